@@ -1,0 +1,55 @@
+// The control plane as the executor sees it: agreement of what was issued, and verdicts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/base/error.h"
+#include "runtime/comm/launch.h"
+#include "runtime/comm/transport.h"
+
+namespace shardlab::comm {
+
+// The verdict reached every process that waits; what() is the diagnosis's text with both sides.
+class DiagnosisError : public Error {
+ public:
+  DiagnosisError(std::string code, const std::string& text) : Error(text), code_(std::move(code)) {}
+  const std::string& code() const { return code_; }
+
+ private:
+  std::string code_;
+};
+
+// One per process. Never adds a collective and never delays one; only await_agreement() blocks. Thread-safe.
+class Control {
+ public:
+  virtual ~Control() = default;
+  // A launch that spans processes was issued. Does not block (but see back-pressure in docs/architecture.md).
+  virtual void issued(const Launch&) = 0;
+  // The gate at a host-visible read: returns once every launch up to `launch` has been matched on all its processes; throws
+  // DiagnosisError when a verdict says that it never will. `what` and `where` name the read. -1 returns at once.
+  virtual void await_agreement(std::int64_t launch, std::string_view what, Where where) = 0;
+  // After a first finding no data moves any more: launches are still issued, their results are poisoned.
+  virtual bool poisoned() const = 0;
+  // The executor met another message than the one expected.
+  virtual void wire_mismatch(const Launch&, int call, const WireMismatch&) = 0;
+  // The executor begins or ends waiting for peers in a call.
+  virtual void waiting(const Launch&, int /*call*/, const std::vector<ProcessIndex>& /*peers*/) {}
+  // This process ends in an error; the others are told. Returns quickly.
+  virtual void raised(std::string_view text, Where where) = 0;
+  // This process ends normally: await_agreement on all that it issued, then goodbye. Throws DiagnosisError.
+  virtual void leave() = 0;
+};
+
+// For a process on its own: everything agrees.
+class SoloControl final : public Control {
+ public:
+  void issued(const Launch&) override {}
+  void await_agreement(std::int64_t, std::string_view, Where) override {}
+  bool poisoned() const override { return false; }
+  void wire_mismatch(const Launch&, int, const WireMismatch&) override {}
+  void raised(std::string_view, Where) override {}
+  void leave() override {}
+};
+
+}  // namespace shardlab::comm

@@ -1,0 +1,87 @@
+// What the outside world is told of a run: programs, the collectives in them, and their launches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/where.h"
+
+namespace shardlab::comm {
+
+using ProcessIndex = int;
+using Ordinal = int;       // a device's place in devices()
+using Ns = std::int64_t;   // nanoseconds of CLOCK_MONOTONIC, one clock for all processes of a host
+
+Ns now_ns();
+
+// One collective of a program: what all its runs share. Everything that the recorder, the checks and the window show of a
+// collective is here, so a new kind needs no edit in them.
+struct CollectiveInfo {
+  std::string kind;                               // HLO's name, e.g. "all-reduce"; "transfer" for device_put
+  std::vector<std::vector<Ordinal>> groups;       // device ordinals, each group in order
+  std::vector<std::pair<Ordinal, Ordinal>> pairs; // source, target: permutes and transfers only
+  std::vector<std::string> axes;                  // mesh axes that the groups run along, sub-axes as "a:(1)2"
+  std::string dtype;                              // "float32"
+  std::vector<std::int64_t> shape;                // of the result on one device
+  std::string reduction;                          // "sum", "max", …; empty where nothing is reduced
+  std::int64_t bytes = 0;                         // of the result on one device
+  std::int64_t wire_bytes = 0;                    // the ring model's count over all devices
+  std::string op;                                 // the user's op that needs it, e.g. "matmul"
+  std::string cause;                              // why, e.g. "sum over factor k, sharded on b"
+  std::string sharding_before, sharding_after;    // of the value, as text
+  Where where;                                    // the user's line
+};
+
+// A value that a program takes or gives, for the record.
+struct ValueInfo {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::string sharding;  // "P('a', None) on mesh(a=4, b=2)"
+};
+
+// One traced and partitioned program. Immutable; shared by all its launches.
+struct ProgramInfo {
+  std::uint64_t fingerprint = 0;        // first 64 bits of SHA-256 of `text`
+  std::string name;                     // the op's or the jitted function's name
+  std::string text;                     // canonical: what must be equal on all processes
+  std::string mesh;                     // "mesh(a=4, b=2)" with devices where not 0, 1, 2 …
+  std::vector<Ordinal> devices;         // the ordered device set it runs on
+  std::vector<ProcessIndex> processes;  // those that own any of them, ascending
+  std::vector<ValueInfo> operands, results;
+  std::vector<CollectiveInfo> collectives;
+  bool spans_processes() const { return processes.size() > 1; }
+};
+
+// One run of a program, numbered per issuer from 0 at issue.
+struct Launch {
+  std::int64_t number = 0;
+  std::int64_t seq = 0;  // rank among this process's launches on the same ordered device set
+  std::shared_ptr<const ProgramInfo> program;
+  Where where;
+  Ns issued_ns = 0;
+};
+
+// Which device holds what of an array, for the record.
+struct ArrayInfo {
+  std::int64_t id = 0;
+  std::int64_t launch = -1;  // the launch that made it
+  std::string name;          // the user's, or empty
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::string spec;                            // "P('a', None)"
+  std::vector<std::int64_t> mesh_shape;
+  std::vector<std::string> mesh_axes;
+  std::vector<std::vector<std::string>> spec_axes;  // per dimension the axes, sub-axes as "a:(1)2"
+  std::vector<Ordinal> devices;                // in mesh order
+  // Per device of `devices` and per dimension [start, stop).
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> shards;
+  bool committed = true;
+  Where where;
+};
+
+enum class CallStatus : std::uint8_t { kOk, kPoisoned, kFailed };
+
+}  // namespace shardlab::comm

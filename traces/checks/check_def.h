@@ -1,0 +1,26 @@
+// The definition of a check: a rule over evidence with its name and documentation.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "traces/checks/evidence.h"
+
+namespace shardlab {
+
+struct CheckDef {
+  std::string_view code;
+  std::string_view severity;
+  std::string_view summary;  // one line
+  std::string_view explain;  // for a newcomer: what it means, why it hangs or lies, what to do
+  std::vector<Diagnosis> (*run)(const Evidence&);
+};
+
+// All checks, in order of precedence: the first that fits gives the verdict.
+std::span<const CheckDef* const> all_checks();
+
+// The verdict on the evidence: the diagnoses of the first check that finds any.
+std::vector<Diagnosis> judge(const Evidence&);
+
+}  // namespace shardlab

@@ -1,0 +1,108 @@
+// What a verdict rests on: the calls, states and ends of all processes; and the verdict itself.
+//
+// Filled by the live ledger and, afterwards, from the trace: the rules are pure functions over it. Depends on base alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardlab {
+
+// One launch that spans processes, as one process issued it. Collectives inside a launch follow from its fingerprint.
+struct CallEvidence {
+  std::int64_t launch = 0;        // the process's number for it
+  std::int64_t seq = 0;           // rank on its device set
+  std::uint64_t fingerprint = 0;  // of its program
+  std::uint64_t group = 0;        // hash of the ordered device set
+  std::string op;                 // "matmul", "device_put", the jitted function's name
+  std::string where;              // "toy.cpp:31"
+  std::int32_t statement = -1;    // of a scenario
+  std::int64_t issued_ns = 0;
+  bool matched = false;
+};
+
+// What is known of a program by its fingerprint.
+struct ProgramEvidence {
+  std::uint64_t fingerprint = 0;
+  std::string name, text, mesh;
+  std::vector<int> devices, processes;
+  std::vector<std::string> operands, results;  // "float32[8,8] P('a', None)"
+  struct Collective {
+    std::string kind, dtype, shape, reduction, op, groups, pairs;
+    std::int64_t bytes = 0;
+    std::string where;  // on the process that declared the program first
+  };
+  std::vector<Collective> collectives;
+};
+
+enum class ProcessState : std::uint8_t {
+  kJoining,  // not yet heard of
+  kRunning,  // computes
+  kReading,  // blocked at a host-visible read, until its calls are matched
+  kWaiting,  // blocked in a call, for peers
+  kLeft,     // ended normally
+  kRaised,   // ended in an error
+  kExited,   // ended with a code, or without leaving the job
+  kKilled,   // by a signal
+  kSilent,   // no heartbeat
+};
+
+struct ProcessEvidence {
+  int process = 0;
+  ProcessState state = ProcessState::kJoining;
+  int exit_code = 0;
+  int signal = 0;
+  std::string error;         // the error's text, with kRaised
+  std::string where;         // of the error, the read or the call it is in
+  std::int32_t statement = -1;
+  std::string doing;         // "print", "fetch", "exit", …
+  std::int64_t issued = 0;   // launches that span processes
+  std::int64_t matched = 0;
+  std::vector<CallEvidence> calls;  // the last matched ones and all unmatched ones, in order of issue
+  std::int64_t since_ns = 0;        // when this state began
+};
+
+struct Evidence {
+  std::vector<ProcessEvidence> processes;
+  std::vector<ProgramEvidence> programs;
+  std::int64_t now_ns = 0;
+  std::int64_t look_ahead_calls = 0;  // seen after the first finding
+  const ProgramEvidence* program(std::uint64_t fingerprint) const {
+    for (const auto& program : programs)
+      if (program.fingerprint == fingerprint) return &program;
+    return nullptr;
+  }
+};
+
+// One side of a diagnosis.
+struct Participant {
+  int process = 0;
+  std::int64_t seq = -1;
+  std::string kind;      // of the collective, or "launch" where it has none
+  std::string op;
+  std::string where;     // source line
+  std::int32_t statement = -1;
+  std::string sharding;  // of its operands and results
+  std::string state;     // "waiting", "running", "left", "killed by signal 9", …
+  std::string shape, dtype, mesh;
+  std::vector<int> devices;
+};
+
+struct Diagnosis {
+  std::string code;      // of docs/diagnoses.md, e.g. "order-mismatch"
+  std::string severity;  // "error", "warning", "info"
+  std::string message;   // one sentence with both sides
+  std::string explain;   // what it means and what to do, for a newcomer
+  std::vector<int> processes;  // the guilty
+  bool tie = false;
+  std::vector<Participant> participants;  // all sides, the guilty first
+  std::vector<std::string> fields;        // what differs: "op", "shape", "sharding", …
+  std::vector<std::pair<std::string, std::string>> details;  // "direction": "skipped", "text": …
+  std::int64_t evidence_ns = 0;  // when the evidence was complete
+  std::int64_t detected_ns = 0;
+  double detected_after_ms() const { return double(detected_ns - evidence_ns) / 1e6; }
+};
+
+}  // namespace shardlab
