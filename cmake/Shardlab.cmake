@@ -1,0 +1,87 @@
+# Build options, and the helpers every target is made with.
+include(GNUInstallDirs)
+
+option(SHARDLAB_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SHARDLAB_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(SHARDLAB_WERROR "Treat warnings as errors" OFF)
+set(SHARDLAB_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(SHARDLAB_CCACHE ccache)
+if(SHARDLAB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SHARDLAB_CCACHE}")
+endif()
+find_program(SHARDLAB_MOLD mold)
+if(SHARDLAB_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+function(shardlab_target_defaults target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+  if(SHARDLAB_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(SHARDLAB_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SHARDLAB_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${SHARDLAB_SANITIZE})
+  endif()
+endfunction()
+
+# shardlab_library(NAME SOURCES a.cpp … DEPS other … [PRIVATE_DEPS …]): a static library shardlab_NAME with alias shardlab::NAME.
+# Includes are written from the repository's root ("runtime/core/mesh.h"); only <shardlab/shardlab.h> is special.
+function(shardlab_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  set(target shardlab_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(shardlab::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  shardlab_target_defaults(${target})
+  target_include_directories(${target} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shardlab>")
+  target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  set_property(GLOBAL APPEND PROPERTY SHARDLAB_LIBRARIES ${target})
+endfunction()
+
+# shardlab_executable(NAME SOURCES … DEPS …): a program in build/PRESET/bin.
+function(shardlab_executable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  shardlab_target_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+endfunction()
+
+# shardlab_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABELS …]): one GoogleTest program = one CTest test, always with a limit.
+function(shardlab_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  shardlab_target_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "SHARDLAB_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SHARDLAB_SOURCE_DIR=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")
+endfunction()
+
+function(shardlab_summary)
+  foreach(line IN LISTS SHARDLAB_SUMMARY)
+    message(STATUS "shardlab: ${line}")
+  endforeach()
+endfunction()
