@@ -1,0 +1,75 @@
+// The context: one process of a job, with its devices, links and observers. Everything that would be global lives here.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/control.h"
+#include "runtime/comm/observer.h"
+#include "runtime/comm/transport.h"
+#include "runtime/exec/device.h"
+
+namespace shardlab {
+
+class Executor;      // runtime/exec/executor.h
+class ProgramCache;  // runtime/exec/program_cache.h
+
+struct ContextOptions {
+  int process_index = 0;
+  std::vector<int> devices_per_process = {1};  // its length is the number of processes
+  std::shared_ptr<comm::Transport> transport;  // nothing: one process
+  std::shared_ptr<comm::Control> control;      // nothing: SoloControl
+  std::vector<std::shared_ptr<comm::Observer>> observers;
+  int worker_threads = 0;                      // 0: one a core
+};
+
+// State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device
+// creates a context of one process with SHARDLAB_NUM_CPU_DEVICES devices, unless distributed::initialize() did before.
+class Context {
+ public:
+  explicit Context(ContextOptions options);
+  ~Context();  // waits for what was launched, never throws
+
+  // The calling thread's context.
+  static Context& current();
+  static Context* current_or_null();
+  // Makes `context` the calling thread's; nullptr: none.
+  static void set_current(std::shared_ptr<Context> context);
+
+  int process_index() const { return options_.process_index; }
+  int process_count() const { return int(options_.devices_per_process.size()); }
+  const std::vector<Device>& devices() const { return devices_; }
+  const Device& device(int ordinal) const;
+  std::vector<Device> local_devices() const;
+  int default_device() const { return first_local_; }  // ordinal
+  bool is_local(int ordinal) const { return devices_[std::size_t(ordinal)].process_index == options_.process_index; }
+  // The processes that own any of these devices, ascending.
+  std::vector<int> owners(const std::vector<int>& ordinals) const;
+
+  comm::Control& control() { return *options_.control; }
+  comm::Transport* transport() { return options_.transport.get(); }
+  comm::Observer& observer() { return *fan_out_; }
+  Executor& executor() { return *executor_; }
+  ProgramCache& programs() { return *programs_; }
+
+  // Ends this process's part normally: everything launched is done and agreed. Throws DiagnosisError or what a launch failed with.
+  void leave();
+
+ private:
+  ContextOptions options_;
+  std::vector<Device> devices_;
+  int first_local_ = 0;
+  std::unique_ptr<comm::Observer> fan_out_;
+  std::unique_ptr<ProgramCache> programs_;
+  std::unique_ptr<Executor> executor_;
+};
+
+std::vector<Device> devices();
+std::vector<Device> local_devices();
+int device_count();
+int local_device_count();
+int process_index();
+int process_count();
+
+}  // namespace shardlab

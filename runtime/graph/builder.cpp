@@ -1,0 +1,54 @@
+#include "runtime/graph/builder.h"
+
+namespace shardlab {
+
+ValueId GraphBuilder::param(const TensorType& type) {
+  ValueId id = ValueId(graph_.values.size());
+  graph_.values.push_back({type, -1, int(graph_.params.size())});
+  graph_.params.push_back(id);
+  return id;
+}
+
+std::vector<ValueId> GraphBuilder::emit(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs) {
+  SL_CHECK(op.is_primitive(), "{} is emitted but has no shape rule", op.name);
+  std::vector<TensorType> types = op.infer(op, graph_.types(operands), attrs);
+  NodeId node = NodeId(graph_.nodes.size());
+  std::vector<ValueId> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    results.push_back(ValueId(graph_.values.size()));
+    graph_.values.push_back({types[i], node, int(i)});
+  }
+  graph_.nodes.push_back({&op, operands, results, std::move(attrs), where_, user_op_.empty() ? std::string(op.name) : user_op_});
+  return results;
+}
+
+ValueId GraphBuilder::emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs) {
+  return emit(op, operands, std::move(attrs)).at(0);
+}
+
+std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where) {
+  int count = int(args.size());
+  if (count < op.operands_min || (op.operands_max >= 0 && count > op.operands_max))
+    throw_user_error("{} at {}: got {} operands, wanted {}", op.name, where.text(), count,
+                     op.operands_min == op.operands_max ? fmt::format("{}", op.operands_min)
+                                                        : fmt::format("{} to {}", op.operands_min, op.operands_max));
+  bool outermost = user_op_.empty();
+  if (outermost) {
+    where_ = where;
+    user_op_ = op.name;
+  }
+  try {
+    SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
+    std::vector<ValueId> results = op.expand(*this, op, args, attrs);
+    if (outermost) user_op_.clear();
+    return results;
+  } catch (const UserError& error) {
+    if (!outermost) throw;
+    user_op_.clear();
+    std::string text = error.what();
+    throw UserError(where.known() && text.find(where.text()) == std::string::npos ? fmt::format("{} [{}]", text, where.text())
+                                                                                   : text);
+  }
+}
+
+}  // namespace shardlab

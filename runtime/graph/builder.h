@@ -1,0 +1,31 @@
+// Builds a graph node by node, checking each against its shape rule.
+#pragma once
+
+#include "runtime/graph/graph.h"
+
+namespace shardlab {
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(std::string name = "main") { graph_.name = std::move(name); }
+
+  ValueId param(const TensorType& type);
+  // Emits a primitive; its results. Throws the shape rule's UserError, with the place of the present call added.
+  std::vector<ValueId> emit(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs = {});
+  ValueId emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs = {});
+  // A user's call of any op: runs its expansion with `where` and the op's name attached to what it emits.
+  std::vector<ValueId> call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where);
+  void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
+
+  const TensorType& type(ValueId value) const { return graph_.values[value].type; }
+  const Shape& shape(ValueId value) const { return type(value).shape; }
+  const Graph& graph() const { return graph_; }
+  Graph finish() { return std::move(graph_); }
+
+ private:
+  Graph graph_;
+  Where where_;
+  std::string user_op_;
+};
+
+}  // namespace shardlab

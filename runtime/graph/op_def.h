@@ -1,0 +1,102 @@
+// The definition of an op: one const aggregate with its name, documentation, shape rule, factor rule, kernel and samples.
+#pragma once
+
+#include <complex>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/graph/attrs.h"
+#include "runtime/graph/factor_rule.h"
+
+namespace shardlab {
+
+class GraphBuilder;
+using ValueId = int;
+
+// How partial results are combined, and the collective's reduction.
+enum class Reduction : std::uint8_t { kSum, kProd, kMax, kMin, kAnd, kOr };
+std::string_view name_of(Reduction reduction);  // "sum", "prod", …
+// accumulator[i] = accumulator[i] (op) values[i], for `count` elements. NaN wins in max and min, as in XLA.
+void combine(Reduction reduction, DType dtype, std::byte* accumulator, const std::byte* values, std::int64_t count);
+
+// A tensor as a kernel sees it: one device's shard.
+struct ConstView {
+  TensorType type;         // with the shard's shape
+  const std::byte* data;   // dense row-major
+  const Box* box;          // the shard's global indices
+  template <typename T>
+  const T* as() const { return reinterpret_cast<const T*>(data); }
+};
+struct MutableView {
+  TensorType type;
+  std::byte* data;
+  const Box* box;
+  template <typename T>
+  T* as() const { return reinterpret_cast<T*>(data); }
+};
+struct KernelArgs {
+  std::span<const ConstView> operands;
+  std::span<const MutableView> results;
+  const Attrs& attrs;  // global attributes; a kernel takes local shapes from the views and offsets from the boxes
+};
+using Kernel = void (*)(const KernelArgs&);
+
+// Elementwise over `count` elements of dense arrays; a scalar operand is given broadcast (see ElementwiseTile::stride).
+// `strides[i]` is 0 for a scalar operand, else 1.
+using TileFn = void (*)(const void* const* operands, const int* strides, void* result, std::int64_t count);
+
+// One operand of a user's call: a value of the graph being built, or a scalar that takes the other operand's dtype (weak type).
+struct Scalar {
+  std::variant<bool, std::int64_t, double, std::complex<double>> value;
+  bool is_integer() const { return value.index() <= 1; }
+  bool is_complex() const { return value.index() == 3; }
+};
+using Arg = std::variant<ValueId, Scalar>;
+
+struct AttrDef {
+  enum class Kind : std::uint8_t { kInteger, kNumber, kFlag, kString, kIntegers, kDType, kSharding, kScalarOrIntegers };
+  std::string_view name;
+  Kind kind;
+  bool required = false;
+  std::string_view doc;
+};
+
+// A small case for the generated tests: operand types and attributes; operands are filled from a seed.
+struct Sample {
+  std::vector<TensorType> operands;
+  Attrs attrs;
+};
+
+// Const aggregates filled with designated initialisers, in runtime/ops/<op>.cpp; runtime/ops/list.cpp names them all.
+//
+// A user's call goes through `expand` into primitive nodes (`jax.numpy`'s mean is reduce_sum and divide, as JAX lowers it). A
+// primitive has infer, rule and kernel; its `expand` may adapt operands (promotion, broadcasting) before it emits itself. A composite
+// has `expand` alone.
+struct OpDef {
+  std::string_view name;     // JAX's
+  std::string_view doc;      // one paragraph: what it computes, shapes, errors
+  std::span<const std::string_view> aliases = {};  // "negative" for "neg"
+  int operands_min = 1, operands_max = 1;          // -1: any number
+  std::span<const AttrDef> attrs = {};
+
+  // Adapts a user's call and emits nodes; the results' ids. Throws UserError naming op, got and wanted.
+  std::vector<ValueId> (*expand)(GraphBuilder&, const OpDef&, std::span<const Arg>, const Attrs&) = nullptr;
+
+  // Primitives only.
+  std::vector<TensorType> (*infer)(const OpDef&, const std::vector<TensorType>&, const Attrs&) = nullptr;
+  FactorRule (*rule)(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) = nullptr;
+  std::optional<Reduction> reduction = std::nullopt;  // combines partial results over its reduced factors
+  Kernel kernel = nullptr;
+  TileFn (*tile)(std::span<const DType> operands, DType result) = nullptr;  // elementwise ops: the kernel of one contiguous run
+  bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
+  bool constant = false;       // no tensor operands: constant, iota
+  bool uses_position = false;  // the result depends on the box, not on the operands' data alone (iota, constant)
+  bool is_primitive() const { return infer != nullptr; }
+  std::vector<Sample> (*samples)() = nullptr;
+};
+
+}  // namespace shardlab

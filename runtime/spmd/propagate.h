@@ -1,0 +1,38 @@
+// Propagation: chooses the sharding of every value from those of the parameters, constraints and wanted results.
+//
+// Source: reproduces Shardy's aggressive propagation by factor rules, with its op-priority levels.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/spmd/program.h"
+
+namespace shardlab::spmd {
+
+// One dimension's sharding during propagation.
+struct DimSharding {
+  Axes axes;
+  bool closed = false;  // may not be extended
+  bool operator==(const DimSharding&) const = default;
+};
+// Of one value; nothing: not decided (all dimensions open and empty).
+using ValueSharding = std::optional<std::vector<DimSharding>>;
+
+struct PropagationInput {
+  const Graph* graph = nullptr;
+  Mesh mesh;
+  std::vector<std::optional<Spec>> params;   // committed or in_shardings: closed; nothing: open
+  std::vector<std::optional<Spec>> results;  // out_shardings: closed; nothing: open
+};
+
+struct Propagation {
+  Graph graph;                       // the input's, with constants cloned for each user
+  std::vector<ValueSharding> values; // of `graph`
+  std::vector<Spec> results;         // after the cut at the function's boundary: JAX's result shardings
+  std::vector<std::vector<Origin>> origins;
+};
+
+Propagation propagate(const PropagationInput& input);
+
+}  // namespace shardlab::spmd
