@@ -95,6 +95,12 @@ struct OpDef {
   bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
   bool constant = false;       // no tensor operands: constant, iota
   bool uses_position = false;  // the result depends on the box, not on the operands' data alone (iota, constant)
+  // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
+  bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops
+  bool forward_first = false;   // dynamic_slice, dynamic_update_slice: at first only from operands to results
+  bool backward_first = false;  // broadcast_in_dim: only from result to operand until the last level
+  bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
+  bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   bool is_primitive() const { return infer != nullptr; }
   std::vector<Sample> (*samples)() = nullptr;
 };
