@@ -62,10 +62,12 @@ std::string FactorRule::text() const {
                         kKinds[std::size_t(factors[f].kind)], factors[f].blocked ? " blocked" : "");
   }
   text += "} ";
-  for (std::size_t i = 0; i < operands.size(); ++i) text += (i ? "," : "") + tensor_text(operands[i]);
-  text += "->";
-  for (std::size_t i = 0; i < results.size(); ++i) text += (i ? "," : "") + tensor_text(results[i]);
-  return text;
+  auto tensors_text = [](const std::vector<TensorMap>& maps) {
+    std::vector<std::string> texts;
+    for (const TensorMap& map : maps) texts.push_back(tensor_text(map));
+    return fmt::format("{}", fmt::join(texts, ","));
+  };
+  return fmt::format("{}{}->{}", text, tensors_text(operands), tensors_text(results));
 }
 
 }  // namespace shardlab

@@ -1,0 +1,138 @@
+#include "runtime/graph/attrs.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/error.h"
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+
+namespace shardlab {
+namespace {
+
+constexpr std::int64_t kLiteralElementsInFullMax = 16;
+
+bool equal_literals(const Literal& a, const Literal& b) {
+  if (a.type != b.type) return false;
+  return a.data == b.data || std::memcmp(a.data->data(), b.data->data(), std::size_t(a.type.bytes())) == 0;
+}
+
+bool equal_values(const AttrValue& a, const AttrValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* literal = std::get_if<std::shared_ptr<const Literal>>(&a))
+    return equal_literals(**literal, *std::get<std::shared_ptr<const Literal>>(b));
+  if (const double* number = std::get_if<double>(&a))  // NaN equals NaN, -0 differs from 0: as they print
+    return std::memcmp(number, std::get_if<double>(&b), sizeof(double)) == 0;
+  return a == b;
+}
+
+std::string element_text(bool value) { return value ? "true" : "false"; }
+std::string element_text(std::int32_t value) { return std::to_string(value); }
+std::string element_text(std::uint32_t value) { return std::to_string(value); }
+std::string element_text(float value) { return shortest(value); }
+std::string element_text(Complex64 value) { return fmt::format("({}, {})", shortest(value.real()), shortest(value.imag())); }
+
+std::string literal_text(const Literal& literal) {
+  std::int64_t count = literal.type.elements();
+  if (count > kLiteralElementsInFullMax) {
+    std::string_view bytes(reinterpret_cast<const char*>(literal.data->data()), std::size_t(literal.type.bytes()));
+    return fmt::format("{}{{sha256:{}}}", literal.type.text(), sha256_hex(bytes));
+  }
+  return visit_dtype(literal.type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    std::vector<std::string> elements;
+    for (std::int64_t i = 0; i < count; ++i) elements.push_back(element_text(literal.data->as<T>()[i]));
+    return fmt::format("{}{{{}}}", literal.type.text(), fmt::join(elements, ", "));
+  });
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20)
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      result += c;
+  }
+  return result + '"';
+}
+
+template <typename T>
+const T& get(const Attrs& attrs, std::string_view name, const char* kind) {
+  const AttrValue* value = attrs.find(name);
+  SL_CHECK(value != nullptr, "attribute '{}' is absent", name);
+  const T* typed = std::get_if<T>(value);
+  SL_CHECK(typed != nullptr, "attribute '{}' is {}, wanted {}", name, text_of(*value), kind);
+  return *typed;
+}
+
+}  // namespace
+
+Attrs::Attrs(std::initializer_list<std::pair<std::string, AttrValue>> entries) {
+  for (const auto& [name, value] : entries) set(name, value);
+}
+
+Attrs& Attrs::set(std::string_view name, AttrValue value) {
+  auto place = std::lower_bound(entries_.begin(), entries_.end(), name, [](const auto& e, std::string_view n) { return e.first < n; });
+  if (place != entries_.end() && place->first == name)
+    place->second = std::move(value);
+  else
+    entries_.insert(place, {std::string(name), std::move(value)});
+  return *this;
+}
+
+const AttrValue* Attrs::find(std::string_view name) const {
+  for (const auto& [key, value] : entries_)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+bool Attrs::flag(std::string_view name, bool otherwise) const { return has(name) ? get<bool>(*this, name, "a flag") : otherwise; }
+
+std::int64_t Attrs::integer(std::string_view name) const { return get<std::int64_t>(*this, name, "an integer"); }
+
+std::int64_t Attrs::integer(std::string_view name, std::int64_t otherwise) const { return has(name) ? integer(name) : otherwise; }
+
+double Attrs::number(std::string_view name) const {
+  if (const AttrValue* value = find(name); value != nullptr && std::holds_alternative<std::int64_t>(*value))
+    return double(std::get<std::int64_t>(*value));
+  return get<double>(*this, name, "a number");
+}
+
+const std::string& Attrs::string(std::string_view name) const { return get<std::string>(*this, name, "a string"); }
+
+const std::vector<std::int64_t>& Attrs::integers(std::string_view name) const {
+  return get<std::vector<std::int64_t>>(*this, name, "a list of integers");
+}
+
+DType Attrs::dtype(std::string_view name) const { return get<DType>(*this, name, "a dtype"); }
+
+const Sharding& Attrs::sharding(std::string_view name) const { return get<Sharding>(*this, name, "a sharding"); }
+
+const Literal& Attrs::literal(std::string_view name) const {
+  return *get<std::shared_ptr<const Literal>>(*this, name, "an array");
+}
+
+bool Attrs::operator==(const Attrs& other) const {
+  return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first && equal_values(a.second, b.second); });
+}
+
+std::string text_of(const AttrValue& value) {
+  struct Text {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return shortest(v); }
+    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const std::vector<std::int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
+    std::string operator()(DType v) const { return std::string(name_of(v)); }
+    std::string operator()(const Sharding& v) const { return v.text(); }
+    std::string operator()(const std::shared_ptr<const Literal>& v) const { return literal_text(*v); }
+  };
+  return std::visit(Text{}, value);
+}
+
+}  // namespace shardlab
