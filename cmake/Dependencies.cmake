@@ -1,6 +1,7 @@
 # Finds every dependency; what is optional and missing is switched off and named in SHARDLAB_SUMMARY.
 set(SHARDLAB_SUMMARY "")
 
+set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
@@ -19,6 +20,24 @@ else()
   list(APPEND SHARDLAB_SUMMARY "workbench: off (Qt 6.4 Widgets not found; install qt6-base-dev)")
 endif()
 
+# CUDA and NCCL are only looked for: this version has no CUDA devices to build, and the summary says so.
+find_package(CUDAToolkit QUIET)
+find_path(SHARDLAB_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(SHARDLAB_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+mark_as_advanced(SHARDLAB_NCCL_INCLUDE_DIR SHARDLAB_NCCL_LIBRARY)
+if(CUDAToolkit_FOUND)
+  set(cuda "toolkit ${CUDAToolkit_VERSION} found")
+else()
+  set(cuda "toolkit not found")
+endif()
+if(SHARDLAB_NCCL_INCLUDE_DIR AND SHARDLAB_NCCL_LIBRARY)
+  set(nccl "NCCL found")
+else()
+  set(nccl "NCCL not found")
+endif()
+list(APPEND SHARDLAB_SUMMARY "CUDA devices: off (${cuda}, ${nccl}: this version runs on virtual CPU devices only)")
+
 if(SHARDLAB_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
+shardlab_make_pchs()
