@@ -58,7 +58,10 @@ struct Scalar {
 using Arg = std::variant<ValueId, Scalar>;
 
 struct AttrDef {
-  enum class Kind : std::uint8_t { kInteger, kNumber, kFlag, kString, kIntegers, kDType, kSharding, kScalarOrIntegers };
+  // kIntegerLists: equally long lists of integers, stored one after another: [[2], [1]] is [2, 1]. kLiteral: a number or nested lists.
+  enum class Kind : std::uint8_t {
+    kInteger, kNumber, kFlag, kString, kIntegers, kDType, kSharding, kScalarOrIntegers, kIntegerLists, kLiteral
+  };
   std::string_view name;
   Kind kind;
   bool required = false;
