@@ -1,5 +1,7 @@
 # Two precompiled headers, made once and shared by all targets: one for libraries, one with GoogleTest for tests.
 # GCC takes a precompiled header only if it was made with the same code options, hence one for each kind of target.
+# Measured with GCC 12 at -O3: a small library file 0.5 s without, 0.25 s with; a test 1.5 s and 0.6 s. nlohmann/json.hpp stays out: it
+# would cost every file 0.4 s and save as much only where it is used.
 set(SHARDLAB_PCH_LIBRARY_HEADERS
   <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <condition_variable> <cstddef> <cstdint> <cstring> <deque>
   <filesystem> <fstream> <functional> <initializer_list> <iostream> <limits> <map> <memory> <mutex> <numeric> <optional>
