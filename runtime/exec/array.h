@@ -66,6 +66,7 @@ class Array {
   Array reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
   // JAX's print(x): numpy's layout; "Array(shape=(4, 4), dtype=float32)" where the value cannot be fetched.
   std::string text(std::source_location where = std::source_location::current()) const;
+  std::string text_at(Where where) const;
 
   // Names the array in the trace and the window.
   Array named(std::string_view name) const;

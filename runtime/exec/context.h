@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/comm/control.h"
@@ -12,8 +15,10 @@
 
 namespace shardlab {
 
+class ArrayImpl;     // runtime/exec/array_impl.h
 class Executor;      // runtime/exec/executor.h
 class ProgramCache;  // runtime/exec/program_cache.h
+class Tracer;        // runtime/exec/tracing.h
 
 struct ContextOptions {
   int process_index = 0;
@@ -50,8 +55,16 @@ class Context {
   comm::Control& control() { return *options_.control; }
   comm::Transport* transport() { return options_.transport.get(); }
   comm::Observer& observer() { return *fan_out_; }
+  bool is_recorded() const { return !options_.observers.empty(); }
   Executor& executor() { return *executor_; }
   ProgramCache& programs() { return *programs_; }
+
+  // Tells observers and control of a launch, and of its program when it is the first of it.
+  void announce(const comm::Launch& launch);
+  void record_array(const ArrayImpl& impl, std::string_view name);
+  // The function being traced, or nothing.
+  const std::shared_ptr<Tracer>& tracer() const { return tracer_; }
+  std::shared_ptr<Tracer> exchange_tracer(std::shared_ptr<Tracer> tracer) { return std::exchange(tracer_, std::move(tracer)); }
 
   // Ends this process's part normally: everything launched is done and agreed. Throws DiagnosisError or what a launch failed with.
   void leave();
@@ -61,6 +74,8 @@ class Context {
   std::vector<Device> devices_;
   int first_local_ = 0;
   std::unique_ptr<comm::Observer> fan_out_;
+  std::set<const comm::ProgramInfo*> announced_;
+  std::shared_ptr<Tracer> tracer_;
   std::unique_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;
 };

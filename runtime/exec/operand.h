@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <concepts>
+#include <optional>
 #include <source_location>
 #include <variant>
 
@@ -43,6 +44,9 @@ class Operand {
 // Runs any op of the registry on operands: eagerly, as a cached program of one call; inside jit it adds nodes. Operands without arrays
 // make an array on the default device. `where` is the user's line. UserError as the op documents.
 std::vector<Array> apply(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
+// With the sharding that the results are computed in: their out-sharding, never gathered first.
+std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
+                            const std::optional<Sharding>& out_sharding);
 // The same by name; UserError with the nearest name where there is none.
 std::vector<Array> apply(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
 

@@ -1,0 +1,95 @@
+// Ops outside and inside jit: an eager op is a cached program of one call.
+#include <fmt/format.h>
+
+#include "runtime/base/text.h"
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/operand.h"
+#include "runtime/exec/program_cache.h"
+#include "runtime/exec/tracing.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab {
+namespace {
+
+std::string scalar_text(const Scalar& scalar) {
+  return std::visit(
+      [](auto value) -> std::string {
+        if constexpr (std::is_same_v<decltype(value), std::complex<double>>)
+          return fmt::format("c{:a},{:a}", value.real(), value.imag());
+        else if constexpr (std::is_same_v<decltype(value), double>)
+          return fmt::format("f{:a}", value);
+        else if constexpr (std::is_same_v<decltype(value), bool>)
+          return value ? "b1" : "b0";
+        else
+          return fmt::format("i{}", value);
+      },
+      scalar.value);
+}
+
+std::string key_of(const OpDef& op, const std::vector<Operand>& operands, const std::vector<Array>& arrays, const Attrs& attrs,
+                   const std::optional<Sharding>& out) {
+  std::string key(op.name);
+  key += '{';
+  for (const auto& [name, value] : attrs.entries()) key += fmt::format("{}={};", name, text_of(value));
+  key += '}';
+  for (const Operand& operand : operands) key += operand.is_array() ? "@" : scalar_text(operand.scalar());
+  key += signature_of(arrays);
+  if (out) key += signature_of({out});
+  return key;
+}
+
+}  // namespace
+
+std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
+                            const std::optional<Sharding>& out_sharding) {
+  Context& context = Context::current();
+  if (context.tracer()) {
+    auto results = context.tracer()->call(op, operands, attrs, where);
+    if (!out_sharding) return results;
+    const OpDef* constraint = find_op("with_sharding_constraint");
+    SL_CHECK(constraint != nullptr);
+    for (Array& result : results)
+      result = context.tracer()->call(*constraint, {Operand(result, where)}, Attrs{{"sharding", *out_sharding}}, where).at(0);
+    return results;
+  }
+  ProgramRequest request;
+  request.name = op.name;
+  request.where = where;
+  for (const Operand& operand : operands)
+    if (operand.is_array()) {
+      if (!operand.array().valid()) throw_user_error("{} at {}: an empty Array is used; give it a value first", op.name, where.text());
+      if (operand.array().impl()->is_tracer())
+        throw_user_error("{} at {}: a value traced by jit is used after its function has returned; return it from the function",
+                         op.name, where.text());
+      request.args.push_back(operand.array());
+    }
+  if (out_sharding) request.out_shardings = {out_sharding};
+  request.trace = [&](const std::optional<Mesh>&) {
+    GraphBuilder builder{std::string(op.name)};
+    std::vector<Arg> args;
+    for (const Operand& operand : operands) {
+      if (operand.is_array()) args.emplace_back(builder.param(operand.array().type()));
+      else args.emplace_back(operand.scalar());
+    }
+    builder.set_results(builder.call(op, args, attrs, where));
+    return without_dead_nodes(builder.finish());
+  };
+  return run_program(context, key_of(op, operands, request.args, attrs, out_sharding), request);
+}
+
+std::vector<Array> apply(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where) {
+  return apply_to(op, operands, attrs, where, std::nullopt);
+}
+
+std::vector<Array> apply(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs, Where where) {
+  const OpDef* op = find_op(name);
+  if (op == nullptr) {
+    std::vector<std::string_view> names;
+    for (const OpDef* each : all_ops()) names.push_back(each->name);
+    throw_user_error("there is no op '{}'{} [{}]", name, did_you_mean(name, names), where.text());
+  }
+  return apply(*op, operands, attrs, where);
+}
+
+}  // namespace shardlab

@@ -1,0 +1,191 @@
+#include "runtime/exec/array.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/operand.h"
+#include "runtime/exec/visualize.h"
+
+namespace shardlab {
+namespace {
+
+constexpr const char* kNotAddressable =
+    "Fetching value for `jax.Array` that spans non-addressable (non process local) devices is not possible. You can use "
+    "`jax.experimental.multihost_utils.process_allgather` to print the global array or use `.addressable_shards` method of jax.Array "
+    "to inspect the addressable (process local) shards.";
+
+ArrayImpl& checked(const std::shared_ptr<ArrayImpl>& impl) {
+  if (!impl) throw_user_error("an empty Array is used; give it a value first");
+  return *impl;
+}
+
+// The gate of every host-visible read: computed here, and agreed on by all processes.
+void await(ArrayImpl& impl, std::string_view what, Where where) {
+  if (impl.is_tracer()) throw_tracer_read(impl, what, where);
+  Context& context = Context::current();
+  comm::Ns begin = comm::now_ns();
+  context.control().await_agreement(impl.agreement, what, where);
+  try {
+    impl.wait_ready();
+  } catch (const TransportError&) {
+    // The launch could not run because of the others: the verdict says why.
+    context.control().await_agreement(impl.agreement, what, where);
+    throw;
+  }
+  context.observer().on_host_read(what, where, begin, comm::now_ns());
+}
+
+// Mesh positions of this process whose boxes together are the whole array; nothing where they are not.
+bool is_covered(const ArrayImpl& impl, const std::vector<Box>& boxes, std::vector<int>& positions) {
+  Context& context = Context::current();
+  std::int64_t covered = 0;
+  std::vector<int> replicas = replica_ids(boxes);
+  std::vector<const Box*> taken;
+  for (std::size_t p = 0; p < boxes.size(); ++p) {
+    if (!context.is_local(impl.sharding.mesh().devices()[p])) continue;
+    bool repeated = false;
+    for (const Box* box : taken) repeated |= *box == boxes[p];
+    if (repeated) continue;
+    taken.push_back(&boxes[p]);
+    positions.push_back(int(p));
+    covered += element_count(boxes[p]);
+  }
+  return !positions.empty() && covered == impl.type.elements();
+}
+
+}  // namespace
+
+void LaunchState::finish(std::exception_ptr error) {
+  {
+    std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+    finished_.store(true, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void LaunchState::wait() {
+  if (finished()) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return finished(); });
+}
+
+void ArrayImpl::wait_ready() {
+  if (!launch) return;
+  launch->wait();
+  if (launch->error()) std::rethrow_exception(launch->error());
+}
+
+void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where) {
+  throw_user_error(
+      "{} at {}: the value {} is traced by jit, it has a type but no data yet; return it from the function and read it outside", what,
+      where.text(), impl.type.text());
+}
+
+const TensorType& Array::type() const { return checked(impl_).type; }
+
+const Sharding& Array::sharding() const {
+  if (checked(impl_).is_tracer()) throw_tracer_read(*impl_, "sharding", {});
+  return impl_->sharding;
+}
+
+bool Array::committed() const { return checked(impl_).committed; }
+
+bool Array::is_fully_addressable() const {
+  Context& context = Context::current();
+  for (int device : sharding().mesh().devices())
+    if (!context.is_local(device)) return false;
+  return true;
+}
+
+bool Array::is_fully_replicated() const { return sharding().is_fully_replicated(); }
+
+std::vector<Shard> Array::addressable_shards(std::source_location where) const {
+  return shards_at(Where::from(where), "addressable_shards");
+}
+
+std::vector<Shard> Array::shards_at(Where where, std::string_view what) const {
+  ArrayImpl& impl = checked(impl_);
+  await(impl, what, where);
+  Context& context = Context::current();
+  std::vector<Box> boxes = impl.sharding.boxes(impl.type.shape);
+  std::vector<int> replicas = replica_ids(boxes);
+  std::vector<Shard> shards;
+  for (std::size_t p = 0; p < boxes.size(); ++p) {
+    int ordinal = impl.sharding.mesh().devices()[p];
+    if (!context.is_local(ordinal)) continue;
+    shards.push_back({context.device(ordinal), boxes[p], replicas[p], {impl.type.dtype, shape_of(boxes[p])}, impl.shards[p]});
+  }
+  return shards;
+}
+
+std::vector<std::pair<int, Box>> Array::devices_indices_map() const {
+  const auto& devices = sharding().mesh().devices();
+  std::vector<Box> boxes = sharding().boxes(shape());
+  std::vector<std::pair<int, Box>> map;
+  for (std::size_t p = 0; p < boxes.size(); ++p) map.emplace_back(devices[p], std::move(boxes[p]));
+  return map;
+}
+
+Buffer Array::fetch(std::source_location where) const { return fetch_at(Where::from(where), "fetch"); }
+
+Buffer Array::fetch_at(Where where, std::string_view what) const {
+  ArrayImpl& impl = checked(impl_);
+  if (impl.is_tracer()) throw_tracer_read(impl, what, where);
+  std::vector<Box> boxes = impl.sharding.boxes(impl.type.shape);
+  std::vector<int> positions;
+  if (!is_covered(impl, boxes, positions))
+    throw_user_error("{} [{}; {} with {}]", kNotAddressable, where.text(), impl.type.text(), impl.sharding.text());
+  await(impl, what, where);
+  Buffer whole_value{std::size_t(impl.type.bytes())};
+  Box all = whole(impl.type.shape);
+  for (int p : positions)
+    copy_box(impl.shards[std::size_t(p)]->data(), boxes[std::size_t(p)], whole_value.data(), all, boxes[std::size_t(p)],
+             size_of(impl.type.dtype));
+  return whole_value;
+}
+
+void Array::block_until_ready(std::source_location where) const { await(checked(impl_), "block_until_ready", Where::from(where)); }
+
+Array Array::reshape(const Shape& shape, std::source_location where) const {
+  return apply("reshape", {Operand(*this, Where::from(where))}, Attrs{{"shape", shape}}, Where::from(where)).at(0);
+}
+
+std::string Array::text(std::source_location where) const { return text_at(Where::from(where)); }
+
+std::string Array::text_at(Where where) const {
+  ArrayImpl& impl = checked(impl_);
+  if (impl.is_tracer()) return fmt::format("Traced<{}>", impl.type.text());
+  std::vector<int> positions;
+  if (!is_covered(impl, impl.sharding.boxes(impl.type.shape), positions))
+    return fmt::format("Array(shape={}, dtype={})", text_of(impl.type.shape), name_of(impl.type.dtype));
+  return numpy_text(impl.type, fetch_at(where, "print").data());
+}
+
+std::string Shard::text() const { return numpy_text(type, data->data()); }
+
+Array Array::named(std::string_view name) const {
+  if (!checked(impl_).is_tracer()) Context::current().record_array(*impl_, name);
+  return *this;
+}
+
+// An operator cannot know its caller's line: the read is placed where the array was made.
+std::ostream& operator<<(std::ostream& out, const Array& array) {
+  return out << array.text_at(checked(array.impl()).where);
+}
+
+Array array_from_host(const TensorType& type, std::span<const std::byte> data) {
+  SL_CHECK(std::int64_t(data.size()) == type.bytes(), "{} bytes for {}", data.size(), type.text());
+  auto buffer = std::make_shared<Buffer>(data.size());
+  std::copy(data.begin(), data.end(), buffer->data());
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = type;
+  impl->sharding = Sharding::on_device(Context::current().default_device());
+  impl->shards = {std::move(buffer)};
+  return Array(std::move(impl));
+}
+
+}  // namespace shardlab

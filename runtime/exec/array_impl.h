@@ -1,0 +1,61 @@
+// The state behind an Array: a laid out value that is ready or being computed, or a tracer.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/core/buffer.h"
+#include "runtime/core/sharding.h"
+#include "runtime/exec/array.h"
+#include "runtime/graph/op_def.h"
+
+namespace shardlab {
+
+class Tracer;
+
+// The outcome of one launch, shared by the arrays that it makes. Set once by the executing thread.
+class LaunchState {
+ public:
+  void finish(std::exception_ptr error);
+  void wait();           // until finished
+  bool finished() const { return finished_.load(std::memory_order_acquire); }
+  const std::exception_ptr& error() const { return error_; }  // once finished
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> finished_{false};
+  std::exception_ptr error_;
+};
+
+// Immutable once `launch` has finished (or is absent); a tracer has `tracer` and `value` alone.
+class ArrayImpl {
+ public:
+  TensorType type;
+  // Concrete arrays.
+  Sharding sharding;
+  bool committed = false;
+  std::vector<BufferRef> shards;        // per mesh position; empty where another process owns the device
+  std::shared_ptr<LaunchState> launch;  // absent: ready
+  std::int64_t agreement = -1;          // the last launch over processes that the value depends on
+  std::int64_t launch_number = -1;
+  std::int64_t id = 0;
+  Where where;
+  // Tracers.
+  std::shared_ptr<Tracer> tracer;
+  ValueId value = -1;
+
+  bool is_tracer() const { return tracer != nullptr; }
+  // Rethrows what the launch failed with.
+  void wait_ready();
+};
+
+// What a tracer answers when its data or sharding is read.
+[[noreturn]] void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where);
+
+}  // namespace shardlab

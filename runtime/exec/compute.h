@@ -1,0 +1,25 @@
+// One step of local computation: a node, on all local devices at once.
+#pragma once
+
+#include <vector>
+
+#include "runtime/exec/thread_pool.h"
+#include "runtime/graph/graph.h"
+
+namespace shardlab {
+
+// Per operand and result: buffers and boxes by mesh position.
+struct ComputeCall {
+  const Node& node;
+  const Graph& graph;
+  const std::vector<int>& local;  // positions to compute
+  std::vector<const std::vector<BufferRef>*> operands;
+  std::vector<const std::vector<Box>*> operand_boxes;
+  std::vector<std::vector<BufferRef>*> results;
+  std::vector<const std::vector<Box>*> result_boxes;
+};
+
+// Fills the results at the local positions. Devices whose operands are the same buffers share one computation and its result.
+void compute(ComputeCall& call, ThreadPool& pool);
+
+}  // namespace shardlab

@@ -1,0 +1,164 @@
+#include "runtime/exec/context.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/program_cache.h"
+#include "runtime/exec/tracing.h"
+
+namespace shardlab {
+namespace {
+
+// Passes everything on to each observer.
+class FanOut final : public comm::Observer {
+ public:
+  explicit FanOut(std::vector<std::shared_ptr<comm::Observer>> observers) : observers_(std::move(observers)) {}
+  void on_program(const std::shared_ptr<const comm::ProgramInfo>& p) override { each([&](auto& o) { o.on_program(p); }); }
+  void on_launch_issued(const comm::Launch& l) override { each([&](auto& o) { o.on_launch_issued(l); }); }
+  void on_launch_started(const comm::Launch& l, comm::Ns t) override { each([&](auto& o) { o.on_launch_started(l, t); }); }
+  void on_launch_done(const comm::Launch& l, comm::Ns t, comm::CallStatus s) override {
+    each([&](auto& o) { o.on_launch_done(l, t, s); });
+  }
+  void on_compute(const comm::Launch& l, std::string_view op, Where w, comm::Ns b, comm::Ns e) override {
+    each([&](auto& o) { o.on_compute(l, op, w, b, e); });
+  }
+  void on_call_started(const comm::Launch& l, int i, comm::Ns t) override { each([&](auto& o) { o.on_call_started(l, i, t); }); }
+  void on_call_waiting(const comm::Launch& l, int i, comm::Ns t, const std::vector<comm::ProcessIndex>& p) override {
+    each([&](auto& o) { o.on_call_waiting(l, i, t, p); });
+  }
+  void on_call_done(const comm::Launch& l, int i, comm::Ns t, comm::CallStatus s, std::int64_t moved) override {
+    each([&](auto& o) { o.on_call_done(l, i, t, s, moved); });
+  }
+  void on_array(const comm::ArrayInfo& a) override { each([&](auto& o) { o.on_array(a); }); }
+  void on_host_read(std::string_view what, Where w, comm::Ns b, comm::Ns e) override {
+    each([&](auto& o) { o.on_host_read(what, w, b, e); });
+  }
+
+ private:
+  template <typename F>
+  void each(const F& f) {
+    for (auto& observer : observers_) f(*observer);
+  }
+  std::vector<std::shared_ptr<comm::Observer>> observers_;
+};
+
+std::shared_ptr<Context>& current_context() {
+  thread_local std::shared_ptr<Context> context;
+  return context;
+}
+
+int default_device_count() {
+  const char* text = std::getenv("SHARDLAB_NUM_CPU_DEVICES");
+  if (text == nullptr || *text == '\0') return 1;
+  char* end = nullptr;
+  long count = std::strtol(text, &end, 10);
+  if (*end != '\0' || count < 1 || count > 1'000'000)
+    throw_user_error("SHARDLAB_NUM_CPU_DEVICES is '{}'; it must be a positive number of virtual devices, e.g. 8", text);
+  return int(count);
+}
+
+}  // namespace
+
+Context::Context(ContextOptions options) : options_(std::move(options)) {
+  if (!options_.control) options_.control = std::make_shared<comm::SoloControl>();
+  for (int process = 0; process < process_count(); ++process) {
+    if (process == options_.process_index) first_local_ = int(devices_.size());
+    for (int local = 0; local < options_.devices_per_process[std::size_t(process)]; ++local) {
+      int ordinal = int(devices_.size());
+      devices_.push_back({ordinal, ordinal, process, local, "cpu"});
+    }
+  }
+  SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");
+  fan_out_ = std::make_unique<FanOut>(options_.observers);
+  programs_ = std::make_unique<ProgramCache>();
+  executor_ = std::make_unique<Executor>(*this, options_.worker_threads);
+}
+
+Context::~Context() = default;
+
+Context* Context::current_or_null() { return current_context().get(); }
+
+Context& Context::current() {
+  auto& context = current_context();
+  if (!context) {
+    ContextOptions options;
+    options.devices_per_process = {default_device_count()};
+    context = std::make_shared<Context>(std::move(options));
+  }
+  return *context;
+}
+
+void Context::set_current(std::shared_ptr<Context> context) { current_context() = std::move(context); }
+
+const Device& Context::device(int ordinal) const {
+  if (ordinal < 0 || ordinal >= int(devices_.size()))
+    throw_user_error("device {} does not exist: there are {} devices (0 to {}); force more virtual ones with -d or "
+                     "SHARDLAB_NUM_CPU_DEVICES",
+                     ordinal, devices_.size(), devices_.size() - 1);
+  return devices_[std::size_t(ordinal)];
+}
+
+std::vector<Device> Context::local_devices() const {
+  std::vector<Device> local;
+  for (const Device& device : devices_)
+    if (device.process_index == options_.process_index) local.push_back(device);
+  return local;
+}
+
+std::vector<int> Context::owners(const std::vector<int>& ordinals) const {
+  std::vector<int> owners;
+  for (int ordinal : ordinals) owners.push_back(device(ordinal).process_index);
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
+}
+
+void Context::announce(const comm::Launch& launch) {
+  if (is_recorded()) {
+    if (announced_.insert(launch.program.get()).second) observer().on_program(launch.program);
+    observer().on_launch_issued(launch);
+  }
+  if (launch.program->spans_processes()) control().issued(launch);
+}
+
+void Context::record_array(const ArrayImpl& impl, std::string_view name) {
+  if (!is_recorded()) return;
+  const Mesh& mesh = impl.sharding.mesh();
+  comm::ArrayInfo info;
+  info.id = impl.id;
+  info.launch = impl.launch_number;
+  info.name = name;
+  info.dtype = name_of(impl.type.dtype);
+  info.shape = impl.type.shape;
+  info.spec = impl.sharding.spec_text();
+  info.mesh_shape = mesh.shape();
+  info.mesh_axes = mesh.axis_names();
+  for (const Axes& axes : impl.sharding.spec(impl.type.rank())) {
+    info.spec_axes.emplace_back();
+    for (const AxisPiece& piece : axes) info.spec_axes.back().push_back(mesh.text_of(piece));
+  }
+  info.devices = mesh.devices();
+  for (const Box& box : impl.sharding.boxes(impl.type.shape)) {
+    info.shards.emplace_back();
+    for (const Interval& interval : box) info.shards.back().emplace_back(interval.start, interval.stop);
+  }
+  info.committed = impl.committed;
+  info.where = impl.where;
+  observer().on_array(info);
+}
+
+void Context::leave() {
+  control().leave();
+  executor().drain();
+}
+
+std::vector<Device> devices() { return Context::current().devices(); }
+std::vector<Device> local_devices() { return Context::current().local_devices(); }
+int device_count() { return int(Context::current().devices().size()); }
+int local_device_count() { return int(Context::current().local_devices().size()); }
+int process_index() { return Context::current().process_index(); }
+int process_count() { return Context::current().process_count(); }
+
+}  // namespace shardlab

@@ -1,0 +1,219 @@
+#include "runtime/exec/executable.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/base/sha256.h"
+#include "runtime/exec/context.h"
+
+namespace shardlab {
+namespace {
+
+using spmd::ComputeStep;
+using spmd::MoveStep;
+using spmd::PartitionedProgram;
+
+Ownership ownership_of(Context& context) {
+  return {[&context](int ordinal) { return context.device(ordinal).process_index; }, context.process_index()};
+}
+
+std::vector<int> ordinals_of(const Mesh& mesh, const std::vector<int>& positions) {
+  std::vector<int> ordinals;
+  for (int position : positions) ordinals.push_back(mesh.devices()[std::size_t(position)]);
+  return ordinals;
+}
+
+std::string slot_text(const PartitionedProgram& program, const spmd::Slot& slot) {
+  std::string text = text_of(slot.spec, program.mesh);
+  if (slot.partial.empty()) return text;
+  std::vector<std::string> axes;
+  for (const AxisPiece& piece : slot.partial) axes.push_back(program.mesh.text_of(piece));
+  return fmt::format("{} partial over {}", text, fmt::join(axes, ", "));
+}
+
+// The records of one move: one collective, or one for each of its permutes.
+std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, const MoveStep& step,
+                                           const std::vector<std::vector<Box>>& slot_boxes) {
+  const spmd::Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
+  comm::CollectiveInfo info;
+  info.kind = step.kind;
+  for (const auto& group : step.groups) info.groups.push_back(ordinals_of(program.mesh, group));
+  for (const AxisPiece& piece : step.axes) info.axes.push_back(program.mesh.text_of(piece));
+  info.dtype = name_of(to.type.dtype);
+  info.shape = shape_of(slot_boxes[std::size_t(step.to)].at(0));
+  info.bytes = element_count(info.shape) * size_of(to.type.dtype);
+  info.wire_bytes = spmd::wire_bytes_of(program, step);
+  if (step.reduction) info.reduction = name_of(*step.reduction);
+  if (step.node >= 0) {
+    const Node& node = program.graph.nodes[std::size_t(step.node)];
+    info.op = node.user_op;
+    info.where = node.where;
+  } else {
+    info.op = program.graph.name;
+  }
+  info.cause = step.cause;
+  info.sharding_before = slot_text(program, from);
+  info.sharding_after = slot_text(program, to);
+  if (step.transfers.empty()) return {info};
+
+  std::vector<comm::CollectiveInfo> calls(std::size_t(std::max(step.calls, 1)), info);
+  for (auto& call : calls) call.wire_bytes = call.bytes = 0;
+  for (const spmd::Transfer& transfer : step.transfers) {
+    if (transfer.source == transfer.target) continue;
+    comm::CollectiveInfo& call = calls.at(std::size_t(transfer.call));
+    std::int64_t bytes = element_count(transfer.box) * size_of(to.type.dtype);
+    call.pairs.emplace_back(program.mesh.devices()[std::size_t(transfer.source)],
+                            program.mesh.devices()[std::size_t(transfer.target)]);
+    call.shape = shape_of(transfer.box);
+    call.bytes = std::max(call.bytes, bytes);
+    call.wire_bytes += bytes;
+  }
+  return calls;
+}
+
+comm::ValueInfo describe_value(const TensorType& type, const Spec& spec, const Mesh& mesh, std::string name) {
+  return {std::move(name), std::string(name_of(type.dtype)), type.shape, text_of(spec, mesh)};
+}
+
+void fill_last_use(Executable& executable) {
+  executable.last_use.assign(executable.program.slots.size(), -1);
+  auto uses = [&](int slot, int step) { executable.last_use[std::size_t(slot)] = step; };
+  for (int i = 0; i < int(executable.steps.size()); ++i) {
+    const auto& step = executable.steps[std::size_t(i)];
+    if (auto* compute = std::get_if<Executable::Compute>(&step)) {
+      for (int slot : compute->operands) uses(slot, i);
+      for (int slot : compute->results) uses(slot, std::max(executable.last_use[std::size_t(slot)], i));
+    } else {
+      const auto& move = std::get<Executable::Move>(step);
+      uses(move.from, i);
+      uses(move.to, std::max(executable.last_use[std::size_t(move.to)], i));
+    }
+  }
+  for (int slot : executable.program.results) executable.last_use[std::size_t(slot)] = int(executable.steps.size());
+}
+
+std::string devices_text(const std::vector<int>& devices) { return fmt::format("[{}]", fmt::join(devices, ",")); }
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name) {
+  auto result = std::make_shared<Executable>();
+  Executable& executable = *result;
+  executable.program = std::move(program);
+  const PartitionedProgram& p = executable.program;
+  Ownership ownership = ownership_of(context);
+  auto info = std::make_shared<comm::ProgramInfo>();
+
+  for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot.type.shape, slot.spec, p.mesh));
+  for (int position = 0; position < p.mesh.size(); ++position)
+    if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
+
+  for (const spmd::Step& step : p.steps) {
+    if (auto* compute = std::get_if<ComputeStep>(&step)) {
+      executable.steps.push_back(
+          Executable::Compute{&p.graph.nodes[std::size_t(compute->node)], compute->operands, compute->results});
+      continue;
+    }
+    const auto& move = std::get<MoveStep>(step);
+    const spmd::Slot& to_slot = p.slots[std::size_t(move.to)];
+    Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
+    Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
+    int first_call = -1, calls = 0;
+    if (move.kind != "slice") {
+      first_call = int(info->collectives.size());
+      for (auto& collective : describe(p, move, executable.slot_boxes)) info->collectives.push_back(std::move(collective));
+      calls = int(info->collectives.size()) - first_call;
+    }
+    DType dtype = to_slot.type.dtype;
+    if (move.reduction) {
+      executable.steps.push_back(Executable::Move{
+          move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls});
+    } else {
+      auto transfers = !move.transfers.empty() ? move.transfers : transfers_within(from, to, move.groups, ownership);
+      executable.steps.push_back(
+          Executable::Move{move.from, move.to, MovePlan(from, to, std::move(transfers), dtype, ownership), first_call, calls});
+    }
+  }
+  fill_last_use(executable);
+
+  for (spmd::SlotId slot : p.params) executable.param_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
+  for (spmd::SlotId slot : p.results) executable.result_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
+
+  info->name = std::move(name);
+  info->text = fmt::format("devices {}\n{}", devices_text(p.mesh.devices()), spmd::print(p));
+  info->fingerprint = sha256_prefix(info->text);
+  info->mesh = p.mesh.text();
+  info->devices = p.mesh.devices();
+  info->processes = context.owners(info->devices);
+  for (std::size_t i = 0; i < p.params.size(); ++i) {
+    const spmd::Slot& slot = p.slots[std::size_t(p.params[i])];
+    info->operands.push_back(describe_value(slot.type, slot.spec, p.mesh, fmt::format("%{}", i)));
+  }
+  for (std::size_t i = 0; i < p.results.size(); ++i) {
+    const spmd::Slot& slot = p.slots[std::size_t(p.results[i])];
+    info->results.push_back(describe_value(slot.type, slot.spec, p.mesh, fmt::format("result {}", i)));
+  }
+  executable.info = std::move(info);
+  return result;
+}
+
+std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from_sharding,
+                                                   const Sharding& to_sharding, bool from_host) {
+  auto result = std::make_shared<Executable>();
+  Executable& executable = *result;
+  Ownership ownership = ownership_of(context);
+  Layout from{from_sharding.mesh().devices(), from_sharding.boxes(type.shape)};
+  Layout to{to_sharding.mesh().devices(), to_sharding.boxes(type.shape)};
+  for (int position = 0; position < to_sharding.mesh().size(); ++position)
+    if (context.is_local(to.devices[std::size_t(position)])) executable.local.push_back(position);
+
+  std::vector<spmd::Transfer> transfers;
+  if (from_host)
+    for (int position : executable.local) transfers.push_back({0, position, to.boxes[std::size_t(position)], 0});
+  else
+    transfers = transfers_between(from, to, ownership);
+
+  auto info = std::make_shared<comm::ProgramInfo>();
+  info->name = "device_put";
+  std::string source = from_host ? "host" : from_sharding.text() + " " + devices_text(from.devices);
+  info->text = fmt::format("device_put {} from {} to {} {}", type.text(), source, to_sharding.text(), devices_text(to.devices));
+  info->fingerprint = sha256_prefix(info->text);
+  info->mesh = to_sharding.mesh().text();
+  info->devices = to.devices;
+  if (!from_host)
+    for (int device : from.devices)
+      if (std::find(info->devices.begin(), info->devices.end(), device) == info->devices.end()) info->devices.push_back(device);
+  info->processes = context.owners(info->devices);
+  info->operands.push_back(describe_value(type, from_sharding.spec(type.rank()), from_sharding.mesh(), "x"));
+  if (from_host) info->operands[0].sharding = "host";
+  info->results.push_back(describe_value(type, to_sharding.spec(type.rank()), to_sharding.mesh(), "result"));
+
+  comm::CollectiveInfo collective;
+  collective.kind = "transfer";
+  collective.op = "device_put";
+  collective.dtype = name_of(type.dtype);
+  collective.shape = to.boxes.empty() ? Shape{} : shape_of(to.boxes[0]);
+  collective.bytes = element_count(collective.shape) * size_of(type.dtype);
+  collective.sharding_before = info->operands[0].sharding;
+  collective.sharding_after = info->results[0].sharding;
+  collective.cause = "device_put";
+  if (!from_host) {
+    for (const auto& transfer : transfers) {
+      int source_device = from.devices[std::size_t(transfer.source)], target_device = to.devices[std::size_t(transfer.target)];
+      if (source_device == target_device) continue;
+      std::pair<int, int> pair{source_device, target_device};
+      if (std::find(collective.pairs.begin(), collective.pairs.end(), pair) == collective.pairs.end())
+        collective.pairs.push_back(pair);
+      collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
+    }
+  }
+  info->collectives.push_back(std::move(collective));
+  executable.transfer.emplace(from, to, std::move(transfers), type.dtype, ownership);
+  executable.result_shardings.push_back(to_sharding);
+  executable.info = std::move(info);
+  return result;
+}
+
+}  // namespace shardlab

@@ -1,0 +1,50 @@
+// A program made ready for one process: its plans, its boxes, and what the world is told of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/comm/launch.h"
+#include "runtime/exec/moves.h"
+#include "runtime/spmd/program.h"
+
+namespace shardlab {
+
+class Context;
+
+// Immutable; shared by all launches. Steps run in order, each for all local devices at once.
+struct Executable {
+  struct Compute {
+    const Node* node = nullptr;
+    std::vector<int> operands, results;  // slots
+  };
+  struct Move {
+    int from = -1, to = -1;  // slots
+    std::variant<MovePlan, ReducePlan> plan;
+    int first_call = -1;     // index into info->collectives; -1: a free local slice
+    int calls = 0;
+  };
+  using Step = std::variant<Compute, Move>;
+
+  spmd::PartitionedProgram program;  // owns the graph that the steps point into
+  std::vector<Step> steps;
+  std::vector<std::vector<Box>> slot_boxes;  // per slot and mesh position
+  std::vector<int> last_use;                 // per slot, the step after which nobody reads it
+  std::vector<int> local;                    // mesh positions of this process
+  std::vector<Sharding> param_shardings, result_shardings;
+  std::optional<MovePlan> transfer;          // device_put: no steps, one move from the operand to the result
+  std::shared_ptr<const comm::ProgramInfo> info;
+};
+
+// Plans a partitioned program for the context's process.
+std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name);
+
+// A device_put from one sharding to another, between any devices. `from_host`: every process has the whole value on its own default
+// device, nothing crosses processes.
+std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from, const Sharding& to,
+                                                   bool from_host);
+
+}  // namespace shardlab

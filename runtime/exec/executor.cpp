@@ -1,0 +1,248 @@
+#include "runtime/exec/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "runtime/base/text.h"
+#include "runtime/exec/compute.h"
+#include "runtime/exec/context.h"
+
+namespace shardlab {
+namespace {
+
+comm::CallStatus status_of(const comm::ExchangeResult& result) {
+  return result.status == comm::ExchangeStatus::kDone ? comm::CallStatus::kOk : comm::CallStatus::kPoisoned;
+}
+
+std::uint64_t hash_devices(const std::vector<int>& devices) {
+  return hash_bytes({reinterpret_cast<const char*>(devices.data()), devices.size() * sizeof(int)});
+}
+
+}  // namespace
+
+Executor::Executor(Context& context, int worker_threads) : context_(context), pool_(worker_threads) {}
+
+Executor::~Executor() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    changed_.notify_all();
+    thread_.join();
+  }
+}
+
+std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
+                                    Where where) {
+  Task task;
+  task.executable = std::move(executable);
+  const comm::ProgramInfo& info = *task.executable->info;
+  task.state = std::make_shared<LaunchState>();
+  for (const Array& arg : args) task.args.push_back(arg.impl());
+
+  auto [group, is_new] = groups_.try_emplace(info.devices);
+  task.group = hash_devices(info.devices);
+  task.history = group->second.history;
+  group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
+  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns()};
+
+  std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
+  if (agreement < 0)
+    for (const auto& arg : task.args) agreement = std::max(agreement, arg->agreement);
+  std::vector<Array> results;
+  for (std::size_t i = 0; i < task.executable->result_shardings.size(); ++i) {
+    auto impl = std::make_shared<ArrayImpl>();
+    const comm::ValueInfo& value = info.results[i];
+    impl->type = {*dtype_from_name(value.dtype), value.shape};
+    impl->sharding = task.executable->result_shardings[i];
+    impl->committed = committed;
+    impl->shards.resize(std::size_t(impl->sharding.mesh().size()));
+    impl->launch = task.state;
+    impl->agreement = agreement;
+    impl->launch_number = task.launch.number;
+    impl->id = next_array_++;
+    impl->where = where;
+    task.results.push_back(impl);
+    results.emplace_back(std::move(impl));
+  }
+  context_.announce(task.launch);
+  record_results(task);
+
+  bool inline_possible = !info.spans_processes();
+  {
+    std::lock_guard lock(mutex_);
+    inline_possible &= queue_.empty() && !running_;
+    if (!inline_possible) queue_.push_back(std::move(task));
+  }
+  if (inline_possible) {
+    run(task);
+    return results;
+  }
+  if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token stop) { work(stop); });
+  changed_.notify_all();
+  return results;
+}
+
+void Executor::record_results(const Task& task) {
+  if (!context_.is_recorded()) return;
+  for (const auto& impl : task.results) context_.record_array(*impl, "");
+}
+
+void Executor::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return queue_.empty() && !running_; });
+}
+
+void Executor::work(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !queue_.empty(); })) {
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    running_ = true;
+    lock.unlock();
+    run(task);
+    task = Task();
+    lock.lock();
+    running_ = false;
+    changed_.notify_all();
+  }
+}
+
+void Executor::run(Task& task) {
+  comm::Observer& observer = context_.observer();
+  std::exception_ptr error;
+  bool poisoned = false;
+  try {
+    for (const auto& arg : task.args)
+      if (arg->launch) {
+        arg->launch->wait();
+        if (arg->launch->error()) std::rethrow_exception(arg->launch->error());
+      }
+    if (task.launch.program->spans_processes() && context_.control().poisoned()) {
+      poisoned = true;
+      throw TransportError("not run: the processes no longer agree on what they run");
+    }
+    observer.on_launch_started(task.launch, comm::now_ns());
+    if (task.executable->transfer) run_transfer(task);
+    else run_steps(task);
+  } catch (const TransportError&) {
+    error = std::current_exception();
+    poisoned = true;
+  } catch (const std::exception& failure) {
+    error = std::current_exception();
+    // The peers of a launch that fails here must not wait for it.
+    if (task.launch.program->spans_processes()) context_.control().raised(failure.what(), task.launch.where);
+  }
+  observer.on_launch_done(task.launch, comm::now_ns(),
+                          !error ? comm::CallStatus::kOk : poisoned ? comm::CallStatus::kPoisoned : comm::CallStatus::kFailed);
+  task.state->finish(error);
+}
+
+std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const {
+  const Executable& executable = *task.executable;
+  const ArrayImpl& arg = *task.args[param];
+  const auto& boxes = executable.slot_boxes[std::size_t(executable.program.params[param])];
+  if (arg.sharding.mesh().size() == executable.program.mesh.size() &&
+      arg.sharding.mesh().same_devices(executable.program.mesh))
+    return arg.shards;
+  // Uncommitted: the whole value is on this process's default device; each device takes its part.
+  std::vector<BufferRef> shards(boxes.size());
+  Box all = whole(arg.type.shape);
+  const BufferRef& source = arg.shards.at(0);
+  std::map<std::vector<std::int64_t>, BufferRef> made;
+  for (int position : executable.local) {
+    const Box& box = boxes[std::size_t(position)];
+    if (box == all) {
+      shards[std::size_t(position)] = source;
+      continue;
+    }
+    std::vector<std::int64_t> key;
+    for (const Interval& interval : box) key.push_back(interval.start);
+    BufferRef& part = made[key];
+    if (!part) {
+      auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * size_of(arg.type.dtype)));
+      copy_box(source->data(), all, buffer->data(), box, box, size_of(arg.type.dtype));
+      part = buffer;
+    }
+    shards[std::size_t(position)] = part;
+  }
+  return shards;
+}
+
+void Executor::run_steps(Task& task) {
+  const Executable& executable = *task.executable;
+  std::vector<std::vector<BufferRef>> slots(executable.program.slots.size());
+  for (std::size_t i = 0; i < executable.program.params.size(); ++i)
+    slots[std::size_t(executable.program.params[i])] = load(task, i);
+  for (int i = 0; i < int(executable.steps.size()); ++i) {
+    const auto& step = executable.steps[std::size_t(i)];
+    if (auto* compute = std::get_if<Executable::Compute>(&step)) {
+      run_compute(task, *compute, slots);
+      for (int slot : compute->operands)
+        if (executable.last_use[std::size_t(slot)] == i) slots[std::size_t(slot)].clear();
+    } else {
+      const auto& move = std::get<Executable::Move>(step);
+      run_move(task, move, slots);
+      if (executable.last_use[std::size_t(move.from)] == i) slots[std::size_t(move.from)].clear();
+    }
+  }
+  for (std::size_t i = 0; i < task.results.size(); ++i)
+    task.results[i]->shards = slots[std::size_t(executable.program.results[i])];
+}
+
+void Executor::run_compute(const Task& task, const Executable::Compute& step, std::vector<std::vector<BufferRef>>& slots) {
+  const Executable& executable = *task.executable;
+  comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
+  ComputeCall call{*step.node, executable.program.graph, executable.local, {}, {}, {}, {}};
+  for (int slot : step.operands) {
+    call.operands.push_back(&slots[std::size_t(slot)]);
+    call.operand_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
+  }
+  for (int slot : step.results) {
+    slots[std::size_t(slot)].resize(std::size_t(executable.program.mesh.size()));
+    call.results.push_back(&slots[std::size_t(slot)]);
+    call.result_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
+  }
+  compute(call, pool_);
+  if (context_.is_recorded())
+    context_.observer().on_compute(task.launch, step.node->op->name, step.node->where, begin, comm::now_ns());
+}
+
+template <typename Plan>
+void Executor::run_plan(const Task& task, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
+                        std::vector<BufferRef>& targets) {
+  comm::Observer& observer = context_.observer();
+  for (int c = 0; c < calls; ++c) observer.on_call_started(task.launch, first_call + c, comm::now_ns());
+  LinkContext link;
+  link.transport = context_.transport();
+  link.pool = &pool_;
+  link.header = {task.launch.program->fingerprint, task.history, task.group, task.launch.seq, first_call, 0, 0};
+  bool waited = false;
+  link.on_wait = [&](const std::vector<int>& peers) {
+    waited = true;
+    observer.on_call_waiting(task.launch, first_call, comm::now_ns(), peers);
+    context_.control().waiting(task.launch, first_call, peers);
+  };
+  MoveStatus status = plan.run(sources, targets, link);
+  if (waited) context_.control().waiting(task.launch, first_call, {});
+  comm::Ns end = comm::now_ns();
+  for (int c = 0; c < calls; ++c)
+    observer.on_call_done(task.launch, first_call + c, end, status_of(status.exchange), c == 0 ? status.bytes_sent : 0);
+  for (const auto& mismatch : status.exchange.mismatches)
+    context_.control().wire_mismatch(task.launch, first_call, mismatch);
+  if (status.exchange.status == comm::ExchangeStatus::kMismatch)
+    throw TransportError("another message arrived than the one expected: the processes run different programs");
+  if (status.exchange.status == comm::ExchangeStatus::kAborted) throw TransportError("the exchange was aborted");
+}
+
+void Executor::run_move(const Task& task, const Executable::Move& step, std::vector<std::vector<BufferRef>>& slots) {
+  auto& targets = slots[std::size_t(step.to)];
+  targets.resize(std::size_t(task.executable->program.mesh.size()));
+  const auto& sources = slots[std::size_t(step.from)];
+  std::visit([&](const auto& plan) { run_plan(task, plan, step.first_call, step.calls, sources, targets); }, step.plan);
+}
+
+void Executor::run_transfer(Task& task) {
+  run_plan(task, *task.executable->transfer, 0, 1, task.args[0]->shards, task.results[0]->shards);
+}
+
+}  // namespace shardlab

@@ -1,0 +1,72 @@
+// The executor: runs launches in the order of their issue, each in lockstep over this process's devices.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/executable.h"
+
+namespace shardlab {
+
+class Context;
+
+// Thread rules: submit() and drain() come from the issuing thread. Launches that stay in the process run at once in it when nothing
+// is pending; all others run on one executing thread, so that a process goes on issuing while a launch waits for peers.
+//
+// Because every process runs its launches in the order of issue, correct programs (the same order everywhere) cannot deadlock: the
+// earliest unfinished launch always has all its members on their way.
+class Executor {
+ public:
+  explicit Executor(Context& context, int worker_threads);
+  ~Executor();
+
+  // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish.
+  std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
+                            Where where);
+  // Waits until everything submitted has finished.
+  void drain();
+
+ private:
+  struct Task {
+    std::shared_ptr<const Executable> executable;
+    std::vector<std::shared_ptr<ArrayImpl>> args, results;
+    std::shared_ptr<LaunchState> state;
+    comm::Launch launch;
+    std::uint64_t group = 0, history = 0;
+  };
+  void work(std::stop_token stop);
+  void run(Task& task);
+  void run_steps(Task& task);
+  void run_transfer(Task& task);
+  void run_compute(const Task& task, const Executable::Compute& step, std::vector<std::vector<BufferRef>>& slots);
+  // Runs a move and tells the observers; throws TransportError where it does not end.
+  void run_move(const Task& task, const Executable::Move& step, std::vector<std::vector<BufferRef>>& slots);
+  template <typename Plan>
+  void run_plan(const Task& task, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
+                std::vector<BufferRef>& targets);
+  std::vector<BufferRef> load(const Task& task, std::size_t param) const;
+  void record_results(const Task& task);
+
+  struct GroupState {
+    std::int64_t seq = 0;
+    std::uint64_t history = 0;
+  };
+
+  Context& context_;
+  ThreadPool pool_;
+  std::int64_t next_launch_ = 0, next_array_ = 0;
+  std::map<std::vector<int>, GroupState> groups_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Task> queue_;
+  bool running_ = false;
+  std::jthread thread_;  // started with the first launch that needs it
+};
+
+}  // namespace shardlab

@@ -1,0 +1,361 @@
+#include "runtime/exec/moves.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace shardlab {
+namespace {
+
+using spmd::Transfer;
+
+// A box as a map key.
+std::vector<std::int64_t> key_of(const Box& box) {
+  std::vector<std::int64_t> key;
+  key.reserve(box.size() * 2);
+  for (const Interval& interval : box) {
+    key.push_back(interval.start);
+    key.push_back(interval.stop);
+  }
+  return key;
+}
+
+// Takes parts of `wanted` from the candidates in their order of preference until it is covered. Boxes of one sharding are equal or
+// disjoint, so what is left of a box is found by keeping each distinct intersection once.
+void take_from(const Box& wanted, int target, const std::vector<int>& candidates, const Layout& from,
+               std::vector<Transfer>& transfers) {
+  std::set<std::vector<std::int64_t>> taken;
+  std::int64_t left = element_count(wanted);
+  for (int source : candidates) {
+    if (left <= 0) return;
+    Box part = intersect(from.boxes[std::size_t(source)], wanted);
+    std::int64_t elements = element_count(part);
+    if (elements == 0 || !taken.insert(key_of(part)).second) continue;
+    transfers.push_back({source, target, part, 0});
+    left -= elements;
+  }
+  SL_CHECK(left == 0, "target {} lacks {} elements", target, left);
+}
+
+}  // namespace
+
+std::vector<Transfer> transfers_within(const Layout& from, const Layout& to, const std::vector<std::vector<int>>& groups,
+                                       const Ownership& ownership) {
+  std::vector<Transfer> transfers;
+  if (groups.empty()) {
+    for (int position = 0; position < int(to.devices.size()); ++position)
+      take_from(to.boxes[std::size_t(position)], position, {position}, from, transfers);
+    return transfers;
+  }
+  for (const auto& group : groups) {
+    std::vector<int> owners;
+    for (int position : group) owners.push_back(ownership.process_of(from.devices[std::size_t(position)]));
+    for (std::size_t rank = 0; rank < group.size(); ++rank) {
+      std::vector<int> candidates = {group[rank]};
+      for (std::size_t other = 0; other < group.size(); ++other)
+        if (other != rank && owners[other] == owners[rank]) candidates.push_back(group[other]);
+      for (std::size_t other = 0; other < group.size(); ++other)
+        if (owners[other] != owners[rank]) candidates.push_back(group[other]);
+      take_from(to.boxes[std::size_t(group[rank])], group[rank], candidates, from, transfers);
+    }
+  }
+  return transfers;
+}
+
+std::vector<Transfer> transfers_between(const Layout& from, const Layout& to, const Ownership& ownership) {
+  std::vector<Transfer> transfers;
+  int sources = int(from.devices.size());
+  for (int target = 0; target < int(to.devices.size()); ++target) {
+    int device = to.devices[std::size_t(target)], process = ownership.process_of(device);
+    std::vector<int> own, near, far;
+    for (int i = 0; i < sources; ++i) {
+      int source = (i + target) % sources;  // replicas in turn
+      int source_device = from.devices[std::size_t(source)];
+      (source_device == device                          ? own
+       : ownership.process_of(source_device) == process ? near
+                                                        : far)
+          .push_back(source);
+    }
+    own.insert(own.end(), near.begin(), near.end());
+    own.insert(own.end(), far.begin(), far.end());
+    take_from(to.boxes[std::size_t(target)], target, own, from, transfers);
+  }
+  return transfers;
+}
+
+MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership)
+    : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)), dtype_(dtype) {
+  auto source_owner = [&](const Transfer& t) { return ownership.process_of(from_.devices[std::size_t(t.source)]); };
+  auto target_owner = [&](const Transfer& t) { return ownership.process_of(to_.devices[std::size_t(t.target)]); };
+  std::map<int, Target> targets;
+  std::map<int, int> send_index, receive_index;
+  std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t> sent, received;  // (peer, box) → offset
+  auto slot = [](std::map<int, int>& index, std::vector<PeerPieces>& list, int peer) -> PeerPieces& {
+    auto [found, is_new] = index.try_emplace(peer, int(list.size()));
+    if (is_new) list.push_back({peer, 0, {}});
+    return list[std::size_t(found->second)];
+  };
+  for (const Transfer& transfer : transfers) {
+    int source = source_owner(transfer), target = target_owner(transfer);
+    std::int64_t bytes = element_count(transfer.box) * element_bytes_;
+    if (target == ownership.self) {
+      Target& entry = targets[transfer.target];
+      entry.position = transfer.target;
+      if (source == ownership.self) {
+        entry.parts.push_back({transfer.box, transfer.source, -1, 0});
+      } else {
+        PeerPieces& peer = slot(receive_index, receives_, source);
+        auto [found, is_new] = received.try_emplace({source, key_of(transfer.box)}, peer.bytes);
+        if (is_new) {
+          peer.pieces.push_back({-1, transfer.box, peer.bytes});
+          peer.bytes += bytes;
+        }
+        entry.parts.push_back({transfer.box, -1, receive_index[source], found->second});
+      }
+    } else if (source == ownership.self) {
+      PeerPieces& peer = slot(send_index, sends_, target);
+      if (sent.try_emplace({target, key_of(transfer.box)}, peer.bytes).second) {
+        peer.pieces.push_back({transfer.source, transfer.box, peer.bytes});
+        peer.bytes += bytes;
+      }
+    }
+  }
+  for (std::size_t position = 0; position < to_.devices.size(); ++position)
+    if (ownership.process_of(to_.devices[position]) == ownership.self) targets[int(position)].position = int(position);
+  for (auto& [position, target] : targets) targets_.push_back(std::move(target));
+}
+
+BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>& sources,
+                             const std::vector<Buffer>& received) const {
+  const Box& box = to_.boxes[std::size_t(target.position)];
+  if (target.parts.size() == 1 && target.parts[0].source >= 0 &&
+      from_.boxes[std::size_t(target.parts[0].source)] == box)
+    return sources[std::size_t(target.parts[0].source)];  // pointers move, not bytes
+  auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * element_bytes_));
+  for (const Part& part : target.parts) {
+    if (part.source >= 0)
+      copy_box(sources[std::size_t(part.source)]->data(), from_.boxes[std::size_t(part.source)], buffer->data(), box, part.box,
+               element_bytes_);
+    else
+      copy_box(received[std::size_t(part.message)].data() + part.offset, part.box, buffer->data(), box, part.box,
+               element_bytes_);
+  }
+  return buffer;
+}
+
+MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets,
+                         const LinkContext& link) const {
+  MoveStatus status;
+  std::vector<Buffer> received;
+  if (!sends_.empty() || !receives_.empty()) {
+    std::vector<Buffer> packed;  // parts that are not a whole shard are packed first
+    packed.reserve(sends_.size());
+    std::vector<comm::Send> sends;
+    for (const PeerPieces& peer : sends_) {
+      packed.emplace_back(std::size_t(peer.bytes));
+      for (const Piece& piece : peer.pieces)
+        copy_box(sources[std::size_t(piece.source)]->data(), from_.boxes[std::size_t(piece.source)],
+                 packed.back().data() + piece.offset, piece.box, piece.box, element_bytes_);
+      sends.push_back({peer.peer, {packed.back().bytes()}});
+      status.bytes_sent += peer.bytes;
+    }
+    std::vector<comm::Receive> receives;
+    received.reserve(receives_.size());
+    for (const PeerPieces& peer : receives_) {
+      received.emplace_back(std::size_t(peer.bytes));
+      receives.push_back({peer.peer, {received.back().data(), received.back().size()}});
+    }
+    status.exchange = link.transport->exchange(link.header, sends, receives, link.on_wait);
+    if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
+  }
+  // Targets that want the same box from the same buffers share one.
+  using Key = std::tuple<std::vector<std::int64_t>, std::vector<std::pair<const void*, std::int64_t>>>;
+  std::map<Key, std::vector<const Target*>> distinct;
+  for (const Target& target : targets_) {
+    std::vector<std::pair<const void*, std::int64_t>> parts;
+    for (const Part& part : target.parts)
+      parts.emplace_back(part.source >= 0 ? static_cast<const void*>(sources[std::size_t(part.source)]->data())
+                                          : static_cast<const void*>(received[std::size_t(part.message)].data()),
+                         part.offset);
+    distinct[{key_of(to_.boxes[std::size_t(target.position)]), std::move(parts)}].push_back(&target);
+  }
+  std::vector<const std::vector<const Target*>*> groups;
+  for (const auto& [key, members] : distinct) groups.push_back(&members);
+  auto make = [&](std::int64_t i) {
+    const auto& members = *groups[std::size_t(i)];
+    BufferRef buffer = assemble(*members[0], sources, received);
+    for (const Target* target : members) targets[std::size_t(target->position)] = buffer;
+  };
+  constexpr std::int64_t kParallelBytes = 64 * 1024;
+  std::int64_t bytes = targets_.empty() ? 0 : element_count(to_.boxes[std::size_t(targets_[0].position)]) * element_bytes_;
+  if (bytes * std::int64_t(groups.size()) >= kParallelBytes && link.pool != nullptr)
+    link.pool->parallel_for(std::int64_t(groups.size()), make);
+  else
+    for (std::int64_t i = 0; i < std::int64_t(groups.size()); ++i) make(i);
+  return status;
+}
+
+namespace {
+
+// Where a balanced tree over ranks [first, last) splits: pairs of neighbours are combined level by level.
+int split_point(int first, int last) {
+  int count = last - first;
+  return first + int(std::bit_floor(unsigned(count - 1)));
+}
+
+}  // namespace
+
+ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype,
+                       const Ownership& ownership)
+    : from_(std::move(from)), to_(std::move(to)), reduction_(reduction), dtype_(dtype), element_bytes_(size_of(dtype)) {
+  std::map<int, int> send_index, receive_index;
+  auto slot = [](std::map<int, int>& index, std::vector<PeerSubtrees>& list, int peer) -> PeerSubtrees& {
+    auto [found, is_new] = index.try_emplace(peer, int(list.size()));
+    if (is_new) list.push_back({peer, 0, {}});
+    return list[std::size_t(found->second)];
+  };
+  for (const auto& group : groups) {
+    std::vector<int> owners;
+    for (int position : group) owners.push_back(ownership.process_of(from_.devices[std::size_t(position)]));
+    // Maximal subtrees with one owner.
+    std::vector<Subtree> subtrees;
+    std::function<void(int, int)> divide = [&](int first, int last) {
+      if (std::all_of(owners.begin() + first, owners.begin() + last, [&](int owner) { return owner == owners[std::size_t(first)]; })) {
+        subtrees.push_back({first, last, owners[std::size_t(first)], -1, 0});
+        return;
+      }
+      int middle = split_point(first, last);
+      divide(first, middle);
+      divide(middle, last);
+    };
+    divide(0, int(group.size()));
+    // Each distinct box that some member wants, with the processes that want it, in the order of ranks.
+    std::vector<std::pair<Box, std::vector<int>>> wanted;  // box → ranks
+    std::map<std::vector<std::int64_t>, std::size_t> index;
+    for (std::size_t rank = 0; rank < group.size(); ++rank) {
+      const Box& box = to_.boxes[std::size_t(group[rank])];
+      auto [found, is_new] = index.try_emplace(key_of(box), wanted.size());
+      if (is_new) wanted.push_back({box, {}});
+      wanted[found->second].second.push_back(int(rank));
+    }
+    bool owns_some = std::find(owners.begin(), owners.end(), ownership.self) != owners.end();
+    if (!owns_some) continue;
+    for (const auto& [box, ranks] : wanted) {
+      Task task{group, box, subtrees, {}};
+      std::set<int> wanting;
+      for (int rank : ranks) {
+        wanting.insert(owners[std::size_t(rank)]);
+        if (owners[std::size_t(rank)] == ownership.self) task.targets.push_back(group[std::size_t(rank)]);
+      }
+      int task_index = int(tasks_.size());
+      std::int64_t bytes = element_count(box) * element_bytes_;
+      for (std::size_t s = 0; s < task.subtrees.size(); ++s) {
+        Subtree& subtree = task.subtrees[s];
+        if (subtree.owner == ownership.self) {
+          for (int peer : wanting) {
+            if (peer == ownership.self) continue;
+            PeerSubtrees& list = slot(send_index, sends_, peer);
+            list.subtrees.push_back({task_index, int(s)});
+            list.bytes += bytes;
+          }
+        } else if (wanting.count(ownership.self) != 0) {
+          PeerSubtrees& list = slot(receive_index, receives_, subtree.owner);
+          subtree.message = receive_index[subtree.owner];
+          subtree.offset = list.bytes;
+          list.bytes += bytes;
+        }
+      }
+      tasks_.push_back(std::move(task));
+    }
+  }
+}
+
+BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources) const {
+  int position = task.group[std::size_t(rank)];
+  const Box& held = from_.boxes[std::size_t(position)];
+  if (held == task.box) return sources[std::size_t(position)];
+  auto part = std::make_shared<Buffer>(std::size_t(element_count(task.box) * element_bytes_));
+  copy_box(sources[std::size_t(position)]->data(), held, part->data(), task.box, task.box, element_bytes_);
+  return part;
+}
+
+// `subtree_of` gives the value of ranks [first, last), or nothing where they must be combined from both halves.
+BufferRef ReducePlan::combine_range(const Task& task, int first, int last, const Leaf& subtree_of) const {
+  if (BufferRef value = subtree_of(first, last)) return value;
+  int middle = split_point(first, last);
+  BufferRef left = combine_range(task, first, middle, subtree_of);
+  BufferRef right = combine_range(task, middle, last, subtree_of);
+  auto result = std::make_shared<Buffer>(left->size());
+  std::copy_n(left->data(), left->size(), result->data());
+  combine(reduction_, dtype_, result->data(), right->data(), element_count(task.box));
+  return result;
+}
+
+BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources) const {
+  return combine_range(task, first, last,
+                       [&](int a, int b) { return b - a == 1 ? leaf(task, a, sources) : BufferRef(); });
+}
+
+MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets,
+                           const LinkContext& link) const {
+  MoveStatus status;
+  std::vector<std::vector<BufferRef>> own(tasks_.size());
+  auto reduce_own = [&](std::int64_t t) {
+    const Task& task = tasks_[std::size_t(t)];
+    own[std::size_t(t)].resize(task.subtrees.size());
+    for (std::size_t s = 0; s < task.subtrees.size(); ++s)
+      if (task.subtrees[s].message < 0 && sources[std::size_t(task.group[std::size_t(task.subtrees[s].first)])])
+        own[std::size_t(t)][s] = own_subtree(task, task.subtrees[s].first, task.subtrees[s].last, sources);
+  };
+  constexpr std::int64_t kParallelBytes = 64 * 1024;
+  std::int64_t task_bytes = tasks_.empty() ? 0 : element_count(tasks_[0].box) * element_bytes_;
+  auto for_tasks = [&](const std::function<void(std::int64_t)>& f) {
+    if (task_bytes * std::int64_t(tasks_.size()) >= kParallelBytes && link.pool != nullptr)
+      link.pool->parallel_for(std::int64_t(tasks_.size()), f);
+    else
+      for (std::int64_t t = 0; t < std::int64_t(tasks_.size()); ++t) f(t);
+  };
+  for_tasks(reduce_own);
+  std::vector<Buffer> received;
+  if (!sends_.empty() || !receives_.empty()) {
+    std::vector<comm::Send> sends;
+    for (const PeerSubtrees& peer : sends_) {
+      comm::Send send{peer.peer, {}};
+      for (const Outgoing& out : peer.subtrees)
+        send.parts.push_back(own[std::size_t(out.task)][std::size_t(out.subtree)]->bytes());
+      status.bytes_sent += peer.bytes;
+      sends.push_back(std::move(send));
+    }
+    std::vector<comm::Receive> receives;
+    received.reserve(receives_.size());
+    for (const PeerSubtrees& peer : receives_) {
+      received.emplace_back(std::size_t(peer.bytes));
+      receives.push_back({peer.peer, {received.back().data(), received.back().size()}});
+    }
+    status.exchange = link.transport->exchange(link.header, sends, receives, link.on_wait);
+    if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
+  }
+  auto finish = [&](std::int64_t t) {
+    const Task& task = tasks_[std::size_t(t)];
+    if (task.targets.empty()) return;
+    BufferRef result = combine_range(task, 0, int(task.group.size()), [&](int first, int last) -> BufferRef {
+      for (std::size_t s = 0; s < task.subtrees.size(); ++s) {
+        const Subtree& subtree = task.subtrees[s];
+        if (subtree.first != first || subtree.last != last) continue;
+        if (subtree.message < 0) return own[std::size_t(t)][s];
+        std::int64_t bytes = element_count(task.box) * element_bytes_;
+        auto copy = std::make_shared<Buffer>(std::size_t(bytes));
+        std::copy_n(received[std::size_t(subtree.message)].data() + subtree.offset, bytes, copy->data());
+        return copy;
+      }
+      return nullptr;
+    });
+    for (int position : task.targets) targets[std::size_t(position)] = result;
+  };
+  for_tasks(finish);
+  return status;
+}
+
+}  // namespace shardlab

@@ -1,0 +1,130 @@
+// Moves of data between devices: planned once for a process, run at every launch.
+//
+// A plan knows all devices of all processes, so both ends of a message list the same pieces in the same order. What several devices of a
+// process need is sent to it once.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/transport.h"
+#include "runtime/core/buffer.h"
+#include "runtime/exec/thread_pool.h"
+#include "runtime/spmd/program.h"
+
+namespace shardlab {
+
+// Devices with what they hold: ordinals and boxes, in mesh order.
+struct Layout {
+  std::vector<int> devices;
+  std::vector<Box> boxes;
+};
+
+// Who owns which device, and who we are.
+struct Ownership {
+  std::function<int(int)> process_of;  // ordinal → process
+  int self = 0;
+};
+
+struct MoveStatus {
+  comm::ExchangeResult exchange;
+  std::int64_t bytes_sent = 0;
+};
+
+struct LinkContext {
+  comm::Transport* transport = nullptr;
+  comm::MessageHeader header;
+  std::function<void(const std::vector<int>&)> on_wait;
+  ThreadPool* pool = nullptr;
+};
+
+// Every element of a target's box comes from one source.
+class MovePlan {
+ public:
+  // Transfers index `from` and `to`; each target's transfers cover its box and do not overlap.
+  MovePlan(Layout from, Layout to, std::vector<spmd::Transfer> transfers, DType dtype, const Ownership& ownership);
+  // `sources` per `from` position (only local ones are read); fills `targets` for the local ones.
+  MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
+
+ private:
+  struct Piece {
+    int source = -1;          // `from` position, for what we hold
+    Box box;
+    std::int64_t offset = 0;  // in the message, for what we receive
+  };
+  struct Part {
+    Box box;
+    int source = -1;    // local `from` position, or
+    int message = -1;   // index of a received message, and
+    std::int64_t offset = 0;
+  };
+  struct Target {
+    int position = 0;
+    std::vector<Part> parts;
+  };
+  struct PeerPieces {
+    int peer = 0;
+    std::int64_t bytes = 0;
+    std::vector<Piece> pieces;
+  };
+  BufferRef assemble(const Target& target, const std::vector<BufferRef>& sources, const std::vector<Buffer>& received) const;
+
+  Layout from_, to_;
+  std::int64_t element_bytes_;
+  DType dtype_;
+  std::vector<PeerPieces> sends_, receives_;
+  std::vector<Target> targets_;
+};
+
+// Targets get the combination over their group's members, by one balanced binary tree over the ranks of the group, whatever the layout
+// of processes: results are equal to the last bit. A process combines the complete subtrees that it owns, and sends those.
+class ReducePlan {
+ public:
+  ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype,
+             const Ownership& ownership);
+  MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
+
+ private:
+  struct Subtree {
+    int first = 0, last = 0;  // ranks [first, last)
+    int owner = 0;            // process
+    int message = -1;         // where it is received
+    std::int64_t offset = 0;
+  };
+  // One combination that this process sends to or needs.
+  struct Task {
+    std::vector<int> group;  // positions by rank
+    Box box;
+    std::vector<Subtree> subtrees;  // maximal ones with one owner, in rank order
+    std::vector<int> targets;       // local positions that want the result
+  };
+  struct Outgoing {
+    int task = 0, subtree = 0;
+  };
+  struct PeerSubtrees {
+    int peer = 0;
+    std::int64_t bytes = 0;
+    std::vector<Outgoing> subtrees;
+  };
+  using Leaf = std::function<BufferRef(int first, int last)>;
+  BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources) const;
+  BufferRef combine_range(const Task& task, int first, int last, const Leaf& subtree_of) const;
+  BufferRef own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources) const;
+
+  Layout from_, to_;
+  Reduction reduction_;
+  DType dtype_;
+  std::int64_t element_bytes_;
+  std::vector<Task> tasks_;
+  std::vector<PeerSubtrees> sends_, receives_;
+};
+
+// For moves by groups: each target's box from the members of its group — itself first, then a device of its own process, then the
+// first in the group's order. Groups are mesh positions; no groups: from itself alone (a slice).
+std::vector<spmd::Transfer> transfers_within(const Layout& from, const Layout& to, const std::vector<std::vector<int>>& groups,
+                                             const Ownership& ownership);
+// For moves between any two layouts: each target's box from whoever holds it, nearest first, replicas taken in turn.
+std::vector<spmd::Transfer> transfers_between(const Layout& from, const Layout& to, const Ownership& ownership);
+
+}  // namespace shardlab

@@ -1,0 +1,81 @@
+#include "runtime/exec/placement.h"
+
+#include <fmt/ranges.h>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/program_cache.h"
+#include "runtime/exec/tracing.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab {
+namespace {
+
+Array operand_array(const Operand& x) {
+  if (x.is_array()) return x.array();
+  const Scalar& scalar = x.scalar();
+  DType dtype = scalar.is_complex()               ? DType::kComplex64
+                : scalar.value.index() == 0       ? DType::kBool
+                : scalar.is_integer()             ? DType::kInt32
+                                                  : DType::kFloat32;
+  return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", dtype}}, x.where()).at(0);
+}
+
+}  // namespace
+
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, std::source_location where) {
+  int wanted = int(element_count(shape)), have = device_count();
+  if (wanted > have)
+    throw_user_error(
+        "Number of devices {} must be >= the product of mesh_shape {} (= {}) at {}; force more virtual devices with -d or "
+        "SHARDLAB_NUM_CPU_DEVICES",
+        have, text_of(shape), wanted, Where::from(where).text());
+  std::vector<int> ordinals(static_cast<std::size_t>(wanted));
+  for (int i = 0; i < wanted; ++i) ordinals[std::size_t(i)] = i;
+  return Mesh(std::move(shape), std::move(axis_names), std::move(ordinals));
+}
+
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices) {
+  std::vector<int> ordinals;
+  for (const Device& device : devices) ordinals.push_back(device.ordinal);
+  return Mesh(std::move(shape), std::move(axis_names), std::move(ordinals));
+}
+
+Array device_put(const Operand& x, const Sharding& sharding) {
+  Context& context = Context::current();
+  for (int device : sharding.mesh().devices()) context.device(device);  // throws where one does not exist
+  if (context.tracer())
+    return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}}, x.where()).at(0);
+  Array array = operand_array(x);
+  if (!array.valid()) throw_user_error("device_put at {}: an empty Array is used; give it a value first", x.where().text());
+  sharding.check_divisible(array.type(), "device_put arguments");
+  if (array.committed() && array.sharding() == sharding) return array;
+  bool from_host = !array.committed();
+  std::string key = fmt::format("device_put{}{}", signature_of(std::vector<Array>{array}), signature_of({sharding}));
+  auto executable = context.programs().find(key);
+  if (!executable) {
+    executable = compile_transfer(context, array.type(), array.sharding(), sharding, from_host);
+    context.programs().add(key, executable);
+  }
+  return context.executor().submit(std::move(executable), {array}, true, x.where()).at(0);
+}
+
+Array device_put(const Operand& x, const PartitionSpec& spec) {
+  Array array = operand_array(x);
+  Context& context = Context::current();
+  if (context.tracer()) {
+    if (!context.tracer()->mesh())
+      throw_user_error("device_put of {} at {}: no argument of the function lies on a mesh; give a NamedSharding", spec.text(),
+                       x.where().text());
+    return device_put(x, Sharding(*context.tracer()->mesh(), spec));
+  }
+  if (array.sharding().is_single_device())
+    throw_user_error("device_put to {} at {}: the array is on a single device, so there is no mesh for the spec; give a NamedSharding",
+                     spec.text(), x.where().text());
+  return device_put(x, Sharding(array.sharding().mesh(), spec));
+}
+
+Array device_put(const Operand& x, const Device& device) { return device_put(x, Sharding::on_device(device.ordinal)); }
+
+}  // namespace shardlab

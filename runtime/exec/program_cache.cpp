@@ -1,0 +1,159 @@
+#include "runtime/exec/program_cache.h"
+
+#include <fmt/ranges.h>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/executor.h"
+#include "runtime/spmd/partition.h"
+
+namespace shardlab {
+namespace {
+
+// Who asked for a device set, for the error where two differ.
+struct Wish {
+  Mesh mesh;
+  std::string who;
+};
+
+[[noreturn]] void throw_incompatible(const Wish& a, const Wish& b, Where where) {
+  std::string order;
+  auto sorted = [](std::vector<int> devices) {
+    std::sort(devices.begin(), devices.end());
+    return devices;
+  };
+  if (sorted(a.mesh.devices()) == sorted(b.mesh.devices()))
+    order = "; these are the same devices in another order: place one with device_put on the mesh of the other";
+  throw_user_error(
+      "Received incompatible devices for jitted computation. Got {} with device ids [{}] on platform CPU and {} with device ids [{}] on "
+      "platform CPU{} [{}]",
+      a.who, fmt::join(a.mesh.devices(), ", "), b.who, fmt::join(b.mesh.devices(), ", "), order, where.text());
+}
+
+void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where) {
+  Wish mine{sharding.mesh(), std::move(who)};
+  if (!wish) {
+    wish = std::move(mine);
+    return;
+  }
+  if (!wish->mesh.same_devices(mine.mesh)) throw_incompatible(*wish, mine, where);
+  if (wish->mesh == mine.mesh || mine.mesh.axis_count() == 0) return;
+  if (wish->mesh.axis_count() == 0) {
+    wish = std::move(mine);
+    return;
+  }
+  if (!(wish->mesh == mine.mesh))
+    throw_user_error(
+        "{} is on {} and {} on {}: the same devices under other axes in one computation are not supported; place one with "
+        "device_put on the mesh of the other [{}]",
+        wish->who, wish->mesh.text(), mine.who, mine.mesh.text(), where.text());
+}
+
+// A sharding's spec on the computation's mesh.
+Spec spec_on(const Sharding& sharding, const Mesh& mesh, int rank) {
+  Spec spec = sharding.spec(rank);
+  if (sharding.mesh().axis_count() == 0 && mesh.axis_count() > 0) spec.assign(std::size_t(rank), {});
+  return spec;
+}
+
+bool anything_committed(const ProgramRequest& request) {
+  auto given = [](const auto& sharding) { return sharding.has_value(); };
+  return std::any_of(request.args.begin(), request.args.end(), [](const Array& arg) { return arg.committed(); }) ||
+         std::any_of(request.in_shardings.begin(), request.in_shardings.end(), given) ||
+         std::any_of(request.out_shardings.begin(), request.out_shardings.end(), given);
+}
+
+}  // namespace
+
+std::shared_ptr<const Executable> ProgramCache::find(const std::string& key) const {
+  auto found = programs_.find(key);
+  return found == programs_.end() ? nullptr : found->second;
+}
+
+void ProgramCache::add(const std::string& key, std::shared_ptr<const Executable> executable) {
+  if (programs_.size() >= kProgramsMax) programs_.clear();
+  programs_[key] = std::move(executable);
+}
+
+std::string signature_of(const std::vector<Array>& args) {
+  std::string text;
+  for (const Array& arg : args) {
+    text += arg.type().text();
+    text += arg.committed() ? '!' : '?';
+    if (arg.committed()) {
+      text += arg.sharding().text();
+      text += fmt::format("{}", fmt::join(arg.sharding().mesh().devices(), ","));
+    }
+    text += ';';
+  }
+  return text;
+}
+
+std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) {
+  std::string text;
+  for (const auto& sharding : shardings)
+    text += sharding ? fmt::format("{}{};", sharding->text(), fmt::join(sharding->mesh().devices(), ",")) : "-;";
+  return text;
+}
+
+std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
+  std::optional<Wish> wish;
+  for (std::size_t i = 0; i < request.args.size(); ++i)
+    if (request.args[i].committed())
+      add_wish(wish, request.args[i].sharding(),
+               fmt::format("argument {} of {} with shape {}", i, request.name, request.args[i].type().text()), request.where);
+  for (const auto& sharding : request.in_shardings)
+    if (sharding) add_wish(wish, *sharding, "explicit input sharding", request.where);
+  for (const auto& sharding : request.out_shardings)
+    if (sharding) add_wish(wish, *sharding, "explicit output sharding", request.where);
+  if (graph != nullptr)
+    for (const Node& node : graph->nodes)
+      for (const auto& [name, value] : node.attrs.entries())
+        if (auto* sharding = std::get_if<Sharding>(&value))
+          add_wish(wish, *sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where);
+  if (!wish) return std::nullopt;
+  return wish->mesh;
+}
+
+std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& key, const ProgramRequest& request) {
+  if (auto found = context.programs().find(key)) return found;
+  Graph graph = request.trace(mesh_of(request, nullptr));
+  std::optional<Mesh> mesh = mesh_of(request, &graph);
+  if (!mesh) mesh = Mesh::single(context.default_device());
+
+  spmd::PropagationInput input{&graph, *mesh, {}, {}};
+  for (std::size_t i = 0; i < request.args.size(); ++i) {
+    const Array& arg = request.args[i];
+    if (i < request.in_shardings.size() && request.in_shardings[i]) {
+      request.in_shardings[i]->check_divisible(arg.type(), "pjit arguments");
+      input.params.emplace_back(spec_on(*request.in_shardings[i], *mesh, arg.ndim()));
+    } else if (arg.committed()) {
+      input.params.emplace_back(spec_on(arg.sharding(), *mesh, arg.ndim()));
+    } else {
+      input.params.emplace_back(std::nullopt);
+    }
+  }
+  if (!request.out_shardings.empty() && request.out_shardings.size() != graph.results.size())
+    throw_user_error("jit of {}: got {} out_shardings for {} results; give one each [{}]", request.name,
+                     request.out_shardings.size(), graph.results.size(), request.where.text());
+  for (std::size_t i = 0; i < graph.results.size(); ++i) {
+    if (i < request.out_shardings.size() && request.out_shardings[i]) {
+      const TensorType& type = graph.type(graph.results[i]);
+      request.out_shardings[i]->check_divisible(type, "pjit outputs");
+      input.results.emplace_back(spec_on(*request.out_shardings[i], *mesh, type.rank()));
+    } else {
+      input.results.emplace_back(std::nullopt);
+    }
+  }
+  auto executable = compile(context, spmd::partition(input), request.name);
+  context.programs().add(key, executable);
+  return executable;
+}
+
+std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& request) {
+  auto executable = prepare_program(context, key, request);
+  bool committed = anything_committed(request) || executable->program.mesh.size() > 1;
+  return context.executor().submit(std::move(executable), request.args, committed, request.where);
+}
+
+}  // namespace shardlab

@@ -1,0 +1,51 @@
+// The cache of programs: a call's signature to what runs it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/exec/array.h"
+#include "runtime/exec/executable.h"
+
+namespace shardlab {
+
+class Context;
+
+class ProgramCache {
+ public:
+  std::shared_ptr<const Executable> find(const std::string& key) const;
+  void add(const std::string& key, std::shared_ptr<const Executable> executable);
+
+ private:
+  // Bounded: when it is full the whole cache is dropped, since a program that makes so many signatures profits from none.
+  static constexpr std::size_t kProgramsMax = 16 * 1024;
+  std::unordered_map<std::string, std::shared_ptr<const Executable>> programs_;
+};
+
+// A traced function to be run on arrays: what decides its mesh and shardings.
+struct ProgramRequest {
+  std::string name;
+  std::vector<Array> args;
+  std::vector<std::optional<Sharding>> in_shardings, out_shardings;  // empty, or one each
+  std::function<Graph(const std::optional<Mesh>&)> trace;
+  Where where;
+};
+
+// The signature of arguments for a key: types, shardings, committedness.
+std::string signature_of(const std::vector<Array>& args);
+std::string signature_of(const std::vector<std::optional<Sharding>>& shardings);
+
+// The mesh a computation runs on: that of shardings, committed arguments and constraints, which must be one ordered device set; nothing
+// where nobody says. UserError with JAX's text where they differ.
+std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph);
+
+// Finds or makes the program, and launches it.
+std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& request);
+// The program alone.
+std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& key, const ProgramRequest& request);
+
+}  // namespace shardlab

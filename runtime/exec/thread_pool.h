@@ -1,0 +1,39 @@
+// A fixed pool of worker threads, one a core, for the parallel loops of lockstep steps.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace shardlab {
+
+// Thread rule: parallel_for is called by one thread at a time (the executing one); it takes part in the work itself, so a pool of one
+// thread has no worker.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);  // 0: one a core
+  ~ThreadPool();
+  int threads() const { return int(workers_.size()) + 1; }
+  // Runs f(0) … f(count - 1), in any order; returns when all are done. Rethrows the first error.
+  void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& f);
+
+ private:
+  void work(std::stop_token stop);
+  void run_items();
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_, idle_;
+  std::uint64_t generation_ = 0;
+  int busy_ = 0;
+  std::atomic<std::int64_t> next_{0};
+  std::int64_t count_ = 0;
+  const std::function<void(std::int64_t)>* f_ = nullptr;
+  std::exception_ptr error_;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace shardlab
