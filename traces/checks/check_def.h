@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +23,8 @@ std::span<const CheckDef* const> all_checks();
 
 // The verdict on the evidence: the diagnoses of the first check that finds any.
 std::vector<Diagnosis> judge(const Evidence&);
+
+// docs/diagnoses.md, made from the definitions.
+std::string diagnoses_markdown();
 
 }  // namespace shardlab

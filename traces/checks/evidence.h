@@ -26,6 +26,7 @@ struct CallEvidence {
 // What is known of a program by its fingerprint.
 struct ProgramEvidence {
   std::uint64_t fingerprint = 0;
+  std::uint64_t group = 0;  // hash of the ordered device set
   std::string name, text, mesh;
   std::vector<int> devices, processes;
   std::vector<std::string> operands, results;  // "float32[8,8] P('a', None)"
@@ -62,17 +63,26 @@ struct ProcessEvidence {
   std::int64_t matched = 0;
   std::vector<CallEvidence> calls;  // the last matched ones and all unmatched ones, in order of issue
   std::int64_t since_ns = 0;        // when this state began
+  std::uint64_t history = 0;        // rolling hash over all matched calls
+  bool joined = false;              // ever heard of
 };
 
 struct Evidence {
   std::vector<ProcessEvidence> processes;
   std::vector<ProgramEvidence> programs;
   std::int64_t now_ns = 0;
+  std::int64_t complete_ns = 0;       // the issue or death that proved the first finding; 0 where there is none
   std::int64_t look_ahead_calls = 0;  // seen after the first finding
   const ProgramEvidence* program(std::uint64_t fingerprint) const {
     for (const auto& program : programs)
       if (program.fingerprint == fingerprint) return &program;
     return nullptr;
+  }
+  // The program as launched on that device set; by fingerprint alone where the set is not recorded.
+  const ProgramEvidence* program(const CallEvidence& call) const {
+    for (const auto& program : programs)
+      if (program.fingerprint == call.fingerprint && program.group == call.group) return &program;
+    return program(call.fingerprint);
   }
 };
 

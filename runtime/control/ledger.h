@@ -1,0 +1,119 @@
+// The ledger: what every process has issued, what of it is matched, and the first proof that something never will be.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/comm/launch.h"
+#include "traces/checks/evidence.h"
+
+namespace shardlab::control {
+
+// The hash of an ordered device set, and what the ledger keeps of a program and of a launch.
+std::uint64_t device_group(const std::vector<comm::Ordinal>& devices);
+ProgramEvidence program_evidence(const comm::ProgramInfo&);
+CallEvidence call_evidence(const comm::Launch&);
+
+// Why no schedule can complete the run any more.
+struct Finding {
+  enum class Kind { kContradiction, kGone, kCycle, kDeath, kReported };
+  Kind kind = Kind::kContradiction;
+  std::int64_t complete_ns = 0;  // the issue or death that completed the proof, by the clock of who did it
+  std::vector<int> processes;    // those that the proof rests on
+};
+
+// Pure and single-threaded; it has no clock, times are passed in.
+//
+// State: per process a queue of issued calls. A call is matched when it is at the head of the queue of each of its participants; it is
+// then taken from all of them. A process executes its launches strictly in order, so a process whose head needs another is stuck
+// until that one comes to the same call. Therefore these are proofs, whatever the processes that are only slow still do:
+// - contradiction: the heads of p and q differ and each needs the other;
+// - gone: the head of p needs q, which issues nothing any more and has nothing open;
+// - cycle: a longer circle of processes whose heads each need the next one, which stands at another call;
+// - death: a process was killed or ended without leaving.
+// The first of them is the finding. Calls are taken in and matched afterwards too, for the look-ahead, but no other finding is sought.
+class Ledger {
+ public:
+  static constexpr std::size_t kMatchedKept = 64;  // calls of a process that are kept when matched
+
+  explicit Ledger(int num_processes);
+
+  int num_processes() const { return int(processes_.size()); }
+  // A program must be declared before its first launch. Declaring it again, from any process, changes nothing.
+  void declare(const ProgramEvidence&);
+  bool knows(std::uint64_t fingerprint, std::uint64_t group) const { return programs_.contains({fingerprint, group}); }
+
+  void joined(int process, std::int64_t time_ns);
+  void issued(int process, CallEvidence call);
+  // kRunning, kReading or kWaiting.
+  void state(int process, ProcessState, const std::string& doing, const std::string& where, std::int32_t statement, std::int64_t time_ns);
+  void raised(int process, const std::string& error, const std::string& where, std::int32_t statement, std::int64_t time_ns);
+  // It issues nothing more; it has left once all that it issued is matched.
+  void leaving(int process, std::int64_t time_ns);
+  // Ended by `signal`, or with `exit_code` where that is 0. Who had left or raised before stays so.
+  void died(int process, int exit_code, int signal, std::int64_t time_ns);
+  // Something outside the calls proves that the run cannot go on.
+  void report_finding(std::vector<int> processes, std::int64_t time_ns);
+
+  const std::optional<Finding>& finding() const { return finding_; }
+  ProcessState state_of(int process) const { return at(process).evidence.state; }
+  bool has_joined(int process) const { return at(process).evidence.joined; }
+  bool has_left(int process) const { return state_of(process) == ProcessState::kLeft; }
+  bool ended(int process) const { return at(process).ended; }
+  bool all_ended() const;
+  std::int64_t issued_of(int process) const { return at(process).evidence.issued; }
+  std::int64_t matched_of(int process) const { return at(process).evidence.matched; }
+  // The launch number of the first call that is not matched, or -1.
+  std::int64_t first_open(int process) const { return at(process).queue.empty() ? -1 : at(process).queue.front().call.launch; }
+  // Processes whose count of matched calls grew, or that have left, since this was asked last.
+  std::vector<int> take_progress();
+  Evidence evidence(std::int64_t now_ns) const;
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // fingerprint, group
+  struct Program {
+    ProgramEvidence evidence;
+    std::vector<bool> includes;  // by process
+    std::vector<int> at_head;    // processes that stand at it
+  };
+  struct OpenCall {
+    CallEvidence call;
+    Program* program;
+  };
+  struct Process {
+    ProcessEvidence evidence;  // without its calls
+    std::deque<CallEvidence> matched;
+    std::deque<OpenCall> queue;
+    std::int64_t head_since_ns = 0;  // when the head was both issued and first in the queue; for an empty queue, when it became so
+    bool leaving = false, ended = false;
+    std::int64_t ended_ns = 0;
+  };
+
+  Process& at(int process);
+  const Process& at(int process) const;
+  const OpenCall* head(int process) const { return at(process).queue.empty() ? nullptr : &at(process).queue.front(); }
+  void head_changed(int process);  // it has a new head or an empty queue
+  bool try_match(Program&, std::vector<int>& changed);
+  void pop(int process, std::int64_t time_ns);
+  void end(int process, ProcessState, std::int64_t time_ns);
+  void seek_contradiction(int process);
+  void seek_gone(int process);
+  void seek_needed(int gone);
+  void seek_cycle(int process);
+  void find(Finding::Kind, std::vector<int> processes, std::int64_t complete_ns);
+
+  std::vector<Process> processes_;
+  std::map<Key, std::unique_ptr<Program>> programs_;
+  std::map<Key, Program*> standing_;  // programs with a process at their head
+  std::vector<bool> progressed_;
+  std::optional<Finding> finding_;
+  std::int64_t issued_total_ = 0, issued_at_finding_ = 0;
+};
+
+}  // namespace shardlab::control

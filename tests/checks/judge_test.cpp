@@ -1,0 +1,305 @@
+// Every class of diagnosis from evidence made by hand: whom it names, what it says, and what must stay quiet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/checks/evidence_builder.h"
+#include "traces/checks/check_def.h"
+#include "traces/checks/evidence_json.h"
+#include "traces/checks/wording.h"
+
+namespace shardlab {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_::EvidenceBuilder;
+
+Diagnosis only(const Evidence& evidence) {
+  std::vector<Diagnosis> found = judge(evidence);
+  EXPECT_EQ(found.size(), 1u);
+  return found.empty() ? Diagnosis{} : found.front();
+}
+
+std::string detail(const Diagnosis& diagnosis, const std::string& name) {
+  for (const auto& [key, value] : diagnosis.details)
+    if (key == name) return value;
+  return "(none)";
+}
+
+std::vector<int> participants(const Diagnosis& diagnosis) {
+  std::vector<int> processes;
+  for (const Participant& side : diagnosis.participants) processes.push_back(side.process);
+  return processes;
+}
+
+TEST(Judge, NothingToSayOfSlowProcesses) {
+  EvidenceBuilder b(4);
+  b.program("A").program("B").calls({0, 1}, "AB").calls({2}, "A");
+  EXPECT_TRUE(judge(b.evidence()).empty());  // process 3 has issued nothing yet
+  b.state(3, ProcessState::kSilent);
+  EXPECT_TRUE(judge(b.evidence()).empty());
+}
+
+TEST(Judge, ThreeAgainstOneIsTheOnesProgram) {
+  EvidenceBuilder b(4);
+  b.program("matmul", {}, {"float32[8,8] P('a', None)", "float32[8,8] P(None, 'b')"});
+  b.program("other", {}, {"float32[8,8] P('b', None)", "float32[8,8] P('a', 'b')"});
+  b.at("other").name = "matmul";
+  for (int p : {0, 1, 2}) b.call(p, "matmul");
+  b.call(3, "other");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "program-mismatch");
+  EXPECT_EQ(d.severity, "error");
+  EXPECT_THAT(d.processes, ElementsAre(3));
+  EXPECT_FALSE(d.tie);
+  EXPECT_THAT(participants(d), ElementsAre(3, 0, 1, 2));
+  EXPECT_THAT(d.fields, ElementsAre("sharding"));
+  EXPECT_EQ(d.message,
+            "process 3 runs matmul(P('b', None), P('a', 'b')) at toy.cpp:31 where processes 0, 1 and 2 run "
+            "matmul(P('a', None), P(None, 'b')) at toy.cpp:30");
+  EXPECT_EQ(detail(d, "first differing line"), "1");
+}
+
+TEST(Judge, TwoProcessesAreATieWithoutBlame) {
+  EvidenceBuilder b(2);
+  b.program("A").program("X").calls({0}, "A").calls({1}, "X");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "program-mismatch");
+  EXPECT_THAT(d.processes, ElementsAre(0, 1));
+  EXPECT_TRUE(d.tie);
+  EXPECT_THAT(participants(d), ElementsAre(0, 1));
+  EXPECT_THAT(d.message, HasSubstr("process 0 runs A at toy.cpp:30 where process 1 runs X at toy.cpp:31"));
+}
+
+TEST(Judge, AllDifferFromOneAnother) {
+  EvidenceBuilder b(3);
+  b.program("A").program("B").program("C").calls({0}, "A").calls({1}, "B").calls({2}, "C");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "program-mismatch");
+  EXPECT_TRUE(d.tie);
+  EXPECT_THAT(d.processes, ElementsAre(0, 1, 2));
+}
+
+TEST(Judge, TwoOfSevenDifferInTwoWays) {
+  EvidenceBuilder b(7);
+  b.program("A").program("B").program("C").calls({0, 1, 3, 5, 6}, "A").calls({2}, "B").calls({4}, "C");
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.processes, ElementsAre(2, 4));
+  EXPECT_FALSE(d.tie);
+  EXPECT_THAT(d.message, HasSubstr("process 4 runs C"));
+}
+
+TEST(Judge, HalfAgainstHalf) {
+  EvidenceBuilder b(4);
+  b.program("A").program("X").calls({0, 2}, "A").calls({1, 3}, "X");
+  Diagnosis d = only(b.evidence());
+  EXPECT_TRUE(d.tie);
+  EXPECT_THAT(d.processes, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Judge, FieldsNameWhatDiffers) {
+  EvidenceBuilder b(2);
+  b.program("f", {}, {"float32[8,8] P('a')"}).program("g", {}, {"int32[8,4] P('a')"});
+  b.at("g").mesh = "mesh(b=4)";
+  b.at("f").collectives.push_back({.kind = "all-reduce", .dtype = "float32", .shape = "(8,)", .reduction = "sum", .groups = "[[0,1]]"});
+  b.at("g").collectives.push_back({.kind = "all-reduce", .dtype = "float32", .shape = "(8,)", .reduction = "max", .groups = "[[0,1]]"});
+  b.call(0, "f").call(1, "g");
+  EXPECT_THAT(only(b.evidence()).fields, ElementsAre("op", "shape", "dtype", "reduction", "mesh"));
+}
+
+TEST(Judge, EqualFieldsAreACodeDifferenceAndItsLineIsNamed) {
+  EvidenceBuilder b(3);
+  b.program("f", {}, {"float32[8] P('a')"}, "%0 = sin\n%1 = exp %0").program("g", {}, {"float32[8] P('a')"}, "%0 = sin\n%1 = log %0");
+  b.at("g").name = "f";
+  b.call(0, "f").call(1, "f").call(2, "g");
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.fields, ElementsAre("code"));
+  EXPECT_EQ(detail(d, "first differing line"), "2");
+  EXPECT_EQ(detail(d, "line on process 2"), "%1 = log %0");
+  EXPECT_THAT(d.message, HasSubstr("differ in line 2"));
+}
+
+TEST(Judge, AnotherOrder) {
+  EvidenceBuilder b(4);
+  b.program("A").program("B").program("C").calls({0, 1, 3}, "ABC").calls({2}, "BAC");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "order-mismatch");
+  EXPECT_THAT(d.processes, ElementsAre(2));
+  EXPECT_EQ(d.message, "process 2 runs B at toy.cpp:31 before A, where processes 0, 1 and 3 run A at toy.cpp:30 first");
+}
+
+TEST(Judge, AnotherOrderOfTwoGroupsConcernsThoseInBoth) {
+  EvidenceBuilder b(4);
+  b.program("A").program("B", {2, 3}).calls({0, 1}, "A").calls({2}, "AB").calls({3}, "BA");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "order-mismatch");
+  EXPECT_THAT(d.processes, ElementsAre(2, 3));
+  EXPECT_TRUE(d.tie);
+  EXPECT_THAT(participants(d), ElementsAre(2, 3, 0, 1));
+}
+
+TEST(Judge, SkippedAndExtra) {
+  EvidenceBuilder skipped(4);
+  skipped.program("A").program("B").program("C").calls({0, 1, 2}, "ABC").calls({3}, "BC");
+  Diagnosis d = only(skipped.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_THAT(d.processes, ElementsAre(3));
+  EXPECT_EQ(detail(d, "direction"), "skipped");
+  EXPECT_EQ(d.message, "processes 0, 1 and 2 run A at toy.cpp:30, which process 3 skips; process 3 runs B at toy.cpp:31 next");
+
+  EvidenceBuilder extra(4);
+  extra.program("A").program("B").program("X").calls({1, 2, 3}, "AB").calls({0}, "XAB");
+  d = only(extra.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_THAT(d.processes, ElementsAre(0));
+  EXPECT_EQ(detail(d, "direction"), "extra");
+  EXPECT_EQ(d.message, "process 0 runs X at toy.cpp:32, a call that processes 1, 2 and 3 do not make: processes 1, 2 and 3 run A at toy.cpp:30");
+}
+
+TEST(Judge, OfTwoTheOneThatLacksTheCall) {
+  EvidenceBuilder b(2);
+  b.program("A").program("B").program("C").calls({0}, "ABC").calls({1}, "BC");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_FALSE(d.tie);
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(detail(d, "direction"), "skipped");
+}
+
+TEST(Judge, SkippedInASubgroupConcernsItsMembersAlone) {
+  EvidenceBuilder b(4);  // process 3 skips B; 0 and 1 have no part in it, though they stand where 3 stands
+  b.program("B", {2, 3}).program("C").calls({2}, "BC").calls({0, 1, 3}, "C");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_THAT(d.processes, ElementsAre(3));
+  EXPECT_EQ(participants(d).front(), 3);
+}
+
+TEST(Judge, EndedNormallyWithoutTheCall) {
+  EvidenceBuilder b(4);
+  b.program("A").calls({0}, "A");
+  for (int p : {1, 2, 3}) b.state(p, ProcessState::kLeft);
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_THAT(d.processes, ElementsAre(0));
+  EXPECT_EQ(detail(d, "direction"), "extra");
+  EXPECT_EQ(d.message, "process 0 runs A at toy.cpp:30, but processes 1, 2 and 3 ended normally without it");
+
+  EvidenceBuilder most(4);
+  most.program("A").calls({0, 1, 3}, "A").state(2, ProcessState::kLeft);
+  d = only(most.evidence());
+  EXPECT_THAT(d.processes, ElementsAre(2));
+  EXPECT_EQ(detail(d, "direction"), "skipped");
+  EXPECT_THAT(participants(d), ElementsAre(2, 0, 1, 3));
+}
+
+TEST(Judge, TwoGroupsTwoDiagnoses) {
+  EvidenceBuilder b(4);
+  b.program("A", {0, 1}).program("B", {0, 1}).program("C", {2, 3}).program("D", {2, 3});
+  b.calls({0}, "A").calls({1}, "B").calls({2}, "C").calls({3}, "D");
+  std::vector<Diagnosis> found = judge(b.evidence());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].processes, ElementsAre(0, 1));
+  EXPECT_THAT(found[1].processes, ElementsAre(2, 3));
+}
+
+TEST(Judge, CircleOverThreeGroups) {
+  EvidenceBuilder b(3);
+  b.program("A", {0, 1}).program("B", {1, 2}).program("C", {0, 2}).calls({0}, "AC").calls({1}, "BA").calls({2}, "CB");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "deadlock");
+  EXPECT_THAT(d.processes, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(d.tie);
+  EXPECT_EQ(detail(d, "cycle"), "0 -> 1 -> 2 -> 0");
+  EXPECT_THAT(d.message, HasSubstr("process 0 waits for process 1 in A at toy.cpp:30"));
+}
+
+TEST(Judge, NoCircleWhileOneHasNotCome) {
+  EvidenceBuilder b(3);
+  b.program("A", {0, 1}).program("B", {1, 2}).program("C", {0, 2}).calls({0}, "A").calls({1}, "B");
+  EXPECT_TRUE(judge(b.evidence()).empty());
+}
+
+TEST(Judge, KilledBeatsEverything) {
+  EvidenceBuilder b(4);
+  b.program("A").program("X").calls({0, 1}, "A").calls({3}, "X");
+  b.state(2, ProcessState::kKilled).process(2).signal = 9;
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "process-killed");
+  EXPECT_THAT(d.processes, ElementsAre(2));
+  EXPECT_THAT(participants(d), ElementsAre(2, 0, 1, 3));
+  EXPECT_EQ(d.participants[0].state, "killed by signal 9 (SIGKILL)");
+  EXPECT_THAT(d.message, HasSubstr("process 2 was killed by signal 9 (SIGKILL)"));
+  EXPECT_THAT(d.message, HasSubstr("processes 0, 1 and 3 wait for it"));
+}
+
+TEST(Judge, ExitedWithACodeOrWithoutLeaving) {
+  EvidenceBuilder b(2);
+  b.program("A").call(1, "A", true).calls({0}, "A").state(1, ProcessState::kExited).process(1).exit_code = 3;
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "process-exited");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(d.message, "process 1 exited with code 3 after A at toy.cpp:30; process 0 waits for it in A at toy.cpp:30");
+  b.process(1).exit_code = 0;
+  EXPECT_THAT(only(b.evidence()).message, HasSubstr("exited without leaving the job"));
+}
+
+TEST(Judge, RaisedIsNamedWhenItIsNeeded) {
+  EvidenceBuilder b(3);
+  b.program("A").calls({0, 2}, "A");
+  b.state(1, ProcessState::kRaised).process(1).error = "index 9 is out of range";
+  b.process(1).where = "toy.cpp:12";
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "process-raised");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(d.message, "process 1 raised \"index 9 is out of range\" at toy.cpp:12; processes 0 and 2 wait for it in A at toy.cpp:30");
+  EXPECT_EQ(d.participants[0].where, "toy.cpp:12");
+}
+
+TEST(Judge, RaisedIsNoVerdictWhileOthersRunOn) {
+  EvidenceBuilder b(3);
+  b.state(1, ProcessState::kRaised);
+  EXPECT_TRUE(judge(b.evidence()).empty());
+  b.state(0, ProcessState::kLeft).state(2, ProcessState::kLeft);
+  EXPECT_EQ(only(b.evidence()).code, "process-raised");
+}
+
+TEST(Judge, TheSameErrorOnAllIsNoDiagnosis) {
+  EvidenceBuilder b(3);
+  for (int p : {0, 1, 2}) b.state(p, ProcessState::kRaised).process(p).error = "shapes do not fit";
+  EXPECT_TRUE(judge(b.evidence()).empty());
+  b.process(1).error = "file not found";
+  EXPECT_THAT(only(b.evidence()).processes, ElementsAre(1));
+}
+
+TEST(Judge, RaisedWithAnOpenCallThatTheOthersReachIsNotYetAVerdict) {
+  EvidenceBuilder b(2);
+  b.program("A").program("B").calls({1}, "A").state(1, ProcessState::kRaised);
+  b.calls({0}, "A");
+  EXPECT_TRUE(judge(b.evidence()).empty());
+}
+
+TEST(Judge, TextShowsEverySide) {
+  EvidenceBuilder b(2);
+  b.program("A").program("X").calls({0}, "A").calls({1}, "X").state(0, ProcessState::kReading);
+  std::string text = text_of(only(b.evidence()));
+  EXPECT_THAT(text, HasSubstr("program-mismatch: process 0 runs A"));
+  EXPECT_THAT(text, HasSubstr("\n  process 0: A #0, launch"));
+  EXPECT_THAT(text, HasSubstr("at toy.cpp:31, running"));
+}
+
+TEST(Json, EvidenceAndDiagnosesSurvive) {
+  EvidenceBuilder b(3);
+  b.program("A", {}, {"float32[8] P('a')"}).program("X").calls({0, 1}, "A").calls({2}, "X").state(0, ProcessState::kReading);
+  b.at("A").collectives.push_back({.kind = "all-reduce", .bytes = 4});
+  b.evidence().complete_ns = 7;
+  Evidence copy = evidence_from_json(to_json(b.evidence()));
+  EXPECT_EQ(to_json(copy), to_json(b.evidence()));
+  std::vector<Diagnosis> found = judge(b.evidence());
+  EXPECT_EQ(to_json(diagnoses_from_json(to_json(found))), to_json(found));
+  EXPECT_EQ(to_json(judge(copy)), to_json(found));
+  EXPECT_THROW(evidence_from_json("{"), std::exception);
+}
+
+}  // namespace
+}  // namespace shardlab

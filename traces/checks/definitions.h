@@ -1,0 +1,16 @@
+// The checks by name; list.cpp has their order of precedence.
+#pragma once
+
+#include "traces/checks/check_def.h"
+
+namespace shardlab {
+
+extern const CheckDef kProcessKilled;
+extern const CheckDef kProcessRaised;
+extern const CheckDef kProcessExited;
+extern const CheckDef kOrderMismatch;
+extern const CheckDef kProgramMismatch;
+extern const CheckDef kMissingParticipant;
+extern const CheckDef kDeadlock;
+
+}  // namespace shardlab

@@ -1,0 +1,46 @@
+#include "traces/checks/evidence_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.h"
+
+namespace shardlab {
+namespace {
+using Json = nlohmann::json;
+}
+
+// nlohmann finds these by argument-dependent lookup; every field is named once.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results, collectives)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued, matched, calls,
+                                   since_ns, history, joined)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh, devices)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, code, severity, message, explain, processes, tie, participants, fields, details, evidence_ns,
+                                   detected_ns)
+
+namespace {
+
+template <typename T>
+T parse(std::string_view text, const char* what) {
+  try {
+    return Json::parse(text).get<T>();
+  } catch (const Json::exception& error) {
+    throw IoError(fmt::format("stored {} cannot be read: {}", what, error.what()));
+  }
+}
+
+template <typename T>
+std::string dump(const T& value) {
+  return Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_json(const Evidence& evidence) { return dump(evidence); }
+std::string to_json(const std::vector<Diagnosis>& diagnoses) { return dump(diagnoses); }
+Evidence evidence_from_json(std::string_view text) { return parse<Evidence>(text, "evidence"); }
+std::vector<Diagnosis> diagnoses_from_json(std::string_view text) { return parse<std::vector<Diagnosis>>(text, "diagnoses"); }
+
+}  // namespace shardlab

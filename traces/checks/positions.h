@@ -1,0 +1,45 @@
+// Where every process stands: its unmatched calls, and who must take part in them.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "traces/checks/evidence.h"
+
+namespace shardlab {
+
+// What two calls must agree in to be the same call.
+struct CallKey {
+  std::uint64_t fingerprint = 0, group = 0;
+  auto operator<=>(const CallKey&) const = default;
+};
+inline CallKey key_of(const CallEvidence& call) { return {call.fingerprint, call.group}; }
+
+// A view over evidence, which it borrows; processes are addressed by their index, absent ones stand nowhere.
+class Positions {
+ public:
+  explicit Positions(const Evidence& evidence);
+
+  const Evidence& evidence() const { return *evidence_; }
+  const std::vector<int>& processes() const { return processes_; }  // ascending
+  const ProcessEvidence& at(int process) const;
+  // Unmatched calls in order of issue; the first is the head.
+  const std::vector<const CallEvidence*>& tail(int process) const;
+  const CallEvidence* head(int process) const { return tail(process).empty() ? nullptr : tail(process).front(); }
+  const std::vector<int>& participants(const CallEvidence& call) const;
+  bool includes(const CallEvidence& call, int process) const;
+  // The heads of p and q differ and each needs the other: neither can ever go on.
+  bool contradict(int p, int q) const;
+  bool ended(int process) const;  // left, raised, exited or killed: issues nothing any more
+  // Processes whose head includes one of `gone` that does not stand at the same call.
+  std::vector<int> waiting_for(const std::vector<int>& gone) const;
+
+ private:
+  const Evidence* evidence_;
+  std::vector<int> processes_;
+  std::vector<const ProcessEvidence*> by_process_;
+  std::vector<std::vector<const CallEvidence*>> tails_;
+};
+
+}  // namespace shardlab

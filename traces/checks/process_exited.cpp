@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include "traces/checks/definitions.h"
+#include "traces/checks/wording.h"
+
+namespace shardlab {
+namespace {
+
+std::vector<Diagnosis> run(const Evidence& evidence) {
+  Positions positions(evidence);
+  std::vector<int> exited;
+  for (int p : positions.processes())
+    if (positions.at(p).state == ProcessState::kExited) exited.push_back(p);
+  if (exited.empty()) return {};
+  std::vector<int> waiting = positions.waiting_for(exited);
+  Diagnosis diagnosis{.processes = exited, .participants = sides(positions, exited, waiting)};
+  const ProcessEvidence& first = positions.at(exited.front());
+  const Participant& side = diagnosis.participants.front();
+  std::string how = first.exit_code != 0 ? fmt::format("exited with code {}", first.exit_code)
+                    : first.joined       ? std::string("exited without leaving the job")
+                                         : std::string("exited without joining the job");
+  std::string place = side.op.empty() ? where_text(side.where) : fmt::format(" after {}{}", side.op, where_text(side.where));
+  diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, place);
+  if (!waiting.empty())
+    diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), exited.size() == 1 ? "it" : "them",
+                                     call_at(evidence, *positions.head(waiting.front())));
+  for (int p : exited) diagnosis.details.emplace_back(fmt::format("exit code of process {}", p), std::to_string(positions.at(p).exit_code));
+  return {diagnosis};
+}
+
+}  // namespace
+
+const CheckDef kProcessExited{
+    .code = "process-exited",
+    .severity = "error",
+    .summary = "a process ended with a code other than 0, or without leaving the job",
+    .explain = "A process ended by itself, but not in the normal way: with an exit code other than 0, or by a call such as exit() or _exit() "
+               "that went past the end of the program, where a process leaves the job. What it had issued may never be matched, and those that "
+               "need it can never go on. Look at what the process printed last.",
+    .run = run,
+};
+
+}  // namespace shardlab

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "traces/checks/definitions.h"
+#include "traces/checks/mismatch.h"
+#include "traces/checks/wording.h"
+
+namespace shardlab {
+
+TwoSides two_sides(const Disagreement& disagreement) {
+  TwoSides two;
+  std::vector<int> guilty = disagreement.guilty();
+  for (const Side& side : disagreement.sides)
+    if (!two.guilty && !side.guilty.empty()) two.guilty = &side;
+  const Side* reference = &disagreement.sides[disagreement.reference];
+  two.other = reference != two.guilty ? reference : nullptr;
+  for (const Side& side : disagreement.sides)
+    if (!two.other && &side != two.guilty) two.other = &side;
+  for (int p : two.other->processes)
+    if (disagreement.tie || !std::binary_search(guilty.begin(), guilty.end(), p)) two.others.push_back(p);
+  if (two.others.empty()) two.others = two.other->processes;
+  return two;
+}
+
+Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreement) {
+  const Evidence& evidence = positions.evidence();
+  Diagnosis diagnosis;
+  diagnosis.processes = disagreement.guilty();
+  diagnosis.tie = disagreement.tie;
+  std::vector<int> others = disagreement.innocent();
+  for (const Side& side : disagreement.sides)
+    for (int p : positions.participants(*side.call))
+      if (std::find(positions.processes().begin(), positions.processes().end(), p) != positions.processes().end()) others.push_back(p);
+  std::sort(others.begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  diagnosis.participants = sides(positions, diagnosis.processes, others);
+  TwoSides two = two_sides(disagreement);
+  const ProgramEvidence* a = evidence.program(*two.guilty->call);
+  const ProgramEvidence* b = evidence.program(*two.other->call);
+  diagnosis.fields = differing_fields(a, b);
+  if (a && b) {
+    LineDifference difference = first_difference(a->text, b->text);
+    if (difference.line > 0) {
+      diagnosis.details.emplace_back("first differing line", std::to_string(difference.line));
+      diagnosis.details.emplace_back(fmt::format("line on {}", processes_text(two.guilty->processes)), difference.a);
+      diagnosis.details.emplace_back(fmt::format("line on {}", processes_text(two.other->processes)), difference.b);
+    }
+  }
+  diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
+  return diagnosis;
+}
+
+namespace {
+
+std::vector<Diagnosis> run(const Evidence& evidence) {
+  Positions positions(evidence);
+  std::vector<Diagnosis> found;
+  for (const Disagreement& disagreement : disagreements_of(positions, {Relation::kProgram})) {
+    Diagnosis diagnosis = diagnosis_of(positions, disagreement);
+    TwoSides two = two_sides(disagreement);
+    diagnosis.message = fmt::format("{} {} where {} {}", subject(two.guilty->guilty, "run"), call_at(evidence, *two.guilty->call),
+                                    subject(two.others, "run"), call_at(evidence, *two.other->call));
+    bool look_alike = call_text(evidence, *two.guilty->call) == call_text(evidence, *two.other->call);
+    for (const auto& [name, value] : diagnosis.details)
+      if (look_alike && name == "first differing line") {
+        const ProgramEvidence* a = evidence.program(*two.guilty->call);
+        const ProgramEvidence* b = evidence.program(*two.other->call);
+        LineDifference difference = first_difference(a->text, b->text);
+        diagnosis.message += fmt::format(", and their programs differ in line {}: \"{}\" and \"{}\"", value, difference.a, difference.b);
+      }
+    for (const Side& side : disagreement.sides) {
+      if (&side == two.guilty || &side == two.other || side.guilty.empty()) continue;
+      diagnosis.message += fmt::format("; {} {}", subject(side.guilty, "run"), call_at(evidence, *side.call));
+    }
+    found.push_back(std::move(diagnosis));
+  }
+  return found;
+}
+
+}  // namespace
+
+const CheckDef kProgramMismatch{
+    .code = "program-mismatch",
+    .severity = "error",
+    .summary = "where the others issue one program, these issue another; `fields` says what differs",
+    .explain = "Every process that owns a device of a launch must run the same program on it, with the same shapes, types and shardings. Here "
+               "processes meet in one place with different programs. On real hardware this hangs, or worse, combines values that do not belong "
+               "together. Usual causes are operands or shardings chosen by process_index(), values read from one process's files, and versions "
+               "of the program that differ between machines. `fields` names what differs, and the two lines show where each side is.",
+    .run = run,
+};
+
+}  // namespace shardlab

@@ -1,0 +1,211 @@
+#include "traces/checks/wording.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "runtime/base/text.h"
+
+namespace shardlab {
+namespace {
+
+// "float32[8,8] P('a', None) on mesh(…)" -> {"float32", "8,8", "P('a', None)"}
+struct ValueText {
+  std::string dtype, shape, sharding;
+};
+
+ValueText parse_value(std::string_view text) {
+  ValueText value;
+  std::size_t space = text.find(' ');
+  std::string_view type = text.substr(0, space);
+  std::size_t bracket = type.find('[');
+  value.dtype = type.substr(0, bracket);
+  if (bracket != std::string_view::npos) {
+    std::size_t end = type.find(']', bracket);
+    value.shape = type.substr(bracket + 1, end == std::string_view::npos ? end : end - bracket - 1);
+  }
+  if (space != std::string_view::npos) {
+    std::string_view sharding = text.substr(space + 1);
+    value.sharding = sharding.substr(0, sharding.find(" on "));
+  }
+  return value;
+}
+
+std::string shardings_text(const std::vector<std::string>& values) {
+  std::vector<std::string> shardings;
+  for (const std::string& value : values) {
+    ValueText parsed = parse_value(value);
+    shardings.push_back(parsed.sharding.empty() ? value : parsed.sharding);
+  }
+  return fmt::format("{}", fmt::join(shardings, ", "));
+}
+
+template <typename Project>
+bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b, Project project) {
+  if (a.size() != b.size()) return true;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (project(parse_value(a[i])) != project(parse_value(b[i]))) return true;
+  return false;
+}
+
+template <typename Project>
+bool values_differ(const ProgramEvidence& a, const ProgramEvidence& b, Project project) {
+  return differ(a.operands, b.operands, project) || differ(a.results, b.results, project);
+}
+
+using Collective = ProgramEvidence::Collective;
+bool collectives_differ(const ProgramEvidence& a, const ProgramEvidence& b, std::string Collective::*field) {
+  return !std::equal(a.collectives.begin(), a.collectives.end(), b.collectives.begin(), b.collectives.end(),
+                     [&](const Collective& x, const Collective& y) { return x.*field == y.*field; });
+}
+bool collectives_differ(const ProgramEvidence& a, const ProgramEvidence& b, std::string Collective::*field, bool same_count) {
+  return same_count && collectives_differ(a, b, field);
+}
+
+}  // namespace
+
+std::string processes_text(const std::vector<int>& processes) {
+  if (processes.empty()) return "no process";
+  if (processes.size() == 1) return fmt::format("process {}", processes.front());
+  std::vector<int> most(processes.begin(), processes.end() - 1);
+  return fmt::format("processes {} and {}", fmt::join(most, ", "), processes.back());
+}
+
+std::string subject(const std::vector<int>& processes, std::string_view verb) {
+  return fmt::format("{} {}{}", processes_text(processes), verb, processes.size() == 1 ? "s" : "");
+}
+
+std::string where_text(std::string_view where) {
+  return where.empty() || where == "unknown place" ? std::string() : fmt::format(" at {}", where);
+}
+
+std::string call_text(const Evidence& evidence, const CallEvidence& call) {
+  const ProgramEvidence* program = evidence.program(call);
+  if (!program || program->operands.empty()) return call.op;
+  return fmt::format("{}({})", call.op, shardings_text(program->operands));
+}
+
+std::string call_at(const Evidence& evidence, const CallEvidence& call) {
+  return call_text(evidence, call) + where_text(call.where);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : std::string();
+}
+
+std::string state_text(const ProcessEvidence& process) {
+  switch (process.state) {
+    case ProcessState::kJoining: return "joining";
+    case ProcessState::kRunning: return "running";
+    case ProcessState::kReading:
+    case ProcessState::kWaiting: return "waiting";
+    case ProcessState::kLeft: return "left";
+    case ProcessState::kRaised: return "raised";
+    case ProcessState::kExited: return fmt::format("exited with code {}", process.exit_code);
+    case ProcessState::kKilled: {
+      std::string name = signal_name(process.signal);
+      return name.empty() ? fmt::format("killed by signal {}", process.signal)
+                          : fmt::format("killed by signal {} ({})", process.signal, name);
+    }
+    case ProcessState::kSilent: return "silent";
+  }
+  return "unknown";
+}
+
+Participant participant(const Positions& positions, int process, const CallEvidence* call) {
+  const ProcessEvidence& evidence = positions.at(process);
+  Participant side{.process = process, .kind = "", .state = state_text(evidence)};
+  bool own_place = evidence.state == ProcessState::kRaised && !evidence.where.empty();
+  if (!call) call = positions.head(process);
+  // One that ended with nothing open was last seen in the last call that it made.
+  if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
+  if (call) {
+    side.seq = call->seq;
+    side.op = call->op;
+    side.where = call->where;
+    side.statement = call->statement;
+    if (const ProgramEvidence* program = positions.evidence().program(*call)) {
+      side.mesh = program->mesh;
+      side.devices = program->devices;
+      if (program->collectives.empty()) {
+        side.kind = "launch";
+        if (!program->results.empty()) {
+          ValueText result = parse_value(program->results.front());
+          side.shape = "(" + result.shape + ")";
+          side.dtype = result.dtype;
+        }
+      } else {
+        side.kind = program->collectives.front().kind;
+        side.shape = program->collectives.front().shape;
+        side.dtype = program->collectives.front().dtype;
+      }
+      std::string operands = shardings_text(program->operands), results = shardings_text(program->results);
+      side.sharding = results.empty() ? operands : fmt::format("{} -> {}", operands, results);
+    } else {
+      side.kind = "launch";
+    }
+  }
+  if (own_place || (side.where.empty() && !evidence.where.empty())) {
+    side.where = evidence.where;
+    side.statement = evidence.statement;
+  }
+  return side;
+}
+
+std::vector<Participant> sides(const Positions& positions, const std::vector<int>& guilty, const std::vector<int>& others) {
+  std::vector<Participant> result;
+  for (int process : guilty) result.push_back(participant(positions, process));
+  for (int process : others)
+    if (std::find(guilty.begin(), guilty.end(), process) == guilty.end()) result.push_back(participant(positions, process));
+  return result;
+}
+
+std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b) {
+  std::vector<std::string> fields;
+  if (!a || !b) return {"code"};
+  auto add = [&](const char* name, bool differs) {
+    if (differs) fields.emplace_back(name);
+  };
+  bool same_count = a->collectives.size() == b->collectives.size();
+  add("op", a->name != b->name);
+  add("kind", collectives_differ(*a, *b, &Collective::kind));
+  add("shape", values_differ(*a, *b, [](const ValueText& v) { return v.shape; }) ||
+                   collectives_differ(*a, *b, &Collective::shape, same_count));
+  add("dtype", values_differ(*a, *b, [](const ValueText& v) { return v.dtype; }) ||
+                   collectives_differ(*a, *b, &Collective::dtype, same_count));
+  add("reduction", collectives_differ(*a, *b, &Collective::reduction, same_count));
+  add("group", collectives_differ(*a, *b, &Collective::groups, same_count));
+  add("pairs", collectives_differ(*a, *b, &Collective::pairs, same_count));
+  add("mesh", a->mesh != b->mesh || a->devices != b->devices);
+  add("sharding", values_differ(*a, *b, [](const ValueText& v) { return v.sharding; }));
+  if (fields.empty()) fields.emplace_back("code");
+  return fields;
+}
+
+LineDifference first_difference(std::string_view a, std::string_view b) {
+  std::vector<std::string_view> left = split(a, '\n'), right = split(b, '\n');
+  std::size_t n = std::max(left.size(), right.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string_view x = i < left.size() ? left[i] : std::string_view();
+    std::string_view y = i < right.size() ? right[i] : std::string_view();
+    if (x != y) return {int(i) + 1, std::string(x), std::string(y)};
+  }
+  return {};
+}
+
+std::string text_of(const Diagnosis& diagnosis) {
+  std::string text = fmt::format("{}: {}", diagnosis.code, diagnosis.message);
+  for (const Participant& side : diagnosis.participants) {
+    text += fmt::format("\n  process {}: {}", side.process, side.op.empty() ? "no call yet" : side.op);
+    if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
+    if (!side.kind.empty()) text += fmt::format(", {}", side.kind);
+    if (!side.sharding.empty()) text += fmt::format(", {}", side.sharding);
+    text += fmt::format("{}, {}", where_text(side.where), side.state);
+  }
+  return text;
+}
+
+}  // namespace shardlab

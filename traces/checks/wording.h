@@ -1,0 +1,38 @@
+// How diagnoses speak: processes, calls, sides.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/checks/evidence.h"
+#include "traces/checks/positions.h"
+
+namespace shardlab {
+
+std::string processes_text(const std::vector<int>& processes);                           // "process 3", "processes 0, 1 and 2"
+std::string subject(const std::vector<int>& processes, std::string_view verb);           // "process 3 runs"; verb is "run"
+std::string call_text(const Evidence&, const CallEvidence&);                             // "matmul(P('a', None), P('b', None))"
+std::string call_at(const Evidence&, const CallEvidence&);                               // call_text + " at toy.cpp:31"
+std::string where_text(std::string_view where);                                          // " at toy.cpp:31" or ""
+std::string state_text(const ProcessEvidence&);                                          // "waiting", "killed by signal 9 (SIGKILL)"
+std::string signal_name(int signal);                                                     // "SIGKILL", or "" where it has none
+
+// The side of one process: at `call`, or at its head, or where it was last seen.
+Participant participant(const Positions&, int process, const CallEvidence* call = nullptr);
+
+// What is involved beside the guilty: all who have something unmatched that includes one of them, in order.
+std::vector<Participant> sides(const Positions&, const std::vector<int>& guilty, const std::vector<int>& others);
+
+// Which properties of two programs differ, in the words of docs/diagnoses.md; and the first line of their texts that does.
+std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b);
+struct LineDifference {
+  int line = 0;  // 1-based; 0: the texts are equal
+  std::string a, b;
+};
+LineDifference first_difference(std::string_view a, std::string_view b);
+
+// The whole diagnosis for a terminal or an error's what(): the message, then one line a side.
+std::string text_of(const Diagnosis&);
+
+}  // namespace shardlab
