@@ -1,0 +1,196 @@
+#include "runtime/exec/ops.h"
+
+#include <algorithm>
+
+#include "runtime/exec/placement.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab {
+namespace {
+
+// A string literal as template argument, so that each op has its own cached definition.
+template <std::size_t N>
+struct Name {
+  constexpr Name(const char (&literal)[N]) { std::copy_n(literal, N, text); }  // NOLINT: implicit on purpose
+  constexpr std::string_view view() const { return {text, N - 1}; }
+  char text[N] = {};
+};
+
+const OpDef& required_op(std::string_view name) {
+  const OpDef* op = find_op(name);
+  SL_CHECK(op != nullptr, "the registry has no op '{}'", name);
+  return *op;
+}
+
+template <Name name>
+const OpDef& op() {
+  static const OpDef& def = required_op(name.view());
+  return def;
+}
+
+template <Name name>
+Array call_at(Where where, std::vector<Operand> operands, const Attrs& attrs = {}) {
+  return std::move(apply(op<name>(), operands, attrs, where).at(0));
+}
+
+// The line of the call is the first operand's.
+template <Name name>
+Array call(std::vector<Operand> operands, const Attrs& attrs = {}) {
+  Where where = operands.empty() ? Where{} : operands.front().where();
+  return call_at<name>(where, std::move(operands), attrs);
+}
+
+void set_axis(Attrs& attrs, const AxisList& axis) {
+  if (axis.is_all()) return;
+  if (axis.is_single()) attrs.set("axis", axis.axes().front());
+  else attrs.set("axis", axis.axes());
+}
+
+template <Name name>
+Array call_on_axis(const Operand& x, const AxisList& axis) {
+  Attrs attrs;
+  set_axis(attrs, axis);
+  return call<name>({x}, attrs);
+}
+
+template <Name name>
+Array reduce(const Operand& x, const ReduceOptions& options) {
+  Attrs attrs;
+  set_axis(attrs, options.axis);
+  if (options.keepdims) attrs.set("keepdims", true);
+  return call<name>({x}, attrs);
+}
+
+template <Name name>
+Array reduce(const Operand& x, const VarianceOptions& options) {
+  Attrs attrs;
+  set_axis(attrs, options.axis);
+  if (options.keepdims) attrs.set("keepdims", true);
+  if (options.ddof != 0) attrs.set("ddof", options.ddof);
+  return call<name>({x}, attrs);
+}
+
+Attrs dtype_attrs(std::optional<DType> dtype) {
+  Attrs attrs;
+  if (dtype) attrs.set("dtype", *dtype);
+  return attrs;
+}
+
+}  // namespace
+
+Operands::Operands(const std::vector<Array>& arrays, std::source_location where) {
+  for (const Array& array : arrays) operands_.emplace_back(array, where);
+}
+
+Array arange(const Operand& stop, std::optional<DType> dtype) { return call<"arange">({stop}, dtype_attrs(dtype)); }
+Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype) {
+  return call<"arange">({start, stop}, dtype_attrs(dtype));
+}
+Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype) {
+  return call<"arange">({start, stop, step}, dtype_attrs(dtype));
+}
+Array zeros(const Shape& shape, DType dtype, std::source_location where) {
+  return call_at<"zeros">(Where::from(where), {}, {{"shape", shape}, {"dtype", dtype}});
+}
+Array ones(const Shape& shape, DType dtype, std::source_location where) {
+  return call_at<"ones">(Where::from(where), {}, {{"shape", shape}, {"dtype", dtype}});
+}
+Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype) {
+  return call<"full">({value}, dtype_attrs(dtype).set("shape", shape));
+}
+Array iota(DType dtype, const Shape& shape, std::int64_t dimension, std::source_location where) {
+  return call_at<"iota">(Where::from(where), {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}});
+}
+
+Array sin(const Operand& x) { return call<"sin">({x}); }
+Array cos(const Operand& x) { return call<"cos">({x}); }
+Array tan(const Operand& x) { return call<"tan">({x}); }
+Array tanh(const Operand& x) { return call<"tanh">({x}); }
+Array exp(const Operand& x) { return call<"exp">({x}); }
+Array log(const Operand& x) { return call<"log">({x}); }
+Array sqrt(const Operand& x) { return call<"sqrt">({x}); }
+Array rsqrt(const Operand& x) { return call<"rsqrt">({x}); }
+Array abs(const Operand& x) { return call<"abs">({x}); }
+Array sign(const Operand& x) { return call<"sign">({x}); }
+Array floor(const Operand& x) { return call<"floor">({x}); }
+Array ceil(const Operand& x) { return call<"ceil">({x}); }
+Array round(const Operand& x) { return call<"round">({x}); }
+Array negative(const Operand& x) { return call<"negative">({x}); }
+Array square(const Operand& x) { return call<"square">({x}); }
+Array logical_not(const Operand& x) { return call<"logical_not">({x}); }
+Array isnan(const Operand& x) { return call<"isnan">({x}); }
+Array isfinite(const Operand& x) { return call<"isfinite">({x}); }
+Array erf(const Operand& x) { return call<"erf">({x}); }
+Array relu(const Operand& x) { return call<"relu">({x}); }
+Array gelu(const Operand& x) { return call<"gelu">({x}); }
+Array softplus(const Operand& x) { return call<"softplus">({x}); }
+Array logistic(const Operand& x) { return call<"logistic">({x}); }
+Array astype(const Operand& x, DType dtype) { return call<"convert">({x}, {{"dtype", dtype}}); }
+
+Array add(const Operand& x, const Operand& y) { return call<"add">({x, y}); }
+Array subtract(const Operand& x, const Operand& y) { return call<"subtract">({x, y}); }
+Array multiply(const Operand& x, const Operand& y) { return call<"multiply">({x, y}); }
+Array divide(const Operand& x, const Operand& y) { return call<"divide">({x, y}); }
+Array remainder(const Operand& x, const Operand& y) { return call<"remainder">({x, y}); }
+Array power(const Operand& x, const Operand& y) { return call<"power">({x, y}); }
+Array maximum(const Operand& x, const Operand& y) { return call<"maximum">({x, y}); }
+Array minimum(const Operand& x, const Operand& y) { return call<"minimum">({x, y}); }
+Array logical_and(const Operand& x, const Operand& y) { return call<"logical_and">({x, y}); }
+Array logical_or(const Operand& x, const Operand& y) { return call<"logical_or">({x, y}); }
+Array equal(const Operand& x, const Operand& y) { return call<"equal">({x, y}); }
+Array not_equal(const Operand& x, const Operand& y) { return call<"not_equal">({x, y}); }
+Array less(const Operand& x, const Operand& y) { return call<"less">({x, y}); }
+Array less_equal(const Operand& x, const Operand& y) { return call<"less_equal">({x, y}); }
+Array greater(const Operand& x, const Operand& y) { return call<"greater">({x, y}); }
+Array greater_equal(const Operand& x, const Operand& y) { return call<"greater_equal">({x, y}); }
+Array where(const Operand& condition, const Operand& x, const Operand& y) { return call<"where">({condition, x, y}); }
+Array select(const Operand& condition, const Operand& x, const Operand& y) { return call<"select">({condition, x, y}); }
+Array clip(const Operand& x, const Operand& low, const Operand& high) { return call<"clip">({x, low, high}); }
+
+Array operator+(const Operand& x, const Operand& y) { return add(x, y); }
+Array operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
+Array operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
+Array operator/(const Operand& x, const Operand& y) { return divide(x, y); }
+Array operator-(const Operand& x) { return negative(x); }
+Array operator==(const Operand& x, const Operand& y) { return equal(x, y); }
+Array operator!=(const Operand& x, const Operand& y) { return not_equal(x, y); }
+Array operator<(const Operand& x, const Operand& y) { return less(x, y); }
+Array operator<=(const Operand& x, const Operand& y) { return less_equal(x, y); }
+Array operator>(const Operand& x, const Operand& y) { return greater(x, y); }
+Array operator>=(const Operand& x, const Operand& y) { return greater_equal(x, y); }
+
+Array sum(const Operand& x, const ReduceOptions& options) { return reduce<"sum">(x, options); }
+Array prod(const Operand& x, const ReduceOptions& options) { return reduce<"prod">(x, options); }
+Array max(const Operand& x, const ReduceOptions& options) { return reduce<"max">(x, options); }
+Array min(const Operand& x, const ReduceOptions& options) { return reduce<"min">(x, options); }
+Array mean(const Operand& x, const ReduceOptions& options) { return reduce<"mean">(x, options); }
+Array any(const Operand& x, const ReduceOptions& options) { return reduce<"any">(x, options); }
+Array all(const Operand& x, const ReduceOptions& options) { return reduce<"all">(x, options); }
+Array logsumexp(const Operand& x, const ReduceOptions& options) { return reduce<"logsumexp">(x, options); }
+Array var(const Operand& x, const VarianceOptions& options) { return reduce<"var">(x, options); }
+Array std_(const Operand& x, const VarianceOptions& options) { return reduce<"std">(x, options); }
+Array softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"softmax">(x, axis); }
+Array log_softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"log_softmax">(x, axis); }
+
+Array reshape(const Operand& x, const Shape& shape) { return call<"reshape">({x}, {{"shape", shape}}); }
+Array transpose(const Operand& x) { return call<"transpose">({x}); }
+Array transpose(const Operand& x, const std::vector<std::int64_t>& axes) { return call<"transpose">({x}, {{"axes", axes}}); }
+Array broadcast_to(const Operand& x, const Shape& shape) { return call<"broadcast_to">({x}, {{"shape", shape}}); }
+Array expand_dims(const Operand& x, const AxisList& axis) { return call_on_axis<"expand_dims">(x, axis); }
+Array squeeze(const Operand& x, const AxisList& axis) { return call_on_axis<"squeeze">(x, axis); }
+Array concatenate(const Operands& arrays, std::int64_t axis) { return call<"concatenate">(arrays.operands(), {{"axis", axis}}); }
+Array stack(const Operands& arrays, std::int64_t axis) { return call<"stack">(arrays.operands(), {{"axis", axis}}); }
+
+Array matmul(const Operand& x, const Operand& y) { return call<"matmul">({x, y}); }
+Array dot(const Operand& x, const Operand& y) { return call<"dot">({x, y}); }
+Array einsum(std::string_view subscripts, const Operands& operands) {
+  return call<"einsum">(operands.operands(), {{"subscripts", std::string(subscripts)}});
+}
+Array einsum(std::string_view subscripts, const Operand& x) { return einsum(subscripts, Operands{x}); }
+Array einsum(std::string_view subscripts, const Operand& x, const Operand& y) { return einsum(subscripts, Operands{x, y}); }
+
+// Inside jit device_put is the constraint.
+Array with_sharding_constraint(const Operand& x, const Sharding& sharding) { return device_put(x, sharding); }
+Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) { return device_put(x, spec); }
+
+}  // namespace shardlab

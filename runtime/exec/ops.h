@@ -1,0 +1,210 @@
+// The ops as functions, with JAX's names: what `jnp.sin(x)` and `x + 1` are in C++.
+//
+// Every function takes `const Operand&`, made implicitly from an Array or a number at the caller's line, and runs the op of the same name
+// in the registry, whose documentation gives shapes, dtypes and errors. A call on plain numbers alone still picks ::sin and its kin: their
+// arguments need no conversion by a constructor.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/exec/operand.h"
+
+namespace shardlab {
+
+// dtypes as JAX writes them: zeros({4}, int32).
+inline constexpr DType bool_ = DType::kBool;
+inline constexpr DType int32 = DType::kInt32;
+inline constexpr DType uint32 = DType::kUint32;
+inline constexpr DType float32 = DType::kFloat32;
+inline constexpr DType complex64 = DType::kComplex64;
+
+// Which dimensions an op works on: one (0, -1), several ({0, 1}, a vector), or all() of them. Negative ones count from the end. `{}` is
+// JAX's (): none.
+class AxisList {
+ public:
+  template <std::integral Int>
+  AxisList(Int axis) : axes_{{std::int64_t(axis)}}, is_single_(true) {}            // NOLINT: implicit on purpose
+  AxisList(std::initializer_list<std::int64_t> axes) : axes_(std::in_place, axes) {}  // NOLINT
+  AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}             // NOLINT
+  static AxisList all() { return AxisList(std::nullopt); }
+
+  bool is_all() const { return !axes_.has_value(); }
+  bool is_single() const { return is_single_; }  // given as a number
+  const std::vector<std::int64_t>& axes() const { return *axes_; }
+
+ private:
+  explicit AxisList(std::nullopt_t) {}
+  std::optional<std::vector<std::int64_t>> axes_;
+  bool is_single_ = false;
+};
+
+namespace detail {
+// As first member it makes an options struct initialisable by names only, so that sum(x, {0, 1}) can mean nothing but two axes.
+struct ByNameOnly {
+  explicit constexpr ByNameOnly() {}
+};
+}  // namespace detail
+
+// sum(x, {.axis = {0, 1}, .keepdims = true})
+struct ReduceOptions {
+  detail::ByNameOnly by_name{};
+  AxisList axis = AxisList::all();
+  bool keepdims = false;
+};
+
+struct VarianceOptions {
+  detail::ByNameOnly by_name{};
+  AxisList axis = AxisList::all();
+  bool keepdims = false;
+  std::int64_t ddof = 0;  // the divisor is the count less this
+};
+
+// Several arrays: concatenate({x, y}, 0), or a vector of arrays.
+class Operands {
+ public:
+  Operands(std::initializer_list<Operand> operands) : operands_(operands) {}       // NOLINT
+  Operands(std::vector<Operand> operands) : operands_(std::move(operands)) {}      // NOLINT
+  Operands(const std::vector<Array>& arrays,                                       // NOLINT
+           std::source_location where = std::source_location::current());
+  const std::vector<Operand>& operands() const { return operands_; }
+
+ private:
+  std::vector<Operand> operands_;
+};
+
+// --- Creation: uncommitted, on the default device. -------------------------------------------------------------------------------------
+
+// start, start + step … below stop. int32 for integers and float32 otherwise, unless told.
+Array arange(const Operand& stop, std::optional<DType> dtype = {});
+Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype = {});
+Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype = {});
+Array zeros(const Shape& shape, DType dtype = float32, std::source_location where = std::source_location::current());
+Array ones(const Shape& shape, DType dtype = float32, std::source_location where = std::source_location::current());
+// `value` everywhere; its own dtype (int32, float32, bool, complex64) unless told.
+Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {});
+// Each element its index along `dimension`.
+Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0,
+           std::source_location where = std::source_location::current());
+
+// --- Elementwise, one operand. ---------------------------------------------------------------------------------------------------------
+
+Array sin(const Operand& x);
+Array cos(const Operand& x);
+Array tan(const Operand& x);
+Array tanh(const Operand& x);
+Array exp(const Operand& x);
+Array log(const Operand& x);
+Array sqrt(const Operand& x);
+Array rsqrt(const Operand& x);
+Array abs(const Operand& x);
+Array sign(const Operand& x);
+Array floor(const Operand& x);
+Array ceil(const Operand& x);
+Array round(const Operand& x);
+Array negative(const Operand& x);
+Array square(const Operand& x);
+Array logical_not(const Operand& x);
+Array isnan(const Operand& x);
+Array isfinite(const Operand& x);
+Array erf(const Operand& x);
+Array relu(const Operand& x);
+Array gelu(const Operand& x);
+Array softplus(const Operand& x);
+Array logistic(const Operand& x);
+Array astype(const Operand& x, DType dtype);
+
+// --- Elementwise, several operands that broadcast as in numpy. -------------------------------------------------------------------------
+
+Array add(const Operand& x, const Operand& y);
+Array subtract(const Operand& x, const Operand& y);
+Array multiply(const Operand& x, const Operand& y);
+Array divide(const Operand& x, const Operand& y);
+Array remainder(const Operand& x, const Operand& y);
+Array power(const Operand& x, const Operand& y);
+Array maximum(const Operand& x, const Operand& y);
+Array minimum(const Operand& x, const Operand& y);
+Array logical_and(const Operand& x, const Operand& y);
+Array logical_or(const Operand& x, const Operand& y);
+Array equal(const Operand& x, const Operand& y);
+Array not_equal(const Operand& x, const Operand& y);
+Array less(const Operand& x, const Operand& y);
+Array less_equal(const Operand& x, const Operand& y);
+Array greater(const Operand& x, const Operand& y);
+Array greater_equal(const Operand& x, const Operand& y);
+Array where(const Operand& condition, const Operand& x, const Operand& y);
+Array select(const Operand& condition, const Operand& x, const Operand& y);
+Array clip(const Operand& x, const Operand& low, const Operand& high);
+
+// At least one side is an Array; comparisons give arrays of bool, as in JAX.
+Array operator+(const Operand& x, const Operand& y);
+Array operator-(const Operand& x, const Operand& y);
+Array operator*(const Operand& x, const Operand& y);
+Array operator/(const Operand& x, const Operand& y);
+Array operator-(const Operand& x);
+Array operator==(const Operand& x, const Operand& y);
+Array operator!=(const Operand& x, const Operand& y);
+Array operator<(const Operand& x, const Operand& y);
+Array operator<=(const Operand& x, const Operand& y);
+Array operator>(const Operand& x, const Operand& y);
+Array operator>=(const Operand& x, const Operand& y);
+
+// --- Reductions: sum(x), sum(x, 0), sum(x, {0, 1}), sum(x, {.axis = {0}, .keepdims = true}). -------------------------------------------
+
+// One function in three forms. A template for the braced list, as only that never competes with designated initialisers (g++ 12).
+#define SHARDLAB_REDUCTION(name, Options)                                              \
+  Array name(const Operand& x, const Options& options = {});                           \
+  template <std::convertible_to<AxisList> Axis>                                        \
+  Array name(const Operand& x, const Axis& axis) {                                     \
+    return name(x, Options{.axis = axis});                                             \
+  }                                                                                    \
+  template <std::integral Int>                                                         \
+  Array name(const Operand& x, std::initializer_list<Int> axes) {                      \
+    return name(x, Options{.axis = std::vector<std::int64_t>(axes.begin(), axes.end())}); \
+  }
+
+SHARDLAB_REDUCTION(sum, ReduceOptions)
+SHARDLAB_REDUCTION(prod, ReduceOptions)
+SHARDLAB_REDUCTION(max, ReduceOptions)
+SHARDLAB_REDUCTION(min, ReduceOptions)
+SHARDLAB_REDUCTION(mean, ReduceOptions)
+SHARDLAB_REDUCTION(any, ReduceOptions)
+SHARDLAB_REDUCTION(all, ReduceOptions)
+SHARDLAB_REDUCTION(logsumexp, ReduceOptions)
+SHARDLAB_REDUCTION(var, VarianceOptions)
+SHARDLAB_REDUCTION(std_, VarianceOptions)  // JAX's std; that name is the standard library's here
+#undef SHARDLAB_REDUCTION
+Array softmax(const Operand& x, const AxisList& axis = -1);
+Array log_softmax(const Operand& x, const AxisList& axis = -1);
+
+// --- Shapes. ---------------------------------------------------------------------------------------------------------------------------
+
+// One size may be -1: what is left.
+Array reshape(const Operand& x, const Shape& shape);
+Array transpose(const Operand& x);  // dimensions reversed
+Array transpose(const Operand& x, const std::vector<std::int64_t>& axes);
+Array broadcast_to(const Operand& x, const Shape& shape);
+Array expand_dims(const Operand& x, const AxisList& axis);
+Array squeeze(const Operand& x, const AxisList& axis = AxisList::all());
+Array concatenate(const Operands& arrays, std::int64_t axis = 0);
+Array stack(const Operands& arrays, std::int64_t axis = 0);
+
+// --- Products. -------------------------------------------------------------------------------------------------------------------------
+
+Array matmul(const Operand& x, const Operand& y);
+Array dot(const Operand& x, const Operand& y);
+// einsum("ij,jk->ik", {x, y})
+Array einsum(std::string_view subscripts, const Operands& operands);
+Array einsum(std::string_view subscripts, const Operand& x);
+Array einsum(std::string_view subscripts, const Operand& x, const Operand& y);
+
+// --- Placement. ------------------------------------------------------------------------------------------------------------------------
+
+// Inside jit the value lies so at this point; outside it is moved, as by device_put.
+Array with_sharding_constraint(const Operand& x, const Sharding& sharding);
+Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec);  // on x's own mesh, or the arguments'
+
+}  // namespace shardlab
