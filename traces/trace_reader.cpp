@@ -1,0 +1,1 @@
+#include "traces/trace_reader.h"

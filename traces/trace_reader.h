@@ -1,0 +1,80 @@
+// Reads a trace: typed rows for the window, the reports and the tests. Never writes to the file.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/database.h"
+#include "traces/rows.h"
+
+namespace shardlab::traces {
+
+// Rows come whole vectors at a time, or one by one where there may be millions (events, collectives). Text in rows is
+// borrowed from the reader. A torn file gives what can be read: what is missing is told in notices(), nothing throws for it.
+// One thread at a time; several readers may be open on one file.
+class TraceReader {
+ public:
+  // Reads meta, strings and sites. Throws IoError where there is no such file, it is not a trace (says what it is instead, where
+  // that is known), it is of a newer schema, or so damaged that not even its list of tables can be read.
+  explicit TraceReader(std::string path);
+
+  const std::string& path() const { return database_.path(); }
+  // "" where the key is absent.
+  std::string meta(std::string_view key) const;
+  std::int64_t meta_integer(std::string_view key, std::int64_t fallback = 0) const;
+
+  std::string_view text(Id string) const;
+  const SiteRow& site(Id id) const;  // an unknown one for 0 and for ids that are missing
+  // By id; index 0 is the unknown site.
+  const std::vector<SiteRow>& sites() const { return sites_; }
+
+  std::vector<ProcessRow> processes();
+  std::vector<DeviceRow> devices();
+  std::vector<TrackRow> tracks();
+  std::vector<ProgramRow> programs();  // with values and collectives
+  std::vector<LaunchRow> launches();
+  std::vector<CollectiveRow> collectives();  // by id, with members
+  std::vector<WaitEdgeRow> wait_edges();
+  std::vector<MeshRow> meshes();
+  std::vector<LayoutRow> layouts();  // with shards
+  std::vector<ArrayRow> arrays();
+  std::vector<HostReadRow> host_reads();
+  std::vector<Diagnosis> diagnoses();  // with participants, in the order of their ids: index i has id i + 1
+  std::vector<DroppedRow> dropped();
+  std::vector<ImportLogRow> import_log();
+  // The ledger's last state; nothing where the run had no coordinator. Stored as checks/evidence_json.h has it.
+  std::optional<Evidence> evidence();
+
+  // In order of time; return false to stop. Events that begin before `begin_ns` but reach into the range are not found.
+  void for_each_event(Id track, const std::function<bool(const EventRow&)>& visit);
+  void for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::function<bool(const EventRow&)>& visit);
+
+  // What is missing and why, in whole sentences, one a finding: torn tables met so far, dropped records, import log errors.
+  std::vector<std::string> notices();
+  // True as soon as a read met damage.
+  bool torn() const { return !torn_.empty(); }
+  // Reads every table and returns torn(): for tools that want to know at once.
+  bool check_whole();
+
+ private:
+  void open_checked();
+  void read_meta();
+  void read_strings();
+  void read_sites();
+  void visit_events(Statement& statement, const std::function<bool(const EventRow&)>& visit);
+  // Runs `read`, turning damage into a notice on `table`.
+  void guarded(std::string_view table, const std::function<void()>& read);
+
+  Database database_;
+  std::map<std::string, std::string, std::less<>> meta_;
+  std::vector<std::string> strings_;  // by id
+  std::vector<SiteRow> sites_;        // by id
+  std::map<std::string, std::string, std::less<>> torn_;  // table -> what happened
+};
+
+}  // namespace shardlab::traces

@@ -1,0 +1,80 @@
+// Writes a trace: one transaction, rows in, ids out; the file appears under its name only when it is whole.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/database.h"
+#include "traces/rows.h"
+#include "traces/schema.h"
+
+namespace shardlab::traces {
+
+// Rows may come in any order; those of big tables (events, members) go in fastest in the order of their keys. Strings and
+// sites are interned. Nothing is visible under `path` before finish(); without it the file is removed. One thread at a time.
+class TraceWriter {
+ public:
+  // Writes to `path` + ".writing". Throws IoError.
+  explicit TraceWriter(std::string path);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  void meta(std::string_view key, std::string_view value);
+  Id string(std::string_view text);  // 0 for ""
+  Id site(const SiteRow& site);      // 0 for an unknown one
+
+  void add(const ProcessRow& row);
+  void add(const DeviceRow& row);
+  Id add(const ProgramRow& row);     // row.id is ignored here and below where an Id is returned
+  void add(const LaunchRow& row);
+  Id add(const CollectiveRow& row);  // with its members
+  void add(const WaitEdgeRow& row);
+  Id add(const MeshRow& row);
+  Id add(const LayoutRow& row);      // with its shards
+  Id add(const ArrayRow& row);
+  void add(const HostReadRow& row);
+  // `collectives`: per participant the recorded collective that it names, 0 for none; may be shorter.
+  Id add(const Diagnosis& row, const std::vector<Id>& collectives = {});
+  void add(const Evidence& evidence);
+  void add(const DroppedRow& row);
+  void add(const ImportLogRow& row);
+
+  // Tracks come first, with what identifies them; their summaries are computed from the events at finish().
+  Id add_track(const TrackRow& row);
+  void add(const EventRow& row);  // seq is assigned
+
+  // Writes the summaries, commits, checks nothing is left open, renames. Throws IoError.
+  void finish();
+
+ private:
+  Statement& insert(std::string_view table);
+  template <typename... Values>
+  void put(std::string_view table, const Values&... values);
+  const std::vector<int>& devices_in(const CollectiveShape& what);
+  void summarise(const EventRow& row, TrackRow& track);
+  void write_tracks();
+
+  std::string path_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Transaction> transaction_;
+  std::map<std::string, std::unique_ptr<Statement>, std::less<>> inserts_;
+  std::map<std::string, Id, std::less<>> next_id_;
+  std::unordered_map<std::string, Id> strings_;
+  std::map<std::tuple<Id, Id, Id, int, int>, Id> sites_;
+  std::vector<TrackRow> tracks_;                               // by id - 1
+  std::vector<std::int64_t> event_count_;                      // of each track's own rows
+  std::map<int, std::vector<std::size_t>> batched_tracks_;     // batch track -> its device tracks, as indices of tracks_
+  std::map<std::pair<Id, Id>, std::vector<int>> device_lists_;  // (groups, pairs) -> ordinals
+  std::vector<const std::vector<int>*> devices_of_collective_;  // by id
+  std::map<std::pair<int, Ns>, int> reads_at_;                 // host reads of one process and time
+  bool finished_ = false;
+};
+
+}  // namespace shardlab::traces
