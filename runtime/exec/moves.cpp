@@ -53,12 +53,15 @@ std::vector<Transfer> transfers_within(const Layout& from, const Layout& to, con
     std::vector<int> owners;
     for (int position : group) owners.push_back(ownership.process_of(from.devices[std::size_t(position)]));
     for (std::size_t rank = 0; rank < group.size(); ++rank) {
-      std::vector<int> candidates = {group[rank]};
+      int position = group[rank];
+      const Box& wanted = to.boxes[std::size_t(position)];
+      std::vector<int> candidates;
+      if (contains(from.boxes[std::size_t(position)], wanted)) candidates.push_back(position);
       for (std::size_t other = 0; other < group.size(); ++other)
-        if (other != rank && owners[other] == owners[rank]) candidates.push_back(group[other]);
+        if (owners[other] == owners[rank]) candidates.push_back(group[other]);
       for (std::size_t other = 0; other < group.size(); ++other)
         if (owners[other] != owners[rank]) candidates.push_back(group[other]);
-      take_from(to.boxes[std::size_t(group[rank])], group[rank], candidates, from, transfers);
+      take_from(wanted, position, candidates, from, transfers);
     }
   }
   return transfers;
@@ -102,7 +105,6 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
     std::int64_t bytes = element_count(transfer.box) * element_bytes_;
     if (target == ownership.self) {
       Target& entry = targets[transfer.target];
-      entry.position = transfer.target;
       if (source == ownership.self) {
         entry.parts.push_back({transfer.box, transfer.source, -1, 0});
       } else {
@@ -123,13 +125,23 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
     }
   }
   for (std::size_t position = 0; position < to_.devices.size(); ++position)
-    if (ownership.process_of(to_.devices[position]) == ownership.self) targets[int(position)].position = int(position);
-  for (auto& [position, target] : targets) targets_.push_back(std::move(target));
+    if (ownership.process_of(to_.devices[position]) == ownership.self) targets[int(position)];
+  std::map<std::vector<std::int64_t>, std::size_t> distinct;
+  for (auto& [position, target] : targets) {
+    std::sort(target.parts.begin(), target.parts.end(),
+              [](const Part& a, const Part& b) { return key_of(a.box) < key_of(b.box); });
+    std::vector<std::int64_t> key = key_of(to_.boxes[std::size_t(position)]);
+    for (const Part& part : target.parts)
+      key.insert(key.end(), {part.source, part.message, part.offset, part.box.empty() ? 0 : part.box[0].start});
+    auto [found, is_new] = distinct.try_emplace(std::move(key), targets_.size());
+    if (is_new) targets_.push_back(std::move(target));
+    targets_[found->second].positions.push_back(position);
+  }
 }
 
 BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>& sources,
                              const std::vector<Buffer>& received) const {
-  const Box& box = to_.boxes[std::size_t(target.position)];
+  const Box& box = to_.boxes[std::size_t(target.positions[0])];
   if (target.parts.size() == 1 && target.parts[0].source >= 0 &&
       from_.boxes[std::size_t(target.parts[0].source)] == box)
     return sources[std::size_t(target.parts[0].source)];  // pointers move, not bytes
@@ -179,17 +191,18 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
       parts.emplace_back(part.source >= 0 ? static_cast<const void*>(sources[std::size_t(part.source)]->data())
                                           : static_cast<const void*>(received[std::size_t(part.message)].data()),
                          part.offset);
-    distinct[{key_of(to_.boxes[std::size_t(target.position)]), std::move(parts)}].push_back(&target);
+    distinct[{key_of(to_.boxes[std::size_t(target.positions[0])]), std::move(parts)}].push_back(&target);
   }
   std::vector<const std::vector<const Target*>*> groups;
   for (const auto& [key, members] : distinct) groups.push_back(&members);
   auto make = [&](std::int64_t i) {
     const auto& members = *groups[std::size_t(i)];
     BufferRef buffer = assemble(*members[0], sources, received);
-    for (const Target* target : members) targets[std::size_t(target->position)] = buffer;
+    for (const Target* target : members)
+      for (int position : target->positions) targets[std::size_t(position)] = buffer;
   };
   constexpr std::int64_t kParallelBytes = 64 * 1024;
-  std::int64_t bytes = targets_.empty() ? 0 : element_count(to_.boxes[std::size_t(targets_[0].position)]) * element_bytes_;
+  std::int64_t bytes = targets_.empty() ? 0 : element_count(to_.boxes[std::size_t(targets_[0].positions[0])]) * element_bytes_;
   if (bytes * std::int64_t(groups.size()) >= kParallelBytes && link.pool != nullptr)
     link.pool->parallel_for(std::int64_t(groups.size()), make);
   else

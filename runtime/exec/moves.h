@@ -59,9 +59,10 @@ class MovePlan {
     int message = -1;   // index of a received message, and
     std::int64_t offset = 0;
   };
+  // Positions that want the same box from the same sources.
   struct Target {
-    int position = 0;
-    std::vector<Part> parts;
+    std::vector<int> positions;
+    std::vector<Part> parts;  // by box
   };
   struct PeerPieces {
     int peer = 0;
@@ -120,8 +121,8 @@ class ReducePlan {
   std::vector<PeerSubtrees> sends_, receives_;
 };
 
-// For moves by groups: each target's box from the members of its group — itself first, then a device of its own process, then the
-// first in the group's order. Groups are mesh positions; no groups: from itself alone (a slice).
+// For moves by groups: each target's box from itself where it holds the whole of it, else from the members of its group, those of its own
+// process first, in the group's order. Groups are mesh positions; no groups: from itself alone (a slice).
 std::vector<spmd::Transfer> transfers_within(const Layout& from, const Layout& to, const std::vector<std::vector<int>>& groups,
                                              const Ownership& ownership);
 // For moves between any two layouts: each target's box from whoever holds it, nearest first, replicas taken in turn.
