@@ -16,7 +16,7 @@ HOSTS = {
 
 # pattern -> what is wrong with it. Written so that this file does not match itself.
 FORBIDDEN = {
-    r"/(?:home|Users|work|workspace|mnt)/[A-Za-z]": "a path of one machine",
+    r"/(?:(?:home|Users)/(?!u/|you/|user/)|(?:work|workspace|mnt)/)[A-Za-z]": "a path of one machine",
     r"(?<![\w.}])/[r]oot/": "a path of one machine",
     r"\b(?:TO[D]O|FIX[M]E|XX[X])\b": "an unfinished note",
     r"--(?:extra-)?index-url|trusted-[h]ost": "a package registry's address",
