@@ -1,0 +1,172 @@
+#include "runtime/spmd/candidates.h"
+
+#include <algorithm>
+
+#include "runtime/spmd/layout.h"
+
+namespace shardlab::spmd {
+namespace {
+
+bool may_be_cut(const OpShape& op, int factor) {
+  FactorKind kind = op.rule.factors[std::size_t(factor)].kind;
+  return kind == FactorKind::kPass || (kind == FactorKind::kReduce && op.can_reduce);
+}
+
+// False where a factor that is not cut in full is followed by one that is cut.
+bool cut_tensor(const FactorRule& rule, const FactorRule::TensorMap& map, const std::vector<Axes>& pieces, Spec& spec) {
+  for (const auto& dim : map) {
+    Axes axes;
+    bool stopped = false;
+    for (int factor : dim) {
+      const Axes& own = pieces[std::size_t(factor)];
+      if (stopped && !own.empty()) return false;
+      for (const AxisPiece& piece : own) push(axes, piece);
+      stopped |= shardlab::part_count(own) < rule.factors[std::size_t(factor)].size;
+    }
+    spec.push_back(std::move(axes));
+  }
+  return true;
+}
+
+// Walks all assignments of atoms to factors.
+class Enumeration {
+ public:
+  Enumeration(const OpShape& op, const Axes& atoms) : op_(op), atoms_(atoms), pieces_(op.rule.factors.size()) {
+    for (int f = 0; f < int(op.rule.factors.size()); ++f)
+      if (op.rule.factors[std::size_t(f)].size > 1 && may_be_cut(op, f)) factors_.push_back(f);
+  }
+
+  // An upper bound on the number of assignments, sets only.
+  double count() const {
+    double count = 1;
+    for (std::size_t i = 0; i < atoms_.size(); ++i) count *= double(factors_.size() + i + 1);  // new list, or a place in one
+    return count;
+  }
+
+  std::vector<Candidate> run() {
+    assign(0);
+    return std::move(found_);
+  }
+
+ private:
+  // Puts atom number `next` nowhere, or at each place of each factor's list.
+  void assign(std::size_t next) {
+    if (next == atoms_.size()) {
+      if (auto candidate = cut_factors(op_, pieces_)) found_.push_back(std::move(*candidate));
+      return;
+    }
+    assign(next + 1);
+    for (int factor : factors_) {
+      Axes& list = pieces_[std::size_t(factor)];
+      if (op_.rule.factors[std::size_t(factor)].size % (shardlab::part_count(list) * atoms_[next].size) != 0) continue;
+      for (std::size_t place = 0; place <= list.size(); ++place) {
+        list.insert(list.begin() + std::ptrdiff_t(place), atoms_[next]);
+        assign(next + 1);
+        list.erase(list.begin() + std::ptrdiff_t(place));
+      }
+    }
+  }
+
+  const OpShape& op_;
+  const Axes& atoms_;
+  std::vector<int> factors_;
+  std::vector<Axes> pieces_;
+  std::vector<Candidate> found_;
+};
+
+// Takes the forms of the tensors in one order, each as far as what is taken already allows.
+std::vector<Axes> completed(const OpShape& op, const std::vector<Projection>& tensors, const std::vector<std::size_t>& order) {
+  std::vector<Axes> pieces(op.rule.factors.size());
+  Axes used;
+  for (std::size_t tensor : order) {
+    for (const FactorSharding& sharding : tensors[tensor]) {
+      Axes& own = pieces[std::size_t(sharding.factor)];
+      if (!own.empty() || !may_be_cut(op, sharding.factor)) continue;
+      std::int64_t size = op.rule.factors[std::size_t(sharding.factor)].size;
+      for (const AxisPiece& piece : sharding.axes) {
+        bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+        if (taken || size % (shardlab::part_count(own) * piece.size) != 0) break;
+        own.push_back(piece);
+      }
+      used.insert(used.end(), own.begin(), own.end());
+    }
+  }
+  return pieces;
+}
+
+std::vector<Candidate> candidates_from_forms(const OpShape& op, const std::vector<Spec>& forms) {
+  std::vector<Projection> tensors;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    bool is_operand = i < op.rule.operands.size();
+    tensors.push_back(project(forms[i], is_operand ? op.rule.operands[i] : op.rule.results[i - op.rule.operands.size()], op.rule.factors));
+  }
+  std::vector<Candidate> found;
+  if (auto whole = cut_factors(op, std::vector<Axes>(op.rule.factors.size()))) found.push_back(std::move(*whole));
+  for (std::size_t first = 0; first < tensors.size(); ++first) {
+    for (std::size_t count = 1; count <= tensors.size(); ++count) {
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < count; ++i) order.push_back((first + i) % tensors.size());
+      if (auto candidate = cut_factors(op, completed(op, tensors, order))) found.push_back(std::move(*candidate));
+    }
+  }
+  return found;
+}
+
+// Only the atoms that some form uses.
+Axes atoms_in_use(const Axes& atoms, const std::vector<Spec>& forms) {
+  Axes used;
+  for (const AxisPiece& atom : atoms) {
+    bool in_use = std::any_of(forms.begin(), forms.end(), [&](const Spec& spec) {
+      return std::any_of(spec.begin(), spec.end(), [&](const Axes& axes) {
+        return std::any_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return contains(piece, atom); });
+      });
+    });
+    if (in_use) used.push_back(atom);
+  }
+  return used;
+}
+
+}  // namespace
+
+std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces) {
+  Candidate candidate;
+  for (std::size_t f = 0; f < pieces.size(); ++f) {
+    if (pieces[f].empty()) continue;
+    if (!may_be_cut(op, int(f)) || op.rule.factors[f].size % shardlab::part_count(pieces[f]) != 0) return std::nullopt;
+    if (op.rule.factors[f].kind == FactorKind::kReduce)
+      candidate.partial.insert(candidate.partial.end(), pieces[f].begin(), pieces[f].end());
+  }
+  std::sort(candidate.partial.begin(), candidate.partial.end());
+  candidate.partial = merged(candidate.partial);
+  for (const auto& map : op.rule.operands)
+    if (!cut_tensor(op.rule, map, pieces, candidate.operands.emplace_back())) return std::nullopt;
+  for (const auto& map : op.rule.results)
+    if (!cut_tensor(op.rule, map, pieces, candidate.results.emplace_back())) return std::nullopt;
+  return candidate;
+}
+
+std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result) {
+  std::vector<Axes> pieces(op.rule.factors.size());
+  for (const FactorSharding& sharding : project(result, op.rule.results[0], op.rule.factors)) {
+    if (!sharding.overflow.empty()) return std::nullopt;
+    pieces[std::size_t(sharding.factor)] = sharding.axes;
+  }
+  auto candidate = cut_factors(op, pieces);
+  if (!candidate || !candidate->partial.empty() || candidate->results[0] != result) return std::nullopt;
+  return candidate;
+}
+
+std::vector<Candidate> candidates_of(const OpShape& op, const Axes& atoms, const std::vector<Spec>& forms) {
+  Enumeration all(op, atoms);
+  if (all.count() <= kCandidatesMax) return all.run();
+  std::vector<Candidate> found = candidates_from_forms(op, forms);
+  Axes used = atoms_in_use(atoms, forms);
+  Enumeration few(op, used);
+  if (few.count() <= kCandidatesMax) {
+    std::vector<Candidate> more = few.run();
+    found.insert(found.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return found;
+}
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,36 @@
+// The ways in which an op can be computed in parts: which pieces of the mesh cut which of its factors.
+#pragma once
+
+#include <vector>
+
+#include "runtime/spmd/project.h"
+
+namespace shardlab::spmd {
+
+struct Candidate {
+  std::vector<Spec> operands;  // the forms that the operands must have
+  std::vector<Spec> results;   // the forms that come out
+  Axes partial;                // the results are partial over these
+};
+
+// One op as the planner sees it.
+struct OpShape {
+  FactorRule rule;
+  bool can_reduce = false;  // partial results can be combined
+  std::vector<Shape> operands, results;
+};
+
+// At most this many ways are looked at for one op.
+inline constexpr int kCandidatesMax = 2048;
+
+// Cuts each factor by its pieces; nothing where that is uneven, or would be a strided layout, or the factor must be whole.
+std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces);
+
+// The candidate whose first result has the spec, if there is one.
+std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result);
+
+// Every way to give each atom to one factor or to none, in all orders within a factor. Where that would be too many, only what
+// follows from the present forms: those of the operands, and the results' wanted ones, in `forms` (operands first).
+std::vector<Candidate> candidates_of(const OpShape& op, const Axes& atoms, const std::vector<Spec>& forms);
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,197 @@
+#include "runtime/spmd/prepare.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardlab::spmd {
+
+Uses uses_of(const Graph& graph) {
+  Uses uses(graph.values.size());
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[std::size_t(n)];
+    for (std::size_t i = 0; i < node.operands.size(); ++i) uses[std::size_t(node.operands[i])].push_back({n, int(i)});
+  }
+  for (std::size_t i = 0; i < graph.results.size(); ++i) uses[std::size_t(graph.results[i])].push_back({-1, int(i)});
+  return uses;
+}
+
+std::vector<bool> constant_expressions(const Graph& graph) {
+  std::vector<bool> constant(graph.nodes.size(), false);
+  auto is_constant = [&](ValueId value) {
+    NodeId producer = graph.values[std::size_t(value)].producer;
+    return producer >= 0 && constant[std::size_t(producer)];
+  };
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    bool folds = (node.op->elementwise || node.op->folds) && !node.op->is_constraint && !node.operands.empty();
+    constant[n] = node.op->constant || (folds && std::all_of(node.operands.begin(), node.operands.end(), is_constant));
+  }
+  return constant;
+}
+
+bool is_scalar_broadcast(const Graph& graph, const Node& node) {
+  return node.op->backward_first && node.operands.size() == 1 && graph.type(node.operands[0]).rank() == 0;
+}
+
+namespace {
+
+// Copies a graph's nodes in order; cloneable ones only where a user needs them.
+class ConstantCloner {
+ public:
+  explicit ConstantCloner(const Graph& source) : source_(source), renamed_(source.values.size(), -1) {
+    std::vector<bool> constant = constant_expressions(source);
+    for (std::size_t n = 0; n < source.nodes.size(); ++n) {
+      const Node& node = source.nodes[n];
+      bool scalar = std::all_of(node.results.begin(), node.results.end(), [&](ValueId v) { return source.type(v).rank() == 0; });
+      cloneable_.push_back(!scalar && (constant[n] || is_scalar_broadcast(source, node)));
+    }
+  }
+
+  Graph run() {
+    out_.name = source_.name;
+    for (ValueId id : source_.params) {
+      out_.params.push_back(renamed_[std::size_t(id)] = ValueId(out_.values.size()));
+      out_.values.push_back(source_.values[std::size_t(id)]);
+    }
+    for (std::size_t n = 0; n < source_.nodes.size(); ++n) {
+      if (cloneable_[n]) continue;
+      Clones clones;
+      copy_node(NodeId(n), clones);
+      for (std::size_t r = 0; r < source_.nodes[n].results.size(); ++r)
+        renamed_[std::size_t(source_.nodes[n].results[r])] = out_.nodes.back().results[r];
+    }
+    for (ValueId id : source_.results) {
+      Clones clones;
+      out_.results.push_back(for_user(id, clones));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  using Clones = std::map<ValueId, ValueId>;  // of one user
+
+  ValueId for_user(ValueId id, Clones& clones) {
+    NodeId producer = source_.values[std::size_t(id)].producer;
+    if (producer < 0 || !cloneable_[std::size_t(producer)]) return renamed_[std::size_t(id)];
+    if (auto found = clones.find(id); found != clones.end()) return found->second;
+    copy_node(producer, clones);
+    std::vector<ValueId> results = out_.nodes.back().results;
+    for (std::size_t r = 0; r < results.size(); ++r) clones[source_.nodes[std::size_t(producer)].results[r]] = results[r];
+    return clones[id];
+  }
+
+  void copy_node(NodeId id, Clones& clones) {
+    Node node = source_.nodes[std::size_t(id)];
+    for (ValueId& operand : node.operands) operand = for_user(operand, clones);
+    for (ValueId& result : node.results) {
+      Value value = source_.values[std::size_t(result)];
+      value.producer = NodeId(out_.nodes.size());
+      result = ValueId(out_.values.size());
+      out_.values.push_back(std::move(value));
+    }
+    out_.nodes.push_back(std::move(node));
+  }
+
+  const Graph& source_;
+  Graph out_;
+  std::vector<ValueId> renamed_;
+  std::vector<bool> cloneable_;
+};
+
+}  // namespace
+
+Graph with_cloned_constants(const Graph& graph) {
+  Graph live = without_dead_nodes(graph);
+  return ConstantCloner(live).run();
+}
+
+namespace {
+
+class ConstraintSeeder {
+ public:
+  ConstraintSeeder(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values)
+      : graph_(graph), mesh_(mesh), values_(values), uses_(uses_of(graph)) {}
+
+  void run() {
+    std::vector<NodeId> constraints;
+    for (NodeId n = 0; n < NodeId(graph_.nodes.size()); ++n)
+      if (is_constraint(n)) constraints.push_back(n);
+    for (NodeId n : constraints) values_[std::size_t(result_of(n))] = wanted(n);
+    for (NodeId n : constraints) {
+      redirect_chain(n);
+      push_back(n);
+    }
+  }
+
+ private:
+  bool is_constraint(NodeId n) const { return n >= 0 && graph_.nodes[std::size_t(n)].op->is_constraint; }
+  ValueId result_of(NodeId n) const { return graph_.nodes[std::size_t(n)].results[0]; }
+  ValueId input_of(NodeId n) const { return graph_.nodes[std::size_t(n)].operands[0]; }
+  std::vector<Use>& uses(ValueId value) { return uses_[std::size_t(value)]; }
+
+  std::vector<DimSharding> wanted(NodeId n) const {
+    const Node& node = graph_.nodes[std::size_t(n)];
+    const Sharding& sharding = node.attrs.sharding("sharding");
+    const Mesh& mesh = sharding.mesh();
+    if (mesh.axis_names() != mesh_.axis_names() || mesh.shape() != mesh_.shape() || !mesh.same_devices(mesh_))
+      throw_user_error("with_sharding_constraint at {}: got a sharding on {}, the program runs on {}; use one mesh", node.where.text(),
+                       mesh.text(), mesh_.text());
+    std::vector<DimSharding> dims;
+    for (Axes& axes : sharding.spec(graph_.type(node.results[0]).rank())) dims.push_back({std::move(axes), true});
+    return dims;
+  }
+
+  bool has_other_constraint(ValueId value, NodeId except) {
+    return std::any_of(uses(value).begin(), uses(value).end(),
+                       [&](const Use& use) { return use.node != except && is_constraint(use.node); });
+  }
+
+  void redirect_chain(NodeId head) {
+    ValueId input = input_of(head);
+    if (is_constraint(graph_.values[std::size_t(input)].producer) || values_[std::size_t(input)]) return;
+    if (has_other_constraint(input, head)) return;
+    NodeId tail = head;
+    while (uses(result_of(tail)).size() == 1 && is_constraint(uses(result_of(tail))[0].node)) tail = uses(result_of(tail))[0].node;
+    if (tail == head || has_other_constraint(result_of(tail), -1)) return;
+    std::vector<Use> kept;
+    for (const Use& use : uses(input)) {
+      if (use.node <= tail) {
+        kept.push_back(use);
+      } else {
+        graph_.nodes[std::size_t(use.node)].operands[std::size_t(use.operand)] = result_of(tail);
+        uses(result_of(tail)).push_back(use);
+      }
+    }
+    uses(input) = std::move(kept);
+  }
+
+  void push_back(NodeId n) {
+    ValueSharding& input = values_[std::size_t(input_of(n))];
+    if (input) return;
+    const ValueSharding spec = wanted(n);
+    for (const Use& use : uses(input_of(n)))
+      if (is_constraint(use.node) && wanted(use.node) != spec) return;
+    input = spec;
+  }
+
+  Graph& graph_;
+  const Mesh& mesh_;
+  std::vector<ValueSharding>& values_;
+  Uses uses_;
+};
+
+}  // namespace
+
+void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values) {
+  ConstraintSeeder(graph, mesh, values).run();
+}
+
+FactorRule rule_of(const Graph& graph, const Node& node) {
+  if (node.op->rule == nullptr) return {};
+  std::vector<TensorType> operands = graph.types(node.operands), results = graph.types(node.results);
+  FactorRule rule = node.op->rule(operands, results, node.attrs);
+  if (rule.present) rule.fill(operands, results);
+  return rule;
+}
+
+}  // namespace shardlab::spmd

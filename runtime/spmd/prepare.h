@@ -1,0 +1,33 @@
+// What precedes propagation: constants get a copy for each user, and constraints seed their results and inputs.
+#pragma once
+
+#include <vector>
+
+#include "runtime/spmd/propagate.h"
+
+namespace shardlab::spmd {
+
+struct Use {
+  NodeId node = -1;  // -1: returned by the function
+  int operand = 0;   // or the result's number
+};
+using Uses = std::vector<std::vector<Use>>;  // per value
+Uses uses_of(const Graph& graph);
+
+// Constants, and what elementwise ops, broadcasts, reshapes and slices make of constants alone.
+std::vector<bool> constant_expressions(const Graph& graph);  // per node
+// A broadcast of one scalar.
+bool is_scalar_broadcast(const Graph& graph, const Node& node);
+
+// The live graph with every constant expression and every broadcast of a scalar cloned for each user, so that it never links two
+// users' shardings. Scalars are not cloned. Values are numbered in order.
+Graph with_cloned_constants(const Graph& graph);
+
+// Gives the results of constraints their specs, closed; inputs without a sharding take them over too; and later users of the input of a
+// chain of constraints take its end instead. `values` holds what is decided so far.
+void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values);
+
+// The node's rule with every dimension filled; absent for constants.
+FactorRule rule_of(const Graph& graph, const Node& node);
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,251 @@
+#include "runtime/spmd/propagate.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/visit.h"
+
+namespace shardlab::spmd {
+namespace {
+
+constexpr int kLastLevel = 4;
+
+bool is_open_and_empty(const std::vector<DimSharding>& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const DimSharding& dim) { return dim.axes.empty(); });
+}
+
+bool same(const ValueSharding& old_value, const std::vector<DimSharding>& dims) {
+  return old_value ? *old_value == dims : is_open_and_empty(dims);
+}
+
+const std::vector<DimSharding>& dims_of(const ValueSharding& value) {
+  static const std::vector<DimSharding> kUndecided;
+  return value ? *value : kUndecided;
+}
+
+ValueSharding closed(const std::optional<Spec>& spec, int rank) {
+  if (!spec) return std::nullopt;
+  std::vector<DimSharding> dims(std::size_t(rank), DimSharding{{}, true});
+  for (std::size_t d = 0; d < dims.size() && d < spec->size(); ++d) dims[d].axes = (*spec)[d];
+  return dims;
+}
+
+// Two tensors of one shape that share every dimension: a value and a result of the function.
+FactorRule identity_rule(const Shape& shape) {
+  TensorType type{DType::kFloat32, shape};
+  FactorRule rule({type}, {type});
+  for (int d = 0; d < int(shape.size()); ++d) rule.add(shape[std::size_t(d)], {d}, {d});
+  return rule;
+}
+
+// The largest part of a dimension's pieces that the function's boundary lets through: even, and in open dimensions no sub-axes.
+Axes cut_at_boundary(const DimSharding& dim, std::int64_t size, const Mesh& mesh) {
+  Axes kept;
+  std::int64_t parts = part_count(dim.axes), left = size;
+  if (size % parts == 0) {
+    kept = dim.axes;
+  } else {
+    for (const AxisPiece& piece : dim.axes) {
+      std::int64_t common = std::gcd(piece.size, left);
+      if (common == 1) break;
+      kept.push_back({piece.axis, piece.pre, common});
+      if (common != piece.size) break;
+      left /= common;
+    }
+  }
+  if (dim.closed) return kept;
+  auto sub_axis = std::find_if(kept.begin(), kept.end(), [&](const AxisPiece& piece) { return piece != mesh.whole_axis(piece.axis); });
+  kept.erase(sub_axis, kept.end());
+  return kept;
+}
+
+Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh& mesh) {
+  Spec spec(shape.size());
+  if (!value) return spec;
+  for (std::size_t d = 0; d < shape.size(); ++d) spec[d] = cut_at_boundary((*value)[d], shape[d], mesh);
+  return spec;
+}
+
+// The graph's shardings on their way to the fixpoint. Invariant: a value's pieces are only ever extended, so that it ends.
+class Propagator {
+ public:
+  explicit Propagator(const PropagationInput& input) : mesh_(input.mesh) {
+    out_.graph = with_cloned_constants(*input.graph);
+    Graph& graph = out_.graph;
+    SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
+    SL_CHECK(input.results.empty() || input.results.size() == graph.results.size(), "{} results, {} specs", graph.results.size(),
+             input.results.size());
+    out_.values.resize(graph.values.size());
+    out_.origins.resize(graph.values.size());
+    for (std::size_t i = 0; i < graph.params.size(); ++i) {
+      ValueId id = graph.params[i];
+      value(id) = closed(input.params[i], graph.type(id).rank());
+      note(id, {}, [&] { return fmt::format("parameter {}", i); });
+    }
+    for (std::size_t i = 0; i < graph.results.size(); ++i)
+      results_.push_back(i < input.results.size() ? closed(input.results[i], graph.type(graph.results[i]).rank()) : std::nullopt);
+    seed_constraints();
+    uses_ = uses_of(graph);
+    for (const Node& node : graph.nodes) rules_.push_back(rule_of(graph, node));
+    for (const Node& node : graph.nodes) used_once_.push_back(operands_used_once(node));
+  }
+
+  Propagation run() {
+    for (level_ = 0; level_ <= kLastLevel; ++level_) {
+      exchange_with_results();
+      visit_all();
+      exchange_with_results();
+    }
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      out_.results.push_back(cut_at_boundary(results_[i], shape(out_.graph.results[i]), mesh_));
+    return std::move(out_);
+  }
+
+ private:
+  ValueSharding& value(ValueId id) { return out_.values[std::size_t(id)]; }
+  const Shape& shape(ValueId id) const { return out_.graph.type(id).shape; }
+  const Node& node(NodeId n) const { return out_.graph.nodes[std::size_t(n)]; }
+
+  void seed_constraints() {
+    std::vector<ValueSharding> before = out_.values;
+    apply_constraints(out_.graph, mesh_, out_.values);
+    for (ValueId id = 0; id < ValueId(before.size()); ++id)
+      if (!before[std::size_t(id)] && value(id)) note(id, {}, [] { return std::string("constraint"); });
+  }
+
+  bool operands_used_once(const Node& n) const {
+    return std::all_of(n.operands.begin(), n.operands.end(),
+                       [&](ValueId id) { return uses_[std::size_t(id)].size() == 1 || out_.graph.type(id).rank() == 0; });
+  }
+
+  // Source: Shardy's op priorities; each level includes the earlier ones.
+  Direction direction(NodeId n, const Factor& factor) const {
+    const OpDef& op = *node(n).op;
+    if (factor.blocked) return Direction::kNone;
+    Direction direction = Direction::kNone;
+    if (level_ >= 1 || used_once_[std::size_t(n)]) {
+      if (op.elementwise || op.pass_through) direction = Direction::kBoth;
+      if (op.forward_first) direction = direction | Direction::kForward;
+    }
+    Direction general = op.backward_first && level_ < 4 ? Direction::kBackward : Direction::kBoth;
+    if ((level_ >= 2 && factor.kind == FactorKind::kPass) || level_ >= 3) direction = direction | general;
+    return direction;
+  }
+
+  void exchange_with_results() {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      ValueId id = out_.graph.results[i];
+      FactorRule rule = identity_rule(shape(id));
+      std::vector<Projection> inner{project(dims_of(value(id)), rule.operands[0], rule.factors)};
+      std::vector<Projection> outer{project(dims_of(results_[i]), rule.results[0], rule.factors)};
+      extend_factors({rule, inner, outer, std::vector<Direction>(rule.factors.size(), Direction::kBoth)});
+      assign(id, unproject(inner[0], rule.operands[0], rule.factors), [&] { return fmt::format("result {}", i); });
+      std::vector<DimSharding> dims = unproject(outer[0], rule.results[0], rule.factors);
+      if (!same(results_[i], dims)) results_[i] = std::move(dims);
+    }
+  }
+
+  void visit_all() {
+    pending_.clear();
+    is_pending_.assign(out_.graph.nodes.size(), false);
+    for (NodeId n = NodeId(out_.graph.nodes.size()) - 1; n >= 0; --n) add_pending(n);
+    while (!pending_.empty()) {
+      NodeId n = pending_.back();
+      pending_.pop_back();
+      is_pending_[std::size_t(n)] = false;
+      visit(n);
+    }
+  }
+
+  void add_pending(NodeId n) {
+    if (n < 0 || !rules_[std::size_t(n)].present || is_pending_[std::size_t(n)]) return;
+    is_pending_[std::size_t(n)] = true;
+    pending_.push_back(n);
+  }
+
+  void visit(NodeId n) {
+    const Node& visited = node(n);
+    const FactorRule& rule = rules_[std::size_t(n)];
+    std::vector<Projection> operands, results;
+    for (std::size_t i = 0; i < visited.operands.size(); ++i)
+      operands.push_back(project(dims_of(value(visited.operands[i])), rule.operands[i], rule.factors));
+    for (std::size_t i = 0; i < visited.results.size(); ++i)
+      results.push_back(project(dims_of(value(visited.results[i])), rule.results[i], rule.factors));
+    std::vector<Direction> directions;
+    for (const Factor& factor : rule.factors) directions.push_back(direction(n, factor));
+    std::vector<Change> changes = extend_factors({rule, operands, results, std::move(directions), visited.op->elementwise});
+    take_over(n, changes, operands, results);
+  }
+
+  // Operands first, then results; a value that is an operand twice is taken as its last place has it.
+  void take_over(NodeId n, const std::vector<Change>& changes, const std::vector<Projection>& operands,
+                 const std::vector<Projection>& results) {
+    const FactorRule& rule = rules_[std::size_t(n)];
+    int operand_count = int(operands.size()), tensor_count = operand_count + int(results.size());
+    for (int tensor = 0; tensor < tensor_count; ++tensor) {
+      auto change = std::find_if(changes.begin(), changes.end(), [&](const Change& c) { return c.tensor == tensor; });
+      if (change == changes.end()) continue;
+      bool is_operand = tensor < operand_count;
+      std::size_t i = std::size_t(is_operand ? tensor : tensor - operand_count);
+      ValueId id = is_operand ? node(n).operands[i] : node(n).results[i];
+      auto dims = unproject(is_operand ? operands[i] : results[i], is_operand ? rule.operands[i] : rule.results[i], rule.factors);
+      if (assign(id, std::move(dims), [&] { return reason(n, *change); })) revisit_neighbours(id, n);
+    }
+  }
+
+  std::string reason(NodeId n, const Change& change) const {
+    const Node& from = node(n);
+    int operand_count = int(from.operands.size());
+    ValueId source = change.source < operand_count ? from.operands[std::size_t(change.source)]
+                                                   : from.results[std::size_t(change.source - operand_count)];
+    return fmt::format("through {} from %{}", from.op->name, source);
+  }
+
+  void revisit_neighbours(ValueId id, NodeId except) {
+    NodeId producer = out_.graph.values[std::size_t(id)].producer;
+    if (producer != except) add_pending(producer);
+    const auto& uses = uses_[std::size_t(id)];
+    for (auto use = uses.rbegin(); use != uses.rend(); ++use)
+      if (use->node != except) add_pending(use->node);
+  }
+
+  template <typename Reason>
+  bool assign(ValueId id, std::vector<DimSharding> dims, Reason&& why) {
+    if (same(value(id), dims)) return false;
+    ValueSharding before = std::exchange(value(id), std::move(dims));
+    note(id, dims_of(before), why);
+    return true;
+  }
+
+  // Records why the value holds the pieces that it did not hold before.
+  template <typename Reason>
+  void note(ValueId id, const std::vector<DimSharding>& before, Reason&& why) {
+    const auto& after = dims_of(value(id));
+    for (std::size_t d = 0; d < after.size(); ++d) {
+      for (const AxisPiece& piece : after[d].axes) {
+        auto holds = [&](const AxisPiece& old_piece) { return contains(old_piece, piece); };
+        if (!before.empty() && std::any_of(before[d].axes.begin(), before[d].axes.end(), holds)) continue;
+        auto& origins = out_.origins[std::size_t(id)];
+        std::erase_if(origins, [&](const Origin& old_origin) { return old_origin.dimension == int(d) && contains(piece, old_origin.piece); });
+        origins.push_back({int(d), piece, why()});
+      }
+    }
+  }
+
+  Mesh mesh_;
+  Propagation out_;
+  std::vector<ValueSharding> results_;  // of the function
+  Uses uses_;
+  std::vector<FactorRule> rules_;  // per node
+  std::vector<bool> used_once_;    // per node: every non-scalar operand has one use
+  int level_ = 0;
+  std::vector<NodeId> pending_;
+  std::vector<bool> is_pending_;
+};
+
+}  // namespace
+
+Propagation propagate(const PropagationInput& input) { return Propagator(input).run(); }
+
+}  // namespace shardlab::spmd

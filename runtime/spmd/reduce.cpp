@@ -1,0 +1,87 @@
+#include "runtime/spmd/reduce.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/spmd/layout.h"
+
+namespace shardlab::spmd {
+namespace {
+
+constexpr std::size_t kScattersMax = 512;  // ways to scatter one result
+
+// Every spec made by adding some of the pieces at minor ends, each to one dimension, in the order given.
+std::set<Spec> extensions(const Shape& shape, const Spec& spec, const Axes& pieces) {
+  std::set<Spec> found{spec};
+  for (const AxisPiece& piece : pieces) {
+    std::set<Spec> next = found;
+    for (const Spec& base : found) {
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] % (part_count(base[d]) * piece.size) != 0) continue;
+        Spec extended = base;
+        push(extended[d], piece);
+        next.insert(std::move(extended));
+      }
+    }
+    if (next.size() > kScattersMax) break;
+    found = std::move(next);
+  }
+  return found;
+}
+
+// The spec extended towards the wanted one by pieces of `partial`.
+Spec extended_towards(const Spec& spec, const Axes& partial_atoms, const Axes& atoms, const Spec& wanted) {
+  Spec result = spec;
+  for (std::size_t d = 0; d < spec.size(); ++d) {
+    auto held = split_into(spec[d], atoms), goal = split_into(wanted[d], atoms);
+    if (!held || !goal || held->size() >= goal->size() || !std::equal(held->begin(), held->end(), goal->begin())) continue;
+    for (std::size_t i = held->size(); i < goal->size(); ++i) {
+      if (std::find(partial_atoms.begin(), partial_atoms.end(), (*goal)[i]) == partial_atoms.end()) break;
+      push(result[d], (*goal)[i]);
+    }
+  }
+  return result;
+}
+
+// What of the partial atoms a spec holds, and what it does not.
+void divide(const Spec& spec, const Axes& partial_atoms, ReductionPlan& plan) {
+  for (const AxisPiece& atom : partial_atoms) {
+    bool is_held = std::any_of(spec.begin(), spec.end(), [&](const Axes& axes) {
+      return std::any_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return contains(piece, atom); });
+    });
+    push(is_held ? plan.scattered : plan.rest, atom);
+  }
+}
+
+}  // namespace
+
+ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
+  AtomTable table(mesh);
+  table.add_cuts(form.spec);
+  table.add_cuts(form.partial);
+  table.add_cuts(wanted);
+  Axes atoms = table.prime_atoms();
+  auto split_partial = split_into(form.partial, atoms);
+  Axes partial_atoms = split_partial ? *split_partial : form.partial;
+  std::set<Spec> scattered = extensions(form.shape, form.spec, partial_atoms);
+  Axes reversed(partial_atoms.rbegin(), partial_atoms.rend());
+  scattered.merge(extensions(form.shape, form.spec, reversed));
+  Spec aligned = extended_towards(form.spec, partial_atoms, atoms, wanted);
+  if (is_even(form.shape, aligned)) scattered.insert(aligned);
+
+  std::optional<ReductionPlan> best;
+  std::int64_t devices = mesh.size(), local = local_elements(form.shape, form.spec);
+  for (const Spec& spec : scattered) {
+    ReductionPlan plan{.spec = spec};
+    divide(spec, partial_atoms, plan);
+    std::int64_t t = part_count(plan.scattered), q = part_count(plan.rest);
+    plan.elements = devices / t * (t - 1) * local + devices / q * 2 * (q - 1) * (local / t) + reshards.elements(form.shape, spec, wanted);
+    if (best && plan.elements > best->elements) continue;
+    plan.collectives = (t > 1 ? 1 : 0) + (q > 1 ? 1 : 0);
+    if (spec != wanted) plan.collectives += reshards.plan(form.shape, spec, wanted).collectives;
+    if (!best || std::tie(plan.elements, plan.collectives) < std::tie(best->elements, best->collectives)) best = std::move(plan);
+  }
+  return *best;
+}
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <set>
+
+#include "runtime/comm/collectives.h"
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/program.h"
+#include "runtime/spmd/project.h"
+
+namespace shardlab::spmd {
+namespace {
+
+// Checks one program from its first step to its last; errors name the step.
+class Verifier {
+ public:
+  explicit Verifier(const PartitionedProgram& program) : program_(program), ready_(program.slots.size(), false) {}
+
+  void run() {
+    for (SlotId slot : program_.params) make_ready(slot);
+    for (const Slot& slot : program_.slots)
+      SL_CHECK(slot.spec.size() == slot.type.shape.size() && is_even(slot.type.shape, slot.spec), "{} is not cut evenly by {}",
+               slot.type.text(), text_of(slot.spec, program_.mesh));
+    for (at_ = 0; at_ < program_.steps.size(); ++at_)
+      std::visit([&](const auto& step) { check(step); }, program_.steps[at_]);
+    SL_CHECK(program_.params.size() == program_.graph.params.size() && program_.results.size() == program_.graph.results.size(),
+             "parameters or results are missing");
+    for (std::size_t i = 0; i < program_.results.size(); ++i) {
+      const Slot& result = need(program_.results[i]);
+      SL_CHECK(result.partial.empty(), "result {} is partial", i);
+      SL_CHECK(result.type == program_.graph.type(program_.graph.results[i]), "result {} has type {}", i, result.type.text());
+    }
+  }
+
+ private:
+  const Slot& slot(SlotId id) const { return program_.slots[std::size_t(id)]; }
+
+  const Slot& need(SlotId id) const {
+    SL_CHECK(id >= 0 && std::size_t(id) < program_.slots.size() && ready_[std::size_t(id)], "step {}: slot {} is not there yet", at_, id);
+    return slot(id);
+  }
+
+  void make_ready(SlotId id) {
+    SL_CHECK(id >= 0 && std::size_t(id) < program_.slots.size() && !ready_[std::size_t(id)], "step {}: slot {} is made twice", at_, id);
+    ready_[std::size_t(id)] = true;
+  }
+
+  void check(const ComputeStep& step) {
+    const Node& node = program_.graph.nodes[std::size_t(step.node)];
+    SL_CHECK(step.operands.size() == node.operands.size() && step.results.size() == node.results.size(),
+             "step {}: {} has another number of operands or results", at_, node.op->name);
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      const Slot& operand = need(step.operands[i]);
+      SL_CHECK(operand.partial.empty(), "step {}: operand {} of {} is partial", at_, i, node.op->name);
+      SL_CHECK(operand.type == program_.graph.type(node.operands[i]), "step {}: operand {} of {} has type {}", at_, i, node.op->name,
+               operand.type.text());
+    }
+    FactorRule rule = rule_of(program_.graph, node);
+    if (rule.present)
+      check_factors(step, node, rule);
+    else
+      check_without_rule(step, node);
+    for (SlotId id : step.results) make_ready(id);
+  }
+
+  // A constant has no operands and any form; another op without a rule works on whole arrays.
+  void check_without_rule(const ComputeStep& step, const Node& node) const {
+    for (SlotId id : step.operands)
+      SL_CHECK(part_count(slot(id).spec) == 1, "step {}: {} has no rule and takes whole operands", at_, node.op->name);
+    for (SlotId id : step.results) {
+      SL_CHECK(slot(id).partial.empty(), "step {}: {} has no rule and cannot be partial", at_, node.op->name);
+      SL_CHECK(step.operands.empty() || part_count(slot(id).spec) == 1, "step {}: {} has no rule and gives whole results", at_,
+               node.op->name);
+    }
+  }
+
+  // Every factor is cut alike in all tensors that hold it.
+  void check_factors(const ComputeStep& step, const Node& node, const FactorRule& rule) const {
+    std::vector<std::optional<Axes>> pieces(rule.factors.size());
+    auto collect = [&](SlotId id, const FactorRule::TensorMap& map) {
+      for (const FactorSharding& sharding : project(normalised(slot(id).spec), map, rule.factors)) {
+        auto& known = pieces[std::size_t(sharding.factor)];
+        SL_CHECK(sharding.overflow.empty(), "step {}: {} cuts across the factors of {}", at_, text_of(slot(id).spec, program_.mesh),
+                 node.op->name);
+        SL_CHECK(!known || *known == merged(sharding.axes), "step {}: the operands and results of {} are cut differently along factor {}",
+                 at_, node.op->name, sharding.factor);
+        known = merged(sharding.axes);
+      }
+    };
+    for (std::size_t i = 0; i < step.operands.size(); ++i) collect(step.operands[i], rule.operands[i]);
+    for (std::size_t i = 0; i < step.results.size(); ++i) collect(step.results[i], rule.results[i]);
+    Axes partial;
+    for (std::size_t f = 0; f < pieces.size(); ++f) {
+      if (!pieces[f] || pieces[f]->empty()) continue;
+      const Factor& factor = rule.factors[f];
+      SL_CHECK(factor.kind == FactorKind::kPass || factor.kind == FactorKind::kReduce, "step {}: factor {} of {} must be whole", at_, f,
+               node.op->name);
+      SL_CHECK(factor.size % shardlab::part_count(*pieces[f]) == 0, "step {}: factor {} of {} is cut unevenly", at_, f, node.op->name);
+      if (factor.kind == FactorKind::kReduce) partial.insert(partial.end(), pieces[f]->begin(), pieces[f]->end());
+    }
+    SL_CHECK(partial.empty() || node.op->reduction, "step {}: {} cannot be computed in parts", at_, node.op->name);
+    std::sort(partial.begin(), partial.end());
+    for (SlotId id : step.results)
+      SL_CHECK(slot(id).partial == merged(partial), "step {}: {} is partial over other axes than its reduced factors", at_, node.op->name);
+  }
+
+  void check(const MoveStep& step) {
+    const Slot& from = need(step.from);
+    const Slot& to = slot(step.to);
+    SL_CHECK(from.type == to.type && from.value == to.value, "step {}: {} changes the value", at_, step.kind);
+    SL_CHECK(step.groups == (step.axes.empty() ? std::vector<std::vector<int>>{} : groups_along(program_.mesh, step.axes)),
+             "step {}: groups do not run along the axes", at_);
+    if (step.reduction)
+      check_reduction(step, from, to);
+    else
+      check_transfers(step, from, to);
+    make_ready(step.to);
+  }
+
+  void check_reduction(const MoveStep& step, const Slot& from, const Slot& to) const {
+    const comm::CollectiveDef* collective = comm::find_collective(step.kind);
+    SL_CHECK(collective != nullptr && collective->reduces, "step {}: {} reduces nothing", at_, step.kind);
+    AtomTable table(program_.mesh);
+    table.add_cuts(from.partial);
+    table.add_cuts(to.partial);
+    Axes atoms = table.prime_atoms();
+    auto digits = [&](const Axes& axes) {
+      auto split = split_into(axes, atoms);
+      SL_CHECK(split, "step {}: axes of {} are not part of the partial ones", at_, step.kind);
+      return std::set<AxisPiece>(split->begin(), split->end());
+    };
+    std::set<AxisPiece> before = digits(from.partial), reduced = digits(step.axes), after = digits(to.partial);
+    for (const AxisPiece& piece : reduced) SL_CHECK(before.erase(piece) == 1, "step {}: {} over axes that are not partial", at_, step.kind);
+    SL_CHECK(before == after, "step {}: {} leaves other axes partial than it should", at_, step.kind);
+    std::vector<Box> held = boxes_of(from.type.shape, from.spec, program_.mesh);
+    for (const auto& group : step.groups)
+      for (int target : group) {
+        Box wanted = box_of(to.type.shape, to.spec, program_.mesh, target);
+        for (int member : group)
+          SL_CHECK(contains(held[std::size_t(member)], wanted), "step {}: position {} lacks a part of {}'s box", at_, member, target);
+      }
+  }
+
+  void check_transfers(const MoveStep& step, const Slot& from, const Slot& to) const {
+    SL_CHECK(from.partial.empty() && to.partial.empty(), "step {}: {} of partial results", at_, step.kind);
+    std::vector<Box> held = boxes_of(from.type.shape, from.spec, program_.mesh);
+    std::vector<Box> wanted = boxes_of(to.type.shape, to.spec, program_.mesh);
+    std::vector<std::int64_t> received(held.size(), 0);
+    std::set<std::pair<int, int>> sending, receiving;  // (call, position)
+    for (const Transfer& transfer : transfers_of(program_, step)) {
+      SL_CHECK(contains(held[std::size_t(transfer.source)], transfer.box), "step {}: position {} does not hold what it sends", at_,
+               transfer.source);
+      SL_CHECK(contains(wanted[std::size_t(transfer.target)], transfer.box), "step {}: position {} is sent what it does not need", at_,
+               transfer.target);
+      received[std::size_t(transfer.target)] += element_count(transfer.box);
+      if (step.kind != "collective-permute" || transfer.source == transfer.target) continue;
+      SL_CHECK(transfer.call < step.calls && sending.insert({transfer.call, transfer.source}).second &&
+                   receiving.insert({transfer.call, transfer.target}).second,
+               "step {}: permute {} uses a position twice", at_, transfer.call);
+    }
+    for (std::size_t p = 0; p < wanted.size(); ++p)
+      SL_CHECK(received[p] == element_count(wanted[p]), "step {}: position {} gets {} of {} elements", at_, p, received[p],
+               element_count(wanted[p]));
+  }
+
+  const PartitionedProgram& program_;
+  std::vector<bool> ready_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+void verify(const PartitionedProgram& program) { Verifier(program).run(); }
+
+}  // namespace shardlab::spmd
