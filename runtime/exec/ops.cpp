@@ -42,8 +42,10 @@ Array call(std::vector<Operand> operands, const Attrs& attrs = {}) {
 
 void set_axis(Attrs& attrs, const AxisList& axis) {
   if (axis.is_all()) return;
-  if (axis.is_single()) attrs.set("axis", axis.axes().front());
-  else attrs.set("axis", axis.axes());
+  if (axis.is_single())
+    attrs.set("axis", axis.axes().front());
+  else
+    attrs.set("axis", axis.axes());
 }
 
 template <Name name>

@@ -1,8 +1,8 @@
 // The ops as functions, with JAX's names: what `jnp.sin(x)` and `x + 1` are in C++.
 //
-// Every function takes `const Operand&`, made implicitly from an Array or a number at the caller's line, and runs the op of the same name
-// in the registry, whose documentation gives shapes, dtypes and errors. A call on plain numbers alone still picks ::sin and its kin: their
-// arguments need no conversion by a constructor.
+// Every function takes `const Operand&`, made implicitly from an Array or a number at the caller's line, and runs the op of the
+// same name in the registry, whose documentation gives shapes, dtypes and errors. A call on plain numbers alone still picks ::sin
+// and its kin: their arguments need no conversion by a constructor.
 #pragma once
 
 #include <concepts>
@@ -22,14 +22,14 @@ inline constexpr DType uint32 = DType::kUint32;
 inline constexpr DType float32 = DType::kFloat32;
 inline constexpr DType complex64 = DType::kComplex64;
 
-// Which dimensions an op works on: one (0, -1), several ({0, 1}, a vector), or all() of them. Negative ones count from the end. `{}` is
-// JAX's (): none.
+// Which dimensions an op works on: one (0, -1), several ({0, 1}, a vector), or all() of them. Negative ones count from the end.
+// `{}` is JAX's (): none.
 class AxisList {
  public:
   template <std::integral Int>
-  AxisList(Int axis) : axes_{{std::int64_t(axis)}}, is_single_(true) {}            // NOLINT: implicit on purpose
+  AxisList(Int axis) : axes_{{std::int64_t(axis)}}, is_single_(true) {}               // NOLINT: implicit on purpose
   AxisList(std::initializer_list<std::int64_t> axes) : axes_(std::in_place, axes) {}  // NOLINT
-  AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}             // NOLINT
+  AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}                // NOLINT
   static AxisList all() { return AxisList(std::nullopt); }
 
   bool is_all() const { return !axes_.has_value(); }
@@ -66,9 +66,9 @@ struct VarianceOptions {
 // Several arrays: concatenate({x, y}, 0), or a vector of arrays.
 class Operands {
  public:
-  Operands(std::initializer_list<Operand> operands) : operands_(operands) {}       // NOLINT
-  Operands(std::vector<Operand> operands) : operands_(std::move(operands)) {}      // NOLINT
-  Operands(const std::vector<Array>& arrays,                                       // NOLINT
+  Operands(std::initializer_list<Operand> operands) : operands_(operands) {}   // NOLINT
+  Operands(std::vector<Operand> operands) : operands_(std::move(operands)) {}  // NOLINT
+  Operands(const std::vector<Array>& arrays,                                   // NOLINT
            std::source_location where = std::source_location::current());
   const std::vector<Operand>& operands() const { return operands_; }
 
@@ -76,7 +76,8 @@ class Operands {
   std::vector<Operand> operands_;
 };
 
-// --- Creation: uncommitted, on the default device. -------------------------------------------------------------------------------------
+// --- Creation: uncommitted, on the default device.
+// -------------------------------------------------------------------------------------
 
 // start, start + step … below stop. int32 for integers and float32 otherwise, unless told.
 Array arange(const Operand& stop, std::optional<DType> dtype = {});
@@ -90,7 +91,8 @@ Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype 
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0,
            std::source_location where = std::source_location::current());
 
-// --- Elementwise, one operand. ---------------------------------------------------------------------------------------------------------
+// --- Elementwise, one operand.
+// ---------------------------------------------------------------------------------------------------------
 
 Array sin(const Operand& x);
 Array cos(const Operand& x);
@@ -117,7 +119,8 @@ Array softplus(const Operand& x);
 Array logistic(const Operand& x);
 Array astype(const Operand& x, DType dtype);
 
-// --- Elementwise, several operands that broadcast as in numpy. -------------------------------------------------------------------------
+// --- Elementwise, several operands that broadcast as in numpy.
+// -------------------------------------------------------------------------
 
 Array add(const Operand& x, const Operand& y);
 Array subtract(const Operand& x, const Operand& y);
@@ -152,17 +155,18 @@ Array operator<=(const Operand& x, const Operand& y);
 Array operator>(const Operand& x, const Operand& y);
 Array operator>=(const Operand& x, const Operand& y);
 
-// --- Reductions: sum(x), sum(x, 0), sum(x, {0, 1}), sum(x, {.axis = {0}, .keepdims = true}). -------------------------------------------
+// --- Reductions: sum(x), sum(x, 0), sum(x, {0, 1}), sum(x, {.axis = {0}, .keepdims = true}).
+// -------------------------------------------
 
 // One function in three forms. A template for the braced list, as only that never competes with designated initialisers (g++ 12).
-#define SHARDLAB_REDUCTION(name, Options)                                              \
-  Array name(const Operand& x, const Options& options = {});                           \
-  template <std::convertible_to<AxisList> Axis>                                        \
-  Array name(const Operand& x, const Axis& axis) {                                     \
-    return name(x, Options{.axis = axis});                                             \
-  }                                                                                    \
-  template <std::integral Int>                                                         \
-  Array name(const Operand& x, std::initializer_list<Int> axes) {                      \
+#define SHARDLAB_REDUCTION(name, Options)                                                 \
+  Array name(const Operand& x, const Options& options = {});                              \
+  template <std::convertible_to<AxisList> Axis>                                           \
+  Array name(const Operand& x, const Axis& axis) {                                        \
+    return name(x, Options{.axis = axis});                                                \
+  }                                                                                       \
+  template <std::integral Int>                                                            \
+  Array name(const Operand& x, std::initializer_list<Int> axes) {                         \
     return name(x, Options{.axis = std::vector<std::int64_t>(axes.begin(), axes.end())}); \
   }
 
@@ -180,7 +184,8 @@ SHARDLAB_REDUCTION(std_, VarianceOptions)  // JAX's std; that name is the standa
 Array softmax(const Operand& x, const AxisList& axis = -1);
 Array log_softmax(const Operand& x, const AxisList& axis = -1);
 
-// --- Shapes. ---------------------------------------------------------------------------------------------------------------------------
+// --- Shapes.
+// ---------------------------------------------------------------------------------------------------------------------------
 
 // One size may be -1: what is left.
 Array reshape(const Operand& x, const Shape& shape);
@@ -192,7 +197,8 @@ Array squeeze(const Operand& x, const AxisList& axis = AxisList::all());
 Array concatenate(const Operands& arrays, std::int64_t axis = 0);
 Array stack(const Operands& arrays, std::int64_t axis = 0);
 
-// --- Products. -------------------------------------------------------------------------------------------------------------------------
+// --- Products.
+// -------------------------------------------------------------------------------------------------------------------------
 
 Array matmul(const Operand& x, const Operand& y);
 Array dot(const Operand& x, const Operand& y);
@@ -201,7 +207,8 @@ Array einsum(std::string_view subscripts, const Operands& operands);
 Array einsum(std::string_view subscripts, const Operand& x);
 Array einsum(std::string_view subscripts, const Operand& x, const Operand& y);
 
-// --- Placement. ------------------------------------------------------------------------------------------------------------------------
+// --- Placement.
+// ------------------------------------------------------------------------------------------------------------------------
 
 // Inside jit the value lies so at this point; outside it is moved, as by device_put.
 Array with_sharding_constraint(const Operand& x, const Sharding& sharding);
