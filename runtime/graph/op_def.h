@@ -103,6 +103,7 @@ struct OpDef {
   bool forward_first = false;   // dynamic_slice, dynamic_update_slice: at first only from operands to results
   bool backward_first = false;  // broadcast_in_dim: only from result to operand until the last level
   bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
+  bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
   bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   bool is_primitive() const { return infer != nullptr; }
   std::vector<Sample> (*samples)() = nullptr;
