@@ -57,11 +57,14 @@ function(shardlab_existing_sources variable)
   set(${variable} "${kept}" PARENT_SCOPE)
 endfunction()
 
+# Floating point is the same everywhere: no contraction into fused multiply-adds, so that results do not depend on the machine; no errno
+# and no traps, so that loops vectorise.
 function(shardlab_target_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno -fno-trapping-math)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
   if(SHARDLAB_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    target_compile_options(${target} PRIVATE -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-error=invalid-pch>)
   endif()
   if(SHARDLAB_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SHARDLAB_SANITIZE} -fno-omit-frame-pointer)
