@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/base/sha256.h"
+#include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
 
 namespace shardlab {
@@ -77,21 +78,69 @@ comm::ValueInfo describe_value(const TensorType& type, const Spec& spec, const M
   return {std::move(name), std::string(name_of(type.dtype)), type.shape, text_of(spec, mesh)};
 }
 
-void fill_last_use(Executable& executable) {
-  executable.last_use.assign(executable.program.slots.size(), -1);
-  auto uses = [&](int slot, int step) { executable.last_use[std::size_t(slot)] = step; };
-  for (int i = 0; i < int(executable.steps.size()); ++i) {
-    const auto& step = executable.steps[std::size_t(i)];
-    if (auto* compute = std::get_if<Executable::Compute>(&step)) {
-      for (int slot : compute->operands) uses(slot, i);
-      for (int slot : compute->results) uses(slot, std::max(executable.last_use[std::size_t(slot)], i));
-    } else {
-      const auto& move = std::get<Executable::Move>(step);
-      uses(move.from, i);
-      uses(move.to, std::max(executable.last_use[std::size_t(move.to)], i));
-    }
+// The slots that a step reads and writes.
+struct SlotUse {
+  std::vector<int> reads, writes;
+};
+
+SlotUse use_of(const spmd::Step& step) {
+  if (auto* compute = std::get_if<ComputeStep>(&step)) return {compute->operands, compute->results};
+  const auto& move = std::get<MoveStep>(step);
+  return {{move.from}, {move.to}};
+}
+
+SlotUse use_of(const Executable::Step& step) {
+  if (auto* compute = std::get_if<Executable::Compute>(&step)) return {compute->operands, compute->results};
+  if (auto* fused = std::get_if<FusedStep>(&step)) return {fused->inputs, fused->outputs};
+  const auto& move = std::get<Executable::Move>(step);
+  return {{move.from}, {move.to}};
+}
+
+// Per slot the last of the steps that uses it; results are used by the end.
+template <typename Step>
+std::vector<int> last_uses(const PartitionedProgram& program, const std::vector<Step>& steps) {
+  std::vector<int> last(program.slots.size(), -1);
+  for (int i = 0; i < int(steps.size()); ++i) {
+    SlotUse use = use_of(steps[std::size_t(i)]);
+    for (int slot : use.writes) last[std::size_t(slot)] = std::max(last[std::size_t(slot)], i);
+    for (int slot : use.reads) last[std::size_t(slot)] = i;
   }
-  for (int slot : executable.program.results) executable.last_use[std::size_t(slot)] = int(executable.steps.size());
+  for (int slot : program.results) last[std::size_t(slot)] = int(steps.size());
+  return last;
+}
+
+// Computes a constant now, where it is small on each device.
+bool preset(Executable& executable, const Executable::Compute& step) {
+  constexpr std::int64_t kPresetBytesMax = 64 * 1024;
+  if (!step.operands.empty() || step.results.size() != 1 || executable.local.empty()) return false;
+  int slot = step.results[0];
+  const auto& boxes = executable.slot_boxes[std::size_t(slot)];
+  std::int64_t element_bytes = size_of(executable.program.slots[std::size_t(slot)].type.dtype);
+  if (element_count(boxes[std::size_t(executable.local[0])]) * element_bytes > kPresetBytesMax) return false;
+  std::vector<BufferRef> buffers(boxes.size());
+  ComputeCall call{*step.node, executable.program.graph, executable.local, {}, {}, {&buffers}, {&boxes}};
+  ThreadPool alone(1);
+  compute(call, alone);
+  executable.presets.emplace_back(slot, std::move(buffers));
+  return true;
+}
+
+// Plans one move, and adds its collectives to what the world is told.
+Executable::Move plan_move(const Executable& executable, const MoveStep& move, const Ownership& ownership, comm::ProgramInfo& info) {
+  const PartitionedProgram& p = executable.program;
+  Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
+  Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
+  DType dtype = p.slots[std::size_t(move.to)].type.dtype;
+  int first_call = -1, calls = 0;
+  if (move.kind != "slice") {
+    first_call = int(info.collectives.size());
+    for (auto& collective : describe(p, move, executable.slot_boxes)) info.collectives.push_back(std::move(collective));
+    calls = int(info.collectives.size()) - first_call;
+  }
+  if (move.reduction)
+    return {move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls};
+  auto transfers = move.transfers.empty() ? transfers_within(from, to, move.groups, ownership) : move.transfers;
+  return {move.from, move.to, MovePlan(from, to, std::move(transfers), dtype, ownership), first_call, calls};
 }
 
 std::string devices_text(const std::vector<int>& devices) { return fmt::format("[{}]", fmt::join(devices, ",")); }
@@ -110,33 +159,22 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   for (int position = 0; position < p.mesh.size(); ++position)
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
 
-  for (const spmd::Step& step : p.steps) {
-    if (auto* compute = std::get_if<ComputeStep>(&step)) {
-      executable.steps.push_back(
-          Executable::Compute{&p.graph.nodes[std::size_t(compute->node)], compute->operands, compute->results});
+  FusionInput fusion{&p, last_uses(p, p.steps)};
+  for (int i = 0; i < int(p.steps.size());) {
+    if (int end = fusable_until(fusion, i); end > i) {
+      executable.steps.push_back(fuse(fusion, i, end));
+      i = end;
       continue;
     }
-    const auto& move = std::get<MoveStep>(step);
-    const spmd::Slot& to_slot = p.slots[std::size_t(move.to)];
-    Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
-    Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
-    int first_call = -1, calls = 0;
-    if (move.kind != "slice") {
-      first_call = int(info->collectives.size());
-      for (auto& collective : describe(p, move, executable.slot_boxes)) info->collectives.push_back(std::move(collective));
-      calls = int(info->collectives.size()) - first_call;
-    }
-    DType dtype = to_slot.type.dtype;
-    if (move.reduction) {
-      executable.steps.push_back(Executable::Move{
-          move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls});
+    const spmd::Step& step = p.steps[std::size_t(i++)];
+    if (auto* computed = std::get_if<ComputeStep>(&step)) {
+      Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results};
+      if (!preset(executable, compute)) executable.steps.push_back(std::move(compute));
     } else {
-      auto transfers = !move.transfers.empty() ? move.transfers : transfers_within(from, to, move.groups, ownership);
-      executable.steps.push_back(
-          Executable::Move{move.from, move.to, MovePlan(from, to, std::move(transfers), dtype, ownership), first_call, calls});
+      executable.steps.push_back(plan_move(executable, std::get<MoveStep>(step), ownership, *info));
     }
   }
-  fill_last_use(executable);
+  executable.last_use = last_uses(p, executable.steps);
 
   for (spmd::SlotId slot : p.params) executable.param_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
   for (spmd::SlotId slot : p.results) executable.result_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);

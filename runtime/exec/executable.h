@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/comm/launch.h"
+#include "runtime/exec/fuse.h"
 #include "runtime/exec/moves.h"
 #include "runtime/spmd/program.h"
 
@@ -27,11 +28,13 @@ struct Executable {
     int first_call = -1;     // index into info->collectives; -1: a free local slice
     int calls = 0;
   };
-  using Step = std::variant<Compute, Move>;
+  using Step = std::variant<Compute, FusedStep, Move>;
 
   spmd::PartitionedProgram program;  // owns the graph that the steps point into
   std::vector<Step> steps;
   std::vector<std::vector<Box>> slot_boxes;  // per slot and mesh position
+  // Small constants, computed once: slot and its buffers per position.
+  std::vector<std::pair<int, std::vector<BufferRef>>> presets;
   std::vector<int> last_use;                 // per slot, the step after which nobody reads it
   std::vector<int> local;                    // mesh positions of this process
   std::vector<Sharding> param_shardings, result_shardings;

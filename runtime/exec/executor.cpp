@@ -173,16 +173,26 @@ void Executor::run_steps(Task& task) {
   std::vector<std::vector<BufferRef>> slots(executable.program.slots.size());
   for (std::size_t i = 0; i < executable.program.params.size(); ++i)
     slots[std::size_t(executable.program.params[i])] = load(task, i);
+  for (const auto& [slot, buffers] : executable.presets) slots[std::size_t(slot)] = buffers;
   for (int i = 0; i < int(executable.steps.size()); ++i) {
     const auto& step = executable.steps[std::size_t(i)];
+    auto release = [&](int slot) {
+      if (executable.last_use[std::size_t(slot)] == i) slots[std::size_t(slot)].clear();
+    };
     if (auto* compute = std::get_if<Executable::Compute>(&step)) {
       run_compute(task, *compute, slots);
-      for (int slot : compute->operands)
-        if (executable.last_use[std::size_t(slot)] == i) slots[std::size_t(slot)].clear();
+      for (int slot : compute->operands) release(slot);
+    } else if (auto* fused = std::get_if<FusedStep>(&step)) {
+      comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
+      run_fused(*fused, executable.local, executable.slot_boxes, slots, pool_);
+      if (context_.is_recorded())
+        context_.observer().on_compute(task.launch, fused->name, executable.program.graph.nodes[std::size_t(fused->first_node)].where,
+                                       begin, comm::now_ns());
+      for (int slot : fused->inputs) release(slot);
     } else {
       const auto& move = std::get<Executable::Move>(step);
       run_move(task, move, slots);
-      if (executable.last_use[std::size_t(move.from)] == i) slots[std::size_t(move.from)].clear();
+      release(move.from);
     }
   }
   for (std::size_t i = 0; i < task.results.size(); ++i)
