@@ -36,8 +36,20 @@ def findings_of(text):
         for host in URL.findall(line):
             if host not in HOSTS:
                 yield number, f"a link to '{host}', which is not among the known public hosts of project_text.py"
+
+
+def stray_space_in(text):
+    """(line number, what is wrong) for each line that ends in white space."""
+    for number, line in enumerate(text.splitlines(), 1):
         if line != line.rstrip():
             yield number, "white space at the end of the line"
+
+
+def findings_in_file(path):
+    """All findings; a golden file holds what another program printed, its spaces included."""
+    text = path.read_text(encoding="utf-8")
+    spaces = [] if "goldens" in path.parts else list(stray_space_in(text))
+    return sorted([*findings_of(text), *spaces])
 
 
 def tracked_files(root):
@@ -51,7 +63,7 @@ def main():
     for path in tracked_files(root):
         if not path.is_file():
             continue
-        for number, fault in findings_of(path.read_text(encoding="utf-8")):
+        for number, fault in findings_in_file(path):
             print(f"{path.relative_to(root)}:{number}: {fault}")
             count += 1
     sys.exit(1 if count else 0)

@@ -16,8 +16,11 @@ class ProjectText(unittest.TestCase):
 
     def test_each_kind_is_found(self):
         for text in ("/" + "home/ada/x", "/" + "root/x", "/" + "work/main", "TO" + "DO: later", "FIX" + "ME", "10." + "1.2.3",
-                     "--index" + "-url x", "https" + "://mirror.internal/x", "x "):
+                     "--index" + "-url x", "https" + "://mirror.internal/x"):
             self.assertEqual(len(faults(text)), 1, text)
+
+    def test_stray_space_is_found(self):
+        self.assertEqual([number for number, _ in project_text.stray_space_in("a\nb \n")], [2])
 
     def test_the_line_is_named(self):
         self.assertEqual([number for number, _ in project_text.findings_of("a\nb\nTO" + "DO\n")], [3])
