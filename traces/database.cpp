@@ -27,7 +27,8 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 
 Database::Database(std::string path, OpenMode mode) : path_(std::move(path)) {
   if (mode == OpenMode::kCreate) remove_old(path_);
-  const int flags = mode == OpenMode::kRead     ? SQLITE_OPEN_READONLY
+  const bool read_only = mode == OpenMode::kRead || mode == OpenMode::kReadCut;
+  const int flags = read_only                   ? SQLITE_OPEN_READONLY
                     : mode == OpenMode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                                 : SQLITE_OPEN_READWRITE;
   if (mode != OpenMode::kCreate && !std::filesystem::exists(path_))
@@ -37,7 +38,9 @@ Database::Database(std::string path, OpenMode mode) : path_(std::move(path)) {
   handle_.reset(handle);
   if (status != SQLITE_OK) fail("open");
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  if (mode == OpenMode::kRead) {
+  // SQLite refuses such a file unless it is told that the schema may be repaired; we only read.
+  if (mode == OpenMode::kReadCut) execute("PRAGMA writable_schema = 1");
+  if (read_only) {
     execute(fmt::format("PRAGMA query_only = 1; PRAGMA mmap_size = {}; PRAGMA cache_size = -16384", kMappedBytesMax));
   } else {
     if (mode == OpenMode::kCreate) execute("PRAGMA page_size = 16384");

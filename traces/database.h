@@ -73,9 +73,10 @@ class Statement {
 };
 
 enum class OpenMode : std::uint8_t {
-  kRead,    // read-only, query_only, memory-mapped
-  kCreate,  // a new file; an old one of that name is removed
-  kUpdate,  // read and write an existing file
+  kRead,     // read-only, query_only, memory-mapped
+  kReadCut,  // the same for a file that is shorter than its header says
+  kCreate,   // a new file; an old one of that name is removed
+  kUpdate,   // read and write an existing file
 };
 
 // One connection. One thread at a time.

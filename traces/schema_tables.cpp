@@ -120,11 +120,11 @@ std::vector<TableDef> make_trace_tables() {
        {id_of("layout", "id of layouts", "Of which."), id_of("device", "ordinal", "Holder."), number("dimension", "From 0."),
         number("start", "First index."), number("stop", "One past the last.")}, "layout, device, dimension", true},
       {"arrays", "Arrays, one row for all processes that made them.",
-       {number("id", "From 1, by time."), text("name", "The user's, or empty."), text("dtype", "\"float32\"."),
+       {number("id", "From 1, by time."), word("name", "The user's, or none."), word("dtype", "\"float32\"."),
         id_of("layout", "id of layouts", "Where it lies; its shape too."), number("committed", "1: placed by the user; 0: free to move."),
         id_of("process", "process", "The lowest that made it."), id_or_null("launch", "launch number of that process", "That made it."),
         id_of("site", "id of sites", "The user's line."), time("time_ns", "When it was made."),
-        list("processes", "That made it, ascending.")}, "id"},
+        word("processes", "JSON: those that made it, ascending.")}, "id"},
       {"host_reads", "Where a value left: print, fetch, checkpoint, exit.",
        {id_of("process", "process", "Whose."), time("begin_ns", "Asked."), number("seq", "Tells reads of one time apart."),
         time_or_null("end_ns", "Had."), word("what", "What is read."), id_of("site", "id of sites", "The user's line.")},
@@ -192,8 +192,8 @@ std::vector<SqlViewDef> make_trace_views() {
        "WHERE m.device = d.ordinal OR m.device = -1 AND d.ordinal IN (\n"
        "  SELECT e.atom FROM strings s, json_tree(s.text) e WHERE s.id IN (c.groups, c.pairs) AND e.type = 'integer')"},
       {"array_shards", "Which device holds which part of which array.",
-       "SELECT a.id AS array, a.name, s.device, s.replica, r.dimension, r.start, r.stop\n"
-       "FROM arrays a JOIN shards s ON s.layout = a.layout\n"
+       "SELECT a.id AS array, n.text AS name, s.device, s.replica, r.dimension, r.start, r.stop\n"
+       "FROM arrays a LEFT JOIN strings n ON n.id = a.name JOIN shards s ON s.layout = a.layout\n"
        "  LEFT JOIN shard_ranges r ON r.layout = s.layout AND r.device = s.device"},
   };
 }

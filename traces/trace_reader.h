@@ -45,6 +45,8 @@ class TraceReader {
   std::vector<ArrayRow> arrays();
   std::vector<HostReadRow> host_reads();
   std::vector<Diagnosis> diagnoses();  // with participants, in the order of their ids: index i has id i + 1
+  // Beside diagnoses(): per participant the recorded collective that it names, 0 for none.
+  std::vector<std::vector<Id>> participant_collectives();
   std::vector<DroppedRow> dropped();
   std::vector<ImportLogRow> import_log();
   // The ledger's last state; nothing where the run had no coordinator. Stored as checks/evidence_json.h has it.
@@ -62,19 +64,20 @@ class TraceReader {
   bool check_whole();
 
  private:
-  void open_checked();
+  static Database open_checked(const std::string& path, std::map<std::string, std::string, std::less<>>& torn);
   void read_meta();
-  void read_strings();
-  void read_sites();
+  void read_words();
+  CollectiveShape shape_at(const Statement& statement, int column) const;
+  void read_members(std::vector<CollectiveRow>& collectives);
   void visit_events(Statement& statement, const std::function<bool(const EventRow&)>& visit);
-  // Runs `read`, turning damage into a notice on `table`.
+  // Runs `read`, turning damage into a notice on `table`: what was read before it stays.
   void guarded(std::string_view table, const std::function<void()>& read);
 
+  std::map<std::string, std::string, std::less<>> torn_;  // table -> what happened
   Database database_;
   std::map<std::string, std::string, std::less<>> meta_;
   std::vector<std::string> strings_;  // by id
   std::vector<SiteRow> sites_;        // by id
-  std::map<std::string, std::string, std::less<>> torn_;  // table -> what happened
 };
 
 }  // namespace shardlab::traces

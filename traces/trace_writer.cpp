@@ -172,8 +172,8 @@ Id TraceWriter::add(const LayoutRow& row) {
 
 Id TraceWriter::add(const ArrayRow& row) {
   const Id array = ++next_id_["arrays"];
-  put("arrays", array, row.name, row.dtype, row.layout, row.committed, row.process, number(row.launch), row.site, row.time_ns,
-      json_list(row.processes));
+  put("arrays", array, string(row.name), string(row.dtype), row.layout, row.committed, row.process, number(row.launch), row.site,
+      row.time_ns, string(json_list(row.processes)));
   return array;
 }
 
