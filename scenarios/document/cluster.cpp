@@ -1,0 +1,98 @@
+// "cluster", "meshes" and "limits".
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "runtime/base/text.h"
+#include "scenarios/document/document_error.h"
+#include "scenarios/document/sections.h"
+#include "scenarios/document/values.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+constexpr int kProcessesMax = 4096;
+constexpr int kDevicesMax = 65536;  // of all processes
+constexpr std::int64_t kLimitMsMax = 7LL * 24 * 3600 * 1000;
+
+// A word of a list; the later ones belong to the format and not to this version.
+std::string word(const Node& node, std::span<const std::string_view> known, std::span<const std::string_view> later) {
+  std::string text = node.string();
+  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
+  if (std::find(later.begin(), later.end(), text) != later.end()) throw NotSupportedError(node.pointer(), fmt::format("'{}'", text));
+  std::vector<std::string_view> all(known.begin(), known.end());
+  all.insert(all.end(), later.begin(), later.end());
+  node.fail(fmt::format("unknown word '{}'{} (one of {})", text, did_you_mean(text, all), fmt::join(all, ", ")));
+}
+
+RunMode read_run(const Node& node) {
+  static constexpr std::string_view kModes[] = {"auto", "spawned", "simulated"};
+  std::string text = word(node, kModes, {});
+  return text == "auto" ? RunMode::kAuto : text == "spawned" ? RunMode::kSpawned : RunMode::kSimulated;
+}
+
+void check_execute(const Node& node) {
+  static constexpr std::string_view kKnown[] = {"data"}, kLater[] = {"structure"};
+  word(node, kKnown, kLater);
+}
+
+}  // namespace
+
+Cluster read_cluster(const Node& node) {
+  static constexpr std::string_view kKeys[] = {"processes", "devices", "backend",  "transport",
+                                               "run",       "profile", "execute",  "topology",
+                                               "memory_bytes_per_device"};
+  static constexpr std::string_view kBackends[] = {"cpu", "cuda"};
+  static constexpr std::string_view kTransports[] = {"auto", "local", "shm"}, kLaterTransports[] = {"mpi", "tcp", "nccl"};
+  node.only_keys(kKeys, "the cluster");
+  Cluster cluster;
+  if (auto each = node.find("processes")) cluster.processes = int(each->integer(1, kProcessesMax));
+  if (auto each = node.find("devices")) cluster.devices = int(each->integer(1, kDevicesMax));
+  if (std::int64_t(cluster.processes) * cluster.devices > kDevicesMax)
+    node.fail(fmt::format("{} × {} devices are more than {}", cluster.processes, cluster.devices, kDevicesMax));
+  if (auto each = node.find("backend")) cluster.backend = word(*each, kBackends, {});
+  if (auto each = node.find("transport")) cluster.transport = word(*each, kTransports, kLaterTransports);
+  if (cluster.transport == "local" && cluster.processes > 1)
+    node.at("transport").fail("'local' is inside one process; several need 'shm' or 'auto'");
+  if (auto each = node.find("run")) cluster.run = read_run(*each);
+  if (cluster.run == RunMode::kSimulated && cluster.processes > 1)
+    throw NotSupportedError(node.at("run").pointer(), "several simulated processes in one; write \"spawned\" or \"auto\"");
+  if (auto each = node.find("execute")) check_execute(*each);
+  for (std::string_view later : {"profile", "topology", "memory_bytes_per_device"})
+    if (auto each = node.find(later)) throw NotSupportedError(each->pointer(), fmt::format("'{}' of a cluster", later));
+  return cluster;
+}
+
+Limits read_limits(const Node& node) {
+  static constexpr std::string_view kKeys[] = {"run_ms", "stuck_ms", "link_ms"};
+  node.only_keys(kKeys, "the limits");
+  Limits limits;
+  if (auto each = node.find("run_ms")) limits.run_ms = each->integer(1, kLimitMsMax);
+  if (auto each = node.find("stuck_ms")) limits.stuck_ms = each->integer(1, kLimitMsMax);
+  if (auto each = node.find("link_ms")) limits.link_ms = each->integer(1, kLimitMsMax);
+  return limits;
+}
+
+Mesh read_mesh(const Node& node, const Document& document) {
+  static constexpr std::string_view kKeys[] = {"shape", "axes", "devices"};
+  node.only_keys(kKeys, "a mesh");
+  Node shape_node = node.at("shape");
+  Shape shape = shape_node.integers(1, kDevicesMax);
+  std::vector<std::string> axes = node.at("axes").strings();
+  if (axes.size() != shape.size())
+    node.at("axes").fail(fmt::format("{} axes for a mesh of {} dimensions", axes.size(), shape.size()));
+  std::int64_t size = 1, devices = document.cluster.device_count();
+  for (std::int64_t extent : shape) size = std::min<std::int64_t>(size * extent, kDevicesMax + 1);
+  auto listed = node.find("devices");
+  if (!listed && size > devices)
+    shape_node.fail(fmt::format("a mesh of {} devices, but the cluster has {} ({} processes × {})", size, devices,
+                                document.cluster.processes, document.cluster.devices));
+  std::vector<int> ordinals(std::size_t(listed ? 0 : size));
+  std::iota(ordinals.begin(), ordinals.end(), 0);
+  if (listed) ordinals = read_ordinals(*listed, document);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].empty()) node.at("axes").fail("an axis without a name");
+  return at_node(node, [&] { return Mesh(shape, axes, ordinals); });
+}
+
+}  // namespace shardlab::scenarios

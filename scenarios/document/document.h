@@ -1,0 +1,172 @@
+// A scenario, read and typed: every part with its JSON pointer, every sharding resolved on its mesh.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/core/sharding.h"
+#include "runtime/graph/op_def.h"
+
+namespace shardlab::scenarios {
+
+// "on" and "not_on" of a statement.
+struct ProcessSet {
+  std::vector<int> processes;  // ascending
+  bool complement = false;
+  bool contains(int process) const;
+};
+
+struct Argument {
+  std::variant<std::string, Scalar, Literal> value;  // a name, a weak scalar, a constant array
+  std::string pointer;
+};
+
+struct Statement;
+using Body = std::vector<Statement>;
+
+// What a statement does. An op of the registry, with the out-sharding that "sharding" asks for.
+struct OpStep {
+  const OpDef* op = nullptr;
+  Attrs attrs;
+  std::optional<Sharding> sharding;
+};
+struct ConstantStep {
+  Literal value;
+  std::optional<Sharding> sharding;
+};
+// device_put and with_sharding_constraint.
+struct PlaceStep {
+  Sharding sharding;
+};
+// jit: one program; call: statement by statement.
+struct CallStep {
+  std::string function;
+  bool jit = false;
+  std::vector<std::optional<Sharding>> in_shardings, out_shardings;
+};
+// fetch and process_allgather: the whole value on every process that asks.
+struct ReadStep {
+  bool gather = false;
+};
+struct RepeatStep {
+  std::int64_t count = 0;
+  Body body;
+};
+using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, ReadStep, RepeatStep>;
+
+struct Statement {
+  std::string pointer;  // "/program/4", "/functions/f/body/0"
+  std::string op;       // as written; "repeat" for loops
+  std::vector<std::string> let;
+  std::vector<Argument> args;
+  std::optional<ProcessSet> on;
+  Step step;
+  bool runs_on(int process) const { return !on || on->contains(process); }
+};
+
+struct Function {
+  std::string name, pointer;
+  std::vector<std::string> params;
+  Body body;
+  std::vector<std::string> results;
+};
+
+enum class RunMode : std::uint8_t { kAuto, kSpawned, kSimulated };
+
+struct Cluster {
+  int processes = 1;
+  int devices = 1;  // per process
+  std::string backend = "cpu", transport = "auto";
+  RunMode run = RunMode::kAuto;
+  int device_count() const { return processes * devices; }
+};
+
+// What a fault does when it strikes.
+enum class FaultKind : std::uint8_t { kRaise, kExit, kKill, kStop, kHang, kDelay };
+
+struct Fault {
+  std::string pointer;
+  std::string statement;                  // its pointer; or
+  std::optional<std::int64_t> iteration;  // the statement's n-th execution, from 0; nothing: the first
+  std::optional<std::int64_t> collective; // the process's n-th call, from 0; or
+  std::optional<std::int64_t> after_ms;   // after the program's begin
+  std::vector<int> processes;
+  FaultKind kind = FaultKind::kRaise;
+  int exit_code = 0;
+  std::int64_t duration_ms = 0;  // of stop (0: for ever) and delay
+  std::string text;              // for reports: the fault's "do"
+};
+
+struct Limits {
+  std::int64_t run_ms = 60000;
+  std::int64_t stuck_ms = 10000;
+  std::int64_t link_ms = 10000;
+};
+
+// Expectations.
+struct ArrayCheck {
+  std::string array;
+  std::optional<Shape> shape;
+  std::optional<std::string> dtype;
+  std::optional<Sharding> sharding;
+  std::optional<std::vector<std::pair<int, Box>>> shards;
+  std::optional<std::vector<double>> values;
+  std::optional<double> sum, abs_sum;
+  std::optional<std::vector<std::pair<std::int64_t, double>>> samples;
+  std::optional<std::vector<int>> addressable_on;
+  double rtol = 1e-6, atol = 0;
+};
+struct CollectivesCheck {
+  std::string kind;  // "*": any
+  std::optional<std::int64_t> count, at_most;
+  std::optional<std::vector<std::vector<int>>> groups;
+};
+struct WireBytesCheck {
+  std::int64_t at_most = 0;
+};
+struct DiagnosisCheck {
+  std::optional<std::string> code;  // nothing: none may be reached
+  std::optional<std::vector<int>> processes;
+  std::optional<int> statement;
+};
+struct ErrorCheck {
+  std::string substring;
+};
+struct TraceCheck {
+  std::string sql;
+  std::vector<std::vector<std::string>> rows;  // as text, NULL as "null"
+};
+using Check = std::variant<ArrayCheck, CollectivesCheck, WireBytesCheck, DiagnosisCheck, ErrorCheck, TraceCheck>;
+
+struct Expectation {
+  std::string pointer;
+  std::string text;  // the check as JSON
+  Check check;
+};
+
+struct Document {
+  std::string name, description;
+  Cluster cluster;
+  std::map<std::string, Mesh> meshes;
+  std::map<std::string, Function> functions;
+  Body program;
+  std::vector<Fault> faults;
+  Limits limits;
+  std::vector<Expectation> expect;
+
+  // The number of the program's statement that a pointer lies in, or -1: "/program/3/body/0" is in 3.
+  static int statement_index(std::string_view pointer);
+  template <typename T>
+  const T* find_check() const {
+    for (const Expectation& each : expect)
+      if (const T* found = std::get_if<T>(&each.check)) return found;
+    return nullptr;
+  }
+};
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,28 @@
+// What is wrong with a scenario document, and where: every error carries a JSON pointer.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/error.h"
+
+namespace shardlab::scenarios {
+
+// what() is `at "/program/3/op": unknown op 'sine'; did you mean 'sin'?`. The pointer of the whole document is "".
+class DocumentError : public UserError {
+ public:
+  DocumentError(std::string pointer, const std::string& text)
+      : UserError(fmt::format("at \"{}\": {}", pointer, text)), pointer_(std::move(pointer)) {}
+  const std::string& pointer() const { return pointer_; }
+
+ private:
+  std::string pointer_;
+};
+
+// A part of the format that this version does not run.
+class NotSupportedError final : public DocumentError {
+ public:
+  NotSupportedError(std::string pointer, const std::string& text)
+      : DocumentError(std::move(pointer), "not supported yet: " + text) {}
+};
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,111 @@
+#include "scenarios/document/load.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "scenarios/document/json_text.h"
+#include "scenarios/document/read.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw IoError(fmt::format("{} cannot be read; does it exist?", path.string()));
+  std::error_code error;
+  auto size = fs::file_size(path, error);
+  bool one_document = path.extension() != ".jsonl";
+  if (!error && one_document && size > kDocumentBytesMax) return std::string(kDocumentBytesMax + 1, ' ');  // fails as too large
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::string name_of(const nlohmann::json& json, std::string_view source) {
+  if (json.is_object() && json.contains("name") && json["name"].is_string()) return json["name"].get<std::string>();
+  return std::string(source);
+}
+
+void fail(Loaded& loaded, const DocumentError& error) {
+  loaded.error = error.what();
+  loaded.pointer = error.pointer();
+}
+
+Loaded load_one(nlohmann::json json, std::string_view source, const ValidateOptions& options) {
+  Loaded loaded{std::string(source), name_of(json, source), {}, std::nullopt, {}, {}, false};
+  try {
+    Document document = read_document(json);
+    json.erase("jax");
+    loaded.text = json.dump();
+    loaded.document = std::move(document);
+    validate(*loaded.document, options);
+  } catch (const ProgramError& error) {
+    loaded.is_program_error = true;
+    fail(loaded, error);
+  } catch (const DocumentError& error) {
+    loaded.document.reset();
+    fail(loaded, error);
+  }
+  return loaded;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+std::vector<Loaded> load_lines(std::string_view text, const std::string& source, const ValidateOptions& options) {
+  std::vector<Loaded> result;
+  std::size_t line = 1;
+  for (std::size_t start = 0; start < text.size(); ++line) {
+    std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string_view one = text.substr(start, end - start);
+    start = end + 1;
+    if (is_blank(one)) continue;
+    std::vector<Loaded> loaded = load_text(one, fmt::format("{}:{}", source, line), options);
+    std::move(loaded.begin(), loaded.end(), std::back_inserter(result));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Loaded> load_text(std::string_view text, std::string_view source, const ValidateOptions& options) {
+  nlohmann::json json;
+  try {
+    json = parse_json(text);
+    std::vector<nlohmann::json> documents = expand_matrix(json);
+    std::vector<Loaded> result;
+    for (nlohmann::json& each : documents) result.push_back(load_one(std::move(each), source, options));
+    return result;
+  } catch (const DocumentError& error) {
+    Loaded loaded{std::string(source), name_of(json, source), {}, std::nullopt, {}, {}, false};
+    fail(loaded, error);
+    return {loaded};
+  }
+}
+
+std::vector<Loaded> load_path(const fs::path& path, const ValidateOptions& options) {
+  std::vector<Loaded> result;
+  if (fs::is_directory(path)) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(path))
+      if (entry.is_regular_file() && (entry.path().extension() == ".json" || entry.path().extension() == ".jsonl"))
+        files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    if (files.empty()) throw IoError(fmt::format("{} has no .json or .jsonl file", path.string()));
+    for (const fs::path& file : files) {
+      std::vector<Loaded> loaded = load_path(file, options);
+      std::move(loaded.begin(), loaded.end(), std::back_inserter(result));
+    }
+    return result;
+  }
+  std::string text = read_file(path);
+  if (path.extension() == ".jsonl") result = load_lines(text, path.string(), options);
+  else result = load_text(text, path.string(), options);
+  if (result.empty()) throw IoError(fmt::format("{} has no scenario", path.string()));
+  return result;
+}
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,292 @@
+#include "scenarios/document/statements.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/text.h"
+#include "runtime/ops/registry.h"
+#include "scenarios/document/document_error.h"
+#include "scenarios/document/values.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+constexpr std::int64_t kRepeatMax = 1'000'000'000;
+constexpr std::string_view kCommonKeys[] = {"let", "op", "args", "on", "not_on", "note"};
+
+// A statement that is no op of the registry. Without `read` it belongs to the format and not to this version.
+struct StatementDef {
+  std::string_view name;
+  std::span<const std::string_view> keys;
+  int args_min = 0, args_max = -1;
+  Step (*read)(const Node& statement, const Document& document) = nullptr;
+};
+
+// ---- the steps
+
+std::optional<Sharding> out_sharding(const Node& statement, const Document& document) {
+  auto sharding = statement.find("sharding");
+  return sharding ? std::optional(read_sharding(*sharding, document)) : std::nullopt;
+}
+
+Step read_constant(const Node& statement, const Document& document) {
+  auto dtype = statement.find("dtype");
+  Literal value = read_literal(statement.at("value"), dtype ? std::optional(read_dtype(*dtype)) : std::nullopt);
+  return ConstantStep{std::move(value), out_sharding(statement, document)};
+}
+
+Step read_device_put(const Node& statement, const Document& document) {
+  return PlaceStep{read_sharding(statement.at("sharding"), document)};
+}
+
+Step read_constraint(const Node& statement, const Document& document) {
+  return PlaceStep{read_sharding(statement.at("spec"), document)};
+}
+
+const Function& function_at(const Node& node, const Document& document) {
+  std::string name = node.string();
+  auto found = document.functions.find(name);
+  if (found != document.functions.end()) return found->second;
+  std::vector<std::string_view> names;
+  for (const auto& [each, function] : document.functions) names.push_back(each);
+  node.fail(fmt::format("there is no function '{}'{}", name, did_you_mean(name, names)));
+}
+
+void check_count(const Node& node, std::size_t got, std::size_t wanted, std::string_view what) {
+  if (got != wanted) node.fail(fmt::format("{} for {} {}", got, wanted, what));
+}
+
+Step read_call_of(const Node& statement, const Document& document, bool jit) {
+  const Function& function = function_at(statement.at("fn"), document);
+  auto args = statement.find("args");
+  check_count(args ? *args : statement, args ? args->size() : 0, function.params.size(),
+              fmt::format("parameters of '{}'", function.name));
+  CallStep step{function.name, jit, {}, {}};
+  if (auto in = statement.find("in_shardings")) {
+    step.in_shardings = read_shardings(*in, document);
+    check_count(*in, step.in_shardings.size(), function.params.size(), "arguments");
+  }
+  if (auto out = statement.find("out_shardings")) {
+    step.out_shardings = read_shardings(*out, document);
+    check_count(*out, step.out_shardings.size(), function.results.size(), "results");
+  }
+  return step;
+}
+
+Step read_jit(const Node& statement, const Document& document) { return read_call_of(statement, document, true); }
+Step read_call(const Node& statement, const Document& document) { return read_call_of(statement, document, false); }
+Step read_fetch(const Node&, const Document&) { return ReadStep{false}; }
+Step read_allgather(const Node&, const Document&) { return ReadStep{true}; }
+
+// ---- the lists
+
+constexpr std::string_view kConstantKeys[] = {"value", "dtype", "sharding"};
+constexpr std::string_view kPlaceKeys[] = {"sharding"};
+constexpr std::string_view kConstraintKeys[] = {"spec"};
+constexpr std::string_view kJitKeys[] = {"fn", "in_shardings", "out_shardings"};
+constexpr std::string_view kCallKeys[] = {"fn"};
+
+const StatementDef kStatements[] = {
+    {"constant", kConstantKeys, 0, 0, read_constant},
+    {"device_put", kPlaceKeys, 1, 1, read_device_put},
+    {"with_sharding_constraint", kConstraintKeys, 1, 1, read_constraint},
+    {"jit", kJitKeys, 0, -1, read_jit},
+    {"call", kCallKeys, 0, -1, read_call},
+    {"fetch", {}, 1, 1, read_fetch},
+    {"process_allgather", {}, 1, 1, read_allgather},
+    // Not run by this version.
+    {"grad", {}}, {"value_and_grad", {}}, {"shard_map", {}}, {"custom_partitioning", {}},
+    {"make_array_from_process_local_data", {}}, {"make_array_from_single_device_arrays", {}},
+    {"barrier", {}}, {"assert_equal", {}}, {"broadcast", {}}, {"send", {}}, {"recv", {}}, {"start", {}}, {"wait", {}},
+    {"cond", {}}, {"while_loop", {}}, {"scan", {}},
+    {"psum", {}}, {"pmean", {}}, {"pmax", {}}, {"pmin", {}}, {"axis_index", {}}, {"all_gather", {}}, {"psum_scatter", {}},
+    {"all_to_all", {}}, {"ppermute", {}},
+};
+
+// Ops that the format names; whichever the registry lacks, this version does not run.
+constexpr std::string_view kFormatOps[] = {
+    "take", "scatter_add", "dynamic_slice", "dynamic_update_slice", "dot_general", "einsum", "gelu", "softplus", "logistic",
+    "softmax", "log_softmax", "logsumexp", "erf", "rsqrt", "top_k", "conv", "all", "any", "argmax", "argmin", "argsort", "bitcast",
+    "concatenate", "cumsum", "cumprod", "expand_dims", "flip", "meshgrid", "pad", "prod", "roll", "slice", "sort", "squeeze", "stack",
+    "std", "var", "select", "convert", "tile", "repeat", "where", "clip"};
+
+bool is_of_the_format(std::string_view op) {
+  if (op.starts_with("fft.") || op.starts_with("random.")) return true;
+  return std::find(std::begin(kFormatOps), std::end(kFormatOps), op) != std::end(kFormatOps);
+}
+
+const StatementDef* find_statement(std::string_view name) {
+  for (const StatementDef& each : kStatements)
+    if (each.name == name) return &each;
+  return nullptr;
+}
+
+[[noreturn]] void unknown_op(const Node& node, const std::string& name) {
+  if (is_of_the_format(name)) throw NotSupportedError(node.pointer(), fmt::format("the op '{}'", name));
+  std::vector<std::string_view> names;
+  for (const OpDef* op : all_ops()) {
+    names.push_back(op->name);
+    names.insert(names.end(), op->aliases.begin(), op->aliases.end());
+  }
+  for (const StatementDef& each : kStatements) names.push_back(each.name);
+  names.insert(names.end(), std::begin(kFormatOps), std::end(kFormatOps));
+  node.fail(fmt::format("unknown op '{}'{}", name, did_you_mean(name, names)));
+}
+
+// ---- ops of the registry
+
+// Equally long lists of integers, one after another.
+std::vector<std::int64_t> read_integer_lists(const Node& node) {
+  std::vector<std::int64_t> result;
+  std::vector<Node> lists = node.items();
+  for (const Node& list : lists) {
+    std::vector<std::int64_t> one = list.integers();
+    if (one.size() != lists.front().size()) list.wanted(fmt::format("a list of {} integers, as the others", lists.front().size()));
+    result.insert(result.end(), one.begin(), one.end());
+  }
+  return result;
+}
+
+AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& document) {
+  using Kind = AttrDef::Kind;
+  switch (kind) {
+    case Kind::kInteger: return node.integer();
+    case Kind::kNumber: return node.number();
+    case Kind::kFlag: return node.flag();
+    case Kind::kString: return node.string();
+    case Kind::kIntegers: return node.is_integer() ? std::vector<std::int64_t>{node.integer()} : node.integers();
+    case Kind::kDType: return read_dtype(node);
+    case Kind::kSharding: return read_sharding(node, document);
+    case Kind::kScalarOrIntegers:
+      if (node.is_list()) return node.integers();
+      return node.integer();
+    case Kind::kIntegerLists: return read_integer_lists(node);
+    case Kind::kLiteral: return std::make_shared<const Literal>(read_literal(node));
+  }
+  node.fail("an attribute of a kind that scenarios cannot write");
+}
+
+std::vector<std::string_view> keys_of(const OpDef& op) {
+  std::vector<std::string_view> keys(std::begin(kCommonKeys), std::end(kCommonKeys));
+  keys.push_back("sharding");
+  for (const AttrDef& attr : op.attrs) keys.push_back(attr.name);
+  return keys;
+}
+
+void check_operands(const Node& statement, const OpDef& op) {
+  auto args = statement.find("args");
+  int count = args ? int(std::min<std::size_t>(args->size(), INT32_MAX)) : 0;
+  if (count >= op.operands_min && (op.operands_max < 0 || count <= op.operands_max)) return;
+  std::string wanted = op.operands_max < 0                  ? fmt::format("at least {}", op.operands_min)
+                       : op.operands_min == op.operands_max ? fmt::format("{}", op.operands_min)
+                                                            : fmt::format("{} to {}", op.operands_min, op.operands_max);
+  (args ? *args : statement).fail(fmt::format("'{}' takes {} arguments, got {}", op.name, wanted, count));
+}
+
+Step read_op(const Node& statement, const OpDef& op, const Document& document) {
+  statement.only_keys(keys_of(op), fmt::format("'{}'", op.name));
+  check_operands(statement, op);
+  OpStep step{&op, {}, std::nullopt};
+  for (const AttrDef& attr : op.attrs) {
+    auto node = statement.find(attr.name);
+    if (node && !node->is_null()) step.attrs.set(attr.name, read_attribute(*node, attr.kind, document));
+    else if (attr.required) statement.fail(fmt::format("'{}' needs the attribute '{}': {}", op.name, attr.name, attr.doc));
+  }
+  if (!step.attrs.has("sharding")) step.sharding = out_sharding(statement, document);
+  return step;
+}
+
+// ---- statements
+
+Step read_special(const Node& statement, const StatementDef& def, const Document& document) {
+  if (def.read == nullptr) throw NotSupportedError(statement.at("op").pointer(), fmt::format("the statement '{}'", def.name));
+  std::vector<std::string_view> keys(std::begin(kCommonKeys), std::end(kCommonKeys));
+  keys.insert(keys.end(), def.keys.begin(), def.keys.end());
+  statement.only_keys(keys, fmt::format("'{}'", def.name));
+  auto args = statement.find("args");
+  int count = args ? int(std::min<std::size_t>(args->size(), INT32_MAX)) : 0;
+  if (count < def.args_min || (def.args_max >= 0 && count > def.args_max))
+    (args ? *args : statement).fail(fmt::format("'{}' takes {} arguments, got {}", def.name, def.args_min, count));
+  return def.read(statement, document);
+}
+
+std::string read_name(const Node& node) {
+  std::string name = node.string();
+  if (name.empty()) node.fail("a name is empty");
+  return name;
+}
+
+std::vector<std::string> read_let(const Node& node) {
+  if (node.is_string()) return {read_name(node)};
+  if (!node.is_list()) node.wanted("a name or a list of names");
+  std::vector<std::string> names;
+  for (const Node& item : node.items()) {
+    names.push_back(read_name(item));
+    if (std::count(names.begin(), names.end(), names.back()) > 1) item.fail(fmt::format("'{}' is bound twice by one statement", names.back()));
+  }
+  return names;
+}
+
+std::optional<ProcessSet> read_on(const Node& statement, const Document& document) {
+  auto on = statement.find("on"), not_on = statement.find("not_on");
+  if (on && not_on) not_on->fail("\"on\" and \"not_on\" exclude each other; keep one");
+  if (!on && !not_on) return std::nullopt;
+  const Node& node = on ? *on : *not_on;
+  static constexpr std::string_view kKeys[] = {"processes"};
+  node.only_keys(kKeys, on ? "\"on\"" : "\"not_on\"");
+  return ProcessSet{read_processes(node.at("processes"), document), !on};
+}
+
+std::vector<Argument> read_args(const Node& statement) {
+  std::vector<Argument> result;
+  auto args = statement.find("args");
+  if (!args) return result;
+  for (const Node& item : args->items()) {
+    if (item.is_string()) result.push_back({read_name(item), item.pointer()});
+    else if (item.is_list()) result.push_back({read_literal(item), item.pointer()});
+    else if (item.is_number() || item.json().is_boolean()) result.push_back({read_scalar(item), item.pointer()});
+    else item.wanted("a name, a number or a list");
+  }
+  return result;
+}
+
+Statement read_repeat(const Node& node, const Document& document) {
+  static constexpr std::string_view kKeys[] = {"repeat", "body", "on", "not_on", "note"};
+  node.only_keys(kKeys, "a loop");
+  RepeatStep step{node.at("repeat").integer(0, kRepeatMax), read_body(node.at("body"), document)};
+  return {node.pointer(), "repeat", {}, {}, read_on(node, document), std::move(step)};
+}
+
+Statement read_statement(const Node& node, const Document& document) {
+  if (!node.is_object()) node.wanted("a statement, which is an object");
+  if (auto note = node.find("note")) note->string();
+  if (node.find("repeat")) return read_repeat(node, document);
+  if (auto issuer = node.find("issuer")) throw NotSupportedError(issuer->pointer(), "steps issued by another thread");
+  auto named = node.find("op");
+  if (!named) {
+    static constexpr std::string_view kKeys[] = {"let", "op", "args", "repeat", "body", "on", "not_on", "note", "issuer"};
+    node.only_keys(kKeys, "a statement");
+    node.fail("a statement needs \"op\", \"repeat\" or \"issuer\"");
+  }
+  std::string name = named->string();
+  Statement statement{node.pointer(), name, {}, {}, read_on(node, document), {}};
+  if (auto let = node.find("let")) statement.let = read_let(*let);
+  const StatementDef* def = find_statement(name);
+  const OpDef* op = def ? nullptr : find_op(name);
+  if (!def && !op) unknown_op(*named, name);
+  statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
+  statement.args = read_args(node);
+  return statement;
+}
+
+}  // namespace
+
+Body read_body(const Node& node, const Document& document) {
+  Body body;
+  for (const Node& item : node.items()) body.push_back(read_statement(item, document));
+  return body;
+}
+
+}  // namespace shardlab::scenarios

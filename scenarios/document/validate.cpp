@@ -1,0 +1,187 @@
+#include "scenarios/document/validate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/base/text.h"
+#include "runtime/graph/builder.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+using Types = std::map<std::string, TensorType>;
+
+// Evaluates one process's way through the program.
+class TypeChecker {
+ public:
+  TypeChecker(const Document& document, const ValidateOptions& options, int process)
+      : document_(document), options_(options), process_(process), evaluations_left_(options.evaluations_max) {}
+
+  void run() {
+    Types names;
+    body(document_.program, names);
+  }
+
+ private:
+  void body(const Body& statements, Types& names) {
+    for (const Statement& statement : statements)
+      if (statement.runs_on(process_)) run_statement(statement, names);
+  }
+
+  void run_statement(const Statement& statement, Types& names) {
+    if (--evaluations_left_ < 0)
+      throw DocumentError(statement.pointer, fmt::format("the program is longer than {} statements", options_.evaluations_max));
+    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) {
+      loop(*repeat, names);
+      return;
+    }
+    std::vector<TensorType> args;
+    for (const Argument& argument : statement.args) args.push_back(type_of(argument, names));
+    std::vector<TensorType> results =
+        std::visit([&](const auto& step) { return in_program(statement, [&] { return evaluate(statement, step, args); }); }, statement.step);
+    bind(statement, std::move(results), names);
+  }
+
+  // Types settle after a few iterations in all but contrived loops; those run into the bound on statements.
+  void loop(const RepeatStep& repeat, Types& names) {
+    for (std::int64_t i = 0; i < repeat.count; ++i) {
+      Types before = names;
+      body(repeat.body, names);
+      if (names == before) return;
+    }
+  }
+
+  void bind(const Statement& statement, std::vector<TensorType> results, Types& names) {
+    if (statement.let.empty()) return;
+    if (statement.let.size() != results.size())
+      throw DocumentError(statement.pointer + "/let",
+                          fmt::format("{} names for {} results of '{}'", statement.let.size(), results.size(), statement.op));
+    for (std::size_t i = 0; i < results.size(); ++i) names.insert_or_assign(statement.let[i], std::move(results[i]));
+  }
+
+  TensorType type_of(const Argument& argument, const Types& names) const {
+    if (const auto* literal = std::get_if<Literal>(&argument.value)) return literal->type;
+    if (const auto* scalar = std::get_if<Scalar>(&argument.value))
+      return {scalar->value.index() == 0 ? DType::kBool : scalar->is_integer() ? DType::kInt32 : DType::kFloat32, {}};
+    const auto& name = std::get<std::string>(argument.value);
+    auto found = names.find(name);
+    if (found != names.end()) return found->second;
+    std::vector<std::string_view> known;
+    for (const auto& [each, type] : names) known.push_back(each);
+    std::string why = calls_.empty() ? "" : fmt::format("; the body of '{}' sees its parameters only", calls_.back());
+    if (document_.cluster.processes > 1) why += fmt::format(" (on process {})", process_);
+    throw DocumentError(argument.pointer, fmt::format("'{}' is used before it is bound{}{}", name, why, did_you_mean(name, known)));
+  }
+
+  // Errors of ops, calls and placements are the program's own.
+  template <typename F>
+  auto in_program(const Statement& statement, F&& evaluate_step) -> decltype(evaluate_step()) {
+    try {
+      return evaluate_step();
+    } catch (const DocumentError&) {
+      throw;
+    } catch (const UserError& error) {
+      throw ProgramError(statement.pointer, error.what());
+    }
+  }
+
+  // ---- the steps
+
+  std::vector<TensorType> evaluate(const Statement& statement, const OpStep& step, const std::vector<TensorType>& types) {
+    GraphBuilder builder;
+    std::vector<Arg> args;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const auto* scalar = std::get_if<Scalar>(&statement.args[i].value);
+      args.push_back(scalar ? Arg(*scalar) : Arg(builder.param(types[i])));
+    }
+    std::vector<ValueId> ids = builder.call(*step.op, args, step.attrs, Where{});
+    for (const Value& value : builder.graph().values) check_size(statement, value.type);
+    std::vector<TensorType> results = builder.graph().types(ids);
+    if (step.sharding)
+      for (const TensorType& type : results) step.sharding->check_divisible(type, fmt::format("{} outputs", statement.op));
+    return results;
+  }
+
+  std::vector<TensorType> evaluate(const Statement& statement, const ConstantStep& step, const std::vector<TensorType>&) {
+    if (step.sharding) step.sharding->check_divisible(step.value.type, fmt::format("{} outputs", statement.op));
+    return {step.value.type};
+  }
+
+  std::vector<TensorType> evaluate(const Statement& statement, const PlaceStep& step, const std::vector<TensorType>& types) {
+    step.sharding.check_divisible(types.at(0), fmt::format("{} arguments", statement.op));
+    return types;
+  }
+
+  std::vector<TensorType> evaluate(const Statement&, const ReadStep& step, std::vector<TensorType> types) {
+    if (step.gather && document_.cluster.processes == 1) types.at(0).shape.insert(types.at(0).shape.begin(), 1);
+    return types;
+  }
+
+  std::vector<TensorType> evaluate(const Statement& statement, const CallStep& step, const std::vector<TensorType>& types) {
+    const Function& function = document_.functions.at(step.function);
+    if (std::find(calls_.begin(), calls_.end(), function.name) != calls_.end())
+      throw DocumentError(statement.pointer, fmt::format("'{}' calls itself", function.name));
+    check_shardings(step.in_shardings, types, "jit arguments");
+    Types names;
+    for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params[i], types[i]);
+    calls_.push_back(function.name);
+    body(function.body, names);
+    std::vector<TensorType> results;
+    for (std::size_t i = 0; i < function.results.size(); ++i)
+      results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
+    calls_.pop_back();
+    check_shardings(step.out_shardings, results, "jit outputs");
+    return results;
+  }
+
+  std::vector<TensorType> evaluate(const Statement&, const RepeatStep&, const std::vector<TensorType>&) { return {}; }
+
+  void check_shardings(const std::vector<std::optional<Sharding>>& shardings, const std::vector<TensorType>& types, std::string_view what) {
+    for (std::size_t i = 0; i < shardings.size(); ++i)
+      if (shardings[i]) shardings[i]->check_divisible(types[i], what);
+  }
+
+  void check_size(const Statement& statement, const TensorType& type) const {
+    double bytes = double(size_of(type.dtype));
+    for (std::int64_t extent : type.shape) bytes *= double(extent);
+    if (bytes > double(options_.array_bytes_max) || bytes < 0)
+      throw DocumentError(statement.pointer, fmt::format("'{}' makes an array of shape {}, more than {} MiB", statement.op,
+                                                         text_of(type.shape), options_.array_bytes_max >> 20));
+  }
+
+  const Document& document_;
+  const ValidateOptions& options_;
+  int process_;
+  std::int64_t evaluations_left_;
+  std::vector<std::string> calls_;  // the functions being evaluated, outermost first
+};
+
+void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {
+  for (const Statement& statement : body) {
+    if (statement.on) sets.push_back(&*statement.on);
+    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) collect_sets(repeat->body, sets);
+  }
+}
+
+// One process of each kind: those that the same statements let through go the same way.
+std::vector<int> representatives(const Document& document) {
+  std::vector<const ProcessSet*> sets;
+  collect_sets(document.program, sets);
+  for (const auto& [name, function] : document.functions) collect_sets(function.body, sets);
+  std::set<std::vector<bool>> seen;
+  std::vector<int> result;
+  for (int process = 0; process < document.cluster.processes; ++process) {
+    std::vector<bool> ways;
+    for (const ProcessSet* set : sets) ways.push_back(set->contains(process));
+    if (seen.insert(std::move(ways)).second) result.push_back(process);
+  }
+  return result;
+}
+
+}  // namespace
+
+void validate(const Document& document, const ValidateOptions& options) {
+  for (int process : representatives(document)) TypeChecker(document, options, process).run();
+}
+
+}  // namespace shardlab::scenarios

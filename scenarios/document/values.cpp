@@ -1,0 +1,181 @@
+#include "scenarios/document/values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/base/text.h"
+#include "runtime/core/dtype.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+constexpr int kRankMax = 16;
+
+std::vector<std::string_view> mesh_names(const Document& document) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, mesh] : document.meshes) names.push_back(name);
+  return names;
+}
+
+const Mesh& only_mesh(const Node& node, const Document& document) {
+  if (document.meshes.empty()) node.fail("a spec needs a mesh, and \"meshes\" has none");
+  if (document.meshes.size() > 1)
+    node.fail(fmt::format("which mesh is meant? there are {}; write {{\"mesh\": …, \"spec\": …}}", document.meshes.size()));
+  return document.meshes.begin()->second;
+}
+
+const Mesh& mesh_at(const Node& node, const Document& document) {
+  std::string name = node.string();
+  auto found = document.meshes.find(name);
+  if (found == document.meshes.end())
+    node.fail(fmt::format("there is no mesh '{}'{}", name, did_you_mean(name, mesh_names(document))));
+  return found->second;
+}
+
+// Shape of nested lists, by their first elements; checked against all of them while filling.
+Shape nested_shape(const Node& node) {
+  Shape shape;
+  const nlohmann::json* at = &node.json();
+  while (at->is_array()) {
+    if (shape.size() == kRankMax) node.fail(fmt::format("more than {} dimensions", kRankMax));
+    shape.push_back(std::int64_t(at->size()));
+    if (at->empty()) break;
+    at = &at->front();
+  }
+  return shape;
+}
+
+void collect_elements(const Node& node, const Shape& shape, std::size_t depth, std::vector<Node>& elements) {
+  if (depth == shape.size()) {
+    if (node.is_list() || node.is_object()) node.wanted("a number: all rows have the same depth");
+    elements.push_back(node);
+    return;
+  }
+  if (!node.is_list() || std::int64_t(node.size()) != shape[depth])
+    node.wanted(fmt::format("a list of {}, as long as the others", shape[depth]));
+  for (const Node& item : node.items()) collect_elements(item, shape, depth + 1, elements);
+}
+
+DType dtype_of_elements(const std::vector<Node>& elements) {
+  bool all_flags = !elements.empty(), any_fraction = elements.empty();
+  for (const Node& each : elements) {
+    all_flags &= each.json().is_boolean();
+    any_fraction |= each.json().is_number_float() || each.is_string();
+  }
+  return all_flags ? DType::kBool : any_fraction ? DType::kFloat32 : DType::kInt32;
+}
+
+template <typename T>
+T element_as(const Node& node) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return node.json().is_boolean() ? node.flag() : node.number() != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    double value = node.json().is_boolean() ? double(node.flag()) : node.is_integer() ? double(node.integer()) : std::trunc(node.number());
+    if (!(value >= double(std::numeric_limits<T>::min()) && value <= double(std::numeric_limits<T>::max())))
+      node.wanted(fmt::format("a number that fits {}", name_of(dtype_of<T>::value)));
+    return T(value);
+  } else {
+    return T(float(node.json().is_boolean() ? double(node.flag()) : node.number()));
+  }
+}
+
+}  // namespace
+
+PartitionSpec read_spec(const Node& node) {
+  if (!node.is_list()) node.wanted("a spec: a list with an axis name, a list of them or null per dimension");
+  std::vector<SpecEntry> entries;
+  for (const Node& item : node.items()) {
+    if (item.is_null()) entries.emplace_back();
+    else if (item.is_string()) entries.emplace_back(item.string());
+    else if (item.is_list()) entries.emplace_back(item.strings());
+    else item.wanted("an axis name, a list of axis names or null");
+  }
+  return PartitionSpec(std::move(entries));
+}
+
+Sharding read_sharding(const Node& node, const Document& document) {
+  if (node.is_list()) {
+    const Mesh& mesh = only_mesh(node, document);
+    return at_node(node, [&] { return Sharding(mesh, read_spec(node)); });
+  }
+  if (!node.is_object()) node.wanted("a sharding: {\"mesh\": …, \"spec\": […]}, a spec, or {\"device\": ordinal}");
+  if (auto device = node.find("device")) {
+    static constexpr std::string_view kKeys[] = {"device"};
+    node.only_keys(kKeys, "a sharding on one device");
+    return Sharding::on_device(int(device->integer(0, document.cluster.device_count() - 1)));
+  }
+  static constexpr std::string_view kKeys[] = {"mesh", "spec", "device"};
+  node.only_keys(kKeys, "a sharding");
+  auto name = node.find("mesh");
+  const Mesh& mesh = name ? mesh_at(*name, document) : only_mesh(node, document);
+  Node spec = node.at("spec");
+  return at_node(spec, [&] { return Sharding(mesh, read_spec(spec)); });
+}
+
+std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document) {
+  std::vector<std::optional<Sharding>> result;
+  for (const Node& item : node.items())
+    result.push_back(item.is_null() ? std::nullopt : std::optional(read_sharding(item, document)));
+  return result;
+}
+
+DType read_dtype(const Node& node) {
+  std::string name = node.string();
+  if (auto dtype = dtype_from_name(name)) return *dtype;
+  static constexpr std::string_view kNames[] = {"bool", "int32", "uint32", "float32", "complex64"};
+  for (std::string_view later : {"int8", "uint8", "int16", "uint16", "int64", "uint64", "float16", "bfloat16", "float64", "complex128"})
+    if (name == later) throw NotSupportedError(node.pointer(), fmt::format("dtype {}", name));
+  node.fail(fmt::format("unknown dtype '{}'{}", name, did_you_mean(name, kNames)));
+}
+
+Literal read_literal(const Node& node, std::optional<DType> dtype) {
+  Shape shape = nested_shape(node);
+  std::vector<Node> elements;
+  collect_elements(node, shape, 0, elements);
+  for (const Node& each : elements)
+    if (!each.json().is_boolean()) each.number();
+  TensorType type{dtype ? *dtype : dtype_of_elements(elements), shape};
+  auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
+  visit_dtype(type.dtype, [&]<typename T>(T) {
+    T* data = buffer->as<T>();
+    for (const Node& each : elements) *data++ = element_as<T>(each);
+  });
+  return Literal{std::move(type), std::move(buffer)};
+}
+
+Scalar read_scalar(const Node& node) {
+  if (node.json().is_boolean()) return Scalar{node.flag()};
+  if (node.is_integer()) return Scalar{node.integer()};
+  return Scalar{node.number()};
+}
+
+std::vector<double> read_numbers(const Node& node) {
+  std::vector<double> result;
+  for (const Node& item : node.items()) {
+    if (item.is_list()) {
+      std::vector<double> inner = read_numbers(item);
+      result.insert(result.end(), inner.begin(), inner.end());
+    } else {
+      result.push_back(item.json().is_boolean() ? double(item.flag()) : item.number());
+    }
+  }
+  return result;
+}
+
+std::vector<int> read_processes(const Node& node, const Document& document) {
+  std::set<int> processes;
+  for (const Node& item : node.items())
+    if (!processes.insert(int(item.integer(0, document.cluster.processes - 1))).second) item.fail("this process is listed twice");
+  return {processes.begin(), processes.end()};
+}
+
+std::vector<int> read_ordinals(const Node& node, const Document& document) {
+  std::vector<int> result;
+  for (std::int64_t each : node.integers(0, document.cluster.device_count() - 1)) result.push_back(int(each));
+  return result;
+}
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,42 @@
+// Reads the values of a document: shardings, constants, process lists.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scenarios/document/document.h"
+#include "scenarios/document/document_error.h"
+#include "scenarios/document/node.h"
+
+namespace shardlab::scenarios {
+
+PartitionSpec read_spec(const Node& node);
+// {"mesh": "m", "spec": […]}, a bare spec where there is one mesh, or {"device": ordinal}.
+Sharding read_sharding(const Node& node, const Document& document);
+// A list of shardings and nulls.
+std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document);
+
+DType read_dtype(const Node& node);
+// A number or nested lists of numbers, row-major. Without `dtype`: bool, int32 or float32, as its elements are.
+Literal read_literal(const Node& node, std::optional<DType> dtype = std::nullopt);
+Scalar read_scalar(const Node& node);
+// Numbers and booleans of nested lists, in order.
+std::vector<double> read_numbers(const Node& node);
+
+// Distinct process indices of the cluster, ascending.
+std::vector<int> read_processes(const Node& node, const Document& document);
+std::vector<int> read_ordinals(const Node& node, const Document& document);
+
+// Runs `read`; a UserError without a pointer of its own gets this node's.
+template <typename F>
+auto at_node(const Node& node, F&& read) {
+  try {
+    return read();
+  } catch (const DocumentError&) {
+    throw;
+  } catch (const UserError& error) {
+    node.fail(error.what());
+  }
+}
+
+}  // namespace shardlab::scenarios
