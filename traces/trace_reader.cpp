@@ -166,9 +166,9 @@ std::vector<ProgramRow> TraceReader::programs() {
   guarded("programs", [&] {
     Statement row(database_, "SELECT id, fingerprint, name, text, mesh, devices, processes FROM programs ORDER BY id");
     while (row.step()) {
-      index[row.integer(0)] = rows.size();
       rows.push_back({row.integer(0), std::uint64_t(row.integer(1)), std::string(row.text(2)), std::string(row.text(3)),
                       std::string(row.text(4)), parse_int_list(row.text(5)), parse_int_list(row.text(6)), {}, {}});
+      index[row.integer(0)] = rows.size() - 1;
     }
   });
   guarded("program_values", [&] {

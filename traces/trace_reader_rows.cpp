@@ -38,8 +38,8 @@ std::vector<MeshRow> TraceReader::meshes() {
   guarded("meshes", [&] {
     Statement row(database_, "SELECT id, text FROM meshes ORDER BY id");
     while (row.step()) {
-      index[row.integer(0)] = rows.size();
       rows.push_back({row.integer(0), std::string(row.text(1)), {}, {}});
+      index[row.integer(0)] = rows.size() - 1;
     }
   });
   guarded("mesh_axes", [&] {
@@ -61,8 +61,8 @@ std::vector<LayoutRow> TraceReader::layouts() {
   guarded("layouts", [&] {
     Statement row(database_, "SELECT id, mesh, shape, spec, axes FROM layouts ORDER BY id");
     while (row.step()) {
-      index[row.integer(0)] = rows.size();
       rows.push_back({row.integer(0), row.integer(1), parse_int64_list(row.text(2)), std::string(row.text(3)), parse_axes(row.text(4)), {}});
+      index[row.integer(0)] = rows.size() - 1;
     }
   });
   guarded("shards", [&] {

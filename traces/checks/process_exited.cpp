@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "traces/checks/definitions.h"
 #include "traces/checks/wording.h"
 
@@ -8,9 +10,11 @@ namespace {
 
 std::vector<Diagnosis> run(const Evidence& evidence) {
   Positions positions(evidence);
+  // Programs that never join and end well are none of ours.
+  bool any_joined = std::any_of(evidence.processes.begin(), evidence.processes.end(), [](const ProcessEvidence& p) { return p.joined; });
   std::vector<int> exited;
   for (int p : positions.processes())
-    if (positions.at(p).state == ProcessState::kExited) exited.push_back(p);
+    if (positions.at(p).state == ProcessState::kExited && (any_joined || positions.at(p).exit_code != 0)) exited.push_back(p);
   if (exited.empty()) return {};
   std::vector<int> waiting = positions.waiting_for(exited);
   Diagnosis diagnosis{.processes = exited, .participants = sides(positions, exited, waiting)};
