@@ -129,7 +129,7 @@ class Extender {
   }
 
  private:
-  // Of each factor the largest tensor whose own list agrees with the common one.
+  // Of each factor the largest tensor that already holds the common list.
   void find_sources() {
     sources_.resize(lists_.size());
     int tensor = 0;
@@ -140,7 +140,7 @@ class Extender {
         for (const FactorSharding& sharding : projection) {
           const Axes& list = lists_[std::size_t(sharding.factor)];
           Source& source = sources_[std::size_t(sharding.factor)];
-          if (!list.empty() && prefix_kind(sharding.axes, list) != PrefixKind::kNone && size > source.size) source = {tensor, size};
+          if (!list.empty() && prefix_kind(list, sharding.axes) != PrefixKind::kNone && size > source.size) source = {tensor, size};
         }
         ++tensor;
       }
