@@ -1,0 +1,73 @@
+// shardlab-view: the window over a trace, or a picture of it.
+#include <QApplication>
+#include <QTimer>
+
+#include <cstdio>
+
+#include "gui/app/main_window.h"
+#include "gui/app/options.h"
+#include "gui/app/screenshot.h"
+
+namespace {
+
+using namespace shardlab::gui;
+
+constexpr int kInputError = 3;
+
+int complain(const QString& message) {
+  std::fprintf(stderr, "shardlab view: %s\n", message.toUtf8().constData());
+  return kInputError;
+}
+
+// Waits for the loaded, painted window, writes the picture and ends the program.
+void take_picture(MainWindow& window, const QString& path) {
+  QObject::connect(&window, &MainWindow::idle, &window, [&window, path] {
+    try {
+      write_picture(window, path);
+      QApplication::exit(0);
+    } catch (const std::exception& problem) {
+      QApplication::exit(complain(QString::fromUtf8(problem.what())));
+    }
+  }, Qt::QueuedConnection);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  QStringList arguments;
+  for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+  Options options;
+  try {
+    options = parse_options(arguments);
+  } catch (const UsageError& problem) {
+    return complain(QString::fromUtf8(problem.what()));
+  }
+  if (options.help) {
+    std::fputs(usage_text().toUtf8().constData(), stdout);
+    return 0;
+  }
+  if (!display_available()) {
+    if (options.screenshot.isEmpty()) return complain(QStringLiteral("there is no display; use --screenshot OUT.png for a picture"));
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+  int qt_argc = 1;
+  QApplication application(qt_argc, argv);
+  QApplication::setApplicationName(QStringLiteral("shardlab-view"));
+  const bool dark = options.theme == ThemeChoice::kDark ||
+                    (options.theme == ThemeChoice::kSystem && options.screenshot.isEmpty() && system_is_dark());
+  apply_style(dark);
+
+  MainWindow window(options);
+  QObject::connect(&window, &MainWindow::trace_shown, &window, [&] {
+    try {
+      apply_selection(options, window.selection());
+    } catch (const UsageError& problem) {
+      QApplication::exit(complain(QString::fromUtf8(problem.what())));
+    }
+  });
+  QObject::connect(&window, &MainWindow::load_failed, &window, [](const QString& message) { QApplication::exit(complain(message)); });
+  if (!options.screenshot.isEmpty()) take_picture(window, options.screenshot);
+  window.show();
+  if (!options.trace.isEmpty()) window.open(options.trace);
+  return QApplication::exec();
+}

@@ -1,0 +1,39 @@
+// Loads a trace on a thread of its own and reports on the object's thread.
+//
+// A second `start` supersedes the first: its results, should they still come, are dropped. The destructor stops and joins.
+#pragma once
+
+#include <QObject>
+
+#include <string>
+#include <thread>
+
+#include "gui/models/trace_data.h"
+
+namespace shardlab::gui {
+
+class LoadJob : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit LoadJob(QObject* parent = nullptr);
+  ~LoadJob() override;
+
+  void start(const std::string& path);
+  void cancel();
+  bool running() const { return running_; }
+
+ Q_SIGNALS:
+  void progressed(double fraction);
+  void finished(shardlab::gui::TracePtr trace);
+  void failed(const QString& message);
+
+ private:
+  void post(std::uint64_t generation, TracePtr trace, const QString& error);
+
+  std::jthread thread_;
+  std::uint64_t generation_ = 0;  // of the newest start; read and written on the object's thread alone
+  bool running_ = false;
+};
+
+}  // namespace shardlab::gui

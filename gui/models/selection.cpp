@@ -1,0 +1,159 @@
+#include "gui/models/selection.h"
+
+#include <algorithm>
+
+namespace shardlab::gui {
+namespace {
+
+template <typename Rows>
+bool within(const Rows& rows, std::int64_t index) {
+  return index >= 0 && std::size_t(index) < rows.size();
+}
+
+}  // namespace
+
+int collective_of_diagnosis(const TraceData& trace, int diagnosis) {
+  for (std::size_t i = 0; i < trace.collectives.size(); ++i)
+    if (trace.collectives[i].diagnosis == diagnosis) return static_cast<int>(i);
+  return -1;
+}
+
+Selection::Selection(QObject* parent) : QObject(parent) {}
+
+void Selection::set_trace(TracePtr trace) {
+  trace_ = std::move(trace);
+  past_.clear();
+  future_.clear();
+  state_ = {};
+  if (trace_ && !trace_->arrays.empty()) state_.array = 0;
+  Q_EMIT trace_changed();
+  Q_EMIT changed(state_, nullptr);
+}
+
+void Selection::set(SelectionState next, QObject* origin) {
+  if (next == state_) return;
+  if (past_.size() == kHistoryMax) past_.erase(past_.begin());
+  past_.push_back(state_);
+  future_.clear();
+  state_ = next;
+  Q_EMIT changed(state_, origin);
+}
+
+void Selection::select_array(int array, QObject* origin) {
+  if (!trace_ || !within(trace_->arrays, array)) return;
+  SelectionState next = state_;
+  next.array = array;
+  set(next, origin);
+}
+
+void Selection::select_collective(int collective, QObject* origin) {
+  if (!trace_ || !within(trace_->collectives, collective)) return;
+  SelectionState next{.array = state_.array};
+  next.collective = collective;
+  next.diagnosis = trace_->collectives[std::size_t(collective)].diagnosis;
+  set(next, origin);
+}
+
+void Selection::select_device(int device, QObject* origin) {
+  const Device* row = trace_ ? trace_->device(device) : nullptr;
+  if (!row) return;
+  SelectionState next{.array = state_.array};
+  next.device = device;
+  next.process = row->process;
+  // The collective stays when the device takes part in it: "this member of it".
+  if (within(trace_->collectives, state_.collective) &&
+      trace_->collectives[std::size_t(state_.collective)].member_of(*row)) {
+    next.collective = state_.collective;
+    next.diagnosis = state_.diagnosis;
+  }
+  set(next, origin);
+}
+
+void Selection::select_process(int process, QObject* origin) {
+  if (!trace_ || !trace_->process(process)) return;
+  SelectionState next{.array = state_.array};
+  next.process = process;
+  set(next, origin);
+}
+
+void Selection::select_diagnosis(int diagnosis, QObject* origin) {
+  if (!trace_ || !within(trace_->diagnoses, diagnosis)) return;
+  SelectionState next{.array = state_.array};
+  next.diagnosis = diagnosis;
+  next.collective = collective_of_diagnosis(*trace_, diagnosis);
+  const auto& guilty = trace_->diagnoses[std::size_t(diagnosis)].processes;
+  if (guilty.size() == 1) next.process = guilty[0];
+  set(next, origin);
+}
+
+void Selection::select_event(int lane, std::int64_t event, QObject* origin) {
+  if (!trace_ || !within(trace_->lanes, lane)) return;
+  const Lane& row = trace_->lanes[std::size_t(lane)];
+  if (!within(row.events->begin, event)) return;
+  SelectionState next{.array = state_.array};
+  next.lane = lane;
+  next.event = event;
+  next.device = row.device;
+  next.process = row.process;
+  next.collective = row.events->collective[std::size_t(event)];
+  if (next.collective >= 0) next.diagnosis = trace_->collectives[std::size_t(next.collective)].diagnosis;
+  set(next, origin);
+}
+
+void Selection::select_range(TimeRange range, QObject* origin) {
+  SelectionState next = state_;
+  next.range = range;
+  set(next, origin);
+}
+
+void Selection::clear(QObject* origin) { set({.array = state_.array}, origin); }
+
+void Selection::back() {
+  if (past_.empty()) return;
+  future_.push_back(state_);
+  state_ = past_.back();
+  past_.pop_back();
+  Q_EMIT changed(state_, nullptr);
+}
+
+void Selection::forward() {
+  if (future_.empty()) return;
+  past_.push_back(state_);
+  state_ = future_.back();
+  future_.pop_back();
+  Q_EMIT changed(state_, nullptr);
+}
+
+std::vector<int> Selection::devices() const {
+  std::vector<int> ordinals;
+  if (!trace_) return ordinals;
+  const auto add_process = [&](int index) {
+    if (const Process* process = trace_->process(index))
+      ordinals.insert(ordinals.end(), process->devices.begin(), process->devices.end());
+  };
+  if (state_.device >= 0) {
+    ordinals.push_back(state_.device);
+  } else if (state_.collective >= 0) {
+    ordinals = trace_->collectives[std::size_t(state_.collective)].type->groups->devices;
+  } else if (state_.diagnosis >= 0) {
+    for (const int process : trace_->diagnoses[std::size_t(state_.diagnosis)].processes) add_process(process);
+  } else if (state_.process >= 0) {
+    add_process(state_.process);
+  }
+  std::sort(ordinals.begin(), ordinals.end());
+  ordinals.erase(std::unique(ordinals.begin(), ordinals.end()), ordinals.end());
+  return ordinals;
+}
+
+int Selection::lane() const {
+  if (!trace_) return -1;
+  if (state_.lane >= 0) return state_.lane;
+  for (std::size_t i = 0; i < trace_->lanes.size(); ++i) {
+    const Lane& lane = trace_->lanes[i];
+    if (state_.device >= 0 ? lane.device == state_.device : state_.process >= 0 && lane.process == state_.process)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace shardlab::gui

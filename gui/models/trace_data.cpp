@@ -1,0 +1,191 @@
+#include "gui/models/trace_data.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/base/where.h"
+
+namespace shardlab::gui {
+
+std::string Site::text() const {
+  if (statement >= 0) return fmt::format("statement {}", statement);
+  if (line > 0) return fmt::format("{}:{}", base_name(file), line);
+  return std::string(base_name(file));
+}
+
+std::string Site::path() const { return line > 0 ? fmt::format("{}:{}", file, line) : text(); }
+
+bool Process::ended_badly() const {
+  return state == "killed" || state == "raised" || state == "exited" || signal != 0 || exit_code != 0;
+}
+
+std::string Mesh::text() const {
+  std::string text;
+  for (const auto& axis : axes) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis.name, axis.size);
+  return text;
+}
+
+std::int64_t ArrayLayout::elements_per_device() const {
+  std::int64_t most = 0;
+  for (const auto& shard : shards) {
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < shard.begin.size(); ++d) elements *= shard.end[d] - shard.begin[d];
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+std::string Array::display_name() const { return name.empty() ? "(unnamed)" : name; }
+
+std::string Array::type_text() const { return fmt::format("{}[{}]", dtype, fmt::join(layout->shape, ",")); }
+
+std::int64_t Array::bytes_per_device() const {
+  // "float32" has 4 bytes, "bool" 1: the width is in the name.
+  const auto digits = dtype.find_first_of("0123456789");
+  const std::int64_t bits = digits == std::string::npos ? 8 : std::stoll(dtype.substr(digits));
+  return layout->elements_per_device() * std::max<std::int64_t>(bits / 8, 1);
+}
+
+int DeviceGroups::group_of(int device) const {
+  for (std::size_t g = 0; g < lists.size(); ++g)
+    if (std::find(lists[g].begin(), lists[g].end(), device) != lists[g].end()) return static_cast<int>(g);
+  return -1;
+}
+
+TimeRange Collective::span() const {
+  if (members.empty()) return {};
+  TimeRange range{kOpen, std::numeric_limits<Ns>::min()};
+  for (const auto& member : members) {
+    range.begin = std::min(range.begin, member.enter);
+    range.end = std::max(range.end, member.exit == kOpen ? member.enter : member.exit);
+  }
+  return range;
+}
+
+const Member* Collective::member_of(const Device& device) const {
+  for (const auto& member : members)
+    if (member.device == device.ordinal ||
+        (member.device < 0 && member.process == device.process && type->groups->contains(device.ordinal)))
+      return &member;
+  return nullptr;
+}
+
+std::string_view event_kind_name(EventKind kind) {
+  switch (kind) {
+    case EventKind::kCompute: return "compute";
+    case EventKind::kCollective: return "collective";
+    case EventKind::kHostRead: return "host read";
+    case EventKind::kLaunch: return "launch";
+    case EventKind::kOther: break;
+  }
+  return "event";
+}
+
+std::string TraceData::site_text(int site) const {
+  return site >= 0 && std::size_t(site) < sites.size() ? sites[std::size_t(site)].text() : std::string();
+}
+
+const Process* TraceData::process(int index) const {
+  for (const auto& process : processes)
+    if (process.index == index) return &process;
+  return nullptr;
+}
+
+const Device* TraceData::device(int ordinal) const {
+  if (ordinal >= 0 && std::size_t(ordinal) < devices.size() && devices[std::size_t(ordinal)].ordinal == ordinal)
+    return &devices[std::size_t(ordinal)];
+  for (const auto& device : devices)
+    if (device.ordinal == ordinal) return &device;
+  return nullptr;
+}
+
+std::size_t TraceData::event_count() const {
+  std::size_t count = 0;
+  for (const auto& lane : lanes) count += lane.events->size();
+  return count;
+}
+
+bool TraceData::torn() const {
+  return std::any_of(notices.begin(), notices.end(), [](const Notice& notice) { return notice.loss; });
+}
+
+namespace {
+
+// The diagnosis that names this collective: by the participants' seq and place.
+bool names(const Diagnosis& diagnosis, const Collective& collective, const TraceData& trace) {
+  for (const auto& side : diagnosis.participants) {
+    if (side.seq < 0 || side.seq != collective.seq) continue;
+    if (!side.kind.empty() && side.kind != "launch" && side.kind != collective.type->kind) continue;
+    for (const auto& member : collective.members) {
+      if (member.process != side.process) continue;
+      const std::string where = trace.site_text(member.site >= 0 ? member.site : collective.type->site);
+      if (side.where.empty() || where.empty() || base_name(side.where) == where) return true;
+    }
+  }
+  return false;
+}
+
+void link_diagnoses(TraceData& trace) {
+  for (auto& collective : trace.collectives) {
+    collective.open = std::any_of(collective.members.begin(), collective.members.end(), [](const auto& m) { return m.waiting(); });
+    for (std::size_t d = 0; d < trace.diagnoses.size() && collective.diagnosis < 0; ++d)
+      if (names(trace.diagnoses[d], collective, trace)) collective.diagnosis = static_cast<int>(d);
+    collective.failed |= collective.diagnosis >= 0;
+  }
+}
+
+void find_range(TraceData& trace) {
+  if (!trace.range.empty()) return;
+  Ns begin = kOpen, end = std::numeric_limits<Ns>::min();
+  for (const auto& lane : trace.lanes) {
+    const LaneEvents& events = *lane.events;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      begin = std::min(begin, events.begin[i]);
+      end = std::max(end, events.end[i] == kOpen ? events.begin[i] : events.end[i]);
+    }
+  }
+  if (begin > end) begin = end = 0;
+  trace.range = {begin, end};
+}
+
+void finish_events(LaneEvents& events, const TraceData& trace, Ns open_end) {
+  events.flags.resize(events.size(), 0);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    auto& flags = events.flags[i];
+    switch (events.kind[i]) {
+      case EventKind::kCompute: flags |= kFlagCompute; break;
+      case EventKind::kCollective: flags |= kFlagCollective; break;
+      default: flags |= kFlagHost;
+    }
+    if (events.end[i] == kOpen) {
+      flags |= kFlagOpen;
+      events.end[i] = std::max(open_end, events.begin[i]);
+    }
+    const int collective = events.collective[i];
+    if (collective >= 0 && trace.collectives[std::size_t(collective)].failed) flags |= kFlagError;
+    if (i > 0 && events.begin[i] < events.end[i - 1]) events.end[i - 1] = events.begin[i];
+  }
+  events.forest.build(events.begin, events.end, events.flags);
+}
+
+}  // namespace
+
+void finish(TraceData& trace) {
+  link_diagnoses(trace);
+  find_range(trace);
+  // What never ended is drawn a little beyond the last record, so that it is seen to be open.
+  const Ns open_end = trace.range.end + std::max<Ns>(trace.range.length() / 20, 1000);
+  bool any_open = false;
+  std::set<const LaneEvents*> done;
+  for (auto& lane : trace.lanes) {
+    if (!done.insert(lane.events.get()).second) continue;
+    any_open |= std::find(lane.events->end.begin(), lane.events->end.end(), kOpen) != lane.events->end.end();
+    finish_events(*lane.events, trace, open_end);
+  }
+  if (any_open) trace.range.end = open_end;
+}
+
+}  // namespace shardlab::gui

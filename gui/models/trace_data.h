@@ -1,0 +1,203 @@
+// The trace as the window holds it: columns for what is many, plain rows for what is few; read once, then immutable.
+//
+// Every reference between rows is an index into the vector beside it, -1 where there is none. Times are integer
+// nanoseconds of the trace's clock; `kOpen` marks an end that was never recorded.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/models/lane_forest.h"
+#include "traces/checks/evidence.h"
+
+namespace shardlab::gui {
+
+constexpr Ns kOpen = std::numeric_limits<Ns>::max();
+
+struct TimeRange {
+  Ns begin = 0;
+  Ns end = 0;
+  Ns length() const { return end - begin; }
+  bool empty() const { return end <= begin; }
+  bool operator==(const TimeRange&) const = default;
+};
+
+// A source line, or a scenario's statement (`line` 0).
+struct Site {
+  std::string file;
+  std::string function;
+  int line = 0;
+  int statement = -1;
+  std::string text() const;  // "toy.cpp:31", "statement 4"
+  std::string path() const;  // the same with folders
+};
+
+struct Process {
+  int index = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string state;  // "left", "killed", "waiting", …
+  std::string error;
+  std::string where;
+  int exit_code = 0;
+  int signal = 0;
+  std::vector<int> devices;  // ordinals
+  bool ended_badly() const;
+};
+
+struct Device {
+  int ordinal = 0;
+  int process = 0;
+  int local = 0;     // its place among its process's devices
+  std::string name;  // "CPU 3"
+};
+
+struct Mesh {
+  struct Axis {
+    std::string name;
+    int size = 1;
+  };
+  std::string name;
+  std::vector<Axis> axes;
+  std::vector<int> devices;  // ordinals, last axis fastest
+  std::string text() const;  // "a=4, b=2"
+};
+
+// What one device holds of an array: for each dimension [begin, end).
+struct Shard {
+  int device = 0;
+  std::vector<std::int64_t> begin, end;
+  bool same_slice(const Shard& other) const { return begin == other.begin && end == other.end; }
+};
+
+// How arrays of one shape and sharding lie on the devices; shared by all that lie so.
+struct ArrayLayout {
+  std::vector<std::int64_t> shape;
+  std::string spec;                   // "P('a', 'b')"
+  std::vector<std::string> dim_axes;  // the mesh axes that shard each dimension: "a", "a,b" or ""
+  int mesh = -1;
+  std::vector<Shard> shards;
+  std::int64_t elements_per_device() const;  // of the largest shard
+};
+
+// An array at one point of the program.
+struct Array {
+  std::string name, dtype;  // the name may be empty
+  std::shared_ptr<const ArrayLayout> layout;
+  int site = -1;
+  Ns time = 0;
+  std::string display_name() const;  // the name, or what stands for it
+  std::string type_text() const;     // "float32[8,16]"
+  std::int64_t bytes_per_device() const;
+};
+
+// Lists of devices that a collective runs over, each for itself.
+struct DeviceGroups {
+  std::vector<std::vector<int>> lists;  // ordinals
+  std::vector<int> devices;             // of all of them, sorted
+  int group_of(int device) const;       // -1 where it is in none
+  bool contains(int device) const { return group_of(device) >= 0; }
+};
+
+// What all runs of one collective of a program share.
+struct CollectiveType {
+  std::string kind, op, dtype, shape, reduction, axes, cause, sharding_before, sharding_after;
+  std::int64_t bytes = 0;
+  std::int64_t wire_bytes = 0;
+  int site = -1;
+  std::shared_ptr<const DeviceGroups> groups = std::make_shared<DeviceGroups>();
+};
+
+// One side of a collective: a process with all its devices in it (`device` -1), or one device.
+struct Member {
+  int process = 0;
+  int device = -1;
+  Ns enter = 0;
+  Ns start = kOpen;  // when the last of its peers had arrived; kOpen: one never came
+  Ns exit = kOpen;
+  int site = -1;
+  bool waiting() const { return exit == kOpen; }
+};
+
+// One logical collective over all its groups.
+struct Collective {
+  std::shared_ptr<const CollectiveType> type;
+  std::int64_t seq = 0;
+  std::string state;  // "matched", "partial", "mismatched"
+  int diagnosis = -1;
+  bool failed = false;
+  bool open = false;            // a member never left
+  std::vector<Member> members;  // by process, then device
+  TimeRange span() const;       // over what is recorded; an open end counts as its entry
+  const Member* member_of(const Device& device) const;
+};
+
+enum class EventKind : std::uint8_t { kCompute, kCollective, kHostRead, kLaunch, kOther };
+std::string_view event_kind_name(EventKind kind);
+
+// What events of one name and place share.
+struct Label {
+  std::string name;
+  int site = -1;
+  bool operator==(const Label&) const = default;
+};
+
+// The events of one lane, in columns.
+struct LaneEvents {
+  std::vector<Ns> begin, end;  // sorted, not overlapping
+  std::vector<std::uint32_t> label;
+  std::vector<std::int32_t> collective;
+  std::vector<EventKind> kind;
+  std::vector<std::uint8_t> flags;  // LaneFlag
+  LaneForest forest;                // over the columns above
+  std::size_t size() const { return begin.size(); }
+  LaneSummary summary(std::size_t first, std::size_t last) const { return forest.query(begin, end, flags, first, last); }
+  LaneSummary summary() const { return summary(0, size()); }
+};
+
+// One row of the timeline: a device's, or a process's host thread. Devices in lockstep share one store of events.
+struct Lane {
+  int process = 0;
+  int device = -1;  // ordinal; -1: the host lane
+  std::string name;
+  std::shared_ptr<LaneEvents> events = std::make_shared<LaneEvents>();
+};
+
+// A fault of the trace itself that a reader must know: what was lost, cut off or not understood.
+struct Notice {
+  std::string text;
+  bool loss = false;
+};
+
+struct TraceData {
+  std::string path, title;
+  TimeRange range;
+  std::vector<Site> sites;
+  std::vector<Label> labels;
+  std::vector<Process> processes;
+  std::vector<Device> devices;
+  std::vector<Mesh> meshes;
+  std::vector<Array> arrays;
+  std::vector<Collective> collectives;  // by time
+  std::vector<Lane> lanes;              // by process, host lane first, then by device
+  std::vector<Diagnosis> diagnoses;
+  std::vector<Notice> notices;
+
+  std::string site_text(int site) const;
+  const Process* process(int index) const;
+  const Device* device(int ordinal) const;
+  std::size_t event_count() const;
+  bool torn() const;
+};
+
+using TracePtr = std::shared_ptr<const TraceData>;
+
+// After the rows are filled: lanes' flags and forests, the range, collectives' `open`, and their diagnoses where the
+// trace does not name them.
+void finish(TraceData& trace);
+
+}  // namespace shardlab::gui

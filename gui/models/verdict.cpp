@@ -1,0 +1,66 @@
+#include "gui/models/verdict.h"
+
+#include <algorithm>
+
+#include "gui/models/format.h"
+
+namespace shardlab::gui {
+namespace {
+
+QString context_of(const TraceData& trace) {
+  QStringList parts{qstr(trace.title)};
+  parts << count_text(std::int64_t(trace.processes.size()), "process", "processes");
+  parts << count_text(std::int64_t(trace.devices.size()), "device", "devices");
+  parts << count_text(std::int64_t(trace.collectives.size()), "collective", "collectives");
+  if (!trace.range.empty()) parts << duration_text(trace.range.length());
+  return parts.join(QStringLiteral(" · "));
+}
+
+QString counts(const TraceData& trace) {
+  return count_text(std::int64_t(trace.processes.size()), "process", "processes") + QStringLiteral(", ") +
+         count_text(std::int64_t(trace.collectives.size()), "collective", "collectives");
+}
+
+const Diagnosis* worst(const TraceData& trace) {
+  const auto rank = [](const Diagnosis& d) { return d.severity == "error" ? 0 : d.severity == "warning" ? 1 : 2; };
+  const auto it = std::min_element(trace.diagnoses.begin(), trace.diagnoses.end(),
+                                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return it == trace.diagnoses.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+Verdict make_verdict(const TraceData& trace) {
+  Verdict verdict;
+  verdict.context = context_of(trace);
+  verdict.perspective = QStringLiteral("sharding");
+  if (const Diagnosis* diagnosis = worst(trace)) {
+    verdict.perspective = QStringLiteral("hang");
+    verdict.level = diagnosis->severity == "error"     ? VerdictLevel::kError
+                    : diagnosis->severity == "warning" ? VerdictLevel::kWarning
+                                                       : VerdictLevel::kNote;
+    verdict.sentence = qstr(diagnosis->message);
+    if (trace.diagnoses.size() > 1)
+      verdict.sentence += QStringLiteral(" (and %1)").arg(count_text(std::int64_t(trace.diagnoses.size()) - 1, "more diagnosis", "more diagnoses"));
+    return verdict;
+  }
+  const auto open = std::count_if(trace.collectives.begin(), trace.collectives.end(), [](const auto& c) { return c.open; });
+  if (trace.torn()) {
+    verdict.level = VerdictLevel::kWarning;
+    verdict.sentence = QStringLiteral("The trace is incomplete: %1. What is there has no diagnosis: %2.")
+                           .arg(qstr(std::find_if(trace.notices.begin(), trace.notices.end(), [](const auto& n) { return n.loss; })->text), counts(trace));
+  } else if (open > 0) {
+    verdict.level = VerdictLevel::kWarning;
+    verdict.sentence = QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(count_text(open, "collective", "collectives"), counts(trace));
+  } else if (trace.collectives.empty()) {
+    verdict.level = trace.processes.empty() ? VerdictLevel::kNote : VerdictLevel::kGood;
+    verdict.sentence = trace.processes.empty()
+                           ? QStringLiteral("The trace is empty: no process has recorded anything.")
+                           : QStringLiteral("No diagnosis: %1, no collectives recorded.").arg(count_text(std::int64_t(trace.processes.size()), "process", "processes"));
+  } else {
+    verdict.sentence = QStringLiteral("No diagnosis: %1, all matched.").arg(counts(trace));
+  }
+  return verdict;
+}
+
+}  // namespace shardlab::gui

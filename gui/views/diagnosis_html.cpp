@@ -1,0 +1,145 @@
+#include "gui/views/diagnosis_html.h"
+
+#include <algorithm>
+
+#include "gui/models/format.h"
+#include "gui/models/selection.h"
+#include "gui/models/source_lines.h"
+#include "gui/models/verdict.h"
+
+namespace shardlab::gui {
+namespace {
+
+constexpr std::size_t kSidesMax = 6;
+constexpr int kSourceContext = 2;
+
+struct FieldDef {
+  const char* name;   // as Diagnosis::fields has it
+  const char* title;
+  std::string (*value)(const Participant&);
+};
+constexpr FieldDef kFields[] = {
+    {"op", "Op", [](const Participant& p) { return p.op; }},
+    {"kind", "Collective", [](const Participant& p) { return p.kind == "launch" ? std::string() : p.kind; }},
+    {"where", "Where", [](const Participant& p) { return p.where; }},
+    {"seq", "Seq", [](const Participant& p) { return p.seq < 0 ? std::string() : std::to_string(p.seq); }},
+    {"shape", "Shape", [](const Participant& p) { return p.shape; }},
+    {"dtype", "Type", [](const Participant& p) { return p.dtype; }},
+    {"sharding", "Sharding", [](const Participant& p) { return p.sharding; }},
+    {"mesh", "Mesh", [](const Participant& p) { return p.mesh; }},
+    {"state", "State", [](const Participant& p) { return p.state; }},
+};
+
+bool same(const Participant& a, const Participant& b) {
+  return std::all_of(std::begin(kFields), std::end(kFields), [&](const FieldDef& field) { return field.value(a) == field.value(b); });
+}
+
+bool differs(const Diagnosis& diagnosis, const std::vector<Side>& sides, const FieldDef& field) {
+  if (std::find(diagnosis.fields.begin(), diagnosis.fields.end(), field.name) != diagnosis.fields.end()) return true;
+  return std::any_of(sides.begin(), sides.end(), [&](const Side& side) {
+    return field.value(*side.participant) != field.value(*sides[0].participant);
+  });
+}
+
+QString source_html(const TraceData& trace, const std::string& where, const Theme& theme) {
+  const SourceLines source = read_source_lines(where, trace.path, kSourceContext);
+  if (source.lines.isEmpty()) return {};
+  QString text;
+  for (qsizetype i = 0; i < source.lines.size(); ++i) {
+    const bool here = source.first + int(i) == source.line;
+    const QString line = QStringLiteral("%1  %2").arg(source.first + int(i), 4).arg(source.lines[i]).toHtmlEscaped();
+    text += QStringLiteral("<tr><td bgcolor='%1'><pre style='margin:0; color:%2'>%3</pre></td></tr>")
+                .arg((here ? theme.differ_back : theme.lane_alternate).name(), (here ? theme.text : theme.muted).name(), line);
+  }
+  return QStringLiteral("<table cellspacing='0' cellpadding='1' width='100%'>%1</table>").arg(text);
+}
+
+QString process_links(const Side& side) {
+  QStringList links;
+  for (const int p : side.processes) {
+    if (links.size() == 8) {
+      links << QStringLiteral("…");
+      break;
+    }
+    links << QStringLiteral("<a href='process:%1'>%1</a>").arg(p);
+  }
+  return (side.processes.size() == 1 ? QStringLiteral("process ") : QStringLiteral("processes ")) + links.join(QStringLiteral(", "));
+}
+
+QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const std::vector<Side>& sides, const Theme& theme) {
+  const std::size_t shown = std::min(sides.size(), kSidesMax);
+  const int width = int(88 / std::max<std::size_t>(shown, 1));
+  QString head = QStringLiteral("<tr><td width='12%'></td>");
+  QString devices = QStringLiteral("<tr><td><font color='%1'>Devices</font></td>").arg(theme.muted.name());
+  bool any_device = false, any_source = false;
+  QString sources = QStringLiteral("<tr><td><font color='%1'>Source</font></td>").arg(theme.muted.name());
+  for (std::size_t i = 0; i < shown; ++i) {
+    head += QStringLiteral("<td width='%1%' bgcolor='%2'><b>%3%4</b></td>")
+                .arg(width).arg((sides[i].guilty ? theme.error_back : theme.raised).name(), sides[i].guilty && !diagnosis.tie ? QStringLiteral("✖ ") : QString(), process_links(sides[i]));
+    any_device |= !sides[i].devices.empty();
+    devices += QStringLiteral("<td>%1</td>").arg(set_text(sides[i].devices, 60));
+    const QString source = source_html(trace, sides[i].participant->where, theme);
+    any_source |= !source.isEmpty();
+    sources += QStringLiteral("<td>%1</td>").arg(source);
+  }
+  QString rows = head + QStringLiteral("</tr>");
+  for (const auto& field : kFields) {
+    const bool all_empty = std::all_of(sides.begin(), sides.end(), [&](const Side& side) { return field.value(*side.participant).empty(); });
+    if (all_empty) continue;
+    const bool other = sides.size() > 1 && differs(diagnosis, sides, field);
+    rows += QStringLiteral("<tr><td><font color='%1'>%2%3</font></td>").arg((other ? theme.error : theme.muted).name(), other ? QStringLiteral("≠ ") : QString(), qstr(field.title));
+    for (std::size_t i = 0; i < shown; ++i) {
+      const QString value = html(field.value(*sides[i].participant));
+      rows += QStringLiteral("<td%1>%2%3%4</td>").arg(other ? QStringLiteral(" bgcolor='%1'").arg(theme.differ_back.name()) : QString(),
+          other ? QStringLiteral("<b>") : QString(), value.isEmpty() ? QStringLiteral("–") : value, other ? QStringLiteral("</b>") : QString());
+    }
+    rows += QStringLiteral("</tr>");
+  }
+  if (any_device) rows += devices + QStringLiteral("</tr>");
+  if (any_source) rows += sources + QStringLiteral("</tr>");
+  QString text = QStringLiteral("<table cellspacing='1' cellpadding='4' width='100%'>%1</table>").arg(rows);
+  if (sides.size() > shown) text += QStringLiteral("<p><font color='%1'>and %2 more sides</font></p>").arg(theme.muted.name()).arg(sides.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Side> sides_of(const Diagnosis& diagnosis) {
+  std::vector<Side> sides;
+  for (const auto& participant : diagnosis.participants) {
+    const bool guilty = std::find(diagnosis.processes.begin(), diagnosis.processes.end(), participant.process) != diagnosis.processes.end();
+    auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.guilty == guilty && same(*s.participant, participant); });
+    if (side == sides.end()) side = sides.insert(sides.end(), Side{.participant = &participant, .guilty = guilty});
+    side->processes.push_back(participant.process);
+    side->devices.insert(side->devices.end(), participant.devices.begin(), participant.devices.end());
+  }
+  return sides;
+}
+
+QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
+  const Diagnosis& diagnosis = trace.diagnoses[std::size_t(index)];
+  const QColor tone = diagnosis.severity == "error" ? theme.error : diagnosis.severity == "warning" ? theme.warning : theme.muted;
+  QString text = QStringLiteral("<p style='margin-top:2px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>").arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
+  const auto sides = sides_of(diagnosis);
+  if (!sides.empty()) text += sides_table(trace, diagnosis, sides, theme);
+  if (diagnosis.tie) text += QStringLiteral("<p><font color='%1'>No majority: all sides are shown, none is blamed.</font></p>").arg(theme.muted.name());
+  if (!diagnosis.explain.empty()) text += QStringLiteral("<p>%1</p>").arg(html(diagnosis.explain));
+  QStringList facts;
+  for (const auto& [name, value] : diagnosis.details) facts << QStringLiteral("%1: %2").arg(html(name), html(value));
+  if (diagnosis.detected_ns > diagnosis.evidence_ns && diagnosis.evidence_ns > 0)
+    facts << QStringLiteral("told %1 after the evidence was complete").arg(duration_text(diagnosis.detected_ns - diagnosis.evidence_ns));
+  if (const int collective = collective_of_diagnosis(trace, index); collective >= 0)
+    facts << QStringLiteral("<a href='collective:%1'>collective #%1</a>").arg(collective);
+  if (!facts.isEmpty()) text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), facts.join(QStringLiteral(" · ")));
+  return text;
+}
+
+QString no_diagnosis_html(const TraceData& trace, const Theme& theme) {
+  const Verdict verdict = make_verdict(trace);
+  const QColor tone = verdict.level == VerdictLevel::kGood ? theme.good : verdict.level == VerdictLevel::kWarning ? theme.warning : theme.muted;
+  QString text = QStringLiteral("<p><font color='%1'>%2</font></p>").arg(tone.name(), verdict.sentence.toHtmlEscaped());
+  for (const auto& notice : trace.notices) text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.warning.name(), html(notice.text));
+  return text;
+}
+
+}  // namespace shardlab::gui

@@ -1,0 +1,47 @@
+// The mesh: its devices at their coordinates, the processes that own them, the groups of the selected collective.
+#pragma once
+
+#include <QWidget>
+
+#include <vector>
+
+#include "gui/models/selection.h"
+#include "gui/models/shard_grid.h"
+
+namespace shardlab::gui {
+
+class MeshWidget : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit MeshWidget(Selection& selection, QWidget* parent = nullptr);
+  // The mesh to show: an index, or -1 for the devices by process.
+  void set_mesh(int mesh);
+  QString tooltip_at(QPoint position) const;
+  QSize minimumSizeHint() const override { return {160, 120}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void arrange();
+  QRect place_box(const MeshPlace& place) const;
+  QRect outline_box(const PlaceBox& box, int margin) const;
+  void paint_axes(QPainter& painter);
+  void paint_processes(QPainter& painter);
+  void paint_places(QPainter& painter);
+  void paint_groups(QPainter& painter);
+  const MeshPlace* place_at(QPoint position) const;
+
+  Selection& selection_;
+  TracePtr trace_;
+  int mesh_ = -1;
+  MeshLayout layout_;
+  std::vector<QPoint> plane_origins_;
+  int cell_w_ = 0, cell_h_ = 0, gap_ = 0;
+};
+
+}  // namespace shardlab::gui

@@ -1,0 +1,61 @@
+// The picture of one array: its cells, who holds each, with all copies named; one to n dimensions.
+#pragma once
+
+#include <QWidget>
+
+#include <vector>
+
+#include "gui/models/selection.h"
+#include "gui/models/shard_grid.h"
+
+namespace shardlab::gui {
+
+class ShardWidget : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ShardWidget(Selection& selection, QWidget* parent = nullptr);
+  void set_array(int array);  // index; -1: none
+  QString tooltip_at(QPoint position) const;
+  QSize minimumSizeHint() const override { return {220, 140}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  // A plane, or a piece of one whose long dimension is broken into several lines.
+  struct Tile {
+    int plane = 0;
+    int row_first = 0, row_last = 0;
+    int col_first = 0, col_last = 0;
+    QRect box;                       // of the cells, without rulers and title
+    std::vector<int> row_y, col_x;   // edges of rows and columns
+  };
+  struct Arrangement {
+    int across = 1;       // tiles beside each other
+    int pieces = 1;       // of each plane
+    double score = -1;
+  };
+
+  void arrange();
+  Arrangement best_arrangement() const;
+  double score_of(int across, int pieces) const;
+  QRect cell_box(const Tile& tile, const GridCell& cell) const;
+  void paint_tile(QPainter& painter, const Tile& tile);
+  void paint_rulers(QPainter& painter, const Tile& tile);
+  void paint_cell(QPainter& painter, const GridCell& cell, const QRect& box, bool dimmed, bool lit);
+  void paint_cell_text(QPainter& painter, const GridCell& cell, const QRect& box, const QColor& ink);
+  const GridCell* cell_at(QPoint position) const;
+  const Array* array() const;
+
+  Selection& selection_;
+  TracePtr trace_;
+  int array_ = -1;
+  ShardGrid grid_;
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace shardlab::gui

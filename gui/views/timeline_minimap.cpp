@@ -1,0 +1,127 @@
+#include "gui/views/timeline_minimap.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gui/models/format.h"
+#include "gui/models/lane_fold.h"
+#include "gui/views/theme.h"
+
+namespace shardlab::gui {
+namespace {
+
+// Of one column of pixels, over all lanes.
+struct Column {
+  double compute = 0, collective = 0;  // device-nanoseconds
+  bool error = false;
+};
+
+void add(const Lane& lane, const LaneItem& item, TimeRange limits, std::vector<Column>& columns) {
+  const double per_column = double(limits.length()) / double(columns.size());
+  const auto column_of = [&](Ns time) {
+    return std::clamp(int(double(time - limits.begin) / per_column), 0, int(columns.size()) - 1);
+  };
+  const int first = column_of(item.begin), last = column_of(std::max(item.end - 1, item.begin));
+  for (int c = first; c <= last; ++c) {
+    const double begin = std::max(double(item.begin - limits.begin), c * per_column);
+    const double end = std::min(double(item.end - limits.begin), (c + 1) * per_column);
+    const double share = item.end > item.begin ? double(item.busy) / double(item.end - item.begin) : 1;
+    auto& column = columns[std::size_t(c)];
+    (lane.events->kind[item.index] == EventKind::kCollective ? column.collective : column.compute) += std::max(end - begin, 0.0) * share;
+  }
+  if (item.flags & kFlagError) columns[std::size_t(first)].error = true;
+}
+
+}  // namespace
+
+TimelineMinimap::TimelineMinimap(Selection& selection, int left_margin, QWidget* parent)
+    : QWidget(parent), selection_(selection), left_margin_(left_margin) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName(QStringLiteral("Overview of the whole trace"));
+  setToolTip(QStringLiteral("The whole trace: compute below, collectives above it, errors on top. Drag to move the window."));
+  setCursor(Qt::PointingHandCursor);
+}
+
+void TimelineMinimap::set_limits(TimeRange limits) {
+  trace_ = selection_.trace();
+  limits_ = limits;
+  strip_ = {};
+  update();
+}
+
+void TimelineMinimap::set_window(TimeRange window) {
+  window_ = window;
+  update();
+}
+
+double TimelineMinimap::x(Ns time) const {
+  return left_margin_ + double(time - limits_.begin) / double(std::max<Ns>(limits_.length(), 1)) * (width() - left_margin_);
+}
+
+void TimelineMinimap::build() {
+  const Theme& theme = theme_of(this);
+  const int columns_count = std::max(width() - left_margin_, 1);
+  std::vector<Column> columns{std::size_t(columns_count)};
+  int lanes = 0;
+  std::vector<LaneItem> items;
+  for (const auto& lane : trace_->lanes) {
+    if (lane.device < 0) continue;
+    ++lanes;
+    items.clear();
+    fold_lane(*lane.events, limits_, std::max<Ns>(limits_.length() / columns_count, 1), items);
+    for (const auto& item : items) add(lane, item, limits_, columns);
+  }
+  strip_ = QImage(columns_count, height(), QImage::Format_RGB32);
+  strip_.fill(theme.base);
+  strip_dark_ = theme.dark;
+  QPainter painter(&strip_);
+  const double full = double(limits_.length()) / columns_count * std::max(lanes, 1);
+  const int room = height() - 8;
+  for (int c = 0; c < columns_count; ++c) {
+    const Column& column = columns[std::size_t(c)];
+    const int compute = int(std::lround(std::min(column.compute / full, 1.0) * room));
+    const int collective = int(std::lround(std::min(column.collective / full, 1.0) * room));
+    painter.fillRect(c, height() - compute, 1, compute, theme.compute);
+    painter.fillRect(c, height() - compute - collective, 1, collective, theme.collective("all-reduce"));
+    if (column.error) painter.fillRect(c - 1, 0, 3, 5, theme.error);
+  }
+}
+
+void TimelineMinimap::paintEvent(QPaintEvent*) {
+  const Theme& theme = theme_of(this);
+  QPainter painter(this);
+  painter.fillRect(rect(), theme.window);
+  if (!trace_) return;
+  if (strip_.isNull() || strip_dark_ != theme.dark) build();
+  painter.drawImage(left_margin_, 0, strip_);
+  QColor veil = theme.window;
+  veil.setAlphaF(0.68F);
+  const double left = std::max(x(window_.begin), double(left_margin_)), right = std::min(x(window_.end), double(width()));
+  painter.fillRect(QRectF(left_margin_, 0, left - left_margin_, height()), veil);
+  painter.fillRect(QRectF(right, 0, width() - right, height()), veil);
+  painter.setPen(QPen(theme.accent, 1));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(QRectF(left, 0, std::max(right - left, 2.0) - 1, height() - 1));
+  painter.setPen(theme.muted);
+  painter.drawText(QRect(8, 0, left_margin_ - 12, height()), Qt::AlignVCenter, QStringLiteral("whole trace\n") + duration_text(trace_->range.length()));
+  painter.setPen(theme.line);
+  painter.drawLine(left_margin_ - 1, 0, left_margin_ - 1, height());
+}
+
+void TimelineMinimap::resizeEvent(QResizeEvent*) { strip_ = {}; }
+
+void TimelineMinimap::centre_on(double at) {
+  const double share = (at - left_margin_) / std::max(width() - left_margin_, 1);
+  const Ns middle = limits_.begin + Ns(share * double(limits_.length()));
+  const Ns half = window_.length() / 2;
+  Q_EMIT window_asked({middle - half, middle - half + window_.length()});
+}
+
+void TimelineMinimap::mousePressEvent(QMouseEvent* event) { centre_on(event->position().x()); }
+void TimelineMinimap::mouseMoveEvent(QMouseEvent* event) { centre_on(event->position().x()); }
+
+}  // namespace shardlab::gui

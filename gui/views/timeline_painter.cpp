@@ -1,0 +1,367 @@
+#include "gui/views/timeline_painter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/models/format.h"
+
+namespace shardlab::gui {
+namespace {
+
+constexpr double kFoldPx = 2.5;           // narrower events are folded
+constexpr double kLabelPxMin = 26;        // narrower boxes have no text
+constexpr std::size_t kCurtainsMax = 400; // more would be a grey wash
+
+}  // namespace
+
+void CollectiveIndex::build(const TraceData& trace) {
+  const std::size_t n = trace.collectives.size();
+  std::vector<TimeRange> spans(n);
+  order_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    spans[i] = trace.collectives[i].span();
+    if (trace.collectives[i].open) spans[i].end = trace.range.end;
+    order_[i] = static_cast<int>(i);
+  }
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](int a, int b) { return spans[std::size_t(a)].begin < spans[std::size_t(b)].begin; });
+  begin_.clear();
+  end_.clear();
+  end_max_.clear();
+  for (const int i : order_) {
+    const TimeRange span = spans[std::size_t(i)];
+    begin_.push_back(span.begin);
+    end_.push_back(span.end);
+    end_max_.push_back(end_max_.empty() ? span.end : std::max(end_max_.back(), span.end));
+  }
+}
+
+std::vector<int> CollectiveIndex::find(TimeRange window, std::size_t limit) const {
+  std::vector<int> found;
+  auto i = std::size_t(std::lower_bound(end_max_.begin(), end_max_.end(), window.begin) - end_max_.begin());
+  for (; i < order_.size() && begin_[i] <= window.end && found.size() <= limit; ++i)
+    if (end_[i] >= window.begin) found.push_back(order_[i]);
+  return found;
+}
+
+QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane, std::size_t index) {
+  switch (lane.events->kind[index]) {
+    case EventKind::kCollective: {
+      const int collective = lane.events->collective[index];
+      return theme.collective(collective >= 0 ? trace.collectives[std::size_t(collective)].type->kind : trace.labels[lane.events->label[index]].name);
+    }
+    case EventKind::kCompute: {
+      // Neighbours of another name get another shade, so that they are told apart without a second hue.
+      const int shade = int(lane.events->label[index] % 3);
+      return blend(theme.text, theme.compute, 0.09 * shade);
+    }
+    default: return theme.host;
+  }
+}
+
+TimelinePainter::TimelinePainter(QPainter& painter, const TimelineScene& scene)
+    : painter_(painter), scene_(scene), trace_(*scene.trace), theme_(*scene.theme) {
+  plot_ = QRect(scene.label_width, scene.ruler_height, scene.size.width() - scene.label_width, scene.size.height() - scene.ruler_height);
+  int highest = -1;
+  for (const auto& device : trace_.devices) highest = std::max(highest, device.ordinal);
+  row_of_device_.assign(std::size_t(highest + 1), -1);
+  for (std::size_t r = 0; r < scene.rows.size(); ++r) {
+    const int device = trace_.lanes[std::size_t(scene.rows[r].lane)].device;
+    if (device >= 0 && device <= highest && row_of_device_[std::size_t(device)] < 0) row_of_device_[std::size_t(device)] = int(r);
+  }
+}
+
+const TimelineRow* TimelinePainter::row_of_device(int device) const {
+  if (device < 0 || std::size_t(device) >= row_of_device_.size() || row_of_device_[std::size_t(device)] < 0) return nullptr;
+  return &scene_.rows[std::size_t(row_of_device_[std::size_t(device)])];
+}
+
+QRectF TimelinePainter::box_of(const TimelineRow& row, Ns begin, Ns end) const {
+  const double left = std::clamp(x(begin), double(plot_.left()) - 8, double(plot_.right()) + 8);
+  const double right = std::clamp(x(end), double(plot_.left()) - 8, double(plot_.right()) + 8);
+  const int gap = row.height >= 12 ? 2 : row.height >= 5 ? 1 : 0;
+  return {left, double(scene_.ruler_height + row.top - scene_.scroll_y + gap), std::max(right - left, 1.0), double(std::max(row.height - 2 * gap, 1))};
+}
+
+void TimelinePainter::paint() {
+  painter_.setFont(scene_.font);
+  painter_.fillRect(QRect(QPoint(), scene_.size), theme_.base);
+  painter_.save();
+  painter_.setClipRect(plot_);
+  paint_rows();
+  painter_.restore();
+  paint_labels();
+  paint_ruler();
+  if (scene_.focused) {
+    painter_.setPen(QPen(theme_.accent, 1));
+    painter_.setBrush(Qt::NoBrush);
+    painter_.drawRect(QRect(QPoint(), scene_.size).adjusted(0, 0, -1, -1));
+  }
+}
+
+void TimelinePainter::paint_rows() {
+  const Ruler ruler = make_ruler(scene_.scale, trace_.range.begin, 110);
+  int stripe = 0;
+  for (const auto& row : scene_.rows) {
+    stripe += row.first_of_process;
+    const QRect line(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height);
+    if (line.bottom() < plot_.top() || line.top() > plot_.bottom()) continue;
+    painter_.fillRect(line, stripe % 2 ? theme_.lane : theme_.lane_alternate);
+  }
+  painter_.setPen(theme_.faint);
+  for (const auto& tick : ruler.ticks)
+    if (tick.major) painter_.drawLine(QLineF(std::round(x(tick.time)) + 0.5, plot_.top(), std::round(x(tick.time)) + 0.5, plot_.bottom()));
+  paint_curtains();
+  for (const auto& row : scene_.rows) {
+    const int top = scene_.ruler_height + row.top - scene_.scroll_y;
+    if (top + row.height < plot_.top() || top > plot_.bottom()) continue;
+    paint_lane(row);
+    if (row.first_of_process && row.top > 0) {
+      painter_.setPen(theme_.line);
+      painter_.drawLine(plot_.left(), top, plot_.right(), top);
+    }
+  }
+  paint_selection();
+}
+
+void TimelinePainter::paint_lane(const TimelineRow& row) {
+  const Lane& lane = trace_.lanes[std::size_t(row.lane)];
+  items_.clear();
+  fold_lane(*lane.events, scene_.scale.window(), std::max<Ns>(Ns(scene_.scale.ns_per_px() * kFoldPx), 1), items_);
+  for (const auto& item : items_) {
+    const QRectF box = box_of(row, item.begin, item.end);
+    if (item.count > 1)
+      paint_fold(lane, item, box);
+    else
+      paint_event(lane, item, box);
+  }
+}
+
+void TimelinePainter::paint_fold(const Lane& lane, const LaneItem& item, const QRectF& box) {
+  const QColor colour = event_colour(trace_, theme_, lane, item.index);
+  const double cover = std::clamp(double(item.busy) / double(std::max<Ns>(item.end - item.begin, 1)), 0.25, 1.0);
+  painter_.fillRect(box, blend(colour, theme_.lane, cover));
+  if (item.flags & kFlagError) paint_error_mark(box);
+}
+
+void TimelinePainter::paint_error_mark(const QRectF& box) {
+  // Never narrower than 3 px and drawn over everything: an error survives any zoom.
+  const double width = std::max(box.width(), 3.0);
+  const double height = std::min(4.0, box.height());
+  painter_.fillRect(QRectF(box.left(), box.top(), width, height), theme_.error);
+  if (box.width() <= 3.5) painter_.fillRect(QRectF(box.left(), box.top(), width, box.height()), theme_.error);
+}
+
+void TimelinePainter::paint_event(const Lane& lane, const LaneItem& item, const QRectF& box) {
+  const QColor colour = event_colour(trace_, theme_, lane, item.index);
+  const bool collective = lane.events->kind[item.index] == EventKind::kCollective;
+  // One pixel between neighbours, so that repeats are told apart.
+  const QRectF body = box.width() > 4 ? box.adjusted(0, 0, -1, 0) : box;
+  if (collective && box.width() > 3) {
+    paint_collective_parts(lane, item, body);
+  } else {
+    painter_.fillRect(body, colour);
+    if (!collective) paint_text(body, qstr(trace_.labels[lane.events->label[item.index]].name), ink_on(colour));
+  }
+  if (item.flags & kFlagError) paint_error_mark(body);
+}
+
+void TimelinePainter::paint_collective_parts(const Lane& lane, const LaneItem& item, const QRectF& box) {
+  const QColor colour = event_colour(trace_, theme_, lane, item.index);
+  const int index = lane.events->collective[item.index];
+  const Collective* call = index >= 0 ? &trace_.collectives[std::size_t(index)] : nullptr;
+  const Device* device = trace_.device(lane.device);
+  const Member* member = call && device ? call->member_of(*device) : nullptr;
+  const Ns start = !member ? item.begin : member->start == kOpen ? item.end : std::min(member->start, item.end);
+  const double split = std::clamp(x(start), box.left(), box.right());
+  const QRectF wait(box.left(), box.top(), split - box.left(), box.height());
+  const QRectF transfer(split, box.top(), box.right() - split, box.height());
+  const QColor tint = blend(colour, theme_.lane, theme_.dark ? 0.28 : 0.2);
+  if (wait.width() > 0.5) {
+    painter_.fillRect(wait, tint);
+    if (box.height() >= 6) painter_.fillRect(wait, QBrush(blend(colour, theme_.lane, 0.75), Qt::BDiagPattern));
+    painter_.fillRect(QRectF(wait.left(), wait.top(), std::min(2.0, wait.width()), wait.height()), colour);
+  }
+  if (transfer.width() > 0.5) painter_.fillRect(transfer, colour);
+  const bool open = item.flags & kFlagOpen;
+  if (open && box.width() > 8) {
+    // No end was recorded: it fades out instead of ending.
+    QLinearGradient fade(box.right() - std::min(40.0, box.width()), 0, box.right(), 0);
+    QColor clear = theme_.lane;
+    clear.setAlpha(0);
+    fade.setColorAt(0, clear);
+    fade.setColorAt(1, theme_.lane);
+    painter_.fillRect(box.adjusted(0, 0, 1, 0), fade);
+  }
+  const QString name = qstr(call ? call->type->kind : trace_.labels[lane.events->label[item.index]].name);
+  if (transfer.width() >= wait.width())
+    paint_text(transfer, name, ink_on(colour));
+  else if (wait.width() > kLabelPxMin && box.height() >= 11)
+    paint_text(wait, open ? name + QStringLiteral(" – waiting") : name, theme_.text);
+}
+
+void TimelinePainter::paint_text(const QRectF& box, const QString& text, const QColor& ink) {
+  const QFontMetrics metrics(scene_.font);
+  if (box.width() < kLabelPxMin || box.height() < metrics.ascent() + 1) return;
+  // What begins left of the window keeps its text in sight.
+  const double left = std::max(box.left(), double(plot_.left())) + 4;
+  const double room = std::min(box.right(), double(plot_.right())) - left - 2;
+  if (room < kLabelPxMin - 6) return;
+  const QString shown = metrics.elidedText(text, Qt::ElideRight, int(room));
+  if (shown.size() < 2) return;
+  const int width = metrics.horizontalAdvance(shown);
+  const QRectF plate(left - 2, box.top() + 1, width + 4, box.height() - 2);
+  if (ink == theme_.text) painter_.fillRect(plate, blend(theme_.lane, theme_.faint, 0.6));  // over a hatch
+  painter_.setPen(ink);
+  painter_.drawText(QPointF(left, box.center().y() + (metrics.ascent() - metrics.descent()) / 2.0), shown);
+}
+
+void TimelinePainter::paint_curtains() {
+  const auto visible = scene_.collectives->find(scene_.scale.window(), kCurtainsMax);
+  if (visible.size() <= kCurtainsMax)
+    for (const int i : visible) paint_curtain(i, false);
+}
+
+void TimelinePainter::paint_curtain(int index, bool strong) {
+  const Collective& call = trace_.collectives[std::size_t(index)];
+  const QColor colour = call.failed ? theme_.error : theme_.collective(call.type->kind);
+  const Ns begin = call.span().begin;
+  const Ns end = call.open ? trace_.range.end : call.span().end;
+  if ((x(end) - x(begin)) < 5 && !strong) return;
+  for (const auto& group : call.type->groups->lists) {
+    const TimelineRow* previous = nullptr;
+    const Member* before = nullptr;
+    for (const int device : group) {
+      const TimelineRow* row = row_of_device(device);
+      const Device* owner = trace_.device(device);
+      const Member* member = owner ? call.member_of(*owner) : nullptr;
+      if (!row || !member) continue;
+      if (previous) {
+        const QRectF upper = box_of(*previous, before->enter, before->exit == kOpen ? trace_.range.end : before->exit);
+        const QRectF lower = box_of(*row, member->enter, member->exit == kOpen ? trace_.range.end : member->exit);
+        QColor fill = colour;
+        fill.setAlphaF(strong ? 0.30F : index == scene_.hover_collective ? 0.25F : 0.13F);
+        painter_.setPen(Qt::NoPen);
+        painter_.setBrush(fill);
+        painter_.drawPolygon(QPolygonF{{upper.bottomLeft(), upper.bottomRight(), lower.topRight(), lower.topLeft()}});
+      }
+      previous = row;
+      before = member;
+    }
+  }
+}
+
+void TimelinePainter::paint_selection() {
+  const SelectionState& state = scene_.selection->state();
+  const int lane = scene_.selection->lane();
+  for (const auto& row : scene_.rows) {
+    const Lane& data = trace_.lanes[std::size_t(row.lane)];
+    const bool chosen = row.lane == lane || (state.device < 0 && state.process >= 0 && data.process == state.process);
+    if (!chosen) continue;
+    QColor wash = theme_.accent;
+    wash.setAlphaF(0.10F);
+    painter_.fillRect(QRectF(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height), wash);
+  }
+  painter_.setBrush(Qt::NoBrush);
+  if (state.collective >= 0) {
+    paint_curtain(state.collective, true);
+    const Collective& call = trace_.collectives[std::size_t(state.collective)];
+    painter_.setBrush(Qt::NoBrush);
+    painter_.setPen(QPen(call.failed ? theme_.error : theme_.text, 1.5));
+    for (const int ordinal : call.type->groups->devices) {
+      const TimelineRow* row = row_of_device(ordinal);
+      const Device* device = trace_.device(ordinal);
+      const Member* member = device ? call.member_of(*device) : nullptr;
+      if (!row || !member) continue;
+      const QRectF box = box_of(*row, member->enter, member->exit == kOpen ? trace_.range.end : member->exit);
+      painter_.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5));
+    }
+  }
+  if (state.lane >= 0 && state.event >= 0)
+    for (const auto& row : scene_.rows)
+      if (row.lane == state.lane) {
+        const Lane& data = trace_.lanes[std::size_t(row.lane)];
+        painter_.setPen(QPen(theme_.text, 2));
+        painter_.drawRect(box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
+      }
+  const TimeRange range = scene_.drag.empty() ? state.range : scene_.drag;
+  if (!range.empty()) {
+    QColor wash = theme_.accent;
+    wash.setAlphaF(0.14F);
+    const QRectF area(x(range.begin), plot_.top(), x(range.end) - x(range.begin), plot_.height());
+    painter_.fillRect(area, wash);
+    painter_.setPen(theme_.accent);
+    painter_.drawLine(area.topLeft(), area.bottomLeft());
+    painter_.drawLine(area.topRight(), area.bottomRight());
+  }
+}
+
+void TimelinePainter::paint_labels() {
+  const QFontMetrics metrics(scene_.font);
+  const int width = scene_.label_width;
+  const int gutter = 64;  // for the process, beside its lanes
+  painter_.save();
+  painter_.setClipRect(QRect(0, scene_.ruler_height, width, plot_.height()));
+  painter_.fillRect(QRect(0, scene_.ruler_height, width, plot_.height()), theme_.window);
+  const auto chosen = scene_.selection->devices();
+  for (std::size_t r = 0; r < scene_.rows.size(); ++r) {
+    const auto& row = scene_.rows[r];
+    const Lane& lane = trace_.lanes[std::size_t(row.lane)];
+    const QRect box(gutter, scene_.ruler_height + row.top - scene_.scroll_y, width - gutter, row.height);
+    if (box.bottom() >= scene_.ruler_height && box.top() <= scene_.size.height()) {
+      const bool lit = lane.device >= 0 && std::binary_search(chosen.begin(), chosen.end(), lane.device);
+      if (lit) painter_.fillRect(box, blend(theme_.accent, theme_.window, 0.22));
+      if (lane.device >= 0)
+        painter_.fillRect(QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)), theme_.device(trace_, lane.device));
+      if (row.height >= metrics.height() - 3) {
+        painter_.setPen(lane.device >= 0 ? theme_.text : theme_.muted);
+        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(qstr(lane.name), Qt::ElideRight, box.width() - 14));
+      }
+    }
+    if (!row.first_of_process) continue;
+    std::size_t last = r;
+    while (last + 1 < scene_.rows.size() && !scene_.rows[last + 1].first_of_process) ++last;
+    const QRect group(0, box.top(), gutter, scene_.rows[last].top + scene_.rows[last].height - row.top);
+    const Process* process = trace_.process(lane.process);
+    const bool bad = process && process->ended_badly();
+    if (scene_.selection->state().process == lane.process) painter_.fillRect(group, blend(theme_.accent, theme_.window, 0.22));
+    painter_.setPen(theme_.line);
+    if (row.top > 0) painter_.drawLine(0, group.top(), width, group.top());
+    painter_.drawLine(gutter - 1, group.top(), gutter - 1, group.bottom());
+    if (group.height() >= metrics.height() - 2) {
+      // Its name stays in sight while any of its lanes is.
+      const int top = std::clamp(scene_.ruler_height, group.top(), std::max(group.bottom() - metrics.height() - 2, group.top()));
+      painter_.setPen(bad ? theme_.error : theme_.text);
+      painter_.drawText(QRect(8, top, gutter - 10, std::min(group.height(), metrics.height() + 8)), Qt::AlignVCenter | Qt::AlignLeft, QStringLiteral("proc %1").arg(lane.process));
+      if (process && !process->state.empty() && group.height() >= 2 * metrics.height() + 6) {
+        painter_.setPen(bad ? theme_.error : theme_.muted);
+        painter_.drawText(QRect(8, top + metrics.height() + 2, gutter - 10, metrics.height() + 4), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(qstr(process->state), Qt::ElideRight, gutter - 12));
+      }
+    }
+  }
+  painter_.restore();
+  painter_.setPen(theme_.line);
+  painter_.drawLine(width - 1, 0, width - 1, scene_.size.height());
+}
+
+void TimelinePainter::paint_ruler() {
+  const QFontMetrics metrics(scene_.font);
+  painter_.fillRect(QRect(0, 0, scene_.size.width(), scene_.ruler_height), theme_.raised);
+  painter_.setPen(theme_.line);
+  painter_.drawLine(0, scene_.ruler_height - 1, scene_.size.width(), scene_.ruler_height - 1);
+  const Ruler ruler = make_ruler(scene_.scale, trace_.range.begin, 110);
+  painter_.save();
+  painter_.setClipRect(QRect(scene_.label_width, 0, plot_.width(), scene_.ruler_height));
+  for (const auto& tick : ruler.ticks) {
+    const double at = std::round(x(tick.time)) + 0.5;
+    painter_.setPen(tick.major ? theme_.muted : theme_.line);
+    painter_.drawLine(QLineF(at, scene_.ruler_height - (tick.major ? 8 : 4), at, scene_.ruler_height - 2));
+    if (tick.major) painter_.drawText(QPointF(at + 4, scene_.ruler_height - 8), tick_text(tick.time - trace_.range.begin, ruler.step));
+  }
+  painter_.restore();
+  painter_.setPen(theme_.muted);
+  painter_.drawText(QRect(8, 0, scene_.label_width - 12, scene_.ruler_height), Qt::AlignVCenter | Qt::AlignLeft,
+                    QStringLiteral("window ") + duration_text(scene_.scale.window().length()));
+}
+
+}  // namespace shardlab::gui

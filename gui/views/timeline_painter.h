@@ -1,0 +1,90 @@
+// Draws the timeline: ruler, process and lane labels, lanes, collectives as one object over their members, selection.
+//
+// Knows geometry and colours, no events: the canvas gives it a scene, also for pictures without a window.
+#pragma once
+
+#include <QFont>
+#include <QPainter>
+
+#include <vector>
+
+#include "gui/models/lane_fold.h"
+#include "gui/models/selection.h"
+#include "gui/models/time_scale.h"
+#include "gui/views/theme.h"
+
+namespace shardlab::gui {
+
+// A lane's place on the canvas, in pixels from the top of the first.
+struct TimelineRow {
+  int lane = 0;
+  int top = 0;
+  int height = 0;
+  bool first_of_process = false;
+};
+
+// Collectives by time, for finding those that meet a window.
+class CollectiveIndex {
+ public:
+  void build(const TraceData& trace);
+  // Indices of the collectives that meet `window`; at most `limit` + 1.
+  std::vector<int> find(TimeRange window, std::size_t limit) const;
+
+ private:
+  std::vector<int> order_;          // by begin
+  std::vector<Ns> begin_, end_max_; // of order_[i]; the latest end of order_[0…i]
+  std::vector<Ns> end_;
+};
+
+struct TimelineScene {
+  const TraceData* trace = nullptr;
+  const Theme* theme = nullptr;
+  const Selection* selection = nullptr;
+  const CollectiveIndex* collectives = nullptr;
+  TimeScale scale;
+  std::vector<TimelineRow> rows;
+  QSize size;
+  QFont font;
+  int label_width = 0;
+  int ruler_height = 0;
+  int scroll_y = 0;
+  int hover_collective = -1;
+  bool focused = false;
+  TimeRange drag;  // a range being chosen
+};
+
+// A colour for one event, by what it is.
+QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane, std::size_t index);
+
+class TimelinePainter {
+ public:
+  TimelinePainter(QPainter& painter, const TimelineScene& scene);
+  void paint();
+
+ private:
+  void paint_ruler();
+  void paint_labels();
+  void paint_rows();
+  void paint_lane(const TimelineRow& row);
+  void paint_event(const Lane& lane, const LaneItem& item, const QRectF& box);
+  void paint_collective_parts(const Lane& lane, const LaneItem& item, const QRectF& box);
+  void paint_fold(const Lane& lane, const LaneItem& item, const QRectF& box);
+  void paint_error_mark(const QRectF& box);
+  void paint_text(const QRectF& box, const QString& text, const QColor& ink);
+  void paint_curtains();
+  void paint_curtain(int collective, bool strong);
+  void paint_selection();
+  double x(Ns time) const { return scene_.label_width + scene_.scale.x_of(time); }
+  const TimelineRow* row_of_device(int device) const;
+  QRectF box_of(const TimelineRow& row, Ns begin, Ns end) const;
+
+  QPainter& painter_;
+  const TimelineScene& scene_;
+  const TraceData& trace_;
+  const Theme& theme_;
+  QRect plot_;  // of the lanes
+  std::vector<int> row_of_device_;
+  std::vector<LaneItem> items_;
+};
+
+}  // namespace shardlab::gui

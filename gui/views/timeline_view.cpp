@@ -1,0 +1,109 @@
+// The timeline: overview strip, canvas, and the line that explains its signs.
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <set>
+
+#include "gui/models/format.h"
+#include "gui/views/timeline_canvas.h"
+#include "gui/views/timeline_minimap.h"
+#include "gui/views/view_def.h"
+
+namespace shardlab::gui {
+namespace {
+
+// What colours and patterns mean, for the kinds that this trace has.
+class Legend : public QWidget {
+ public:
+  explicit Legend(Selection& selection, QWidget* parent = nullptr) : QWidget(parent), selection_(selection) {
+    setFixedHeight(24);
+    setAccessibleName(QStringLiteral("Legend of the timeline"));
+    connect(&selection, &Selection::trace_changed, this, [this] {
+      find_kinds();
+      update();
+    });
+  }
+  void set_hint(const QString& text) {
+    hint_ = text;
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme& theme = theme_of(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), theme.window);
+    int x = 8;
+    const auto entry = [&](const QBrush& brush, const QColor& back, const QString& text) {
+      painter.fillRect(QRect(x, 7, 14, 10), back);
+      painter.fillRect(QRect(x, 7, 14, 10), brush);
+      painter.setPen(theme.muted);
+      painter.drawText(x + 19, 16, text);
+      x += 19 + fontMetrics().horizontalAdvance(text) + 16;
+    };
+    if (compute_) entry(theme.compute, theme.base, QStringLiteral("compute"));
+    for (const auto& kind : kinds_) entry(theme.collective(kind), theme.base, qstr(kind));
+    if (!kinds_.empty()) entry(QBrush(theme.muted, Qt::BDiagPattern), theme.base, QStringLiteral("waiting for peers"));
+    if (host_) entry(theme.host, theme.base, QStringLiteral("host read"));
+    if (error_) entry(theme.error, theme.base, QStringLiteral("diagnosed"));
+    painter.setPen(theme.muted);
+    const QString hint = hint_.isEmpty() ? QStringLiteral("wheel zoom · drag pan · Shift+drag measure · W A S D · F fit") : hint_;
+    const int room = width() - x - 8;
+    if (fontMetrics().horizontalAdvance(hint) < room) painter.drawText(QRect(x, 0, room, height()), Qt::AlignRight | Qt::AlignVCenter, hint);
+  }
+
+ private:
+  void find_kinds() {
+    kinds_.clear();
+    compute_ = host_ = error_ = false;
+    const TracePtr& trace = selection_.trace();
+    if (!trace) return;
+    std::uint8_t flags = 0;
+    for (const auto& lane : trace->lanes) flags |= lane.events->summary().flags;
+    compute_ = flags & kFlagCompute;
+    host_ = flags & kFlagHost;
+    error_ = flags & kFlagError;
+    for (const auto& call : trace->collectives) kinds_.insert(call.type->kind);
+  }
+  Selection& selection_;
+  std::set<std::string> kinds_;
+  bool compute_ = false, host_ = false, error_ = false;
+  QString hint_;
+};
+
+QWidget* make_timeline(ViewContext& context) {
+  auto* view = new QWidget;
+  auto* canvas = new TimelineCanvas(context.selection, view);
+  auto* minimap = new TimelineMinimap(context.selection, canvas->label_width(), view);
+  auto* legend = new Legend(context.selection, view);
+  auto* layout = new QVBoxLayout(view);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(minimap);
+  layout->addWidget(canvas, 1);
+  layout->addWidget(legend);
+  view->setFocusProxy(canvas);
+  QObject::connect(canvas, &TimelineCanvas::window_changed, minimap, &TimelineMinimap::set_window);
+  QObject::connect(minimap, &TimelineMinimap::window_asked, canvas, &TimelineCanvas::set_window);
+  QObject::connect(canvas, &TimelineCanvas::hovered, legend, &Legend::set_hint);
+  QObject::connect(&context.selection, &Selection::trace_changed, minimap, [canvas, minimap] {
+    minimap->set_limits(canvas->scale().limits());
+    minimap->set_window(canvas->scale().window());
+  });
+  return view;
+}
+
+}  // namespace
+
+const ViewDef kTimelineView{
+    .id = "timeline",
+    .title = "Timeline",
+    .key = "Ctrl+1",
+    .doc = "What every device did when: compute, collectives over all their members, host reads",
+    .area = ViewArea::kCentre,
+    .make = make_timeline,
+};
+
+}  // namespace shardlab::gui

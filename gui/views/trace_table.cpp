@@ -1,0 +1,98 @@
+#include "gui/views/trace_table.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+
+#include "gui/views/theme.h"
+
+namespace shardlab::gui {
+namespace {
+
+// Tones rows with errors and warnings, and elides in the middle, where long names differ least.
+class ToneDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->textElideMode = Qt::ElideMiddle;
+    const Theme& theme = theme_of(option->widget);
+    const auto tone = static_cast<RowTone>(index.data(TraceTableModel::kToneRole).toInt());
+    if (tone == RowTone::kPlain) return;
+    option->backgroundBrush = tone == RowTone::kError ? theme.error_back : theme.warning_back;
+    if (index.column() == 0 && option->text.isEmpty()) option->text = QStringLiteral("✖");
+  }
+};
+
+}  // namespace
+
+TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* parent)
+    : QTableView(parent), selection_(selection), model_(new TraceTableModel(def, this)), proxy_(new QSortFilterProxyModel(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(TraceTableModel::kSortRole);
+  proxy_->setFilterKeyColumn(-1);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  setModel(proxy_);
+  setItemDelegate(new ToneDelegate(this));
+  setAccessibleName(QString::fromUtf8(def.title));
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setSelectionMode(QAbstractItemView::SingleSelection);
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  setShowGrid(false);
+  setWordWrap(false);
+  setTabKeyNavigation(false);
+  setSortingEnabled(true);
+  sortByColumn(-1, Qt::AscendingOrder);
+  verticalHeader()->hide();
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  verticalHeader()->setDefaultSectionSize(22);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  for (std::size_t c = 0; c < def.columns.size(); ++c) setColumnWidth(int(c), def.columns[c].width_px);
+  connect(&selection, &Selection::trace_changed, this, [this] { model_->set_trace(selection_.trace()); });
+  connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) { choose(current); });
+  connect(this, &QAbstractItemView::clicked, this, [this](const QModelIndex& index) { choose(index); });
+}
+
+void TraceTable::set_filter(const QString& text) { proxy_->setFilterFixedString(text); }
+
+void TraceTable::follow(const SelectionState& state) {
+  if (!chosen_row) return;
+  following_ = true;
+  const int row = chosen_row(state);
+  const QModelIndex index = row >= 0 ? proxy_->mapFromSource(model_->index(row, 0)) : QModelIndex();
+  if (!index.isValid()) {
+    clearSelection();
+    setCurrentIndex({});
+  } else if (currentIndex().row() != index.row() || !selectionModel()->isRowSelected(index.row())) {
+    setCurrentIndex(index);
+    selectRow(index.row());
+    scrollTo(index);
+  }
+  following_ = false;
+}
+
+void TraceTable::choose(const QModelIndex& current) {
+  if (!following_ && current.isValid() && on_choose) on_choose(proxy_->mapToSource(current).row());
+}
+
+bool follow_link(Selection& selection, const QString& link, QObject* origin) {
+  const qsizetype colon = link.indexOf(QLatin1Char(':'));
+  bool number = false;
+  const int value = link.mid(colon + 1).toInt(&number);
+  if (colon <= 0 || !number) return false;
+  const QString kind = link.left(colon);
+  const SelectionState before = selection.state();
+  if (kind == QLatin1String("process")) selection.select_process(value, origin);
+  else if (kind == QLatin1String("device")) selection.select_device(value, origin);
+  else if (kind == QLatin1String("collective")) selection.select_collective(value, origin);
+  else if (kind == QLatin1String("diagnosis")) selection.select_diagnosis(value, origin);
+  else if (kind == QLatin1String("array")) selection.select_array(value, origin);
+  else return false;
+  return !(selection.state() == before);
+}
+
+}  // namespace shardlab::gui

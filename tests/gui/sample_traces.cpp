@@ -1,0 +1,255 @@
+#include "tests/gui/sample_traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace shardlab::gui::sample {
+namespace {
+
+// Adds rows to a TraceData as a program would leave them: time only moves forward, per device.
+class Builder {
+ public:
+  Builder(int rows, int cols, int devices_per_process) : rows_(rows), cols_(cols) {
+    const int count = rows * cols;
+    Mesh mesh{.name = "mesh", .axes = {{"a", rows}, {"b", cols}}};
+    for (int d = 0; d < count; ++d) {
+      const int process = d / devices_per_process;
+      if (d % devices_per_process == 0) {
+        trace.processes.push_back({.index = process, .host = "host", .pid = 4000 + process, .state = "left"});
+        Lane lane{.process = process, .name = "host"};
+        trace.lanes.push_back(lane);
+      }
+      trace.devices.push_back({.ordinal = d, .process = process, .local = d % devices_per_process, .name = fmt::format("CPU {}", d)});
+      trace.processes.back().devices.push_back(d);
+      Lane lane{.process = process, .device = d, .name = fmt::format("CPU {}", d)};
+      trace.lanes.push_back(lane);
+      lane_of_.push_back(static_cast<int>(trace.lanes.size()) - 1);
+      mesh.devices.push_back(d);
+      now_.push_back(0);
+    }
+    trace.meshes.push_back(mesh);
+  }
+
+  int site(const std::string& file, int line) {
+    trace.sites.push_back({.file = file, .function = "main", .line = line});
+    return static_cast<int>(trace.sites.size()) - 1;
+  }
+
+  void event(int lane, Ns begin, Ns end, EventKind kind, const std::string& name, int site_index, int collective = -1) {
+    const Label label{name, site_index};
+    auto it = std::find(trace.labels.begin(), trace.labels.end(), label);
+    if (it == trace.labels.end()) it = trace.labels.insert(it, label);
+    LaneEvents& row = *trace.lanes[std::size_t(lane)].events;
+    row.begin.push_back(begin);
+    row.end.push_back(end);
+    row.label.push_back(static_cast<std::uint32_t>(it - trace.labels.begin()));
+    row.collective.push_back(collective);
+    row.kind.push_back(kind);
+  }
+
+  void compute(int device, Ns length, const std::string& name, int site_index) {
+    Ns& now = now_[std::size_t(device)];
+    event(lane_of_[std::size_t(device)], now, now + length, EventKind::kCompute, name, site_index);
+    now += length + 200;
+  }
+
+  // All devices meet; those in `absent` do not come, so that the others never leave.
+  int collective(CollectiveType type, std::vector<std::vector<int>> lists, Ns length, const std::vector<int>& absent = {}, const std::string& state = "matched") {
+    const int index = static_cast<int>(trace.collectives.size());
+    DeviceGroups groups{.lists = lists};
+    for (const auto& list : lists) groups.devices.insert(groups.devices.end(), list.begin(), list.end());
+    std::sort(groups.devices.begin(), groups.devices.end());
+    type.groups = std::make_shared<DeviceGroups>(groups);
+    Collective call{.seq = seq_++, .state = state, .failed = state == "mismatched"};
+    for (const auto& group : lists) {
+      Ns start = 0;
+      bool complete = true;
+      for (const int d : group) {
+        start = std::max(start, now_[std::size_t(d)]);
+        complete &= std::find(absent.begin(), absent.end(), d) == absent.end();
+      }
+      for (const int d : group) {
+        if (std::find(absent.begin(), absent.end(), d) != absent.end()) continue;
+        Ns& now = now_[std::size_t(d)];
+        call.members.push_back({.process = trace.devices[std::size_t(d)].process, .device = d, .enter = now, .start = complete ? start : kOpen, .exit = complete ? start + length : kOpen, .site = type.site});
+        event(lane_of_[std::size_t(d)], now, complete ? start + length : kOpen, EventKind::kCollective, type.kind, type.site, index);
+        if (complete) now = start + length + 300;
+      }
+    }
+    std::sort(call.members.begin(), call.members.end(), [](const auto& a, const auto& b) { return a.device < b.device; });
+    call.type = std::make_shared<CollectiveType>(std::move(type));
+    trace.collectives.push_back(std::move(call));
+    return index;
+  }
+
+  void host_read(int process, Ns length, const std::string& name, int site_index) {
+    Ns begin = 0;
+    for (const int d : trace.processes[std::size_t(process)].devices) begin = std::max(begin, now_[std::size_t(d)]);
+    for (std::size_t l = 0; l < trace.lanes.size(); ++l)
+      if (trace.lanes[l].process == process && trace.lanes[l].device < 0)
+        event(int(l), begin, begin + length, EventKind::kHostRead, name, site_index);
+  }
+
+  // An array whose dimensions are cut by the mesh axes given ("a", "b", "a,b" or "").
+  void array(const std::string& name, std::vector<std::int64_t> shape, std::vector<std::string> dims, int site_index) {
+    ArrayLayout layout{.shape = shape, .spec = "P(", .dim_axes = dims, .mesh = 0};
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      layout.spec += fmt::format("{}{}", d ? ", " : "", dims[d].empty() ? "None" : dims[d] == "a,b" ? "('a', 'b')" : "'" + dims[d] + "'");
+    layout.spec += ")";
+    for (int d = 0; d < rows_ * cols_; ++d) {
+      Shard shard{.device = d};
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const int parts = dims[i] == "a" ? rows_ : dims[i] == "b" ? cols_ : dims[i] == "a,b" ? rows_ * cols_ : 1;
+        const int part = dims[i] == "a" ? d / cols_ : dims[i] == "b" ? d % cols_ : dims[i] == "a,b" ? d : 0;
+        const std::int64_t piece = (shape[i] + parts - 1) / parts;
+        shard.begin.push_back(std::min(shape[i], piece * part));
+        shard.end.push_back(std::min(shape[i], piece * (part + 1)));
+      }
+      layout.shards.push_back(std::move(shard));
+    }
+    trace.arrays.push_back({.name = name, .dtype = "float32", .layout = std::make_shared<ArrayLayout>(std::move(layout)), .site = site_index});
+  }
+
+  std::vector<std::vector<int>> groups(bool by_row) const {
+    std::vector<std::vector<int>> groups(std::size_t(by_row ? rows_ : cols_));
+    for (int d = 0; d < rows_ * cols_; ++d) groups[std::size_t(by_row ? d / cols_ : d % cols_)].push_back(d);
+    return groups;
+  }
+
+  int device_count() const { return rows_ * cols_; }
+  TracePtr done(const std::string& title) {
+    trace.title = title;
+    finish(trace);
+    return std::make_shared<const TraceData>(std::move(trace));
+  }
+
+  TraceData trace;
+
+ private:
+  int rows_, cols_;
+  std::vector<int> lane_of_;
+  std::vector<Ns> now_;
+  std::int64_t seq_ = 0;
+};
+
+Ns jitter(std::mt19937& random, Ns least, Ns spread) { return least + Ns(random() % unsigned(spread)); }
+
+void toy_program(Builder& b, const std::vector<int>& absent) {
+  std::mt19937 random(7);
+  const int put = b.site("toy.cpp", 8), line = b.site("toy.cpp", 10), multiply = b.site("toy.cpp", 11);
+  b.array("x", {8, 16}, {"a", "b"}, put);
+  b.array("w", {16, 8}, {"b", ""}, put);
+  b.array("y", {8, 8}, {"a", ""}, multiply);
+  b.array("bias", {9}, {"a"}, put);
+  b.array("batch", {4, 6, 8}, {"a", "", "b"}, put);
+  b.array("total", {}, {}, line);
+  for (int d = 0; d < b.device_count(); ++d) {
+    b.compute(d, jitter(random, 20'000, 9'000), "sin", line);
+    b.compute(d, jitter(random, 6'000, 4'000), "reduce_sum", line);
+  }
+  b.collective({.kind = "all-reduce", .op = "sum", .dtype = "float32", .shape = "[]", .reduction = "sum", .axes = "a,b", .bytes = 4, .wire_bytes = 56, .site = line}, {{0, 1, 2, 3, 4, 5, 6, 7}}, 9'000);
+  for (int d = 0; d < b.device_count(); ++d) b.compute(d, jitter(random, 30'000, 15'000), "matmul", multiply);
+  b.collective({.kind = "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[2,8]", .reduction = "sum", .axes = "b", .bytes = 64, .wire_bytes = 512, .site = multiply}, b.groups(true), 12'000, absent);
+  for (int d = 0; d < b.device_count(); ++d)
+    if (absent.empty()) b.compute(d, jitter(random, 4'000, 2'000), "relu", multiply);
+  if (absent.empty()) {
+    b.collective({.kind = "all-gather", .op = "device_put", .dtype = "float32", .shape = "[8,8]", .axes = "a", .bytes = 256, .wire_bytes = 1536, .site = multiply}, b.groups(false), 14'000);
+    for (std::size_t p = 0; p < b.trace.processes.size(); ++p) b.host_read(int(p), 11'000, "print", line);
+  }
+}
+
+}  // namespace
+
+TracePtr empty() {
+  TraceData trace;
+  trace.title = "empty.db";
+  finish(trace);
+  return std::make_shared<const TraceData>(std::move(trace));
+}
+
+TracePtr toy(int processes) {
+  Builder b(4, 2, 8 / processes);
+  toy_program(b, {});
+  return b.done("toy.db");
+}
+
+TracePtr deadlock() {
+  Builder b(4, 2, 2);
+  toy_program(b, {6, 7});
+  b.trace.collectives.back().state = "mismatched";
+  b.trace.collectives.back().failed = true;
+  const int other = b.site("toy.cpp", 13);
+  b.collective({.kind = "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[16,16]", .reduction = "sum", .axes = "a", .bytes = 1024, .wire_bytes = 0, .site = other}, {{0, 2, 4, 6}, {1, 3, 5, 7}}, 9'000, {0, 1, 2, 3, 4, 5}, "mismatched");
+  for (auto& process : b.trace.processes) process.state = "waiting";
+  Diagnosis diagnosis{.code = "order-mismatch", .severity = "error",
+      .message = "process 3 called matmul at toy.cpp:13 as its call 1, while processes 0, 1 and 2 called matmul at toy.cpp:11",
+      .explain = "All processes must issue the same collectives in the same order. Process 3 took another turn, so both sides wait for each other and the program would hang for ever. Look for a branch on the process index, or operands in another order.",
+      .processes = {3}, .fields = {"where", "shape", "sharding"}};
+  for (const int p : {3, 0, 1, 2})
+    diagnosis.participants.push_back({.process = p, .kind = "all-reduce", .op = "matmul", .where = p == 3 ? "toy.cpp:13" : "toy.cpp:11",
+                                      .sharding = p == 3 ? "P('b', 'a')" : "P('a', 'b')", .state = "waiting", .shape = p == 3 ? "[16,16]" : "[2,8]",
+                                      .dtype = "float32", .mesh = "a=4, b=2", .devices = {2 * p, 2 * p + 1}});
+  b.trace.diagnoses.push_back(diagnosis);
+  return b.done("deadlock.db");
+}
+
+TracePtr grid(int rows, int cols, int devices_per_process, int steps) {
+  Builder b(rows, cols, devices_per_process);
+  std::mt19937 random(11);
+  const int site = b.site("train.cpp", 88);
+  b.array("params", {rows * 8, cols * 4}, {"a", "b"}, site);
+  b.array("grads", {rows * cols * 2, 128}, {"a,b", ""}, site);
+  b.array("scale", {cols * 3}, {"b"}, site);
+  b.array("long", {rows * cols * 2}, {"a,b"}, site);
+  for (int step = 0; step < steps; ++step) {
+    for (int d = 0; d < b.device_count(); ++d) b.compute(d, jitter(random, 40'000, 20'000), "matmul", site);
+    b.collective({.kind = step % 2 ? "reduce-scatter" : "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[8,4]", .reduction = "sum",
+                  .axes = step % 2 ? "a" : "b", .bytes = 128, .wire_bytes = 4096, .site = site}, b.groups(step % 2 == 0), 15'000);
+  }
+  return b.done(fmt::format("grid{}x{}.db", rows, cols));
+}
+
+LaneEvents random_lane(unsigned seed, int events, int flagged) {
+  std::mt19937 random(seed);
+  LaneEvents lane;
+  Ns now = 0;
+  for (int i = 0; i < events; ++i) {
+    now += Ns(random() % 50);
+    const Ns length = random() % 40 == 0 ? Ns(random() % 5000) : Ns(random() % 30);
+    lane.begin.push_back(now);
+    lane.end.push_back(now + length);
+    lane.label.push_back(0);
+    lane.collective.push_back(-1);
+    lane.kind.push_back(EventKind::kCompute);
+    lane.flags.push_back(kFlagCompute);
+    now += length;
+  }
+  for (int i = 0; i < flagged && events > 0; ++i) lane.flags[random() % std::size_t(events)] |= kFlagError;
+  lane.forest.build(lane.begin, lane.end, lane.flags);
+  return lane;
+}
+
+TracePtr long_names() {
+  Builder b(2, 2, 2);
+  const std::string name = "model.encoder.layers.17.self_attention.query_key_value_projection.weight.momentum_of_the_optimizer";
+  const int site = b.site("/home/user/projects/a_rather_deeply_nested_folder/with_long_names/training_loop_of_the_model.cpp", 12345);
+  b.array(name, {1024, 4096}, {"a", "b"}, site);
+  for (int d = 0; d < 4; ++d) b.compute(d, 50'000, name + ".fused_multiply_add", site);
+  b.collective({.kind = "collective-permute", .op = name, .dtype = "complex64", .shape = "[512,2048]", .bytes = 1 << 23, .wire_bytes = 1 << 25, .site = site}, {{0, 1, 2, 3}}, 20'000);
+  b.trace.processes[1].host = "a-very-long-host-name.with.many.labels.example.org";
+  return b.done(name + ".db");
+}
+
+TracePtr torn() {
+  Builder b(4, 2, 2);
+  toy_program(b, {6, 7});
+  b.trace.collectives.back().state = "partial";
+  b.trace.processes[3].state = "killed";
+  b.trace.processes[3].signal = 9;
+  b.trace.notices.push_back({"process 3's records end early (killed by signal 9)", true});
+  return b.done("torn.db");
+}
+
+}  // namespace shardlab::gui::sample

@@ -1,0 +1,22 @@
+// Small traces made in memory, for tests of models and views.
+#pragma once
+
+#include "gui/models/trace_data.h"
+
+namespace shardlab::gui::sample {
+
+TracePtr empty();
+// A 4 × 2 mesh over `processes` processes, an array P('a','b') and its relatives, one sum.
+TracePtr toy(int processes = 4);
+// The toy in which process 3 multiplies the other way round.
+TracePtr deadlock();
+// `rows` × `cols` devices, `steps` steps of compute and all-reduce over rows.
+TracePtr grid(int rows, int cols, int devices_per_process, int steps);
+// One lane of `events` random events (seeded), `flagged` of them with an error.
+LaneEvents random_lane(unsigned seed, int events, int flagged);
+// Names far longer than any column.
+TracePtr long_names();
+// The toy with its last process cut off.
+TracePtr torn();
+
+}  // namespace shardlab::gui::sample
