@@ -66,6 +66,7 @@ class Ledger {
   bool has_joined(int process) const { return at(process).evidence.joined; }
   bool has_left(int process) const { return state_of(process) == ProcessState::kLeft; }
   bool ended(int process) const { return at(process).ended; }
+  bool issues_no_more(int process) const { return at(process).ended || at(process).leaving; }
   bool all_ended() const;
   std::int64_t issued_of(int process) const { return at(process).evidence.issued; }
   std::int64_t matched_of(int process) const { return at(process).evidence.matched; }

@@ -1,0 +1,104 @@
+#include "runtime/control/gate.h"
+
+#include <chrono>
+
+#include "runtime/comm/control.h"
+
+namespace shardlab::control {
+
+void Gate::throw_if_over() const {
+  if (verdict_) throw comm::DiagnosisError(verdict_->code, verdict_->text);
+  if (broken_) throw TransportError(reason_);
+}
+
+bool Gate::admit(std::int64_t launch, const Report& report) {
+  std::unique_lock lock(mutex_);
+  auto blocked = [&] {
+    return poisoned() ? poisoned_launches_ >= kPoisonedLaunchesMax : unmatched_.size() >= kUnmatchedMax;
+  };
+  bool waited = false;
+  while (!over() && blocked()) {
+    bool was_poisoned = poisoned();
+    lock.unlock();
+    report(was_poisoned);
+    lock.lock();
+    waited = true;
+    changed_.wait(lock, [&] { return over() || !blocked() || poisoned() != was_poisoned; });
+  }
+  throw_if_over();
+  unmatched_.push_back(launch);
+  if (poisoned()) ++poisoned_launches_;
+  return waited;
+}
+
+bool Gate::pass(std::int64_t launch, const Report& report) {
+  std::unique_lock lock(mutex_);
+  bool waited = false;
+  while (!over() && (poisoned() || !open_for(launch))) {
+    bool was_poisoned = poisoned();
+    lock.unlock();
+    report(was_poisoned);
+    lock.lock();
+    waited = true;
+    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || (!poisoned() && open_for(launch)); });
+  }
+  throw_if_over();
+  return waited;
+}
+
+void Gate::pass_leaving() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return over() || left_; });
+  throw_if_over();
+}
+
+void Gate::wait_acknowledged(int limit_ms) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::milliseconds(limit_ms), [&] { return broken_ || acknowledged_; });
+}
+
+void Gate::matched(std::int64_t count) {
+  std::lock_guard lock(mutex_);
+  for (; matched_ < count && !unmatched_.empty(); ++matched_) unmatched_.pop_front();
+  changed_.notify_all();
+}
+
+void Gate::poison() {
+  std::lock_guard lock(mutex_);
+  poisoned_.store(true, std::memory_order_release);
+  changed_.notify_all();
+}
+
+void Gate::verdict(VerdictRef verdict) {
+  std::lock_guard lock(mutex_);
+  poisoned_.store(true, std::memory_order_release);
+  if (!verdict_) verdict_ = std::move(verdict);
+  changed_.notify_all();
+}
+
+void Gate::broken(std::string reason) {
+  std::lock_guard lock(mutex_);
+  poisoned_.store(true, std::memory_order_release);
+  if (!broken_) reason_ = std::move(reason);
+  broken_ = true;
+  changed_.notify_all();
+}
+
+void Gate::left() {
+  std::lock_guard lock(mutex_);
+  left_ = true;
+  changed_.notify_all();
+}
+
+void Gate::acknowledged() {
+  std::lock_guard lock(mutex_);
+  acknowledged_ = true;
+  changed_.notify_all();
+}
+
+VerdictRef Gate::current_verdict() const {
+  std::lock_guard lock(mutex_);
+  return verdict_;
+}
+
+}  // namespace shardlab::control

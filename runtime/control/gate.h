@@ -1,0 +1,60 @@
+// The gate: what one process knows of the agreement on its launches, and where it waits for it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "runtime/control/verdict.h"
+
+namespace shardlab::control {
+
+// Thread-safe. Launches enter when issued and leave when matched, in order. Three things end it: a poison (nobody passes any more, launches
+// are still admitted), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
+class Gate {
+ public:
+  static constexpr std::size_t kUnmatchedMax = 1024;         // then the next issue waits
+  static constexpr std::int64_t kPoisonedLaunchesMax = 1000;  // then it waits for the verdict
+
+  // `report` is called, outside the lock, each time that waiting begins or the poison reaches a waiter.
+  using Report = std::function<void(bool poisoned)>;
+
+  // Throws DiagnosisError after the verdict, TransportError when the control plane is gone. Returns whether it waited.
+  bool admit(std::int64_t launch, const Report& report);
+  // Returns once all launches up to `launch` are matched. Returns whether it waited.
+  bool pass(std::int64_t launch, const Report& report);
+  // Returns once the process has left.
+  void pass_leaving();
+  // Waits until `raised` is acknowledged, the control plane is gone or `limit_ms` passed.
+  void wait_acknowledged(int limit_ms);
+
+  void matched(std::int64_t count);
+  void poison();
+  void verdict(VerdictRef verdict);
+  void broken(std::string reason);
+  void left();
+  void acknowledged();
+
+  bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
+  VerdictRef current_verdict() const;
+
+ private:
+  void throw_if_over() const;  // with the lock held
+  bool over() const { return verdict_ || broken_; }
+  bool open_for(std::int64_t launch) const { return unmatched_.empty() || unmatched_.front() > launch; }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::int64_t> unmatched_;
+  std::int64_t matched_ = 0, poisoned_launches_ = 0;
+  std::atomic<bool> poisoned_ = false;
+  bool broken_ = false, left_ = false, acknowledged_ = false;
+  std::string reason_;
+  VerdictRef verdict_;
+};
+
+}  // namespace shardlab::control

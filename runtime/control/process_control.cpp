@@ -1,0 +1,88 @@
+#include "runtime/control/process_control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace shardlab::control {
+namespace {
+
+constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
+
+std::string place(Where where) { return where.known() ? where.text() : std::string(); }
+
+}  // namespace
+
+ProcessControl::ProcessControl(int process_index, std::function<void(const std::string&)> on_stop)
+    : process_index_(process_index), on_stop_(std::move(on_stop)) {}
+
+void ProcessControl::issued(const comm::Launch& launch) {
+  const comm::ProgramInfo& program = *launch.program;
+  const std::vector<comm::ProcessIndex>& owners = program.processes;
+  if (!program.spans_processes() || !std::binary_search(owners.begin(), owners.end(), process_index_)) return;
+  CallEvidence call = call_evidence(launch);
+  bool waited = gate_.admit(launch.number, [&](bool poisoned) {
+    uplink().reading({kEverything, poisoned, "issue", place(launch.where), launch.where.statement});
+  });
+  if (waited) uplink().running();
+  if (declared_.insert({call.fingerprint, call.group}).second) uplink().declare(program_evidence(program));
+  uplink().issued(std::move(call));
+}
+
+void ProcessControl::await_agreement(std::int64_t launch, std::string_view what, Where where) {
+  if (launch < 0) return;
+  bool waited = gate_.pass(launch, [&](bool poisoned) {
+    uplink().reading({launch, poisoned, std::string(what), place(where), where.statement});
+  });
+  if (waited) uplink().running();
+}
+
+void ProcessControl::wire_mismatch(const comm::Launch& launch, int call, const comm::WireMismatch& mismatch) {
+  bool same_call = mismatch.got.agrees(mismatch.expected);
+  uplink().wire_mismatch(mismatch.from,
+                         fmt::format("a message of {} in {}{}, call {}: expected launch {} of program {:016x}, {} bytes; got launch {} of program "
+                                     "{:016x}, call {}, {} bytes",
+                                     same_call ? "another length" : "another call", launch.program->name,
+                                     launch.where.known() ? " at " + launch.where.text() : std::string(), call, mismatch.expected.seq,
+                                     mismatch.expected.fingerprint, mismatch.expected.bytes, mismatch.got.seq, mismatch.got.fingerprint,
+                                     mismatch.got.call, mismatch.got.bytes));
+  gate_.poison();
+}
+
+void ProcessControl::waiting(const comm::Launch& launch, int, const std::vector<comm::ProcessIndex>&) {
+  uplink().waiting(launch.program->name, place(launch.where), launch.where.statement);
+}
+
+void ProcessControl::raised(std::string_view text, Where where) {
+  if (gate_.current_verdict()) return;
+  uplink().raised(std::string(text), place(where), where.statement);
+  gate_.wait_acknowledged(kRaisedMs);
+}
+
+void ProcessControl::leave() {
+  uplink().leaving();
+  gate_.pass_leaving();
+}
+
+void ProcessControl::stop(const std::string& why) {
+  if (!stopped_.exchange(true) && on_stop_) on_stop_(why);
+}
+
+void ProcessControl::hear_poison() {
+  gate_.poison();
+  stop("the processes disagree");
+}
+
+void ProcessControl::hear_verdict(VerdictRef verdict) {
+  std::string text = verdict->text;
+  gate_.verdict(std::move(verdict));
+  stop(text);
+}
+
+void ProcessControl::hear_broken(const std::string& reason) {
+  gate_.broken(reason);
+  stop(reason);
+}
+
+}  // namespace shardlab::control

@@ -1,0 +1,67 @@
+// comm::Control for one process of several: everything but how the words travel to the referee.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "runtime/comm/control.h"
+#include "runtime/control/gate.h"
+#include "runtime/control/referee.h"
+
+namespace shardlab::control {
+
+// Carries a process's words to the referee, in order. Nothing here blocks or throws.
+class Uplink {
+ public:
+  virtual ~Uplink() = default;
+  virtual void declare(ProgramEvidence program) = 0;
+  virtual void issued(CallEvidence call) = 0;
+  virtual void reading(Reading reading) = 0;  // urgent
+  virtual void running() = 0;
+  virtual void waiting(std::string doing, std::string where, std::int32_t statement) = 0;
+  virtual void wire_mismatch(int from, std::string what) = 0;
+  virtual void raised(std::string error, std::string where, std::int32_t statement) = 0;  // acknowledged through the gate
+  virtual void leaving() = 0;
+};
+
+// The issuing thread calls issued, await_agreement, leave and raised; the executing thread calls the rest; poisoned() is for all.
+class ProcessControl : public comm::Control {
+ public:
+  static constexpr int kRaisedMs = 1000;  // how long an error may take to be told
+
+  // `on_stop` is called once, from the thread that brings the news, when no data may move any more: abort the transport there.
+  ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop);
+
+  void issued(const comm::Launch&) override;
+  void await_agreement(std::int64_t launch, std::string_view what, Where where) override;
+  bool poisoned() const override { return gate_.poisoned(); }
+  void wire_mismatch(const comm::Launch&, int call, const comm::WireMismatch&) override;
+  void waiting(const comm::Launch&, int call, const std::vector<comm::ProcessIndex>& peers) override;
+  void raised(std::string_view text, Where where) override;
+  void leave() override;
+
+  int process_index() const { return process_index_; }
+  VerdictRef verdict() const { return gate_.current_verdict(); }
+
+ protected:
+  virtual Uplink& uplink() = 0;
+  Gate& gate() { return gate_; }
+  // What the referee says, from whatever thread brings it.
+  void hear_matched(std::int64_t count) { gate_.matched(count); }
+  void hear_poison();
+  void hear_verdict(VerdictRef verdict);
+  void hear_broken(const std::string& reason);
+
+ private:
+  void stop(const std::string& why);
+
+  const int process_index_;
+  std::function<void(const std::string&)> on_stop_;
+  std::atomic<bool> stopped_ = false;
+  Gate gate_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> declared_;
+};
+
+}  // namespace shardlab::control

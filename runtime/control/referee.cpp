@@ -1,0 +1,235 @@
+#include "runtime/control/referee.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "traces/checks/check_def.h"
+#include "traces/checks/wording.h"
+
+namespace shardlab::control {
+
+VerdictRef make_verdict(std::vector<Diagnosis> diagnoses) {
+  auto verdict = std::make_shared<Verdict>();
+  verdict->diagnoses = std::move(diagnoses);
+  if (!verdict->diagnoses.empty()) {
+    verdict->code = verdict->diagnoses.front().code;
+    verdict->text = text_of(verdict->diagnoses.front());
+  }
+  return verdict;
+}
+
+Referee::Referee(RefereeOptions options)
+    : options_(std::move(options)),
+      ledger_(options_.num_processes),
+      sides_(std::size_t(options_.num_processes)),
+      judge_([this](std::stop_token stop) { judge_loop(stop); }) {}
+
+Referee::~Referee() = default;
+
+void Referee::listen(int process, Listener* listener) {
+  std::lock_guard lock(mutex_);
+  sides_.at(std::size_t(process)).listener = listener;
+  if (!listener) return;
+  if (ledger_.matched_of(process) > 0) listener->matched(ledger_.matched_of(process));
+  if (found_) listener->poison();
+  if (verdict_) listener->verdict(verdict_);
+}
+
+void Referee::declare(const ProgramEvidence& program) {
+  std::lock_guard lock(mutex_);
+  ledger_.declare(program);
+}
+
+void Referee::joined(int process, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.joined(process, time);
+  after_event();
+}
+
+void Referee::issued(int process, CallEvidence call) {
+  std::lock_guard lock(mutex_);
+  ledger_.issued(process, std::move(call));
+  after_event();
+}
+
+void Referee::reading(int process, Reading reading, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.state(process, ProcessState::kReading, reading.doing, reading.where, reading.statement, time);
+  sides_.at(std::size_t(process)).reading = std::move(reading);
+  after_event();
+}
+
+void Referee::running(int process, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.state(process, ProcessState::kRunning, "", "", -1, time);
+  sides_.at(std::size_t(process)).reading.reset();
+}
+
+void Referee::waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  // A read in progress says more than the call that the executor is in.
+  if (!sides_.at(std::size_t(process)).reading) ledger_.state(process, ProcessState::kWaiting, doing, where, statement, time);
+}
+
+void Referee::wire_mismatch(int process, int from, const std::string& what, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  if (wire_) return;
+  wire_ = fmt::format("process {} received from process {} {}", process, from, what);
+  wire_processes_ = {std::min(process, from), std::max(process, from)};
+  wire_ns_ = time;
+  changed_.notify_all();
+}
+
+void Referee::raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.raised(process, error, where, statement, time);
+  last_end_ns_ = std::max(last_end_ns_, time);
+  after_event();
+}
+
+void Referee::leaving(int process, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.leaving(process, time);
+  last_end_ns_ = std::max(last_end_ns_, time);
+  after_event();
+}
+
+void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
+  std::lock_guard lock(mutex_);
+  ledger_.died(process, exit_code, signal, time);
+  last_end_ns_ = std::max(last_end_ns_, time);
+  after_event();
+}
+
+Evidence Referee::evidence() const {
+  std::lock_guard lock(mutex_);
+  return verdict_ ? final_evidence_ : ledger_.evidence(comm::now_ns());
+}
+
+VerdictRef Referee::verdict() const {
+  std::lock_guard lock(mutex_);
+  return verdict_;
+}
+
+bool Referee::all_ended() const {
+  std::lock_guard lock(mutex_);
+  return ledger_.all_ended();
+}
+
+bool Referee::ended(int process) const {
+  std::lock_guard lock(mutex_);
+  return ledger_.ended(process);
+}
+
+std::optional<std::string> Referee::common_error() const {
+  std::lock_guard lock(mutex_);
+  if (verdict_) return std::nullopt;
+  Evidence evidence = ledger_.evidence(0);
+  const std::string& first = evidence.processes.front().error;
+  for (const ProcessEvidence& process : evidence.processes)
+    if (process.state != ProcessState::kRaised || process.error != first) return std::nullopt;
+  return first;
+}
+
+bool Referee::wait_over(std::chrono::milliseconds limit) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [&] { return verdict_ || ledger_.all_ended(); });
+}
+
+void Referee::conclude() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return verdict_ || (examined_ && !ledger_.finding()) || !ledger_.all_ended(); });
+}
+
+void Referee::after_event() {
+  for (int p : ledger_.take_progress()) {
+    Listener* listener = sides_[p].listener;
+    if (!listener) continue;
+    listener->matched(ledger_.matched_of(p));
+    if (ledger_.has_left(p) && !found_) listener->left();
+  }
+  if (found_ || ledger_.finding() || ledger_.all_ended()) changed_.notify_all();
+}
+
+bool Referee::settled(int process) const {
+  const Side& side = sides_[process];
+  if (ledger_.issues_no_more(process)) return true;
+  if (ledger_.issued_of(process) - side.issued_at_finding >= options_.look_ahead_calls) return true;
+  if (!side.reading) return false;
+  std::int64_t open = ledger_.first_open(process);
+  return side.reading->poisoned || (open >= 0 && open <= side.reading->launch);
+}
+
+bool Referee::look_ahead_over() const {
+  if (ledger_.finding()->kind == Finding::Kind::kDeath) return true;
+  for (int p = 0; p < ledger_.num_processes(); ++p)
+    if (!settled(p)) return false;
+  return true;
+}
+
+void Referee::judge_loop(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, stop, [&] { return ledger_.finding() || ledger_.all_ended() || wire_; });
+  if (!stop.stop_requested() && !ledger_.finding() && !ledger_.all_ended()) {
+    // An executor met a message that does not fit. The calls that explain it are under way.
+    changed_.wait_for(lock, stop, options_.wire_grace, [&] { return ledger_.finding() || ledger_.all_ended(); });
+    if (!stop.stop_requested() && !ledger_.finding()) ledger_.report_finding(wire_processes_, wire_ns_);
+  }
+  if (stop.stop_requested()) return;
+  if (!ledger_.finding()) {  // the run is over; an error that nobody waited for is still a diagnosis
+    std::vector<Diagnosis> diagnoses = judge(ledger_.evidence(comm::now_ns()));
+    for (Diagnosis& diagnosis : diagnoses) diagnosis.evidence_ns = last_end_ns_;
+    if (!diagnoses.empty()) {
+      found_ = true;
+      final_evidence_ = ledger_.evidence(comm::now_ns());
+      verdict_ = make_verdict(std::move(diagnoses));
+      changed_.notify_all();
+      lock.unlock();
+      if (options_.on_verdict) options_.on_verdict(verdict_);
+      return;
+    }
+    // All have ended; a process may still die with a code after it has left.
+    examined_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, stop, [&] { return ledger_.finding().has_value(); });
+    if (stop.stop_requested()) return;
+  }
+  found_ = true;
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    sides_[p].issued_at_finding = ledger_.issued_of(p);
+    if (sides_[p].listener) sides_[p].listener->poison();
+  }
+  if (options_.on_finding) {
+    lock.unlock();
+    options_.on_finding();
+    lock.lock();
+  }
+  changed_.wait_for(lock, stop, options_.look_ahead, [&] { return look_ahead_over(); });
+  if (stop.stop_requested()) return;
+  Evidence evidence = ledger_.evidence(comm::now_ns());
+  std::vector<Diagnosis> diagnoses = judge(evidence);
+  if (diagnoses.empty()) diagnoses.push_back(unexplained());
+  for (Diagnosis& diagnosis : diagnoses) {
+    diagnosis.evidence_ns = evidence.complete_ns;
+    diagnosis.detected_ns = evidence.now_ns;
+  }
+  final_evidence_ = std::move(evidence);
+  verdict_ = make_verdict(std::move(diagnoses));
+  for (Side& side : sides_)
+    if (side.listener) side.listener->verdict(verdict_);
+  changed_.notify_all();
+  lock.unlock();
+  if (options_.on_verdict) options_.on_verdict(verdict_);
+}
+
+// Messages that do not fit although all launches do: a fault of the links or of this program, which must end the run all the same.
+Diagnosis Referee::unexplained() const {
+  Diagnosis diagnosis{.code = "program-mismatch", .severity = "error", .processes = ledger_.finding()->processes, .tie = true, .fields = {"code"}};
+  diagnosis.message = wire_ ? *wire_ : std::string("the processes cannot go on, though their launches agree");
+  diagnosis.explain = "The launches that the processes issued agree, but a message between them did not belong where it arrived.";
+  for (int p : diagnosis.processes) diagnosis.participants.push_back({.process = p});
+  return diagnosis;
+}
+
+}  // namespace shardlab::control

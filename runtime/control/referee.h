@@ -1,0 +1,108 @@
+// The referee: the ledger with a clock, a look-ahead and a judge; it tells the processes what is matched and what the verdict is.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/launch.h"
+#include "runtime/control/ledger.h"
+#include "runtime/control/verdict.h"
+
+namespace shardlab::control {
+
+// One process's ear. Called with the referee's lock held: hand on quickly and do not call the referee.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void matched(std::int64_t count) = 0;  // so many of the process's launches are matched
+  virtual void poison() = 0;                     // no data moves any more; issue on until the next read
+  virtual void verdict(const VerdictRef&) = 0;
+  virtual void left() = 0;                       // its leaving is complete
+};
+
+// A process blocked at a host-visible read until its launches up to `launch` are matched.
+struct Reading {
+  std::int64_t launch = -1;
+  bool poisoned = false;  // it knows of the poison: it stays here whatever is matched
+  std::string doing, where;
+  std::int32_t statement = -1;
+};
+
+struct RefereeOptions {
+  int num_processes = 1;
+  // How long processes may issue on after a finding, and how many calls each.
+  std::chrono::milliseconds look_ahead{50};
+  std::int64_t look_ahead_calls = 1000;
+  // How long a mismatch seen by an executor alone waits for the ledger to explain it.
+  std::chrono::milliseconds wire_grace{1000};
+  // From the judge's thread, without locks: once at the first finding, once at the verdict.
+  std::function<void()> on_finding;
+  std::function<void(const VerdictRef&)> on_verdict;
+};
+
+// Thread-safe. Its one thread sleeps until there is a finding; then until the look-ahead is over; then it judges. A death is judged at
+// once. The verdict is given once and never changes.
+class Referee {
+ public:
+  explicit Referee(RefereeOptions options);
+  ~Referee();
+
+  // What was told before is told again to a new listener. nullptr: nobody listens any more.
+  void listen(int process, Listener* listener);
+
+  void declare(const ProgramEvidence& program);
+  void joined(int process, comm::Ns time);
+  void issued(int process, CallEvidence call);
+  void reading(int process, Reading reading, comm::Ns time);
+  void running(int process, comm::Ns time);
+  void waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time);
+  void wire_mismatch(int process, int from, const std::string& what, comm::Ns time);
+  void raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time);
+  void leaving(int process, comm::Ns time);
+  void died(int process, int exit_code, int signal, comm::Ns time);
+
+  Evidence evidence() const;         // as it was at the verdict, with the ends since; else as it is
+  VerdictRef verdict() const;        // nullptr: none
+  bool all_ended() const;
+  bool ended(int process) const;
+  // The text of the error that all processes raised alike, which is no diagnosis.
+  std::optional<std::string> common_error() const;
+  // Waits until the verdict is given or every process has ended; false when `limit` passed before.
+  bool wait_over(std::chrono::milliseconds limit) const;
+  // When every process has been reported dead: waits until the last word is spoken, a verdict or none.
+  void conclude() const;
+
+ private:
+  struct Side {
+    Listener* listener = nullptr;
+    std::optional<Reading> reading;
+    std::int64_t issued_at_finding = 0;
+  };
+  void after_event();  // with the lock held: tells who progressed, wakes the judge
+  bool settled(int process) const;
+  bool look_ahead_over() const;
+  void judge_loop(std::stop_token stop);
+  void give_verdict(std::vector<Diagnosis> diagnoses);
+  Diagnosis unexplained() const;
+
+  const RefereeOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  Ledger ledger_;
+  std::vector<Side> sides_;
+  bool found_ = false, examined_ = false;
+  std::optional<std::string> wire_;  // the first message that an executor could not place
+  std::vector<int> wire_processes_;
+  comm::Ns wire_ns_ = 0, last_end_ns_ = 0;
+  VerdictRef verdict_;
+  Evidence final_evidence_;
+  std::jthread judge_;  // last: it uses all of the above
+};
+
+}  // namespace shardlab::control

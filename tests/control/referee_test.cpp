@@ -1,0 +1,272 @@
+// The whole logic of the control plane with processes as threads: gates, look-ahead, poison, verdicts, back-pressure.
+#include "runtime/control/referee.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <latch>
+#include <thread>
+
+#include "runtime/control/local_control.h"
+#include "tests/control/programs.h"
+
+namespace shardlab::control {
+namespace {
+
+using comm::DiagnosisError;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_::Issuer;
+using testing_::make_program;
+
+struct Process {
+  int index;
+  LocalLedgerControl& control;
+  Issuer issuer;
+  std::map<std::string, std::shared_ptr<const comm::ProgramInfo>> programs;
+
+  void issue(const std::string& name, std::vector<int> on) {
+    auto& program = programs[name];
+    if (!program) program = make_program(name, on);
+    control.issued(issuer.launch(program, std::uint32_t(name[0])));
+  }
+  void read() { control.await_agreement(issuer.last(), "print", {"toy.cpp", "main", 99, -1}); }
+};
+
+const std::vector<int> kAll{0, 1, 2, 3};
+
+// Runs body for each of n processes in a thread of its own; the error's code by process, "" where it left normally.
+std::vector<std::string> run(Referee& referee, int n, const std::function<void(Process&)>& body) {
+  std::vector<std::string> codes(n);
+  std::vector<std::jthread> threads;
+  for (int p = 0; p < n; ++p)
+    threads.emplace_back([&, p] {
+      LocalLedgerControl control(referee, p);
+      Process process{p, control, {}, {}};
+      try {
+        body(process);
+        control.leave();
+      } catch (const DiagnosisError& error) {
+        codes[p] = error.code();
+      } catch (const UserError& error) {
+        control.raised(error.what(), {"toy.cpp", "main", 12, -1});
+        codes[p] = "user";
+      }
+      referee.died(p, 0, 0, comm::now_ns());
+    });
+  threads.clear();
+  referee.conclude();
+  return codes;
+}
+
+TEST(Referee, AgreementPassesAndNobodyIsBlamed) {
+  Referee referee({.num_processes = 4});
+  auto codes = run(referee, 4, [](Process& p) {
+    for (int i = 0; i < 300; ++i) {
+      p.issue("A", kAll);
+      if (p.index < 2) p.issue("B", {0, 1});
+      p.issue("C", kAll);
+      if (i % 50 == 0) p.read();
+    }
+    p.read();
+  });
+  EXPECT_THAT(codes, ElementsAre("", "", "", ""));
+  EXPECT_EQ(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.evidence().processes[0].matched, 900);
+}
+
+TEST(Referee, AMismatchReachesEveryReadWithBothLines) {
+  for (int i = 0; i < 50; ++i) {
+    Referee referee({.num_processes = 4});
+    std::barrier<> start(4);
+    auto codes = run(referee, 4, [&](Process& p) {
+      start.arrive_and_wait();
+      p.issue("A", kAll);
+      p.issue(p.index == 3 ? "X" : "B", kAll);
+      p.issue("C", kAll);
+      p.read();
+    });
+    EXPECT_THAT(codes, ElementsAre("program-mismatch", "program-mismatch", "program-mismatch", "program-mismatch"));
+    ASSERT_TRUE(referee.verdict());
+    const Diagnosis& d = referee.verdict()->diagnoses.at(0);
+    EXPECT_THAT(d.processes, ElementsAre(3)) << d.message;
+    EXPECT_THAT(d.message, HasSubstr("process 3 runs X(P('a')) at toy.cpp:88 where processes 0, 1 and 2 run B(P('a')) at toy.cpp:66"));
+    EXPECT_LT(d.detected_after_ms(), 100);
+    EXPECT_GT(d.evidence_ns, 0);
+  }
+}
+
+TEST(Referee, TheLookAheadTellsAnOrderFromAProgram) {
+  Referee referee({.num_processes = 4});
+  run(referee, 4, [](Process& p) {
+    p.issue(p.index == 1 ? "B" : "A", kAll);
+    p.issue(p.index == 1 ? "A" : "B", kAll);
+    p.issue("C", kAll);
+    p.read();
+  });
+  EXPECT_EQ(referee.verdict()->code, "order-mismatch");
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
+}
+
+TEST(Referee, ExtraCallUnderIfProcessIndex) {
+  Referee referee({.num_processes = 4});
+  auto codes = run(referee, 4, [](Process& p) {
+    p.issue("A", kAll);
+    if (p.index == 0) p.issue("X", kAll);
+    p.read();
+  });
+  EXPECT_EQ(codes[0], "missing-participant");
+  const Diagnosis& d = referee.verdict()->diagnoses.at(0);
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_EQ(d.participants.size(), 4u);
+}
+
+TEST(Referee, ARaisedProcessIsNamedToThoseWhoWait) {
+  Referee referee({.num_processes = 4});
+  auto codes = run(referee, 4, [](Process& p) {
+    p.issue("A", kAll);
+    if (p.index == 2) throw UserError("index 9 is out of range");
+    p.issue("B", kAll);
+    p.read();
+  });
+  EXPECT_THAT(codes, ElementsAre("process-raised", "process-raised", "user", "process-raised"));
+  EXPECT_THAT(referee.verdict()->text, HasSubstr("process 2 raised \"index 9 is out of range\" at toy.cpp:12"));
+  EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(2));
+}
+
+TEST(Referee, TheSameErrorEverywhereIsNoDiagnosis) {
+  Referee referee({.num_processes = 3});
+  run(referee, 3, [](Process& p) {
+    p.issue("A", {0, 1, 2});
+    throw UserError("shapes do not fit");
+  });
+  EXPECT_EQ(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.common_error(), "shapes do not fit");
+}
+
+TEST(Referee, AnErrorThatNobodyWaitsForIsDiagnosedAtTheEnd) {
+  Referee referee({.num_processes = 3});
+  run(referee, 3, [](Process& p) {
+    p.issue("A", {0, 1, 2});
+    if (p.index == 1) throw UserError("the disk is full");
+  });
+  ASSERT_TRUE(referee.verdict());
+  EXPECT_EQ(referee.verdict()->code, "process-raised");
+}
+
+TEST(Referee, ADeathEndsEveryWaitAtOnce) {
+  Referee referee({.num_processes = 3, .look_ahead = std::chrono::seconds(30)});
+  std::latch ready(2);
+  std::jthread killer([&] {
+    ready.wait();
+    referee.died(2, 0, 9, comm::now_ns());
+  });
+  std::vector<std::string> codes(2);
+  {
+    std::vector<std::jthread> threads;
+    for (int p = 0; p < 2; ++p)
+      threads.emplace_back([&, p] {
+        LocalLedgerControl control(referee, p);
+        Issuer issuer;
+        control.issued(issuer.launch(make_program("A", {0, 1, 2}), 1));
+        ready.count_down();
+        try {
+          control.await_agreement(0, "print", {});
+        } catch (const DiagnosisError& error) {
+          codes[p] = error.code();
+        }
+      });
+  }
+  EXPECT_THAT(codes, ElementsAre("process-killed", "process-killed"));
+}
+
+TEST(Referee, BackPressureHoldsTheIssuerUntilItIsMatched) {
+  Referee referee({.num_processes = 2});
+  LocalLedgerControl slow(referee, 1);
+  Issuer slow_issuer;
+  auto program = make_program("A", {0, 1});
+  std::atomic<int> issued = 0;
+  std::jthread fast([&] {
+    LocalLedgerControl control(referee, 0);
+    Issuer issuer;
+    for (int i = 0; i < 3000; ++i) {
+      control.issued(issuer.launch(program, 1));
+      ++issued;
+    }
+    control.leave();
+  });
+  // It stops at the bound until the other comes: the referee sees it waiting to issue.
+  while (referee.evidence().processes[0].doing != "issue") std::this_thread::yield();
+  EXPECT_EQ(issued, int(Gate::kUnmatchedMax));
+  for (int i = 0; i < 3000; ++i) slow.issued(slow_issuer.launch(program, 1));
+  slow.leave();
+  fast.join();
+  EXPECT_EQ(issued, 3000);
+  EXPECT_EQ(referee.verdict(), nullptr);
+}
+
+TEST(Referee, APoisonedLoopThatNeverReadsEnds) {
+  Referee referee({.num_processes = 2, .look_ahead = std::chrono::seconds(30)});
+  auto codes = run(referee, 2, [](Process& p) {
+    p.issue(p.index == 0 ? "A" : "B", {0, 1});
+    while (true) p.issue("C", {0, 1});
+  });
+  EXPECT_THAT(codes, ElementsAre("program-mismatch", "program-mismatch"));
+}
+
+TEST(Referee, ASlowProcessIsNoFindingHoweverLongTheOthersWait) {
+  Referee referee({.num_processes = 2});
+  std::latch others_wait(1);
+  auto codes = run(referee, 2, [&](Process& p) {
+    p.issue("A", {0, 1});
+    if (p.index == 1) {
+      others_wait.wait();
+    } else {
+      p.issue("B", {0, 1});
+      std::jthread watcher([&] {
+        while (referee.evidence().processes[0].state != ProcessState::kReading) std::this_thread::yield();
+        EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(150)));  // three look-aheads
+        others_wait.count_down();
+      });
+      p.read();
+      return;
+    }
+    p.issue("B", {0, 1});
+    p.read();
+  });
+  EXPECT_THAT(codes, ElementsAre("", ""));
+  EXPECT_EQ(referee.verdict(), nullptr);
+}
+
+TEST(Referee, AWireMismatchThatTheLaunchesDoNotExplainStillEnds) {
+  Referee referee({.num_processes = 2, .wire_grace = std::chrono::milliseconds(20)});
+  std::atomic<int> stopped = 0;
+  std::string text;
+  LocalLedgerControl one(referee, 1, [&](const std::string&) { ++stopped; });
+  LocalLedgerControl zero(referee, 0, [&](const std::string&) { ++stopped; });
+  Issuer issuer;
+  comm::Launch launch = issuer.launch(make_program("A", {0, 1}), 7);
+  zero.issued(launch);
+  zero.wire_mismatch(launch, 0, {.from = 1, .expected = {.bytes = 8}, .got = {.bytes = 4}});
+  EXPECT_TRUE(zero.poisoned());
+  try {
+    zero.await_agreement(0, "print", {});
+    FAIL();
+  } catch (const DiagnosisError& error) {
+    text = error.what();
+  }
+  EXPECT_THAT(text, HasSubstr("process 0 received from process 1 a message of another length in A at toy.cpp:7"));
+  EXPECT_EQ(stopped, 2);
+}
+
+TEST(Referee, ReadsOfNothingReturnAtOnce) {
+  Referee referee({.num_processes = 2});
+  LocalLedgerControl control(referee, 0);
+  control.await_agreement(-1, "print", {});
+  control.await_agreement(5, "print", {});  // launches that do not span processes need no agreement
+}
+
+}  // namespace
+}  // namespace shardlab::control
