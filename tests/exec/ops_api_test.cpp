@@ -1,0 +1,232 @@
+// The ops as C++ functions: which overload a call picks, what it computes, and whose line its errors name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
+#include "runtime/ops/registry.h"
+
+using namespace shardlab;  // as a user's program has it
+
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+// Calls on numbers are the C library's; a call with an Array is ours.
+static_assert(std::is_same_v<decltype(sin(0.5)), double>);
+static_assert(std::is_same_v<decltype(sin(1)), double>);
+static_assert(std::is_same_v<decltype(exp(1.0)), double>);
+static_assert(std::is_same_v<decltype(floor(2.5)), double>);
+static_assert(std::is_same_v<decltype(abs(-1)), int>);
+static_assert(std::is_same_v<decltype(1 + 2.0), double>);
+static_assert(std::is_same_v<decltype(sin(std::declval<Array>())), Array>);
+static_assert(std::is_same_v<decltype(std::declval<Array>() + 1), Array>);
+static_assert(std::is_same_v<decltype(2.0 * std::declval<Array>()), Array>);
+static_assert(std::is_same_v<decltype(1 == std::declval<Array>()), Array>);
+static_assert(std::is_same_v<decltype(std::declval<Array>() != std::declval<Array>()), Array>);
+// Positional members of the options would make {0, 1} mean "axis 0, keepdims".
+static_assert(!std::is_constructible_v<ReduceOptions, int, int>);
+
+std::vector<float> floats(const Array& x) { return astype(x, float32).to_vector<float>(); }
+
+TEST(OpsApi, EveryFunctionHasItsOp) {
+  for (std::string_view name : {"abs",
+                                "add",
+                                "all",
+                                "any",
+                                "arange",
+                                "broadcast_to",
+                                "ceil",
+                                "clip",
+                                "concatenate",
+                                "convert",
+                                "cos",
+                                "divide",
+                                "dot",
+                                "einsum",
+                                "equal",
+                                "erf",
+                                "exp",
+                                "expand_dims",
+                                "floor",
+                                "full",
+                                "gelu",
+                                "greater",
+                                "iota",
+                                "isfinite",
+                                "isnan",
+                                "less",
+                                "greater_equal",
+                                "log",
+                                "logistic",
+                                "logsumexp",
+                                "less_equal",
+                                "logical_or",
+                                "logical_and",
+                                "matmul",
+                                "max",
+                                "log_softmax",
+                                "maximum",
+                                "mean",
+                                "min",
+                                "minimum",
+                                "multiply",
+                                "logical_not",
+                                "negative",
+                                "not_equal",
+                                "ones",
+                                "power",
+                                "prod",
+                                "relu",
+                                "remainder",
+                                "reshape",
+                                "round",
+                                "rsqrt",
+                                "select",
+                                "sign",
+                                "sin",
+                                "softmax",
+                                "softplus",
+                                "sqrt",
+                                "square",
+                                "squeeze",
+                                "stack",
+                                "std",
+                                "subtract",
+                                "sum",
+                                "tan",
+                                "tanh",
+                                "transpose",
+                                "var",
+                                "where",
+                                "zeros",
+                                "with_sharding_constraint"})
+    EXPECT_NE(find_op(name), nullptr) << name;
+}
+
+TEST(OpsApi, Creation) {
+  EXPECT_THAT(arange(4).to_vector<std::int32_t>(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(arange(1, 8, 3).to_vector<std::int32_t>(), ElementsAre(1, 4, 7));
+  EXPECT_THAT(arange(3, float32).to_vector<float>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(arange(1.5, 3).to_vector<float>(), ElementsAre(1.5, 2.5));
+  EXPECT_EQ(arange(0).shape(), Shape{0});
+  EXPECT_EQ(zeros({2, 3}).type(), (TensorType{float32, {2, 3}}));
+  EXPECT_EQ(ones({}, int32).item<std::int32_t>(), 1);
+  EXPECT_EQ(full({2}, 1.5).dtype(), float32);
+  EXPECT_EQ(full({2}, 1).dtype(), int32);
+  EXPECT_EQ(full({2}, 1, float32).dtype(), float32);
+  EXPECT_THAT(iota(int32, {2, 2}, 1).to_vector<std::int32_t>(), ElementsAre(0, 1, 0, 1));
+}
+
+TEST(OpsApi, OperatorsTakeArraysAndNumbers) {
+  Array x = array<float>({1, 2, 4}), y = array<float>({2, 2, 2});
+  EXPECT_THAT(floats(x + 1), ElementsAre(2, 3, 5));
+  EXPECT_THAT(floats(1 - x), ElementsAre(0, -1, -3));
+  EXPECT_THAT(floats(2 * x), ElementsAre(2, 4, 8));
+  EXPECT_THAT(floats(x / y), ElementsAre(0.5, 1, 2));
+  EXPECT_THAT(floats(-x), ElementsAre(-1, -2, -4));
+  EXPECT_THAT(floats(x == y), ElementsAre(0, 1, 0));
+  EXPECT_THAT(floats(2 != x), ElementsAre(1, 0, 1));
+  EXPECT_THAT(floats(x < 2), ElementsAre(1, 0, 0));
+  EXPECT_THAT(floats(x <= y), ElementsAre(1, 1, 0));
+  EXPECT_THAT(floats(3 > x), ElementsAre(1, 1, 0));
+  EXPECT_THAT(floats(x >= 4), ElementsAre(0, 0, 1));
+  EXPECT_EQ((arange(3) + 1).dtype(), int32);
+  EXPECT_EQ((arange(3) + 1.0).dtype(), float32);
+  EXPECT_EQ((arange(3) / 2).dtype(), float32);
+}
+
+TEST(OpsApi, ReductionsSayTheirAxesInThreeWays) {
+  Array x = arange(24, float32).reshape({2, 3, 4});
+  std::vector<std::int64_t> axes = {0, 2};
+  EXPECT_EQ(sum(x).shape(), Shape{});
+  EXPECT_EQ(sum(x, 0).shape(), (Shape{3, 4}));
+  EXPECT_EQ(sum(x, -1).shape(), (Shape{2, 3}));
+  EXPECT_EQ(sum(x, {0, 1}).shape(), (Shape{4}));
+  EXPECT_EQ(sum(x, {1}).shape(), (Shape{2, 4}));
+  EXPECT_EQ(sum(x, axes).shape(), (Shape{3}));
+  EXPECT_EQ(sum(x, {.axis = {0}, .keepdims = true}).shape(), (Shape{1, 3, 4}));
+  EXPECT_EQ(sum(x, {.axis = 0}).shape(), (Shape{3, 4}));
+  EXPECT_EQ(sum(x, {.axis = axes}).shape(), (Shape{3}));
+  EXPECT_EQ(sum(x, {.keepdims = true}).shape(), (Shape{1, 1, 1}));
+  EXPECT_EQ(sum(x, {.axis = {}}).shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(sum(x).item<float>(), 276);
+  EXPECT_EQ(max(x).item<float>(), 23);
+  EXPECT_EQ(min(x).item<float>(), 0);
+  EXPECT_EQ(mean(x).item<float>(), 11.5);
+  EXPECT_EQ(prod(x + 1, {0, 1, 2}).dtype(), float32);
+  EXPECT_TRUE(any(x > 22).item<bool>());
+  EXPECT_FALSE(all(x > 22).item<bool>());
+  EXPECT_FLOAT_EQ(var(arange(4)).item<float>(), 1.25F);
+  EXPECT_FLOAT_EQ(var(arange(4), {.ddof = 1}).item<float>(), 5.0F / 3.0F);
+  EXPECT_FLOAT_EQ(std_(arange(4), 0).item<float>(), std::sqrt(1.25F));
+  EXPECT_FLOAT_EQ(logsumexp(zeros({4})).item<float>(), std::log(4.0F));
+}
+
+TEST(OpsApi, Elementwise) {
+  Array x = array<float>({-1.5, 0, 2});
+  EXPECT_THAT(floats(abs(x)), ElementsAre(1.5, 0, 2));
+  EXPECT_THAT(floats(square(x)), ElementsAre(2.25, 0, 4));
+  EXPECT_THAT(floats(relu(x)), ElementsAre(0, 0, 2));
+  EXPECT_THAT(floats(maximum(x, 1)), ElementsAre(1, 1, 2));
+  EXPECT_THAT(floats(power(x, 2)), ElementsAre(2.25, 0, 4));
+  EXPECT_THAT(floats(clip(x, -1, 1)), ElementsAre(-1, 0, 1));
+  EXPECT_THAT(floats(where(x > 0, x, 7.0)), ElementsAre(7, 7, 2));
+  EXPECT_THAT(floats(sin(x)), ElementsAre(FloatNear(std::sin(-1.5F), 1e-6F), 0, FloatNear(std::sin(2.0F), 1e-6F)));
+  EXPECT_THAT(floats(softmax(zeros({4}))), ElementsAre(0.25, 0.25, 0.25, 0.25));
+  EXPECT_EQ(astype(x, int32).dtype(), int32);
+}
+
+TEST(OpsApi, ShapesAndProducts) {
+  Array x = arange(6, float32).reshape({2, 3});
+  EXPECT_EQ(reshape(x, {3, -1}).shape(), (Shape{3, 2}));
+  EXPECT_THAT(floats(transpose(x)), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_EQ(transpose(x, {0, 1}).shape(), (Shape{2, 3}));
+  EXPECT_EQ(broadcast_to(x, {4, 2, 3}).shape(), (Shape{4, 2, 3}));
+  EXPECT_EQ(expand_dims(x, 1).shape(), (Shape{2, 1, 3}));
+  EXPECT_EQ(squeeze(expand_dims(x, {0, 1})).shape(), (Shape{2, 3}));
+  EXPECT_EQ(concatenate({x, x}).shape(), (Shape{4, 3}));
+  EXPECT_EQ(concatenate(std::vector<Array>{x, x, x}, 1).shape(), (Shape{2, 9}));
+  EXPECT_EQ(stack({x, x}, 1).shape(), (Shape{2, 2, 3}));
+  EXPECT_THAT(floats(matmul(x, transpose(x))), ElementsAre(5, 14, 14, 50));
+  EXPECT_THAT(floats(einsum("ij,kj->ik", x, x)), ElementsAre(5, 14, 14, 50));
+  EXPECT_THAT(floats(einsum("ij->j", x)), ElementsAre(3, 5, 7));
+  EXPECT_THAT(floats(dot(x, array<float>({1, 1, 1}))), ElementsAre(3, 12));
+}
+
+template <typename Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const UserError& error) { return error.what(); }
+  return "no error";
+}
+
+std::string at_line(int line) { return "ops_api_test.cpp:" + std::to_string(line); }
+
+// Operators cannot have default arguments; the conversion of their operands carries the line.
+TEST(OpsApi, ErrorsNameTheUsersLine) {
+  Array x = zeros({2}), y = zeros({3});
+  EXPECT_THAT(error_of([&] { add(x, y); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { x + y; }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { sum(x, 7); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { sum(x, {0, 7}); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { max(x, {.axis = 7}); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { concatenate({x, reshape(y, {3, 1})}); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { zeros({-1}); }), HasSubstr(at_line(__LINE__)));
+}
+
+TEST(OpsApi, WithShardingConstraintPlaces) {
+  Sharding sharding = NamedSharding(make_mesh({2}, {"x"}), P("x"));
+  Array x = with_sharding_constraint(arange(8), sharding);
+  EXPECT_TRUE(x.sharding().is_equivalent_to(sharding, x.shape()));
+  EXPECT_TRUE(with_sharding_constraint(x, P()).is_fully_replicated());
+  EXPECT_EQ(sum(x).item<std::int32_t>(), 28);
+}
+
+}  // namespace
