@@ -100,6 +100,13 @@ Array ones(const Shape& shape, DType dtype, std::source_location where) {
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype) {
   return call<"full">({value}, dtype_attrs(dtype).set("shape", shape));
 }
+Array zeros_like(const Operand& x, std::optional<DType> dtype) { return call<"zeros_like">({x}, dtype_attrs(dtype)); }
+Array ones_like(const Operand& x, std::optional<DType> dtype) { return call<"ones_like">({x}, dtype_attrs(dtype)); }
+Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype) {
+  return call<"full_like">({x, value}, dtype_attrs(dtype));
+}
+Array linspace(const Operand& start, const Operand& stop, std::int64_t num) { return call<"linspace">({start, stop}, {{"num", num}}); }
+Array eye(const Operand& n, DType dtype) { return call<"eye">({n}, {{"dtype", dtype}}); }
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension, std::source_location where) {
   return call_at<"iota">(Where::from(where), {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}});
 }
@@ -109,7 +116,9 @@ Array cos(const Operand& x) { return call<"cos">({x}); }
 Array tan(const Operand& x) { return call<"tan">({x}); }
 Array tanh(const Operand& x) { return call<"tanh">({x}); }
 Array exp(const Operand& x) { return call<"exp">({x}); }
+Array expm1(const Operand& x) { return call<"expm1">({x}); }
 Array log(const Operand& x) { return call<"log">({x}); }
+Array log1p(const Operand& x) { return call<"log1p">({x}); }
 Array sqrt(const Operand& x) { return call<"sqrt">({x}); }
 Array rsqrt(const Operand& x) { return call<"rsqrt">({x}); }
 Array abs(const Operand& x) { return call<"abs">({x}); }
@@ -120,12 +129,17 @@ Array round(const Operand& x) { return call<"round">({x}); }
 Array negative(const Operand& x) { return call<"negative">({x}); }
 Array square(const Operand& x) { return call<"square">({x}); }
 Array logical_not(const Operand& x) { return call<"logical_not">({x}); }
+Array invert(const Operand& x) { return call<"invert">({x}); }
 Array isnan(const Operand& x) { return call<"isnan">({x}); }
 Array isfinite(const Operand& x) { return call<"isfinite">({x}); }
+Array conj(const Operand& x) { return call<"conj">({x}); }
+Array imag(const Operand& x) { return call<"imag">({x}); }
+Array real(const Operand& x) { return call<"real">({x}); }
 Array erf(const Operand& x) { return call<"erf">({x}); }
 Array relu(const Operand& x) { return call<"relu">({x}); }
 Array gelu(const Operand& x) { return call<"gelu">({x}); }
 Array softplus(const Operand& x) { return call<"softplus">({x}); }
+Array silu(const Operand& x) { return call<"silu">({x}); }
 Array logistic(const Operand& x) { return call<"logistic">({x}); }
 Array astype(const Operand& x, DType dtype) { return call<"convert">({x}, {{"dtype", dtype}}); }
 
@@ -133,12 +147,18 @@ Array add(const Operand& x, const Operand& y) { return call<"add">({x, y}); }
 Array subtract(const Operand& x, const Operand& y) { return call<"subtract">({x, y}); }
 Array multiply(const Operand& x, const Operand& y) { return call<"multiply">({x, y}); }
 Array divide(const Operand& x, const Operand& y) { return call<"divide">({x, y}); }
+Array floor_divide(const Operand& x, const Operand& y) { return call<"floor_divide">({x, y}); }
 Array remainder(const Operand& x, const Operand& y) { return call<"remainder">({x, y}); }
 Array power(const Operand& x, const Operand& y) { return call<"power">({x, y}); }
+Array arctan2(const Operand& x, const Operand& y) { return call<"arctan2">({x, y}); }
 Array maximum(const Operand& x, const Operand& y) { return call<"maximum">({x, y}); }
 Array minimum(const Operand& x, const Operand& y) { return call<"minimum">({x, y}); }
 Array logical_and(const Operand& x, const Operand& y) { return call<"logical_and">({x, y}); }
 Array logical_or(const Operand& x, const Operand& y) { return call<"logical_or">({x, y}); }
+Array logical_xor(const Operand& x, const Operand& y) { return call<"logical_xor">({x, y}); }
+Array bitwise_and(const Operand& x, const Operand& y) { return call<"bitwise_and">({x, y}); }
+Array bitwise_or(const Operand& x, const Operand& y) { return call<"bitwise_or">({x, y}); }
+Array bitwise_xor(const Operand& x, const Operand& y) { return call<"bitwise_xor">({x, y}); }
 Array equal(const Operand& x, const Operand& y) { return call<"equal">({x, y}); }
 Array not_equal(const Operand& x, const Operand& y) { return call<"not_equal">({x, y}); }
 Array less(const Operand& x, const Operand& y) { return call<"less">({x, y}); }
@@ -153,7 +173,12 @@ Array operator+(const Operand& x, const Operand& y) { return add(x, y); }
 Array operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
 Array operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
 Array operator/(const Operand& x, const Operand& y) { return divide(x, y); }
+Array operator%(const Operand& x, const Operand& y) { return remainder(x, y); }
+Array operator&(const Operand& x, const Operand& y) { return bitwise_and(x, y); }
+Array operator|(const Operand& x, const Operand& y) { return bitwise_or(x, y); }
+Array operator^(const Operand& x, const Operand& y) { return bitwise_xor(x, y); }
 Array operator-(const Operand& x) { return negative(x); }
+Array operator~(const Operand& x) { return invert(x); }
 Array operator==(const Operand& x, const Operand& y) { return equal(x, y); }
 Array operator!=(const Operand& x, const Operand& y) { return not_equal(x, y); }
 Array operator<(const Operand& x, const Operand& y) { return less(x, y); }
@@ -175,6 +200,7 @@ Array softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"sof
 Array log_softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"log_softmax">(x, axis); }
 
 Array reshape(const Operand& x, const Shape& shape) { return call<"reshape">({x}, {{"shape", shape}}); }
+Array ravel(const Operand& x) { return call<"ravel">({x}); }
 Array transpose(const Operand& x) { return call<"transpose">({x}); }
 Array transpose(const Operand& x, const std::vector<std::int64_t>& axes) { return call<"transpose">({x}, {{"axes", axes}}); }
 Array broadcast_to(const Operand& x, const Shape& shape) { return call<"broadcast_to">({x}, {{"shape", shape}}); }

@@ -87,9 +87,15 @@ Array zeros(const Shape& shape, DType dtype = float32, std::source_location wher
 Array ones(const Shape& shape, DType dtype = float32, std::source_location where = std::source_location::current());
 // `value` everywhere; its own dtype (int32, float32, bool, complex64) unless told.
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {});
+Array zeros_like(const Operand& x, std::optional<DType> dtype = {});
+Array ones_like(const Operand& x, std::optional<DType> dtype = {});
+Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype = {});
+// `num` numbers from start to stop, both included.
+Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50);
+// n rows with ones on the diagonal, zeros elsewhere.
+Array eye(const Operand& n, DType dtype = float32);
 // Each element its index along `dimension`.
-Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0,
-           std::source_location where = std::source_location::current());
+Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0, std::source_location where = std::source_location::current());
 
 // --- Elementwise, one operand.
 // ---------------------------------------------------------------------------------------------------------
@@ -99,7 +105,9 @@ Array cos(const Operand& x);
 Array tan(const Operand& x);
 Array tanh(const Operand& x);
 Array exp(const Operand& x);
+Array expm1(const Operand& x);
 Array log(const Operand& x);
+Array log1p(const Operand& x);
 Array sqrt(const Operand& x);
 Array rsqrt(const Operand& x);
 Array abs(const Operand& x);
@@ -110,12 +118,17 @@ Array round(const Operand& x);
 Array negative(const Operand& x);
 Array square(const Operand& x);
 Array logical_not(const Operand& x);
+Array invert(const Operand& x);  // bit by bit
 Array isnan(const Operand& x);
 Array isfinite(const Operand& x);
+Array conj(const Operand& x);
+Array imag(const Operand& x);
+Array real(const Operand& x);
 Array erf(const Operand& x);
 Array relu(const Operand& x);
 Array gelu(const Operand& x);
 Array softplus(const Operand& x);
+Array silu(const Operand& x);
 Array logistic(const Operand& x);
 Array astype(const Operand& x, DType dtype);
 
@@ -126,12 +139,18 @@ Array add(const Operand& x, const Operand& y);
 Array subtract(const Operand& x, const Operand& y);
 Array multiply(const Operand& x, const Operand& y);
 Array divide(const Operand& x, const Operand& y);
+Array floor_divide(const Operand& x, const Operand& y);
 Array remainder(const Operand& x, const Operand& y);
 Array power(const Operand& x, const Operand& y);
+Array arctan2(const Operand& x, const Operand& y);
 Array maximum(const Operand& x, const Operand& y);
 Array minimum(const Operand& x, const Operand& y);
 Array logical_and(const Operand& x, const Operand& y);
 Array logical_or(const Operand& x, const Operand& y);
+Array logical_xor(const Operand& x, const Operand& y);
+Array bitwise_and(const Operand& x, const Operand& y);
+Array bitwise_or(const Operand& x, const Operand& y);
+Array bitwise_xor(const Operand& x, const Operand& y);
 Array equal(const Operand& x, const Operand& y);
 Array not_equal(const Operand& x, const Operand& y);
 Array less(const Operand& x, const Operand& y);
@@ -142,12 +161,17 @@ Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array select(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);
 
-// At least one side is an Array; comparisons give arrays of bool, as in JAX.
+// At least one side is an Array; comparisons give arrays of bool, as in JAX, and masks combine by & and |.
 Array operator+(const Operand& x, const Operand& y);
 Array operator-(const Operand& x, const Operand& y);
 Array operator*(const Operand& x, const Operand& y);
 Array operator/(const Operand& x, const Operand& y);
+Array operator%(const Operand& x, const Operand& y);
+Array operator&(const Operand& x, const Operand& y);
+Array operator|(const Operand& x, const Operand& y);
+Array operator^(const Operand& x, const Operand& y);
 Array operator-(const Operand& x);
+Array operator~(const Operand& x);
 Array operator==(const Operand& x, const Operand& y);
 Array operator!=(const Operand& x, const Operand& y);
 Array operator<(const Operand& x, const Operand& y);
@@ -189,6 +213,7 @@ Array log_softmax(const Operand& x, const AxisList& axis = -1);
 
 // One size may be -1: what is left.
 Array reshape(const Operand& x, const Shape& shape);
+Array ravel(const Operand& x);
 Array transpose(const Operand& x);  // dimensions reversed
 Array transpose(const Operand& x, const std::vector<std::int64_t>& axes);
 Array broadcast_to(const Operand& x, const Shape& shape);

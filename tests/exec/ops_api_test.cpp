@@ -35,77 +35,19 @@ static_assert(!std::is_constructible_v<ReduceOptions, int, int>);
 std::vector<float> floats(const Array& x) { return astype(x, float32).to_vector<float>(); }
 
 TEST(OpsApi, EveryFunctionHasItsOp) {
-  for (std::string_view name : {"abs",
-                                "add",
-                                "all",
-                                "any",
-                                "arange",
-                                "broadcast_to",
-                                "ceil",
-                                "clip",
-                                "concatenate",
-                                "convert",
-                                "cos",
-                                "divide",
-                                "dot",
-                                "einsum",
-                                "equal",
-                                "erf",
-                                "exp",
-                                "expand_dims",
-                                "floor",
-                                "full",
-                                "gelu",
-                                "greater",
-                                "iota",
-                                "isfinite",
-                                "isnan",
-                                "less",
-                                "greater_equal",
-                                "log",
-                                "logistic",
-                                "logsumexp",
-                                "less_equal",
-                                "logical_or",
-                                "logical_and",
-                                "matmul",
-                                "max",
-                                "log_softmax",
-                                "maximum",
-                                "mean",
-                                "min",
-                                "minimum",
-                                "multiply",
-                                "logical_not",
-                                "negative",
-                                "not_equal",
-                                "ones",
-                                "power",
-                                "prod",
-                                "relu",
-                                "remainder",
-                                "reshape",
-                                "round",
-                                "rsqrt",
-                                "select",
-                                "sign",
-                                "sin",
-                                "softmax",
-                                "softplus",
-                                "sqrt",
-                                "square",
-                                "squeeze",
-                                "stack",
-                                "std",
-                                "subtract",
-                                "sum",
-                                "tan",
-                                "tanh",
-                                "transpose",
-                                "var",
-                                "where",
-                                "zeros",
-                                "with_sharding_constraint"})
+  for (std::string_view name :
+       {"abs",         "add",          "all",          "any",         "arange",      "arctan2",    "bitwise_and", "bitwise_or",
+        "bitwise_xor", "broadcast_to", "ceil",         "clip",        "concatenate", "conj",       "convert",     "cos",
+        "divide",      "dot",          "einsum",       "equal",       "erf",         "exp",        "expand_dims", "expm1",
+        "eye",         "floor",        "floor_divide", "full",        "full_like",   "gelu",       "greater",     "greater_equal",
+        "imag",        "invert",       "iota",         "isfinite",    "isnan",       "less",       "less_equal",  "linspace",
+        "log",         "log1p",        "log_softmax",  "logical_and", "logical_not", "logical_or", "logical_xor", "logistic",
+        "logsumexp",   "matmul",       "max",          "maximum",     "mean",        "min",        "minimum",     "multiply",
+        "negative",    "not_equal",    "ones",         "ones_like",   "power",       "prod",       "ravel",       "real",
+        "relu",        "remainder",    "reshape",      "round",       "rsqrt",       "select",     "sign",        "silu",
+        "sin",         "softmax",      "softplus",     "sqrt",        "square",      "squeeze",    "stack",       "std",
+        "subtract",    "sum",          "tan",          "tanh",        "transpose",   "var",        "where",       "zeros",
+        "zeros_like"})
     EXPECT_NE(find_op(name), nullptr) << name;
 }
 
@@ -120,6 +62,9 @@ TEST(OpsApi, Creation) {
   EXPECT_EQ(full({2}, 1.5).dtype(), float32);
   EXPECT_EQ(full({2}, 1).dtype(), int32);
   EXPECT_EQ(full({2}, 1, float32).dtype(), float32);
+  EXPECT_EQ(full_like(arange(3), 1.5, float32).type(), (TensorType{float32, {3}}));
+  EXPECT_THAT(linspace(0, 1, 3).to_vector<float>(), ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(eye(2).to_vector<float>(), ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(iota(int32, {2, 2}, 1).to_vector<std::int32_t>(), ElementsAre(0, 1, 0, 1));
 }
 
@@ -136,6 +81,9 @@ TEST(OpsApi, OperatorsTakeArraysAndNumbers) {
   EXPECT_THAT(floats(x <= y), ElementsAre(1, 1, 0));
   EXPECT_THAT(floats(3 > x), ElementsAre(1, 1, 0));
   EXPECT_THAT(floats(x >= 4), ElementsAre(0, 0, 1));
+  EXPECT_THAT(floats((x > 1) & (x < 4)), ElementsAre(0, 1, 0));
+  EXPECT_THAT(floats(~(x > 1) | (x == 4)), ElementsAre(1, 0, 1));
+  EXPECT_THAT((arange(4) % 3).to_vector<std::int32_t>(), ElementsAre(0, 1, 2, 0));
   EXPECT_EQ((arange(3) + 1).dtype(), int32);
   EXPECT_EQ((arange(3) + 1.0).dtype(), float32);
   EXPECT_EQ((arange(3) / 2).dtype(), float32);
