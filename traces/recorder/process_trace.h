@@ -1,0 +1,58 @@
+// What one process recorded, decoded from its part.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "traces/recorder/record.h"
+#include "traces/rows.h"
+
+namespace shardlab::recorder {
+
+struct CallTrace {
+  Ns start_ns = traces::kNoTime, wait_ns = traces::kNoTime, end_ns = traces::kNoTime;
+  traces::MemberStatus status = traces::MemberStatus::kIssued;
+  std::int64_t moved_bytes = 0;
+  std::vector<std::int32_t> peers;
+};
+
+struct LaunchTrace {
+  std::int64_t number = 0, seq = 0;
+  std::uint32_t program = 0, site = 0;  // the process's own ids; 0: unknown
+  Ns issued_ns = 0, started_ns = traces::kNoTime, done_ns = traces::kNoTime;
+  traces::MemberStatus status = traces::MemberStatus::kIssued;
+  std::vector<CallTrace> calls;  // by index in the program; may be shorter
+};
+
+// Definitions lie at their ids, as far as they were recorded.
+struct ProcessTrace {
+  int process = 0;
+  ProcessRecord info;
+  std::vector<DeviceRecord> devices;  // of the whole job
+  std::vector<std::string> texts;
+  std::vector<SiteRecord> sites;
+  std::vector<ProgramRecord> programs;
+  std::vector<LayoutRecord> layouts;
+  std::map<std::int64_t, LaunchTrace> launches;
+  std::vector<ComputeRecord> computes;
+  std::vector<ArrayRecord> arrays;
+  std::vector<HostReadRecord> host_reads;
+  std::vector<traces::DroppedRow> dropped;
+  std::vector<std::string> problems;  // whole sentences without a full stop
+  Ns first_ns = traces::kNoTime, last_ns = traces::kNoTime;
+  bool closed = false;
+  std::int64_t records = 0;
+
+  // Null where it was not recorded.
+  const ProgramRecord* program(std::uint32_t id) const;
+  const SiteRecord* site(std::uint32_t id) const;
+  const LayoutRecord* layout(std::uint32_t id) const;
+  std::string_view text(std::uint32_t id) const;
+};
+
+// Reads a part; what cannot be read becomes a problem. Throws IoError where the file is missing or no part at all.
+ProcessTrace read_part(const std::string& path, int process);
+
+}  // namespace shardlab::recorder

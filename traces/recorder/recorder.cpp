@@ -1,0 +1,191 @@
+#include "traces/recorder/recorder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "runtime/base/text.h"
+
+namespace shardlab::recorder {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+// Of what decides where the shards lie; whole words, since a big array has a hundred thousand of them.
+std::uint64_t layout_hash(const comm::ArrayInfo& array) {
+  std::uint64_t hash = hash_bytes(array.spec);
+  for (const auto size : array.shape) hash = mix(hash, std::uint64_t(size));
+  for (const auto size : array.mesh_shape) hash = mix(hash, std::uint64_t(size));
+  for (const auto& axis : array.mesh_axes) hash = hash_bytes(axis, hash);
+  for (const int device : array.devices) hash = mix(hash, std::uint64_t(device));
+  for (const auto& shard : array.shards)
+    for (const auto& [start, stop] : shard) hash = mix(mix(hash, std::uint64_t(start)), std::uint64_t(stop));
+  return hash;
+}
+
+}  // namespace
+
+std::size_t Recorder::WhereHash::operator()(const WhereKey& key) const {
+  return std::size_t(mix(mix(std::uint64_t(key.line) << 32 | std::uint32_t(key.statement), reinterpret_cast<std::uintptr_t>(key.file)),
+                         reinterpret_cast<std::uintptr_t>(key.function)));
+}
+
+Recorder::Recorder(RecorderOptions options)
+    : options_(std::move(options)),
+      ring_(RingFile::create(ring_path(options_.directory, options_.process), options_.ring_bytes, options_.process, getpid())),
+      reader_(ring_),
+      part_file_(part_path(options_.directory, options_.process)),
+      part_(part_file_, options_.process, getpid()) {
+  ProcessRecord process{.process = options_.process, .process_count = options_.process_count, .pid = getpid(), .host = host_name(),
+                        .command_line = options_.command_line, .version = SHARDLAB_VERSION, .start_ns = comm::now_ns()};
+  process.clock_domain = "CLOCK_MONOTONIC of " + process.host;
+  put(process);
+  writer_ = std::jthread([this](std::stop_token stop) { write_until_stopped(stop); });
+}
+
+Recorder::~Recorder() { close(); }
+
+template <typename Record>
+bool Recorder::put(const Record& record) noexcept {
+  try {
+    Encoder encoder;
+    encoder(record);
+    return ring_.write(std::uint32_t(Record::kType), encoder.bytes());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// A definition that found no room is told again at the next use; until then its users say 0, "unknown".
+std::uint32_t Recorder::site(Where where) {
+  if (!where.known()) return 0;
+  std::lock_guard lock(known_mutex_);
+  auto [found, added] = sites_.try_emplace({where.file, where.function, where.line, where.statement}, next_site_ + 1);
+  if (!added) return found->second;
+  if (!put(SiteRecord{next_site_ + 1, where.file, where.function, where.line, where.statement})) {
+    sites_.erase(found);
+    return 0;
+  }
+  return ++next_site_;
+}
+
+std::uint32_t Recorder::text(std::string_view text) {
+  if (text.empty()) return 0;
+  std::lock_guard lock(known_mutex_);
+  if (const auto found = texts_.find(text); found != texts_.end()) return found->second;
+  if (!put(TextRecord{next_text_ + 1, std::string(text)})) return 0;
+  texts_.emplace(text, ++next_text_);
+  return next_text_;
+}
+
+std::uint32_t Recorder::program(const std::shared_ptr<const comm::ProgramInfo>& info) {
+  if (!info) return 0;
+  {
+    std::lock_guard lock(known_mutex_);
+    const auto found = programs_.find(info.get());
+    // Another program may lie where a forgotten one lay.
+    if (found != programs_.end() && !found->second.program.owner_before(info) && !info.owner_before(found->second.program)) return found->second.id;
+  }
+  ProgramRecord record{.fingerprint = info->fingerprint, .name = info->name, .text = info->text, .mesh = info->mesh, .devices = info->devices, .processes = info->processes};
+  for (const auto& value : info->operands) record.operands.push_back({value.name, value.dtype, value.sharding, value.shape});
+  for (const auto& value : info->results) record.results.push_back({value.name, value.dtype, value.sharding, value.shape});
+  for (const auto& c : info->collectives)
+    record.collectives.push_back({c.kind, c.groups, c.pairs, c.axes, c.dtype, c.shape, c.reduction, c.bytes, c.wire_bytes, c.op, c.cause,
+                                  c.sharding_before, c.sharding_after, site(c.where)});
+  std::lock_guard lock(known_mutex_);
+  record.id = next_program_ + 1;
+  if (!put(record)) return 0;
+  programs_[info.get()] = {info, ++next_program_};
+  return next_program_;
+}
+
+std::uint32_t Recorder::layout(const comm::ArrayInfo& array) {
+  const std::uint64_t hash = layout_hash(array);
+  std::lock_guard lock(known_mutex_);
+  if (const auto found = layouts_.find(hash); found != layouts_.end()) return found->second;
+  const LayoutRecord record{next_layout_ + 1, array.shape, array.spec, array.mesh_shape, array.mesh_axes, array.spec_axes, array.devices, array.shards};
+  if (!put(record)) return 0;
+  layouts_.emplace(hash, ++next_layout_);
+  return next_layout_;
+}
+
+void Recorder::describe_devices(const std::vector<DeviceRecord>& devices) { put(DevicesRecord{devices}); }
+
+void Recorder::on_program(const std::shared_ptr<const comm::ProgramInfo>& info) { program(info); }
+
+void Recorder::on_launch_issued(const comm::Launch& launch) {
+  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch.program), site(launch.where), launch.issued_ns});
+}
+
+void Recorder::on_launch_started(const comm::Launch& launch, comm::Ns time) { put(LaunchStartedRecord{launch.number, time}); }
+
+void Recorder::on_launch_done(const comm::Launch& launch, comm::Ns time, comm::CallStatus status) {
+  put(LaunchDoneRecord{launch.number, time, std::uint8_t(status)});
+}
+
+void Recorder::on_compute(const comm::Launch& launch, std::string_view op, Where where, comm::Ns begin, comm::Ns end) {
+  put(ComputeRecord{launch.number, text(op), site(where), begin, end});
+}
+
+void Recorder::on_call_started(const comm::Launch& launch, int index, comm::Ns time) { put(CallStartedRecord{launch.number, index, time}); }
+
+void Recorder::on_call_waiting(const comm::Launch& launch, int index, comm::Ns time, const std::vector<comm::ProcessIndex>& peers) {
+  put(CallWaitingRecord{launch.number, index, time, peers});
+}
+
+void Recorder::on_call_done(const comm::Launch& launch, int index, comm::Ns time, comm::CallStatus status, std::int64_t moved_bytes) {
+  put(CallDoneRecord{launch.number, index, time, std::uint8_t(status), moved_bytes});
+}
+
+void Recorder::on_array(const comm::ArrayInfo& array) {
+  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed, comm::now_ns()});
+}
+
+void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) {
+  put(HostReadRecord{text(what), site(where), begin, end});
+}
+
+void Recorder::drain_once() {
+  try {
+    while (part_.append(ring_, reader_, Writers::kAlive) > 0) {
+    }
+    failure_.clear();
+  } catch (const std::exception& error) {
+    // The records stay in the ring; when it is full they are counted as dropped. Tried again at the next turn.
+    failure_ = error.what();
+  }
+}
+
+void Recorder::write_until_stopped(std::stop_token stop) {
+  std::unique_lock lock(wake_mutex_);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, std::chrono::milliseconds(options_.drain_ms), [] { return false; });
+    drain_once();
+  }
+}
+
+std::string Recorder::close() {
+  if (closed_) return failure_;
+  closed_ = true;
+  put(ClosedRecord{comm::now_ns()});
+  writer_.request_stop();
+  if (writer_.joinable()) writer_.join();
+  drain_once();
+  try {
+    if (failure_.empty()) part_.set_meta("closed", "1");
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+  return failure_;
+}
+
+}  // namespace shardlab::recorder
