@@ -1,0 +1,190 @@
+// dot_general: sums of products over contracting dimensions, for each index of the batch dimensions.
+#include <algorithm>
+
+#include "runtime/ops/gemm.h"
+#include "runtime/ops/lower.h"
+#include "runtime/ops/strided.h"
+
+namespace shardlab::ops {
+namespace {
+
+// Which dimensions of the two operands are what.
+struct DotDims {
+  std::vector<int> lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free;
+};
+
+// Halves of [lhs…, rhs…].
+void split(const std::vector<std::int64_t>& both, std::vector<int>& lhs, std::vector<int>& rhs) {
+  std::size_t half = both.size() / 2;
+  lhs.assign(both.begin(), both.begin() + std::ptrdiff_t(half));
+  rhs.assign(both.begin() + std::ptrdiff_t(half), both.end());
+}
+
+std::vector<int> others(int rank, const std::vector<int>& batch, const std::vector<int>& contract) {
+  std::vector<int> dims;
+  for (int d = 0; d < rank; ++d)
+    if (std::find(batch.begin(), batch.end(), d) == batch.end() && std::find(contract.begin(), contract.end(), d) == contract.end())
+      dims.push_back(d);
+  return dims;
+}
+
+DotDims dims_of(const Attrs& attrs, int lhs_rank, int rhs_rank) {
+  DotDims dims;
+  split(attrs.integers("batch"), dims.lhs_batch, dims.rhs_batch);
+  split(attrs.integers("contract"), dims.lhs_contract, dims.rhs_contract);
+  dims.lhs_free = others(lhs_rank, dims.lhs_batch, dims.lhs_contract);
+  dims.rhs_free = others(rhs_rank, dims.rhs_batch, dims.rhs_contract);
+  return dims;
+}
+
+Shape sizes_of(const Shape& shape, const std::vector<int>& dims) {
+  Shape sizes;
+  for (int d : dims) sizes.push_back(shape[std::size_t(d)]);
+  return sizes;
+}
+
+void check_dims(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  for (std::string_view name : {"contract", "batch"}) {
+    const auto& both = required_integers(op, attrs, name);
+    if (both.size() % 2 != 0)
+      throw_user_error("{}: '{}' needs as many dimensions of the left as of the right operand, got {}", op.name, name, text_of(both));
+  }
+  std::vector<int> sides[2];
+  std::vector<int> left, right;
+  for (std::string_view name : {"batch", "contract"}) {
+    split(attrs.integers(name), left, right);
+    sides[0].insert(sides[0].end(), left.begin(), left.end());
+    sides[1].insert(sides[1].end(), right.begin(), right.end());
+  }
+  for (std::size_t side : {0, 1})
+    for (std::size_t i = 0; i < sides[side].size(); ++i) {
+      int d = sides[side][i];
+      bool repeats = std::find(sides[side].begin(), sides[side].begin() + std::ptrdiff_t(i), d) != sides[side].begin() + std::ptrdiff_t(i);
+      if (d < 0 || d >= types[side].rank() || repeats)
+        throw_user_error("{}: dimension {} of the {} operand, of shape {}, is {}; name each of its dimensions at most once", op.name, d,
+                         side == 0 ? "left" : "right", text_of(types[side].shape), repeats ? "named twice" : "out of range");
+    }
+}
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  check_dims(op, types, attrs);
+  if (types[0].dtype != types[1].dtype)
+    throw_user_error("{} requires arguments to have the same dtypes, got {}, {}; convert one of them", op.name, name_of(types[0].dtype),
+                     name_of(types[1].dtype));
+  DotDims dims = dims_of(attrs, types[0].rank(), types[1].rank());
+  Shape left = sizes_of(types[0].shape, dims.lhs_batch), right = sizes_of(types[1].shape, dims.rhs_batch);
+  if (left != right)
+    throw_user_error("{} requires lhs batch dimensions and rhs batch dimensions to have the same shape, got {} and {}", op.name,
+                     text_of(left), text_of(right));
+  Shape shape = left;
+  left = sizes_of(types[0].shape, dims.lhs_contract);
+  right = sizes_of(types[1].shape, dims.rhs_contract);
+  if (left != right)
+    throw_user_error("{} requires contracting dimensions to have the same shape, got {} and {}; the operands are {} and {}", op.name,
+                     text_of(left), text_of(right), types[0].text(), types[1].text());
+  for (std::int64_t size : sizes_of(types[0].shape, dims.lhs_free)) shape.push_back(size);
+  for (std::int64_t size : sizes_of(types[1].shape, dims.rhs_free)) shape.push_back(size);
+  check_shape(op.name, shape);
+  return {{types[0].dtype, shape}};
+}
+
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
+  FactorRule rule(operands, results);
+  const Shape &left = operands[0].shape, &right = operands[1].shape;
+  DotDims dims = dims_of(attrs, operands[0].rank(), operands[1].rank());
+  int next = 0;
+  for (std::size_t i = 0; i < dims.lhs_batch.size(); ++i)
+    rule.add(left[std::size_t(dims.lhs_batch[i])], {dims.lhs_batch[i], dims.rhs_batch[i]}, {next++});
+  for (int d : dims.lhs_free) rule.add(left[std::size_t(d)], {d, -1}, {next++});
+  for (int d : dims.rhs_free) rule.add(right[std::size_t(d)], {-1, d}, {next++});
+  for (std::size_t i = 0; i < dims.lhs_contract.size(); ++i)
+    rule.add(left[std::size_t(dims.lhs_contract[i])], {dims.lhs_contract[i], dims.rhs_contract[i]}, {-1}, FactorKind::kReduce);
+  return rule;
+}
+
+// The operand with its dimensions in the given order; copied into `storage` where that is not its own.
+const std::byte* ordered(const ConstView& operand, const std::vector<std::vector<int>>& groups, std::vector<std::byte>& storage) {
+  Shape own_strides = strides_of(operand.type.shape), shape, strides;
+  for (const auto& group : groups)
+    for (int d : group) {
+      shape.push_back(operand.type.shape[std::size_t(d)]);
+      strides.push_back(own_strides[std::size_t(d)]);
+    }
+  std::int64_t previous = -1;
+  bool in_order = true;
+  for (const auto& group : groups)
+    for (int d : group) {
+      if (operand.type.shape[std::size_t(d)] == 1) continue;
+      in_order &= d > previous;
+      previous = d;
+    }
+  if (in_order) return operand.data;
+  storage.resize(std::size_t(operand.type.bytes()));
+  strided_copy(shape, strides, operand.data, storage.data(), size_of(operand.type.dtype));
+  return storage.data();
+}
+
+void kernel(const KernelArgs& args) {
+  const ConstView &left = args.operands[0], &right = args.operands[1];
+  DotDims dims = dims_of(args.attrs, left.type.rank(), right.type.rank());
+  std::vector<std::byte> left_storage, right_storage;
+  const std::byte* a = ordered(left, {dims.lhs_batch, dims.lhs_free, dims.lhs_contract}, left_storage);
+  const std::byte* b = ordered(right, {dims.rhs_batch, dims.rhs_contract, dims.rhs_free}, right_storage);
+  GemmSize size{element_count(sizes_of(left.type.shape, dims.lhs_free)), element_count(sizes_of(right.type.shape, dims.rhs_free)),
+                element_count(sizes_of(left.type.shape, dims.lhs_contract))};
+  std::int64_t bytes = size_of(left.type.dtype);
+  std::int64_t batches = element_count(sizes_of(left.type.shape, dims.lhs_batch));
+  for (std::int64_t i = 0; i < batches; ++i)
+    gemm(left.type.dtype, size, a + i * size.m * size.k * bytes, b + i * size.k * size.n * bytes,
+         args.results[0].data + i * size.m * size.n * bytes);
+}
+
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = promoted_dtype(b, args);
+  Attrs full = attrs;
+  for (std::string_view name : {"contract", "batch"})
+    if (!attrs.has(name)) full.set(name, std::vector<std::int64_t>{});
+  ValueId left = value_of(b, args[0], dtype);
+  return b.emit(op, {left, value_of(b, args[1], dtype)}, full);
+}
+
+std::vector<Sample> samples() {
+  auto sample = [](DType dtype, Shape left, Shape right, std::vector<std::int64_t> contract, std::vector<std::int64_t> batch) {
+    return Sample{{{dtype, std::move(left)}, {dtype, std::move(right)}},
+                  Attrs{{"contract", std::move(contract)}, {"batch", std::move(batch)}}};
+  };
+  std::vector<Sample> samples;
+  for (DType dtype : {DType::kFloat32, DType::kInt32, DType::kUint32, DType::kComplex64, DType::kBool}) {
+    samples.push_back(sample(dtype, {4, 8}, {8, 6}, {1, 0}, {}));
+    samples.push_back(sample(dtype, {2, 4, 8}, {2, 8, 6}, {2, 1}, {0, 0}));
+  }
+  samples.push_back(sample(DType::kFloat32, {8, 4}, {6, 8}, {0, 1}, {}));
+  samples.push_back(sample(DType::kFloat32, {8}, {8}, {0, 0}, {}));
+  samples.push_back(sample(DType::kFloat32, {4, 8}, {8}, {1, 0}, {}));
+  samples.push_back(sample(DType::kFloat32, {4}, {6}, {}, {}));
+  samples.push_back(sample(DType::kFloat32, {4, 2, 6, 8}, {6, 8, 2, 10}, {2, 3, 0, 1}, {1, 2}));
+  samples.push_back(sample(DType::kFloat32, {37, 520}, {520, 70}, {1, 0}, {}));
+  samples.push_back(sample(DType::kFloat32, {3, 0}, {0, 2}, {1, 0}, {}));
+  return samples;
+}
+
+constexpr AttrDef kAttrs[] = {
+    {"contract", AttrDef::Kind::kIntegerLists, false, "[[dimensions of the left operand], [of the right]] that are summed over"},
+    {"batch", AttrDef::Kind::kIntegerLists, false, "[[dimensions of the left operand], [of the right]] that run together"}};
+
+}  // namespace
+
+const OpDef kDotGeneral = {.name = "dot_general",
+                           .doc = "Sums of products over the contracting dimensions. The result has the batch dimensions, then the other "
+                                  "dimensions of the left operand, then those of the right.",
+                           .operands_min = 2,
+                           .operands_max = 2,
+                           .attrs = kAttrs,
+                           .expand = expand,
+                           .infer = infer,
+                           .rule = rule,
+                           .reduction = Reduction::kSum,
+                           .kernel = kernel,
+                           .samples = samples};
+
+}  // namespace shardlab::ops

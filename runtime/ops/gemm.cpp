@@ -1,0 +1,103 @@
+#include "runtime/ops/gemm.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/ops/isa.h"
+
+namespace shardlab::ops {
+namespace {
+
+#define SHARDLAB_GEMM_NAME inner_baseline
+#define SHARDLAB_GEMM_TARGET
+#define SHARDLAB_GEMM_BYTES 16
+#define SHARDLAB_GEMM_ROWS 6
+#include "runtime/ops/gemm_kernel.inc"
+
+#if defined(__x86_64__)
+#define SHARDLAB_GEMM_NAME inner_avx2
+#define SHARDLAB_GEMM_TARGET [[gnu::target("avx2")]]
+#define SHARDLAB_GEMM_BYTES 32
+#define SHARDLAB_GEMM_ROWS 6
+#include "runtime/ops/gemm_kernel.inc"
+
+#define SHARDLAB_GEMM_NAME inner_avx512
+#define SHARDLAB_GEMM_TARGET [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
+#define SHARDLAB_GEMM_BYTES 64
+#define SHARDLAB_GEMM_ROWS 12
+#include "runtime/ops/gemm_kernel.inc"
+#endif
+
+constexpr std::int64_t kDepth = 256;  // elements of k that are summed in registers; part of the result's definition
+
+struct Inner {
+  void (*run)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t, std::int64_t, std::int64_t, bool);
+  std::int64_t rows, columns;
+};
+
+Inner best_inner() {
+#if defined(__x86_64__)
+  switch (machine_isa()) {
+    case Isa::kAvx512: return {inner_avx512, 12, 32};
+    case Isa::kAvx2: return {inner_avx2, 6, 16};
+    case Isa::kBaseline: break;
+  }
+#endif
+  return {inner_baseline, 6, 8};
+}
+
+void gemm_float(GemmSize size, const float* a, const float* b, float* c) {
+  static const Inner inner = best_inner();
+  if (size.k == 0) std::fill_n(c, size.m * size.n, 0.0f);
+  std::vector<float> panel(std::size_t(kDepth * inner.columns));
+  for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth) {
+    std::int64_t depth = std::min(kDepth, size.k - k0);
+    for (std::int64_t n0 = 0; n0 < size.n; n0 += inner.columns) {
+      std::int64_t columns = std::min(inner.columns, size.n - n0);
+      for (std::int64_t p = 0; p < depth; ++p) {
+        float* to = panel.data() + p * inner.columns;
+        std::copy_n(b + (k0 + p) * size.n + n0, columns, to);
+        std::fill(to + columns, to + inner.columns, 0.0f);
+      }
+      for (std::int64_t m0 = 0; m0 < size.m; m0 += inner.rows)
+        inner.run(a + m0 * size.k + k0, size.k, panel.data(), depth, c + m0 * size.n + n0, size.n, std::min(inner.rows, size.m - m0),
+                  columns, k0 > 0);
+    }
+  }
+}
+
+template <typename T>
+struct PlainGemm {
+  SHARDLAB_INLINE static void run(GemmSize size, const T* a, const T* b, T* c) {
+    for (std::int64_t i = 0; i < size.m; ++i) {
+      T* row = c + i * size.n;
+      for (std::int64_t j = 0; j < size.n; ++j) row[j] = T(0);
+      for (std::int64_t p = 0; p < size.k; ++p) add_multiple(row, a[i * size.k + p], b + p * size.n, size.n);
+    }
+  }
+
+ private:
+  SHARDLAB_INLINE static void add_multiple(T* row, T factor, const T* x, std::int64_t count) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      if constexpr (std::is_same_v<T, bool>) row[j] = row[j] | (factor & x[j]);
+      else if constexpr (std::is_integral_v<T>) row[j] = T(std::uint32_t(row[j]) + std::uint32_t(factor) * std::uint32_t(x[j]));
+      else row[j] = T(row[j].real() + (factor.real() * x[j].real() - factor.imag() * x[j].imag()),
+                      row[j].imag() + (factor.real() * x[j].imag() + factor.imag() * x[j].real()));
+    }
+  }
+};
+
+}  // namespace
+
+void gemm(DType dtype, GemmSize size, const std::byte* a, const std::byte* b, std::byte* result) {
+  visit_dtype(dtype, [&](auto sample) {
+    using T = decltype(sample);
+    const T* left = reinterpret_cast<const T*>(a);
+    const T* right = reinterpret_cast<const T*>(b);
+    T* out = reinterpret_cast<T*>(result);
+    if constexpr (std::is_same_v<T, float>) gemm_float(size, left, right, out);
+    else best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, out);
+  });
+}
+
+}  // namespace shardlab::ops

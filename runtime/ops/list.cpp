@@ -1,0 +1,62 @@
+// Names every op. A new one is one word here.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "runtime/ops/registry.h"
+
+// clang-format off
+#define SHARDLAB_OPS(X) \
+  /* constants  */ X(Constant) X(Iota) X(Arange) X(Linspace) X(Zeros) X(Ones) X(Empty) X(Full) X(ZerosLike) X(OnesLike) X(FullLike) X(Eye) \
+  /* unary      */ X(Abs) X(Ceil) X(Conj) X(Cos) X(Erf) X(Exp) X(Expm1) X(Floor) X(Imag) X(IsFinite) X(Log) X(Log1p) X(Logistic) X(Neg) \
+                   X(Not) X(Real) X(Round) X(Rsqrt) X(Sign) X(Sin) X(Sqrt) X(Tan) X(Tanh) \
+  /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(Or) X(Pow) X(Rem) X(Remainder) X(Sub) X(Xor) \
+                   X(FloorDivide) \
+  /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
+  /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
+  /* choose     */ X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) \
+  /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(ExpandDims) X(Ravel) X(Reshape) X(Squeeze) X(Transpose) \
+  /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
+                   X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
+  /* products   */ X(Dot) X(DotGeneral) X(Matmul) \
+  /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square)
+// clang-format on
+
+namespace shardlab {
+namespace ops {
+#define SHARDLAB_DECLARE(name) extern const OpDef k##name;
+SHARDLAB_OPS(SHARDLAB_DECLARE)
+#undef SHARDLAB_DECLARE
+}  // namespace ops
+
+namespace {
+
+const std::vector<const OpDef*>& sorted_ops() {
+  static const std::vector<const OpDef*> sorted = [] {
+#define SHARDLAB_ADDRESS(name) &ops::k##name,
+    std::vector<const OpDef*> all = {SHARDLAB_OPS(SHARDLAB_ADDRESS)};
+#undef SHARDLAB_ADDRESS
+    std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+    return all;
+  }();
+  return sorted;
+}
+
+}  // namespace
+
+const OpDef* find_op(std::string_view name_or_alias) {
+  static const std::map<std::string_view, const OpDef*> by_name = [] {
+    std::map<std::string_view, const OpDef*> names;
+    for (const OpDef* op : sorted_ops()) {
+      SL_CHECK(names.emplace(op->name, op).second, "two ops are called {}", op->name);
+      for (std::string_view alias : op->aliases) SL_CHECK(names.emplace(alias, op).second, "two ops are called {}", alias);
+    }
+    return names;
+  }();
+  auto found = by_name.find(name_or_alias);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::span<const OpDef* const> all_ops() { return sorted_ops(); }
+
+}  // namespace shardlab

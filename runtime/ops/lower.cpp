@@ -1,0 +1,211 @@
+#include "runtime/ops/lower.h"
+
+#include <cmath>
+#include <limits>
+
+#include "runtime/ops/tile.h"
+
+namespace shardlab::ops {
+namespace {
+
+template <typename T>
+T scalar_as(const Scalar& scalar) {
+  return std::visit(
+      [](auto value) -> T {
+        using V = decltype(value);
+        if constexpr (std::is_same_v<V, std::complex<double>>) {
+          if constexpr (std::is_same_v<T, Complex64>) return Complex64(float(value.real()), float(value.imag()));
+          else if constexpr (std::is_same_v<T, bool>) return value != 0.0;
+          else return T(value.real());
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return value != V(0);
+        } else if constexpr (std::is_same_v<T, Complex64>) {
+          return Complex64(float(value), 0.0f);
+        } else if constexpr (std::is_integral_v<T> && std::is_same_v<V, double>) {
+          if (!(value >= -9.2e18 && value <= 9.2e18)) throw_user_error("the number {} has no {} value", value, name_of(dtype_of<T>::value));
+          return T(std::int64_t(value));
+        } else {
+          return T(value);
+        }
+      },
+      scalar.value);
+}
+
+void check_integer_fits(DType dtype, const Scalar& scalar) {
+  const auto* value = std::get_if<std::int64_t>(&scalar.value);
+  if (value == nullptr || !is_integer(dtype)) return;
+  bool fits = dtype == DType::kInt32
+                  ? *value >= std::numeric_limits<std::int32_t>::min() && *value <= std::numeric_limits<std::int32_t>::max()
+                  : *value >= std::numeric_limits<std::int32_t>::min() && *value <= std::numeric_limits<std::uint32_t>::max();
+  if (!fits) throw_user_error("Python integer {} out of bounds for {}; use a smaller number or a float", *value, name_of(dtype));
+}
+
+DType own_dtype(const Scalar& scalar) {
+  if (scalar.is_complex()) return DType::kComplex64;
+  if (std::holds_alternative<bool>(scalar.value)) return DType::kBool;
+  return scalar.is_integer() ? DType::kInt32 : DType::kFloat32;
+}
+
+// Weak booleans and integers never change an array's dtype but bool's; a bool scalar is no number.
+DType with_scalar(DType array, const Scalar& scalar) {
+  if (scalar.is_complex()) return DType::kComplex64;
+  if (std::holds_alternative<bool>(scalar.value)) return array;
+  return promote_with_scalar(array, scalar.is_integer());
+}
+
+}  // namespace
+
+DType dtype_of_arg(const GraphBuilder& b, const Arg& arg) {
+  if (const ValueId* value = std::get_if<ValueId>(&arg)) return b.type(*value).dtype;
+  return own_dtype(std::get<Scalar>(arg));
+}
+
+Shape shape_of_arg(const GraphBuilder& b, const Arg& arg) {
+  if (const ValueId* value = std::get_if<ValueId>(&arg)) return b.shape(*value);
+  return {};
+}
+
+DType promoted_dtype(const GraphBuilder& b, Args args) {
+  std::optional<DType> dtype;
+  for (const Arg& arg : args)
+    if (const ValueId* value = std::get_if<ValueId>(&arg)) dtype = dtype ? promote(*dtype, b.type(*value).dtype) : b.type(*value).dtype;
+  if (dtype) {
+    for (const Arg& arg : args)
+      if (const Scalar* scalar = std::get_if<Scalar>(&arg)) dtype = with_scalar(*dtype, *scalar);
+    return *dtype;
+  }
+  DType result = dtype_of_arg(b, args[0]);
+  for (const Arg& arg : args) result = promote(result, dtype_of_arg(b, arg));
+  return result;
+}
+
+DType inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype) ? dtype : DType::kFloat32; }
+
+ValueId scalar_constant(GraphBuilder& b, DType dtype, const Scalar& value) {
+  check_integer_fits(dtype, value);
+  auto buffer = std::make_shared<Buffer>(std::size_t(size_of(dtype)));
+  visit_dtype(dtype, [&](auto sample) { *buffer->as<decltype(sample)>() = scalar_as<decltype(sample)>(value); });
+  return b.emit1(kConstant, {}, Attrs{{"value", std::make_shared<const Literal>(Literal{{dtype, {}}, std::move(buffer)})}});
+}
+
+ValueId scalar_constant(GraphBuilder& b, DType dtype, double value) { return scalar_constant(b, dtype, Scalar{value}); }
+
+ValueId filled(GraphBuilder& b, const TensorType& type, const Scalar& value) {
+  return broadcast_to(b, scalar_constant(b, type.dtype, value), type.shape);
+}
+
+ValueId filled(GraphBuilder& b, const TensorType& type, double value) { return filled(b, type, Scalar{value}); }
+
+ValueId value_of(GraphBuilder& b, const Arg& arg, DType dtype) {
+  if (const ValueId* value = std::get_if<ValueId>(&arg)) return converted(b, *value, dtype);
+  return scalar_constant(b, dtype, std::get<Scalar>(arg));
+}
+
+ValueId value_of(GraphBuilder& b, const Arg& arg) { return value_of(b, arg, dtype_of_arg(b, arg)); }
+
+ValueId converted(GraphBuilder& b, ValueId value, DType dtype) {
+  if (b.type(value).dtype == dtype) return value;
+  return b.emit1(kConvert, {value}, Attrs{{"dtype", dtype}});
+}
+
+ValueId broadcast_to(GraphBuilder& b, ValueId value, const Shape& shape) {
+  const Shape from = b.shape(value);
+  if (from == shape) return value;
+  std::size_t added = shape.size() - from.size();
+  Shape kept;
+  std::vector<std::int64_t> dims;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (from[d] == 1 && shape[added + d] != 1) continue;
+    kept.push_back(from[d]);
+    dims.push_back(std::int64_t(added + d));
+  }
+  return b.emit1(kBroadcastInDim, {reshaped(b, value, kept)}, Attrs{{"shape", shape}, {"dims", dims}});
+}
+
+ValueId reshaped(GraphBuilder& b, ValueId value, const Shape& shape) {
+  if (b.shape(value) == shape) return value;
+  return b.emit1(kReshape, {value}, Attrs{{"shape", shape}});
+}
+
+ValueId transposed(GraphBuilder& b, ValueId value, const std::vector<int>& axes) {
+  bool identity = true;
+  for (std::size_t d = 0; d < axes.size(); ++d) identity &= axes[d] == int(d);
+  if (identity) return value;
+  return b.emit1(kTranspose, {value}, Attrs{{"axes", integers_of(axes)}});
+}
+
+Values broadcast_together(GraphBuilder& b, std::string_view op, Args args, DType dtype) {
+  std::vector<Shape> shapes;
+  for (const Arg& arg : args)
+    if (std::holds_alternative<ValueId>(arg)) shapes.push_back(shape_of_arg(b, arg));
+  Shape shape = broadcast_shapes(op, shapes);
+  Values values;
+  for (const Arg& arg : args) values.push_back(broadcast_to(b, value_of(b, arg, dtype), shape));
+  return values;
+}
+
+Values expand_promoted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, broadcast_together(b, op.name, args, promoted_dtype(b, args)), attrs);
+}
+
+Values expand_inexact(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, broadcast_together(b, op.name, args, inexact(promoted_dtype(b, args))), attrs);
+}
+
+Values expand_plain(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Values values;
+  for (const Arg& arg : args) values.push_back(value_of(b, arg));
+  return b.emit(op, values, attrs);
+}
+
+ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, ValueId y) {
+  Shape shape = broadcast_shapes(op.name, {b.shape(x), b.shape(y)});
+  ValueId left = broadcast_to(b, x, shape);
+  return b.emit1(op, {left, broadcast_to(b, y, shape)});
+}
+
+ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, double y) { return b.emit1(op, {x, filled(b, b.type(x), y)}); }
+
+ValueId unary(GraphBuilder& b, const OpDef& op, ValueId x) { return b.emit1(op, {x}); }
+
+// ---- tile.h
+
+void run_tile(TileSelector selector, const KernelArgs& args) {
+  constexpr std::size_t kOperandsMax = 8;
+  SL_CHECK(args.operands.size() <= kOperandsMax);
+  std::array<const void*, kOperandsMax> operands{};
+  std::array<int, kOperandsMax> strides{};
+  std::array<DType, kOperandsMax> dtypes{};
+  const MutableView& result = args.results[0];
+  for (std::size_t i = 0; i < args.operands.size(); ++i) {
+    operands[i] = args.operands[i].data;
+    strides[i] = args.operands[i].type.rank() == 0 ? 0 : 1;
+    dtypes[i] = args.operands[i].type.dtype;
+  }
+  if (result.type.rank() == 0) strides.fill(1);
+  selector({dtypes.data(), args.operands.size()}, result.type.dtype)(operands.data(), strides.data(), result.data,
+                                                                    result.type.elements());
+}
+
+void check_same_types(const OpDef& op, const std::vector<TensorType>& types) {
+  for (const TensorType& type : types) {
+    if (type.shape != types[0].shape) {
+      std::string shapes;
+      for (const TensorType& t : types) shapes += (shapes.empty() ? "" : ", ") + text_of(t.shape);
+      throw_user_error("{} got incompatible shapes for broadcasting: {}; from the last dimension on, sizes must be equal or 1", op.name,
+                       shapes);
+    }
+    if (type.dtype != types[0].dtype) {
+      std::vector<DType> dtypes;
+      for (const TensorType& t : types) dtypes.push_back(t.dtype);
+      throw_user_error("{} requires arguments to have the same dtypes, got {}; convert one of them", op.name, dtypes_text(dtypes));
+    }
+  }
+}
+
+void throw_dtype_refused(const OpDef& op, DType got, std::span<const DType> accepted) {
+  throw_user_error("{} does not accept dtype {}. Accepted dtypes are {}; convert the operand", op.name, name_of(got),
+                   dtypes_text(accepted));
+}
+
+}  // namespace shardlab::ops

@@ -1,0 +1,119 @@
+// square, relu, softmax and their like: jax.nn and jax.scipy.special, decomposed as they lower.
+#include <cmath>
+#include <limits>
+
+#include "runtime/ops/reductions.h"
+
+namespace shardlab::ops {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
+  ValueId x = value_of(b, arg);
+  return converted(b, x, inexact(b.type(x).dtype));
+}
+
+Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = value_of(b, args[0]);
+  return {b.emit1(kMul, {x, x})};
+}
+
+Values expand_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  return {binary(b, kMaximum, value_of(b, args[0]), 0.0)};
+}
+
+std::vector<int> softmax_axes(const GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs) {
+  if (attrs.has("axis")) return reduced_axes(b, op, x, attrs);
+  return {normalized_axis(op.name, -1, b.type(x).rank())};
+}
+
+// The maximum, kept as dimensions of size 1. JAX starts it at -infinity once more.
+ValueId kept_maximum(GraphBuilder& b, ValueId x, const std::vector<int>& axes) {
+  Shape kept = kept_shape(b.shape(x), axes);
+  return reshaped(b, binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity), kept);
+}
+
+Values expand_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  std::vector<int> axes = softmax_axes(b, op, x, attrs);
+  ValueId unnormalized = unary(b, kExp, binary(b, kSub, x, kept_maximum(b, x, axes)));
+  return {binary(b, kDiv, unnormalized, reduced(b, kReduceSum, unnormalized, axes, true))};
+}
+
+Values expand_log_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  std::vector<int> axes = softmax_axes(b, op, x, attrs);
+  ValueId shifted = binary(b, kSub, x, kept_maximum(b, x, axes));
+  ValueId total = reduced(b, kReduceSum, unary(b, kExp, shifted), axes, true);
+  return {binary(b, kSub, shifted, unary(b, kLog, total))};
+}
+
+// log(|sum(exp(x - m))|) + m with m the maximum, or 0 where that is not finite.
+Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  if (is_complex(b.type(x).dtype)) throw_user_error("logsumexp does not accept dtype complex64; convert the operand");
+  std::vector<int> axes = reduced_axes(b, op, x, attrs);
+  bool keepdims = attrs.flag("keepdims");
+  Shape kept = kept_shape(b.shape(x), axes);
+  ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity);
+  if (keepdims) maximum = reshaped(b, maximum, kept);
+  ValueId finite = b.emit1(kSelect, {unary(b, kIsFinite, maximum), maximum, filled(b, b.type(maximum), 0.0)});
+  ValueId exponentials = unary(b, kExp, binary(b, kSub, x, reshaped(b, finite, kept)));
+  ValueId total = reduced(b, kReduceSum, exponentials, axes, keepdims);
+  return {b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})};
+}
+
+// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, or with `approximate` false x * (1 + erf(x / sqrt(2))) / 2.
+Values expand_gelu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  auto times = [&](ValueId value, double factor) { return binary(b, kMul, value, factor); };
+  if (!attrs.flag("approximate", true)) {
+    ValueId error = unary(b, kErf, binary(b, kDiv, x, std::sqrt(2.0)));
+    return {binary(b, kDiv, b.emit1(kMul, {x, binary(b, kAdd, error, 1.0)}), 2.0)};
+  }
+  ValueId cube = b.emit1(kMul, {x, b.emit1(kMul, {x, x})});
+  ValueId inner = times(b.emit1(kAdd, {x, times(cube, 0.044715)}), std::sqrt(2.0 / M_PI));
+  ValueId cdf = times(binary(b, kAdd, unary(b, kTanh, inner), 1.0), 0.5);
+  return {b.emit1(kMul, {x, cdf})};
+}
+
+// logaddexp(x, 0): max(x, 0) + log1p(exp(-|x|)), NaN passed on.
+Values expand_softplus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  ValueId zero = filled(b, b.type(x), 0.0);
+  ValueId larger = b.emit1(kMaximum, {x, zero});
+  ValueId difference = b.emit1(kSub, {x, zero});
+  ValueId is_nan = b.emit1(kNotEqual, {difference, difference});
+  ValueId tail = unary(b, kLog1p, unary(b, kExp, unary(b, kNeg, unary(b, kAbs, difference))));
+  return {b.emit1(kSelect, {is_nan, b.emit1(kAdd, {x, zero}), b.emit1(kAdd, {larger, tail})})};
+}
+
+Values expand_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kMul, {x, unary(b, kLogistic, x)})};
+}
+
+constexpr AttrDef kSoftmaxAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes; the last by default"}};
+constexpr AttrDef kLogsumexpAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes; all by default"},
+                                       {"keepdims", AttrDef::Kind::kFlag, false, "whether reduced axes stay, with size 1"}};
+constexpr AttrDef kGeluAttrs[] = {{"approximate", AttrDef::Kind::kFlag, false, "by tanh (the default), or exactly by erf"}};
+constexpr std::string_view kSiluAliases[] = {"swish"};
+
+}  // namespace
+
+extern const OpDef kSquare, kRelu, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus, kSilu;
+
+const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
+const OpDef kRelu = {.name = "relu", .doc = "maximum(x, 0).", .expand = expand_relu};
+const OpDef kSoftmax = {.name = "softmax", .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.", .attrs = kSoftmaxAttrs,
+                        .expand = expand_softmax};
+const OpDef kLogSoftmax = {.name = "log_softmax", .doc = "log(softmax(x)) along an axis.", .attrs = kSoftmaxAttrs,
+                           .expand = expand_log_softmax};
+const OpDef kLogsumexp = {.name = "logsumexp", .doc = "log(sum(exp(x))) over axes, without overflow.", .attrs = kLogsumexpAttrs,
+                          .expand = expand_logsumexp};
+const OpDef kGelu = {.name = "gelu", .doc = "x times the normal distribution function of x.", .attrs = kGeluAttrs, .expand = expand_gelu};
+const OpDef kSoftplus = {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus};
+const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu};
+
+}  // namespace shardlab::ops

@@ -1,0 +1,133 @@
+// select and clamp: elementwise ops of three operands, of which some may be scalars.
+#include "runtime/ops/lower.h"
+#include "runtime/ops/tile.h"
+
+namespace shardlab::ops {
+namespace {
+
+struct Select {
+  template <typename T> SHARDLAB_INLINE T operator()(bool condition, T x, T y) const { return condition ? x : y; }
+};
+struct Clamp {  // NaN stays
+  template <typename T> SHARDLAB_INLINE T operator()(T low, T x, T high) const {
+    T raised = x < low ? low : x;
+    return raised > high ? high : raised;
+  }
+};
+
+TileFn select_tile(std::span<const DType>, DType result) {
+  return visit_dtype(result, [](auto x) { return tile_of_types<Select, bool, decltype(x), decltype(x)>(); });
+}
+TileFn clamp_tile(std::span<const DType>, DType result) {
+  return visit_dtype(result, [](auto x) -> TileFn {
+    using T = decltype(x);
+    if constexpr (std::is_same_v<T, Complex64>) throw InternalError("clamp of complex64");
+    else return tile_of_types<Clamp, T, T, T>();
+  });
+}
+
+std::vector<TensorType> infer_select(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  if (types[0].dtype != DType::kBool)
+    throw_user_error("{}: the condition is {}, wanted bool; compare it with 0 first", op.name, name_of(types[0].dtype));
+  check_same_types(op, {types[1], types[2]});
+  if (types[0].rank() != 0 && types[0].shape != types[1].shape)
+    throw_user_error("{}: which must be scalar or have the same shape as cases, got {} and {}", op.name, text_of(types[0].shape),
+                     text_of(types[1].shape));
+  return {types[1]};
+}
+
+std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  if (types[1].dtype == DType::kComplex64) throw_dtype_refused(op, types[1].dtype, std::span(kAllDTypes).first(4));
+  for (std::size_t i : {0, 2}) {
+    if (types[i].dtype != types[1].dtype)
+      throw_user_error("{} requires arguments to have the same dtypes, got {}, {}, {}; convert the limits", op.name,
+                       name_of(types[0].dtype), name_of(types[1].dtype), name_of(types[2].dtype));
+    if (types[i].rank() != 0 && types[i].shape != types[1].shape)
+      throw_user_error("{} got incompatible shapes for broadcasting: {}, {}, {}; limits are scalars or have the operand's shape", op.name,
+                       text_of(types[0].shape), text_of(types[1].shape), text_of(types[2].shape));
+  }
+  return {types[1]};
+}
+
+// jnp.where: the condition becomes bool, everything is broadcast.
+Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = promoted_dtype(b, args.subspan(1));
+  ValueId condition = value_of(b, args[0]);
+  if (b.type(condition).dtype != DType::kBool) condition = binary(b, kNotEqual, condition, 0.0);
+  Shape shape = broadcast_shapes(op.name, {b.shape(condition), shape_of_arg(b, args[1]), shape_of_arg(b, args[2])});
+  condition = broadcast_to(b, condition, shape);
+  ValueId x = broadcast_to(b, value_of(b, args[1], dtype), shape);
+  return b.emit(op, {condition, x, broadcast_to(b, value_of(b, args[2], dtype), shape)}, attrs);
+}
+
+// lax.clamp(low, x, high); scalar limits stay scalars.
+Values expand_clamp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = promoted_dtype(b, args.subspan(1, 1));
+  Values values;
+  for (const Arg& arg : args) values.push_back(value_of(b, arg, dtype));
+  return b.emit(op, values, attrs);
+}
+
+// jnp.clip(x, low, high) = minimum(maximum(x, low), high).
+Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  DType dtype = promoted_dtype(b, args);
+  Shape shape = broadcast_shapes(op.name, {shape_of_arg(b, args[0]), shape_of_arg(b, args[1]), shape_of_arg(b, args[2])});
+  ValueId x = broadcast_to(b, value_of(b, args[0], dtype), shape);
+  x = b.emit1(kMaximum, {broadcast_to(b, value_of(b, args[1], dtype), shape), x});
+  return {b.emit1(kMinimum, {broadcast_to(b, value_of(b, args[2], dtype), shape), x})};
+}
+
+std::vector<Sample> select_samples() {
+  std::vector<Sample> samples;
+  for (DType dtype : kAllDTypes)
+    for (const Shape& shape : sample_shapes()) samples.push_back({{{DType::kBool, shape}, {dtype, shape}, {dtype, shape}}, {}});
+  samples.push_back({{{DType::kBool, {}}, {DType::kFloat32, {4, 6}}, {DType::kFloat32, {4, 6}}}, {}});
+  return samples;
+}
+std::vector<Sample> clamp_samples() {
+  std::vector<Sample> samples;
+  for (DType dtype : {DType::kInt32, DType::kUint32, DType::kFloat32})
+    for (const Shape& shape : sample_shapes()) {
+      samples.push_back({{{dtype, shape}, {dtype, shape}, {dtype, shape}}, {}});
+      samples.push_back({{{dtype, {}}, {dtype, shape}, {dtype, {}}}, {}});
+    }
+  return samples;
+}
+
+constexpr std::string_view kSelectAliases[] = {"where"};
+
+}  // namespace
+
+const OpDef kSelect = {.name = "select",
+                       .doc = "x where the condition is true, else y: args condition, x, y, with broadcasting.",
+                       .aliases = kSelectAliases,
+                       .operands_min = 3,
+                       .operands_max = 3,
+                       .expand = expand_select,
+                       .infer = infer_select,
+                       .rule = elementwise_rule,
+                       .kernel = elementwise_kernel<select_tile>,
+                       .tile = select_tile,
+                       .elementwise = true,
+                       .samples = select_samples};
+
+const OpDef kClamp = {.name = "clamp",
+                      .doc = "x held between limits: args low, x, high; the limits are scalars or have the shape of x.",
+                      .operands_min = 3,
+                      .operands_max = 3,
+                      .expand = expand_clamp,
+                      .infer = infer_clamp,
+                      .rule = elementwise_rule,
+                      .kernel = elementwise_kernel<clamp_tile>,
+                      .tile = clamp_tile,
+                      .elementwise = true,
+                      .samples = clamp_samples};
+
+extern const OpDef kClip;
+const OpDef kClip = {.name = "clip",
+                     .doc = "x held between limits, with broadcasting: args x, low, high; minimum(maximum(x, low), high).",
+                     .operands_min = 3,
+                     .operands_max = 3,
+                     .expand = expand_clip};
+
+}  // namespace shardlab::ops

@@ -1,0 +1,53 @@
+// with_sharding_constraint: the operand itself, with its sharding fixed.
+#include <cstring>
+
+#include "runtime/ops/lower.h"
+
+namespace shardlab::ops {
+namespace {
+
+const Sharding& sharding_of(const OpDef& op, const Attrs& attrs) {
+  const AttrValue* value = attrs.find("sharding");
+  if (value == nullptr) value = attrs.find("spec");
+  if (value == nullptr || !std::holds_alternative<Sharding>(*value))
+    throw_user_error("{}: attribute 'sharding' is {}, wanted a sharding", op.name, value ? text_of(*value) : "missing");
+  return std::get<Sharding>(*value);
+}
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  sharding_of(op, attrs).spec(types[0].rank());  // refuses too high a rank
+  return {types[0]};
+}
+
+void kernel(const KernelArgs& args) {
+  std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes()));
+}
+
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, {value_of(b, args[0])}, Attrs{{"sharding", sharding_of(op, attrs)}});
+}
+
+std::vector<Sample> samples() {
+  Sharding sharding(Mesh({2, 2}, {"a", "b"}, {0, 1, 2, 3}), P("a", "b"));
+  return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"sharding", sharding}}}, {{{DType::kInt32, {2, 4, 3}}}, Attrs{{"sharding", sharding}}}};
+}
+
+constexpr AttrDef kAttrs[] = {{"spec", AttrDef::Kind::kSharding, false, "the wanted sharding"},
+                              {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"}};
+constexpr std::string_view kAliases[] = {"sharding_constraint"};
+
+}  // namespace
+
+const OpDef kShardingConstraint = {.name = "with_sharding_constraint",
+                                   .doc = "The operand itself, held in the given sharding.",
+                                   .aliases = kAliases,
+                                   .attrs = kAttrs,
+                                   .expand = expand,
+                                   .infer = infer,
+                                   .rule = elementwise_rule,
+                                   .kernel = kernel,
+                                   .elementwise = true,
+                                   .is_constraint = true,
+                                   .samples = samples};
+
+}  // namespace shardlab::ops
