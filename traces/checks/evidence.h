@@ -50,6 +50,9 @@ enum class ProcessState : std::uint8_t {
   kSilent,   // no heartbeat
 };
 
+// The exit code of a process that is not ours to wait for, and whose connection closed.
+inline constexpr int kDisappeared = -1;
+
 struct ProcessEvidence {
   int process = 0;
   ProcessState state = ProcessState::kJoining;

@@ -20,7 +20,8 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   Diagnosis diagnosis{.processes = exited, .participants = sides(positions, exited, waiting)};
   const ProcessEvidence& first = positions.at(exited.front());
   const Participant& side = diagnosis.participants.front();
-  std::string how = first.exit_code != 0 ? fmt::format("exited with code {}", first.exit_code)
+  std::string how = first.exit_code == kDisappeared ? std::string("disappeared: its connection closed before it left the job")
+                    : first.exit_code != 0 ? fmt::format("exited with code {}", first.exit_code)
                     : first.joined       ? std::string("exited without leaving the job")
                                          : std::string("exited without joining the job");
   std::string place = side.op.empty() ? where_text(side.where) : fmt::format(" after {}{}", side.op, where_text(side.where));

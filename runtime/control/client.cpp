@@ -1,0 +1,300 @@
+#include "runtime/control/client.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "control.grpc.pb.h"
+#include "runtime/base/error.h"
+#include "runtime/control/coordinator.h"
+#include "runtime/control/wire.h"
+#include "traces/checks/evidence_json.h"
+
+namespace shardlab::control {
+namespace {
+
+constexpr int kBatchMax = 512;  // words in one message
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("localhost");
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+class ControlClient::Link final : public Uplink {
+ public:
+  Link(ControlClient& owner, ClientOptions options) : owner_(owner), options_(std::move(options)) {
+    auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(options_.join_timeout_ms);
+    channel_ = make_channel(options_.address);
+    if (!channel_->WaitForConnected(deadline))
+      throw TransportError(fmt::format("process {} cannot reach the coordinator at {} within {} ms", options_.process_index, options_.address,
+                                       options_.join_timeout_ms));
+    stub_ = wire::Coordination::NewStub(channel_);
+    context_.AddMetadata(kTokenKey, options_.token);
+    stream_ = stub_->Attend(&context_);
+    wire::Word word = make_word();
+    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices});
+    push(std::move(word), true);
+    reader_ = std::jthread([this] { read(); });
+    sender_ = std::jthread([this](std::stop_token stop) { send(stop); });
+  }
+
+  ~Link() override {
+    {
+      std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    sender_.request_stop();
+    {
+      // The coordinator closes the stream when it has heard that we go. If it does not, we close it.
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(kGoodbyeMs), [&] { return reader_done_; });
+      if (!reader_done_) context_.TryCancel();
+    }
+    sender_.join();
+    reader_.join();
+  }
+
+  void wait_for_all() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(options_.join_timeout_ms), [&] { return all_joined_ || over_; });
+    if (all_joined_) return;
+    if (over_) {
+      lock.unlock();
+      owner_.gate().pass_leaving();  // throws what ended it
+    }
+    std::vector<int> missing;
+    for (int p = 0; p < options_.num_processes; ++p)
+      if (std::none_of(members_.begin(), members_.end(), [&](const Member& m) { return m.process == p; })) missing.push_back(p);
+    throw TransportError(fmt::format("not all processes joined the job within {} ms: missing {} of {}: {}", options_.join_timeout_ms, missing.size(),
+                                     options_.num_processes, fmt::join(missing, ", ")));
+  }
+
+  const std::vector<Member>& members() const { return members_; }
+
+  void set_key(const std::string& key, const std::string& value) {
+    grpc::ClientContext context;
+    prepare(context, std::chrono::milliseconds(kKeyMs));
+    wire::KeyValue request;
+    request.set_key(key);
+    request.set_value(value);
+    wire::Nothing response;
+    check(stub_->SetKey(&context, request, &response), "set", key);
+  }
+
+  std::string get_key(const std::string& key, std::chrono::milliseconds limit) {
+    grpc::ClientContext context;
+    prepare(context, limit);
+    wire::Key request;
+    request.set_key(key);
+    wire::KeyValue response;
+    check(stub_->GetKey(&context, request, &response), "get", key);
+    return response.value();
+  }
+
+  void declare(ProgramEvidence program) override {
+    wire::Word word = make_word();
+    *word.mutable_program() = to_wire(program);
+    push(std::move(word), false);
+  }
+  void issued(CallEvidence call) override {
+    wire::Word word = make_word();
+    *word.mutable_issued() = to_wire(call);
+    push(std::move(word), true);
+  }
+  void reading(Reading reading) override {
+    wire::Word word = make_word();
+    wire::Reading& message = *word.mutable_reading();
+    message.set_launch(reading.launch);
+    message.set_poisoned(reading.poisoned);
+    message.set_doing(clean_text(reading.doing));
+    message.set_where(clean_text(reading.where));
+    message.set_statement(reading.statement);
+    push(std::move(word), true);
+  }
+  void running() override {
+    wire::Word word = make_word();
+    word.mutable_running();
+    push(std::move(word), false);
+  }
+  void waiting(std::string doing, std::string where, std::int32_t statement) override {
+    wire::Word word = make_word();
+    word.mutable_waiting()->set_doing(clean_text(doing));
+    word.mutable_waiting()->set_where(clean_text(where));
+    word.mutable_waiting()->set_statement(statement);
+    push(std::move(word), false);
+  }
+  void wire_mismatch(int from, std::string what) override {
+    wire::Word word = make_word();
+    word.mutable_wire_mismatch()->set_from(from);
+    word.mutable_wire_mismatch()->set_what(clean_text(what));
+    push(std::move(word), true);
+  }
+  void raised(std::string error, std::string where, std::int32_t statement) override {
+    wire::Word word = make_word();
+    word.mutable_raised()->set_error(clean_text(error));
+    word.mutable_raised()->set_where(clean_text(where));
+    word.mutable_raised()->set_statement(statement);
+    push(std::move(word), true);
+  }
+  void leaving() override {
+    wire::Word word = make_word();
+    word.mutable_leaving();
+    push(std::move(word), true);
+  }
+
+ private:
+  static constexpr int kKeyMs = 10'000;
+
+  static wire::Word make_word() {
+    wire::Word word;
+    word.set_time_ns(comm::now_ns());
+    return word;
+  }
+
+  // States that are only for information wait for the next word that matters, or the next heartbeat.
+  void push(wire::Word word, bool now) {
+    std::lock_guard lock(mutex_);
+    if (over_) return;  // nobody listens any more
+    queue_.push_back(std::move(word));
+    if (!now) return;
+    wanted_ = true;
+    wake_sender_.notify_one();
+  }
+
+  void send(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    bool open = true;
+    while (true) {
+      wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), [&] { return wanted_; });
+      bool last = stop.stop_requested();
+      wanted_ = false;
+      wire::Words batch;
+      if (queue_.empty() && !last) {
+        *batch.add_words() = make_word();
+        batch.mutable_words(0)->mutable_heartbeat();
+      }
+      while (!queue_.empty() && batch.words_size() < kBatchMax) {
+        *batch.add_words() = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      bool more = !queue_.empty();
+      wanted_ = wanted_ || more;
+      lock.unlock();
+      if (open && batch.words_size() > 0) open = stream_->Write(batch);
+      if (last && !more) {
+        if (open) stream_->WritesDone();
+        return;
+      }
+      lock.lock();
+      if (!open) {
+        queue_.clear();
+        wanted_ = false;
+      }
+    }
+  }
+
+  bool is_closing() {
+    std::lock_guard lock(mutex_);
+    return closing_;
+  }
+
+  void read() {
+    wire::News news;
+    while (stream_->Read(&news)) hear(news);
+    grpc::Status status = stream_->Finish();
+    if (!is_closing())
+      owner_.hear_broken(status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_message().empty()
+                             ? fmt::format("the coordinator at {} is gone: its stream to process {} broke", options_.address, options_.process_index)
+                             : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index, status.error_message()));
+    std::lock_guard lock(mutex_);
+    reader_done_ = over_ = true;
+    changed_.notify_all();
+  }
+
+  void hear(const wire::News& news) {
+    switch (news.news_case()) {
+      case wire::News::kRoll: {
+        std::lock_guard lock(mutex_);
+        if (all_joined_) break;
+        members_.clear();
+        for (const wire::Member& member : news.roll().members()) members_.push_back(from_wire(member));
+        all_joined_ = int(members_.size()) == news.roll().num_processes();
+        changed_.notify_all();
+        break;
+      }
+      case wire::News::kMatched: owner_.hear_matched(news.matched()); break;
+      case wire::News::kPoison: owner_.hear_poison(); break;
+      case wire::News::kVerdict: {
+        owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));
+        std::lock_guard lock(mutex_);
+        over_ = true;
+        changed_.notify_all();
+        break;
+      }
+      case wire::News::kLeft: owner_.gate().left(); break;
+      case wire::News::kRaisedHeard: owner_.gate().acknowledged(); break;
+      default: break;
+    }
+  }
+
+  void prepare(grpc::ClientContext& context, std::chrono::milliseconds limit) const {
+    context.AddMetadata(kTokenKey, options_.token);
+    context.set_deadline(std::chrono::system_clock::now() + limit);
+  }
+  static void check(const grpc::Status& status, const char* verb, const std::string& key) {
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) throw TransportError(fmt::format("nobody set the key '{}' in time", key));
+    if (!status.ok()) throw TransportError(fmt::format("cannot {} the key '{}': {}", verb, key, status.error_message()));
+  }
+
+  ControlClient& owner_;
+  const ClientOptions options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<wire::Coordination::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<wire::Words, wire::News>> stream_;
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_sender_;
+  std::condition_variable changed_;
+  std::deque<wire::Word> queue_;
+  bool wanted_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
+  std::vector<Member> members_;
+  std::jthread reader_, sender_;
+};
+
+ControlClient::ControlClient(ClientOptions options) : ProcessControl(options.process_index, options.on_stop) {
+  link_ = std::make_unique<Link>(*this, std::move(options));
+}
+ControlClient::~ControlClient() = default;
+
+Uplink& ControlClient::uplink() { return *link_; }
+const std::vector<Member>& ControlClient::members() const { return link_->members(); }
+void ControlClient::set_key(const std::string& key, const std::string& value) { link_->set_key(key, value); }
+std::string ControlClient::get_key(const std::string& key, std::chrono::milliseconds limit) { return link_->get_key(key, limit); }
+
+std::unique_ptr<ControlClient> connect(ClientOptions options) {
+  std::unique_ptr<ControlClient> client(new ControlClient(std::move(options)));
+  client->link_->wait_for_all();
+  return client;
+}
+
+}  // namespace shardlab::control

@@ -1,0 +1,53 @@
+// The control plane as one process of a job reaches it: comm::Control over a stream to the coordinator.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/control/member.h"
+#include "runtime/control/process_control.h"
+
+namespace shardlab::control {
+
+struct ClientOptions {
+  std::string address;  // "127.0.0.1:41237"
+  std::string token;
+  int process_index = 0;
+  int num_processes = 1;
+  int num_devices = 1;            // of this process
+  int join_timeout_ms = 300'000;  // for all processes to come
+  // Called once, from a thread of the client's, when no data may move any more: abort the transport.
+  std::function<void(const std::string& why)> on_stop;
+};
+
+// Threads: a sender drains the queue of words, a reader brings the news. issued() never waits for the network.
+class ControlClient final : public ProcessControl {
+ public:
+  static constexpr int kGoodbyeMs = 1000;  // how long the coordinator may take to close the stream
+
+  ~ControlClient() override;
+
+  // Everyone in the job, by index.
+  const std::vector<Member>& members() const;
+
+  // The key-value store, for addresses and the like. get_key waits until the key is set; both throw TransportError.
+  void set_key(const std::string& key, const std::string& value);
+  std::string get_key(const std::string& key, std::chrono::milliseconds limit);
+
+ private:
+  class Link;
+  friend std::unique_ptr<ControlClient> connect(ClientOptions options);
+  explicit ControlClient(ClientOptions options);
+  Uplink& uplink() override;
+
+  std::unique_ptr<Link> link_;
+};
+
+// Joins the job and returns when all processes have joined. Throws TransportError when the coordinator cannot be reached, refuses, or
+// when not all came in time (naming who is missing); DiagnosisError when one of them ended before it came.
+std::unique_ptr<ControlClient> connect(ClientOptions options);
+
+}  // namespace shardlab::control
