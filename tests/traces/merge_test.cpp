@@ -1,0 +1,305 @@
+// From the observer's calls to the merged trace: what was recorded is there, what was lost is told.
+#include "traces/recorder/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/base/sha256.h"
+#include "traces/recorder/recorder.h"
+#include "traces/trace_reader.h"
+
+namespace shardlab::recorder {
+namespace {
+
+using comm::CallStatus;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using traces::MatchState;
+using traces::MemberStatus;
+using traces::TraceReader;
+namespace fs = std::filesystem;
+
+constexpr int kProcesses = 3, kLocal = 2;
+
+Where line(int number) { return {"/home/user/toy.cpp", "int main()", std::uint32_t(number), -1}; }
+
+std::shared_ptr<const comm::ProgramInfo> make_program(const std::string& name, int op_line = 0) {
+  auto program = std::make_shared<comm::ProgramInfo>();
+  program->name = name;
+  program->text = "program " + name;
+  program->fingerprint = sha256_prefix(program->text);
+  program->mesh = "mesh(a=3, b=2)";
+  for (int d = 0; d < kProcesses * kLocal; ++d) program->devices.push_back(d);
+  for (int p = 0; p < kProcesses; ++p) program->processes.push_back(p);
+  program->operands.push_back({"x", "float32", {6, 4}, "P('a', 'b')"});
+  comm::CollectiveInfo sum{.kind = "all-reduce", .groups = {{0, 2, 4}, {1, 3, 5}}, .axes = {"a"}, .dtype = "float32", .shape = {4},
+                           .reduction = "sum", .bytes = 16, .wire_bytes = 128, .op = name, .cause = "sum over k", .sharding_before = "partial",
+                           .sharding_after = "P()"};
+  if (op_line > 0) sum.where = line(op_line);
+  comm::CollectiveInfo permute{.kind = "collective-permute", .pairs = {{0, 1}, {2, 3}}, .dtype = "float32", .shape = {4}, .bytes = 16, .wire_bytes = 32, .op = "roll"};
+  program->collectives = {sum, permute};
+  return program;
+}
+
+comm::ArrayInfo make_array() {
+  comm::ArrayInfo array{.id = 7, .launch = 0, .name = "x", .dtype = "float32", .shape = {6, 4}, .spec = "P('a')", .mesh_shape = {3, 2},
+                        .mesh_axes = {"a", "b"}, .spec_axes = {{"a"}, {}}, .where = line(3)};
+  for (int d = 0; d < kProcesses * kLocal; ++d) {
+    array.devices.push_back(d);
+    array.shards.push_back({{d / 2 * 2, d / 2 * 2 + 2}, {0, 4}});
+  }
+  return array;
+}
+
+class MergeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("shardlab_merge_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    options_ = {.directory = folder_.string(), .out = (folder_ / "merged.db").string(), .title = "test"};
+    for (int p = 0; p < kProcesses; ++p) options_.ends.push_back({.process = p, .pid = 100 + p, .host = "node0"});
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::unique_ptr<Recorder> recorder(int process, std::size_t ring_bytes = 1 << 20) const {
+    auto made = std::make_unique<Recorder>(RecorderOptions{.directory = folder_.string(), .process = process, .process_count = kProcesses,
+                                                           .ring_bytes = ring_bytes, .command_line = "toy"});
+    std::vector<DeviceRecord> devices;
+    for (int d = 0; d < kProcesses * kLocal; ++d) devices.push_back({d, d / kLocal, "cpu", "CPU " + std::to_string(d)});
+    made->describe_devices(devices);
+    return made;
+  }
+  // One launch with its calls; times are relative to `begin`.
+  static comm::Launch launch(comm::Observer& observer, int number, std::shared_ptr<const comm::ProgramInfo> program, Ns begin, int at_line,
+                             int calls_done = 2) {
+    comm::Launch launch{.number = number, .seq = number, .program = std::move(program), .where = line(at_line), .issued_ns = begin};
+    observer.on_program(launch.program);
+    observer.on_launch_issued(launch);
+    observer.on_launch_started(launch, begin + 10);
+    observer.on_compute(launch, "sin", line(at_line), begin + 20, begin + 30);
+    for (int call = 0; call < std::min(calls_done + 1, 2); ++call) {
+      observer.on_call_started(launch, call, begin + 40 + call * 100);
+      observer.on_call_waiting(launch, call, begin + 50 + call * 100, {0, 1});
+      if (call < calls_done) observer.on_call_done(launch, call, begin + 90 + call * 100, CallStatus::kOk, 16);
+    }
+    if (calls_done == 2) observer.on_launch_done(launch, begin + 300, CallStatus::kOk);
+    return launch;
+  }
+  fs::path folder_;
+  MergeOptions options_;
+};
+
+TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
+  const auto program = make_program("matmul", 12);
+  for (int p = 0; p < kProcesses; ++p) {
+    auto observer = recorder(p);
+    for (int n = 0; n < 3; ++n) launch(*observer, n, program, 1000 * (n + 1) + p, 31);
+    observer->on_array(make_array());
+    observer->on_array(make_array());
+    observer->on_host_read("print", line(40), 9000, 9500);
+    EXPECT_EQ(observer->close(), "");
+  }
+  const MergeResult result = merge_parts(options_);
+  EXPECT_THAT(result.problems, ElementsAre());
+  EXPECT_EQ(result.collectives, 6);
+  EXPECT_EQ(result.unmatched, 0);
+
+  TraceReader reader(options_.out);
+  const auto rows = reader.collectives();
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[0].what.kind, "all-reduce");
+  EXPECT_EQ(rows[0].what.groups, "[[0,2,4],[1,3,5]]");
+  EXPECT_EQ(rows[0].what.axes, R"(["a"])");
+  EXPECT_EQ(rows[0].what.wire_bytes, 128);
+  EXPECT_EQ(reader.site(rows[0].what.site).text(), "toy.cpp:12");
+  EXPECT_EQ(rows[0].members.size(), 3u);
+  EXPECT_EQ(rows[0].first_ns, 1040);
+  EXPECT_EQ(rows[0].last_ns, 1092);
+  EXPECT_EQ(reader.site(rows[0].members[1].site).text(), "toy.cpp:31");
+  // An op whose place the program does not tell has the launch's.
+  EXPECT_EQ(reader.site(rows[1].what.site).text(), "toy.cpp:31");
+  EXPECT_EQ(devices_of(rows[1].what), (std::vector<int>{0, 1, 2, 3}));
+
+  const auto programs = reader.programs();
+  ASSERT_EQ(programs.size(), 1u);
+  EXPECT_EQ(programs[0].fingerprint, program->fingerprint);
+  EXPECT_EQ(programs[0].values.at(0).sharding, "P('a', 'b')");
+  EXPECT_EQ(programs[0].collectives.at(1).pairs, "[[0,1],[2,3]]");
+  const auto arrays = reader.arrays();
+  ASSERT_EQ(arrays.size(), 2u);
+  EXPECT_THAT(arrays[0].processes, ElementsAre(0, 1, 2));
+  const auto layouts = reader.layouts();
+  ASSERT_EQ(layouts.size(), 1u);
+  EXPECT_EQ(layouts[0].shards[3].replica, 1);
+  EXPECT_EQ(layouts[0].shards[3].ranges[0], (std::pair<std::int64_t, std::int64_t>{2, 4}));
+  EXPECT_EQ(reader.meshes().at(0).text, "mesh(a=3, b=2)");
+  EXPECT_EQ(reader.host_reads().size(), 3u);
+  EXPECT_EQ(reader.wait_edges().size(), 6u * 3 * 2);
+  for (const auto& process : reader.processes()) EXPECT_TRUE(process.closed && process.state == ProcessState::kLeft);
+  // Device 4 is in the all-reduce and not in the permute; each launch computed once.
+  for (const auto& track : reader.tracks())
+    if (track.device == 4) { EXPECT_EQ(track.event_count, 6); }
+  EXPECT_THAT(reader.notices(), ElementsAre());
+  EXPECT_FALSE(reader.check_whole());
+}
+
+TEST_F(MergeTest, ADifferentOrderStaysApart) {
+  const auto one = make_program("matmul"), two = make_program("sum");
+  for (int p = 0; p < kProcesses; ++p) {
+    auto observer = recorder(p);
+    launch(*observer, 0, one, 1000, 20);
+    launch(*observer, 1, p == 2 ? two : one, 2000, p == 2 ? 36 : 31, 0);
+    if (p != 2) launch(*observer, 2, two, 3000, 32, 0);
+  }
+  Diagnosis diagnosis{.code = "order-mismatch", .severity = "error", .message = "both", .processes = {2}};
+  diagnosis.participants = {{.process = 2, .seq = 1, .where = "toy.cpp:36", .devices = one->devices}, {.process = 0, .seq = 1, .where = "toy.cpp:31"}};
+  options_.diagnoses = {diagnosis};
+  options_.evidence.processes.push_back({.process = 2, .state = ProcessState::kRaised, .error = "DiagnosisError"});
+  merge_parts(options_);
+  TraceReader reader(options_.out);
+  const auto rows = reader.collectives();
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_EQ(rows[0].state, MatchState::kMatched);
+  EXPECT_EQ(rows[2].state, MatchState::kMismatched);
+  const auto sides = reader.participant_collectives();
+  ASSERT_EQ(sides.size(), 1u);
+  const auto& guilty = rows.at(std::size_t(sides[0][0] - 1));
+  EXPECT_EQ(guilty.what.op, "sum");
+  EXPECT_EQ(guilty.diagnosis, 1);
+  EXPECT_EQ(guilty.members.size(), 1u);
+  EXPECT_EQ(guilty.members[0].status, MemberStatus::kOpen);
+  EXPECT_EQ(guilty.last_ns, traces::kNoTime);
+  EXPECT_EQ(rows.at(std::size_t(sides[0][1] - 1)).members.size(), 2u);
+  // Two processes issued a launch that the third never did.
+  EXPECT_EQ(rows.back().state, MatchState::kPartial);
+  EXPECT_EQ(reader.processes().at(2).state, ProcessState::kRaised);
+  ASSERT_TRUE(reader.evidence());
+  EXPECT_EQ(reader.evidence()->processes[0].error, "DiagnosisError");
+  EXPECT_EQ(reader.diagnoses().at(0).participants.size(), 2u);
+}
+
+TEST_F(MergeTest, AKillAfterCallNLeavesCallN) {
+  const auto program = make_program("matmul");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto observer = recorder(1);
+    for (int n = 0; n < 57; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
+    launch(*observer, 57, program, 70'000, 33, 0);
+    if (::write(ends[1], "x", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char ready;
+  ASSERT_EQ(::read(ends[0], &ready, 1), 1);
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  close(ends[0]);
+  close(ends[1]);
+  options_.ends = {{.process = 1, .pid = child, .signal = 9}};
+  merge_parts(options_);
+  TraceReader reader(options_.out);
+  const auto rows = reader.collectives();
+  ASSERT_EQ(rows.size(), 116u);
+  const auto& last = rows[114];
+  EXPECT_EQ(last.launch, 57);
+  EXPECT_EQ(last.call, 0);
+  EXPECT_EQ(last.members[0].status, MemberStatus::kOpen);
+  EXPECT_EQ(reader.site(last.members[0].site).line, 33);
+  EXPECT_EQ(rows[115].members[0].status, MemberStatus::kIssued);
+  EXPECT_EQ(rows[112].members[0].status, MemberStatus::kOk);
+  const auto processes = reader.processes();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].state, ProcessState::kKilled);
+  EXPECT_EQ(processes[0].signal, 9);
+  EXPECT_FALSE(processes[0].closed);
+}
+
+TEST_F(MergeTest, AFullRingIsARow) {
+  {
+    auto observer = std::make_unique<Recorder>(RecorderOptions{.directory = folder_.string(), .process = 0, .ring_bytes = kRingBytesMin, .drain_ms = 3'600'000});
+    const auto program = make_program("matmul");
+    for (int n = 0; n < 200; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
+    EXPECT_GT(observer->dropped_records(), 0u);
+  }
+  options_.ends.resize(1);
+  const auto result = merge_parts(options_);
+  EXPECT_GT(result.records, 10);
+  TraceReader reader(options_.out);
+  ASSERT_EQ(reader.dropped().size(), 1u);
+  EXPECT_THAT(reader.dropped()[0].reason, HasSubstr("the ring was full"));
+  EXPECT_THAT(reader.notices().at(0), HasSubstr("Process 0"));
+}
+
+TEST_F(MergeTest, MissingAndDamagedPartsAreTold) {
+  const auto program = make_program("matmul");
+  for (int p = 0; p < 2; ++p) launch(*recorder(p), 0, program, 1000, 31);
+  fs::remove(folder_ / "ring-1.ring");
+  fs::resize_file(folder_ / "part-1.db", 5000);
+  const auto result = merge_parts(options_);
+  ASSERT_EQ(result.problems.size(), 2u) << ::testing::PrintToString(result.problems);
+  EXPECT_THAT(result.problems[0], HasSubstr("process 1"));
+  EXPECT_THAT(result.problems[1], HasSubstr("process 2 left no records"));
+  TraceReader reader(options_.out);
+  EXPECT_EQ(reader.processes().size(), 3u);
+  EXPECT_EQ(reader.import_log().size(), 2u);
+  EXPECT_EQ(reader.notices().size(), 2u);
+  ASSERT_EQ(reader.collectives().size(), 2u);
+  EXPECT_EQ(reader.collectives()[0].state, MatchState::kPartial);
+}
+
+TEST_F(MergeTest, ARingWithoutAPartIsEnough) {
+  const auto program = make_program("matmul");
+  {
+    auto observer = recorder(0);
+    launch(*observer, 0, program, 1000, 31);
+    // The process dies before its writer ever ran: only the ring is there.
+    fs::copy_file(observer->ring_file(), folder_ / "kept");
+  }
+  for (const char* name : {"part-0.db", "ring-0.ring"}) fs::remove(folder_ / name);
+  fs::rename(folder_ / "kept", folder_ / "ring-0.ring");
+  options_.ends.resize(1);
+  const auto result = merge_parts(options_);
+  EXPECT_THAT(result.problems, ElementsAre());
+  EXPECT_EQ(result.collectives, 2);
+}
+
+TEST_F(MergeTest, NothingAtAllIsATraceToo) {
+  options_.ends.clear();
+  const auto result = merge_parts(options_);
+  EXPECT_EQ(result.processes, 0);
+  TraceReader reader(options_.out);
+  EXPECT_EQ(reader.collectives().size(), 0u);
+}
+
+TEST_F(MergeTest, WritesAgainOverAnOldTrace) {
+  std::ofstream(options_.out) << "old";
+  merge_parts(options_);
+  EXPECT_EQ(TraceReader(options_.out).meta("title"), "test");
+  options_.out = "/nonexistent/folder/out.db";
+  EXPECT_THROW(merge_parts(options_), IoError);
+}
+
+TEST(Record, EveryCutIsAnError) {
+  ArrayRecord array{.id = 4, .launch = 5, .name = 1};
+  LayoutRecord layout{.id = 1, .shape = {3, 4}, .spec = "P()", .mesh_axes = {"a"}, .spec_axes = {{"a", "b"}, {}}, .devices = {1, 2}, .shards = {{{0, 3}, {0, 4}}}};
+  Encoder encoder;
+  encoder(layout);
+  const auto bytes = encoder.bytes();
+  const auto back = decode<LayoutRecord>(bytes);
+  EXPECT_EQ(back.shards, layout.shards);
+  EXPECT_EQ(back.spec_axes, layout.spec_axes);
+  for (std::size_t length = 0; length < bytes.size(); ++length) EXPECT_THROW(decode<LayoutRecord>(bytes.first(length)), IoError) << length;
+  Encoder small;
+  small(array);
+  EXPECT_EQ(decode<ArrayRecord>(small.bytes()).launch, 5);
+}
+
+}  // namespace
+}  // namespace shardlab::recorder

@@ -1,0 +1,92 @@
+#include "traces/recorder/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "traces/recorder/collect.h"
+#include "traces/recorder/merge_rows.h"
+#include "traces/recorder/part.h"
+
+namespace shardlab::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The processes of which a part or a ring lies in the directory.
+std::set<int> processes_in(const std::string& directory) {
+  std::set<int> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    for (const auto& [prefix, suffix] : {std::pair<std::string_view, std::string_view>{"part-", ".db"}, {"ring-", ".ring"}}) {
+      if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+      int process = -1;
+      const char* end = name.data() + name.size() - suffix.size();
+      if (const auto parsed = std::from_chars(name.data() + prefix.size(), end, process); parsed.ptr == end && process >= 0) found.insert(process);
+    }
+  }
+  return found;
+}
+
+struct Loaded {
+  std::vector<ProcessTrace> processes;
+  std::vector<traces::ImportLogRow> log;
+};
+
+void load_process(const MergeOptions& options, int process, Loaded& loaded) {
+  const std::string part = part_path(options.directory, process), ring = ring_path(options.directory, process);
+  const auto problem = [&](const std::string& file, const std::string& message) {
+    loaded.log.push_back({process, fs::path(file).filename().string(), "error", message});
+  };
+  if (fs::exists(ring)) {
+    try {
+      const DrainResult drained = drain_ring_into_part(ring, part);
+      if (drained.records > 0) loaded.log.push_back({process, fs::path(ring).filename().string(), "info", drained.text()});
+    } catch (const IoError& error) {
+      problem(ring, fmt::format("what process {} left in its ring could not be taken: {}", process, error.what()));
+    }
+  }
+  ProcessTrace trace;
+  trace.process = trace.info.process = process;
+  if (!fs::exists(part)) {
+    problem(part, fmt::format("process {} left no records: it ended before it recorded anything, or its file was lost", process));
+  } else {
+    try {
+      trace = read_part(part, process);
+    } catch (const IoError& error) {
+      problem(part, fmt::format("the records of process {} are missing: {}", process, error.what()));
+    }
+  }
+  for (const auto& text : trace.problems) problem(part, fmt::format("records of process {} are missing: {}", process, text));
+  loaded.processes.push_back(std::move(trace));
+}
+
+}  // namespace
+
+MergeResult merge_parts(const MergeOptions& options) {
+  std::set<int> indices = processes_in(options.directory);
+  for (const auto& end : options.ends) indices.insert(end.process);
+  for (const auto& process : options.evidence.processes) indices.insert(process.process);
+  Loaded loaded;
+  for (const int process : indices) load_process(options, process, loaded);
+
+  traces::TraceWriter writer(options.out);
+  const Definitions definitions(writer, loaded.processes);
+  Joined joined = join(loaded.processes, definitions);
+  RowWriter rows(writer, options, loaded.processes, definitions, joined, loaded.log);
+  rows.write_all();
+  writer.finish();
+
+  MergeResult result{.processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size())};
+  for (const auto& call : joined.calls) result.unmatched += joined.launches[call.launch].state != traces::MatchState::kMatched;
+  for (const auto& process : loaded.processes) result.records += process.records;
+  for (const auto& row : loaded.log)
+    if (row.severity == "error") result.problems.push_back(fmt::format("{}: {}.", row.source, row.message));
+  return result;
+}
+
+}  // namespace shardlab::recorder

@@ -1,0 +1,48 @@
+// Writes the rows of a merged trace from what was loaded and joined.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "traces/recorder/collect.h"
+#include "traces/recorder/merge.h"
+#include "traces/trace_writer.h"
+
+namespace shardlab::recorder {
+
+class RowWriter {
+ public:
+  // All outlive this; `joined` gets the ids of its calls, `log` what was noticed on the way.
+  RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
+            const Definitions& definitions, Joined& joined, std::vector<traces::ImportLogRow>& log);
+  void write_all();
+
+ private:
+  void write_meta();
+  void write_processes();
+  void write_devices();
+  void write_tracks();
+  void link_diagnoses();
+  void write_launches();
+  void write_collectives();
+  void write_member_rows(traces::CollectiveRow& row, const LogicalLaunch& launch, const LogicalCall& call);
+  void write_wait_edges(const LogicalLaunch& launch, const LogicalCall& call);
+  void write_host_events(std::size_t index);
+  void write_batch_events(std::size_t index);
+  void write_arrays();
+  void write_verdict();
+  void write_losses();
+  std::vector<DeviceRecord> all_devices() const;
+
+  traces::TraceWriter& writer_;
+  const MergeOptions& options_;
+  const std::vector<ProcessTrace>& processes_;
+  const Definitions& definitions_;
+  Joined& joined_;
+  std::vector<traces::ImportLogRow>& log_;
+  std::vector<traces::Id> host_tracks_, batch_tracks_;            // by index of processes_
+  std::vector<std::vector<std::size_t>> participant_calls_;       // per diagnosis and participant: index of calls + 1, 0 for none
+  std::map<std::size_t, traces::Id> diagnosis_of_call_;
+};
+
+}  // namespace shardlab::recorder
