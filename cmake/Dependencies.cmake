@@ -17,7 +17,7 @@ set(SHARDLAB_HAVE_QT ${Qt6_FOUND})
 if(Qt6_FOUND)
   list(APPEND SHARDLAB_SUMMARY "workbench: on (Qt ${Qt6_VERSION})")
 else()
-  list(APPEND SHARDLAB_SUMMARY "workbench: off (Qt 6.4 Widgets not found; install qt6-base-dev)")
+  list(APPEND SHARDLAB_SUMMARY "workbench: off (Qt 6.4 Widgets not found: install qt6-base-dev)")
 endif()
 
 # CUDA and NCCL are only looked for: this version has no CUDA devices to build, and the summary says so.
