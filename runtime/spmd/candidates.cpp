@@ -7,9 +7,8 @@
 namespace shardlab::spmd {
 namespace {
 
-bool may_be_cut(const OpShape& op, int factor) {
-  FactorKind kind = op.rule.factors[std::size_t(factor)].kind;
-  return kind == FactorKind::kPass || (kind == FactorKind::kReduce && op.can_reduce);
+bool holds(const FactorRule::TensorMap& map, int factor) {
+  return std::any_of(map.begin(), map.end(), [&](const auto& dim) { return std::find(dim.begin(), dim.end(), factor) != dim.end(); });
 }
 
 // False where a factor that is not cut in full is followed by one that is cut.
@@ -33,7 +32,7 @@ class Enumeration {
  public:
   Enumeration(const OpShape& op, const Axes& atoms) : op_(op), atoms_(atoms), pieces_(op.rule.factors.size()) {
     for (int f = 0; f < int(op.rule.factors.size()); ++f)
-      if (op.rule.factors[std::size_t(f)].size > 1 && may_be_cut(op, f)) factors_.push_back(f);
+      if (op.rule.factors[std::size_t(f)].size > 1 && op.can_cut[std::size_t(f)]) factors_.push_back(f);
   }
 
   // An upper bound on the number of assignments, sets only.
@@ -81,7 +80,7 @@ std::vector<Axes> completed(const OpShape& op, const std::vector<Projection>& te
   for (std::size_t tensor : order) {
     for (const FactorSharding& sharding : tensors[tensor]) {
       Axes& own = pieces[std::size_t(sharding.factor)];
-      if (!own.empty() || !may_be_cut(op, sharding.factor)) continue;
+      if (!own.empty() || !op.can_cut[std::size_t(sharding.factor)]) continue;
       std::int64_t size = op.rule.factors[std::size_t(sharding.factor)].size;
       for (const AxisPiece& piece : sharding.axes) {
         bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
@@ -128,11 +127,28 @@ Axes atoms_in_use(const Axes& atoms, const std::vector<Spec>& forms) {
 
 }  // namespace
 
+std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule) {
+  std::vector<bool> can_cut;
+  auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
+    return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
+  };
+  for (int f = 0; f < int(rule.factors.size()); ++f) {
+    bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);
+    switch (rule.factors[std::size_t(f)].kind) {
+      case FactorKind::kPass: can_cut.push_back(in_result && (in_operand || op.backward_first)); break;
+      case FactorKind::kReduce: can_cut.push_back(in_operand && op.reduction.has_value()); break;
+      case FactorKind::kReplicate:
+      case FactorKind::kPermute: can_cut.push_back(false); break;
+    }
+  }
+  return can_cut;
+}
+
 std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces) {
   Candidate candidate;
   for (std::size_t f = 0; f < pieces.size(); ++f) {
     if (pieces[f].empty()) continue;
-    if (!may_be_cut(op, int(f)) || op.rule.factors[f].size % shardlab::part_count(pieces[f]) != 0) return std::nullopt;
+    if (!op.can_cut[f] || op.rule.factors[f].size % shardlab::part_count(pieces[f]) != 0) return std::nullopt;
     if (op.rule.factors[f].kind == FactorKind::kReduce)
       candidate.partial.insert(candidate.partial.end(), pieces[f].begin(), pieces[f].end());
   }

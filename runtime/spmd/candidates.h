@@ -16,9 +16,12 @@ struct Candidate {
 // One op as the planner sees it.
 struct OpShape {
   FactorRule rule;
-  bool can_reduce = false;  // partial results can be combined
-  std::vector<Shape> operands, results;
+  std::vector<bool> can_cut;  // per factor: whether parts of it can be computed apart
 };
+
+// Pass factors that operands and results share, and the new dimensions of a broadcast. A factor that a result alone holds is otherwise
+// fed by whole operands (reshape (6, 2) to (4, 3)). Reduced factors where partial results can be combined.
+std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule);
 
 // At most this many ways are looked at for one op.
 inline constexpr int kCandidatesMax = 2048;

@@ -48,9 +48,7 @@ const OpShape& Emitter::op_shape(NodeId id) {
     const Node& node = graph().nodes[std::size_t(id)];
     shape.emplace();
     shape->rule = rule_of(graph(), node);
-    shape->can_reduce = node.op->reduction.has_value();
-    for (ValueId value : node.operands) shape->operands.push_back(type(value).shape);
-    for (ValueId value : node.results) shape->results.push_back(type(value).shape);
+    shape->can_cut = cuttable_factors(*node.op, shape->rule);
   }
   return *shape;
 }

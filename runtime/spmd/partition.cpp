@@ -121,7 +121,7 @@ class Planner {
   std::vector<Candidate> all_candidates(NodeId n) {
     const Node& node = emitter_.graph().nodes[std::size_t(n)];
     const OpShape& shape = emitter_.op_shape(n);
-    if (!shape.rule.present) return {whole_candidate(shape)};
+    if (!shape.rule.present) return {whole_candidate(node)};
     std::vector<Spec> forms;
     for (ValueId id : node.operands) {
       std::vector<Spec> at_hand = emitter_.forms(id);
@@ -131,10 +131,10 @@ class Planner {
     return candidates_of(shape, atoms_, forms);
   }
 
-  static Candidate whole_candidate(const OpShape& shape) {
+  Candidate whole_candidate(const Node& node) const {
     Candidate candidate;
-    for (const Shape& operand : shape.operands) candidate.operands.emplace_back(operand.size());
-    for (const Shape& result : shape.results) candidate.results.emplace_back(result.size());
+    for (ValueId id : node.operands) candidate.operands.emplace_back(emitter_.type(id).shape.size());
+    for (ValueId id : node.results) candidate.results.emplace_back(emitter_.type(id).shape.size());
     return candidate;
   }
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "runtime/comm/collectives.h"
+#include "runtime/spmd/candidates.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/program.h"
@@ -89,15 +90,14 @@ class Verifier {
     for (std::size_t i = 0; i < step.operands.size(); ++i) collect(step.operands[i], rule.operands[i]);
     for (std::size_t i = 0; i < step.results.size(); ++i) collect(step.results[i], rule.results[i]);
     Axes partial;
+    std::vector<bool> can_cut = cuttable_factors(*node.op, rule);
     for (std::size_t f = 0; f < pieces.size(); ++f) {
       if (!pieces[f] || pieces[f]->empty()) continue;
       const Factor& factor = rule.factors[f];
-      SL_CHECK(factor.kind == FactorKind::kPass || factor.kind == FactorKind::kReduce, "step {}: factor {} of {} must be whole", at_, f,
-               node.op->name);
+      SL_CHECK(can_cut[f], "step {}: factor {} of {} must be whole", at_, f, node.op->name);
       SL_CHECK(factor.size % shardlab::part_count(*pieces[f]) == 0, "step {}: factor {} of {} is cut unevenly", at_, f, node.op->name);
       if (factor.kind == FactorKind::kReduce) partial.insert(partial.end(), pieces[f]->begin(), pieces[f]->end());
     }
-    SL_CHECK(partial.empty() || node.op->reduction, "step {}: {} cannot be computed in parts", at_, node.op->name);
     std::sort(partial.begin(), partial.end());
     for (SlotId id : step.results)
       SL_CHECK(slot(id).partial == merged(partial), "step {}: {} is partial over other axes than its reduced factors", at_, node.op->name);
