@@ -78,6 +78,11 @@ Context::Context(ContextOptions options) : options_(std::move(options)) {
 
 Context::~Context() = default;
 
+void Context::add_observer(std::shared_ptr<comm::Observer> observer) {
+  options_.observers.push_back(std::move(observer));
+  fan_out_ = std::make_unique<FanOut>(options_.observers);
+}
+
 Context* Context::current_or_null() { return current_context().get(); }
 
 Context& Context::current() {

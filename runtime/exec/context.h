@@ -56,6 +56,8 @@ class Context {
   comm::Transport* transport() { return options_.transport.get(); }
   comm::Observer& observer() { return *fan_out_; }
   bool is_recorded() const { return !options_.observers.empty(); }
+  // Beside those of the options; before the first launch.
+  void add_observer(std::shared_ptr<comm::Observer> observer);
   Executor& executor() { return *executor_; }
   ProgramCache& programs() { return *programs_; }
 
