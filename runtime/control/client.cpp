@@ -297,4 +297,25 @@ std::unique_ptr<ControlClient> connect(ClientOptions options) {
   return client;
 }
 
+std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int timeout_ms) {
+  constexpr int kAnswerMs = 1000, kBetweenMs = 20;
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  do {
+    for (int port = first; port < first + ports; ++port) {
+      std::string address = fmt::format("{}:{}", host, port);
+      auto stub = wire::Coordination::NewStub(make_channel(address));
+      grpc::ClientContext context;
+      context.AddMetadata(kTokenKey, token);
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(kAnswerMs));
+      wire::KeyValue hello;
+      hello.set_key("hello");
+      wire::Nothing answer;
+      if (stub->SetKey(&context, hello, &answer).ok()) return address;
+    }
+    // Nobody tells when another process begins to listen: asking again is all there is.
+    std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenMs));
+  } while (std::chrono::steady_clock::now() < end);
+  throw TransportError(fmt::format("no coordinator of this job answers at {} on ports {} to {} within {} ms", host, first, first + ports - 1, timeout_ms));
+}
+
 }  // namespace shardlab::control

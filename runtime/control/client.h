@@ -50,4 +50,8 @@ class ControlClient final : public ProcessControl {
 // when not all came in time (naming who is missing); DiagnosisError when one of them ended before it came.
 std::unique_ptr<ControlClient> connect(ClientOptions options);
 
+// The address of the coordinator that knows the token, on one of `ports` ports from `first` on. Asks until it answers; throws
+// TransportError when none did in time.
+std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int timeout_ms);
+
 }  // namespace shardlab::control
