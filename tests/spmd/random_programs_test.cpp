@@ -1,0 +1,253 @@
+// Random graphs on random meshes from random specs: partitioned they compute what they compute whole.
+//
+// The test's number is the seed: --gtest_filter=Seeds/RandomPrograms.ComputeWhatTheyComputeWhole/17 replays one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/spmd/layout.h"
+#include "tests/spmd/graphs.h"
+#include "tests/spmd/simulator.h"
+
+namespace shardlab::spmd {
+namespace {
+
+using namespace shardlab::testing;
+using Ints = std::vector<std::int64_t>;
+
+// Ops with what the library's first ops do not have: two results, a factor that must be whole, a factor that is permuted.
+FactorRule same_dims_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, FactorKind first) {
+  FactorRule rule(operands, results);
+  for (int d = 0; d < operands[0].rank(); ++d)
+    rule.add(operands[0].shape[std::size_t(d)], std::vector<int>(operands.size(), d), std::vector<int>(results.size(), d),
+             d == 0 ? first : FactorKind::kPass);
+  return rule;
+}
+
+void sum_and_difference(const KernelArgs& args) {
+  for (std::int64_t i = 0; i < args.results[0].type.elements(); ++i) {
+    std::int32_t x = args.operands[0].as<std::int32_t>()[i], y = args.operands[1].as<std::int32_t>()[i];
+    args.results[0].as<std::int32_t>()[i] = std::int32_t(std::uint32_t(x) + std::uint32_t(y));
+    args.results[1].as<std::int32_t>()[i] = std::int32_t(std::uint32_t(x) - std::uint32_t(y));
+  }
+}
+
+// Running sums along dimension 0.
+void scan(const KernelArgs& args) {
+  const TensorType& type = args.results[0].type;
+  std::int64_t row = type.shape[0] == 0 ? 0 : type.elements() / type.shape[0];
+  for (std::int64_t i = 0; i < type.elements(); ++i) {
+    std::uint32_t before = i < row ? 0 : std::uint32_t(args.results[0].as<std::int32_t>()[i - row]);
+    args.results[0].as<std::int32_t>()[i] = std::int32_t(before + std::uint32_t(args.operands[0].as<std::int32_t>()[i]));
+  }
+}
+
+using Types = std::vector<TensorType>;
+const OpDef kTwoResults = {.name = "sum_and_difference",
+                           .infer = [](const OpDef&, const Types& types, const Attrs&) { return Types{types[0], types[0]}; },
+                           .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kPass); },
+                           .kernel = sum_and_difference,
+                           .elementwise = true};
+const OpDef kWholeScan = {.name = "whole_scan",
+                          .infer = [](const OpDef&, const Types& types, const Attrs&) { return types; },
+                          .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kReplicate); },
+                          .kernel = scan};
+const OpDef kPermutedScan = {.name = "permuted_scan",
+                             .infer = [](const OpDef&, const Types& types, const Attrs&) { return types; },
+                             .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kPermute); },
+                             .kernel = scan};
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(unsigned seed) : random_(seed), mesh_(random_mesh()) {}
+
+  void make() {
+    int params = 1 + below(3), nodes = below(10);
+    for (int i = 0; i < params; ++i) pool_.push_back(build_.param(random_shape(), DType::kInt32));
+    for (int i = 0; i < nodes; ++i) add_node();
+    std::vector<ValueId> results;
+    for (int i = 0, count = 1 + below(3); i < count; ++i) results.push_back(pick());
+    results.push_back(pool_.back());
+    graph_ = build_.finish(results);
+    input_ = {&graph_, mesh_, {}, {}};
+    for (ValueId id : graph_.params) input_.params.push_back(below(5) == 0 ? std::optional<Spec>() : random_spec(graph_.type(id).shape));
+    if (below(3) == 0)
+      for (ValueId id : graph_.results) input_.results.push_back(below(2) == 0 ? std::optional<Spec>() : random_spec(graph_.type(id).shape));
+  }
+
+  const Graph& graph() const { return graph_; }
+  const PropagationInput& input() const { return input_; }
+
+  std::vector<Bytes> data() {
+    std::vector<Bytes> params;
+    for (ValueId id : graph_.params) params.push_back(random_int32(graph_.type(id).shape, unsigned(random_())));
+    return params;
+  }
+
+ private:
+  int below(int limit) { return int(random_() % unsigned(limit)); }
+  ValueId pick() { return pool_[std::size_t(below(int(pool_.size())))]; }
+  const Shape& shape(ValueId id) const { return build_.b.shape(id); }
+
+  Mesh random_mesh() {
+    constexpr std::int64_t kSizes[] = {1, 2, 2, 3, 4, 4, 8};
+    Shape shape;
+    for (int i = 0, axes = 1 + below(3); i < axes; ++i) {
+      std::int64_t size = kSizes[below(7)];
+      if (element_count(shape) * size <= 24) shape.push_back(size);
+    }
+    std::vector<int> devices(std::size_t(element_count(shape)));
+    std::iota(devices.begin(), devices.end(), 0);
+    std::shuffle(devices.begin(), devices.end(), random_);
+    return mesh_of(shape, devices);
+  }
+
+  Shape random_shape() {
+    constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 6, 8, 8, 12, 16, 24};
+    Shape shape;
+    for (int i = 0, rank = below(4); i < rank; ++i) shape.push_back(kSizes[below(10)]);
+    if (below(40) == 0 && !shape.empty()) shape[0] = 0;
+    return shape;
+  }
+
+  // Even, each axis at most once; sometimes parts of axes.
+  Spec random_spec(const Shape& shape) {
+    Spec spec(shape.size());
+    if (shape.empty()) return spec;
+    std::vector<int> axes(std::size_t(mesh_.axis_count()));
+    std::iota(axes.begin(), axes.end(), 0);
+    std::shuffle(axes.begin(), axes.end(), random_);
+    for (int axis : axes) {
+      if (below(4) == 0) continue;
+      std::size_t d = std::size_t(below(int(shape.size())));
+      spec[d].push_back(mesh_.whole_axis(axis));
+      if (!is_even(shape, spec)) spec[d].pop_back();
+    }
+    return spec;
+  }
+
+  void add_node() {
+    ValueId x = pick();
+    switch (below(12)) {
+      case 0: pool_.push_back(build_.op("neg", {x})); break;
+      case 1: pool_.push_back(build_.op("mul", {x, x})); break;
+      case 2: pool_.push_back(build_.op("add", {x, Scalar{std::int64_t(3)}})); break;
+      case 3: add_binary(x); break;
+      case 4: add_reduction(x); break;
+      case 5: add_transpose(x); break;
+      case 6: add_reshape(x); break;
+      case 7: add_matmul(x); break;
+      case 8: add_broadcast(x); break;
+      case 9: add_constraint(x); break;
+      case 10: add_special(x); break;
+      case 11: add_constant(x); break;
+    }
+  }
+
+  void add_binary(ValueId x) {
+    std::vector<ValueId> fitting;
+    for (ValueId id : pool_)
+      if (shape(id) == shape(x) || shape(id).empty()) fitting.push_back(id);
+    ValueId y = fitting[std::size_t(below(int(fitting.size())))];
+    constexpr const char* kOps[] = {"add", "sub", "mul", "maximum"};
+    pool_.push_back(build_.op(kOps[below(4)], {x, y}));
+  }
+
+  void add_reduction(ValueId x) {
+    Ints axes;
+    for (std::size_t d = 0; d < shape(x).size(); ++d)
+      if (below(2) == 0) axes.push_back(std::int64_t(d));
+    constexpr const char* kOps[] = {"sum", "max", "min", "prod"};
+    bool is_empty = element_count(shape(x)) == 0;  // max and min have no identity
+    pool_.push_back(build_.op(is_empty ? "sum" : kOps[below(4)], {x}, Attrs{{"axis", axes}}));
+  }
+
+  void add_transpose(ValueId x) {
+    Ints axes(shape(x).size());
+    std::iota(axes.begin(), axes.end(), 0);
+    std::shuffle(axes.begin(), axes.end(), random_);
+    pool_.push_back(build_.op("transpose", {x}, Attrs{{"axes", axes}}));
+  }
+
+  // Deals the prime factors of the size out to new dimensions.
+  void add_reshape(ValueId x) {
+    std::int64_t left = element_count(shape(x));
+    if (left == 0) return;
+    Ints dims(std::size_t(1 + below(3)), 1);
+    for (std::int64_t prime : {2, 3, 5})
+      for (; left % prime == 0; left /= prime) dims[std::size_t(below(int(dims.size())))] *= prime;
+    pool_.push_back(build_.op("reshape", {x}, Attrs{{"shape", dims}}));
+  }
+
+  void add_matmul(ValueId x) {
+    if (shape(x).size() != 2) return;
+    for (ValueId y : pool_) {
+      if (shape(y).size() != 2 || shape(y)[0] != shape(x)[1]) continue;
+      pool_.push_back(build_.op("matmul", {x, y}));
+      return;
+    }
+    pool_.push_back(build_.op("matmul", {x, build_.op("transpose", {x})}));
+  }
+
+  void add_broadcast(ValueId x) {
+    Ints dims = shape(x);
+    for (std::int64_t& size : dims)
+      if (size == 1 && below(2) == 0) size = 4;
+    if (dims.size() < 3) dims.insert(dims.begin(), std::int64_t(2 + below(5)));
+    pool_.push_back(build_.op("broadcast_to", {x}, Attrs{{"shape", dims}}));
+  }
+
+  void add_constraint(ValueId x) {
+    pool_.push_back(build_.op("with_sharding_constraint", {x}, Attrs{{"sharding", Sharding(mesh_, random_spec(shape(x)))}}));
+  }
+
+  void add_special(ValueId x) {
+    if (shape(x).empty()) return;
+    switch (below(3)) {
+      case 0:
+        for (ValueId id : build_.b.emit(kTwoResults, {x, x})) pool_.push_back(id);
+        break;
+      case 1: pool_.push_back(build_.b.emit1(kWholeScan, {x})); break;
+      case 2: pool_.push_back(build_.b.emit1(kPermutedScan, {x})); break;
+    }
+  }
+
+  void add_constant(ValueId x) {
+    ValueId c = build_.op("arange", {Scalar{element_count(shape(x))}}, Attrs{{"dtype", DType::kInt32}});
+    pool_.push_back(build_.op("add", {x, build_.op("reshape", {c}, Attrs{{"shape", Ints(shape(x))}})}));
+  }
+
+  std::mt19937 random_;
+  Mesh mesh_;
+  Build build_;
+  std::vector<ValueId> pool_;
+  Graph graph_;
+  PropagationInput input_;
+};
+
+constexpr int kProgramsEach = 20;
+
+class RandomPrograms : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
+  for (int i = 0; i < kProgramsEach; ++i) {
+    RandomProgram random(unsigned(GetParam() * kProgramsEach + i));
+    random.make();
+    SCOPED_TRACE(fmt::format("program {} of seed {} on {}\n{}", i, GetParam(), random.input().mesh.text(), print(random.graph())));
+    std::vector<Bytes> data = random.data();
+    std::vector<Bytes> whole = run_whole(random.graph(), data);
+    try {
+      PartitionedProgram program = partition(random.input());
+      EXPECT_EQ(run_partitioned(program, data), whole) << print(program);
+      EXPECT_EQ(print(program), print(partition(random.input())));
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 60));
+
+}  // namespace
+}  // namespace shardlab::spmd
