@@ -78,6 +78,7 @@ const OpDef kBroadcastInDim = {
     .kernel = kernel,
     .backward_first = true,
     .folds = true,
+    .broadcasts = true,
     .samples = samples};
 
 }  // namespace shardlab::ops

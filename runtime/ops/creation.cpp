@@ -89,19 +89,20 @@ Values expand_filled_like(GraphBuilder& b, const OpDef& op, Args args, const Att
 }
 
 // The value to fill with: the operand at `index`, or the attribute "fill_value".
-Arg fill_value(const OpDef& op, Args args, std::size_t index, const Attrs& attrs) {
+Arg fill_value(GraphBuilder& b, const OpDef& op, Args args, std::size_t index, const Attrs& attrs) {
   if (args.size() > index) return args[index];
   const AttrValue* value = attrs.find("fill_value");
   if (value != nullptr) {
     if (const std::int64_t* v = std::get_if<std::int64_t>(value)) return Scalar{*v};
     if (const double* v = std::get_if<double>(value)) return Scalar{*v};
     if (const bool* v = std::get_if<bool>(value)) return Scalar{*v};
+    if (std::holds_alternative<std::shared_ptr<const Literal>>(*value)) return b.emit1(kConstant, {}, Attrs{{"value", *value}});
   }
   throw_user_error("{}: the value to fill with is missing; give it as an operand or as 'fill_value'", op.name);
 }
 
 Values expand_full(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Arg value = fill_value(op, args, 0, attrs);
+  Arg value = fill_value(b, op, args, 0, attrs);
   DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : dtype_of_arg(b, value);
   Shape shape = shape_attribute(op, attrs);
   broadcast_shapes(op.name, {shape_of_arg(b, value), shape});
@@ -109,7 +110,7 @@ Values expand_full(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
 }
 
 Values expand_full_like(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Arg value = fill_value(op, args, 1, attrs);
+  Arg value = fill_value(b, op, args, 1, attrs);
   DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : dtype_of_arg(b, args[0]);
   Shape shape = attrs.has("shape") ? shape_attribute(op, attrs) : shape_of_arg(b, args[0]);
   return {broadcast_to(b, value_of(b, value, dtype), shape)};
@@ -135,9 +136,9 @@ constexpr AttrDef kShapeAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, t
 constexpr AttrDef kLikeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "the operand's by default"},
                                   {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the operand's by default"}};
 constexpr AttrDef kFullAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, true, "the shape of the result"},
-                                  {"fill_value", AttrDef::Kind::kNumber, false, "the value, where it is not the operand"},
+                                  {"fill_value", AttrDef::Kind::kLiteral, false, "the value, where it is not the operand"},
                                   {"dtype", AttrDef::Kind::kDType, false, "the value's by default"}};
-constexpr AttrDef kFullLikeAttrs[] = {{"fill_value", AttrDef::Kind::kNumber, false, "the value, where it is not the second operand"},
+constexpr AttrDef kFullLikeAttrs[] = {{"fill_value", AttrDef::Kind::kLiteral, false, "the value, where it is not the second operand"},
                                       {"dtype", AttrDef::Kind::kDType, false, "the operand's by default"},
                                       {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the operand's by default"}};
 constexpr AttrDef kEyeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};

@@ -18,7 +18,7 @@
   /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(ExpandDims) X(Ravel) X(Reshape) X(Squeeze) X(Transpose) \
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
-  /* products   */ X(Dot) X(DotGeneral) X(Matmul) \
+  /* products   */ X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square)
 // clang-format on
 
