@@ -37,8 +37,15 @@ class PartitionSpec {
  public:
   PartitionSpec() = default;
   explicit PartitionSpec(std::vector<SpecEntry> entries) : entries_(std::move(entries)) {}
-  template <typename... Entries>
-  explicit PartitionSpec(SpecEntry first, Entries... rest) : entries_{std::move(first), SpecEntry(std::move(rest))...} {}
+  // Overloads instead of a pack, so that P("a", {"b", "c"}) works.
+  explicit PartitionSpec(SpecEntry a) : entries_{std::move(a)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b) : entries_{std::move(a), std::move(b)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c) : entries_{std::move(a), std::move(b), std::move(c)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d) : entries_{std::move(a), std::move(b), std::move(c), std::move(d)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g, SpecEntry h) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g), std::move(h)} {}
   const std::vector<SpecEntry>& entries() const { return entries_; }
   std::string text() const;  // "P('a', None, ('b', 'c'))"
   bool operator==(const PartitionSpec&) const = default;

@@ -101,7 +101,7 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
   for (std::size_t i = 0; i < request.args.size(); ++i)
     if (request.args[i].committed())
       add_wish(wish, request.args[i].sharding(),
-               fmt::format("argument {} of {} with shape {}", i, request.name, request.args[i].type().text()), request.where);
+               fmt::format("argument {} of {} with shape {} and", i, request.name, request.args[i].type().text()), request.where);
   for (const auto& sharding : request.in_shardings)
     if (sharding) add_wish(wish, *sharding, "explicit input sharding", request.where);
   for (const auto& sharding : request.out_shardings)

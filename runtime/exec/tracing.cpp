@@ -66,7 +66,7 @@ ValueId Tracer::value_of(const Array& array, Where where) {
   auto literal = std::make_shared<const Literal>(Literal{impl.type, data});
   const OpDef* constant = find_op("constant");
   SL_CHECK(constant != nullptr);
-  return builder_.emit1(*constant, {}, Attrs{{"literal", literal}});
+  return builder_.emit1(*constant, {}, Attrs{{"value", literal}});
 }
 
 Array Tracer::tracer_array(ValueId value) {

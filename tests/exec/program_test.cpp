@@ -1,0 +1,227 @@
+// Whole programs through the public API, in one process and in several that are threads with contexts of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <thread>
+
+#include "runtime/exec/context.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
+#include "tests/support/thread_transport.h"
+
+namespace shardlab {
+namespace {
+
+using testing::ThreadHub;
+using testing::ThreadTransport;
+
+// Runs `body` once a process; each thread is a process of a job with these devices.
+void on_job(const std::vector<int>& devices_per_process, const std::function<void()>& body) {
+  auto hub = std::make_shared<ThreadHub>();
+  std::vector<std::jthread> threads;
+  for (std::size_t p = 0; p < devices_per_process.size(); ++p)
+    threads.emplace_back([&, p] {
+      ContextOptions options;
+      options.process_index = int(p);
+      options.devices_per_process = devices_per_process;
+      options.worker_threads = 1;
+      options.transport = std::make_shared<ThreadTransport>(hub, int(p));
+      Context::set_current(std::make_shared<Context>(options));
+      try {
+        body();
+        Context::current().leave();
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "process " << p << ": " << error.what();
+        hub->mutex.lock();
+        hub->aborted = true;
+        hub->mutex.unlock();
+        hub->changed.notify_all();
+      }
+      Context::set_current(nullptr);
+    });
+}
+
+class Solo : public ::testing::Test {
+ protected:
+  void SetUp() override { use_devices(8); }
+  void TearDown() override { Context::set_current(nullptr); }
+  static void use_devices(int count) {
+    ContextOptions options;
+    options.devices_per_process = {count};
+    Context::set_current(std::make_shared<Context>(options));
+  }
+  static std::string error_of(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+float toy() {
+  auto mesh = make_mesh({4, 2}, {"i", "j"});
+  auto x = device_put(arange(32).reshape({4, 8}), NamedSharding(mesh, P("i", "j")));
+  return sum(sin(x)).item<float>();
+}
+
+// The guide prints this value, on one process and on four.
+TEST(Toy, SameValueToTheLastBitForEveryLayout) {
+  for (const std::vector<int>& layout : std::vector<std::vector<int>>{{8}, {2, 2, 2, 2}, {4, 4}, {1, 7}, {3, 2, 3}}) {
+    on_job(layout, [] { EXPECT_EQ(toy(), -0.12398731708526611f); });
+  }
+}
+
+TEST_F(Solo, ShardsOfTheToyArray) {
+  auto mesh = make_mesh({4, 2}, {"i", "j"});
+  auto x = device_put(arange(32).reshape({4, 8}), NamedSharding(mesh, P("i", "j")));
+  auto shards = x.addressable_shards();
+  ASSERT_EQ(shards.size(), 8u);
+  EXPECT_EQ(shards[3].text(), "[[12 13 14 15]]");
+  EXPECT_EQ(shards[3].device.text(), "CpuDevice(id=3)");
+  EXPECT_EQ(shards[3].replica_id, 0);
+  EXPECT_TRUE(x.is_fully_addressable());
+  EXPECT_FALSE(x.is_fully_replicated());
+}
+
+TEST_F(Solo, ReplicasShareMemory) {
+  auto mesh = make_mesh({8}, {"a"});
+  auto x = device_put(arange(1024), NamedSharding(mesh, P()));
+  auto y = sin(x);
+  auto shards = y.addressable_shards();
+  for (const Shard& shard : shards) EXPECT_EQ(shard.data, shards[0].data);
+  EXPECT_EQ(shards[7].replica_id, 7);
+}
+
+TEST_F(Solo, ArraysMoveBetweenMeshesDeviceOrdersAndSubsets) {
+  auto mesh = make_mesh({4, 2}, {"a", "b"});
+  std::vector<Device> reversed = devices();
+  std::reverse(reversed.begin(), reversed.end());
+  auto backwards = make_mesh({8}, {"x"}, reversed);
+  auto half = make_mesh({2, 2}, {"p", "q"}, {devices()[6], devices()[1], devices()[3], devices()[4]});
+  auto values = arange(64).reshape({8, 8}).to_vector<int>();
+  auto x = device_put(array(values, {8, 8}), NamedSharding(mesh, P("a", "b")));
+  for (const Sharding& sharding : {NamedSharding(backwards, P(None, "x")), NamedSharding(half, P("q", "p")),
+                                   NamedSharding(mesh, P(None, {"b", "a"})), Sharding::on_device(5)}) {
+    auto y = device_put(x, sharding);
+    EXPECT_EQ(y.to_vector<int>(), values) << sharding.text();
+    EXPECT_TRUE(y.committed());
+    EXPECT_EQ(device_put(y, NamedSharding(mesh, P("b", "a"))).to_vector<int>(), values);
+  }
+}
+
+TEST_F(Solo, OneOrderedSetOfDevices) {
+  auto mesh = make_mesh({8}, {"a"});
+  std::vector<Device> reversed = devices();
+  std::reverse(reversed.begin(), reversed.end());
+  auto x = device_put(arange(8), NamedSharding(mesh, P("a")));
+  auto y = device_put(arange(8), NamedSharding(make_mesh({8}, {"a"}, reversed), P("a")));
+  auto text = error_of([&] { x + y; });
+  EXPECT_THAT(text, ::testing::HasSubstr("Received incompatible devices for jitted computation. Got argument 0 of add with shape int32[8] and "
+                                         "with device ids [0, 1, 2, 3, 4, 5, 6, 7] on platform CPU"));
+  EXPECT_THAT(text, ::testing::HasSubstr("the same devices in another order"));
+  EXPECT_THAT(text, ::testing::HasSubstr("program_test.cpp:"));
+}
+
+TEST_F(Solo, UncommittedArraysJoinPlacedOnes) {
+  auto mesh = make_mesh({8}, {"a"});
+  auto x = device_put(arange(16), NamedSharding(mesh, P("a")));
+  auto y = x + arange(16);
+  EXPECT_EQ(y.sharding().spec_text(), "P('a',)");
+  EXPECT_EQ(y.to_vector<int>()[5], 10);
+  EXPECT_FALSE(arange(3).committed());
+  EXPECT_FALSE((arange(3) + 1).committed());
+}
+
+TEST_F(Solo, JitPropagatesAndHonoursOutShardings) {
+  auto mesh = make_mesh({4, 2}, {"a", "b"});
+  auto x = device_put(arange(64, float32).reshape({8, 8}), NamedSharding(mesh, P("a", "b")));
+  auto y = device_put(arange(64, float32).reshape({8, 8}), NamedSharding(mesh, P("b", None)));
+  auto f = jit([](const Array& a, const Array& b) { return relu(matmul(a, b) - 100); });
+  auto z = f(x, y);
+  EXPECT_EQ(z.sharding().spec_text(), "P('a', None)");
+  auto g = jit([](const Array& a, const Array& b) { return relu(matmul(a, b) - 100); },
+               {.out_shardings = {NamedSharding(mesh, P("a", "b"))}});
+  auto w = g(x, y);
+  EXPECT_EQ(w.sharding().spec_text(), "P('a', 'b')");
+  EXPECT_EQ(w.to_vector<float>(), z.to_vector<float>());
+  float first = 0;
+  for (int k = 0; k < 8; ++k) first += float(k * k * 8);
+  EXPECT_EQ(z.to_vector<float>()[0], first - 100);
+}
+
+TEST_F(Solo, TracersHaveTypesButNoData) {
+  auto text = error_of([] { jit([](const Array& x) { return x + x.item<int>(); })(arange(1)); });
+  EXPECT_THAT(text, ::testing::HasSubstr("is traced by jit, it has a type but no data yet"));
+  Array leaked;
+  jit([&](const Array& x) { leaked = x; return x; })(arange(4));
+  EXPECT_THAT(error_of([&] { leaked + 1; }), ::testing::HasSubstr("used after its function has returned"));
+}
+
+TEST_F(Solo, CapturedArraysAreConstants) {
+  auto mesh = make_mesh({8}, {"a"});
+  auto weights = arange(16, float32);
+  auto x = device_put(ones({16}), NamedSharding(mesh, P("a")));
+  auto f = jit([&](const Array& v) { return v * weights; });
+  EXPECT_EQ(f(x).to_vector<float>()[9], 9.0f);
+  EXPECT_EQ(f(x).sharding().spec_text(), "P('a',)");
+}
+
+TEST_F(Solo, DimensionsThatDoNotDivide) {
+  auto mesh = make_mesh({8}, {"a"});
+  EXPECT_THAT(error_of([&] { device_put(arange(12), NamedSharding(mesh, P("a"))); }),
+              ::testing::HasSubstr("should be divisible by 8, but it is equal to 12 (full shape: (12,))"));
+}
+
+TEST_F(Solo, FiveHundredTwelveDevices) {
+  use_devices(512);
+  auto mesh = make_mesh({512}, {"a"});
+  auto x = device_put(arange(512 * 64, float32).reshape({512, 64}), NamedSharding(mesh, P("a", None)));
+  auto y = sum(sin(x), 0);
+  EXPECT_TRUE(y.is_fully_replicated());
+  double wanted = 0;
+  for (int i = 0; i < 512; ++i) wanted += std::sin(double(i * 64 + 3));
+  EXPECT_NEAR(y.to_vector<float>()[3], wanted, 1e-3);
+}
+
+// Two launches that share no devices, a process without any device of the mesh, and data that crosses processes.
+TEST(Job, SubsetMeshesOverProcesses) {
+  on_job({2, 2, 2, 2}, [] {
+    auto upper = make_mesh({4}, {"a"}, {devices()[4], devices()[5], devices()[6], devices()[7]});
+    auto x = device_put(arange(64).reshape({8, 8}), NamedSharding(upper, P("a")));
+    auto result = sum(sin(x));
+    if (process_index() >= 2) {
+      EXPECT_NEAR(result.item<float>(), 0.0965857, 1e-5);
+    } else {
+      EXPECT_EQ(result.text(), "Array(shape=(), dtype=float32)");
+    }
+    EXPECT_EQ(x.addressable_shards().size(), process_index() >= 2 ? 2u : 0u);
+    auto lower = make_mesh({4}, {"a"}, {devices()[0], devices()[1], devices()[2], devices()[3]});
+    auto moved = device_put(x, NamedSharding(lower, P(None, "a")));
+    auto whole = device_put(moved, NamedSharding(lower, P()));
+    if (process_index() < 2) {
+      EXPECT_EQ(whole.to_vector<int>()[63], 63);
+    }
+  });
+}
+
+TEST(Job, FetchOfWhatLiesElsewhereIsTheDocumentedError) {
+  on_job({2, 2}, [] {
+    auto mesh = make_mesh({4}, {"a"});
+    auto x = device_put(arange(8), NamedSharding(mesh, P("a")));
+    try {
+      x.to_vector<int>();
+      ADD_FAILURE() << "fetched";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("spans non-addressable (non process local) devices is not possible"));
+    }
+    EXPECT_EQ(x.text(), "Array(shape=(8,), dtype=int32)");
+  });
+}
+
+}  // namespace
+}  // namespace shardlab
