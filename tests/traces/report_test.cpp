@@ -1,0 +1,121 @@
+// Reports over the sample traces, in every format.
+#include "traces/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/traces/sample_trace.h"
+#include "traces/report_data.h"
+
+namespace shardlab::traces {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string report(std::string_view sample, std::string_view format) {
+  const auto path = std::filesystem::temp_directory_path() / ("shardlab_report_" + std::to_string(getpid()) + ".db");
+  sample::write_sample_trace(sample, path.string(), {.collectives = 500});
+  TraceReader reader(path.string());
+  std::ostringstream out;
+  write_report(reader, format, out);
+  std::filesystem::remove(path);
+  return out.str();
+}
+
+TEST(Report, TextOfAGoodRun) {
+  const std::string text = report("toy", "text");
+  EXPECT_THAT(text, StartsWith("No diagnosis: 4 processes ran 1 collective, and all of them match.\n"));
+  EXPECT_THAT(text, HasSubstr("4 processes, 8 devices, 1 programs"));
+  EXPECT_THAT(text, HasSubstr("  all-reduce           i,j               1         4 B        56 B        16 B"));
+  EXPECT_THAT(text, HasSubstr("all-reduce #2 of sum at toy.cpp:10, 4 B; process 3 came last, 5.7 us after the first"));
+}
+
+TEST(Report, TextOfADeadlockHasBothSides) {
+  const std::string text = report("deadlock", "text");
+  EXPECT_THAT(text, StartsWith("order-mismatch: process 3 issues matmul(y, x) at toy.cpp:36 where"));
+  EXPECT_THAT(text, HasSubstr("process 3: matmul #5"));
+  EXPECT_THAT(text, HasSubstr("process 0: matmul #5"));
+  EXPECT_THAT(text, HasSubstr("2 never ended"));
+  EXPECT_THAT(text, HasSubstr("raised, exit code 1 at toy.cpp:31: DiagnosisError"));
+}
+
+TEST(Report, TextOfAKilledProcessAndALoss) {
+  const std::string text = report("killed", "text");
+  EXPECT_THAT(text, HasSubstr("killed by signal 9 (SIGKILL)"));
+  EXPECT_THAT(text, HasSubstr("Process 1: 1 record lost"));
+}
+
+TEST(Report, EveryFormatOfEverySample) {
+  for (const auto* format : all_report_formats()) {
+    EXPECT_FALSE(format->doc.empty());
+    for (const auto sample : sample::sample_names()) EXPECT_GT(report(sample, format->name).size(), 100u) << format->name << " of " << sample;
+  }
+  EXPECT_THAT(report("torn", "text"), HasSubstr("The trace is cut off"));
+  EXPECT_THAT(report("empty", "text"), StartsWith("No diagnosis: 1 process ran 0 collectives, and all of them match."));
+}
+
+TEST(Report, Json) {
+  const Json good = Json::parse(report("toy", "json"));
+  EXPECT_EQ(good["status"], "passed");
+  EXPECT_EQ(good["collectives"]["wire_bytes"], 56);
+  EXPECT_EQ(good["collectives"]["by_kind_and_axes"][0]["count"], 1);
+  EXPECT_EQ(good["processes"].size(), 4u);
+  const Json bad = Json::parse(report("deadlock", "json"));
+  EXPECT_EQ(bad["status"], "diagnosed");
+  EXPECT_EQ(bad["diagnoses"][0]["code"], "order-mismatch");
+  EXPECT_EQ(bad["diagnoses"][0]["processes"], Json::array({3}));
+  EXPECT_EQ(bad["diagnoses"][0]["participants"][0]["where"], "toy.cpp:36");
+  EXPECT_EQ(bad["diagnoses"][0]["detected_after_ms"], 8.0);
+  EXPECT_EQ(Json::parse(report("torn", "json"))["status"], "inconclusive");
+}
+
+TEST(Report, Sarif) {
+  const Json sarif = Json::parse(report("deadlock", "sarif"));
+  EXPECT_EQ(sarif["version"], "2.1.0");
+  const Json& run = sarif["runs"].at(0);
+  EXPECT_EQ(run["tool"]["driver"]["rules"].at(0)["id"], "order-mismatch");
+  const Json& result = run["results"].at(0);
+  EXPECT_EQ(result["level"], "error");
+  EXPECT_EQ(result["ruleIndex"], 0);
+  const Json& place = result["locations"].at(0)["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"]["uri"], "file:///home/user/toy.cpp");
+  EXPECT_EQ(place["region"]["startLine"], 36);
+  EXPECT_EQ(result["relatedLocations"].at(0)["physicalLocation"]["region"]["startLine"], 31);
+  EXPECT_TRUE(Json::parse(report("toy", "sarif"))["runs"][0]["results"].is_array());
+}
+
+TEST(Report, HtmlLoadsNothingAndEscapes) {
+  const std::string html = report("deadlock", "html");
+  EXPECT_THAT(html, HasSubstr("class='side guilty'"));
+  EXPECT_THAT(html, HasSubstr("P(&#39;b&#39;, None)"));
+  for (const char* no : {"<script", "src=", "href=", "url(", "http"}) EXPECT_THAT(html, Not(HasSubstr(no)));
+}
+
+TEST(Report, UnknownFormatNamesTheNearest) {
+  try {
+    report("toy", "jsn");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no report format 'jsn'; did you mean 'json'?; known: text, json, html, sarif"));
+  }
+}
+
+TEST(Report, Units) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text(INT64_MAX), "8.0 EiB");
+  EXPECT_EQ(duration_text(999), "999 ns");
+  EXPECT_EQ(duration_text(1'500'000), "1.50 ms");
+}
+
+}  // namespace
+}  // namespace shardlab::traces

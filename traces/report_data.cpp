@@ -1,0 +1,141 @@
+#include "traces/report_data.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/base/where.h"
+#include "traces/checks/wording.h"
+#include "traces/schema.h"
+
+namespace shardlab::traces {
+namespace {
+
+bool ended_badly(const ProcessRow& process) {
+  return process.signal != 0 || process.exit_code != 0 || process.state == ProcessState::kKilled || process.state == ProcessState::kRaised ||
+         process.state == ProcessState::kExited;
+}
+
+std::string axes_text(std::string_view json) { return fmt::format("{}", fmt::join(parse_text_list(json), ",")); }
+
+SlowCollective slow_collective(const CollectiveRow& row, const TraceReader& reader) {
+  SlowCollective slow{.id = row.id, .kind = std::string(row.what.kind), .axes = axes_text(row.what.axes), .op = std::string(row.what.op),
+                      .place = reader.site(row.what.site).text(), .seq = row.seq, .bytes = row.what.bytes, .duration_ns = row.last_ns - row.first_ns};
+  Ns first = kNoTime, last = kNoTime;
+  for (const auto& member : row.members) {
+    if (member.start_ns == kNoTime) continue;
+    first = first == kNoTime ? member.start_ns : std::min(first, member.start_ns);
+    if (member.start_ns > last) last = member.start_ns, slow.last_process = member.process;
+  }
+  slow.spread_ns = last - first;
+  return slow;
+}
+
+void add_collectives(TraceReader& reader, ReportData& data) {
+  std::map<std::pair<std::string, std::string>, CollectiveSum> sums;
+  const auto rows = reader.collectives();
+  std::vector<const CollectiveRow*> finished;
+  for (const auto& row : rows) {
+    const bool transfer = row.what.kind == "transfer";
+    std::string axes = axes_text(row.what.axes);
+    auto& sum = sums[{std::string(row.what.kind), axes}];
+    sum.kind = row.what.kind;
+    sum.axes = std::move(axes);
+    ++sum.count;
+    sum.bytes += row.what.bytes;
+    sum.wire_bytes += row.what.wire_bytes;
+    for (const auto& member : row.members) sum.moved_bytes += member.moved_bytes;
+    data.unmatched += row.state != MatchState::kMatched;
+    if (!transfer) ++data.collectives, data.wire_bytes += row.what.wire_bytes;
+    if (row.last_ns == kNoTime || row.first_ns == kNoTime) {
+      ++sum.unfinished;
+      ++data.unfinished;
+      continue;
+    }
+    sum.total_ns += row.last_ns - row.first_ns;
+    sum.slowest_ns = std::max(sum.slowest_ns, row.last_ns - row.first_ns);
+    if (!transfer) finished.push_back(&row);
+  }
+  for (auto& [key, sum] : sums) (sum.kind == "transfer" ? data.transfers : data.sums).push_back(std::move(sum));
+  std::stable_sort(data.sums.begin(), data.sums.end(), [](const auto& a, const auto& b) { return a.wire_bytes > b.wire_bytes; });
+
+  const auto kept = finished.begin() + std::ptrdiff_t(std::min(kSlowestMax, finished.size()));
+  std::partial_sort(finished.begin(), kept, finished.end(), [](const auto* a, const auto* b) {
+    return std::pair(b->last_ns - b->first_ns, a->id) < std::pair(a->last_ns - a->first_ns, b->id);
+  });
+  for (auto it = finished.begin(); it != kept; ++it) data.slowest.push_back(slow_collective(**it, reader));
+}
+
+std::string verdict_of(const ReportData& data) {
+  for (const auto& diagnosis : data.diagnoses)
+    if (diagnosis.severity == "error") return fmt::format("{}: {}", diagnosis.code, diagnosis.message);
+  std::string ends;
+  for (const auto& process : data.processes)
+    if (ended_badly(process)) ends += fmt::format("{}process {} {}", ends.empty() ? "" : ", ", process.process, end_text(process));
+  if (!ends.empty()) return fmt::format("No diagnosis was recorded, but {}.", ends);
+  std::string agree = data.unmatched > 0    ? fmt::format("{} of them are not matched on all processes", data.unmatched)
+                      : data.unfinished > 0 ? fmt::format("{} of them never ended", data.unfinished)
+                                            : "all of them match";
+  return fmt::format("No diagnosis: {} process{} ran {} collective{}, and {}{}.", data.processes.size(), data.processes.size() == 1 ? "" : "es",
+                     data.collectives, data.collectives == 1 ? "" : "s", agree,
+                     data.notices.empty() ? "" : "; but the trace is not whole, see the notices");
+}
+
+}  // namespace
+
+std::string end_text(const ProcessRow& process) {
+  std::string text = enum_name("process_state", int(process.state));
+  if (process.signal != 0) {
+    const std::string name = signal_name(process.signal);
+    text = fmt::format("killed by signal {}{}", process.signal, name.empty() ? "" : " (" + name + ")");
+  } else if (process.exit_code != 0) {
+    text += fmt::format(", exit code {}", process.exit_code);
+  }
+  if (!process.place.empty()) text += " at " + process.place;
+  if (!process.error.empty()) text += ": " + process.error.substr(0, process.error.find('\n'));
+  return text;
+}
+
+std::string duration_text(Ns ns) {
+  if (ns < 1000) return fmt::format("{} ns", ns);
+  if (ns < 1'000'000) return fmt::format("{:.1f} us", double(ns) / 1e3);
+  if (ns < 10'000'000'000) return fmt::format("{:.2f} ms", double(ns) / 1e6);
+  return fmt::format("{:.2f} s", double(ns) / 1e9);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = double(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string ReportData::file_of(std::string_view place) const {
+  for (const auto& site : sites)
+    if (site.known() && site.text() == place) return std::string(site.file);
+  return std::string(place.substr(0, place.rfind(':')));
+}
+
+ReportData collect_report(TraceReader& reader) {
+  ReportData data{.path = reader.path(), .title = reader.meta("title"), .command_line = reader.meta("command_line"), .version = reader.meta("shardlab_version")};
+  data.duration_ns = std::max<Ns>(0, reader.meta_integer("last_ns") - reader.meta_integer("first_ns"));
+  data.devices = std::int64_t(reader.devices().size());
+  data.arrays = std::int64_t(reader.arrays().size());
+  data.programs = std::int64_t(reader.programs().size());
+  data.launches = std::int64_t(reader.launches().size());
+  data.processes = reader.processes();
+  data.diagnoses = reader.diagnoses();
+  add_collectives(reader, data);
+  data.notices = reader.notices();
+  data.sites = reader.sites();
+  for (const auto& diagnosis : data.diagnoses) data.diagnosed |= diagnosis.severity == "error";
+  for (const auto& process : data.processes) data.diagnosed |= ended_badly(process);
+  data.verdict = verdict_of(data);
+  return data;
+}
+
+}  // namespace shardlab::traces

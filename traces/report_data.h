@@ -1,0 +1,62 @@
+// What a report says, before it is put into a format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/report.h"
+
+namespace shardlab::traces {
+
+// Collectives of one kind along the same axes.
+struct CollectiveSum {
+  std::string kind, axes;
+  std::int64_t count = 0, bytes = 0, wire_bytes = 0, moved_bytes = 0;  // bytes: of the result on one device, summed
+  Ns total_ns = 0, slowest_ns = 0;                                     // from the first start to the last end
+  std::int64_t unfinished = 0;
+};
+
+struct SlowCollective {
+  Id id = 0;
+  std::string kind, axes, op, place;
+  std::int64_t seq = 0, bytes = 0;
+  Ns duration_ns = 0;
+  int last_process = -1;  // that began last: the others waited for it
+  Ns spread_ns = 0;       // from the first start to the last start
+};
+
+struct ReportData {
+  std::string path, title, command_line, version;
+  std::string verdict;          // one sentence
+  bool diagnosed = false;       // an error among the diagnoses, or a process that ended badly
+  Ns duration_ns = 0;
+  std::int64_t devices = 0, arrays = 0, programs = 0, launches = 0;
+  std::vector<ProcessRow> processes;
+  std::vector<Diagnosis> diagnoses;
+  std::vector<CollectiveSum> sums;  // most wire bytes first; without transfers
+  std::vector<CollectiveSum> transfers;  // device_put and the like: not part of wire_bytes
+  std::int64_t collectives = 0, wire_bytes = 0, unmatched = 0, unfinished = 0;
+  std::vector<SlowCollective> slowest;  // at most kSlowestMax, slowest first
+  std::vector<std::string> notices;
+  std::vector<SiteRow> sites;  // borrowed from the reader
+  // The file that a place ("toy.cpp:31") names, with its folders where the trace has them.
+  std::string file_of(std::string_view place) const;
+};
+
+constexpr std::size_t kSlowestMax = 10;
+
+ReportData collect_report(TraceReader& reader);
+
+// "killed by signal 9 (SIGKILL)", "left", "raised: ValueError …".
+std::string end_text(const ProcessRow& process);
+// "1.50 ms", "12.0 KiB".
+std::string duration_text(Ns ns);
+std::string bytes_text(std::int64_t bytes);
+
+void write_report_text(const ReportData& data, std::ostream& out);
+void write_report_json(const ReportData& data, std::ostream& out);
+void write_report_html(const ReportData& data, std::ostream& out);
+void write_report_sarif(const ReportData& data, std::ostream& out);
+
+}  // namespace shardlab::traces

@@ -1,0 +1,89 @@
+// SARIF 2.1.0 (OASIS): each diagnosis a result, the guilty side its location, all other sides related locations.
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "traces/checks/check_def.h"
+#include "traces/report_data.h"
+#include "traces/report_json.h"
+
+namespace shardlab::traces {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view level_of(const Diagnosis& diagnosis) {
+  return diagnosis.severity == "error" ? "error" : diagnosis.severity == "warning" ? "warning" : "note";
+}
+
+// Reserved and non-ASCII characters as %XX (RFC 3986); "/" stays.
+std::string uri_of(std::string_view path) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const unsigned char c : path) {
+    if (std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.' || c == '~') uri += char(c);
+    else uri += {'%', kHex[c >> 4], kHex[c & 15]};
+  }
+  return uri;
+}
+
+Json location_of(const ReportData& data, const Participant& side) {
+  Json location = {{"message", {{"text", fmt::format("process {}: {}{}{}", side.process, side.op.empty() ? side.kind : side.op,
+                                                     side.op.empty() && side.kind.empty() ? "" : ", ", side.state)}}}};
+  if (side.where.empty()) {
+    location["logicalLocations"] = Json::array({Json{{"name", fmt::format("process {}", side.process)}, {"kind", "process"}}});
+    return location;
+  }
+  Json& physical = location["physicalLocation"];
+  physical["artifactLocation"]["uri"] = uri_of(data.file_of(side.where));
+  const auto colon = side.where.rfind(':');
+  int line = 0;
+  if (side.statement < 0 && colon != std::string::npos)
+    std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
+  if (line > 0) physical["region"]["startLine"] = line;
+  if (side.statement >= 0)
+    location["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
+  return location;
+}
+
+Json rule_of(const std::string& code) {
+  Json rule = {{"id", code}};
+  for (const auto* check : all_checks())
+    if (check->code == code) {
+      rule["shortDescription"]["text"] = check->summary;
+      rule["fullDescription"]["text"] = check->explain;
+    }
+  return rule;
+}
+
+}  // namespace
+
+void write_report_sarif(const ReportData& data, std::ostream& out) {
+  Json rules = Json::array(), results = Json::array();
+  std::map<std::string, std::size_t> rule_index;
+  for (const auto& diagnosis : data.diagnoses) {
+    const auto [rule, added] = rule_index.try_emplace(diagnosis.code, rules.size());
+    if (added) rules.push_back(rule_of(diagnosis.code));
+    Json result = {{"ruleId", diagnosis.code}, {"ruleIndex", rule->second}, {"level", level_of(diagnosis)}, {"message", {{"text", diagnosis.message}}}};
+    int id = 0;
+    for (const auto& side : diagnosis.participants) {
+      Json location = location_of(data, side);
+      if (id > 0) location["id"] = id;
+      result[id++ == 0 ? "locations" : "relatedLocations"].push_back(std::move(location));
+    }
+    result["properties"] = diagnosis_to_report(diagnosis);
+    results.push_back(std::move(result));
+  }
+  Json notifications = Json::array();
+  for (const auto& notice : data.notices) notifications.push_back({{"level", "warning"}, {"message", {{"text", notice}}}});
+  Json run;
+  run["tool"]["driver"] = {{"name", "shardlab"}, {"version", data.version.empty() ? "0" : data.version}, {"rules", rules}};
+  run["invocations"] = Json::array({Json{{"executionSuccessful", true}, {"commandLine", data.command_line}, {"toolExecutionNotifications", notifications}}});
+  run["results"] = results;
+  Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
+  json["runs"] = Json::array({run});
+  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace shardlab::traces
