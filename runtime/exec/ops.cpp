@@ -206,8 +206,6 @@ Array transpose(const Operand& x, const std::vector<std::int64_t>& axes) { retur
 Array broadcast_to(const Operand& x, const Shape& shape) { return call<"broadcast_to">({x}, {{"shape", shape}}); }
 Array expand_dims(const Operand& x, const AxisList& axis) { return call_on_axis<"expand_dims">(x, axis); }
 Array squeeze(const Operand& x, const AxisList& axis) { return call_on_axis<"squeeze">(x, axis); }
-Array concatenate(const Operands& arrays, std::int64_t axis) { return call<"concatenate">(arrays.operands(), {{"axis", axis}}); }
-Array stack(const Operands& arrays, std::int64_t axis) { return call<"stack">(arrays.operands(), {{"axis", axis}}); }
 
 Array matmul(const Operand& x, const Operand& y) { return call<"matmul">({x, y}); }
 Array dot(const Operand& x, const Operand& y) { return call<"dot">({x, y}); }

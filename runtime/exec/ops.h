@@ -63,7 +63,7 @@ struct VarianceOptions {
   std::int64_t ddof = 0;  // the divisor is the count less this
 };
 
-// Several arrays: concatenate({x, y}, 0), or a vector of arrays.
+// Several arrays: {x, y}, or a vector of arrays.
 class Operands {
  public:
   Operands(std::initializer_list<Operand> operands) : operands_(operands) {}   // NOLINT
@@ -219,8 +219,6 @@ Array transpose(const Operand& x, const std::vector<std::int64_t>& axes);
 Array broadcast_to(const Operand& x, const Shape& shape);
 Array expand_dims(const Operand& x, const AxisList& axis);
 Array squeeze(const Operand& x, const AxisList& axis = AxisList::all());
-Array concatenate(const Operands& arrays, std::int64_t axis = 0);
-Array stack(const Operands& arrays, std::int64_t axis = 0);
 
 // --- Products.
 // -------------------------------------------------------------------------------------------------------------------------
