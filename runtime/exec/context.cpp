@@ -154,9 +154,11 @@ void Context::record_array(const ArrayImpl& impl, std::string_view name) {
   observer().on_array(info);
 }
 
+// Goodbye comes last: until then a death among the others still reaches a launch that waits for them.
 void Context::leave() {
-  control().leave();
+  control().await_agreement(executor().last_spanning_launch(), "exit", {});
   executor().drain();
+  control().leave();
 }
 
 std::vector<Device> devices() { return Context::current().devices(); }

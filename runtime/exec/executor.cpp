@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "runtime/base/text.h"
 #include "runtime/exec/compute.h"
@@ -46,6 +47,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns()};
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
+  last_spanning_launch_ = std::max(last_spanning_launch_, agreement);
   if (agreement < 0)
     for (const auto& arg : task.args) agreement = std::max(agreement, arg->agreement);
   std::vector<Array> results;
@@ -90,6 +92,7 @@ void Executor::record_results(const Task& task) {
 void Executor::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && !running_; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Executor::work(std::stop_token stop) {
@@ -129,6 +132,10 @@ void Executor::run(Task& task) {
     poisoned = true;
   } catch (const std::exception& failure) {
     error = std::current_exception();
+    {
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = error;
+    }
     // The peers of a launch that fails here must not wait for it.
     if (task.launch.program->spans_processes()) context_.control().raised(failure.what(), task.launch.where);
   }

@@ -29,8 +29,10 @@ class Executor {
   // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish.
   std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
                             Where where);
-  // Waits until everything submitted has finished.
+  // Waits until everything submitted has finished. Throws what a launch failed with, where nobody has read its results.
   void drain();
+  // The number of the last launch over processes; -1: none.
+  std::int64_t last_spanning_launch() const { return last_spanning_launch_; }
 
  private:
   struct Task {
@@ -60,12 +62,13 @@ class Executor {
 
   Context& context_;
   ThreadPool pool_;
-  std::int64_t next_launch_ = 0, next_array_ = 0;
+  std::int64_t next_launch_ = 0, next_array_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Task> queue_;
   bool running_ = false;
+  std::exception_ptr failure_;  // the first of a launch that failed by itself
   std::jthread thread_;  // started with the first launch that needs it
 };
 

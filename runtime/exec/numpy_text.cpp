@@ -83,8 +83,7 @@ class FloatFormat {
         largest = std::max(largest, std::abs(value));
         smallest = std::min(smallest, std::abs(value));
       }
-    is_scientific_ =
-        largest > 0 && (largest >= kScientificFrom || smallest < kScientificBelow || largest / smallest > kScientificRatio);
+    is_scientific_ = largest > 0 && (largest >= kScientificFrom || smallest < kScientificBelow || largest / smallest > kScientificRatio);
   }
 
   // All fractions in scientific notation get the digits of the longest.

@@ -1,0 +1,54 @@
+// The job that this process belongs to: its control plane, transport and recorder, put together.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "runtime/exec/context.h"
+
+namespace shardlab {
+
+namespace control {
+struct JobEnvironment;
+class ControlClient;
+}  // namespace control
+namespace recorder {
+class Recorder;
+}
+class ShmSegment;
+
+// Owns what the context borrows. Made and ended by the issuing thread; stop() comes from the control plane's.
+class Job {
+ public:
+  // What the surroundings say: started by our launcher, by mpirun, or on its own. Throws UserError, TransportError, DiagnosisError.
+  static std::shared_ptr<Job> from_environment();
+  ~Job();
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  // Ends this process's part normally; throws DiagnosisError or what a launch failed with.
+  void leave();
+  // Tells the others that this process ends in an error, and closes the record.
+  void raised(std::string_view text, Where where);
+  // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
+  void close_record();
+
+ private:
+  Job() = default;
+  void join(const control::JobEnvironment& environment);
+  void record_into(const std::string& directory, int process, int processes);
+  void start(int process, std::vector<int> devices_per_process);
+  void stop(const std::string& why);
+
+  std::shared_ptr<recorder::Recorder> recorder_;
+  std::string trace_;             // where a process on its own leaves its trace
+  std::string trace_directory_;   // its parts until then
+  std::unique_ptr<ShmSegment> segment_;
+  std::shared_ptr<comm::Transport> transport_;
+  std::atomic<comm::Transport*> abortable_{nullptr};
+  std::atomic<bool> stopped_{false};
+  std::shared_ptr<control::ControlClient> control_;
+  std::shared_ptr<Context> context_;
+};
+
+}  // namespace shardlab
