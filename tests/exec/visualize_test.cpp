@@ -9,6 +9,9 @@
 #include <sstream>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
 #include "runtime/exec/visualize.h"
 
 namespace shardlab {
@@ -144,6 +147,21 @@ TEST(Visualize, SingleDevice) {
   std::string text = sharding_text({8, 8}, Sharding::on_device(5));
   EXPECT_THAT(text, HasSubstr("│         CPU 5         │\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+}
+
+TEST(Visualize, PrintsAnArray) {
+  Array x = device_put(arange(32).reshape({4, 8}), NamedSharding(make_mesh({2, 2}, {"i", "j"}), P("i", "j")));
+  testing::internal::CaptureStdout();
+  visualize_array_sharding(x);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), sharding_text(x.shape(), x.sharding()) + '\n');
+}
+
+TEST(Visualize, TracedValuesHaveNoShardingYet) {
+  auto f = jit([](const Array& x) {
+    visualize_array_sharding(x);
+    return x;
+  });
+  EXPECT_THROW(f(arange(4)), UserError);
 }
 
 TEST(Visualize, NothingToShow) { EXPECT_THAT(sharding_text({0, 4}, on_mesh({2}, {"x"}, P("x"))), HasSubstr("CPU 1")); }
