@@ -1,7 +1,7 @@
 #include "runtime/spmd/layout.h"
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 
 namespace shardlab::spmd {
 
@@ -100,76 +100,188 @@ std::optional<Axes> split_into(const Axes& pieces, const Axes& atoms) {
 
 namespace {
 
-// A dimension whose cut differs: how to find its block under both specs from the coordinates of the axes.
+// A dimension whose cut differs, without the major digits that both specs share.
 struct DimCut {
-  struct Digit {
-    int axis;
-    int minor, size, weight;  // digit = coordinate / minor % size
-  };
-  std::vector<Digit> from, to;
-  std::int64_t from_block, to_block;
+  Axes from, to;
+  std::int64_t from_block = 1, to_block = 1;
 };
 
-std::vector<DimCut::Digit> digits_of(const Mesh& mesh, const Axes& axes) {
-  std::vector<DimCut::Digit> digits;
-  int weight = int(shardlab::part_count(axes));
-  for (const AxisPiece& piece : axes) {
-    weight /= int(piece.size);
-    digits.push_back({piece.axis, int(mesh.axis_size(piece.axis) / (piece.pre * piece.size)), int(piece.size), weight});
+// Takes the common major part off both lists; how many parts it made.
+std::int64_t strip_common(Axes& from, Axes& to) {
+  std::int64_t parts = 1;
+  while (!from.empty() && !to.empty()) {
+    AxisPiece &a = from.front(), &b = to.front();
+    if (a.axis != b.axis || a.pre != b.pre) break;
+    std::int64_t size = std::gcd(a.size, b.size);
+    if (size != a.size && size != b.size) break;
+    parts *= size;
+    for (Axes* axes : {&from, &to}) {
+      AxisPiece& piece = axes->front();
+      if (piece.size == size)
+        axes->erase(axes->begin());
+      else
+        piece = {piece.axis, piece.pre * size, piece.size / size};
+    }
+  }
+  return parts;
+}
+
+std::vector<DimCut> differing_cuts(const Shape& shape, const Spec& from, const Spec& to, std::int64_t& common) {
+  std::vector<DimCut> cuts;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t from_block = shape[d] / shardlab::part_count(from[d]), to_block = shape[d] / shardlab::part_count(to[d]);
+    if (from[d] == to[d]) {
+      common *= to_block;
+      continue;
+    }
+    DimCut cut{from[d], to[d], from_block, to_block};
+    strip_common(cut.from, cut.to);
+    cuts.push_back(std::move(cut));
+  }
+  return cuts;
+}
+
+// Counts, over all values of some digits, the elements that blocks under both specs share. Dimensions without a common digit are
+// counted apart and multiplied.
+class OverlapCount {
+ public:
+  OverlapCount(std::vector<DimCut> cuts, Axes digits) : cuts_(std::move(cuts)), digits_(std::move(digits)) {
+    for (std::size_t k = 0; k < digits_.size(); ++k) {
+      weights_.emplace_back();
+      for (std::size_t d = 0; d < cuts_.size(); ++d) {
+        Weight weight{d, weight_of(cuts_[d].from, digits_[k]) * cuts_[d].from_block, weight_of(cuts_[d].to, digits_[k]) * cuts_[d].to_block};
+        if (weight.from != 0 || weight.to != 0) weights_.back().push_back(weight);
+      }
+    }
+    group_.resize(cuts_.size());
+    std::iota(group_.begin(), group_.end(), 0);
+    for (const auto& weights : weights_)
+      for (const Weight& weight : weights) join(weights[0].cut, weight.cut);
+  }
+
+  std::int64_t needed() const {
+    std::int64_t count = 1;
+    for (const DimCut& cut : cuts_) count *= cut.to_block;
+    return count * shardlab::part_count(digits_);
+  }
+
+  std::int64_t held() const {
+    std::int64_t count = 1;
+    for (std::size_t group = 0; group < cuts_.size() && count > 0; ++group)
+      if (group_[group] == group) count *= held_in(group);
+    return count;
+  }
+
+ private:
+  struct Weight {
+    std::size_t cut;
+    std::int64_t from, to;  // how far one step of the digit moves the blocks' starts
+  };
+
+  static std::int64_t weight_of(const Axes& axes, const AxisPiece& digit) {
+    std::int64_t weight = 1;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const AxisPiece& piece = axes[i];
+      if (contains(piece, digit)) return weight * (piece.pre * piece.size / (digit.pre * digit.size));
+      weight *= piece.size;
+    }
+    return 0;
+  }
+
+  void join(std::size_t a, std::size_t b) {
+    std::size_t from = std::max(group_[a], group_[b]), to = std::min(group_[a], group_[b]);
+    for (std::size_t& group : group_)
+      if (group == from) group = to;
+  }
+
+  std::int64_t overlap(std::size_t group, const std::vector<std::pair<std::int64_t, std::int64_t>>& starts) const {
+    std::int64_t count = 1;
+    for (std::size_t d = group; d < cuts_.size() && count > 0; ++d) {
+      if (group_[d] != group) continue;
+      auto [from, to] = starts[d];
+      count *= std::max<std::int64_t>(0, std::min(from + cuts_[d].from_block, to + cuts_[d].to_block) - std::max(from, to));
+    }
+    return count;
+  }
+
+  std::int64_t held_in(std::size_t group) const {
+    std::vector<std::size_t> varied;
+    for (std::size_t k = 0; k < digits_.size(); ++k)
+      if (!weights_[k].empty() && group_[weights_[k][0].cut] == group) varied.push_back(k);
+    std::vector<std::int64_t> values(varied.size(), 0);
+    std::vector<std::pair<std::int64_t, std::int64_t>> starts(cuts_.size());
+    auto step = [&](std::size_t digit, std::int64_t by) {
+      for (const Weight& weight : weights_[digit]) {
+        starts[weight.cut].first += by * weight.from;
+        starts[weight.cut].second += by * weight.to;
+      }
+    };
+    std::int64_t count = 0;
+    while (true) {
+      count += overlap(group, starts);
+      std::size_t i = 0;
+      for (; i < varied.size(); ++i) {
+        step(varied[i], 1);
+        if (++values[i] < digits_[varied[i]].size) break;
+        step(varied[i], -values[i]);
+        values[i] = 0;
+      }
+      if (i == varied.size()) return count;
+    }
+  }
+
+  std::vector<DimCut> cuts_;
+  Axes digits_;
+  std::vector<std::vector<Weight>> weights_;  // per digit
+  std::vector<std::size_t> group_;            // per dimension: the first dimension that it shares digits with
+};
+
+// Where cuts of one axis do not fit together there are no common digits: position by position.
+std::int64_t missing_by_positions(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
+  std::int64_t missing = 0;
+  for (int p = 0; p < mesh.size(); ++p) {
+    Box wanted = box_of(shape, to, mesh, p);
+    missing += element_count(wanted) - element_count(intersect(box_of(shape, from, mesh, p), wanted));
+  }
+  return missing;
+}
+
+// The digits that the cuts use, or nothing where they do not fit together.
+std::optional<Axes> common_digits(const std::vector<DimCut>& cuts) {
+  std::vector<AxisPiece> pieces;
+  for (const DimCut& cut : cuts)
+    for (const Axes* axes : {&cut.from, &cut.to}) pieces.insert(pieces.end(), axes->begin(), axes->end());
+  std::sort(pieces.begin(), pieces.end());
+  pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+  Axes digits;
+  for (std::size_t i = 0; i < pieces.size();) {
+    std::vector<std::int64_t> points;
+    int axis = pieces[i].axis;
+    for (; i < pieces.size() && pieces[i].axis == axis; ++i) {
+      points.push_back(pieces[i].pre);
+      points.push_back(pieces[i].pre * pieces[i].size);
+    }
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    for (std::size_t k = 0; k + 1 < points.size(); ++k) {
+      if (points[k + 1] % points[k] != 0) return std::nullopt;
+      digits.push_back({axis, points[k], points[k + 1] / points[k]});
+    }
   }
   return digits;
-}
-
-std::int64_t block_index(const std::vector<DimCut::Digit>& digits, const std::vector<int>& coordinates) {
-  int index = 0;
-  for (const auto& digit : digits) index += coordinates[std::size_t(digit.axis)] / digit.minor % digit.size * digit.weight;
-  return index;
-}
-
-// Steps through the coordinates of the listed axes; false after the last.
-bool advance(std::vector<int>& coordinates, const std::vector<int>& axes, const Mesh& mesh) {
-  for (int axis : axes) {
-    int& coordinate = coordinates[std::size_t(axis)];
-    if (++coordinate < int(mesh.axis_size(axis))) return true;
-    coordinate = 0;
-  }
-  return false;
 }
 
 }  // namespace
 
 std::int64_t missing_elements(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
   if (from == to || element_count(shape) == 0) return 0;
-  std::vector<DimCut> cuts;
-  std::set<int> axes;
   std::int64_t common = 1;  // elements in the dimensions that are cut alike
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (from[d] == to[d]) {
-      common *= shape[d] / shardlab::part_count(from[d]);
-      continue;
-    }
-    cuts.push_back({digits_of(mesh, from[d]), digits_of(mesh, to[d]), shape[d] / shardlab::part_count(from[d]),
-                    shape[d] / shardlab::part_count(to[d])});
-    for (const Axes* pieces : {&from[d], &to[d]})
-      for (const AxisPiece& piece : *pieces) axes.insert(piece.axis);
-  }
-  std::vector<int> varied(axes.begin(), axes.end());
-  std::int64_t replicas = mesh.size(), missing = 0;
-  for (int axis : varied) replicas /= mesh.axis_size(axis);
-  std::vector<int> coordinates(std::size_t(mesh.axis_count()), 0);
-  do {
-    std::int64_t needed = 1, held = 1;
-    for (const DimCut& cut : cuts) {
-      std::int64_t from_start = block_index(cut.from, coordinates) * cut.from_block;
-      std::int64_t to_start = block_index(cut.to, coordinates) * cut.to_block;
-      std::int64_t start = std::max(from_start, to_start);
-      std::int64_t stop = std::min(from_start + cut.from_block, to_start + cut.to_block);
-      needed *= cut.to_block;
-      held *= std::max<std::int64_t>(0, stop - start);
-    }
-    missing += needed - held;
-  } while (advance(coordinates, varied, mesh));
-  return missing * common * replicas;
+  std::vector<DimCut> cuts = differing_cuts(shape, from, to, common);
+  std::optional<Axes> digits = common_digits(cuts);
+  if (!digits) return missing_by_positions(mesh, shape, from, to);
+  std::int64_t replicas = mesh.size() / shardlab::part_count(*digits);
+  OverlapCount overlap(std::move(cuts), std::move(*digits));
+  return (overlap.needed() - overlap.held()) * common * replicas;
 }
 
 }  // namespace shardlab::spmd

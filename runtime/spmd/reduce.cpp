@@ -53,6 +53,17 @@ void divide(const Spec& spec, const Axes& partial_atoms, ReductionPlan& plan) {
   }
 }
 
+// Reduce-scatter into `spec` and all-reduce over the rest, without a reshard.
+ReductionPlan scattered_into(const Mesh& mesh, const PartialForm& form, const Axes& partial_atoms, const Spec& spec) {
+  ReductionPlan plan{.spec = spec};
+  divide(spec, partial_atoms, plan);
+  std::int64_t devices = mesh.size(), local = local_elements(form.shape, form.spec);
+  std::int64_t t = part_count(plan.scattered), q = part_count(plan.rest);
+  plan.elements = devices / t * (t - 1) * local + devices / q * 2 * (q - 1) * (local / t);
+  plan.collectives = (t > 1 ? 1 : 0) + (q > 1 ? 1 : 0);
+  return plan;
+}
+
 }  // namespace
 
 ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
@@ -63,22 +74,28 @@ ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const P
   Axes atoms = table.prime_atoms();
   auto split_partial = split_into(form.partial, atoms);
   Axes partial_atoms = split_partial ? *split_partial : form.partial;
+  Spec aligned = extended_towards(form.spec, partial_atoms, atoms, wanted);
+  if (aligned == wanted) return scattered_into(mesh, form, partial_atoms, wanted);
   std::set<Spec> scattered = extensions(form.shape, form.spec, partial_atoms);
   Axes reversed(partial_atoms.rbegin(), partial_atoms.rend());
   scattered.merge(extensions(form.shape, form.spec, reversed));
-  Spec aligned = extended_towards(form.spec, partial_atoms, atoms, wanted);
   if (is_even(form.shape, aligned)) scattered.insert(aligned);
 
+  std::vector<Spec> in_order{form.spec};  // all-reduce alone first: mostly it is the one
+  for (const Spec& spec : scattered)
+    if (spec != form.spec) in_order.push_back(spec);
   std::optional<ReductionPlan> best;
-  std::int64_t devices = mesh.size(), local = local_elements(form.shape, form.spec);
-  for (const Spec& spec : scattered) {
-    ReductionPlan plan{.spec = spec};
-    divide(spec, partial_atoms, plan);
-    std::int64_t t = part_count(plan.scattered), q = part_count(plan.rest);
-    plan.elements = devices / t * (t - 1) * local + devices / q * 2 * (q - 1) * (local / t) + reshards.elements(form.shape, spec, wanted);
+  for (const Spec& spec : in_order) {
+    ReductionPlan plan = scattered_into(mesh, form, partial_atoms, spec);
     if (best && plan.elements > best->elements) continue;
-    plan.collectives = (t > 1 ? 1 : 0) + (q > 1 ? 1 : 0);
-    if (spec != wanted) plan.collectives += reshards.plan(form.shape, spec, wanted).collectives;
+    std::int64_t moved = reshards.elements(form.shape, spec, wanted);
+    plan.elements += moved;
+    if (best && plan.elements > best->elements) continue;
+    if (moved > 0) {
+      // A reshard that moves anything takes a collective: often that settles it, and the plan need not be known.
+      if (best && plan.elements == best->elements && plan.collectives + 1 >= best->collectives) continue;
+      plan.collectives += reshards.plan(form.shape, spec, wanted).collectives;
+    }
     if (!best || std::tie(plan.elements, plan.collectives) < std::tie(best->elements, best->collectives)) best = std::move(plan);
   }
   return *best;

@@ -144,15 +144,26 @@ class Verifier {
     SL_CHECK(from.partial.empty() && to.partial.empty(), "step {}: {} of partial results", at_, step.kind);
     std::vector<Box> held = boxes_of(from.type.shape, from.spec, program_.mesh);
     std::vector<Box> wanted = boxes_of(to.type.shape, to.spec, program_.mesh);
+    if (step.kind == "collective-permute") {
+      check_permutes(step, held, wanted);
+    } else if (step.groups.empty()) {
+      for (std::size_t p = 0; p < wanted.size(); ++p)
+        SL_CHECK(contains(held[p], wanted[p]), "step {}: position {} lacks a part of its slice", at_, p);
+    } else {
+      for (const auto& group : step.groups) check_group(group, held, wanted);
+    }
+  }
+
+  void check_permutes(const MoveStep& step, const std::vector<Box>& held, const std::vector<Box>& wanted) const {
     std::vector<std::int64_t> received(held.size(), 0);
     std::set<std::pair<int, int>> sending, receiving;  // (call, position)
-    for (const Transfer& transfer : transfers_of(program_, step)) {
+    for (const Transfer& transfer : step.transfers) {
       SL_CHECK(contains(held[std::size_t(transfer.source)], transfer.box), "step {}: position {} does not hold what it sends", at_,
                transfer.source);
       SL_CHECK(contains(wanted[std::size_t(transfer.target)], transfer.box), "step {}: position {} is sent what it does not need", at_,
                transfer.target);
       received[std::size_t(transfer.target)] += element_count(transfer.box);
-      if (step.kind != "collective-permute" || transfer.source == transfer.target) continue;
+      if (transfer.source == transfer.target) continue;
       SL_CHECK(transfer.call < step.calls && sending.insert({transfer.call, transfer.source}).second &&
                    receiving.insert({transfer.call, transfer.target}).second,
                "step {}: permute {} uses a position twice", at_, transfer.call);
@@ -160,6 +171,31 @@ class Verifier {
     for (std::size_t p = 0; p < wanted.size(); ++p)
       SL_CHECK(received[p] == element_count(wanted[p]), "step {}: position {} gets {} of {} elements", at_, p, received[p],
                element_count(wanted[p]));
+  }
+
+  // Blocks of one even spec are equal or disjoint: what distinct blocks of the members cover adds up.
+  void check_group(const std::vector<int>& group, const std::vector<Box>& held, const std::vector<Box>& wanted) const {
+    std::vector<const Box*> blocks;
+    for (int member : group) blocks.push_back(&held[std::size_t(member)]);
+    auto by_start = [](const Box* a, const Box* b) {
+      return std::lexicographical_compare(a->begin(), a->end(), b->begin(), b->end(),
+                                          [](const Interval& x, const Interval& y) { return x.start < y.start; });
+    };
+    std::sort(blocks.begin(), blocks.end(), by_start);
+    blocks.erase(std::unique(blocks.begin(), blocks.end(), [](const Box* a, const Box* b) { return *a == *b; }), blocks.end());
+    for (int target : group) {
+      const Box& box = wanted[std::size_t(target)];
+      std::int64_t covered = 0;
+      for (const Box* block : blocks) covered += common_elements(*block, box);
+      SL_CHECK(covered == element_count(box), "step {}: position {} gets {} of {} elements", at_, target, covered, element_count(box));
+    }
+  }
+
+  static std::int64_t common_elements(const Box& a, const Box& b) {
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < a.size(); ++d)
+      count *= std::max<std::int64_t>(0, std::min(a[d].stop, b[d].stop) - std::max(a[d].start, b[d].start));
+    return count;
   }
 
   const PartitionedProgram& program_;
