@@ -17,8 +17,9 @@ class GraphBuilder {
   std::vector<ValueId> call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where);
   void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
 
-  const TensorType& type(ValueId value) const { return graph_.values[value].type; }
-  const Shape& shape(ValueId value) const { return type(value).shape; }
+  // By value: emitting moves the values.
+  TensorType type(ValueId value) const { return graph_.values[std::size_t(value)].type; }
+  Shape shape(ValueId value) const { return graph_.values[std::size_t(value)].type.shape; }
   const Graph& graph() const { return graph_; }
   Graph finish() { return std::move(graph_); }
 
