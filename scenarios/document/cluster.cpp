@@ -68,8 +68,8 @@ Limits read_limits(const Node& node) {
   node.only_keys(kKeys, "the limits");
   Limits limits;
   if (auto each = node.find("run_ms")) limits.run_ms = each->integer(1, kLimitMsMax);
-  if (auto each = node.find("stuck_ms")) limits.stuck_ms = each->integer(1, kLimitMsMax);
-  if (auto each = node.find("link_ms")) limits.link_ms = each->integer(1, kLimitMsMax);
+  for (std::string_view later : {"stuck_ms", "link_ms"})
+    if (auto each = node.find(later)) throw NotSupportedError(each->pointer(), fmt::format("'{}': no diagnosis of this version waits so long", later));
   return limits;
 }
 

@@ -104,8 +104,6 @@ struct Fault {
 
 struct Limits {
   std::int64_t run_ms = 60000;
-  std::int64_t stuck_ms = 10000;
-  std::int64_t link_ms = 10000;
 };
 
 // Expectations.

@@ -1,0 +1,156 @@
+// shardlab replay: runs scenarios and reports.
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "runtime/base/error.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/runner/batch.h"
+#include "scenarios/runner/run.h"
+
+namespace shardlab::cli {
+namespace {
+
+using scenarios::Loaded;
+using scenarios::Replayed;
+using scenarios::RunOptions;
+using scenarios::Status;
+
+constexpr OptionDef kOptions[] = {
+    {"--report", "", "FILE", "write the report as JSON (\"-\": standard output)"},
+    {"--junit", "", "FILE", "write JUnit XML, one testcase a scenario"},
+    {"--trace", "", "T.db", "keep the trace (of one scenario)"},
+    {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
+    {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
+    {"--jobs", "-j", "N", "scenarios at a time (default 1)"},
+    {"--limit", "", "S", "seconds that a scenario may take, instead of its limits.run_ms"},
+    {"--repeat", "", "N", "run each N times (default 1)"},
+    {"--quiet", "-q", "", "print only what does not pass"},
+};
+
+struct Plan {
+  std::vector<Loaded> scenarios;
+  std::string trace, trace_folder;
+  bool keep_failures = true;
+  std::optional<std::int64_t> limit_ms;
+  int jobs = 1;
+  bool quiet = false;
+
+  RunOptions options_of(std::size_t index) const {
+    RunOptions options;
+    options.limit_ms = limit_ms;
+    options.trace = trace;
+    if (!trace_folder.empty()) options.trace = fmt::format("{}/{:04}-{}.db", trace_folder, index, file_name(scenarios[index].name));
+    else if (keep_failures) options.failure_traces = "shardlab-traces";
+    return options;
+  }
+  static std::string file_name(const std::string& name) {
+    std::string result;
+    for (char c : name) result += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ? c : '_';
+    return result.substr(0, 80);
+  }
+};
+
+Plan plan_of(const Arguments& arguments) {
+  Plan plan;
+  if (arguments.positional().empty()) throw_user_error("shardlab replay: which scenario? give .json or .jsonl files, or folders");
+  std::int64_t repeat = arguments.integer("--repeat", 1, 1, 1'000'000);
+  for (const std::string& path : arguments.positional())
+    for (Loaded& loaded : scenarios::load_path(path))
+      for (std::int64_t i = 0; i < repeat; ++i) plan.scenarios.push_back(loaded);
+  plan.trace = arguments.text("--trace").value_or("");
+  plan.trace_folder = arguments.text("--trace-dir").value_or("");
+  if (!plan.trace.empty() && plan.scenarios.size() > 1)
+    throw_user_error("shardlab replay: --trace keeps one trace, and there are {} scenarios; use --trace-dir", plan.scenarios.size());
+  plan.keep_failures = !arguments.has("--no-failure-traces");
+  if (auto seconds = arguments.number("--limit", 0.001)) plan.limit_ms = std::int64_t(std::ceil(*seconds * 1000));
+  plan.jobs = int(arguments.integer("--jobs", 1, 1, 1024));
+  plan.quiet = arguments.has("--quiet");
+  return plan;
+}
+
+// The scenarios are dealt to `jobs` threads, each with a child for those that need no processes of their own.
+class Replay {
+ public:
+  explicit Replay(const Plan& plan) : plan_(plan), results_(plan.scenarios.size()) {}
+
+  std::vector<Replayed> run() {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < plan_.jobs; ++i) threads.emplace_back([this] { work(); });
+    work();
+    threads.clear();
+    return std::move(results_);
+  }
+
+ private:
+  void work() {
+    scenarios::BatchWorker worker;
+    for (std::size_t i; (i = next_++) < plan_.scenarios.size();) {
+      const Loaded& loaded = plan_.scenarios[i];
+      RunOptions options = plan_.options_of(i);
+      bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
+      results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options)) : scenarios::replayed(run_scenario(loaded, options));
+      print(results_[i].summary);
+    }
+  }
+
+  void print(const scenarios::Summary& summary) {
+    std::lock_guard lock(mutex_);
+    bool passed = summary.status == Status::kPassed;
+    if (passed && plan_.quiet) return;
+    std::string text = text_of(summary);
+    fmt::print("{}\n", passed ? text : red(text, 1));
+    std::fflush(stdout);
+  }
+
+  const Plan& plan_;
+  std::vector<Replayed> results_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+};
+
+void print_totals(const std::vector<Replayed>& results) {
+  std::vector<std::pair<std::string_view, std::size_t>> counts;
+  for (std::string_view name : {"passed", "failed", "diagnosed", "error", "inconclusive", "skipped"}) {
+    std::size_t count = 0;
+    for (const Replayed& each : results) count += name_of(each.summary.status) == name;
+    if (count > 0) counts.emplace_back(name, count);
+  }
+  std::string text;
+  for (const auto& [name, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  fmt::print("{} scenarios: {}\n", results.size(), text);
+}
+
+int run(const Arguments& arguments) {
+  Plan plan = plan_of(arguments);
+  std::vector<Replayed> results = Replay(plan).run();
+  if (auto path = arguments.text("--report")) {
+    std::vector<std::string> reports;
+    for (Replayed& each : results) reports.push_back(std::move(each.json));
+    write_text(*path, scenarios::joined_json(reports));
+  }
+  if (auto path = arguments.text("--junit")) {
+    std::vector<scenarios::Summary> summaries;
+    for (const Replayed& each : results) summaries.push_back(each.summary);
+    write_text(*path, to_junit(summaries));
+  }
+  if (results.size() > 1) print_totals(results);
+  std::vector<Status> statuses;
+  for (const Replayed& each : results) statuses.push_back(each.summary.status);
+  return exit_code_of(scenarios::worst_of(statuses));
+}
+
+}  // namespace
+
+const CommandDef kReplay{.name = "replay",
+                         .usage = "FILE… [options]",
+                         .summary = "run scenarios (.json, .jsonl, folders), check what they expect, report",
+                         .details = "Exit code: 0 passed, 1 an expectation failed, 2 diagnosed, 3 error, 4 a fault of shardlab,\n"
+                                    "5 inconclusive, 77 skipped; with several scenarios the worst counts, in the order 4 3 2 1 5 77 0.",
+                         .options = kOptions,
+                         .run = run};
+
+}  // namespace shardlab::cli

@@ -1,0 +1,110 @@
+// shardlab run: starts the processes of a program, records, diagnoses.
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "runtime/base/error.h"
+#include "scenarios/cli/commands.h"
+#include "scenarios/cli/terminal.h"
+#include "scenarios/launch/launcher.h"
+#include "traces/checks/wording.h"
+#include "traces/recorder/merge.h"
+
+namespace shardlab::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitInconclusive = 5;
+
+constexpr OptionDef kOptions[] = {
+    {"--processes", "-n", "P", "processes (default 1)"},
+    {"--devices", "-d", "D", "virtual devices of each process (default: SHARDLAB_NUM_CPU_DEVICES, else 1)"},
+    {"--trace", "", "T.db", "record, and write the merged trace here"},
+    {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
+};
+
+// The folder that processes record into; removed with its content.
+class PartsFolder {
+ public:
+  PartsFolder() : path_((fs::temp_directory_path() / "shardlab-run-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw IoError(fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
+  }
+  ~PartsFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PartsFolder(const PartsFolder&) = delete;
+  PartsFolder& operator=(const PartsFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void write_trace(const std::string& out, const std::string& parts, const LaunchResult& result, const std::vector<std::string>& program) {
+  recorder::MergeOptions merge;
+  merge.directory = parts;
+  merge.out = out;
+  for (const ProcessEnd& end : result.processes) merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, end.err});
+  merge.diagnoses = result.diagnoses;
+  merge.evidence = result.evidence;
+  merge.title = fs::path(program[0]).filename().string();
+  for (const std::string& word : program) merge.command_line += (merge.command_line.empty() ? "" : " ") + word;
+  for (const std::string& problem : recorder::merge_parts(merge).problems) fmt::print(stderr, "shardlab: trace: {}\n", problem);
+  fmt::print(stderr, "shardlab: trace {}\n", out);
+}
+
+// Of the first process that did not end well by itself.
+int program_exit_code(const LaunchResult& result) {
+  for (const ProcessEnd& end : result.processes)
+    if (!end.ended_by_us && (end.signal != 0 || end.exit_code != 0)) return end.signal != 0 ? 128 + end.signal : end.exit_code;
+  return 0;
+}
+
+int conclude(const LaunchResult& result) {
+  for (const Diagnosis& diagnosis : result.diagnoses) print_error(text_of(diagnosis));
+  for (const Diagnosis& diagnosis : result.diagnoses)
+    if (diagnosis.severity == "error") return kExitDiagnosed;
+  if (result.interrupted_by != 0) return 128 + result.interrupted_by;
+  if (result.timed_out) {
+    print_error("shardlab: ended at the limit, inconclusive");
+    if (!result.whereabouts.empty()) fmt::print(stderr, "{}\n", result.whereabouts);
+    return kExitInconclusive;
+  }
+  return program_exit_code(result);
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.program().empty())
+    throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
+  LaunchOptions options;
+  options.argv = arguments.program();
+  options.processes = int(arguments.integer("--processes", 1, 1, 4096));
+  options.devices = int(arguments.integer("--devices", 0, 1, 65536));
+  if (auto seconds = arguments.number("--limit", 0.001)) options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
+  options.output = options.processes > 1 ? Output::kPrefix : Output::kPass;
+  options.handle_signals = true;
+  auto trace = arguments.text("--trace");
+  std::optional<PartsFolder> parts;
+  if (trace) options.trace_dir = parts.emplace().path();
+  LaunchResult result = launch(options);
+  std::fflush(stdout);
+  int code = conclude(result);
+  if (trace) write_trace(*trace, parts->path(), result, options.argv);
+  return code;
+}
+
+}  // namespace
+
+const CommandDef kRun{.name = "run",
+                      .usage = "[-n P] [-d D] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
+                      .summary = "start the processes of a program, record them, diagnose what goes wrong",
+                      .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
+                      .options = kOptions,
+                      .takes_program = true,
+                      .run = run};
+
+}  // namespace shardlab::cli

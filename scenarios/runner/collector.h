@@ -1,0 +1,42 @@
+// An observer that keeps the collectives and transfers of one process's run, for the report.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "runtime/comm/observer.h"
+#include "scenarios/runner/outcome.h"
+
+namespace shardlab::scenarios {
+
+// Call `index` of a launch.
+SeenCollective seen_of(const comm::Launch& launch, std::size_t index);
+
+class Collector final : public comm::Observer {
+ public:
+  // Called at issue with the numbers of the process's calls that the launch makes: [first, first + count). It may throw.
+  using AtIssue = std::function<void(std::int64_t first, std::int64_t count)>;
+  explicit Collector(AtIssue at_issue = {}) : at_issue_(std::move(at_issue)) {}
+
+  void on_launch_issued(const comm::Launch& launch) override;
+  void on_call_done(const comm::Launch&, int, comm::Ns, comm::CallStatus, std::int64_t moved_bytes) override {
+    moved_bytes_ += moved_bytes;
+  }
+
+  std::vector<SeenCollective> collectives() const;
+  std::int64_t moved_bytes() const { return moved_bytes_; }
+  bool records_lost() const { return lost_; }
+
+ private:
+  static constexpr std::size_t kLaunchesMax = 1 << 20;  // kept for the report
+  AtIssue at_issue_;
+  mutable std::mutex mutex_;
+  std::vector<comm::Launch> launches_;  // those with calls
+  std::int64_t calls_ = 0;
+  std::atomic<std::int64_t> moved_bytes_{0};
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,106 @@
+#include "scenarios/runner/interpreter.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+// A scalar as an array, of the type that validation gave it.
+Literal literal_of(const Scalar& scalar) {
+  TensorType type{scalar.value.index() == 0 ? DType::kBool : scalar.is_integer() ? DType::kInt32 : DType::kFloat32, {}};
+  auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
+  if (const auto* flag = std::get_if<bool>(&scalar.value)) *buffer->as<bool>() = *flag;
+  else if (const auto* integer = std::get_if<std::int64_t>(&scalar.value)) *buffer->as<std::int32_t>() = std::int32_t(*integer);
+  else *buffer->as<float>() = float(std::get<double>(scalar.value));
+  return {std::move(type), std::move(buffer)};
+}
+
+Array array_of(const Literal& literal) { return array_from_host(literal.type, literal.data->bytes()); }
+
+}  // namespace
+
+void Interpreter::run() {
+  for (std::size_t i = 0; i < document_.program.size(); ++i) {
+    statement_ = int(i);
+    if (!document_.program[i].runs_on(process_)) continue;
+    one(document_.program[i], names_);
+    if (after_) after_(document_.program[i], names_);
+  }
+}
+
+void Interpreter::body(const Body& statements, Names& names) {
+  for (const Statement& statement : statements)
+    if (statement.runs_on(process_)) one(statement, names);
+}
+
+void Interpreter::one(const Statement& statement, Names& names) {
+  where_ = Where::at_statement(document_.name, statement.pointer, statement_);
+  before_(statement);
+  if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) {
+    for (std::int64_t i = 0; i < repeat->count; ++i) body(repeat->body, names);
+    return;
+  }
+  Where where = where_;
+  std::vector<Array> results =
+      std::visit([&](const auto& step) { return run_step(statement, step, names, where); }, statement.step);
+  where_ = where;
+  if (statement.let.empty()) return;
+  SL_CHECK(results.size() == statement.let.size(), "{}: {} results for {} names", statement.pointer, results.size(), statement.let.size());
+  for (std::size_t i = 0; i < results.size(); ++i) names.insert_or_assign(statement.let[i], std::move(results[i]));
+}
+
+Operand Interpreter::operand(const Argument& argument, const Names& names, Where where) const {
+  if (const auto* scalar = std::get_if<Scalar>(&argument.value)) return Operand(*scalar, where);
+  if (const auto* literal = std::get_if<Literal>(&argument.value)) return Operand(array_of(*literal), where);
+  return Operand(names.at(std::get<std::string>(argument.value)), where);
+}
+
+std::vector<Operand> Interpreter::operands(const Statement& statement, const Names& names, Where where) const {
+  std::vector<Operand> result;
+  for (const Argument& each : statement.args) result.push_back(operand(each, names, where));
+  return result;
+}
+
+std::vector<Array> Interpreter::arrays(const Statement& statement, const Names& names, Where where) const {
+  std::vector<Array> result;
+  for (const Operand& each : operands(statement, names, where))
+    result.push_back(each.is_array() ? each.array() : array_of(literal_of(each.scalar())));
+  return result;
+}
+
+std::vector<Array> Interpreter::call(const Function& function, const std::vector<Array>& args) {
+  Names names;
+  for (std::size_t i = 0; i < args.size(); ++i) names.emplace(function.params[i], args[i]);
+  body(function.body, names);
+  std::vector<Array> results;
+  for (const std::string& name : function.results) results.push_back(names.at(name));
+  return results;
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const OpStep& step, const Names& names, Where where) {
+  return machine_.op(step, operands(statement, names, where), where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement&, const ConstantStep& step, const Names&, Where where) {
+  Array value = array_of(step.value);
+  return {step.sharding ? machine_.place(Operand(value, where), *step.sharding, where) : value};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const PlaceStep& step, const Names& names, Where where) {
+  return {machine_.place(operands(statement, names, where).at(0), step.sharding, where)};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const CallStep& step, const Names& names, Where where) {
+  const Function& function = document_.functions.at(step.function);
+  std::vector<Array> args = arrays(statement, names, where);
+  if (!step.jit) return call(function, args);
+  JitOptions options{function.name, step.in_shardings, step.out_shardings};
+  auto traced = [this, &function](const std::vector<Array>& params) { return call(function, params); };
+  return machine_.jit(statement.pointer, traced, options, args, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where) {
+  return {machine_.read(arrays(statement, names, where).at(0), step, where)};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement&, const RepeatStep&, const Names&, Where) { return {}; }
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,57 @@
+// Runs a document's program, statement by statement, as one process would.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "runtime/exec/array.h"
+#include "scenarios/document/document.h"
+#include "scenarios/runner/machine.h"
+
+namespace shardlab::scenarios {
+
+// Not thread-safe. Errors pass through; statement() and where() then say where the program is.
+class Interpreter {
+ public:
+  using Names = std::map<std::string, Array>;
+  // Called before each statement that this process runs, inside functions too.
+  using Hook = std::function<void(const Statement&)>;
+
+  Interpreter(const Document& document, int process, Machine& machine, Hook before)
+      : document_(document), process_(process), machine_(machine), before_(std::move(before)) {}
+
+  using After = std::function<void(const Statement&, const Names&)>;
+  // Called after each statement of the program itself, loops as a whole.
+  void after_statement(After after) { after_ = std::move(after); }
+  void run();
+  const Names& names() const { return names_; }
+  int statement() const { return statement_; }
+  Where where() const { return where_; }
+
+ private:
+  void body(const Body& statements, Names& names);
+  void one(const Statement& statement, Names& names);
+  Operand operand(const Argument& argument, const Names& names, Where where) const;
+  std::vector<Operand> operands(const Statement& statement, const Names& names, Where where) const;
+  std::vector<Array> arrays(const Statement& statement, const Names& names, Where where) const;
+  std::vector<Array> call(const Function& function, const std::vector<Array>& args);
+
+  std::vector<Array> run_step(const Statement& statement, const OpStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ConstantStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const PlaceStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const CallStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const RepeatStep& step, const Names& names, Where where);
+
+  const Document& document_;
+  int process_;
+  Machine& machine_;
+  Hook before_;
+  After after_;
+  Names names_;
+  int statement_ = -1;  // of the program
+  Where where_;         // of the innermost statement
+};
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,31 @@
+// What the interpreter runs statements on: the real runtime, or a planner that partitions and computes nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/exec/array.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/operand.h"
+#include "scenarios/document/document.h"
+
+namespace shardlab::scenarios {
+
+// Inside a function being traced all machines add to its graph.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual std::vector<Array> op(const OpStep& step, const std::vector<Operand>& operands, Where where) = 0;
+  virtual Array place(const Operand& x, const Sharding& sharding, Where where) = 0;
+  // `call_site` tells the statement apart: the same function is traced once for each kind of arguments.
+  virtual std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
+                                 const std::vector<Array>& args, Where where) = 0;
+  // The whole value as an array of this process.
+  virtual Array read(const Array& x, const ReadStep& step, Where where) = 0;
+};
+
+// Runs everything on the thread's context.
+std::unique_ptr<Machine> make_real_machine();
+
+}  // namespace shardlab::scenarios

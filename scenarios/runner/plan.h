@@ -1,0 +1,35 @@
+// What a program would do, without doing it: shardings, collectives and bytes of each statement.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/document/document.h"
+#include "scenarios/runner/report.h"
+
+namespace shardlab::scenarios {
+
+struct PlannedArray {
+  std::string name, type, sharding;
+  std::int64_t bytes_per_device = 0;
+};
+
+// One statement of the program; a loop's body counts as often as it runs.
+struct PlannedStatement {
+  std::string pointer, op;
+  std::vector<PlannedArray> results;
+  std::vector<SeenCollective> collectives;  // transfers too
+};
+
+struct PlannedProgram {
+  std::vector<PlannedStatement> statements;
+  std::int64_t wire_bytes = 0;
+  std::optional<std::string> error;  // what the process would end in
+};
+
+// As process `process` goes through the document, on one planning context with all the cluster's devices.
+PlannedProgram plan(const Document& document, int process);
+
+std::string text_of(const PlannedProgram& program);
+
+}  // namespace shardlab::scenarios

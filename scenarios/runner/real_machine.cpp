@@ -1,0 +1,46 @@
+#include <map>
+
+#include "runtime/exec/placement.h"
+#include "scenarios/runner/machine.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+class RealMachine final : public Machine {
+ public:
+  std::vector<Array> op(const OpStep& step, const std::vector<Operand>& operands, Where where) override {
+    return apply_to(*step.op, operands, step.attrs, where, step.sharding);
+  }
+
+  Array place(const Operand& x, const Sharding& sharding, Where) override { return device_put(x, sharding); }
+
+  std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
+                         const std::vector<Array>& args, Where where) override {
+    auto found = jits_.find(call_site);
+    if (found == jits_.end()) found = jits_.emplace(call_site, JitFunction(function, options)).first;
+    return found->second.call(args, where);
+  }
+
+  Array read(const Array& x, const ReadStep& step, Where where) override {
+    if (!step.gather) return local_copy(x.fetch_at(where, "fetch"), x.type());
+    if (Context::current().process_count() == 1) {
+      TensorType stacked = x.type();
+      stacked.shape.insert(stacked.shape.begin(), 1);
+      return local_copy(x.fetch_at(where, "process_allgather"), stacked);
+    }
+    if (x.is_fully_addressable())
+      throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
+    Array everywhere = device_put(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()));
+    return local_copy(everywhere.fetch_at(where, "process_allgather"), x.type());
+  }
+
+ private:
+  static Array local_copy(const Buffer& data, const TensorType& type) { return array_from_host(type, data.bytes()); }
+  std::map<std::string, JitFunction> jits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> make_real_machine() { return std::make_unique<RealMachine>(); }
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,109 @@
+#include "scenarios/runner/run.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "scenarios/runner/expect.h"
+#include "scenarios/runner/process.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A document that is wrong; or whose program would end in an error, which an expectation may want.
+void report_document_error(Report& report, const Loaded& loaded) {
+  report.status = Status::kError;
+  report.message = loaded.error;
+  report.pointer = loaded.pointer;
+  if (!loaded.is_program_error || loaded.document->find_check<ErrorCheck>() == nullptr) return;
+  ProcessOutcome outcome;
+  outcome.error = loaded.error;
+  report.status = Status::kPassed;
+  judge_expectations(report, *loaded.document, {outcome}, "");
+}
+
+bool is_skipped(Report& report, const Document& document) {
+  if (document.cluster.backend != "cuda") return false;
+  if (fs::exists("/dev/nvidiactl")) {
+    report.status = Status::kError;
+    report.message = NotSupportedError("/cluster/backend", "CUDA devices").what();
+    report.pointer = "/cluster/backend";
+  } else {
+    report.status = Status::kSkipped;
+    report.message = "this machine has no GPU";
+  }
+  return true;
+}
+
+std::string file_name_of(std::string_view name) {
+  std::string result;
+  for (char c : name) result += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ? c : '_';
+  return result.substr(0, 100);
+}
+
+void keep(const std::string& from, const fs::path& to) {
+  if (to.has_parent_path()) fs::create_directories(to.parent_path());
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+}
+
+void keep_trace(Report& report, const SpawnedRun& run, const RunOptions& options) {
+  if (run.trace.empty()) return;
+  if (!options.trace.empty()) report.trace = options.trace;
+  else if (!options.failure_traces.empty() && report.status != Status::kPassed)
+    report.trace = (fs::path(options.failure_traces) / (file_name_of(report.name) + ".db")).string();
+  if (!report.trace.empty()) keep(run.trace, report.trace);
+}
+
+void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
+  const Document& document = *loaded.document;
+  if (runs_in_process(document, options)) {
+    std::vector<ProcessOutcome> outcomes = {run_in_process(document)};
+    if (outcomes[0].records_lost) report.status = Status::kInconclusive;
+    gather(report, document, outcomes);
+    judge_expectations(report, document, outcomes, "");
+    return;
+  }
+  SpawnedRun run = run_spawned(report, loaded, options);
+  gather(report, document, run.outcomes);
+  judge_expectations(report, document, run.outcomes, run.trace);
+  keep_trace(report, run, options);
+  std::error_code ignored;
+  fs::remove_all(run.folder, ignored);
+}
+
+}  // namespace
+
+bool runs_in_process(const Document& document, const RunOptions& options) {
+  return document.cluster.processes == 1 && document.cluster.run != RunMode::kSpawned && document.faults.empty() &&
+         document.find_check<TraceCheck>() == nullptr && options.trace.empty();
+}
+
+std::int64_t limit_of(const Document& document, const RunOptions& options) {
+  return options.limit_ms.value_or(document.limits.run_ms);
+}
+
+Report run_scenario(const Loaded& loaded, const RunOptions& options) {
+  Report report;
+  report.name = loaded.name;
+  report.source = loaded.source;
+  double begin = now_ms();
+  try {
+    if (!loaded.error.empty()) report_document_error(report, loaded);
+    else if (!is_skipped(report, *loaded.document)) run_document(report, loaded, options);
+  } catch (const UserError& error) {
+    report.status = Status::kError;
+    report.message = error.what();
+  } catch (const std::exception& error) {
+    report.status = Status::kOurFault;
+    report.message = error.what();
+  }
+  report.duration_ms = now_ms() - begin;
+  return report;
+}
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,119 @@
+// Scenarios in real processes: one `shardlab worker` each, started and supervised by the launcher.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "scenarios/launch/launcher.h"
+#include "scenarios/runner/fault_injector.h"
+#include "scenarios/runner/run.h"
+#include "traces/recorder/merge.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that nobody else has, for the files of one job.
+fs::path make_folder() {
+  std::string name = (fs::temp_directory_path() / "shardlab-job-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw IoError(fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
+  return name;
+}
+
+void write_scenario(const fs::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw IoError(fmt::format("{} cannot be written; is the disk full?", file.string()));
+}
+
+LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, const fs::path& folder, bool record) {
+  LaunchOptions launch;
+  launch.argv = {options.program, "worker", "--scenario", (folder / "scenario.json").string(), "--out", folder.string()};
+  launch.processes = loaded.document->cluster.processes;
+  launch.devices = loaded.document->cluster.devices;
+  launch.limit = std::chrono::milliseconds(limit_of(*loaded.document, options));
+  if (record) {
+    launch.trace_dir = (folder / "parts").string();
+    fs::create_directory(launch.trace_dir);
+  }
+  return launch;
+}
+
+// The last lines of what a process wrote to its standard error.
+std::string last_words(const ProcessEnd& end) {
+  constexpr std::size_t kShown = 2000;
+  std::string text = end.err.size() > kShown ? end.err.substr(end.err.size() - kShown) : end.err;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const fs::path& folder, Report& report) {
+  recorder::MergeOptions merge;
+  merge.directory = (folder / "parts").string();
+  merge.out = (folder / "trace.db").string();
+  for (const ProcessEnd& end : result.processes)
+    merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, last_words(end)});
+  merge.diagnoses = result.diagnoses;
+  merge.evidence = result.evidence;
+  merge.title = loaded.name;
+  merge.command_line = fmt::format("shardlab replay {}", loaded.source);
+  for (std::string& problem : recorder::merge_parts(merge).problems) report.notes.push_back("trace: " + std::move(problem));
+  return merge.out;
+}
+
+void note_faults(Report& report, const Document& document, const fs::path& folder) {
+  for (std::size_t i = 0; i < document.faults.size(); ++i) {
+    const Fault& fault = document.faults[i];
+    bool struck = std::any_of(fault.processes.begin(), fault.processes.end(), [&](int process) {
+      std::vector<int> fired = FaultInjector::fired(folder, process);
+      return std::find(fired.begin(), fired.end(), int(i)) != fired.end();
+    });
+    if (struck) continue;
+    report.status = Status::kInconclusive;
+    report.notes.push_back(fmt::format("the fault at {} never struck", fault.pointer));
+  }
+}
+
+// What the ends of the processes say, beside their outcomes and the verdict.
+void note_ends(Report& report, const LaunchResult& result, const std::vector<ProcessOutcome>& outcomes, std::int64_t limit_ms) {
+  if (result.timed_out && result.diagnoses.empty()) {
+    report.status = Status::kInconclusive;
+    report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
+    if (!result.whereabouts.empty()) report.message += "\n" + result.whereabouts;
+    return;
+  }
+  if (!result.diagnoses.empty() || outcomes.size() == result.processes.size()) return;
+  for (const ProcessEnd& end : result.processes) {
+    bool told = std::any_of(outcomes.begin(), outcomes.end(), [&](const ProcessOutcome& each) { return each.process == end.process; });
+    if (told) continue;
+    report.status = Status::kOurFault;
+    report.message = fmt::format("process {} {} without a result", end.process, end.text());
+    if (std::string words = last_words(end); !words.empty()) report.message += "\n" + words;
+    return;
+  }
+}
+
+}  // namespace
+
+SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& options) {
+  const Document& document = *loaded.document;
+  SpawnedRun run;
+  fs::path folder = make_folder();
+  run.folder = folder.string();
+  write_scenario(folder / "scenario.json", loaded.text);
+  bool record = !options.trace.empty() || !options.failure_traces.empty() || document.find_check<TraceCheck>() != nullptr;
+  LaunchResult result = launch(launch_options(loaded, options, folder, record));
+  for (const ProcessEnd& end : result.processes)
+    if (auto outcome = read_outcome(folder, end.process)) run.outcomes.push_back(std::move(*outcome));
+  report.diagnoses = result.diagnoses;
+  note_faults(report, document, folder);
+  note_ends(report, result, run.outcomes, limit_of(document, options));
+  if (record) run.trace = merge_trace(loaded, result, folder, report);
+  return run;
+}
+
+}  // namespace shardlab::scenarios

@@ -1,0 +1,202 @@
+// The shardlab command: exit codes, outputs, runs of several processes.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/base/error.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+struct Ran {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+fs::path bin() { return variable("SHARDLAB_BIN_DIR"); }
+std::string corpus(const std::string& name) { return variable("SHARDLAB_SOURCE_DIR") + "/scenarios/corpus/" + name; }
+
+// Runs a shell line with SHARDLAB for the command.
+Ran shell(const std::string& line) {
+  std::string whole = "SHARDLAB='" + (bin() / "shardlab").string() + "'; BIN='" + bin().string() + "'; cd '" + testing::TempDir() + "'; { " + line + "; } 2>&1";
+  FILE* pipe = ::popen(whole.c_str(), "r");
+  Ran ran;
+  char bytes[4096];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
+  int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
+std::string write(const std::string& name, const std::string& text) {
+  std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+json report_at(const std::string& name) {
+  std::ifstream file(testing::TempDir() + name);
+  return json::parse(file);
+}
+
+TEST(Command, HelpNamesEachCommandThatIsThere) {
+  Ran ran = shell("$SHARDLAB --help");
+  EXPECT_EQ(ran.code, 0);
+  for (const char* name : {"run", "replay", "check", "report", "view", "doctor"}) EXPECT_THAT(ran.output, HasSubstr(name));
+  EXPECT_THAT(ran.output, Not(HasSubstr("worker")));
+  EXPECT_EQ(shell("$SHARDLAB replay --help").code, 0);
+}
+
+TEST(Command, MistakesSayWhatToTry) {
+  Ran ran = shell("$SHARDLAB reply x.json");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("did you mean 'replay'?"));
+  ran = shell("$SHARDLAB replay --reprot R.json x.json");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("did you mean '--report'?"));
+  ran = shell("$SHARDLAB run -n many -- true");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("wants an integer from 1"));
+  EXPECT_EQ(shell("$SHARDLAB replay /nowhere.json").code, 3);
+  EXPECT_EQ(shell("$SHARDLAB run -- ./no-such-program").code, 3);
+  EXPECT_EQ(shell("$SHARDLAB").code, 3);
+}
+
+TEST(Command, DoctorIsHonest) {
+  Ran ran = shell("$SHARDLAB doctor");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.output, HasSubstr("usable cores"));
+  EXPECT_THAT(ran.output, HasSubstr("GPU"));
+}
+
+TEST(Replay, TheToyOfFourProcesses) {
+  Ran ran = shell("$SHARDLAB replay " + corpus("toy.json") + " --report toy.json --junit toy.xml --trace toy.db");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  json report = report_at("toy.json");
+  EXPECT_EQ(report["status"], "passed");
+  EXPECT_EQ(report["collectives"].size(), 1U);
+  EXPECT_EQ(report["collectives"][0]["wire_bytes"], 56);
+  EXPECT_EQ(report["arrays"]["x"]["values"][31], 31);
+  EXPECT_EQ(report["expectations"].size(), 6U);
+  EXPECT_EQ(report["trace"], "toy.db");
+  EXPECT_TRUE(fs::exists(testing::TempDir() + "toy.db"));
+  EXPECT_EQ(shell("$SHARDLAB report toy.db").code, 0);
+}
+
+TEST(Replay, OneAndFourProcessesGiveTheSameBits) {
+  ASSERT_EQ(shell("$SHARDLAB replay " + corpus("toy.json") + " --report four.json").code, 0);
+  ASSERT_EQ(shell("$SHARDLAB replay " + corpus("toy_one_process.json") + " --report one.json").code, 0);
+  EXPECT_EQ(report_at("four.json")["arrays"]["y"]["values"], report_at("one.json")["arrays"]["y"]["values"]);
+}
+
+TEST(Replay, ADeadlockIsDiagnosedWithBothStatements) {
+  std::ifstream file(corpus("deadlock_operands_swapped.json"));
+  json document = json::parse(file);
+  document.erase("expect");
+  std::string path = write("deadlock.json", document.dump());
+  Ran ran = shell("$SHARDLAB replay " + path + " --report deadlock_report.json --no-failure-traces");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  json report = report_at("deadlock_report.json");
+  EXPECT_EQ(report["status"], "diagnosed");
+  ASSERT_EQ(report["diagnoses"].size(), 1U);
+  json diagnosis = report["diagnoses"][0];
+  EXPECT_EQ(diagnosis["code"], "program-mismatch");
+  EXPECT_EQ(diagnosis["processes"], json::parse("[3]"));
+  EXPECT_EQ(diagnosis["participants"][0]["statement"], 5);
+  EXPECT_LT(diagnosis["detected_after_ms"].get<double>(), 100);
+}
+
+TEST(Replay, ExitCodes) {
+  std::string good = write("good.json", R"({"shardlab": 1, "program": []})");
+  std::string fails = write("fails.json", R"({"shardlab": 1, "program": [], "expect": [{"wire_bytes": {"at_most": 0}}, {"diagnosis": "deadlock"}]})");
+  std::string wrong = write("wrong.json", R"({"shardlab": 1, "program": [{"op": "sine"}]})");
+  std::string skipped = write("skipped.json", R"({"shardlab": 1, "cluster": {"backend": "cuda"}, "program": []})");
+  std::string slow = write("slow.json", R"({"shardlab": 1, "cluster": {"run": "spawned"}, "program": [{"let": "x", "op": "ones", "shape": [2]}],
+                                           "faults": [{"at": 0, "do": "hang"}]})");
+  EXPECT_EQ(shell("$SHARDLAB replay " + good).code, 0);
+  EXPECT_EQ(shell("$SHARDLAB replay " + fails).code, 1);
+  Ran ran = shell("$SHARDLAB replay " + wrong);
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("at \"/program/0/op\": unknown op 'sine'; did you mean 'sin'?"));
+  ran = shell("$SHARDLAB replay --limit 1 --no-failure-traces " + slow);
+  EXPECT_EQ(ran.code, 5) << ran.output;
+  EXPECT_EQ(shell("$SHARDLAB replay " + good + " " + fails + " " + wrong).code, 3);
+  EXPECT_EQ(shell("$SHARDLAB replay " + good + " " + fails).code, 1);
+  if (!fs::exists("/dev/nvidiactl")) EXPECT_EQ(shell("$SHARDLAB replay " + skipped).code, 77);
+}
+
+TEST(Replay, ALimitEndsWhatComputesForTooLong) {
+  std::string path = write("long.json", R"({"shardlab": 1, "program": [{"let": "x", "op": "ones", "shape": [64, 64]},
+    {"repeat": 1000000000, "body": [{"let": "x", "op": "matmul", "args": ["x", "x"]}]}]})");
+  std::string good = write("good2.json", R"({"shardlab": 1, "program": []})");
+  Ran ran = shell("$SHARDLAB replay --limit 1 --report long_report.json " + path + " " + good);
+  EXPECT_EQ(ran.code, 5) << ran.output;
+  json report = report_at("long_report.json");
+  EXPECT_EQ(report[0]["status"], "inconclusive");
+  EXPECT_EQ(report[1]["status"], "passed") << "the next scenario has a process again";
+}
+
+TEST(Replay, AThousandScenariosRunInOneProcess) {
+  std::string lines;
+  for (int i = 0; i < 1000; ++i)
+    lines += fmt::format(R"({{"shardlab": 1, "name": "s{0}", "cluster": {{"devices": 8}}, "meshes": {{"m": {{"shape": [8], "axes": ["a"]}}}},
+      "program": [{{"let": "x", "op": "arange", "args": [16]}}, {{"let": "x", "op": "device_put", "args": ["x"], "sharding": ["a"]}},
+      {{"let": "s", "op": "sum", "args": ["x"]}}], "expect": [{{"array": "s", "values": [120]}}]}})", i) + " ";
+  for (std::size_t at = 0; (at = lines.find("\n", at)) != std::string::npos;) lines[at] = ' ';
+  for (std::size_t at = 0; (at = lines.find("} {\"shardlab\"", at)) != std::string::npos;) lines[at + 1] = '\n';
+  std::string path = write("thousand.jsonl", lines);
+  Ran ran = shell("$SHARDLAB replay -q --report thousand.json " + path);
+  EXPECT_EQ(ran.code, 0) << ran.output.substr(0, 2000);
+  EXPECT_EQ(report_at("thousand.json").size(), 1000U);
+}
+
+TEST(Check, PartitionsWithoutRunning) {
+  Ran ran = shell("$SHARDLAB check " + corpus("relu_matmul.json"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("all-reduce over b, for matmul"));
+  EXPECT_THAT(ran.output, HasSubstr("P('a', None)"));
+  EXPECT_EQ(shell("$SHARDLAB check " + write("wrong2.json", "{")).code, 3);
+}
+
+TEST(Run, TheToyProgramPrintsTheSameValueEitherWay) {
+  Ran four = shell("$SHARDLAB run -n 4 -d 2 -- $BIN/toy"), one = shell("$SHARDLAB run -n 1 -d 8 -- $BIN/toy");
+  EXPECT_EQ(four.code, 0) << four.output;
+  EXPECT_EQ(one.code, 0) << one.output;
+  EXPECT_THAT(one.output, HasSubstr("-0.123987"));
+  std::string value = one.output.substr(one.output.find("-0.123987"));
+  EXPECT_THAT(four.output, HasSubstr("[3] " + value));
+  EXPECT_THAT(four.output, HasSubstr("[0] ┌"));
+}
+
+TEST(Run, DeadlocksExitWithTwoAndNameBothLines) {
+  Ran ran = shell("$SHARDLAB run -n 4 -d 4 --limit 60 -- $BIN/deadlock_swapped");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("deadlock_swapped.cpp:14"));
+  EXPECT_THAT(ran.output, HasSubstr("deadlock_swapped.cpp:16"));
+  ran = shell("$SHARDLAB run -n 3 -d 2 --limit 60 -- $BIN/deadlock_device_put");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("deadlock_device_put.cpp:12"));
+  ran = shell("$SHARDLAB run -n 2 -d 2 --limit 60 -- $BIN/raises");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("no data on this host"));
+}
+
+TEST(Run, ExitCodesAreTheProgramsOwn) {
+  EXPECT_EQ(shell("$SHARDLAB run -- sh -c 'exit 7'").code, 7);
+  EXPECT_EQ(shell("$SHARDLAB run --limit 1 -- sleep 30").code, 5);
+}
+
+}  // namespace

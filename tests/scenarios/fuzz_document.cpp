@@ -1,0 +1,155 @@
+// Mutates scenarios from a seed and runs what comes out: every malformed one must end in an error with a JSON pointer, and nothing may
+// crash, hang or break an invariant.
+//
+//   fuzz_document [--seconds S] [--seed N] [--count N] CORPUS_FOLDER     prints the seed; a failing document is written to fuzz-failure.json
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mutate.h"
+#include "scenarios/runner/run.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kOneLimitSeconds = 20;
+constexpr const char* kFailureFile = "fuzz-failure.json";
+
+std::string current_document;  // for the signal handler
+std::uint64_t seed = 0;
+
+void save_failure() {
+  std::ofstream(kFailureFile, std::ios::binary) << current_document;
+  std::fprintf(stderr, "seed %llu; the document is in %s\n", static_cast<unsigned long long>(seed), kFailureFile);
+}
+
+[[noreturn]] void fail(const std::string& why) {
+  std::fprintf(stderr, "fuzz_document: %s\n", why.c_str());
+  save_failure();
+  std::exit(1);
+}
+
+// Not safe in general; the process is lost anyway.
+void on_signal(int signal) {
+  std::fprintf(stderr, "fuzz_document: signal %d%s\n", signal, signal == SIGALRM ? ": the document takes too long" : "");
+  save_failure();
+  ::_exit(1);
+}
+
+// Programs that are too long to run here; loops multiply.
+double statements_of(const Body& body) {
+  double count = 0;
+  for (const Statement& statement : body)
+    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) count += double(repeat->count) * statements_of(repeat->body);
+    else ++count;
+  return count;
+}
+
+struct Tally {
+  std::int64_t malformed = 0, ran = 0, ended_in_error = 0, not_run = 0;
+};
+
+void check_error(const Loaded& loaded) {
+  if (loaded.error.find(fmt::format("at \"{}\"", loaded.pointer)) == std::string::npos)
+    fail("an error without its JSON pointer: " + loaded.error);
+  Report report = run_scenario(loaded);
+  bool expected = loaded.is_program_error && report.status != Status::kOurFault;
+  if (report.status != Status::kError && !expected) fail(fmt::format("a wrong document ends as {}", name_of(report.status)));
+  to_json(report);
+}
+
+void run_one(const Loaded& loaded, Tally& tally) {
+  RunOptions options;
+  const Document& document = *loaded.document;
+  if (!runs_in_process(document, options) || statements_of(document.program) > 2000 || document.cluster.devices > 64) {
+    ++tally.not_run;
+    return;
+  }
+  Report report = run_scenario(loaded, options);
+  to_json(report);
+  if (report.status == Status::kOurFault) fail("a broken invariant: " + report.message);
+  ++(report.status == Status::kError ? tally.ended_in_error : tally.ran);
+}
+
+void fuzz_once(const std::string& text, Tally& tally) {
+  ValidateOptions options;
+  options.array_bytes_max = 1 << 22;
+  options.evaluations_max = 5000;
+  current_document = text;
+  ::alarm(kOneLimitSeconds);
+  try {
+    std::vector<Loaded> loaded = load_text(text, "fuzz", options);
+    if (loaded.size() > 50) loaded.resize(50);
+    for (const Loaded& each : loaded) {
+      if (each.error.empty()) run_one(each, tally);
+      else {
+        check_error(each);
+        ++tally.malformed;
+      }
+    }
+  } catch (const std::exception& error) {
+    fail(fmt::format("an error came through: {}", error.what()));
+  }
+  ::alarm(0);
+}
+
+std::vector<std::string> read_corpus(const fs::path& folder) {
+  std::vector<std::string> corpus;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    nlohmann::json document = nlohmann::json::parse(file);
+    corpus.push_back(document.dump());
+    document["cluster"]["devices"] = document["cluster"].value("processes", 1) * document["cluster"].value("devices", 1);
+    document["cluster"]["processes"] = 1;
+    document.erase("faults");
+    corpus.push_back(document.dump());  // as one process: these run here
+  }
+  return corpus;
+}
+
+int run(int argc, char** argv) {
+  double seconds = 10;
+  std::int64_t count = INT64_MAX;
+  std::string folder, one;
+  seed = std::uint64_t(Clock::now().time_since_epoch().count());
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--seconds" && i + 1 < argc) seconds = std::atof(argv[++i]);
+    else if (word == "--seed" && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (word == "--count" && i + 1 < argc) count = std::atoll(argv[++i]);
+    else if (word == "--one" && i + 1 < argc) one = argv[++i];
+    else folder = word;
+  }
+  for (int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGALRM}) ::signal(signal, on_signal);
+  Tally tally;
+  if (!one.empty()) {
+    std::ifstream file(one, std::ios::binary);
+    fuzz_once(std::string(std::istreambuf_iterator<char>(file), {}), tally);
+    return 0;
+  }
+  std::vector<std::string> corpus = read_corpus(folder);
+  std::printf("fuzz_document: seed %llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(seed);
+  auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  std::int64_t documents = 0;
+  for (; documents < count && Clock::now() < until; ++documents) fuzz_once(mutate(corpus, random), tally);
+  std::printf("%lld documents: %lld malformed, %lld ran, %lld ended in an error, %lld need processes\n",
+              static_cast<long long>(documents), static_cast<long long>(tally.malformed), static_cast<long long>(tally.ran),
+              static_cast<long long>(tally.ended_in_error), static_cast<long long>(tally.not_run));
+  return 0;
+}
+
+}  // namespace
+}  // namespace shardlab::scenarios
+
+int main(int argc, char** argv) { return shardlab::scenarios::run(argc, argv); }
