@@ -101,7 +101,11 @@ function(shardlab_executable name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   shardlab_target_defaults(${name})
+  # -fPIC and not CMake's -fPIE: the libraries' precompiled header is then good for programs too.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   shardlab_link(${name} PRIVATE ${ARG_DEPS})
+  shardlab_use_pch(${name} library)
   set_property(GLOBAL APPEND PROPERTY SHARDLAB_PROGRAMS ${name})
 endfunction()
 
