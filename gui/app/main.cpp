@@ -19,6 +19,12 @@ int complain(const QString& message) {
   return kInputError;
 }
 
+// The offscreen platform tells us at each window what it cannot do; everything else goes to stderr.
+void print_message(QtMsgType, const QMessageLogContext&, const QString& message) {
+  if (message.contains(QLatin1String("propagateSizeHints")) || message.contains(QLatin1String("XDG_RUNTIME_DIR"))) return;
+  std::fprintf(stderr, "%s\n", message.toUtf8().constData());
+}
+
 // Waits for the loaded, painted window, writes the picture and ends the program.
 void take_picture(MainWindow& window, const QString& path) {
   QObject::connect(&window, &MainWindow::idle, &window, [&window, path] {
@@ -50,6 +56,7 @@ int main(int argc, char** argv) {
     if (options.screenshot.isEmpty()) return complain(QStringLiteral("there is no display; use --screenshot OUT.png for a picture"));
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }
+  qInstallMessageHandler(print_message);
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("shardlab-view"));

@@ -73,14 +73,15 @@ void MainWindow::make_views() {
     docks_[def->id] = dock;
     const Qt::DockWidgetArea area = def->area == ViewArea::kLeft ? Qt::LeftDockWidgetArea : def->area == ViewArea::kRight ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
     QDockWidget*& before = first[def->area];
+    if (def->area == ViewArea::kBottomRight) dock->setTitleBarWidget(new QWidget(dock));  // their tabs name them
     if (before) {
       tabifyDockWidget(before, dock);
-    } else {
-      addDockWidget(area, dock);
-      before = dock;
+      continue;
     }
+    before = dock;
+    addDockWidget(area, dock);
+    if (def->area == ViewArea::kBottomRight && first[ViewArea::kBottom]) splitDockWidget(first[ViewArea::kBottom], dock, Qt::Horizontal);
   }
-  if (first[ViewArea::kBottom] && first[ViewArea::kBottomRight]) splitDockWidget(first[ViewArea::kBottom], first[ViewArea::kBottomRight], Qt::Horizontal);
 }
 
 void MainWindow::make_menus() {
@@ -116,9 +117,11 @@ void MainWindow::make_status() {
     if (state.device < 0 && !devices.empty()) parts << QStringLiteral("devices ") + set_text(devices, 40);
     QString text = QStringLiteral("Selected: ") + parts.join(QStringLiteral(" · "));
     if (parts.isEmpty()) text = count_text(std::int64_t(trace->event_count()), "event", "events");
-    for (const auto& notice : trace->notices) text += QStringLiteral("   ⚠ ") + qstr(notice.text);
+    QStringList notices;
+    for (const auto& notice : trace->notices) notices << qstr(notice.text);
+    if (!notices.isEmpty()) text += QStringLiteral("   ⚠ ") + count_text(notices.size(), "notice", "notices") + QStringLiteral(" on what is missing");
     status_->setText(QFontMetrics(status_->font()).elidedText(text, Qt::ElideRight, std::max(width() - 40, 200)));
-    status_->setToolTip(text);
+    status_->setToolTip(notices.join(QLatin1Char('\n')));
   };
   connect(&selection_, &Selection::changed, this, refresh);
   refresh();

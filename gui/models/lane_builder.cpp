@@ -112,7 +112,8 @@ void find_starts(Collective& collective, const std::vector<Device>& devices) {
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     Member& member = members[i];
-    if (member.start != kOpen) continue;  // it is known not to have waited
+    if (member.start != kOpen) continue;                      // it is known not to have waited
+    if (collective.failed && member.exit == kOpen) continue;  // its peers came to something else
     if (start[i] != kOpen) member.start = std::clamp(start[i], member.enter, std::max(member.exit, member.enter));
   }
 }

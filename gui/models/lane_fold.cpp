@@ -25,7 +25,9 @@ void fold_lane(const LaneEvents& lane, TimeRange window, Ns fold_ns, std::vector
   // Not overlapping and sorted, so ends are sorted too: the first event that ends after the window's begin.
   std::size_t i = static_cast<std::size_t>(std::lower_bound(lane.end.begin(), lane.end.end(), window.begin) - lane.end.begin());
   const auto single = [&](std::size_t k) {
-    out.push_back({lane.begin[k], lane.end[k], lane.end[k] - lane.begin[k], static_cast<std::uint32_t>(k), 1, lane.flags[k]});
+    const Ns length = lane.end[k] - lane.begin[k];
+    const auto index = static_cast<std::uint32_t>(k);
+    out.push_back({lane.begin[k], lane.end[k], length, lane.flags[k] & kFlagCollective ? length : 0, index, index, 1, lane.flags[k]});
   };
   while (i < n && lane.begin[i] < window.end) {
     if (lane.end[i] - lane.begin[i] >= fold_ns) {
@@ -43,7 +45,7 @@ void fold_lane(const LaneEvents& lane, TimeRange window, Ns fold_ns, std::vector
       continue;
     }
     const LaneSummary sum = lane.summary(i, last);
-    out.push_back({lane.begin[i], lane.end[last - 1], sum.busy, sum.longest_index, sum.count, sum.flags});
+    out.push_back({lane.begin[i], lane.end[last - 1], sum.busy, sum.collective_busy, sum.longest_index, sum.longest_collective_index, sum.count, sum.flags});
     i = last;
   }
 }

@@ -15,6 +15,13 @@ LaneSummary scan(std::span<const Ns> begin, std::span<const Ns> end, std::span<c
       sum.longest = length;
       sum.longest_index = static_cast<std::uint32_t>(i);
     }
+    if (flags[i] & kFlagCollective) {
+      sum.collective_busy += length;
+      if (length > sum.longest_collective) {
+        sum.longest_collective = length;
+        sum.longest_collective_index = static_cast<std::uint32_t>(i);
+      }
+    }
     sum.flags |= flags[i];
   }
   sum.count = static_cast<std::uint32_t>(last - first);
@@ -30,6 +37,11 @@ void LaneSummary::add(const LaneSummary& other) {
     longest = other.longest;
     longest_index = other.longest_index;
   }
+  if (other.longest_collective > longest_collective) {
+    longest_collective = other.longest_collective;
+    longest_collective_index = other.longest_collective_index;
+  }
+  collective_busy += other.collective_busy;
   count += other.count;
   flags |= other.flags;
 }

@@ -1,4 +1,4 @@
-// Summaries over one lane's events in blocks of 16 and their powers of two, so that any stretch is summarised in O(log n).
+// Summaries over one lane's events in blocks of 32 and their powers of two, so that any stretch is summarised in O(log n).
 //
 // The summary is a monoid: flags are or'ed, so an error is never lost by zooming out. Three bytes an event.
 #pragma once
@@ -21,9 +21,12 @@ enum LaneFlag : std::uint8_t {
 };
 
 struct LaneSummary {
-  Ns busy = 0;          // sum of lengths
-  Ns longest = -1;      // length of the longest event
+  Ns busy = 0;                           // sum of lengths
+  Ns collective_busy = 0;                // of collectives among them
+  Ns longest = -1;                       // length of the longest event
+  Ns longest_collective = -1;
   std::uint32_t longest_index = 0;
+  std::uint32_t longest_collective_index = 0;
   std::uint32_t count = 0;
   std::uint8_t flags = 0;
   void add(const LaneSummary& other);
@@ -31,7 +34,7 @@ struct LaneSummary {
 
 class LaneForest {
  public:
-  static constexpr std::size_t kBlock = 16;
+  static constexpr std::size_t kBlock = 32;
 
   // Events are given by their columns, sorted by begin; open ends must have been replaced by the trace's end.
   void build(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags);

@@ -48,14 +48,12 @@ int ProcessModel::rowCount(const QModelIndex& parent) const {
 int ProcessModel::columnCount(const QModelIndex&) const { return kColumnCount; }
 
 QString ProcessModel::text(const Process& process, int column) const {
-  if (column == kName) return QStringLiteral("Process %1").arg(process.index);
-  if (column == kState) return qstr(process.state);
-  return qstr(process.host);
+  return column == kName ? QStringLiteral("Process %1").arg(process.index) : qstr(process.state);
 }
 
 QString ProcessModel::text(const Device& device, int column) const {
   if (column == kName) return qstr(device.name);
-  if (column != kBusy || trace_->range.empty()) return {};
+  if (trace_->range.empty()) return {};
   Ns busy = 0;
   for (const auto& lane : trace_->lanes)
     if (lane.device == device.ordinal) busy += lane.events->summary().busy;
@@ -74,8 +72,8 @@ QVariant ProcessModel::data(const QModelIndex& index, int role) const {
       return device ? QVariant(text(*device, index.column())) : QVariant();
     }
     case Qt::ToolTipRole:
-      if (top) return qstr(process.error.empty() ? process.state : process.error);
-      return {};
+      if (!top) return {};
+      return QStringLiteral("%1 · pid %2 · %3").arg(qstr(process.host)).arg(process.pid).arg(qstr(process.error.empty() ? process.state : process.error));
     case kProcessRole: return process.index;
     case kDeviceRole: return ordinal;
     case kBadRole: return top && process.ended_badly();
@@ -85,7 +83,7 @@ QVariant ProcessModel::data(const QModelIndex& index, int role) const {
 
 QVariant ProcessModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  static constexpr const char* kTitles[] = {"Process", "State", "Host"};
+  static constexpr const char* kTitles[] = {"Process", "State"};
   return QString::fromUtf8(kTitles[section]);
 }
 

@@ -25,7 +25,12 @@ void Selection::set_trace(TracePtr trace) {
   past_.clear();
   future_.clear();
   state_ = {};
-  if (trace_ && !trace_->arrays.empty()) state_.array = 0;
+  if (trace_) {
+    // The first array with a name: the others are in between.
+    const auto named = std::find_if(trace_->arrays.begin(), trace_->arrays.end(), [](const Array& array) { return !array.name.empty(); });
+    if (!trace_->arrays.empty()) state_.array = named == trace_->arrays.end() ? 0 : int(named - trace_->arrays.begin());
+    if (!trace_->diagnoses.empty()) state_ = of_diagnosis(0);
+  }
   Q_EMIT trace_changed();
   Q_EMIT changed(state_, nullptr);
 }
@@ -78,12 +83,16 @@ void Selection::select_process(int process, QObject* origin) {
 
 void Selection::select_diagnosis(int diagnosis, QObject* origin) {
   if (!trace_ || !within(trace_->diagnoses, diagnosis)) return;
-  SelectionState next{.array = state_.array};
-  next.diagnosis = diagnosis;
-  next.collective = collective_of_diagnosis(*trace_, diagnosis);
+  set(of_diagnosis(diagnosis), origin);
+}
+
+SelectionState Selection::of_diagnosis(int diagnosis) const {
+  SelectionState state{.array = state_.array};
+  state.diagnosis = diagnosis;
+  state.collective = collective_of_diagnosis(*trace_, diagnosis);
   const auto& guilty = trace_->diagnoses[std::size_t(diagnosis)].processes;
-  if (guilty.size() == 1) next.process = guilty[0];
-  set(next, origin);
+  if (guilty.size() == 1) state.process = guilty[0];
+  return state;
 }
 
 void Selection::select_event(int lane, std::int64_t event, QObject* origin) {

@@ -34,7 +34,7 @@ class Selection : public QObject {
 
   explicit Selection(QObject* parent = nullptr);
 
-  // Forgets everything; `trace` may be null.
+  // Forgets everything and selects the first diagnosis, if there is one; `trace` may be null.
   void set_trace(TracePtr trace);
   const TracePtr& trace() const { return trace_; }
   const SelectionState& state() const { return state_; }
@@ -65,6 +65,7 @@ class Selection : public QObject {
 
  private:
   void set(SelectionState next, QObject* origin);
+  SelectionState of_diagnosis(int diagnosis) const;
 
   TracePtr trace_;
   SelectionState state_;

@@ -34,22 +34,22 @@ constexpr std::array<ColumnDef, 6> kArrayColumns{{
 }};
 
 constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
-    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 40, true},
-    {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); }, nullptr, 110},
-    {"Op", "The operation of the program that asked for it", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 90},
+    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 44, true},
+    {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); }, nullptr, 96},
+    {"Op", "The operation of the program that asked for it", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 70},
     {"Type", "Element type and shape on one device", [](const TraceData& t, int r) -> QVariant { return type_of(collective_at(t, r)); }, nullptr, 100},
-    {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr, 70},
+    {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr, 58},
     {"Bytes", "Of the result on one device", [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 70, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 64, true},
     {"Wire", "Bytes that the model counts on the links, over all devices", [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->wire_bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 70, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 66, true},
     {"Took", "From the first arrival to the last departure", [](const TraceData& t, int r) -> QVariant { return qlonglong(duration_of(collective_at(t, r))); },
      [](const TraceData& t, int r) {
        const Ns ns = duration_of(collective_at(t, r));
        return ns == kOpen ? QStringLiteral("never ended") : duration_text(ns);
-     }, 80, true},
-    {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr, 80},
-    {"Where", "The source line of the operation", [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 120},
+     }, 74, true},
+    {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr, 74},
+    {"Where", "The source line of the operation", [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 80},
 }};
 
 constexpr std::array<ColumnDef, 4> kDiagnosisColumns{{

@@ -177,7 +177,7 @@ void finish(TraceData& trace) {
   link_diagnoses(trace);
   find_range(trace);
   // What never ended is drawn a little beyond the last record, so that it is seen to be open.
-  const Ns open_end = trace.range.end + std::max<Ns>(trace.range.length() / 20, 1000);
+  const Ns open_end = trace.range.end + std::max<Ns>(trace.range.length() / 8, 1000);
   bool any_open = false;
   std::set<const LaneEvents*> done;
   for (auto& lane : trace.lanes) {

@@ -33,6 +33,7 @@ const Diagnosis* worst(const TraceData& trace) {
 Verdict make_verdict(const TraceData& trace) {
   Verdict verdict;
   verdict.context = context_of(trace);
+  if (!trace.notices.empty()) verdict.context += QStringLiteral(" · ⚠ ") + qstr(trace.notices[0].text);
   verdict.perspective = QStringLiteral("sharding");
   if (const Diagnosis* diagnosis = worst(trace)) {
     verdict.perspective = QStringLiteral("hang");
@@ -40,6 +41,7 @@ Verdict make_verdict(const TraceData& trace) {
                     : diagnosis->severity == "warning" ? VerdictLevel::kWarning
                                                        : VerdictLevel::kNote;
     verdict.sentence = qstr(diagnosis->message);
+    if (!verdict.sentence.isEmpty()) verdict.sentence[0] = verdict.sentence[0].toUpper();
     if (trace.diagnoses.size() > 1)
       verdict.sentence += QStringLiteral(" (and %1)").arg(count_text(std::int64_t(trace.diagnoses.size()) - 1, "more diagnosis", "more diagnoses"));
     return verdict;
@@ -47,8 +49,7 @@ Verdict make_verdict(const TraceData& trace) {
   const auto open = std::count_if(trace.collectives.begin(), trace.collectives.end(), [](const auto& c) { return c.open; });
   if (trace.torn()) {
     verdict.level = VerdictLevel::kWarning;
-    verdict.sentence = QStringLiteral("The trace is incomplete: %1. What is there has no diagnosis: %2.")
-                           .arg(qstr(std::find_if(trace.notices.begin(), trace.notices.end(), [](const auto& n) { return n.loss; })->text), counts(trace));
+    verdict.sentence = QStringLiteral("The trace is incomplete. What is there has no diagnosis: %1.").arg(counts(trace));
   } else if (open > 0) {
     verdict.level = VerdictLevel::kWarning;
     verdict.sentence = QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(count_text(open, "collective", "collectives"), counts(trace));

@@ -14,28 +14,26 @@ constexpr std::size_t kSidesMax = 6;
 constexpr int kSourceContext = 2;
 
 struct FieldDef {
-  const char* name;   // as Diagnosis::fields has it
   const char* title;
   std::string (*value)(const Participant&);
 };
 constexpr FieldDef kFields[] = {
-    {"op", "Op", [](const Participant& p) { return p.op; }},
-    {"kind", "Collective", [](const Participant& p) { return p.kind == "launch" ? std::string() : p.kind; }},
-    {"where", "Where", [](const Participant& p) { return p.where; }},
-    {"seq", "Seq", [](const Participant& p) { return p.seq < 0 ? std::string() : std::to_string(p.seq); }},
-    {"shape", "Shape", [](const Participant& p) { return p.shape; }},
-    {"dtype", "Type", [](const Participant& p) { return p.dtype; }},
-    {"sharding", "Sharding", [](const Participant& p) { return p.sharding; }},
-    {"mesh", "Mesh", [](const Participant& p) { return p.mesh; }},
-    {"state", "State", [](const Participant& p) { return p.state; }},
+    {"Op", [](const Participant& p) { return p.op; }},
+    {"Collective", [](const Participant& p) { return p.kind == "launch" ? std::string() : p.kind; }},
+    {"Where", [](const Participant& p) { return p.where; }},
+    {"Seq", [](const Participant& p) { return p.seq < 0 ? std::string() : std::to_string(p.seq); }},
+    {"Shape", [](const Participant& p) { return p.shape; }},
+    {"Type", [](const Participant& p) { return p.dtype; }},
+    {"Sharding", [](const Participant& p) { return p.sharding; }},
+    {"Mesh", [](const Participant& p) { return p.mesh; }},
+    {"State", [](const Participant& p) { return p.state; }},
 };
 
 bool same(const Participant& a, const Participant& b) {
   return std::all_of(std::begin(kFields), std::end(kFields), [&](const FieldDef& field) { return field.value(a) == field.value(b); });
 }
 
-bool differs(const Diagnosis& diagnosis, const std::vector<Side>& sides, const FieldDef& field) {
-  if (std::find(diagnosis.fields.begin(), diagnosis.fields.end(), field.name) != diagnosis.fields.end()) return true;
+bool differs(const std::vector<Side>& sides, const FieldDef& field) {
   return std::any_of(sides.begin(), sides.end(), [&](const Side& side) {
     return field.value(*side.participant) != field.value(*sides[0].participant);
   });
@@ -86,7 +84,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
   for (const auto& field : kFields) {
     const bool all_empty = std::all_of(sides.begin(), sides.end(), [&](const Side& side) { return field.value(*side.participant).empty(); });
     if (all_empty) continue;
-    const bool other = sides.size() > 1 && differs(diagnosis, sides, field);
+    const bool other = sides.size() > 1 && differs(sides, field);
     rows += QStringLiteral("<tr><td><font color='%1'>%2%3</font></td>").arg((other ? theme.error : theme.muted).name(), other ? QStringLiteral("≠ ") : QString(), qstr(field.title));
     for (std::size_t i = 0; i < shown; ++i) {
       const QString value = html(field.value(*sides[i].participant));
@@ -97,6 +95,8 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
   }
   if (any_device) rows += devices + QStringLiteral("</tr>");
   if (any_source) rows += sources + QStringLiteral("</tr>");
+  else if (!sides[0].participant->where.empty() && sides[0].participant->statement < 0)
+    rows += QStringLiteral("<tr><td><font color='%1'>Source</font></td><td colspan='%2'><font color='%1'>not readable from here</font></td></tr>").arg(theme.muted.name()).arg(shown);
   QString text = QStringLiteral("<table cellspacing='1' cellpadding='4' width='100%'>%1</table>").arg(rows);
   if (sides.size() > shown) text += QStringLiteral("<p><font color='%1'>and %2 more sides</font></p>").arg(theme.muted.name()).arg(sides.size() - shown);
   return text;
@@ -119,7 +119,7 @@ std::vector<Side> sides_of(const Diagnosis& diagnosis) {
 QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
   const Diagnosis& diagnosis = trace.diagnoses[std::size_t(index)];
   const QColor tone = diagnosis.severity == "error" ? theme.error : diagnosis.severity == "warning" ? theme.warning : theme.muted;
-  QString text = QStringLiteral("<p style='margin-top:2px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>").arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
+  QString text = QStringLiteral("<p style='margin-top:2px; margin-bottom:8px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>").arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
   const auto sides = sides_of(diagnosis);
   if (!sides.empty()) text += sides_table(trace, diagnosis, sides, theme);
   if (diagnosis.tie) text += QStringLiteral("<p><font color='%1'>No majority: all sides are shown, none is blamed.</font></p>").arg(theme.muted.name());

@@ -24,6 +24,7 @@ class ProcessDelegate : public QStyledItemDelegate {
     QStyledItemDelegate::initStyleOption(option, index);
     option->textElideMode = Qt::ElideMiddle;
     const Theme& theme = theme_of(option->widget);
+    if (index.column() != 0 && index.data(ProcessModel::kDeviceRole).toInt() >= 0) option->palette.setColor(QPalette::Text, theme.muted);
     if (index.data(ProcessModel::kBadRole).toBool()) option->palette.setColor(QPalette::Text, theme.error);
     const int device = index.data(ProcessModel::kDeviceRole).toInt();
     if (index.column() != 0 || device < 0 || !selection_.trace()) return;
@@ -32,6 +33,11 @@ class ProcessDelegate : public QStyledItemDelegate {
     option->features |= QStyleOptionViewItem::HasDecoration;
     option->decorationSize = QSize(10, 10);
     option->icon = QIcon(chip);
+  }
+
+ public:
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), 21};
   }
 
  private:
@@ -48,12 +54,16 @@ class ExplorerView : public QWidget {
     tree_->setIndentation(14);
     tree_->setAccessibleName(QStringLiteral("Processes and devices"));
     tree_->header()->setStretchLastSection(true);
-    tree_->header()->resizeSection(0, 112);
-    tree_->header()->resizeSection(1, 64);
+    tree_->header()->resizeSection(0, 150);
+    tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     arrays_ = new TraceTable(array_table(), selection, this);
     arrays_->on_choose = [this](int row) { selection_.select_array(row, this); };
     arrays_->chosen_row = [](const SelectionState& state) { return state.array; };
-    arrays_->setColumnWidth(0, 70);
+    arrays_->setColumnWidth(0, 76);
+    arrays_->setColumnWidth(1, 96);
+    // The rest is in the sharding view.
+    for (int column = 3; column < arrays_->model()->columnCount(); ++column) arrays_->setColumnHidden(column, true);
+    arrays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* split = new QSplitter(Qt::Vertical, this);
     split->addWidget(tree_);
     split->addWidget(arrays_);

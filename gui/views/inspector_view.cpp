@@ -59,7 +59,7 @@ void describe_members(Page& page, const TraceData& trace, const Collective& call
   for (const auto& member : call.members) first = std::min(first, member.enter);
   const bool by_device = std::any_of(call.members.begin(), call.members.end(), [](const Member& m) { return m.device >= 0; });
   QString rows = QStringLiteral("<tr><td><font color='%1'>%2</font></td>").arg(page.theme().muted.name(), by_device ? QStringLiteral("device") : QStringLiteral("process"));
-  for (const char* head : {"late", "waited", "moved for"})
+  for (const char* head : {"late", "waited", "transfer"})
     rows += QStringLiteral("<td align='right'><font color='%1'>%2</font></td>").arg(page.theme().muted.name(), QString::fromUtf8(head));
   rows += QStringLiteral("</tr>");
   for (std::size_t i = 0; i < std::min(call.members.size(), kMembersMax); ++i) {
@@ -172,6 +172,7 @@ class Inspector : public QTextBrowser {
     setOpenLinks(false);
     setAccessibleName(QStringLiteral("What is selected"));
     document()->setDocumentMargin(8);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
     connect(&selection, &Selection::changed, this, [this] { refresh(); });
   }

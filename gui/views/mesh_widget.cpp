@@ -13,7 +13,7 @@
 namespace shardlab::gui {
 namespace {
 constexpr int kMargin = 10, kAxisLeft = 30, kAxisTop = 34, kPlaneGap = 26;
-constexpr int kCellMax = 58, kCellHeightMax = 44;
+constexpr int kCellMax = 104, kCellHeightMax = 72, kLabelPxMin = 8;
 }  // namespace
 
 MeshWidget::MeshWidget(Selection& selection, QWidget* parent) : QWidget(parent), selection_(selection) {
@@ -115,7 +115,7 @@ void MeshWidget::paint_processes(QPainter& painter) {
   for (const auto& process : trace_->processes) {
     const bool chosen = selection_.state().process == process.index;
     QColor fill = process.ended_badly() ? theme.error_back : theme.raised;
-    painter.setPen(QPen(chosen ? theme.accent : process.ended_badly() ? theme.error : theme.line, chosen ? 2 : 1));
+    painter.setPen(QPen(chosen ? theme.accent : theme.line, chosen ? 2 : 1));
     painter.setBrush(fill);
     for (const auto& box : boxes_of(layout_, process.devices)) painter.drawRoundedRect(QRectF(outline_box(box, gap_ / 2 - 1)).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
   }
@@ -124,6 +124,15 @@ void MeshWidget::paint_processes(QPainter& painter) {
 void MeshWidget::paint_places(QPainter& painter) {
   const Theme& theme = theme_of(this);
   const auto chosen = selection_.devices();
+  // All labels or none: one size in which the longest fits.
+  int highest = 0;
+  for (const auto& place : layout_.places) highest = std::max(highest, place.device);
+  QFont used = font();
+  used.setBold(cell_h_ > 20);
+  used.setPixelSize(std::clamp(cell_h_ - gap_ - 2, 1, font().pixelSize()));
+  while (used.pixelSize() > 1 && QFontMetrics(used).horizontalAdvance(QString::number(highest)) > cell_w_ - gap_ - 1) used.setPixelSize(used.pixelSize() - 1);
+  const bool labelled = used.pixelSize() >= kLabelPxMin;
+  painter.setFont(used);
   for (const auto& place : layout_.places) {
     const QRect box = place_box(place);
     const bool lit = chosen.empty() || std::binary_search(chosen.begin(), chosen.end(), place.device);
@@ -139,17 +148,30 @@ void MeshWidget::paint_places(QPainter& painter) {
       painter.setBrush(Qt::NoBrush);
       painter.drawRoundedRect(QRectF(box).adjusted(-1, -1, 1, 1), 3, 3);
     }
-    const QString label = QString::number(place.device);
-    QFont used = font();
-    used.setBold(box.height() > 16);
-    used.setPixelSize(std::clamp(box.height() - 3, 7, font().pixelSize()));
-    while (used.pixelSize() > 7 && QFontMetrics(used).horizontalAdvance(label) > box.width() - 1) used.setPixelSize(used.pixelSize() - 1);
-    if (QFontMetrics(used).horizontalAdvance(label) > box.width() || box.height() < 7) continue;
-    painter.setFont(used);
+    if (!labelled) continue;
     painter.setPen(lit ? ink_on(colour) : theme.muted);
-    painter.drawText(box, Qt::AlignCenter, label);
+    painter.drawText(box, Qt::AlignCenter, QString::number(place.device));
   }
   painter.setFont(font());
+  if (!labelled) paint_process_names(painter);
+}
+
+void MeshWidget::paint_process_names(QPainter& painter) {
+  const Theme& theme = theme_of(this);
+  const QFontMetrics metrics(font());
+  for (const auto& process : trace_->processes) {
+    const auto boxes = boxes_of(layout_, process.devices);
+    if (boxes.size() != 1) continue;
+    const QRect box = outline_box(boxes[0], 0);
+    const QString name = QStringLiteral("proc %1").arg(process.index);
+    const QRect plate(box.center().x() - metrics.horizontalAdvance(name) / 2 - 5, box.center().y() - metrics.height() / 2 - 1, metrics.horizontalAdvance(name) + 10, metrics.height() + 2);
+    if (plate.height() > box.height() || plate.width() > box.width()) continue;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.base);
+    painter.drawRoundedRect(plate, 3, 3);
+    painter.setPen(process.ended_badly() ? theme.error : theme.text);
+    painter.drawText(plate, Qt::AlignCenter, name);
+  }
 }
 
 void MeshWidget::paint_groups(QPainter& painter) {
@@ -163,7 +185,7 @@ void MeshWidget::paint_groups(QPainter& painter) {
     QPen pen(call.type->groups->lists.size() == 1 ? theme.text : theme.group(int(g)), 2.2);
     if (call.type->groups->lists.size() > 1 && g % 2 == 1) pen.setDashPattern({4, 2});
     painter.setPen(pen);
-    for (const auto& box : boxes_of(layout_, call.type->groups->lists[g])) painter.drawRoundedRect(QRectF(outline_box(box, std::max(gap_ / 2 - 2, 1))), 5, 5);
+    for (const auto& box : boxes_of(layout_, call.type->groups->lists[g])) painter.drawRoundedRect(QRectF(outline_box(box, std::max(gap_ / 2 - 2, 1)).adjusted(0, 0, -1, -1)), 5, 5);
   }
 }
 

@@ -33,6 +33,7 @@ class MeshWidget : public QWidget {
   void paint_axes(QPainter& painter);
   void paint_processes(QPainter& painter);
   void paint_places(QPainter& painter);
+  void paint_process_names(QPainter& painter);
   void paint_groups(QPainter& painter);
   const MeshPlace* place_at(QPoint position) const;
 

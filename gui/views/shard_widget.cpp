@@ -15,7 +15,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr int kRulerLeft = 44, kRulerTop = 20, kTitle = 20, kGap = 14, kMargin = 10;
-constexpr int kCellWidthMax = 190, kCellHeightMax = 84;
+constexpr int kCellWidthMax = 340, kCellHeightMax = 130;
 
 // Edges of intervals: proportional to their lengths, but none so small that it could not be seen.
 std::vector<int> edges(const std::vector<std::int64_t>& cuts, int first, int last, int from, int length) {
@@ -165,6 +165,8 @@ void ShardWidget::paint_tile(QPainter& painter, const Tile& tile) {
   const GridPlane& plane = grid_.planes[std::size_t(tile.plane)];
   const auto chosen = selection_.devices();
   paint_rulers(painter, tile);
+  least_height_ = tile.box.height();
+  for (std::size_t r = 1; r < tile.row_y.size(); ++r) least_height_ = std::min(least_height_, tile.row_y[r] - tile.row_y[r - 1]);
   for (const auto& cell : plane.cells) {
     const QRect box = cell_box(tile, cell);
     if (box.isEmpty()) continue;
@@ -186,25 +188,26 @@ void ShardWidget::paint_rulers(QPainter& painter, const Tile& tile) {
   painter.setPen(theme.muted);
   if (grid_.dims > 2 && tile.row_first == 0 && tile.col_first == 0)
     painter.drawText(QRect(tile.box.left(), tile.box.top() - kRulerTop - kTitle + 2, std::max(tile.box.width(), 120), kTitle), Qt::AlignLeft | Qt::AlignVCenter, qstr(plane.title));
+  // Every n-th cut has its number, n such that none touches the next.
   if (grid_.col_dim >= 0) {
-    int free_from = -1000;
-    for (int c = tile.col_first; c <= tile.col_last; ++c) {
-      const QString text = QString::number(plane.col_cuts[std::size_t(c)]);
-      const int at = tile.col_x[std::size_t(c - tile.col_first)], w = metrics.horizontalAdvance(text);
+    const int count = tile.col_last - tile.col_first;
+    const int widest = metrics.horizontalAdvance(QString::number(plane.col_cuts[std::size_t(tile.col_last)])) + 8;
+    const int step = std::max(1, (widest * count + tile.box.width() - 1) / std::max(tile.box.width(), 1));
+    for (int c = 0; c <= count; ++c) {
+      const int at = tile.col_x[std::size_t(c)];
       painter.drawLine(at, tile.box.top() - 4, at, tile.box.top() - 1);
-      if (at - w / 2 <= free_from) continue;
-      painter.drawText(at - w / 2, tile.box.top() - 6, text);
-      free_from = at + w / 2 + 6;
+      if (c % step != 0 && !(c == count && c % step > step / 2)) continue;
+      painter.drawText(QRect(at - 60, tile.box.top() - 19, 120, 14), Qt::AlignHCenter | Qt::AlignBottom, QString::number(plane.col_cuts[std::size_t(tile.col_first + c)]));
     }
   }
   if (grid_.row_dim >= 0) {
-    int free_from = -1000;
-    for (int r = tile.row_first; r <= tile.row_last; ++r) {
-      const int at = tile.row_y[std::size_t(r - tile.row_first)];
+    const int count = tile.row_last - tile.row_first;
+    const int step = std::max(1, (metrics.height() * count + tile.box.height() - 1) / std::max(tile.box.height(), 1));
+    for (int r = 0; r <= count; ++r) {
+      const int at = tile.row_y[std::size_t(r)];
       painter.drawLine(tile.box.left() - 4, at, tile.box.left() - 1, at);
-      if (at - metrics.height() / 2 < free_from) continue;
-      painter.drawText(QRect(tile.box.left() - kRulerLeft, at - 8, kRulerLeft - 7, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(plane.row_cuts[std::size_t(r)]));
-      free_from = at + metrics.height() / 2;
+      if (r % step != 0 && !(r == count && r % step > step / 2)) continue;
+      painter.drawText(QRect(tile.box.left() - kRulerLeft, at - 8, kRulerLeft - 7, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(plane.row_cuts[std::size_t(tile.row_first + r)]));
     }
   }
   painter.setFont(font());
@@ -258,7 +261,8 @@ void ShardWidget::paint_cell_text(QPainter& painter, const GridCell& cell, const
   QFont used = second || box.height() >= metrics.height() ? bold : font();
   if (box.height() < metrics.height() || QFontMetrics(used).horizontalAdvance(label) > room) {
     used = font();
-    used.setPixelSize(std::clamp(box.height() - 2, 7, std::max(font().pixelSize() - 1, 7)));
+    // By the tile's smallest cell, so that all labels have one size.
+    used.setPixelSize(std::clamp(least_height_ - 2, 7, std::max(font().pixelSize() - 1, 7)));
     while (used.pixelSize() > 7 && QFontMetrics(used).horizontalAdvance(label) > room) used.setPixelSize(used.pixelSize() - 1);
     if (QFontMetrics(used).horizontalAdvance(label) > room) return;
   }

@@ -56,6 +56,7 @@ class ShardWidget : public QWidget {
   int array_ = -1;
   ShardGrid grid_;
   std::vector<Tile> tiles_;
+  int least_height_ = 0;  // of the cells of the tile being painted
 };
 
 }  // namespace shardlab::gui

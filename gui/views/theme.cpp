@@ -93,7 +93,7 @@ QColor Theme::collective(std::string_view kind) const {
   for (const auto& known : kKinds)
     if (known.kind == kind) rgb = known.colour;
   const QColor colour(rgb);
-  return dark && colour.lightness() < 100 ? colour.lighter(135) : colour;
+  return dark && colour.lightness() < 100 ? blend(Qt::white, colour, 0.22) : colour;
 }
 
 QColor Theme::device(const TraceData& trace, int ordinal) const {
@@ -151,6 +151,7 @@ QString Theme::style_sheet() const {
              "QHeaderView::section { background: %3; color: %5; border: 0; border-right: 1px solid %4;"
              " border-bottom: 1px solid %4; padding: 3px 6px; }"
              "QTableView, QTreeView, QTextBrowser { border: 0; gridline-color: %6; }"
+             "QLineEdit { border: 1px solid %4; border-radius: 3px; padding: 3px 5px; background: palette(base); }"
              "QTabBar::tab { padding: 5px 12px; background: %1; border: 0; border-top: 2px solid transparent; }"
              "QTabBar::tab:selected { background: %3; border-top: 2px solid %2; }"
              "QToolTip { background: %3; color: %7; border: 1px solid %4; padding: 4px; }"

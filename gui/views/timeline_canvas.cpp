@@ -17,6 +17,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr int kRowHeightMax = 26;
+constexpr int kRowHeightLegible = 12;
 constexpr int kRowHeightMin = 3;
 constexpr int kDragStartPx = 4;
 
@@ -67,18 +68,31 @@ void TimelineCanvas::set_trace() {
   Q_EMIT window_changed(scale_.window());
 }
 
+void TimelineCanvas::make_rows(bool merged) {
+  rows_.clear();
+  int previous = -1;
+  const LaneEvents* shared = nullptr;
+  for (std::size_t i = 0; i < trace_->lanes.size(); ++i) {
+    const Lane& lane = trace_->lanes[i];
+    if (lane.device < 0 && lane.events->size() == 0) continue;  // a host lane without events says nothing
+    if (merged && lane.process == previous && lane.device >= 0 && lane.events.get() == shared) {
+      ++rows_.back().lanes;
+      continue;
+    }
+    rows_.push_back({.lane = int(i), .first_of_process = lane.process != previous});
+    previous = lane.process;
+    shared = lane.events.get();
+  }
+}
+
 void TimelineCanvas::layout_rows() {
   rows_.clear();
   rows_height_ = 0;
   if (trace_) {
-    int previous = -1;
-    for (std::size_t i = 0; i < trace_->lanes.size(); ++i) {
-      const Lane& lane = trace_->lanes[i];
-      if (lane.device < 0 && lane.events->size() == 0) continue;  // a host lane without events says nothing
-      rows_.push_back({.lane = int(i), .first_of_process = lane.process != previous});
-      previous = lane.process;
-    }
     const int room = viewport()->height() - kRulerHeight;
+    make_rows(false);
+    // Devices in lockstep did the same: one row says it as well as sixty-four that cannot be read.
+    if (int(rows_.size()) * kRowHeightLegible > room) make_rows(true);
     const int height = rows_.empty() ? 0 : std::clamp(room / int(rows_.size()), kRowHeightMin, kRowHeightMax);
     for (auto& row : rows_) {
       row.top = rows_height_;
@@ -101,21 +115,21 @@ TimelineScene TimelineCanvas::scene() const {
   scene.ruler_height = kRulerHeight;
   scene.scroll_y = verticalScrollBar()->value();
   scene.hover_collective = hover_collective_;
-  scene.focused = hasFocus();
+  scene.focused = hasFocus() && by_keyboard_;
   scene.drag = drag_;
   return scene;
 }
 
 void TimelineCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
-  if (trace_ && !rows_.empty()) {
+  if (trace_ && !rows_.empty() && trace_->event_count() > 0) {
     const TimelineScene what = scene();
     TimelinePainter(painter, what).paint();
     return;
   }
   painter.fillRect(viewport()->rect(), theme_of(this).base);
   painter.setPen(theme_of(this).muted);
-  painter.drawText(viewport()->rect(), Qt::AlignCenter, trace_ ? QStringLiteral("Nothing to show: no device and no event was recorded.") : QStringLiteral("No trace"));
+  painter.drawText(viewport()->rect(), Qt::AlignCenter, trace_ ? QStringLiteral("No events were recorded.") : QStringLiteral("No trace"));
 }
 
 void TimelineCanvas::resizeEvent(QResizeEvent*) { layout_rows(); }
@@ -195,7 +209,7 @@ void TimelineCanvas::on_selection(const SelectionState& state, QObject* origin) 
 int TimelineCanvas::selected_row() const {
   const int lane = selection_.lane();
   for (std::size_t r = 0; r < rows_.size(); ++r)
-    if (rows_[r].lane == lane) return int(r);
+    if (lane >= rows_[r].lane && lane < rows_[r].lane + rows_[r].lanes) return int(r);
   return -1;
 }
 
@@ -327,7 +341,10 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
   QAbstractScrollArea::keyPressEvent(event);
 }
 
-void TimelineCanvas::focusInEvent(QFocusEvent*) { viewport()->update(); }
+void TimelineCanvas::focusInEvent(QFocusEvent* event) {
+  by_keyboard_ = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
+  viewport()->update();
+}
 void TimelineCanvas::focusOutEvent(QFocusEvent*) { viewport()->update(); }
 
 QString TimelineCanvas::tooltip_at(QPoint position) const {

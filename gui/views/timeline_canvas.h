@@ -57,7 +57,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool viewportEvent(QEvent* event) override;
 
  private:
-  static constexpr int kLabelWidth = 150;
+  static constexpr int kLabelWidth = 168;
   static constexpr int kRulerHeight = 26;
 
   struct Hit {
@@ -69,6 +69,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   Hit hit(QPoint position) const;
   void set_trace();
   void layout_rows();
+  void make_rows(bool merged);
   void on_selection(const SelectionState& state, QObject* origin);
   void reveal(TimeRange range);
   TimelineScene scene() const;
@@ -87,6 +88,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool dragging_ = false;
   bool choosing_ = false;  // a range, with Shift
   bool fitted_ = false;    // the last fit was to the selection
+  bool by_keyboard_ = false;
   TimeRange drag_;
 };
 

@@ -20,7 +20,7 @@ struct Column {
   bool error = false;
 };
 
-void add(const Lane& lane, const LaneItem& item, TimeRange limits, std::vector<Column>& columns) {
+void add(const LaneItem& item, TimeRange limits, std::vector<Column>& columns) {
   const double per_column = double(limits.length()) / double(columns.size());
   const auto column_of = [&](Ns time) {
     return std::clamp(int(double(time - limits.begin) / per_column), 0, int(columns.size()) - 1);
@@ -31,7 +31,10 @@ void add(const Lane& lane, const LaneItem& item, TimeRange limits, std::vector<C
     const double end = std::min(double(item.end - limits.begin), (c + 1) * per_column);
     const double share = item.end > item.begin ? double(item.busy) / double(item.end - item.begin) : 1;
     auto& column = columns[std::size_t(c)];
-    (lane.events->kind[item.index] == EventKind::kCollective ? column.collective : column.compute) += std::max(end - begin, 0.0) * share;
+    const double busy = std::max(end - begin, 0.0) * share;
+    const double collective = item.busy > 0 ? busy * double(item.collective_busy) / double(item.busy) : 0;
+    column.collective += collective;
+    column.compute += busy - collective;
   }
   if (item.flags & kFlagError) columns[std::size_t(first)].error = true;
 }
@@ -73,7 +76,7 @@ void TimelineMinimap::build() {
     ++lanes;
     items.clear();
     fold_lane(*lane.events, limits_, std::max<Ns>(limits_.length() / columns_count, 1), items);
-    for (const auto& item : items) add(lane, item, limits_, columns);
+    for (const auto& item : items) add(item, limits_, columns);
   }
   strip_ = QImage(columns_count, height(), QImage::Format_RGB32);
   strip_.fill(theme.base);
@@ -95,7 +98,7 @@ void TimelineMinimap::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   painter.fillRect(rect(), theme.window);
-  if (!trace_) return;
+  if (!trace_ || trace_->range.empty()) return;
   if (strip_.isNull() || strip_dark_ != theme.dark) build();
   painter.drawImage(left_margin_, 0, strip_);
   QColor veil = theme.window;

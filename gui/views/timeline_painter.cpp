@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gui/models/format.h"
 
@@ -66,8 +67,10 @@ TimelinePainter::TimelinePainter(QPainter& painter, const TimelineScene& scene)
   for (const auto& device : trace_.devices) highest = std::max(highest, device.ordinal);
   row_of_device_.assign(std::size_t(highest + 1), -1);
   for (std::size_t r = 0; r < scene.rows.size(); ++r) {
-    const int device = trace_.lanes[std::size_t(scene.rows[r].lane)].device;
-    if (device >= 0 && device <= highest && row_of_device_[std::size_t(device)] < 0) row_of_device_[std::size_t(device)] = int(r);
+    for (int i = 0; i < scene.rows[r].lanes; ++i) {
+      const int device = trace_.lanes[std::size_t(scene.rows[r].lane + i)].device;
+      if (device >= 0 && device <= highest && row_of_device_[std::size_t(device)] < 0) row_of_device_[std::size_t(device)] = int(r);
+    }
   }
 }
 
@@ -126,6 +129,13 @@ void TimelinePainter::paint_rows() {
 
 void TimelinePainter::paint_lane(const TimelineRow& row) {
   const Lane& lane = trace_.lanes[std::size_t(row.lane)];
+  if (lane.events->size() == 0 && trace_.torn()) {
+    // Not idle: nothing is known of it.
+    const QRectF box(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height);
+    painter_.fillRect(box, QBrush(theme_.line, Qt::FDiagPattern));
+    paint_text(box, QStringLiteral("no records"), theme_.muted, theme_.lane);
+    return;
+  }
   items_.clear();
   fold_lane(*lane.events, scene_.scale.window(), std::max<Ns>(Ns(scene_.scale.ns_per_px() * kFoldPx), 1), items_);
   for (const auto& item : items_) {
@@ -138,9 +148,13 @@ void TimelinePainter::paint_lane(const TimelineRow& row) {
 }
 
 void TimelinePainter::paint_fold(const Lane& lane, const LaneItem& item, const QRectF& box) {
-  const QColor colour = event_colour(trace_, theme_, lane, item.index);
-  const double cover = std::clamp(double(item.busy) / double(std::max<Ns>(item.end - item.begin, 1)), 0.25, 1.0);
-  painter_.fillRect(box, blend(colour, theme_.lane, cover));
+  // As high as the share of time that each took: compute below, collectives above it.
+  const double length = double(std::max<Ns>(item.end - item.begin, 1));
+  const double collective = std::min(double(item.collective_busy) / length, 1.0) * box.height();
+  const double other = std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * box.height(), item.busy > item.collective_busy ? 1.0 : 0.0);
+  if (other > 0) painter_.fillRect(QRectF(box.left(), box.bottom() - other, box.width(), other), item.flags & kFlagCompute ? theme_.compute : theme_.host);
+  if (collective > 0)
+    painter_.fillRect(QRectF(box.left(), box.bottom() - other - collective, box.width(), collective), event_colour(trace_, theme_, lane, item.collective_index));
   if (item.flags & kFlagError) paint_error_mark(box);
 }
 
@@ -194,13 +208,15 @@ void TimelinePainter::paint_collective_parts(const Lane& lane, const LaneItem& i
     painter_.fillRect(box.adjusted(0, 0, 1, 0), fade);
   }
   const QString name = qstr(call ? call->type->kind : trace_.labels[lane.events->label[item.index]].name);
-  if (transfer.width() >= wait.width())
+  if (transfer.width() >= std::min(wait.width(), 3 * kLabelPxMin))
     paint_text(transfer, name, ink_on(colour));
-  else if (wait.width() > kLabelPxMin && box.height() >= 11)
-    paint_text(wait, open ? name + QStringLiteral(" – waiting") : name, theme_.text);
+  else if (open && QFontMetrics(scene_.font).horizontalAdvance(name) + 76 > wait.width())
+    paint_text(wait, QStringLiteral("waiting"), theme_.text, tint);
+  else
+    paint_text(wait, open ? name + QStringLiteral(" – waiting") : name, theme_.text, tint);
 }
 
-void TimelinePainter::paint_text(const QRectF& box, const QString& text, const QColor& ink) {
+void TimelinePainter::paint_text(const QRectF& box, const QString& text, const QColor& ink, const QColor& plate) {
   const QFontMetrics metrics(scene_.font);
   if (box.width() < kLabelPxMin || box.height() < metrics.ascent() + 1) return;
   // What begins left of the window keeps its text in sight.
@@ -210,8 +226,7 @@ void TimelinePainter::paint_text(const QRectF& box, const QString& text, const Q
   const QString shown = metrics.elidedText(text, Qt::ElideRight, int(room));
   if (shown.size() < 2) return;
   const int width = metrics.horizontalAdvance(shown);
-  const QRectF plate(left - 2, box.top() + 1, width + 4, box.height() - 2);
-  if (ink == theme_.text) painter_.fillRect(plate, blend(theme_.lane, theme_.faint, 0.6));  // over a hatch
+  if (plate.isValid()) painter_.fillRect(QRectF(left - 2, box.top() + 1, width + 6, box.height() - 2), plate);
   painter_.setPen(ink);
   painter_.drawText(QPointF(left, box.center().y() + (metrics.ascent() - metrics.descent()) / 2.0), shown);
 }
@@ -228,6 +243,9 @@ void TimelinePainter::paint_curtain(int index, bool strong) {
   const Ns begin = call.span().begin;
   const Ns end = call.open ? trace_.range.end : call.span().end;
   if ((x(end) - x(begin)) < 5 && !strong) return;
+  QColor fill = colour;
+  fill.setAlphaF(strong ? 0.30F : index == scene_.hover_collective ? 0.25F : 0.13F);
+  std::set<std::pair<const TimelineRow*, const TimelineRow*>> drawn;  // several groups may join the same rows
   for (const auto& group : call.type->groups->lists) {
     const TimelineRow* previous = nullptr;
     const Member* before = nullptr;
@@ -236,11 +254,9 @@ void TimelinePainter::paint_curtain(int index, bool strong) {
       const Device* owner = trace_.device(device);
       const Member* member = owner ? call.member_of(*owner) : nullptr;
       if (!row || !member) continue;
-      if (previous) {
+      if (previous && previous != row && drawn.emplace(previous, row).second) {
         const QRectF upper = box_of(*previous, before->enter, before->exit == kOpen ? trace_.range.end : before->exit);
         const QRectF lower = box_of(*row, member->enter, member->exit == kOpen ? trace_.range.end : member->exit);
-        QColor fill = colour;
-        fill.setAlphaF(strong ? 0.30F : index == scene_.hover_collective ? 0.25F : 0.13F);
         painter_.setPen(Qt::NoPen);
         painter_.setBrush(fill);
         painter_.drawPolygon(QPolygonF{{upper.bottomLeft(), upper.bottomRight(), lower.topRight(), lower.topLeft()}});
@@ -256,7 +272,7 @@ void TimelinePainter::paint_selection() {
   const int lane = scene_.selection->lane();
   for (const auto& row : scene_.rows) {
     const Lane& data = trace_.lanes[std::size_t(row.lane)];
-    const bool chosen = row.lane == lane || (state.device < 0 && state.process >= 0 && data.process == state.process);
+    const bool chosen = (lane >= row.lane && lane < row.lane + row.lanes) || (state.device < 0 && state.process >= 0 && data.process == state.process);
     if (!chosen) continue;
     QColor wash = theme_.accent;
     wash.setAlphaF(0.10F);
@@ -268,8 +284,11 @@ void TimelinePainter::paint_selection() {
     const Collective& call = trace_.collectives[std::size_t(state.collective)];
     painter_.setBrush(Qt::NoBrush);
     painter_.setPen(QPen(call.failed ? theme_.error : theme_.text, 1.5));
+    const TimelineRow* last = nullptr;
     for (const int ordinal : call.type->groups->devices) {
       const TimelineRow* row = row_of_device(ordinal);
+      if (row == last) continue;
+      last = row;
       const Device* device = trace_.device(ordinal);
       const Member* member = device ? call.member_of(*device) : nullptr;
       if (!row || !member) continue;
@@ -279,7 +298,7 @@ void TimelinePainter::paint_selection() {
   }
   if (state.lane >= 0 && state.event >= 0)
     for (const auto& row : scene_.rows)
-      if (row.lane == state.lane) {
+      if (state.lane >= row.lane && state.lane < row.lane + row.lanes) {
         const Lane& data = trace_.lanes[std::size_t(row.lane)];
         painter_.setPen(QPen(theme_.text, 2));
         painter_.drawRect(box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
@@ -296,6 +315,23 @@ void TimelinePainter::paint_selection() {
   }
 }
 
+QString TimelinePainter::row_name(const TimelineRow& row) const {
+  const Lane& lane = trace_.lanes[std::size_t(row.lane)];
+  if (row.lanes == 1) return qstr(lane.name);
+  std::vector<int> devices;
+  for (int i = 0; i < row.lanes; ++i) devices.push_back(trace_.lanes[std::size_t(row.lane + i)].device);
+  return qstr(lane.name).section(QLatin1Char(' '), 0, 0) + QLatin1Char(' ') + set_text(devices, 12);
+}
+
+void TimelinePainter::paint_chips(const TimelineRow& row, const QRect& box) {
+  const int count = std::min(row.lanes, box.height());
+  for (int i = 0; i < count; ++i) {
+    const int top = box.top() + i * box.height() / count, bottom = box.top() + (i + 1) * box.height() / count;
+    const int device = trace_.lanes[std::size_t(row.lane + i * row.lanes / count)].device;
+    painter_.fillRect(QRect(box.left(), top, box.width(), bottom - top), theme_.device(trace_, device));
+  }
+}
+
 void TimelinePainter::paint_labels() {
   const QFontMetrics metrics(scene_.font);
   const int width = scene_.label_width;
@@ -309,13 +345,14 @@ void TimelinePainter::paint_labels() {
     const Lane& lane = trace_.lanes[std::size_t(row.lane)];
     const QRect box(gutter, scene_.ruler_height + row.top - scene_.scroll_y, width - gutter, row.height);
     if (box.bottom() >= scene_.ruler_height && box.top() <= scene_.size.height()) {
-      const bool lit = lane.device >= 0 && std::binary_search(chosen.begin(), chosen.end(), lane.device);
+      bool lit = false;
+      for (int i = 0; i < row.lanes && lane.device >= 0; ++i)
+        lit |= std::binary_search(chosen.begin(), chosen.end(), trace_.lanes[std::size_t(row.lane + i)].device);
       if (lit) painter_.fillRect(box, blend(theme_.accent, theme_.window, 0.22));
-      if (lane.device >= 0)
-        painter_.fillRect(QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)), theme_.device(trace_, lane.device));
+      if (lane.device >= 0) paint_chips(row, QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)));
       if (row.height >= metrics.height() - 3) {
         painter_.setPen(lane.device >= 0 ? theme_.text : theme_.muted);
-        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(qstr(lane.name), Qt::ElideRight, box.width() - 14));
+        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row_name(row), Qt::ElideRight, box.width() - 14));
       }
     }
     if (!row.first_of_process) continue;

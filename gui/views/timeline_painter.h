@@ -17,7 +17,8 @@ namespace shardlab::gui {
 
 // A lane's place on the canvas, in pixels from the top of the first.
 struct TimelineRow {
-  int lane = 0;
+  int lane = 0;              // the first of those it stands for
+  int lanes = 1;             // more where devices in lockstep share a row for want of room
   int top = 0;
   int height = 0;
   bool first_of_process = false;
@@ -64,13 +65,16 @@ class TimelinePainter {
  private:
   void paint_ruler();
   void paint_labels();
+  void paint_chips(const TimelineRow& row, const QRect& box);
+  QString row_name(const TimelineRow& row) const;
   void paint_rows();
   void paint_lane(const TimelineRow& row);
   void paint_event(const Lane& lane, const LaneItem& item, const QRectF& box);
   void paint_collective_parts(const Lane& lane, const LaneItem& item, const QRectF& box);
   void paint_fold(const Lane& lane, const LaneItem& item, const QRectF& box);
   void paint_error_mark(const QRectF& box);
-  void paint_text(const QRectF& box, const QString& text, const QColor& ink);
+  // `plate`: laid under the text, over a hatch; invalid: none.
+  void paint_text(const QRectF& box, const QString& text, const QColor& ink, const QColor& plate = {});
   void paint_curtains();
   void paint_curtain(int collective, bool strong);
   void paint_selection();
@@ -83,7 +87,7 @@ class TimelinePainter {
   const TraceData& trace_;
   const Theme& theme_;
   QRect plot_;  // of the lanes
-  std::vector<int> row_of_device_;
+  std::vector<int> row_of_device_;  // by ordinal, -1 where it has none
   std::vector<LaneItem> items_;
 };
 

@@ -39,6 +39,7 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   setAccessibleName(QString::fromUtf8(def.title));
   setSelectionBehavior(QAbstractItemView::SelectRows);
   setSelectionMode(QAbstractItemView::SingleSelection);
+  setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   setEditTriggers(QAbstractItemView::NoEditTriggers);
   setShowGrid(false);
   setWordWrap(false);
@@ -50,6 +51,7 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   verticalHeader()->setDefaultSectionSize(22);
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
+  horizontalHeader()->setMinimumSectionSize(24);
   for (std::size_t c = 0; c < def.columns.size(); ++c) setColumnWidth(int(c), def.columns[c].width_px);
   connect(&selection, &Selection::trace_changed, this, [this] { model_->set_trace(selection_.trace()); });
   connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
@@ -58,6 +60,16 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
 }
 
 void TraceTable::set_filter(const QString& text) { proxy_->setFilterFixedString(text); }
+
+void TraceTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  if (!selection_.trace() || proxy_->rowCount() > 0) return;
+  QPainter painter(viewport());
+  painter.setPen(theme_of(this).muted);
+  const QString what = QString::fromUtf8(model_->def().title).toLower();
+  painter.drawText(viewport()->rect().adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                   model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what) : QStringLiteral("No %1 recorded.").arg(what));
+}
 
 void TraceTable::follow(const SelectionState& state) {
   if (!chosen_row) return;

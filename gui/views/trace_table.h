@@ -21,6 +21,9 @@ class TraceTable : public QTableView {
   std::function<int(const SelectionState& state)> chosen_row;      // the row to show as chosen, -1 for none
   void set_filter(const QString& text);
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   void follow(const SelectionState& state);
   void choose(const QModelIndex& current);

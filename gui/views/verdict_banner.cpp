@@ -62,14 +62,15 @@ VerdictBanner::VerdictBanner(Selection& selection, QWidget* parent)
   sentence_->setFont(large);
   sentence_->setWordWrap(true);
   sentence_->setTextFormat(Qt::PlainText);
-  sentence_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+  sentence_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  sentence_->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   context_->setTextFormat(Qt::PlainText);
   context_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   for (auto* label : {sentence_, context_}) label->setAttribute(Qt::WA_TransparentForMouseEvents);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(50, 8, 14, 8);
   layout->setSpacing(2);
-  layout->addWidget(sentence_);
+  layout->addWidget(sentence_, 1);
   layout->addWidget(context_);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&selection, &Selection::trace_changed, this, [this] {
@@ -100,6 +101,11 @@ void VerdictBanner::restyle() {
   sentence_->setPalette(ink);
   ink.setColor(QPalette::WindowText, theme.muted);
   context_->setPalette(ink);
+  // As high as its sentence needs, up to three lines.
+  const QFontMetrics large(sentence_->font());
+  const int lines_height = large.boundingRect(QRect(0, 0, std::max(width() - 64, 100), 1000), Qt::TextWordWrap, verdict_.sentence).height();
+  setFixedHeight(std::clamp(lines_height, large.height(), 3 * large.lineSpacing()) + QFontMetrics(context_->font()).height() + 20);
+  sentence_->setToolTip(verdict_.sentence);
   context_->setText(QFontMetrics(context_->font()).elidedText(verdict_.context, Qt::ElideMiddle, std::max(width() - 70, 100)));
   context_->setToolTip(verdict_.context);
   update();

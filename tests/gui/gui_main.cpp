@@ -1,0 +1,14 @@
+// The main of every GUI test: an application on the offscreen platform, in the style of the program.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+
+#include "gui/app/main_window.h"
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  testing::InitGoogleTest(&argc, argv);
+  QApplication application(argc, argv);
+  shardlab::gui::apply_style(false);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,114 @@
+// The one selection: what follows from what, history, and bad indices.
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+
+#include "gui/models/selection.h"
+#include "gui/views/trace_table.h"
+#include "tests/gui/sample_traces.h"
+
+namespace shardlab::gui {
+namespace {
+
+TEST(Selection, BeginsWithTheFirstNamedArrayAndTheFirstDiagnosis) {
+  Selection selection;
+  selection.set_trace(sample::toy());
+  EXPECT_EQ(selection.state(), SelectionState{.array = 0});
+  selection.set_trace(sample::deadlock());
+  EXPECT_EQ(selection.state().diagnosis, 0);
+  EXPECT_EQ(selection.state().process, 3);
+  EXPECT_GE(selection.state().collective, 0);
+  EXPECT_FALSE(selection.can_go_back());
+  selection.set_trace(nullptr);
+  EXPECT_EQ(selection.state(), SelectionState{});
+}
+
+TEST(Selection, ACollectiveBringsItsDevicesAndItsDiagnosis) {
+  Selection selection;
+  selection.set_trace(sample::deadlock());
+  selection.clear();
+  selection.select_collective(0);
+  EXPECT_EQ(selection.devices().size(), 8U);
+  EXPECT_EQ(selection.state().diagnosis, -1);
+  selection.select_collective(1);
+  EXPECT_EQ(selection.state().diagnosis, 0);
+}
+
+TEST(Selection, ADeviceBringsItsProcessLaneAndStaysInItsCollective) {
+  Selection selection;
+  selection.set_trace(sample::toy());
+  selection.select_collective(1);
+  selection.select_device(5);
+  EXPECT_EQ(selection.state().process, 2);
+  EXPECT_EQ(selection.state().collective, 1);
+  EXPECT_EQ(selection.devices(), std::vector<int>{5});
+  EXPECT_EQ(selection.trace()->lanes[std::size_t(selection.lane())].device, 5);
+  selection.select_process(1);
+  EXPECT_EQ(selection.devices(), (std::vector<int>{2, 3}));
+  EXPECT_EQ(selection.state().collective, -1);
+}
+
+TEST(Selection, AnEventBringsItsCollective) {
+  Selection selection;
+  selection.set_trace(sample::toy());
+  const auto& lanes = selection.trace()->lanes;
+  for (std::size_t l = 0; l < lanes.size(); ++l)
+    for (std::size_t e = 0; e < lanes[l].events->size(); ++e) {
+      selection.select_event(int(l), std::int64_t(e));
+      EXPECT_EQ(selection.state().collective, lanes[l].events->collective[e]);
+      EXPECT_EQ(selection.state().device, lanes[l].device);
+    }
+}
+
+TEST(Selection, HistoryGoesBackAndForward) {
+  Selection selection;
+  selection.set_trace(sample::toy());
+  selection.select_collective(0);
+  selection.select_device(3);
+  selection.select_array(2);
+  selection.back();
+  EXPECT_EQ(selection.state().array, 0);
+  selection.back();
+  EXPECT_EQ(selection.state().device, -1);
+  selection.forward();
+  selection.forward();
+  EXPECT_EQ(selection.state().array, 2);
+  EXPECT_FALSE(selection.can_go_forward());
+  selection.back();
+  selection.select_process(0);
+  EXPECT_FALSE(selection.can_go_forward());
+  for (int i = 0; i < 1000; ++i) selection.select_device(i % 8);
+  int steps = 0;
+  for (; selection.can_go_back(); ++steps) selection.back();
+  EXPECT_EQ(steps, int(Selection::kHistoryMax));
+}
+
+TEST(Selection, IgnoresWhatIsNotThereAndTellsNothingTwice) {
+  Selection selection;
+  selection.select_device(0);
+  selection.set_trace(sample::toy());
+  QSignalSpy spy(&selection, &Selection::changed);
+  selection.select_array(99);
+  selection.select_collective(-1);
+  selection.select_device(1000);
+  selection.select_process(17);
+  selection.select_diagnosis(0);
+  selection.select_event(0, 0);  // the host lane may have none, or one
+  const auto before = spy.count();
+  selection.select_device(2);
+  selection.select_device(2);
+  EXPECT_EQ(spy.count(), before + 1);
+}
+
+TEST(Links, SelectWhatTheyName) {
+  Selection selection;
+  selection.set_trace(sample::deadlock());
+  EXPECT_TRUE(follow_link(selection, QStringLiteral("device:5"), nullptr));
+  EXPECT_EQ(selection.state().device, 5);
+  EXPECT_TRUE(follow_link(selection, QStringLiteral("diagnosis:0"), nullptr));
+  for (const char* bad : {"", "device", "device:", "device:x", "device:99", "thing:1", ":1"})
+    EXPECT_FALSE(follow_link(selection, QString::fromUtf8(bad), nullptr)) << bad;
+}
+
+}  // namespace
+}  // namespace shardlab::gui

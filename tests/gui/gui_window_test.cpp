@@ -1,0 +1,303 @@
+// The window on the offscreen platform: pictures of every view, links between views, keys, command line.
+//
+// With SHARDLAB_GUI_PICTURES=folder the pictures are kept there, to be looked at.
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QKeySequence>
+#include <QMenuBar>
+#include <QProcess>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <map>
+#include <set>
+
+#include "gui/app/main_window.h"
+#include "gui/app/screenshot.h"
+#include "gui/models/format.h"
+#include "gui/views/diagnosis_html.h"
+#include "gui/views/mesh_widget.h"
+#include "gui/views/shard_widget.h"
+#include "gui/views/timeline_canvas.h"
+#include "tests/gui/sample_traces.h"
+#include "tests/traces/sample_trace.h"
+
+namespace shardlab::gui {
+namespace {
+
+QImage picture(MainWindow& window, const QString& name) {
+  QTest::qWait(0);
+  const QImage image = window.grab().toImage();
+  const QString folder = qEnvironmentVariable("SHARDLAB_GUI_PICTURES");
+  if (!folder.isEmpty()) image.save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
+  return image;
+}
+
+int colours(const QImage& image) {
+  std::set<QRgb> seen;
+  for (int y = 0; y < image.height(); y += 3)
+    for (int x = 0; x < image.width(); x += 3) seen.insert(image.pixel(x, y));
+  return int(seen.size());
+}
+
+struct Shown {
+  explicit Shown(TracePtr trace, Options options = {}) : window(options) {
+    window.show();
+    window.show_trace(std::move(trace));
+    QTest::qWait(0);
+  }
+  template <typename Widget>
+  Widget& find() {
+    return *window.findChild<Widget*>();
+  }
+  MainWindow window;
+};
+
+const std::map<std::string, TracePtr>& samples() {
+  static const std::map<std::string, TracePtr> kSamples{
+      {"empty", sample::empty()},         {"toy", sample::toy()},   {"toy1", sample::toy(1)}, {"deadlock", sample::deadlock()},
+      {"512", sample::grid(32, 16, 64, 20)}, {"torn", sample::torn()}, {"long", sample::long_names()}};
+  return kSamples;
+}
+
+TEST(Window, PaintsEverySampleInBothThemes) {
+  for (const bool dark : {false, true}) {
+    apply_style(dark);
+    for (const auto& [name, trace] : samples()) {
+      Shown shown(trace);
+      const QImage image = picture(shown.window, qstr(name) + (dark ? QStringLiteral("_dark") : QString()));
+      EXPECT_EQ(image.size(), QSize(1600, 1000));
+      EXPECT_GT(colours(image), 12) << name;
+    }
+  }
+  apply_style(false);
+}
+
+TEST(Window, PaintsEveryViewAloneAtAnySize) {
+  for (const ViewDef* def : all_views())
+    for (const QSize size : {QSize(1200, 800), QSize(420, 300), QSize(2400, 1500)}) {
+      Options options;
+      options.view = qstr(def->id);
+      options.size = size;
+      for (const auto& [name, trace] : samples()) {
+        Shown shown(trace, options);
+        const QImage image = picture(shown.window, QStringLiteral("view_%1_%2_%3").arg(qstr(def->id), qstr(name)).arg(size.width()));
+        EXPECT_GT(colours(image), 4) << def->id << " of " << name;
+      }
+    }
+}
+
+TEST(Window, PaintsEveryArrayOfTheSamples) {
+  for (const auto& [name, trace] : samples())
+    for (std::size_t i = 0; i < trace->arrays.size(); ++i) {
+      Options options;
+      options.view = QStringLiteral("sharding");
+      options.size = QSize(1100, 640);
+      Shown shown(trace, options);
+      shown.window.selection().select_array(int(i));
+      EXPECT_GT(colours(picture(shown.window, QStringLiteral("array_%1_%2").arg(qstr(name)).arg(i))), 8);
+    }
+}
+
+TEST(Window, IsTheSamePictureEachTime) {
+  Shown first(sample::deadlock()), second(sample::deadlock());
+  EXPECT_EQ(picture(first.window, QStringLiteral("first")), picture(second.window, QStringLiteral("second")));
+}
+
+TEST(Window, SelectingInOneViewSelectsInAll) {
+  Shown shown(sample::deadlock());
+  Selection& selection = shown.window.selection();
+  selection.clear();
+  auto& mesh = shown.find<MeshWidget>();
+  // Every click on the mesh selects one device of it, and the timeline has its lane.
+  int hits = 0;
+  for (int y = 2; y < mesh.height(); y += 9)
+    for (int x = 2; x < mesh.width(); x += 9) {
+      QTest::mouseClick(&mesh, Qt::LeftButton, {}, QPoint(x, y));
+      if (selection.state().device < 0) continue;
+      ++hits;
+      EXPECT_TRUE(mesh.tooltip_at({x, y}).contains(QStringLiteral("CPU %1").arg(selection.state().device)));
+      EXPECT_EQ(selection.trace()->lanes[std::size_t(selection.lane())].device, selection.state().device);
+    }
+  EXPECT_GT(hits, 8);
+}
+
+TEST(Window, AClickOnASharedCellGoesThroughItsHolders) {
+  Shown shown(sample::toy());
+  Selection& selection = shown.window.selection();
+  selection.select_array(1);  // w: four copies of each part
+  auto& shards = shown.find<ShardWidget>();
+  std::set<int> seen;
+  for (int i = 0; i < 4; ++i) {
+    QTest::mouseClick(&shards, Qt::LeftButton, {}, QPoint(120, 60));
+    seen.insert(selection.state().device);
+  }
+  EXPECT_EQ(seen, (std::set<int>{0, 2, 4, 6}));
+}
+
+TEST(Timeline, KeysMoveTheSelectionAndTheWindow) {
+  Shown shown(sample::toy());
+  auto& canvas = shown.find<TimelineCanvas>();
+  Selection& selection = shown.window.selection();
+  canvas.setFocus();
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  const int lane = selection.state().lane;
+  EXPECT_GE(lane, 0);
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  EXPECT_GT(selection.state().lane, lane);
+  const auto event = selection.state().event;
+  QTest::keyClick(&canvas, Qt::Key_Period);
+  EXPECT_NE(selection.state().event, event);
+  QTest::keyClick(&canvas, Qt::Key_Comma);
+  EXPECT_EQ(selection.state().event, event);
+  const TimeRange all = canvas.scale().window();
+  QTest::keyClick(&canvas, Qt::Key_W);
+  EXPECT_LT(canvas.scale().window().length(), all.length());
+  QTest::keyClick(&canvas, Qt::Key_F);
+  const auto& lanes = selection.trace()->lanes;
+  const LaneEvents& events = *lanes[std::size_t(selection.state().lane)].events;
+  EXPECT_LE(canvas.scale().window().begin, events.begin[std::size_t(selection.state().event)]);
+  EXPECT_GE(canvas.scale().window().end, events.end[std::size_t(selection.state().event)]);
+  QTest::keyClick(&canvas, Qt::Key_0);
+  EXPECT_EQ(canvas.scale().window(), all);
+  QTest::keyClick(&canvas, Qt::Key_Escape);
+  EXPECT_EQ(selection.state().lane, -1);
+}
+
+TEST(Timeline, WheelZoomsAtTheCursorAndTooltipsNameTheCollective) {
+  Shown shown(sample::deadlock());
+  auto& canvas = shown.find<TimelineCanvas>();
+  bool found = false;
+  for (int y = 30; y < canvas.height() && !found; y += 7)
+    for (int x = canvas.label_width(); x < canvas.width() && !found; x += 11) {
+      const QString tip = canvas.tooltip_at({x, y});
+      found = tip.contains(QStringLiteral("order-mismatch")) && tip.contains(QStringLiteral("toy.cpp:11"));
+    }
+  EXPECT_TRUE(found);
+  const double x = 300;
+  const Ns before = canvas.scale().time_at(x);
+  QWheelEvent wheel(QPointF(canvas.label_width() + x, 80), canvas.mapToGlobal(QPointF(canvas.label_width() + x, 80)), {}, {0, 240}, {}, {}, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(canvas.viewport(), &wheel);
+  EXPECT_NEAR(double(canvas.scale().time_at(x) - before), 0, canvas.scale().ns_per_px() + 1);
+}
+
+// An error is red at any zoom.
+TEST(Timeline, ErrorsSurviveZoomingOut) {
+  TraceData trace = *sample::grid(2, 2, 4, 20'000);
+  trace.collectives[7'000].failed = true;
+  for (auto& lane : trace.lanes) lane.events = std::make_shared<LaneEvents>(*lane.events);
+  finish(trace);
+  Options options;
+  options.view = QStringLiteral("timeline");
+  Shown shown(std::make_shared<const TraceData>(std::move(trace)), options);
+  auto& canvas = shown.find<TimelineCanvas>();
+  const QImage image = canvas.viewport()->grab().toImage();
+  const QRgb red = light_theme().error.rgb();
+  std::set<int> rows;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = canvas.label_width(); x < image.width(); ++x)
+      if (image.pixel(x, y) == red) rows.insert(y / 26);
+  EXPECT_GE(rows.size(), 4U);
+}
+
+TEST(Keys, AreUniqueAndEveryActionIsExplained) {
+  std::map<QString, std::string> owner;
+  const auto add = [&](const char* key, const std::string& what) {
+    const QString text = QKeySequence(QString::fromUtf8(key)).toString();
+    ASSERT_FALSE(text.isEmpty()) << what << " has no valid key: " << key;
+    EXPECT_TRUE(owner.emplace(text, what).second) << text.toStdString() << ": " << what << " and " << owner[text];
+  };
+  for (const auto& def : all_actions()) add(def.key, def.id);
+  for (const ViewDef* def : all_views()) add(def->key, std::string(def->id));
+  for (const auto& def : all_perspectives()) add(def.key, std::string(def.id));
+  for (const auto& def : timeline_keys()) add(def.key, def.doc);
+  MainWindow window{Options{}};
+  for (const QAction* action : window.findChildren<QAction*>())
+    if (action->menu() == nullptr && !action->isSeparator() && action->shortcut() != QKeySequence()) {
+      EXPECT_FALSE(action->statusTip().isEmpty()) << action->text().toStdString();
+    }
+}
+
+TEST(Views, HaveOneInTheCentreAndNamesOfTheirOwn) {
+  std::set<std::string_view> ids;
+  int centre = 0;
+  for (const ViewDef* def : all_views()) {
+    EXPECT_TRUE(ids.insert(def->id).second);
+    centre += def->area == ViewArea::kCentre;
+  }
+  EXPECT_EQ(centre, 1);
+  for (const auto& def : all_perspectives()) EXPECT_TRUE(ids.contains(def.front)) << def.id;
+}
+
+TEST(Diagnoses, PutBothSidesBesideEachOtherAndMarkWhatDiffers) {
+  const auto trace = sample::deadlock();
+  const auto sides = sides_of(trace->diagnoses[0]);
+  ASSERT_EQ(sides.size(), 2U);
+  EXPECT_TRUE(sides[0].guilty);
+  EXPECT_EQ(sides[1].processes, (std::vector<int>{0, 1, 2}));
+  const QString text = diagnosis_html(*trace, 0, light_theme());
+  EXPECT_TRUE(text.contains(QStringLiteral("≠ Where")));
+  EXPECT_TRUE(text.contains(QStringLiteral("≠ Sharding")));
+  EXPECT_FALSE(text.contains(QStringLiteral("≠ Op")));
+  EXPECT_TRUE(text.contains(QStringLiteral("toy.cpp:13")) && text.contains(QStringLiteral("toy.cpp:11")));
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  struct Result {
+    int code;
+    QString error;
+  };
+  Result run(const QStringList& arguments) {
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(QString::fromUtf8(name));
+    process.setProcessEnvironment(environment);
+    process.start(qEnvironmentVariable("SHARDLAB_BIN_DIR") + QStringLiteral("/shardlab-view"), arguments);
+    EXPECT_TRUE(process.waitForFinished(60'000));
+    return {process.exitCode(), QString::fromUtf8(process.readAllStandardError())};
+  }
+  QString trace(const char* name) {
+    const QString path = folder_.filePath(QString::fromUtf8(name) + QStringLiteral(".db"));
+    traces::sample::write_sample_trace(name, path.toStdString(), {});
+    return path;
+  }
+  QTemporaryDir folder_;
+};
+
+TEST_F(CommandLine, TakesPicturesWithoutADisplay) {
+  const QString out = folder_.filePath(QStringLiteral("out.png"));
+  for (const QStringList& more : std::initializer_list<QStringList>{{}, {QStringLiteral("--view=sharding"), QStringLiteral("--array"), QStringLiteral("y")},
+                                                                    {QStringLiteral("--theme"), QStringLiteral("dark"), QStringLiteral("--select"), QStringLiteral("device:3"), QStringLiteral("--size=900x600")}}) {
+    QFile::remove(out);
+    const Result result = run(QStringList{trace("deadlock"), QStringLiteral("--screenshot"), out} + more);
+    EXPECT_EQ(result.code, 0) << result.error.toStdString();
+    EXPECT_TRUE(result.error.isEmpty()) << result.error.toStdString();
+    EXPECT_GT(colours(QImage(out)), 12);
+  }
+  EXPECT_EQ(QImage(out).size(), QSize(900, 600));
+}
+
+TEST_F(CommandLine, SaysWhatIsWrongAndExitsWith3) {
+  const QString out = folder_.filePath(QStringLiteral("out.png")), toy = trace("toy");
+  const std::vector<std::pair<QStringList, QString>> cases{
+      {{QStringLiteral("/nowhere.db"), QStringLiteral("--screenshot"), out}, QStringLiteral("nowhere.db")},
+      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), QStringLiteral("timelin")}, QStringLiteral("did you mean 'timeline'?")},
+      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--array"), QStringLiteral("nothing")}, QStringLiteral("no array \"nothing\"")},
+      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--select"), QStringLiteral("device:99")}, QStringLiteral("device:99")},
+      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--size"), QStringLiteral("big")}, QStringLiteral("WIDTHxHEIGHT")},
+      {{toy, QStringLiteral("--screenshot")}, QStringLiteral("OUT.png")},
+      {{toy, QStringLiteral("--screenshot"), QStringLiteral("/nowhere/out.png")}, QStringLiteral("cannot write")},
+      {{toy}, QStringLiteral("no display")},
+      {{toy, QStringLiteral("--bogus")}, QStringLiteral("--bogus")}};
+  for (const auto& [arguments, message] : cases) {
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, 3) << arguments.join(QLatin1Char(' ')).toStdString();
+    EXPECT_TRUE(result.error.contains(message)) << result.error.toStdString();
+  }
+}
+
+}  // namespace
+}  // namespace shardlab::gui
