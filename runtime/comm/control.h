@@ -33,7 +33,7 @@ class Control {
   virtual bool poisoned() const = 0;
   // The executor met another message than the one expected.
   virtual void wire_mismatch(const Launch&, int call, const WireMismatch&) = 0;
-  // The executor begins or ends waiting for peers in a call.
+  // The executor begins waiting for peers in a call; with no peers, it ends.
   virtual void waiting(const Launch&, int /*call*/, const std::vector<ProcessIndex>& /*peers*/) {}
   // This process ends in an error; the others are told. Returns quickly.
   virtual void raised(std::string_view text, Where where) = 0;

@@ -20,7 +20,8 @@
 namespace shardlab::control {
 namespace {
 
-constexpr int kBatchMax = 512;  // words in one message
+constexpr int kBatchMax = 256;  // words in one message
+constexpr int kLingerMs = 1;    // how long issued launches wait for more of them
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -52,7 +53,7 @@ class ControlClient::Link final : public Uplink {
     stream_ = stub_->Attend(&context_);
     wire::Word word = make_word();
     *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices});
-    push(std::move(word), true);
+    push(std::move(word), When::kNow);
     reader_ = std::jthread([this] { read(); });
     sender_ = std::jthread([this](std::stop_token stop) { send(stop); });
   }
@@ -113,12 +114,12 @@ class ControlClient::Link final : public Uplink {
   void declare(ProgramEvidence program) override {
     wire::Word word = make_word();
     *word.mutable_program() = to_wire(program);
-    push(std::move(word), false);
+    push(std::move(word), When::kSoon);
   }
   void issued(CallEvidence call) override {
     wire::Word word = make_word();
     *word.mutable_issued() = to_wire(call);
-    push(std::move(word), true);
+    push(std::move(word), When::kSoon);
   }
   void reading(Reading reading) override {
     wire::Word word = make_word();
@@ -128,37 +129,37 @@ class ControlClient::Link final : public Uplink {
     message.set_doing(clean_text(reading.doing));
     message.set_where(clean_text(reading.where));
     message.set_statement(reading.statement);
-    push(std::move(word), true);
+    push(std::move(word), When::kNow);
   }
   void running() override {
     wire::Word word = make_word();
     word.mutable_running();
-    push(std::move(word), false);
+    push(std::move(word), When::kLater);
   }
   void waiting(std::string doing, std::string where, std::int32_t statement) override {
     wire::Word word = make_word();
     word.mutable_waiting()->set_doing(clean_text(doing));
     word.mutable_waiting()->set_where(clean_text(where));
     word.mutable_waiting()->set_statement(statement);
-    push(std::move(word), false);
+    push(std::move(word), When::kLater);
   }
   void wire_mismatch(int from, std::string what) override {
     wire::Word word = make_word();
     word.mutable_wire_mismatch()->set_from(from);
     word.mutable_wire_mismatch()->set_what(clean_text(what));
-    push(std::move(word), true);
+    push(std::move(word), When::kNow);
   }
   void raised(std::string error, std::string where, std::int32_t statement) override {
     wire::Word word = make_word();
     word.mutable_raised()->set_error(clean_text(error));
     word.mutable_raised()->set_where(clean_text(where));
     word.mutable_raised()->set_statement(statement);
-    push(std::move(word), true);
+    push(std::move(word), When::kNow);
   }
   void leaving() override {
     wire::Word word = make_word();
     word.mutable_leaving();
-    push(std::move(word), true);
+    push(std::move(word), When::kNow);
   }
 
  private:
@@ -170,23 +171,28 @@ class ControlClient::Link final : public Uplink {
     return word;
   }
 
-  // States that are only for information wait for the next word that matters, or the next heartbeat.
-  void push(wire::Word word, bool now) {
+  // kNow: somebody waits for the answer. kSoon: within kLingerMs, together with what follows. kLater: information that goes along with
+  // the next word that matters, or the next heartbeat.
+  enum class When { kNow, kSoon, kLater };
+
+  void push(wire::Word word, When when) {
     std::lock_guard lock(mutex_);
     if (over_) return;  // nobody listens any more
     queue_.push_back(std::move(word));
-    if (!now) return;
-    wanted_ = true;
-    wake_sender_.notify_one();
+    bool wake = (when == When::kNow && !urgent_) || (when == When::kSoon && !wanted_ && !urgent_);
+    urgent_ = urgent_ || when == When::kNow;
+    wanted_ = wanted_ || when == When::kSoon;
+    if (wake || int(queue_.size()) == kBatchMax) wake_sender_.notify_one();
   }
 
   void send(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     bool open = true;
     while (true) {
-      wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), [&] { return wanted_; });
+      wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), [&] { return wanted_ || urgent_; });
+      if (!urgent_) wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(kLingerMs), [&] { return urgent_ || int(queue_.size()) >= kBatchMax; });
       bool last = stop.stop_requested();
-      wanted_ = false;
+      wanted_ = urgent_ = false;
       wire::Words batch;
       if (queue_.empty() && !last) {
         *batch.add_words() = make_word();
@@ -197,7 +203,7 @@ class ControlClient::Link final : public Uplink {
         queue_.pop_front();
       }
       bool more = !queue_.empty();
-      wanted_ = wanted_ || more;
+      urgent_ = urgent_ || more;
       lock.unlock();
       if (open && batch.words_size() > 0) open = stream_->Write(batch);
       if (last && !more) {
@@ -207,7 +213,7 @@ class ControlClient::Link final : public Uplink {
       lock.lock();
       if (!open) {
         queue_.clear();
-        wanted_ = false;
+        wanted_ = urgent_ = false;
       }
     }
   }
@@ -276,7 +282,7 @@ class ControlClient::Link final : public Uplink {
   std::condition_variable_any wake_sender_;
   std::condition_variable changed_;
   std::deque<wire::Word> queue_;
-  bool wanted_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
+  bool wanted_ = false, urgent_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
   std::vector<Member> members_;
   std::jthread reader_, sender_;
 };

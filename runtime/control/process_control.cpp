@@ -50,7 +50,8 @@ void ProcessControl::wire_mismatch(const comm::Launch& launch, int call, const c
   gate_.poison();
 }
 
-void ProcessControl::waiting(const comm::Launch& launch, int, const std::vector<comm::ProcessIndex>&) {
+void ProcessControl::waiting(const comm::Launch& launch, int, const std::vector<comm::ProcessIndex>& peers) {
+  if (peers.empty()) return uplink().waiting("", "", -1);  // it waits no more
   uplink().waiting(launch.program->name, place(launch.where), launch.where.statement);
 }
 

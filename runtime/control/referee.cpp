@@ -69,7 +69,8 @@ void Referee::running(int process, comm::Ns time) {
 void Referee::waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time) {
   std::lock_guard lock(mutex_);
   // A read in progress says more than the call that the executor is in.
-  if (!sides_.at(std::size_t(process)).reading) ledger_.state(process, ProcessState::kWaiting, doing, where, statement, time);
+  if (sides_.at(std::size_t(process)).reading) return;
+  ledger_.state(process, doing.empty() ? ProcessState::kRunning : ProcessState::kWaiting, doing, where, statement, time);
 }
 
 void Referee::wire_mismatch(int process, int from, const std::string& what, comm::Ns time) {

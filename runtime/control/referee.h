@@ -61,13 +61,14 @@ class Referee {
   void issued(int process, CallEvidence call);
   void reading(int process, Reading reading, comm::Ns time);
   void running(int process, comm::Ns time);
+  // The executor waits for peers in a call; no `doing`: no longer.
   void waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time);
   void wire_mismatch(int process, int from, const std::string& what, comm::Ns time);
   void raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time);
   void leaving(int process, comm::Ns time);
   void died(int process, int exit_code, int signal, comm::Ns time);
 
-  Evidence evidence() const;         // as it was at the verdict, with the ends since; else as it is
+  Evidence evidence() const;         // as it was at the verdict; without one, as it is
   VerdictRef verdict() const;        // nullptr: none
   bool all_ended() const;
   bool ended(int process) const;

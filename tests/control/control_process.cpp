@@ -93,10 +93,13 @@ class Process {
       receives.push_back({p, in[std::size_t(p)]});
     }
     comm::MessageHeader header{.fingerprint = launch.program->fingerprint, .seq = launch.seq};
+    bool waited = false;
     comm::ExchangeResult result = owned_->exchange(header, sends, receives, [&](const std::vector<int>& peers) {
       if (die) std::raise(SIGKILL);
       control_->waiting(launch, 0, peers);
+      waited = true;
     });
+    if (waited) control_->waiting(launch, 0, {});
     if (die) std::raise(SIGKILL);
     if (result.status == comm::ExchangeStatus::kMismatch) control_->wire_mismatch(launch, 0, result.mismatches.front());
   }
