@@ -1,4 +1,4 @@
-// Diagnoses as the report prints them (docs/scenario-format.md); how they travel and are stored is checks/evidence_json.h.
+// Diagnoses as the report prints them (docs/scenarios.md); how they travel and are stored is checks/evidence_json.h.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

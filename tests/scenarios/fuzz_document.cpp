@@ -1,7 +1,9 @@
 // Mutates scenarios from a seed and runs what comes out: every malformed one must end in an error with a JSON pointer, and nothing may
 // crash, hang or break an invariant.
 //
-//   fuzz_document [--seconds S] [--seed N] [--count N] CORPUS_FOLDER     prints the seed; a failing document is written to fuzz-failure.json
+//   fuzz_document [--seconds S] [--seed N] [--count N] [--one DOCUMENT] [CORPUS_FOLDER]
+//
+// Prints the seed; a failing document is written to fuzz-failure.json
 #include <signal.h>
 #include <unistd.h>
 
@@ -120,7 +122,7 @@ std::vector<std::string> read_corpus(const fs::path& folder) {
 int run(int argc, char** argv) {
   double seconds = 10;
   std::int64_t count = INT64_MAX;
-  std::string folder, one;
+  std::string folder = SHARDLAB_CORPUS, one;
   seed = std::uint64_t(Clock::now().time_since_epoch().count());
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
