@@ -73,6 +73,7 @@ std::string ShardGrid::summary() const {
   else
     text = fmt::format("{} shards, {} to {} copies of each", cells, copies_min, copies_max);
   if (uneven) text += ", of uneven size";
+  if (!idle.empty()) text += fmt::format(", {} {} nothing", idle.size(), idle.size() == 1 ? "device holds" : "devices hold");
   return text;
 }
 
@@ -83,7 +84,14 @@ ShardGrid make_shard_grid(const Array& array) {
   grid.row_dim = grid.dims >= 2 ? grid.dims - 2 : -1;
 
   std::map<Slice, GridCell> distinct;
+  const bool has_elements = std::find(array.layout->shape.begin(), array.layout->shape.end(), 0) == array.layout->shape.end();
   for (const auto& shard : array.layout->shards) {
+    bool nothing = false;
+    for (std::size_t d = 0; d < shard.begin.size(); ++d) nothing |= shard.begin[d] >= shard.end[d];
+    if (nothing && has_elements) {
+      grid.idle.push_back(shard.device);
+      continue;
+    }
     auto& cell = distinct[{shard.begin, shard.end}];
     cell.begin = shard.begin;
     cell.end = shard.end;

@@ -33,6 +33,7 @@ struct ShardGrid {
   int row_dim = -1, col_dim = -1;  // the array's dimensions drawn downwards and across; -1: none
   int copies_min = 0, copies_max = 0;
   bool uneven = false;             // cells of different sizes
+  std::vector<int> idle;           // devices that hold no element, sorted
   std::size_t cell_count() const;
   std::string summary() const;     // "8 shards, 2 copies of each, uneven"
 };

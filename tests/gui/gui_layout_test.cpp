@@ -33,7 +33,7 @@ void expect_covered(const Array& array) {
       EXPECT_LE(cell.row_last, plane.rows());
       EXPECT_LE(cell.col_last, plane.cols());
     }
-  EXPECT_EQ(held, array.layout->shards.size()) << array.name;
+  EXPECT_EQ(held + grid.idle.size(), array.layout->shards.size()) << array.name;
   EXPECT_EQ(elements, total) << array.name;
 }
 
@@ -55,8 +55,14 @@ TEST(ShardGrid, KnowsDimensionsCopiesAndUnevenness) {
   EXPECT_EQ(w.summary(), "2 shards, 4 copies of each");
 
   const ShardGrid bias = make_shard_grid(array_named(*trace, "bias"));  // 9 over 4: 3, 3, 3 and nothing
-  EXPECT_TRUE(bias.uneven);
+  EXPECT_EQ(bias.summary(), "3 shards, 2 copies of each, 2 devices hold nothing");
   EXPECT_EQ(bias.row_dim, -1);
+
+  Array cut{.name = "cut", .dtype = "float32"};
+  ArrayLayout thirds{.shape = {10}};
+  for (int d = 0; d < 3; ++d) thirds.shards.push_back({.device = d, .begin = {d * 4}, .end = {std::min(10, d * 4 + 4)}});
+  cut.layout = std::make_shared<const ArrayLayout>(thirds);
+  EXPECT_TRUE(make_shard_grid(cut).uneven);
 
   const ShardGrid batch = make_shard_grid(array_named(*trace, "batch"));
   EXPECT_EQ(batch.planes.size(), 4U);

@@ -148,9 +148,9 @@ TEST(Timeline, KeysMoveTheSelectionAndTheWindow) {
   QTest::keyClick(&canvas, Qt::Key_Down);
   EXPECT_GT(selection.state().lane, lane);
   const auto event = selection.state().event;
-  QTest::keyClick(&canvas, Qt::Key_Period);
-  EXPECT_NE(selection.state().event, event);
   QTest::keyClick(&canvas, Qt::Key_Comma);
+  EXPECT_NE(selection.state().event, event);
+  QTest::keyClick(&canvas, Qt::Key_Period);
   EXPECT_EQ(selection.state().event, event);
   const TimeRange all = canvas.scale().window();
   QTest::keyClick(&canvas, Qt::Key_W);

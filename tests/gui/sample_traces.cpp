@@ -188,7 +188,7 @@ TracePtr deadlock() {
       .explain = "All processes must issue the same collectives in the same order. Process 3 took another turn, so both sides wait for each other and the program would hang for ever. Look for a branch on the process index, or operands in another order.",
       .processes = {3}, .fields = {"where", "shape", "sharding"}};
   for (const int p : {3, 0, 1, 2})
-    diagnosis.participants.push_back({.process = p, .kind = "all-reduce", .op = "matmul", .where = p == 3 ? "toy.cpp:13" : "toy.cpp:11",
+    diagnosis.participants.push_back({.process = p, .seq = p == 3 ? 2 : 1, .kind = "all-reduce", .op = "matmul", .where = p == 3 ? "toy.cpp:13" : "toy.cpp:11",
                                       .sharding = p == 3 ? "P('b', 'a')" : "P('a', 'b')", .state = "waiting", .shape = p == 3 ? "[16,16]" : "[2,8]",
                                       .dtype = "float32", .mesh = "a=4, b=2", .devices = {2 * p, 2 * p + 1}});
   b.trace.diagnoses.push_back(diagnosis);
