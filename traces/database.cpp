@@ -43,7 +43,6 @@ Database::Database(std::string path, OpenMode mode) : path_(std::move(path)) {
   if (read_only) {
     execute(fmt::format("PRAGMA query_only = 1; PRAGMA mmap_size = {}; PRAGMA cache_size = -16384", kMappedBytesMax));
   } else {
-    if (mode == OpenMode::kCreate) execute("PRAGMA page_size = 16384");
     execute("PRAGMA temp_store = MEMORY");
   }
 }

@@ -99,7 +99,7 @@ std::vector<TableDef> make_trace_tables() {
         time("issued_ns", "Issue of its launch."), time_or_null("start_ns", "The call began."),
         time_or_null("wait_ns", "It began to wait for peers; NULL: it never did."), time_or_null("end_ns", "The call ended."),
         bytes("moved_bytes", "Seen to leave for other processes."), id_of("status", "code of call_status", "How.")},
-       "collective, process, device", true, {"process, issued_ns"}},
+       "collective, process, device", true},
       {"wait_edges", "Who waited for whom, when: the wait-for graph at a time is one range query.",
        {id_of("process", "process", "That waited."), time("begin_ns", "Begin."), id_of("peer", "process", "Waited for."),
         id_of("collective", "id of collectives", "In which."), time_or_null("end_ns", "NULL: to the end.")},

@@ -36,10 +36,10 @@ void bind_value(Statement& statement, int index, const Value& value) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::string path) : path_(std::move(path)) {
+TraceWriter::TraceWriter(std::string path, int page_bytes) : path_(std::move(path)) {
   database_ = std::make_unique<Database>(path_ + ".writing", OpenMode::kCreate);
   // A trace is made once from evidence that is kept beside it, so a crash here loses nothing: no journal, no sync.
-  database_->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  database_->execute(fmt::format("PRAGMA page_size = {}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", page_bytes));
   database_->execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kTraceApplicationId, kSchemaVersion));
   transaction_ = std::make_unique<Transaction>(*database_);
   database_->execute(create_schema_sql(trace_schema()));

@@ -16,12 +16,15 @@
 
 namespace shardlab::traces {
 
+constexpr int kSmallPages = 4096, kLargePages = 16384;
+
 // Rows may come in any order; those of big tables (events, members) go in fastest in the order of their keys. Strings and
 // sites are interned. Nothing is visible under `path` before finish(); without it the file is removed. One thread at a time.
 class TraceWriter {
  public:
-  // Writes to `path` + ".writing". Throws IoError.
-  explicit TraceWriter(std::string path);
+  // Writes to `path` + ".writing". `page_bytes` is a power of two from 512 to 65536: small pages keep the file of a small run
+  // small (some forty tables take a page each), large ones make scans of millions of rows faster. Throws IoError.
+  explicit TraceWriter(std::string path, int page_bytes = kLargePages);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;

@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kSmallTraceRecords = 20'000;
+
 // The processes of which a part or a ring lies in the directory.
 std::set<int> processes_in(const std::string& directory) {
   std::set<int> found;
@@ -74,16 +76,17 @@ MergeResult merge_parts(const MergeOptions& options) {
   Loaded loaded;
   for (const int process : indices) load_process(options, process, loaded);
 
-  traces::TraceWriter writer(options.out);
+  std::int64_t records = 0;
+  for (const auto& process : loaded.processes) records += process.records;
+  traces::TraceWriter writer(options.out, records < kSmallTraceRecords ? traces::kSmallPages : traces::kLargePages);
   const Definitions definitions(writer, loaded.processes);
   Joined joined = join(loaded.processes, definitions);
   RowWriter rows(writer, options, loaded.processes, definitions, joined, loaded.log);
   rows.write_all();
   writer.finish();
 
-  MergeResult result{.processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size())};
+  MergeResult result{.processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size()), .records = records};
   for (const auto& call : joined.calls) result.unmatched += joined.launches[call.launch].state != traces::MatchState::kMatched;
-  for (const auto& process : loaded.processes) result.records += process.records;
   for (const auto& row : loaded.log)
     if (row.severity == "error") result.problems.push_back(fmt::format("{}: {}.", row.source, row.message));
   return result;
