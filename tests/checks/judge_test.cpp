@@ -193,6 +193,21 @@ TEST(Judge, EndedNormallyWithoutTheCall) {
   EXPECT_THAT(participants(d), ElementsAre(2, 0, 1, 3));
 }
 
+TEST(Judge, WhoIsAboutToEndWithoutTheCallCountsToo) {
+  EvidenceBuilder b(4);  // process 1 has left; the poison caught 2 at its exit and 3 at the read that 0 has come to
+  b.program("A").calls({0}, "A").state(1, ProcessState::kLeft);
+  for (int p : {0, 2, 3}) b.state(p, ProcessState::kReading);
+  b.process(2).doing = "exit";
+  for (int p : {0, 3}) {
+    b.process(p).doing = "print";
+    b.process(p).where = "toy.cpp:40";
+  }
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.processes, ElementsAre(0));
+  EXPECT_EQ(detail(d, "direction"), "extra");
+  EXPECT_EQ(d.message, "process 0 runs A at toy.cpp:30, but process 1 ended normally without it, and processes 2 and 3 are past it");
+}
+
 TEST(Judge, TwoGroupsTwoDiagnoses) {
   EvidenceBuilder b(4);
   b.program("A", {0, 1}).program("B", {0, 1}).program("C", {2, 3}).program("D", {2, 3});

@@ -97,6 +97,15 @@ TEST(Launcher, AnExtraCallOfOneProcess) {
   EXPECT_THAT(result.diagnoses[0].processes, ElementsAre(0));
 }
 
+TEST(Launcher, AnExtraCallAtTheEnd) {
+  for (int i = 0; i < 10; ++i) {
+    LaunchResult result = launch(steps(4, {"data:A", "@0 data:X", "read"}));
+    ASSERT_EQ(result.diagnoses.size(), 1u) << errors_of(result);
+    EXPECT_EQ(result.diagnoses[0].code, "missing-participant");
+    EXPECT_THAT(result.diagnoses[0].processes, ElementsAre(0)) << result.diagnoses[0].message;
+  }
+}
+
 TEST(Launcher, AnotherOrder) {
   LaunchResult result = launch(steps(3, {"@1 data:B", "data:A", "@0,2 data:B", "read"}));
   ASSERT_EQ(result.diagnoses.size(), 1u) << errors_of(result);

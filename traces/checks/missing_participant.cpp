@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "traces/checks/definitions.h"
@@ -37,25 +38,47 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
 // Processes at one call that needs others which ended normally without it.
 struct Abandoned {
   const CallEvidence* call = nullptr;
-  std::vector<int> have, lack;
+  std::vector<int> have;
+  std::vector<int> lack;   // all that are past it or end without it
+  std::vector<int> ended;  // of those, the ones that have left
 };
+
+// Blocked at a read, with nothing open.
+bool at_read(const Positions& positions, int process) {
+  return positions.at(process).state == ProcessState::kReading && !positions.head(process);
+}
+
+// Does `process` make the call no more? It has left, is about to leave, or is stopped at the very read that one in the call has come to.
+bool is_past(const Positions& positions, int process, const std::vector<int>& in_call) {
+  const ProcessEvidence& evidence = positions.at(process);
+  if (positions.head(process)) return false;
+  if (evidence.state == ProcessState::kLeft) return true;
+  if (!at_read(positions, process)) return false;
+  if (evidence.doing == "exit" || evidence.doing == "leave") return true;
+  return !evidence.where.empty() && std::any_of(in_call.begin(), in_call.end(), [&](int p) {
+    const ProcessEvidence& other = positions.at(p);
+    return other.state == ProcessState::kReading && other.where == evidence.where && other.statement == evidence.statement;
+  });
+}
 
 std::vector<Abandoned> abandoned_calls(const Positions& positions) {
   std::map<CallKey, Abandoned> by_call;
   for (int p : positions.processes()) {
     const CallEvidence* head = positions.head(p);
     if (!head) continue;
-    std::vector<int> lack;
-    for (int q : positions.processes())
-      if (q != p && positions.includes(*head, q) && positions.at(q).state == ProcessState::kLeft && !positions.head(q)) lack.push_back(q);
-    if (lack.empty()) continue;
     Abandoned& call = by_call[key_of(*head)];
     if (!call.call) call.call = head;
     call.have.push_back(p);
-    call.lack = lack;
   }
   std::vector<Abandoned> calls;
-  for (auto& [key, call] : by_call) calls.push_back(std::move(call));
+  for (auto& [key, call] : by_call) {
+    for (int q : positions.processes()) {
+      if (!positions.includes(*call.call, q) || !is_past(positions, q, call.have)) continue;
+      call.lack.push_back(q);
+      if (positions.at(q).state == ProcessState::kLeft) call.ended.push_back(q);
+    }
+    if (!call.ended.empty()) calls.push_back(std::move(call));
+  }
   std::sort(calls.begin(), calls.end(), [](const Abandoned& a, const Abandoned& b) { return a.have.front() < b.have.front(); });
   return calls;
 }
@@ -69,8 +92,11 @@ Diagnosis of_abandoned(const Positions& positions, const Abandoned& call) {
   for (int p : positions.participants(*call.call))
     if (std::find(positions.processes().begin(), positions.processes().end(), p) != positions.processes().end()) others.push_back(p);
   diagnosis.participants = sides(positions, guilty, others);
-  std::string without = call.lack.size() == 1 ? "ended normally without it" : "ended normally without it";
-  diagnosis.message = fmt::format("{} {}, but {} {}", subject(call.have, "run"), call_at(evidence, *call.call), processes_text(call.lack), without);
+  diagnosis.message = fmt::format("{} {}, but {} ended normally without it", subject(call.have, "run"), call_at(evidence, *call.call),
+                                  processes_text(call.ended));
+  std::vector<int> ending;
+  std::set_difference(call.lack.begin(), call.lack.end(), call.ended.begin(), call.ended.end(), std::back_inserter(ending));
+  if (!ending.empty()) diagnosis.message += fmt::format(", and {} {} past it", processes_text(ending), ending.size() == 1 ? "is" : "are");
   diagnosis.details.emplace_back("direction", extra ? "extra" : "skipped");
   diagnosis.details.emplace_back("ended", "normally");
   diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
