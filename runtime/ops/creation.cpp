@@ -105,7 +105,7 @@ Values expand_full(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   Arg value = fill_value(b, op, args, 0, attrs);
   DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : dtype_of_arg(b, value);
   Shape shape = shape_attribute(op, attrs);
-  broadcast_shapes(op.name, {shape_of_arg(b, value), shape});
+  check_broadcasts_to(op.name, shape_of_arg(b, value), shape);
   return {broadcast_to(b, value_of(b, value, dtype), shape)};
 }
 
@@ -113,6 +113,7 @@ Values expand_full_like(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   Arg value = fill_value(b, op, args, 1, attrs);
   DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : dtype_of_arg(b, args[0]);
   Shape shape = attrs.has("shape") ? shape_attribute(op, attrs) : shape_of_arg(b, args[0]);
+  check_broadcasts_to(op.name, shape_of_arg(b, value), shape);
   return {broadcast_to(b, value_of(b, value, dtype), shape)};
 }
 

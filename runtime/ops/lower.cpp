@@ -111,6 +111,7 @@ ValueId converted(GraphBuilder& b, ValueId value, DType dtype) {
 ValueId broadcast_to(GraphBuilder& b, ValueId value, const Shape& shape) {
   const Shape from = b.shape(value);
   if (from == shape) return value;
+  SL_CHECK(from.size() <= shape.size(), "broadcast of {} to {}", text_of(from), text_of(shape));
   std::size_t added = shape.size() - from.size();
   Shape kept;
   std::vector<std::int64_t> dims;

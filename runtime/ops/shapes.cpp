@@ -64,6 +64,16 @@ Shape broadcast_shapes(std::string_view op, const std::vector<Shape>& shapes) {
   return result;
 }
 
+void check_broadcasts_to(std::string_view op, const Shape& from, const Shape& wanted) {
+  bool fits = from.size() <= wanted.size();
+  for (std::size_t d = 0; fits && d < from.size(); ++d) fits = from[d] == 1 || from[d] == wanted[wanted.size() - from.size() + d];
+  if (!fits)
+    throw_user_error(
+        "{}: Incompatible shapes for broadcasting: {} and requested shape {}; from the last dimension on, sizes must be equal or the "
+        "operand's 1",
+        op, text_of(from), text_of(wanted));
+}
+
 const std::vector<std::int64_t>& required_integers(const OpDef& op, const Attrs& attrs, std::string_view name) {
   const AttrValue* value = attrs.find(name);
   if (value == nullptr || !std::holds_alternative<std::vector<std::int64_t>>(*value))

@@ -28,6 +28,9 @@ std::vector<std::int64_t> integer_list_of(const Attrs& attrs, std::string_view n
 // NumPy's broadcasting. UserError "add got incompatible shapes for broadcasting: (4, 8), (3,)".
 Shape broadcast_shapes(std::string_view op, const std::vector<Shape>& shapes);
 
+// UserError where NumPy's broadcasting cannot make `from` the shape `wanted`.
+void check_broadcasts_to(std::string_view op, const Shape& from, const Shape& wanted);
+
 // A primitive's integer list attribute, checked to be there. UserError where it is not.
 const std::vector<std::int64_t>& required_integers(const OpDef& op, const Attrs& attrs, std::string_view name);
 

@@ -168,7 +168,7 @@ constexpr std::string_view kLogisticAliases[] = {"sigmoid"};
 
 const OpDef kNeg = unary_op<Neg>("neg", "-x, element by element; integers wrap around.", expand_plain, kNegAliases);
 const OpDef kAbs = unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, as float32.", expand_plain, kAbsAliases);
-const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; complex: x / |x|.", expand_plain);
+const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; complex: x / abs(x).", expand_plain);
 const OpDef kSin = unary_op<Sin>("sin", "The sine in radians. Integers become float32.", expand_inexact);
 const OpDef kCos = unary_op<Cos>("cos", "The cosine in radians. Integers become float32.", expand_inexact);
 const OpDef kTan = unary_op<Tan>("tan", "The tangent in radians. Integers become float32.", expand_inexact);

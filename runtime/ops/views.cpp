@@ -11,13 +11,7 @@ Values expand_broadcast_to(GraphBuilder& b, const OpDef& op, Args args, const At
   ValueId x = value_of(b, args[0]);
   Shape shape = integer_list_of(attrs, "shape");
   check_shape(op.name, shape);
-  const Shape& from = b.shape(x);
-  bool fits = from.size() <= shape.size();
-  for (std::size_t d = 0; fits && d < from.size(); ++d) fits = from[d] == 1 || from[d] == shape[shape.size() - from.size() + d];
-  if (!fits)
-    throw_user_error("{}: Incompatible shapes for broadcasting: {} and requested shape {}; from the last dimension on, sizes must be "
-                     "equal or the operand's 1",
-                     op.name, text_of(from), text_of(shape));
+  check_broadcasts_to(op.name, b.shape(x), shape);
   return {broadcast_to(b, x, shape)};
 }
 

@@ -1,0 +1,123 @@
+#include "tests/ops/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace shardlab::testing_ops {
+
+Tensor random_tensor(const TensorType& type, std::mt19937& random) {
+  auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
+  auto draw = [&](int below) { return int(random() % unsigned(below)); };
+  visit_dtype(type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    for (std::int64_t i = 0; i < type.elements(); ++i) {
+      T& x = buffer->as<T>()[i];
+      if constexpr (std::is_same_v<T, bool>) x = draw(2) == 1;
+      else if constexpr (std::is_same_v<T, Complex64>) x = T(float(draw(65) - 32) / 16, float(draw(65) - 32) / 16);
+      else if constexpr (std::is_same_v<T, float>) x = float(draw(129) - 64) / 32;
+      else if constexpr (std::is_same_v<T, std::uint32_t>) x = std::uint32_t(draw(13));
+      else x = draw(25) - 12;
+    }
+  });
+  return {type, buffer};
+}
+
+std::vector<Tensor> run_part(const OpDef& op, const std::vector<Tensor>& operands, const std::vector<Box>& operand_boxes,
+                             const std::vector<TensorType>& result_types, const std::vector<Box>& result_boxes, const Attrs& attrs) {
+  std::vector<ConstView> operand_views;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    operand_views.push_back({operands[i].type, operands[i].data->data(), &operand_boxes[i]});
+  std::vector<MutableView> result_views;
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (std::size_t i = 0; i < result_types.size(); ++i) {
+    TensorType local{result_types[i].dtype, shape_of(result_boxes[i])};
+    buffers.push_back(std::make_shared<Buffer>(std::size_t(local.bytes())));
+    result_views.push_back({local, buffers.back()->data(), &result_boxes[i]});
+  }
+  op.kernel({operand_views, result_views, attrs});
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < result_types.size(); ++i) results.push_back({result_views[i].type, buffers[i]});
+  return results;
+}
+
+std::vector<Tensor> run(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  std::vector<Box> operand_boxes, result_boxes;
+  for (const Tensor& operand : operands) {
+    types.push_back(operand.type);
+    operand_boxes.push_back(whole(operand.type.shape));
+  }
+  std::vector<TensorType> result_types = op.infer(op, types, attrs);
+  for (const TensorType& type : result_types) result_boxes.push_back(whole(type.shape));
+  return run_part(op, operands, operand_boxes, result_types, result_boxes, attrs);
+}
+
+std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {
+  std::vector<Tensor> values(graph.values.size());
+  for (std::size_t i = 0; i < params.size(); ++i) values[std::size_t(graph.params[i])] = params[i];
+  for (const Node& node : graph.nodes) {
+    std::vector<Tensor> operands;
+    for (ValueId id : node.operands) operands.push_back(values[std::size_t(id)]);
+    std::vector<Tensor> results = run(*node.op, operands, node.attrs);
+    for (std::size_t i = 0; i < results.size(); ++i) values[std::size_t(node.results[i])] = results[i];
+  }
+  std::vector<Tensor> results;
+  for (ValueId id : graph.results) results.push_back(values[std::size_t(id)]);
+  return results;
+}
+
+Graph graph_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs, const std::vector<Scalar>& scalars) {
+  const OpDef* def = find_op(op);
+  SL_CHECK(def != nullptr, "no op {}", op);
+  GraphBuilder b;
+  std::vector<Arg> args;
+  for (const TensorType& type : params) args.push_back(b.param(type));
+  for (const Scalar& scalar : scalars) args.push_back(scalar);
+  b.set_results(b.call(*def, args, attrs, Where{}));
+  Graph graph = b.finish();
+  verify(graph);
+  return graph;
+}
+
+std::vector<Tensor> call(std::string_view op, const std::vector<Tensor>& operands, const Attrs& attrs, const std::vector<Scalar>& scalars) {
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) types.push_back(operand.type);
+  return run(graph_of(op, types, attrs, scalars), operands);
+}
+
+std::vector<std::complex<double>> numbers(const Tensor& tensor) {
+  std::vector<std::complex<double>> result;
+  visit_dtype(tensor.type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    for (std::int64_t i = 0; i < tensor.type.elements(); ++i) {
+      T x = tensor.as<T>()[i];
+      if constexpr (std::is_same_v<T, Complex64>) result.emplace_back(x.real(), x.imag());
+      else result.emplace_back(double(x), 0.0);
+    }
+  });
+  return result;
+}
+
+void expect_near(const Tensor& got, const Tensor& wanted, double tolerance, const std::string& what) {
+  ASSERT_EQ(got.type.text(), wanted.type.text()) << what;
+  bool exact = !is_floating(got.type.dtype) && !is_complex(got.type.dtype);
+  std::vector<std::complex<double>> a = numbers(got), b = numbers(wanted);
+  auto is_near = [&](double x, double y) {
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+    return x == y || (!exact && std::fabs(x - y) <= tolerance * (1 + std::fabs(y)));
+  };
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(is_near(a[i].real(), b[i].real()) && is_near(a[i].imag(), b[i].imag()))
+        << what << ": element " << i << " is " << a[i] << ", wanted " << b[i];
+}
+
+std::string describe(const OpDef& op, const Sample& sample) {
+  std::string text = std::string(op.name) + "(";
+  for (const TensorType& type : sample.operands) text += (text.back() == '(' ? "" : ", ") + type.text();
+  text += ")";
+  for (const auto& [name, value] : sample.attrs.entries()) text += " " + name + "=" + text_of(value);
+  return text;
+}
+
+}  // namespace shardlab::testing_ops
