@@ -28,7 +28,7 @@ SHARDLAB_INLINE double expm1_series(double r) {
   p = p * r + 1.0 / 24;
   p = p * r + 1.0 / 6;
   p = p * r + 0.5;
-  return r + r * r * p;
+  return r * (1.0 + r * p);  // keeps the sign of 0
 }
 
 // e^x; beyond the range of float it saturates at values that round to 0 or infinity.
@@ -107,7 +107,7 @@ SHARDLAB_INLINE double sin_kernel(double r) {
   p = p * z + -0x1.a01a01a01a01ap-13;
   p = p * z + 0x1.1111111111111p-7;
   p = p * z + -0x1.5555555555555p-3;
-  return r + r * z * p;
+  return r * (1.0 + z * p);
 }
 SHARDLAB_INLINE double cos_kernel(double r) {
   double z = r * r;
