@@ -106,15 +106,13 @@ struct DimCut {
   std::int64_t from_block = 1, to_block = 1;
 };
 
-// Takes the common major part off both lists; how many parts it made.
-std::int64_t strip_common(Axes& from, Axes& to) {
-  std::int64_t parts = 1;
+// Takes the common major part off both lists.
+void strip_common(Axes& from, Axes& to) {
   while (!from.empty() && !to.empty()) {
     AxisPiece &a = from.front(), &b = to.front();
     if (a.axis != b.axis || a.pre != b.pre) break;
     std::int64_t size = std::gcd(a.size, b.size);
     if (size != a.size && size != b.size) break;
-    parts *= size;
     for (Axes* axes : {&from, &to}) {
       AxisPiece& piece = axes->front();
       if (piece.size == size)
@@ -123,7 +121,6 @@ std::int64_t strip_common(Axes& from, Axes& to) {
         piece = {piece.axis, piece.pre * size, piece.size / size};
     }
   }
-  return parts;
 }
 
 std::vector<DimCut> differing_cuts(const Shape& shape, const Spec& from, const Spec& to, std::int64_t& common) {

@@ -106,16 +106,29 @@ class Planner {
       best.push_back(std::move(candidate));
     }
     if (best.size() == 1) return best[0];
+    std::optional<Price> lowest;
     std::size_t chosen = 0;
-    Price lowest;
     for (std::size_t i = 0; i < best.size(); ++i) {
+      if (lowest && collectives_at_least(n, best[i]) > lowest->collectives) continue;
       Price price = price_of(n, best[i]);
-      if (i == 0 || price < lowest) {
+      if (!lowest || price < *lowest) {
         lowest = price;
         chosen = i;
       }
     }
     return best[chosen];
+  }
+
+  // Without planning the moves.
+  int collectives_at_least(NodeId n, const Candidate& candidate) {
+    const Node& node = emitter_.graph().nodes[std::size_t(n)];
+    int count = 0;
+    for (std::size_t i = 0; i < node.operands.size(); ++i)
+      count += !is_repeated(node, candidate, i) && emitter_.bytes_to(node.operands[i], candidate.operands[i]) > 0;
+    for (std::size_t i = 0; i < node.results.size(); ++i)
+      count += !candidate.partial.empty() || emitter_.reshards().elements(emitter_.type(node.results[i]).shape, candidate.results[i],
+                                                                          kept_[std::size_t(node.results[i])]) > 0;
+    return count;
   }
 
   std::vector<Candidate> all_candidates(NodeId n) {
@@ -158,8 +171,8 @@ class Planner {
       const Spec& kept = kept_[std::size_t(node.results[i])];
       std::int64_t elements = candidate.partial.empty()
                                   ? emitter_.reshards().elements(type.shape, candidate.results[i], kept)
-                                  : plan_reduction(emitter_.reshards(), emitter_.mesh(),
-                                                   {type.shape, candidate.results[i], candidate.partial}, kept).elements;
+                                  : reduction_elements(emitter_.reshards(), emitter_.mesh(),
+                                                       {type.shape, candidate.results[i], candidate.partial}, kept);
       bytes += elements * size_of(type.dtype);
     }
     return bytes;

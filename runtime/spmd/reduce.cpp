@@ -64,29 +64,53 @@ ReductionPlan scattered_into(const Mesh& mesh, const PartialForm& form, const Ax
   return plan;
 }
 
-}  // namespace
+// What can be scattered over, in the order in which it is looked at.
+struct ScatterChoices {
+  Axes partial_atoms;
+  std::vector<Spec> specs;  // where one is clearly best, only that
+};
 
-ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
+ScatterChoices scatter_choices(const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
   AtomTable table(mesh);
   table.add_cuts(form.spec);
   table.add_cuts(form.partial);
   table.add_cuts(wanted);
   Axes atoms = table.prime_atoms();
-  auto split_partial = split_into(form.partial, atoms);
-  Axes partial_atoms = split_partial ? *split_partial : form.partial;
-  Spec aligned = extended_towards(form.spec, partial_atoms, atoms, wanted);
-  if (aligned == wanted) return scattered_into(mesh, form, partial_atoms, wanted);
-  std::set<Spec> scattered = extensions(form.shape, form.spec, partial_atoms);
-  Axes reversed(partial_atoms.rbegin(), partial_atoms.rend());
-  scattered.merge(extensions(form.shape, form.spec, reversed));
-  if (is_even(form.shape, aligned)) scattered.insert(aligned);
+  ScatterChoices choices{split_into(form.partial, atoms).value_or(form.partial), {}};
+  Spec aligned = extended_towards(form.spec, choices.partial_atoms, atoms, wanted);
+  if (aligned == wanted) {
+    choices.specs = {wanted};
+    return choices;
+  }
+  std::set<Spec> found = extensions(form.shape, form.spec, choices.partial_atoms);
+  Axes reversed(choices.partial_atoms.rbegin(), choices.partial_atoms.rend());
+  found.merge(extensions(form.shape, form.spec, reversed));
+  if (is_even(form.shape, aligned)) found.insert(aligned);
+  choices.specs.push_back(form.spec);  // all-reduce alone first: mostly it is the one
+  for (const Spec& spec : found)
+    if (spec != form.spec) choices.specs.push_back(spec);
+  return choices;
+}
 
-  std::vector<Spec> in_order{form.spec};  // all-reduce alone first: mostly it is the one
-  for (const Spec& spec : scattered)
-    if (spec != form.spec) in_order.push_back(spec);
+}  // namespace
+
+std::int64_t reduction_elements(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
+  ScatterChoices choices = scatter_choices(mesh, form, wanted);
+  std::optional<std::int64_t> least;
+  for (const Spec& spec : choices.specs) {
+    std::int64_t elements = scattered_into(mesh, form, choices.partial_atoms, spec).elements;
+    if (least && elements >= *least) continue;
+    elements += reshards.elements(form.shape, spec, wanted);
+    if (!least || elements < *least) least = elements;
+  }
+  return *least;
+}
+
+ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
+  ScatterChoices choices = scatter_choices(mesh, form, wanted);
   std::optional<ReductionPlan> best;
-  for (const Spec& spec : in_order) {
-    ReductionPlan plan = scattered_into(mesh, form, partial_atoms, spec);
+  for (const Spec& spec : choices.specs) {
+    ReductionPlan plan = scattered_into(mesh, form, choices.partial_atoms, spec);
     if (best && plan.elements > best->elements) continue;
     std::int64_t moved = reshards.elements(form.shape, spec, wanted);
     plan.elements += moved;

@@ -19,6 +19,8 @@ struct PartialForm {
   Axes partial;
 };
 
+// The fewest elements that a combination with its reshard moves.
+std::int64_t reduction_elements(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted);
 // The fewest elements, then the fewest collectives.
 ReductionPlan plan_reduction(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted);
 

@@ -12,13 +12,6 @@ namespace {
 constexpr int kCollectivesMax = 4;  // in one reshard
 constexpr int kStatesMax = 400;     // looked at in one search
 
-// Positions whose box differs under the two specs.
-std::int64_t differing_positions(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
-  std::int64_t count = 0;
-  for (int p = 0; p < mesh.size(); ++p) count += box_of(shape, from, mesh, p) != box_of(shape, to, mesh, p);
-  return count;
-}
-
 // A spec as lists of prime atoms, which is what moves take from and add to.
 using AtomSpec = std::vector<Axes>;
 
@@ -168,13 +161,13 @@ class SequenceSearch {
     }
   }
 
-  // Whole shards change places: straight to the target, or by exchanging two atoms of one size.
+  // Whole shards change places: straight to the target, or by exchanging two atoms of one size. Dimensions stay cut into as many
+  // parts, so that blocks before and after are equal or disjoint.
   void permutes(const Spec& spec, const AtomSpec& atoms, const Axes& free) {
     auto try_permute = [&](const AtomSpec& next) {
       Spec merged_next = merged_spec(next);
       std::int64_t cost = missing_elements(mesh_, shape_, spec, merged_next);
-      if (cost == 0 || cost > states_.at(spec).missing) return;
-      if (cost == local_ * differing_positions(mesh_, shape_, spec, merged_next)) try_move(spec, next, "collective-permute", {}, cost);
+      if (cost > 0 && cost <= states_.at(spec).missing) try_move(spec, next, "collective-permute", {}, cost);
     };
     bool same_counts = true;
     for (std::size_t d = 0; d < spec.size(); ++d) same_counts &= part_count(spec[d]) == part_count(to_[d]);

@@ -88,7 +88,7 @@ class RandomProgram {
  private:
   int below(int limit) { return int(random_() % unsigned(limit)); }
   ValueId pick() { return pool_[std::size_t(below(int(pool_.size())))]; }
-  const Shape& shape(ValueId id) const { return build_.b.shape(id); }
+  Shape shape(ValueId id) const { return build_.b.shape(id); }
 
   Mesh random_mesh() {
     constexpr std::int64_t kSizes[] = {1, 2, 2, 3, 4, 4, 8};
