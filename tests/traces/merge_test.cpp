@@ -148,6 +148,30 @@ TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
   EXPECT_FALSE(reader.check_whole());
 }
 
+// An op outside jit is one cached program for all lines that call it.
+TEST_F(MergeTest, ACachedOpLiesWhereItWasCalled) {
+  const auto program = make_program("matmul", 12);
+  {
+    auto observer = recorder(0);
+    for (int n = 0; n < 3; ++n) {
+      comm::Launch launch{.number = n, .seq = n, .program = program, .where = line(12 + n), .issued_ns = 10 * n};
+      observer->on_launch_issued(launch);
+      observer->on_compute(launch, "matmul", line(12), 10 * n, 10 * n + 1);
+      observer->on_call_started(launch, 0, 10 * n + 1);
+    }
+  }
+  options_.ends.resize(1);
+  merge_parts(options_);
+  TraceReader reader(options_.out);
+  std::vector<int> lines;
+  for (const auto& row : reader.collectives())
+    if (row.call == 0) lines.push_back(reader.site(row.what.site).line);
+  EXPECT_THAT(lines, ElementsAre(12, 13, 14));
+  lines.clear();
+  reader.for_each_event(2, [&](const traces::EventRow& event) { return lines.push_back(reader.site(event.site).line), true; });
+  EXPECT_THAT(lines, ElementsAre(12, 12, 13, 13, 14, 14));
+}
+
 TEST_F(MergeTest, ADifferentOrderStaysApart) {
   const auto one = make_program("matmul"), two = make_program("sum");
   for (int p = 0; p < kProcesses; ++p) {

@@ -39,6 +39,8 @@ std::size_t Recorder::WhereHash::operator()(const WhereKey& key) const {
                          reinterpret_cast<std::uintptr_t>(key.function)));
 }
 
+Recorder::WhereKey Recorder::key_of(Where where) { return {where.file, where.function, where.line, where.statement}; }
+
 Recorder::Recorder(RecorderOptions options)
     : options_(std::move(options)),
       ring_(RingFile::create(ring_path(options_.directory, options_.process), options_.ring_bytes, options_.process, getpid())),
@@ -69,7 +71,7 @@ bool Recorder::put(const Record& record) noexcept {
 std::uint32_t Recorder::site(Where where) {
   if (!where.known()) return 0;
   std::lock_guard lock(known_mutex_);
-  auto [found, added] = sites_.try_emplace({where.file, where.function, where.line, where.statement}, next_site_ + 1);
+  auto [found, added] = sites_.try_emplace(key_of(where), next_site_ + 1);
   if (!added) return found->second;
   if (!put(SiteRecord{next_site_ + 1, where.file, where.function, where.line, where.statement})) {
     sites_.erase(found);
@@ -87,8 +89,12 @@ std::uint32_t Recorder::text(std::string_view text) {
   return next_text_;
 }
 
-std::uint32_t Recorder::program(const std::shared_ptr<const comm::ProgramInfo>& info) {
+// An op outside jit is a cached program that every line calling it shares: what it does lies, as the program tells it, where
+// its first launch lay. Such places are those of the launch at hand, told as 0.
+std::uint32_t Recorder::program(const comm::Launch& launch) {
+  const auto& info = launch.program;
   if (!info) return 0;
+  const WhereKey here = key_of(launch.where);
   {
     std::lock_guard lock(known_mutex_);
     const auto found = programs_.find(info.get());
@@ -100,12 +106,21 @@ std::uint32_t Recorder::program(const std::shared_ptr<const comm::ProgramInfo>& 
   for (const auto& value : info->results) record.results.push_back({value.name, value.dtype, value.sharding, value.shape});
   for (const auto& c : info->collectives)
     record.collectives.push_back({c.kind, c.groups, c.pairs, c.axes, c.dtype, c.shape, c.reduction, c.bytes, c.wire_bytes, c.op, c.cause,
-                                  c.sharding_before, c.sharding_after, site(c.where)});
+                                  c.sharding_before, c.sharding_after, key_of(c.where) == here ? 0 : site(c.where)});
   std::lock_guard lock(known_mutex_);
   record.id = next_program_ + 1;
   if (!put(record)) return 0;
-  programs_[info.get()] = {info, ++next_program_};
+  programs_[info.get()] = {info, ++next_program_, here};
   return next_program_;
+}
+
+std::uint32_t Recorder::place_in(const comm::Launch& launch, Where where) {
+  {
+    std::lock_guard lock(known_mutex_);
+    if (const auto found = programs_.find(launch.program.get()); found != programs_.end() && key_of(where) == found->second.first_launch)
+      where = launch.where;
+  }
+  return site(where);
 }
 
 std::uint32_t Recorder::layout(const comm::ArrayInfo& array) {
@@ -120,10 +135,8 @@ std::uint32_t Recorder::layout(const comm::ArrayInfo& array) {
 
 void Recorder::describe_devices(const std::vector<DeviceRecord>& devices) { put(DevicesRecord{devices}); }
 
-void Recorder::on_program(const std::shared_ptr<const comm::ProgramInfo>& info) { program(info); }
-
 void Recorder::on_launch_issued(const comm::Launch& launch) {
-  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch.program), site(launch.where), launch.issued_ns});
+  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch), site(launch.where), launch.issued_ns});
 }
 
 void Recorder::on_launch_started(const comm::Launch& launch, comm::Ns time) { put(LaunchStartedRecord{launch.number, time}); }
@@ -133,7 +146,7 @@ void Recorder::on_launch_done(const comm::Launch& launch, comm::Ns time, comm::C
 }
 
 void Recorder::on_compute(const comm::Launch& launch, std::string_view op, Where where, comm::Ns begin, comm::Ns end) {
-  put(ComputeRecord{launch.number, text(op), site(where), begin, end});
+  put(ComputeRecord{launch.number, text(op), place_in(launch, where), begin, end});
 }
 
 void Recorder::on_call_started(const comm::Launch& launch, int index, comm::Ns time) { put(CallStartedRecord{launch.number, index, time}); }

@@ -40,7 +40,7 @@ class Recorder final : public comm::Observer {
   // All devices of the job, once they are known.
   void describe_devices(const std::vector<DeviceRecord>& devices);
 
-  void on_program(const std::shared_ptr<const comm::ProgramInfo>& program) override;
+  // Programs are told with their first launch.
   void on_launch_issued(const comm::Launch& launch) override;
   void on_launch_started(const comm::Launch& launch, comm::Ns time) override;
   void on_launch_done(const comm::Launch& launch, comm::Ns time, comm::CallStatus status) override;
@@ -77,13 +77,16 @@ class Recorder final : public comm::Observer {
   struct KnownProgram {
     std::weak_ptr<const comm::ProgramInfo> program;
     std::uint32_t id = 0;
+    WhereKey first_launch{};
   };
 
+  static WhereKey key_of(Where where);
   template <typename Record>
   bool put(const Record& record) noexcept;
   std::uint32_t site(Where where);
   std::uint32_t text(std::string_view text);
-  std::uint32_t program(const std::shared_ptr<const comm::ProgramInfo>& program);
+  std::uint32_t program(const comm::Launch& launch);
+  std::uint32_t place_in(const comm::Launch& launch, Where where);
   std::uint32_t layout(const comm::ArrayInfo& array);
   void write_until_stopped(std::stop_token stop);
   void drain_once();
