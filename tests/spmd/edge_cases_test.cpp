@@ -64,6 +64,18 @@ TEST(EdgeCases, DimensionsOfSizeZero) {
   EXPECT_EQ(run_partitioned(program, {{}, {}}), run_whole(graph, {{}, {}}));
 }
 
+TEST(EdgeCases, NothingIsMovedFreely) {
+  Mesh mesh = mesh_of({4, 2});
+  Build build;
+  ValueId x = build.param({0, 8}, DType::kInt32);
+  Graph graph = build.finish({x, build.op("sum", {x}, Attrs{{"axis", std::int64_t(0)}})});
+  PropagationInput input = input_of(graph, mesh, {"-a"});
+  input.results = {spec_of(mesh, "-b"), std::nullopt};
+  PartitionedProgram program = partition(input);
+  EXPECT_EQ(result_spec(program, 0), spec_of(mesh, "-b"));
+  EXPECT_EQ(run_partitioned(program, {{}}), run_whole(graph, {{}}));
+}
+
 TEST(EdgeCases, OneDevice) {
   for (const Mesh& mesh : {Mesh(), mesh_of({1}), mesh_of({1, 1})}) {
     Build build;
