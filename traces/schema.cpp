@@ -23,7 +23,6 @@ std::string column_names(const TableDef& table) {
 void append_table_markdown(std::string& out, const TableDef& table) {
   out += fmt::format("\n### `{}`\n\n{}\n\nPrimary key: `{}`{}.\n", table.name, table.doc, table.primary_key,
                      table.without_rowid ? " (`WITHOUT ROWID`: rows lie in this order)" : "");
-  for (const auto& index : table.indexes) out += fmt::format("Index: `{}`.\n", index);
   out += "\n| column | type | unit | meaning |\n|---|---|---|---|\n";
   for (const auto& column : table.columns)
     out += fmt::format("| `{}` | {}{} | {} | {} |\n", column.name, column_type_name(column.type),
@@ -76,12 +75,7 @@ std::string create_table_sql(const TableDef& table) {
 
 std::string create_schema_sql(const Schema& schema) {
   std::string sql;
-  for (const auto& table : schema.tables) {
-    sql += create_table_sql(table);
-    int number = 0;
-    for (const auto& index : table.indexes)
-      sql += fmt::format("CREATE INDEX {}_by_{} ON {} ({});\n", table.name, number++, table.name, index);
-  }
+  for (const auto& table : schema.tables) sql += create_table_sql(table);
   for (const auto& definition : schema.enums) {
     sql += fmt::format("CREATE TABLE {} (code INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL);  -- {}\n",
                        definition.name, definition.doc);

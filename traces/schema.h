@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace shardlab::traces {
 
@@ -28,10 +27,9 @@ struct ColumnDef {
 struct TableDef {
   std::string_view name;
   std::string_view doc;
-  std::vector<ColumnDef> columns;
+  std::span<const ColumnDef> columns;
   std::string_view primary_key;  // its columns, comma separated
   bool without_rowid = false;
-  std::vector<std::string_view> indexes = {};  // each: columns, comma separated
 };
 
 struct EnumValue {
@@ -44,7 +42,7 @@ struct EnumValue {
 struct EnumDef {
   std::string_view name;
   std::string_view doc;
-  std::vector<EnumValue> values;
+  std::span<const EnumValue> values;
 };
 
 // A query that people want, with ids resolved to text.

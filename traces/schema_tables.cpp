@@ -8,176 +8,297 @@ constexpr auto kText = ColumnType::kText;
 constexpr auto kBlob = ColumnType::kBlob;
 constexpr auto kInt = ColumnType::kInteger;
 
-ColumnDef number(std::string_view name, std::string_view doc) { return {name, kInt, "", doc}; }
-ColumnDef time(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc}; }
-ColumnDef time_or_null(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc, true}; }
-ColumnDef bytes(std::string_view name, std::string_view doc) { return {name, kInt, "bytes", doc}; }
-ColumnDef id_of(std::string_view name, std::string_view unit, std::string_view doc) { return {name, kInt, unit, doc}; }
-ColumnDef id_or_null(std::string_view name, std::string_view unit, std::string_view doc) { return {name, kInt, unit, doc, true}; }
-ColumnDef word(std::string_view name, std::string_view doc) { return {name, kInt, "id of strings", doc}; }
-ColumnDef text(std::string_view name, std::string_view doc) { return {name, kText, "", doc}; }
-ColumnDef list(std::string_view name, std::string_view doc) { return {name, kText, "JSON", doc}; }
+constexpr ColumnDef number(std::string_view name, std::string_view doc) { return {name, kInt, "", doc}; }
+constexpr ColumnDef time(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc}; }
+constexpr ColumnDef time_or_null(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc, true}; }
+constexpr ColumnDef bytes(std::string_view name, std::string_view doc) { return {name, kInt, "bytes", doc}; }
+constexpr ColumnDef id_of(std::string_view name, std::string_view unit, std::string_view doc) { return {name, kInt, unit, doc}; }
+constexpr ColumnDef id_or_null(std::string_view name, std::string_view unit, std::string_view doc) { return {name, kInt, unit, doc, true}; }
+constexpr ColumnDef word(std::string_view name, std::string_view doc) { return {name, kInt, "id of strings", doc}; }
+constexpr ColumnDef text(std::string_view name, std::string_view doc) { return {name, kText, "", doc}; }
+constexpr ColumnDef list(std::string_view name, std::string_view doc) { return {name, kText, "JSON", doc}; }
 
-std::vector<TableDef> make_trace_tables() {
-  return {
-      {"meta", "What holds for the whole file, by key: schema_version, shardlab_version, process_count, device_count, command_line, "
-               "clock_domain, first_ns, last_ns, truncated (0 or 1), title.",
-       {text("key", "The name."), text("value", "The value, as text.")}, "key", true},
-      {"strings", "Every text that repeats, once.",
-       {number("id", "From 1; 0 elsewhere means none."), text("text", "The text.")}, "id"},
-      {"sites", "Call sites: a line of a C++ program, or a statement of a scenario.",
-       {number("id", "From 1; 0 elsewhere means unknown."), word("file", "Source file, or the scenario's name."),
-        word("function", "Enclosing function; none for statements."), number("line", "1-based; 0 for statements."),
-        number("statement", "Index in the scenario's program; -1 for C++."),
-        word("pointer", "The statement's JSON pointer; none for C++.")}, "id"},
-      {"processes", "The processes of the job and how each ended.",
-       {number("process", "Process index."), number("pid", "Process id on its host; 0 where unknown."), text("host", "Host name."),
-        id_of("state", "code of process_state", "Where it was at the end."), number("exit_code", "Of exit; 0 where it did not exit."),
-        number("signal", "That killed it; 0 for none."), text("error", "Its last words: the error's text, or the end of its stderr."),
-        text("place", "The line of the error, the read or the call it was in."),
-        number("statement", "Of a scenario; -1 otherwise."), text("doing", "\"print\", \"fetch\", \"exit\" …"),
-        number("issued", "Launches that span processes, issued."), number("matched", "Of these, matched on all processes."),
-        time_or_null("first_ns", "Its first record."), time_or_null("last_ns", "Its last record."),
-        number("closed", "1 where its recorder ended in order, 0 where the rest was drained from what it left.")}, "process"},
-      {"devices", "All devices, by ordinal: their place in devices().",
-       {number("ordinal", "Global ordinal."), id_of("process", "process", "Its owner."),
-        number("local_index", "Its place among its process's devices."), text("kind", "\"cpu\", \"cuda\"."), text("name", "For people.")},
-       "ordinal"},
-      {"tracks", "The lanes of the timeline with their summaries, so that a first picture needs no scan of events.",
-       {number("id", "From 1."), id_of("kind", "code of track_kind", "What it shows."), id_of("process", "process", "Whose."),
-        id_or_null("device", "ordinal", "With kind device."),
-        id_or_null("batch_track", "id of tracks", "With kind device: the track whose events marked batched are this device's too."),
-        text("name", "For people."), number("event_count", "Of events, those of batch_track that concern the device included."),
-        time_or_null("first_ns", "Begin of the first event."), time_or_null("last_ns", "End of the last event."),
-        time("busy_ns", "Sum of durations."), number("error_count", "Events with flag error."),
-        number("open_count", "Events that never ended.")}, "id"},
-      {"events", "What happened on a track, in order.",
-       {id_of("track", "id of tracks", "Where."), time("time_ns", "Begin."), number("seq", "Tells events of one time apart."),
-        time_or_null("duration_ns", "NULL: it never ended."), id_of("kind", "code of event_kind", "What."),
-        word("name", "Op, collective kind, or what is read."), id_or_null("collective", "id of collectives", "With kind collective."),
-        id_or_null("launch", "launch number of the track's process", "That it is part of."), id_of("site", "id of sites", "The user's line."),
-        number("flags", "Bits: 1 batched (one span for all local devices; a collective's only for its member devices), 2 never ended, "
-                        "4 error (poisoned, failed, or named by a diagnosis), 8 waited for peers.")},
-       "track, time_ns, seq", true},
-      {"programs", "Captured and partitioned functions, one row for all processes that agree in them.",
-       {number("id", "From 1."), number("fingerprint", "First 64 bits of SHA-256 of text, as a signed integer."),
-        text("name", "The op's or function's name."), text("text", "Canonical text: what must be equal on all processes."),
-        text("mesh", "Mesh, as text."), list("devices", "Ordinals, in order."), list("processes", "That own any of them.")}, "id"},
-      {"program_values", "Operands and results of programs.",
-       {id_of("program", "id of programs", "Whose."), id_of("role", "code of value_role", "Which side."), number("position", "From 0."),
-        text("name", "The user's, or empty."), text("dtype", "\"float32\"."), list("shape", "Global."), text("sharding", "As text.")},
-       "program, role, position", true},
-      {"program_collectives", "The collectives that each run of a program makes.",
-       {id_of("program", "id of programs", "Whose."), number("call", "Index in the program, from 0."), word("kind", "HLO's name."),
-        word("groups", "JSON: lists of ordinals."), word("pairs", "JSON: [source, target] of permutes and transfers."),
-        word("axes", "JSON: mesh axes the groups run along."), word("dtype", "\"float32\"."), word("shape", "JSON: of the result on one device."),
-        bytes("bytes", "Of the result on one device."), bytes("wire_bytes", "The ring model's count over all devices."),
-        word("reduction", "\"sum\" …"), word("op", "The user's op that needs it."), word("cause", "Why."),
-        word("sharding_before", "Of the value."), word("sharding_after", "Of the value."), id_of("site", "id of sites", "In the program.")},
-       "program, call", true},
-      {"launches", "Runs of programs, as each process issued them.",
-       {id_of("process", "process", "Issuer."), number("launch", "Its number, from 0."), number("seq", "Rank on its device set."),
-        id_of("program", "id of programs", "What ran; 0 where its record was lost."), id_of("site", "id of sites", "Where it was issued."),
-        time("issued_ns", "Issue."), time_or_null("started_ns", "Execution began."), time_or_null("done_ns", "Execution ended."),
-        id_of("status", "code of call_status", "How.")}, "process, launch", true},
-      {"collectives", "One row per logical collective over all its groups and processes, by time.",
-       {number("id", "From 1."), number("seq", "Rank of its launch on its device set."), id_of("program", "id of programs", "Whose."),
-        number("call", "Index in the program."), number("launch", "The launch's number on the lowest process that issued it."),
-        word("kind", "HLO's name, or \"transfer\"."), word("groups", "JSON: lists of ordinals."),
-        word("pairs", "JSON: [source, target]."), word("axes", "JSON: mesh axes."), word("dtype", "\"float32\"."),
-        word("shape", "JSON: of the result on one device."), bytes("bytes", "Of the result on one device."),
-        bytes("wire_bytes", "The ring model's count over all devices."), word("reduction", "\"sum\" …"),
-        word("op", "The user's op."), word("cause", "Why."), word("sharding_before", "Of the value."), word("sharding_after", "Of the value."),
-        id_of("site", "id of sites", "The user's line, on the lowest process."),
-        id_of("state", "code of match_state", "Whether the processes agree."),
-        time_or_null("first_ns", "First member's start, or issue."), time_or_null("last_ns", "Last member's end; NULL while one is open."),
-        id_or_null("diagnosis", "id of diagnoses", "That names it.")}, "id"},
-      {"members", "One side of a collective: a process with its devices in it, or one device where devices have times of their own.",
-       {id_of("collective", "id of collectives", "Of which."), id_of("process", "process", "Whose."),
-        number("device", "Ordinal; -1: all devices of the process that are in its groups or pairs, batched."),
-        number("launch", "The process's number of the launch."), id_of("site", "id of sites", "Where the process issued it."),
-        time("issued_ns", "Issue of its launch."), time_or_null("start_ns", "The call began."),
-        time_or_null("wait_ns", "It began to wait for peers; NULL: it never did."), time_or_null("end_ns", "The call ended."),
-        bytes("moved_bytes", "Seen to leave for other processes."), id_of("status", "code of call_status", "How.")},
-       "collective, process, device", true},
-      {"wait_edges", "Who waited for whom, when: the wait-for graph at a time is one range query.",
-       {id_of("process", "process", "That waited."), time("begin_ns", "Begin."), id_of("peer", "process", "Waited for."),
-        id_of("collective", "id of collectives", "In which."), time_or_null("end_ns", "NULL: to the end.")},
-       "process, begin_ns, peer, collective", true},
-      {"meshes", "Meshes that arrays lie on.", {number("id", "From 1."), text("text", "\"mesh(a=4, b=2)\".")}, "id"},
-      {"mesh_axes", "Axes of meshes.",
-       {id_of("mesh", "id of meshes", "Whose."), number("position", "From 0, slowest first."), text("name", "Axis."), number("size", "Devices along it.")},
-       "mesh, position", true},
-      {"mesh_devices", "Devices of meshes, last axis fastest.",
-       {id_of("mesh", "id of meshes", "Whose."), number("position", "From 0."), id_of("device", "ordinal", "There.")}, "mesh, position", true},
-      {"layouts", "How arrays of one shape and sharding lie on devices; shared by all arrays that lie so.",
-       {number("id", "From 1."), id_of("mesh", "id of meshes", "0: single device."), list("shape", "Global."),
-        text("spec", "\"P('a', None)\"."), list("axes", "Per dimension the list of mesh axes that shard it.")}, "id"},
-      {"shards", "Which devices hold a part.",
-       {id_of("layout", "id of layouts", "Of which."), id_of("device", "ordinal", "Holder."),
-        number("replica", "Rank among the holders of the same part, from 0.")}, "layout, device", true},
-      {"shard_ranges", "Which part: [start, stop) in each dimension.",
-       {id_of("layout", "id of layouts", "Of which."), id_of("device", "ordinal", "Holder."), number("dimension", "From 0."),
-        number("start", "First index."), number("stop", "One past the last.")}, "layout, device, dimension", true},
-      {"arrays", "Arrays, one row for all processes that made them.",
-       {number("id", "From 1, by time."), word("name", "The user's, or none."), word("dtype", "\"float32\"."),
-        id_of("layout", "id of layouts", "Where it lies; its shape too."), number("committed", "1: placed by the user; 0: free to move."),
-        id_of("process", "process", "The lowest that made it."), id_or_null("launch", "launch number of that process", "That made it."),
-        id_of("site", "id of sites", "The user's line."), time("time_ns", "When it was made."),
-        word("processes", "JSON: those that made it, ascending.")}, "id"},
-      {"host_reads", "Where a value left: print, fetch, checkpoint, exit.",
-       {id_of("process", "process", "Whose."), time("begin_ns", "Asked."), number("seq", "Tells reads of one time apart."),
-        time_or_null("end_ns", "Had."), word("what", "What is read."), id_of("site", "id of sites", "The user's line.")},
-       "process, begin_ns, seq", true},
-      {"diagnoses", "The verdicts.",
-       {number("id", "From 1."), text("code", "Of docs/diagnoses.md."), text("severity", "\"error\", \"warning\", \"info\"."),
-        text("message", "One sentence with both sides."), text("explain", "What it means and what to do."),
-        list("processes", "The guilty."), number("tie", "1: no majority, no blame."), list("fields", "What differs."),
-        list("details", "[name, value] pairs."), time("evidence_ns", "When the evidence was complete."), time("detected_ns", "When the verdict was reached.")},
-       "id"},
-      {"participants", "The sides of diagnoses, the guilty first.",
-       {id_of("diagnosis", "id of diagnoses", "Of which."), number("position", "From 0."), id_of("process", "process", "Side."),
-        number("seq", "Rank of its launch on its device set; -1: none."), text("kind", "Of the collective, or \"launch\"."), text("op", "The user's op."),
-        text("place", "Source line."), number("statement", "Of a scenario; -1 otherwise."), text("sharding", "Of operands and results."),
-        text("state", "\"waiting\", \"left\", \"killed by signal 9\" …"), text("shape", "Of the result."), text("dtype", "Of the result."),
-        text("mesh", "As text."), list("devices", "Ordinals."),
-        id_or_null("collective", "id of collectives", "The recorded one that it names.")}, "diagnosis, position", true},
-      {"evidence", "What the verdict rests on: the ledger's last state.",
-       {number("id", "0."), list("evidence", "Of traces/checks/evidence.h, by its field names.")}, "id"},
-      {"dropped", "Records that were lost.",
-       {number("id", "From 1."), id_of("process", "process", "Whose."), time_or_null("time_ns", "When it was noticed."),
-        number("count", "Records."), bytes("bytes", "Of them."), text("reason", "Why.")}, "id"},
-      {"import_log", "What went wrong when this file was made.",
-       {number("id", "From 1."), id_or_null("process", "process", "Whose part."), text("source", "File."),
-        text("severity", "\"error\": something is missing; \"info\"."), text("message", "What, and what it means.")}, "id"},
-  };
-}
+constexpr ColumnDef kTraceMeta[] = {
+    text("key", "The name."), text("value", "The value, as text."),
+};
+constexpr ColumnDef kTraceStrings[] = {
+    number("id", "From 1; 0 elsewhere means none."), text("text", "The text."),
+};
+constexpr ColumnDef kTraceSites[] = {
+    number("id", "From 1; 0 elsewhere means unknown."), word("file", "Source file, or the scenario's name."),
+    word("function", "Enclosing function; none for statements."), number("line", "1-based; 0 for statements."),
+    number("statement", "Index in the scenario's program; -1 for C++."), word("pointer", "The statement's JSON pointer; none for C++."),
+};
+constexpr ColumnDef kTraceProcesses[] = {
+    number("process", "Process index."), number("pid", "Process id on its host; 0 where unknown."), text("host", "Host name."),
+    id_of("state", "code of process_state", "Where it was at the end."), number("exit_code", "Of exit; 0 where it did not exit."),
+    number("signal", "That killed it; 0 for none."), text("error", "Its last words: the error's text, or the end of its stderr."),
+    text("place", "The line of the error, the read or the call it was in."), number("statement", "Of a scenario; -1 otherwise."),
+    text("doing", "\"print\", \"fetch\", \"exit\" …"), number("issued", "Launches that span processes, issued."),
+    number("matched", "Of these, matched on all processes."), time_or_null("first_ns", "Its first record."),
+    time_or_null("last_ns", "Its last record."),
+    number("closed", "1 where its recorder ended in order, 0 where the rest was drained from what it left."),
+};
+constexpr ColumnDef kTraceDevices[] = {
+    number("ordinal", "Global ordinal."), id_of("process", "process", "Its owner."),
+    number("local_index", "Its place among its process's devices."), text("kind", "\"cpu\", \"cuda\"."), text("name", "For people."),
+};
+constexpr ColumnDef kTraceTracks[] = {
+    number("id", "From 1."), id_of("kind", "code of track_kind", "What it shows."), id_of("process", "process", "Whose."),
+    id_or_null("device", "ordinal", "With kind device."),
+    id_or_null("batch_track", "id of tracks", "With kind device: the track whose events marked batched are this device's too."),
+    text("name", "For people."), number("event_count", "Of events, those of batch_track that concern the device included."),
+    time_or_null("first_ns", "Begin of the first event."), time_or_null("last_ns", "End of the last event."),
+    time("busy_ns", "Sum of durations."), number("error_count", "Events with flag error."),
+    number("open_count", "Events that never ended."),
+};
+constexpr ColumnDef kTraceEvents[] = {
+    id_of("track", "id of tracks", "Where."), time("time_ns", "Begin."), number("seq", "Tells events of one time apart."),
+    time_or_null("duration_ns", "NULL: it never ended."), id_of("kind", "code of event_kind", "What."),
+    word("name", "Op, collective kind, or what is read."), id_or_null("collective", "id of collectives", "With kind collective."),
+    id_or_null("launch", "launch number of the track's process", "That it is part of."), id_of("site", "id of sites", "The user's line."),
+    number("flags", "Bits: 1 batched (one span for all local devices; a collective's only for its member devices), 2 never ended, "
+                    "4 error (poisoned, failed, or named by a diagnosis), 8 waited for peers."),
+};
+constexpr ColumnDef kTracePrograms[] = {
+    number("id", "From 1."), number("fingerprint", "First 64 bits of SHA-256 of text, as a signed integer."),
+    text("name", "The op's or function's name."), text("text", "Canonical text: what must be equal on all processes."),
+    text("mesh", "Mesh, as text."), list("devices", "Ordinals, in order."), list("processes", "That own any of them."),
+};
+constexpr ColumnDef kTraceProgramValues[] = {
+    id_of("program", "id of programs", "Whose."), id_of("role", "code of value_role", "Which side."), number("position", "From 0."),
+    text("name", "The user's, or empty."), text("dtype", "\"float32\"."), list("shape", "Global."), text("sharding", "As text."),
+};
+constexpr ColumnDef kTraceProgramCollectives[] = {
+    id_of("program", "id of programs", "Whose."), number("call", "Index in the program, from 0."), word("kind", "HLO's name."),
+    word("groups", "JSON: lists of ordinals."), word("pairs", "JSON: [source, target] of permutes and transfers."),
+    word("axes", "JSON: mesh axes the groups run along."), word("dtype", "\"float32\"."),
+    word("shape", "JSON: of the result on one device."), bytes("bytes", "Of the result on one device."),
+    bytes("wire_bytes", "The ring model's count over all devices."), word("reduction", "\"sum\" …"),
+    word("op", "The user's op that needs it."), word("cause", "Why."), word("sharding_before", "Of the value."),
+    word("sharding_after", "Of the value."), id_of("site", "id of sites", "In the program."),
+};
+constexpr ColumnDef kTraceLaunches[] = {
+    id_of("process", "process", "Issuer."), number("launch", "Its number, from 0."), number("seq", "Rank on its device set."),
+    id_of("program", "id of programs", "What ran; 0 where its record was lost."), id_of("site", "id of sites", "Where it was issued."),
+    time("issued_ns", "Issue."), time_or_null("started_ns", "Execution began."), time_or_null("done_ns", "Execution ended."),
+    id_of("status", "code of call_status", "How."),
+};
+constexpr ColumnDef kTraceCollectives[] = {
+    number("id", "From 1."), number("seq", "Rank of its launch on its device set."), id_of("program", "id of programs", "Whose."),
+    number("call", "Index in the program."), number("launch", "The launch's number on the lowest process that issued it."),
+    word("kind", "HLO's name, or \"transfer\"."), word("groups", "JSON: lists of ordinals."), word("pairs", "JSON: [source, target]."),
+    word("axes", "JSON: mesh axes."), word("dtype", "\"float32\"."), word("shape", "JSON: of the result on one device."),
+    bytes("bytes", "Of the result on one device."), bytes("wire_bytes", "The ring model's count over all devices."),
+    word("reduction", "\"sum\" …"), word("op", "The user's op."), word("cause", "Why."), word("sharding_before", "Of the value."),
+    word("sharding_after", "Of the value."), id_of("site", "id of sites", "The user's line, on the lowest process."),
+    id_of("state", "code of match_state", "Whether the processes agree."), time_or_null("first_ns", "First member's start, or issue."),
+    time_or_null("last_ns", "Last member's end; NULL while one is open."), id_or_null("diagnosis", "id of diagnoses", "That names it."),
+};
+constexpr ColumnDef kTraceMembers[] = {
+    id_of("collective", "id of collectives", "Of which."), id_of("process", "process", "Whose."),
+    number("device", "Ordinal; -1: all devices of the process that are in its groups or pairs, batched."),
+    number("launch", "The process's number of the launch."), id_of("site", "id of sites", "Where the process issued it."),
+    time("issued_ns", "Issue of its launch."), time_or_null("start_ns", "The call began."),
+    time_or_null("wait_ns", "It began to wait for peers; NULL: it never did."), time_or_null("end_ns", "The call ended."),
+    bytes("moved_bytes", "Seen to leave for other processes."), id_of("status", "code of call_status", "How."),
+};
+constexpr ColumnDef kTraceWaitEdges[] = {
+    id_of("process", "process", "That waited."), time("begin_ns", "Begin."), id_of("peer", "process", "Waited for."),
+    id_of("collective", "id of collectives", "In which."), time_or_null("end_ns", "NULL: to the end."),
+};
+constexpr ColumnDef kTraceMeshes[] = {
+    number("id", "From 1."), text("text", "\"mesh(a=4, b=2)\"."),
+};
+constexpr ColumnDef kTraceMeshAxes[] = {
+    id_of("mesh", "id of meshes", "Whose."), number("position", "From 0, slowest first."), text("name", "Axis."),
+    number("size", "Devices along it."),
+};
+constexpr ColumnDef kTraceMeshDevices[] = {
+    id_of("mesh", "id of meshes", "Whose."), number("position", "From 0."), id_of("device", "ordinal", "There."),
+};
+constexpr ColumnDef kTraceLayouts[] = {
+    number("id", "From 1."), id_of("mesh", "id of meshes", "0: single device."), list("shape", "Global."),
+    text("spec", "\"P('a', None)\"."), list("axes", "Per dimension the list of mesh axes that shard it."),
+};
+constexpr ColumnDef kTraceShards[] = {
+    id_of("layout", "id of layouts", "Of which."), id_of("device", "ordinal", "Holder."),
+    number("replica", "Rank among the holders of the same part, from 0."),
+};
+constexpr ColumnDef kTraceShardRanges[] = {
+    id_of("layout", "id of layouts", "Of which."), id_of("device", "ordinal", "Holder."), number("dimension", "From 0."),
+    number("start", "First index."), number("stop", "One past the last."),
+};
+constexpr ColumnDef kTraceArrays[] = {
+    number("id", "From 1, by time."), word("name", "The user's, or none."), word("dtype", "\"float32\"."),
+    id_of("layout", "id of layouts", "Where it lies; its shape too."), number("committed", "1: placed by the user; 0: free to move."),
+    id_of("process", "process", "The lowest that made it."), id_or_null("launch", "launch number of that process", "That made it."),
+    id_of("site", "id of sites", "The user's line."), time("time_ns", "When it was made."),
+    word("processes", "JSON: those that made it, ascending."),
+};
+constexpr ColumnDef kTraceHostReads[] = {
+    id_of("process", "process", "Whose."), time("begin_ns", "Asked."), number("seq", "Tells reads of one time apart."),
+    time_or_null("end_ns", "Had."), word("what", "What is read."), id_of("site", "id of sites", "The user's line."),
+};
+constexpr ColumnDef kTraceDiagnoses[] = {
+    number("id", "From 1."), text("code", "Of docs/diagnoses.md."), text("severity", "\"error\", \"warning\", \"info\"."),
+    text("message", "One sentence with both sides."), text("explain", "What it means and what to do."), list("processes", "The guilty."),
+    number("tie", "1: no majority, no blame."), list("fields", "What differs."), list("details", "[name, value] pairs."),
+    time("evidence_ns", "When the evidence was complete."), time("detected_ns", "When the verdict was reached."),
+};
+constexpr ColumnDef kTraceParticipants[] = {
+    id_of("diagnosis", "id of diagnoses", "Of which."), number("position", "From 0."), id_of("process", "process", "Side."),
+    number("seq", "Rank of its launch on its device set; -1: none."), text("kind", "Of the collective, or \"launch\"."),
+    text("op", "The user's op."), text("place", "Source line."), number("statement", "Of a scenario; -1 otherwise."),
+    text("sharding", "Of operands and results."), text("state", "\"waiting\", \"left\", \"killed by signal 9\" …"),
+    text("shape", "Of the result."), text("dtype", "Of the result."), text("mesh", "As text."), list("devices", "Ordinals."),
+    id_or_null("collective", "id of collectives", "The recorded one that it names."),
+};
+constexpr ColumnDef kTraceEvidence[] = {
+    number("id", "0."), list("evidence", "Of traces/checks/evidence.h, by its field names."),
+};
+constexpr ColumnDef kTraceDropped[] = {
+    number("id", "From 1."), id_of("process", "process", "Whose."), time_or_null("time_ns", "When it was noticed."),
+    number("count", "Records."), bytes("bytes", "Of them."), text("reason", "Why."),
+};
+constexpr ColumnDef kTraceImportLog[] = {
+    number("id", "From 1."), id_or_null("process", "process", "Whose part."), text("source", "File."),
+    text("severity", "\"error\": something is missing; \"info\"."), text("message", "What, and what it means."),
+};
 
-std::vector<EnumDef> make_trace_enums() {
-  return {
-      {"process_state", "Where a process is.",
-       {{0, "joining", "Not yet heard of."}, {1, "running", "Computes."}, {2, "reading", "Blocked at a host-visible read until its calls are matched."},
-        {3, "waiting", "Blocked in a call, for peers."}, {4, "left", "Ended normally."}, {5, "raised", "Ended in an error."},
-        {6, "exited", "Ended with a code, or without leaving the job."}, {7, "killed", "By a signal."}, {8, "silent", "No heartbeat."}}},
-      {"track_kind", "What a track shows.",
-       {{0, "host", "A process's issuing thread: launches as they are issued, host reads."},
-        {1, "batch", "A process's devices in lockstep: compute and collectives, marked batched."},
-        {2, "device", "One device; with batch_track, the batched events are its own too."}}},
-      {"event_kind", "What an event is.",
-       {{0, "compute", "A step of local computation."}, {1, "collective", "A call."}, {2, "host_read", "A value leaves."},
-        {3, "launch", "A program is issued (no duration)."}, {4, "other", "Anything else, from other tools."}}},
-      {"call_status", "How a call or launch ended.",
-       {{0, "ok", "Done."}, {1, "poisoned", "Issued after a first finding; no data moved."}, {2, "failed", "Ended in an error."},
-        {3, "issued", "Issued, never begun."}, {4, "open", "Begun, never ended."}}},
-      {"match_state", "Whether the processes agree in a collective.",
-       {{0, "matched", "All processes of the program issued it."}, {1, "partial", "Some did not issue it."},
-        {2, "mismatched", "Another issued something else in its place."}}},
-      {"value_role", "Which side of a program a value is on.", {{0, "operand", "Taken."}, {1, "result", "Given."}}},
-  };
-}
+constexpr TableDef kTraceTables[] = {
+    {"meta",
+     "What holds for the whole file, by key: schema_version, shardlab_version, process_count, device_count, command_line, clock_domain, first_ns, last_ns, truncated (0 or 1), title.",
+     kTraceMeta, "key", true},
+    {"strings",
+     "Every text that repeats, once.",
+     kTraceStrings, "id"},
+    {"sites",
+     "Call sites: a line of a C++ program, or a statement of a scenario.",
+     kTraceSites, "id"},
+    {"processes",
+     "The processes of the job and how each ended.",
+     kTraceProcesses, "process"},
+    {"devices",
+     "All devices, by ordinal: their place in devices().",
+     kTraceDevices, "ordinal"},
+    {"tracks",
+     "The lanes of the timeline with their summaries, so that a first picture needs no scan of events.",
+     kTraceTracks, "id"},
+    {"events",
+     "What happened on a track, in order.",
+     kTraceEvents, "track, time_ns, seq", true},
+    {"programs",
+     "Captured and partitioned functions, one row for all processes that agree in them.",
+     kTracePrograms, "id"},
+    {"program_values",
+     "Operands and results of programs.",
+     kTraceProgramValues, "program, role, position", true},
+    {"program_collectives",
+     "The collectives that each run of a program makes.",
+     kTraceProgramCollectives, "program, call", true},
+    {"launches",
+     "Runs of programs, as each process issued them.",
+     kTraceLaunches, "process, launch", true},
+    {"collectives",
+     "One row per logical collective over all its groups and processes, by time.",
+     kTraceCollectives, "id"},
+    {"members",
+     "One side of a collective: a process with its devices in it, or one device where devices have times of their own.",
+     kTraceMembers, "collective, process, device", true},
+    {"wait_edges",
+     "Who waited for whom, when: the wait-for graph at a time is one range query.",
+     kTraceWaitEdges, "process, begin_ns, peer, collective", true},
+    {"meshes",
+     "Meshes that arrays lie on.",
+     kTraceMeshes, "id"},
+    {"mesh_axes",
+     "Axes of meshes.",
+     kTraceMeshAxes, "mesh, position", true},
+    {"mesh_devices",
+     "Devices of meshes, last axis fastest.",
+     kTraceMeshDevices, "mesh, position", true},
+    {"layouts",
+     "How arrays of one shape and sharding lie on devices; shared by all arrays that lie so.",
+     kTraceLayouts, "id"},
+    {"shards",
+     "Which devices hold a part.",
+     kTraceShards, "layout, device", true},
+    {"shard_ranges",
+     "Which part: [start, stop) in each dimension.",
+     kTraceShardRanges, "layout, device, dimension", true},
+    {"arrays",
+     "Arrays, one row for all processes that made them.",
+     kTraceArrays, "id"},
+    {"host_reads",
+     "Where a value left: print, fetch, checkpoint, exit.",
+     kTraceHostReads, "process, begin_ns, seq", true},
+    {"diagnoses",
+     "The verdicts.",
+     kTraceDiagnoses, "id"},
+    {"participants",
+     "The sides of diagnoses, the guilty first.",
+     kTraceParticipants, "diagnosis, position", true},
+    {"evidence",
+     "What the verdict rests on: the ledger's last state.",
+     kTraceEvidence, "id"},
+    {"dropped",
+     "Records that were lost.",
+     kTraceDropped, "id"},
+    {"import_log",
+     "What went wrong when this file was made.",
+     kTraceImportLog, "id"},
+};
 
-std::vector<SqlViewDef> make_trace_views() {
-  return {
+constexpr EnumValue kTraceProcessState[] = {
+    {0, "joining", "Not yet heard of."}, {1, "running", "Computes."},
+    {2, "reading", "Blocked at a host-visible read until its calls are matched."}, {3, "waiting", "Blocked in a call, for peers."},
+    {4, "left", "Ended normally."}, {5, "raised", "Ended in an error."}, {6, "exited", "Ended with a code, or without leaving the job."},
+    {7, "killed", "By a signal."}, {8, "silent", "No heartbeat."},
+};
+constexpr EnumValue kTraceTrackKind[] = {
+    {0, "host", "A process's issuing thread: launches as they are issued, host reads."},
+    {1, "batch", "A process's devices in lockstep: compute and collectives, marked batched."},
+    {2, "device", "One device; with batch_track, the batched events are its own too."},
+};
+constexpr EnumValue kTraceEventKind[] = {
+    {0, "compute", "A step of local computation."}, {1, "collective", "A call."}, {2, "host_read", "A value leaves."},
+    {3, "launch", "A program is issued (no duration)."}, {4, "other", "Anything else, from other tools."},
+};
+constexpr EnumValue kTraceCallStatus[] = {
+    {0, "ok", "Done."}, {1, "poisoned", "Issued after a first finding; no data moved."}, {2, "failed", "Ended in an error."},
+    {3, "issued", "Issued, never begun."}, {4, "open", "Begun, never ended."},
+};
+constexpr EnumValue kTraceMatchState[] = {
+    {0, "matched", "All processes of the program issued it."}, {1, "partial", "Some did not issue it."},
+    {2, "mismatched", "Another issued something else in its place."},
+};
+constexpr EnumValue kTraceValueRole[] = {
+    {0, "operand", "Taken."}, {1, "result", "Given."},
+};
+
+constexpr EnumDef kTraceEnums[] = {
+    {"process_state",
+     "Where a process is.",
+     kTraceProcessState},
+    {"track_kind",
+     "What a track shows.",
+     kTraceTrackKind},
+    {"event_kind",
+     "What an event is.",
+     kTraceEventKind},
+    {"call_status",
+     "How a call or launch ended.",
+     kTraceCallStatus},
+    {"match_state",
+     "Whether the processes agree in a collective.",
+     kTraceMatchState},
+    {"value_role",
+     "Which side of a program a value is on.",
+     kTraceValueRole},
+};
+
+constexpr SqlViewDef kTraceViews[] = {
       {"collective_text", "Collectives with their words.",
        "SELECT c.id, c.seq, k.text AS kind, g.text AS groups, p.text AS pairs, a.text AS axes, t.text AS dtype, h.text AS shape, c.bytes,\n"
        "  c.wire_bytes, r.text AS reduction, o.text AS op, u.text AS cause, f.text AS file, s.line, s.statement, m.name AS state,\n"
@@ -196,35 +317,37 @@ std::vector<SqlViewDef> make_trace_views() {
        "FROM arrays a LEFT JOIN strings n ON n.id = a.name JOIN shards s ON s.layout = a.layout\n"
        "  LEFT JOIN shard_ranges r ON r.layout = s.layout AND r.device = s.device"},
   };
-}
 
-std::vector<TableDef> make_part_tables() {
-  return {
-      {"meta", "What holds for the part, by key: schema_version, process, pid, closed (0 or 1), drained_to (position in the ring's stream).",
-       {text("key", "The name."), text("value", "The value, as text.")}, "key", true},
-      {"records", "The observer's events as they lay in the ring, in order.",
-       {number("position", "Place in the ring's stream of bytes."), number("type", "Of traces/recorder/record.h."),
-        {"body", kBlob, "", "Encoded as there."}}, "position"},
-      {"dropped", "Records that were lost.",
-       {number("id", "From 1."), time_or_null("time_ns", "When it was noticed."), number("count", "Records."), bytes("bytes", "Of them."),
-        text("reason", "Why.")}, "id"},
-  };
-}
+constexpr ColumnDef kPartMeta[] = {
+    text("key", "The name."), text("value", "The value, as text."),
+};
+constexpr ColumnDef kPartRecords[] = {
+    number("position", "Place in the ring's stream of bytes."), number("type", "Of traces/recorder/record.h."),
+    {"body", kBlob, "", "Encoded as there."},
+};
+constexpr ColumnDef kPartDropped[] = {
+    number("id", "From 1."), time_or_null("time_ns", "When it was noticed."), number("count", "Records."), bytes("bytes", "Of them."),
+    text("reason", "Why."),
+};
+
+constexpr TableDef kPartTables[] = {
+    {"meta",
+     "What holds for the part, by key: schema_version, process, pid, closed (0 or 1), drained_to (position in the ring's stream).",
+     kPartMeta, "key", true},
+    {"records",
+     "The observer's events as they lay in the ring, in order.",
+     kPartRecords, "position"},
+    {"dropped",
+     "Records that were lost.",
+     kPartDropped, "id"},
+};
+
+constexpr Schema kTraceSchema{"The merged trace", kTraceApplicationId, kTraceTables, kTraceEnums, kTraceViews};
+constexpr Schema kPartSchema{"One process's part", kPartApplicationId, kPartTables, {}, {}};
 
 }  // namespace
 
-const Schema& trace_schema() {
-  static const std::vector<TableDef> tables = make_trace_tables();
-  static const std::vector<EnumDef> enums = make_trace_enums();
-  static const std::vector<SqlViewDef> views = make_trace_views();
-  static const Schema schema{"The merged trace", kTraceApplicationId, tables, enums, views};
-  return schema;
-}
-
-const Schema& part_schema() {
-  static const std::vector<TableDef> tables = make_part_tables();
-  static const Schema schema{"One process's part", kPartApplicationId, tables, {}, {}};
-  return schema;
-}
+const Schema& trace_schema() { return kTraceSchema; }
+const Schema& part_schema() { return kPartSchema; }
 
 }  // namespace shardlab::traces
