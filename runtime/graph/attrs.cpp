@@ -112,9 +112,7 @@ DType Attrs::dtype(std::string_view name) const { return get<DType>(*this, name,
 
 const Sharding& Attrs::sharding(std::string_view name) const { return get<Sharding>(*this, name, "a sharding"); }
 
-const Literal& Attrs::literal(std::string_view name) const {
-  return *get<std::shared_ptr<const Literal>>(*this, name, "an array");
-}
+const Literal& Attrs::literal(std::string_view name) const { return *get<std::shared_ptr<const Literal>>(*this, name, "an array"); }
 
 bool Attrs::operator==(const Attrs& other) const {
   return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),

@@ -19,9 +19,7 @@ constexpr std::int64_t kLiteralElementsMax = 16;
 constexpr std::int64_t kElementsMax = std::int64_t(1) << 48;
 constexpr std::int64_t kMeshSizeMax = std::int64_t(1) << 20;
 
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-}
+bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
 bool is_number_char(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
 class Parser {
@@ -364,9 +362,7 @@ class Parser {
       Sharding sharding(parsed, parsed_spec);
       SL_CHECK(sharding.spec(int(parsed_spec.size())).size() == parsed_spec.size());
       return sharding;
-    } catch (const UserError& error) {
-      fail_at(at, "{}", error.what());
-    }
+    } catch (const UserError& error) { fail_at(at, "{}", error.what()); }
   }
   Mesh mesh() {
     std::size_t at = (peek(), position_);
@@ -393,9 +389,7 @@ class Parser {
       for (std::int64_t d = 0; d < total; ++d) devices.push_back(int(d));
     try {
       return Mesh(sizes, names, devices);
-    } catch (const UserError& error) {
-      fail_at(at, "{}", error.what());
-    }
+    } catch (const UserError& error) { fail_at(at, "{}", error.what()); }
   }
   std::vector<int> device_list() {
     expect_word("devices");

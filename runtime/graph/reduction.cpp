@@ -54,12 +54,18 @@ std::string_view name_of(Reduction reduction) {
 
 void combine(Reduction reduction, DType dtype, std::byte* accumulator, const std::byte* values, std::int64_t count) {
   switch (reduction) {
-    case Reduction::kSum: return combine_all<Reduction::kSum>(dtype, accumulator, values, count);
-    case Reduction::kProd: return combine_all<Reduction::kProd>(dtype, accumulator, values, count);
-    case Reduction::kMax: return combine_all<Reduction::kMax>(dtype, accumulator, values, count);
-    case Reduction::kMin: return combine_all<Reduction::kMin>(dtype, accumulator, values, count);
-    case Reduction::kAnd: return combine_all<Reduction::kAnd>(dtype, accumulator, values, count);
-    case Reduction::kOr: return combine_all<Reduction::kOr>(dtype, accumulator, values, count);
+    case Reduction::kSum:
+      return combine_all<Reduction::kSum>(dtype, accumulator, values, count);
+    case Reduction::kProd:
+      return combine_all<Reduction::kProd>(dtype, accumulator, values, count);
+    case Reduction::kMax:
+      return combine_all<Reduction::kMax>(dtype, accumulator, values, count);
+    case Reduction::kMin:
+      return combine_all<Reduction::kMin>(dtype, accumulator, values, count);
+    case Reduction::kAnd:
+      return combine_all<Reduction::kAnd>(dtype, accumulator, values, count);
+    case Reduction::kOr:
+      return combine_all<Reduction::kOr>(dtype, accumulator, values, count);
   }
   throw InternalError("unknown reduction");
 }

@@ -25,8 +25,8 @@ void verify_node(const Graph& graph, NodeId index, const std::vector<bool>& defi
   const OpDef& op = *node.op;
   SL_CHECK(op.is_primitive(), "node {}: {} is no primitive", index, op.name);
   int count = int(node.operands.size());
-  SL_CHECK(count >= op.operands_min && (op.operands_max < 0 || count <= op.operands_max), "node {}: {} has {} operands", index,
-           op.name, count);
+  SL_CHECK(count >= op.operands_min && (op.operands_max < 0 || count <= op.operands_max), "node {}: {} has {} operands", index, op.name,
+           count);
   for (ValueId id : node.operands)
     SL_CHECK(id >= 0 && id < int(defined.size()) && defined[id], "node {}: {} uses value {} before it is made", index, op.name, id);
   std::vector<TensorType> types;
@@ -35,15 +35,14 @@ void verify_node(const Graph& graph, NodeId index, const std::vector<bool>& defi
   } catch (const UserError& error) {
     throw InternalError(fmt::format("node {}: {} is refused by its shape rule: {}", index, op.name, error.what()));
   }
-  SL_CHECK(types.size() == node.results.size(), "node {}: {} has {} results, its shape rule gives {}", index, op.name,
-           node.results.size(), types.size());
+  SL_CHECK(types.size() == node.results.size(), "node {}: {} has {} results, its shape rule gives {}", index, op.name, node.results.size(),
+           types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
     ValueId id = node.results[i];
-    SL_CHECK(id >= 0 && id < int(defined.size()) && !defined[id], "node {}: {} makes value {}, which is made already", index, op.name,
-             id);
+    SL_CHECK(id >= 0 && id < int(defined.size()) && !defined[id], "node {}: {} makes value {}, which is made already", index, op.name, id);
     const Value& value = graph.values[id];
-    SL_CHECK(value.producer == index && value.result_index == int(i), "node {}: {}: value {} says that node {} makes it", index,
-             op.name, id, value.producer);
+    SL_CHECK(value.producer == index && value.result_index == int(i), "node {}: {}: value {} says that node {} makes it", index, op.name,
+             id, value.producer);
     SL_CHECK(value.type == types[i], "node {}: {}: value {} is {}, the shape rule gives {}", index, op.name, id, value.type.text(),
              types[i].text());
   }

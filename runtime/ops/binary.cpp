@@ -25,23 +25,54 @@ SHARDLAB_INLINE bool complex_greater(Complex64 a, Complex64 b) {
 }
 
 struct Add {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x, T y) const { return T(std::uint32_t(x) + std::uint32_t(y)); }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return x + y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const { return {x.real() + y.real(), x.imag() + y.imag()}; }
-  template <Bool T> SHARDLAB_INLINE T operator()(T x, T y) const { return x | y; }
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return T(std::uint32_t(x) + std::uint32_t(y));
+  }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x + y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return {x.real() + y.real(), x.imag() + y.imag()};
+  }
+  template <Bool T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x | y;
+  }
 };
 struct Sub {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x, T y) const { return T(std::uint32_t(x) - std::uint32_t(y)); }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return x - y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const { return {x.real() - y.real(), x.imag() - y.imag()}; }
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return T(std::uint32_t(x) - std::uint32_t(y));
+  }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x - y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return {x.real() - y.real(), x.imag() - y.imag()};
+  }
 };
 struct Mul {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x, T y) const { return T(std::uint32_t(x) * std::uint32_t(y)); }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return x * y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return T(std::uint32_t(x) * std::uint32_t(y));
+  }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x * y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
     return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
   }
-  template <Bool T> SHARDLAB_INLINE T operator()(T x, T y) const { return x & y; }
+  template <Bool T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x & y;
+  }
 };
 // Division by zero gives -1 (all bits) and overflow the dividend, as XLA.
 struct Div {
@@ -51,8 +82,12 @@ struct Div {
     return x / y;
   }
   SHARDLAB_INLINE std::uint32_t operator()(std::uint32_t x, std::uint32_t y) const { return y == 0 ? ~0u : x / y; }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return x / y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const {
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x / y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
     std::complex<double> z = std::complex<double>(x.real(), x.imag()) / std::complex<double>(y.real(), y.imag());
     return {float(z.real()), float(z.imag())};
   }
@@ -60,49 +95,81 @@ struct Div {
 struct Rem {
   SHARDLAB_INLINE std::int32_t operator()(std::int32_t x, std::int32_t y) const { return y == 0 ? x : (y == -1 ? 0 : x % y); }
   SHARDLAB_INLINE std::uint32_t operator()(std::uint32_t x, std::uint32_t y) const { return y == 0 ? x : x % y; }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return std::fmod(x, y); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return std::fmod(x, y);
+  }
 };
 struct Remainder {
-  template <typename T> requires Whole<T> || Real<T>
-  SHARDLAB_INLINE T operator()(T x, T y) const {
+  template <typename T>
+  requires Whole<T> || Real<T> SHARDLAB_INLINE T operator()(T x, T y) const {
     T r = Rem()(x, y);
     return r != 0 && ((r < 0) != (y < 0)) ? T(r + y) : r;
   }
 };
 struct Pow {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x, T y) const {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
     if (y < T(0)) return x == T(1) ? T(1) : (x == T(-1) ? ((y & 1) ? T(-1) : T(1)) : T(0));
     std::uint32_t base = std::uint32_t(x), exponent = std::uint32_t(y), result = 1;
     for (; exponent != 0; exponent >>= 1, base *= base)
       if (exponent & 1) result *= base;
     return T(result);
   }
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return T(std::pow(double(x), double(y))); }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const {
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return T(std::pow(double(x), double(y)));
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
     if (x == Complex64(0, 0)) return y == Complex64(0, 0) ? Complex64(1, 0) : Complex64(0, 0);
     std::complex<double> z = std::pow(std::complex<double>(x.real(), x.imag()), std::complex<double>(y.real(), y.imag()));
     return {float(z.real()), float(z.imag())};
   }
 };
 struct Maximum {  // NaN wins
-  template <Ordered T> SHARDLAB_INLINE T operator()(T x, T y) const { return (x > y) | (x != x) ? x : y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const { return complex_greater(x, y) || x != x ? x : y; }
+  template <Ordered T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return (x > y) | (x != x) ? x : y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return complex_greater(x, y) || x != x ? x : y;
+  }
 };
 struct Minimum {
-  template <Ordered T> SHARDLAB_INLINE T operator()(T x, T y) const { return (x < y) | (x != x) ? x : y; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x, T y) const { return complex_greater(y, x) || x != x ? x : y; }
+  template <Ordered T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return (x < y) | (x != x) ? x : y;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return complex_greater(y, x) || x != x ? x : y;
+  }
 };
 struct Atan2 {
-  template <Real T> SHARDLAB_INLINE T operator()(T x, T y) const { return T(std::atan2(double(x), double(y))); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return T(std::atan2(double(x), double(y)));
+  }
 };
 struct And {
-  template <Bits T> SHARDLAB_INLINE T operator()(T x, T y) const { return x & y; }
+  template <Bits T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x & y;
+  }
 };
 struct Or {
-  template <Bits T> SHARDLAB_INLINE T operator()(T x, T y) const { return x | y; }
+  template <Bits T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x | y;
+  }
 };
 struct Xor {
-  template <Bits T> SHARDLAB_INLINE T operator()(T x, T y) const { return x ^ y; }
+  template <Bits T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return x ^ y;
+  }
 };
 
 // x ** n for a whole number n given as a scalar: multiplications, as lax.integer_pow.
@@ -130,8 +197,7 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
 }
 
 template <typename F>
-constexpr OpDef binary_op(std::string_view name, std::string_view doc,
-                          Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
+constexpr OpDef binary_op(std::string_view name, std::string_view doc, Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
                           std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,
@@ -161,20 +227,24 @@ constexpr std::string_view kXorAliases[] = {"bitwise_xor"};
 
 const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted);
 const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, kSubAliases);
-const OpDef kMul = binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted,
-                                  kMulAliases);
+const OpDef kMul =
+    binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted, kMulAliases);
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
 const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
 const OpDef kRemainder =
     binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
-const OpDef kPow = binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow,
-                                  kPowAliases);
-const OpDef kMaximum = binary_op<Maximum>("maximum", "The larger of x and y; NaN wins. Complex numbers compare by real, then "
-                                                     "imaginary part.", expand_promoted);
-const OpDef kMinimum = binary_op<Minimum>("minimum", "The smaller of x and y; NaN wins. Complex numbers compare by real, then "
-                                                     "imaginary part.", expand_promoted);
-const OpDef kAtan2 = binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact,
-                                      kAtan2Aliases);
+const OpDef kPow =
+    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases);
+const OpDef kMaximum = binary_op<Maximum>("maximum",
+                                          "The larger of x and y; NaN wins. Complex numbers compare by real, then "
+                                          "imaginary part.",
+                                          expand_promoted);
+const OpDef kMinimum = binary_op<Minimum>("minimum",
+                                          "The smaller of x and y; NaN wins. Complex numbers compare by real, then "
+                                          "imaginary part.",
+                                          expand_promoted);
+const OpDef kAtan2 =
+    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, kAtan2Aliases);
 const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, kAndAliases);
 const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, kOrAliases);
 const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, kXorAliases);

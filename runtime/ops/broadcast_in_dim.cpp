@@ -19,9 +19,10 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
                        text_of(dims), text_of(shape));
     std::int64_t size = shape[std::size_t(dims[i])];
     if (operand.shape[i] != 1 && operand.shape[i] != size)
-      throw_user_error("{}: operand dimension sizes must either be 1, or be equal to their corresponding dimensions in the target "
-                       "broadcast shape; got operand of shape {}, target broadcast shape {}, broadcast_dimensions {}",
-                       op.name, text_of(operand.shape), text_of(shape), text_of(dims));
+      throw_user_error(
+          "{}: operand dimension sizes must either be 1, or be equal to their corresponding dimensions in the target "
+          "broadcast shape; got operand of shape {}, target broadcast shape {}, broadcast_dimensions {}",
+          op.name, text_of(operand.shape), text_of(shape), text_of(dims));
   }
   return {{operand.dtype, shape}};
 }
@@ -57,8 +58,8 @@ std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape from, Shape to, std::vector<std::int64_t> dims) {
     return Sample{{{dtype, std::move(from)}}, Attrs{{"shape", std::move(to)}, {"dims", std::move(dims)}}};
   };
-  return {sample(DType::kFloat32, {}, {4, 6}, {}),      sample(DType::kFloat32, {6}, {4, 6}, {1}),
-          sample(DType::kInt32, {4}, {4, 6}, {0}),      sample(DType::kFloat32, {4, 1}, {4, 6}, {0, 1}),
+  return {sample(DType::kFloat32, {}, {4, 6}, {}),         sample(DType::kFloat32, {6}, {4, 6}, {1}),
+          sample(DType::kInt32, {4}, {4, 6}, {0}),         sample(DType::kFloat32, {4, 1}, {4, 6}, {0, 1}),
           sample(DType::kBool, {2, 4}, {2, 3, 4}, {0, 2}), sample(DType::kComplex64, {7}, {7}, {0}),
           sample(DType::kFloat32, {1, 1}, {2, 3}, {0, 1})};
 }

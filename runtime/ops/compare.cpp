@@ -15,22 +15,40 @@ SHARDLAB_INLINE bool less(T x, T y) {
 }
 
 struct Equal {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return x == y; }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return x == y;
+  }
 };
 struct NotEqual {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return x != y; }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return x != y;
+  }
 };
 struct Less {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return less(x, y); }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return less(x, y);
+  }
 };
 struct LessEqual {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return less(x, y) | (x == y); }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return less(x, y) | (x == y);
+  }
 };
 struct Greater {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return less(y, x); }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return less(y, x);
+  }
 };
 struct GreaterEqual {
-  template <typename T> SHARDLAB_INLINE bool operator()(T x, T y) const { return less(y, x) | (x == y); }
+  template <typename T>
+  SHARDLAB_INLINE bool operator()(T x, T y) const {
+    return less(y, x) | (x == y);
+  }
 };
 
 template <typename F>

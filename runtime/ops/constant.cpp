@@ -11,9 +11,7 @@ const std::shared_ptr<const Literal>& literal_of(const OpDef& op, const Attrs& a
   return std::get<std::shared_ptr<const Literal>>(*value);
 }
 
-std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>&, const Attrs& attrs) {
-  return {literal_of(op, attrs)->type};
-}
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>&, const Attrs& attrs) { return {literal_of(op, attrs)->type}; }
 
 FactorRule no_rule(const std::vector<TensorType>&, const std::vector<TensorType>&, const Attrs&) { return {}; }
 
@@ -48,7 +46,7 @@ Sample sample_of(const Shape& shape) {
   return {{}, Attrs{{"value", std::make_shared<const Literal>(Literal{type, std::move(buffer)})}}};
 }
 std::vector<Sample> samples() {
-  return {sample_of<float>({}),      sample_of<float>({2, 4}), sample_of<std::int32_t>({7}), sample_of<std::uint32_t>({3}),
+  return {sample_of<float>({}),    sample_of<float>({2, 4}),  sample_of<std::int32_t>({7}), sample_of<std::uint32_t>({3}),
           sample_of<bool>({2, 2}), sample_of<Complex64>({3}), sample_of<float>({0, 3})};
 }
 

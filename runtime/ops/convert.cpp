@@ -10,12 +10,18 @@ template <typename To>
 struct Convert {
   template <typename From>
   SHARDLAB_INLINE To operator()(From x) const {
-    if constexpr (std::is_same_v<To, From>) return x;
-    else if constexpr (std::is_same_v<To, bool>) return x != From(0);
-    else if constexpr (std::is_same_v<From, Complex64>) return Convert<To>()(x.real());
-    else if constexpr (std::is_same_v<To, Complex64>) return Complex64(float(x), 0.0f);
-    else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) return saturated(x);
-    else return To(x);
+    if constexpr (std::is_same_v<To, From>)
+      return x;
+    else if constexpr (std::is_same_v<To, bool>)
+      return x != From(0);
+    else if constexpr (std::is_same_v<From, Complex64>)
+      return Convert<To>()(x.real());
+    else if constexpr (std::is_same_v<To, Complex64>)
+      return Complex64(float(x), 0.0f);
+    else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>)
+      return saturated(x);
+    else
+      return To(x);
   }
 
  private:
@@ -56,16 +62,17 @@ constexpr std::string_view kAliases[] = {"convert_element_type", "astype"};
 
 }  // namespace
 
-const OpDef kConvert = {.name = "convert",
-                        .doc = "The same elements in another dtype; fractions are cut towards zero, complex numbers lose the imaginary part.",
-                        .aliases = kAliases,
-                        .attrs = kAttrs,
-                        .expand = expand,
-                        .infer = infer,
-                        .rule = elementwise_rule,
-                        .kernel = elementwise_kernel<convert_tile>,
-                        .tile = convert_tile,
-                        .elementwise = true,
-                        .samples = samples};
+const OpDef kConvert = {
+    .name = "convert",
+    .doc = "The same elements in another dtype; fractions are cut towards zero, complex numbers lose the imaginary part.",
+    .aliases = kAliases,
+    .attrs = kAttrs,
+    .expand = expand,
+    .infer = infer,
+    .rule = elementwise_rule,
+    .kernel = elementwise_kernel<convert_tile>,
+    .tile = convert_tile,
+    .elementwise = true,
+    .samples = samples};
 
 }  // namespace shardlab::ops

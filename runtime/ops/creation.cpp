@@ -37,7 +37,8 @@ Values expand_arange(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   double first = real_number(op.name, start), last = real_number(op.name, stop), by = real_number(op.name, step);
   double count = std::ceil((last - first) / by);
   if (by == 0 || !std::isfinite(count))
-    throw_user_error("{}: start {}, stop {} and step {} give no finite number of elements; use a step other than 0", op.name, first, last, by);
+    throw_user_error("{}: start {}, stop {} and step {} give no finite number of elements; use a step other than 0", op.name, first, last,
+                     by);
   if (count > double(kElementsMax)) throw_user_error("{}: {} elements are asked for, at most {} are made", op.name, count, kElementsMax);
   DType made = dtype == DType::kBool ? DType::kInt32 : dtype;
   ValueId values = iota_of(b, made, std::max<std::int64_t>(0, std::int64_t(count)));
@@ -160,21 +161,37 @@ const OpDef kLinspace = {.name = "linspace",
                          .operands_max = 3,
                          .attrs = kLinspaceAttrs,
                          .expand = expand_linspace};
-const OpDef kZeros = {.name = "zeros", .doc = "An array of zeros.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs,
+const OpDef kZeros = {
+    .name = "zeros", .doc = "An array of zeros.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs, .expand = expand_filled<0>};
+const OpDef kOnes = {
+    .name = "ones", .doc = "An array of ones.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs, .expand = expand_filled<1>};
+const OpDef kEmpty = {.name = "empty",
+                      .doc = "An array of zeros, as in JAX.",
+                      .operands_min = 0,
+                      .operands_max = 0,
+                      .attrs = kShapeAttrs,
                       .expand = expand_filled<0>};
-const OpDef kOnes = {.name = "ones", .doc = "An array of ones.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs,
-                     .expand = expand_filled<1>};
-const OpDef kEmpty = {.name = "empty", .doc = "An array of zeros, as in JAX.", .operands_min = 0, .operands_max = 0,
-                      .attrs = kShapeAttrs, .expand = expand_filled<0>};
-const OpDef kFull = {.name = "full", .doc = "An array filled with one value: args [value].", .operands_min = 0, .operands_max = 1,
-                     .attrs = kFullAttrs, .expand = expand_full};
-const OpDef kZerosLike = {.name = "zeros_like", .doc = "Zeros of the operand's shape and dtype.", .attrs = kLikeAttrs,
-                          .expand = expand_filled_like<0>};
-const OpDef kOnesLike = {.name = "ones_like", .doc = "Ones of the operand's shape and dtype.", .attrs = kLikeAttrs,
-                         .expand = expand_filled_like<1>};
-const OpDef kFullLike = {.name = "full_like", .doc = "One value in the operand's shape and dtype: args [x, value].", .operands_min = 1,
-                         .operands_max = 2, .attrs = kFullLikeAttrs, .expand = expand_full_like};
-const OpDef kEye = {.name = "eye", .doc = "Ones on the diagonal, else zeros: args [n] or [n, m].", .operands_min = 1, .operands_max = 2,
-                    .attrs = kEyeAttrs, .expand = expand_eye};
+const OpDef kFull = {.name = "full",
+                     .doc = "An array filled with one value: args [value].",
+                     .operands_min = 0,
+                     .operands_max = 1,
+                     .attrs = kFullAttrs,
+                     .expand = expand_full};
+const OpDef kZerosLike = {
+    .name = "zeros_like", .doc = "Zeros of the operand's shape and dtype.", .attrs = kLikeAttrs, .expand = expand_filled_like<0>};
+const OpDef kOnesLike = {
+    .name = "ones_like", .doc = "Ones of the operand's shape and dtype.", .attrs = kLikeAttrs, .expand = expand_filled_like<1>};
+const OpDef kFullLike = {.name = "full_like",
+                         .doc = "One value in the operand's shape and dtype: args [x, value].",
+                         .operands_min = 1,
+                         .operands_max = 2,
+                         .attrs = kFullLikeAttrs,
+                         .expand = expand_full_like};
+const OpDef kEye = {.name = "eye",
+                    .doc = "Ones on the diagonal, else zeros: args [n] or [n, m].",
+                    .operands_min = 1,
+                    .operands_max = 2,
+                    .attrs = kEyeAttrs,
+                    .expand = expand_eye};
 
 }  // namespace shardlab::ops

@@ -175,8 +175,9 @@ constexpr AttrDef kAttrs[] = {
 }  // namespace
 
 const OpDef kDotGeneral = {.name = "dot_general",
-                           .doc = "Sums of products over the contracting dimensions. The result has the batch dimensions, then the other "
-                                  "dimensions of the left operand, then those of the right.",
+                           .doc =
+                               "Sums of products over the contracting dimensions. The result has the batch dimensions, then the other "
+                               "dimensions of the left operand, then those of the right.",
                            .operands_min = 2,
                            .operands_max = 2,
                            .attrs = kAttrs,

@@ -111,8 +111,10 @@ Named summed(GraphBuilder& b, const Named& x, const std::string& keep) {
   std::vector<int> axes;
   std::string names;
   for (std::size_t d = 0; d < x.names.size(); ++d) {
-    if (has(keep, x.names[d])) names += x.names[d];
-    else axes.push_back(int(d));
+    if (has(keep, x.names[d]))
+      names += x.names[d];
+    else
+      axes.push_back(int(d));
   }
   if (axes.empty()) return x;
   return {reduced(b, b.type(x.value).dtype == DType::kBool ? kReduceOr : kReduceSum, x.value, axes, false), names};

@@ -38,9 +38,12 @@ struct Inner {
 Inner best_inner() {
 #if defined(__x86_64__)
   switch (machine_isa()) {
-    case Isa::kAvx512: return {inner_avx512, 12, 32};
-    case Isa::kAvx2: return {inner_avx2, 6, 16};
-    case Isa::kBaseline: break;
+    case Isa::kAvx512:
+      return {inner_avx512, 12, 32};
+    case Isa::kAvx2:
+      return {inner_avx2, 6, 16};
+    case Isa::kBaseline:
+      break;
   }
 #endif
   return {inner_baseline, 6, 8};
@@ -79,10 +82,13 @@ struct PlainGemm {
  private:
   SHARDLAB_INLINE static void add_multiple(T* row, T factor, const T* x, std::int64_t count) {
     for (std::int64_t j = 0; j < count; ++j) {
-      if constexpr (std::is_same_v<T, bool>) row[j] = row[j] | (factor & x[j]);
-      else if constexpr (std::is_integral_v<T>) row[j] = T(std::uint32_t(row[j]) + std::uint32_t(factor) * std::uint32_t(x[j]));
-      else row[j] = T(row[j].real() + (factor.real() * x[j].real() - factor.imag() * x[j].imag()),
-                      row[j].imag() + (factor.real() * x[j].imag() + factor.imag() * x[j].real()));
+      if constexpr (std::is_same_v<T, bool>)
+        row[j] = row[j] | (factor & x[j]);
+      else if constexpr (std::is_integral_v<T>)
+        row[j] = T(std::uint32_t(row[j]) + std::uint32_t(factor) * std::uint32_t(x[j]));
+      else
+        row[j] = T(row[j].real() + (factor.real() * x[j].real() - factor.imag() * x[j].imag()),
+                   row[j].imag() + (factor.real() * x[j].imag() + factor.imag() * x[j].real()));
     }
   }
 };
@@ -95,8 +101,10 @@ void gemm(DType dtype, GemmSize size, const std::byte* a, const std::byte* b, st
     const T* left = reinterpret_cast<const T*>(a);
     const T* right = reinterpret_cast<const T*>(b);
     T* out = reinterpret_cast<T*>(result);
-    if constexpr (std::is_same_v<T, float>) gemm_float(size, left, right, out);
-    else best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, out);
+    if constexpr (std::is_same_v<T, float>)
+      gemm_float(size, left, right, out);
+    else
+      best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, out);
   });
 }
 

@@ -35,9 +35,12 @@ template <typename Loop, typename... Args>
 auto best_version() -> void (*)(Args...) {
 #if defined(__x86_64__)
   switch (machine_isa()) {
-    case Isa::kAvx512: return &run_avx512<Loop, Args...>;
-    case Isa::kAvx2: return &run_avx2<Loop, Args...>;
-    case Isa::kBaseline: break;
+    case Isa::kAvx512:
+      return &run_avx512<Loop, Args...>;
+    case Isa::kAvx2:
+      return &run_avx2<Loop, Args...>;
+    case Isa::kBaseline:
+      break;
   }
 #endif
   return &run_baseline<Loop, Args...>;

@@ -14,9 +14,12 @@ T scalar_as(const Scalar& scalar) {
       [](auto value) -> T {
         using V = decltype(value);
         if constexpr (std::is_same_v<V, std::complex<double>>) {
-          if constexpr (std::is_same_v<T, Complex64>) return Complex64(float(value.real()), float(value.imag()));
-          else if constexpr (std::is_same_v<T, bool>) return value != 0.0;
-          else return T(value.real());
+          if constexpr (std::is_same_v<T, Complex64>)
+            return Complex64(float(value.real()), float(value.imag()));
+          else if constexpr (std::is_same_v<T, bool>)
+            return value != 0.0;
+          else
+            return T(value.real());
         } else if constexpr (std::is_same_v<T, bool>) {
           return value != V(0);
         } else if constexpr (std::is_same_v<T, Complex64>) {
@@ -184,8 +187,7 @@ void run_tile(TileSelector selector, const KernelArgs& args) {
     dtypes[i] = args.operands[i].type.dtype;
   }
   if (result.type.rank() == 0) strides.fill(1);
-  selector({dtypes.data(), args.operands.size()}, result.type.dtype)(operands.data(), strides.data(), result.data,
-                                                                    result.type.elements());
+  selector({dtypes.data(), args.operands.size()}, result.type.dtype)(operands.data(), strides.data(), result.data, result.type.elements());
 }
 
 void check_same_types(const OpDef& op, const std::vector<TensorType>& types) {

@@ -19,9 +19,7 @@ Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {b.emit1(kMul, {x, x})};
 }
 
-Values expand_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  return {binary(b, kMaximum, value_of(b, args[0]), 0.0)};
-}
+Values expand_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {binary(b, kMaximum, value_of(b, args[0]), 0.0)}; }
 
 std::vector<int> softmax_axes(const GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs) {
   if (attrs.has("axis")) return reduced_axes(b, op, x, attrs);
@@ -106,12 +104,12 @@ extern const OpDef kSquare, kRelu, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSo
 
 const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
 const OpDef kRelu = {.name = "relu", .doc = "maximum(x, 0).", .expand = expand_relu};
-const OpDef kSoftmax = {.name = "softmax", .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.", .attrs = kSoftmaxAttrs,
-                        .expand = expand_softmax};
-const OpDef kLogSoftmax = {.name = "log_softmax", .doc = "log(softmax(x)) along an axis.", .attrs = kSoftmaxAttrs,
-                           .expand = expand_log_softmax};
-const OpDef kLogsumexp = {.name = "logsumexp", .doc = "log(sum(exp(x))) over axes, without overflow.", .attrs = kLogsumexpAttrs,
-                          .expand = expand_logsumexp};
+const OpDef kSoftmax = {
+    .name = "softmax", .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.", .attrs = kSoftmaxAttrs, .expand = expand_softmax};
+const OpDef kLogSoftmax = {
+    .name = "log_softmax", .doc = "log(softmax(x)) along an axis.", .attrs = kSoftmaxAttrs, .expand = expand_log_softmax};
+const OpDef kLogsumexp = {
+    .name = "logsumexp", .doc = "log(sum(exp(x))) over axes, without overflow.", .attrs = kLogsumexpAttrs, .expand = expand_logsumexp};
 const OpDef kGelu = {.name = "gelu", .doc = "x times the normal distribution function of x.", .attrs = kGeluAttrs, .expand = expand_gelu};
 const OpDef kSoftplus = {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus};
 const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu};

@@ -22,60 +22,105 @@ template <typename T>
 constexpr bool kIsComplex = std::is_same_v<T, Complex64>;
 
 struct Sum {
-  template <typename T> static T identity() { return T(0); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return T(std::uint32_t(a) + std::uint32_t(b));
-    else if constexpr (kIsComplex<T>) return {a.real() + b.real(), a.imag() + b.imag()};
-    else return a + b;
+  template <typename T>
+  static T identity() {
+    return T(0);
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return T(std::uint32_t(a) + std::uint32_t(b));
+    else if constexpr (kIsComplex<T>)
+      return {a.real() + b.real(), a.imag() + b.imag()};
+    else
+      return a + b;
   }
 };
 struct Prod {
-  template <typename T> static T identity() { return T(1); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return T(std::uint32_t(a) * std::uint32_t(b));
-    else if constexpr (kIsComplex<T>) return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-    else return a * b;
+  template <typename T>
+  static T identity() {
+    return T(1);
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return T(std::uint32_t(a) * std::uint32_t(b));
+    else if constexpr (kIsComplex<T>)
+      return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+    else
+      return a * b;
   }
 };
 template <typename T>
 T lowest() {
-  if constexpr (kIsComplex<T>) return {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
-  else if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::min();
+  if constexpr (kIsComplex<T>)
+    return {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+  else if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::min();
 }
 template <typename T>
 T highest() {
-  if constexpr (kIsComplex<T>) return {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
-  else if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::max();
+  if constexpr (kIsComplex<T>)
+    return {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max();
 }
 template <typename T>
 SHARDLAB_INLINE bool greater(T a, T b) {
-  if constexpr (kIsComplex<T>) return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
-  else return a > b;
+  if constexpr (kIsComplex<T>)
+    return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
+  else
+    return a > b;
 }
 struct Max {
-  template <typename T> static T identity() { return lowest<T>(); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) { return greater(a, b) | (a != a) ? a : b; }
+  template <typename T>
+  static T identity() {
+    return lowest<T>();
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    return greater(a, b) | (a != a) ? a : b;
+  }
 };
 struct Min {
-  template <typename T> static T identity() { return highest<T>(); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) { return greater(b, a) | (a != a) ? a : b; }
+  template <typename T>
+  static T identity() {
+    return highest<T>();
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    return greater(b, a) | (a != a) ? a : b;
+  }
 };
 struct And {
-  template <typename T> static T identity() { return std::is_same_v<T, bool> ? T(true) : T(~0u); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) { return a & b; }
+  template <typename T>
+  static T identity() {
+    return std::is_same_v<T, bool> ? T(true) : T(~0u);
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    return a & b;
+  }
 };
 struct Or {
-  template <typename T> static T identity() { return T(0); }
-  template <typename T> SHARDLAB_INLINE static T combine(T a, T b) { return a | b; }
+  template <typename T>
+  static T identity() {
+    return T(0);
+  }
+  template <typename T>
+  SHARDLAB_INLINE static T combine(T a, T b) {
+    return a | b;
+  }
 };
 
 template <typename F, typename T>
-constexpr bool kTakes = (std::is_same_v<F, Max> || std::is_same_v<F, Min>) ? true
-                        : (std::is_same_v<F, And> || std::is_same_v<F, Or>)
-                            ? std::is_integral_v<T>
-                            : !std::is_same_v<T, bool>;
+constexpr bool kTakes = (std::is_same_v<F, Max> || std::is_same_v<F, Min>)  ? true
+                        : (std::is_same_v<F, And> || std::is_same_v<F, Or>) ? std::is_integral_v<T>
+                                                                            : !std::is_same_v<T, bool>;
 
 // Walks the row-major positions of some dimensions, as offsets in elements.
 struct Walk {
@@ -204,8 +249,10 @@ void reduce(const ConstView& operand, const MutableView& result, const std::vect
   std::vector<std::pair<std::int64_t, bool>> dims;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
-    if (!dims.empty() && dims.back().second == is_reduced[d]) dims.back().first *= shape[d];
-    else dims.push_back({shape[d], is_reduced[d]});
+    if (!dims.empty() && dims.back().second == is_reduced[d])
+      dims.back().first *= shape[d];
+    else
+      dims.push_back({shape[d], is_reduced[d]});
   }
   std::int64_t inner = 1;
   bool inner_is_reduced = false;
@@ -231,8 +278,10 @@ void kernel(const KernelArgs& args) {
   for (std::int64_t axis : args.attrs.integers("axes")) is_reduced[std::size_t(axis)] = true;
   visit_dtype(operand.type.dtype, [&](auto sample) {
     using T = decltype(sample);
-    if constexpr (kTakes<F, T>) reduce<F, T>(operand, args.results[0], is_reduced);
-    else throw InternalError("a reduction of a dtype that its shape rule refuses");
+    if constexpr (kTakes<F, T>)
+      reduce<F, T>(operand, args.results[0], is_reduced);
+    else
+      throw InternalError("a reduction of a dtype that its shape rule refuses");
   });
 }
 
@@ -257,8 +306,10 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
       throw_user_error("{}: axes must be increasing dimensions of the operand, got {} for shape {}", op.name, text_of(axes),
                        text_of(types[0].shape));
   for (int d = 0; d < types[0].rank(); ++d) {
-    if (next < axes.size() && axes[next] == d) ++next;
-    else shape.push_back(types[0].shape[std::size_t(d)]);
+    if (next < axes.size() && axes[next] == d)
+      ++next;
+    else
+      shape.push_back(types[0].shape[std::size_t(d)]);
   }
   return {{types[0].dtype, shape}};
 }
@@ -328,8 +379,8 @@ const OpDef kReduceSum = reduction_op<Sum>("reduce_sum", "The sum along axes; in
 const OpDef kReduceProd = reduction_op<Prod>("reduce_prod", "The product along axes; integers wrap around.", Reduction::kProd);
 const OpDef kReduceMax = reduction_op<Max>("reduce_max", "The largest element along axes; NaN wins.", Reduction::kMax);
 const OpDef kReduceMin = reduction_op<Min>("reduce_min", "The smallest element along axes; NaN wins.", Reduction::kMin);
-const OpDef kReduceAnd = reduction_op<And>("reduce_and", "Whether all elements along axes are true; bit by bit for integers.",
-                                           Reduction::kAnd);
+const OpDef kReduceAnd =
+    reduction_op<And>("reduce_and", "Whether all elements along axes are true; bit by bit for integers.", Reduction::kAnd);
 const OpDef kReduceOr = reduction_op<Or>("reduce_or", "Whether any element along axes is true; bit by bit for integers.", Reduction::kOr);
 
 }  // namespace shardlab::ops

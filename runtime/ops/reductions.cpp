@@ -112,22 +112,27 @@ constexpr std::string_view kMinAliases[] = {"amin"};
 
 extern const OpDef kSum, kProd, kMax, kMin, kMean, kAny, kAll, kVar, kStd;
 
-const OpDef kSum = {.name = "sum", .doc = "The sum over axes; of bool an int32 count.", .attrs = kSumAttrs,
-                    .expand = expand_sum<&kReduceSum>};
+const OpDef kSum = {
+    .name = "sum", .doc = "The sum over axes; of bool an int32 count.", .attrs = kSumAttrs, .expand = expand_sum<&kReduceSum>};
 const OpDef kProd = {.name = "prod", .doc = "The product over axes.", .attrs = kSumAttrs, .expand = expand_sum<&kReduceProd>};
-const OpDef kMax = {.name = "max", .doc = "The largest element over axes; NaN wins.", .aliases = kMaxAliases, .attrs = kAttrs,
+const OpDef kMax = {.name = "max",
+                    .doc = "The largest element over axes; NaN wins.",
+                    .aliases = kMaxAliases,
+                    .attrs = kAttrs,
                     .expand = expand_extremum<&kReduceMax>};
-const OpDef kMin = {.name = "min", .doc = "The smallest element over axes; NaN wins.", .aliases = kMinAliases, .attrs = kAttrs,
+const OpDef kMin = {.name = "min",
+                    .doc = "The smallest element over axes; NaN wins.",
+                    .aliases = kMinAliases,
+                    .attrs = kAttrs,
                     .expand = expand_extremum<&kReduceMin>};
-const OpDef kMean = {.name = "mean", .doc = "The mean over axes: sum / count; integers become float32.", .attrs = kSumAttrs,
-                     .expand = expand_mean};
-const OpDef kAny = {.name = "any", .doc = "Whether any element over axes is not 0.", .attrs = kAttrs,
-                    .expand = expand_logical<&kReduceOr>};
-const OpDef kAll = {.name = "all", .doc = "Whether all elements over axes are not 0.", .attrs = kAttrs,
-                    .expand = expand_logical<&kReduceAnd>};
-const OpDef kVar = {.name = "var", .doc = "The variance over axes: the mean squared distance from the mean.", .attrs = kVarAttrs,
-                    .expand = expand_var};
-const OpDef kStd = {.name = "std", .doc = "The standard deviation over axes: the root of the variance.", .attrs = kVarAttrs,
-                    .expand = expand_std};
+const OpDef kMean = {
+    .name = "mean", .doc = "The mean over axes: sum / count; integers become float32.", .attrs = kSumAttrs, .expand = expand_mean};
+const OpDef kAny = {.name = "any", .doc = "Whether any element over axes is not 0.", .attrs = kAttrs, .expand = expand_logical<&kReduceOr>};
+const OpDef kAll = {
+    .name = "all", .doc = "Whether all elements over axes are not 0.", .attrs = kAttrs, .expand = expand_logical<&kReduceAnd>};
+const OpDef kVar = {
+    .name = "var", .doc = "The variance over axes: the mean squared distance from the mean.", .attrs = kVarAttrs, .expand = expand_var};
+const OpDef kStd = {
+    .name = "std", .doc = "The standard deviation over axes: the root of the variance.", .attrs = kVarAttrs, .expand = expand_std};
 
 }  // namespace shardlab::ops

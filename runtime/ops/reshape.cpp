@@ -70,9 +70,7 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
   return rule;
 }
 
-void kernel(const KernelArgs& args) {
-  std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes()));
-}
+void kernel(const KernelArgs& args) { std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes())); }
 
 // One -1 takes what the other sizes leave.
 Shape with_inferred_size(const Shape& from, const Shape& wanted) {
@@ -90,9 +88,10 @@ Shape with_inferred_size(const Shape& from, const Shape& wanted) {
   if (inferred < 0) return wanted;
   std::int64_t elements = element_count(from);
   if (known == 0 || elements % known != 0)
-    throw_user_error("cannot reshape array of shape {} (size {}) into shape {} because the product of specified axis sizes ({}) does not "
-                     "evenly divide {}",
-                     text_of(from), elements, text_of(wanted), known, elements);
+    throw_user_error(
+        "cannot reshape array of shape {} (size {}) into shape {} because the product of specified axis sizes ({}) does not "
+        "evenly divide {}",
+        text_of(from), elements, text_of(wanted), known, elements);
   Shape shape = wanted;
   shape[std::size_t(inferred)] = elements / known;
   return shape;
@@ -112,9 +111,9 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
 
 std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape from, Shape to) { return Sample{{{dtype, std::move(from)}}, Attrs{{"shape", std::move(to)}}}; };
-  return {sample(DType::kFloat32, {16}, {2, 8}),      sample(DType::kFloat32, {4, 6}, {6, 4}), sample(DType::kFloat32, {8, 1, 2}, {16}),
-          sample(DType::kInt32, {2, 3, 4}, {6, 4}),   sample(DType::kBool, {6}, {1, 6, 1}),    sample(DType::kComplex64, {12, 2}, {2, 12}),
-          sample(DType::kFloat32, {}, {1, 1}),        sample(DType::kUint32, {0, 3}, {3, 0}),  sample(DType::kFloat32, {7}, {7, 1})};
+  return {sample(DType::kFloat32, {16}, {2, 8}),    sample(DType::kFloat32, {4, 6}, {6, 4}), sample(DType::kFloat32, {8, 1, 2}, {16}),
+          sample(DType::kInt32, {2, 3, 4}, {6, 4}), sample(DType::kBool, {6}, {1, 6, 1}),    sample(DType::kComplex64, {12, 2}, {2, 12}),
+          sample(DType::kFloat32, {}, {1, 1}),      sample(DType::kUint32, {0, 3}, {3, 0}),  sample(DType::kFloat32, {7}, {7, 1})};
 }
 
 constexpr AttrDef kAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, true, "the new shape; one size may be -1"}};

@@ -6,10 +6,14 @@ namespace shardlab::ops {
 namespace {
 
 struct Select {
-  template <typename T> SHARDLAB_INLINE T operator()(bool condition, T x, T y) const { return condition ? x : y; }
+  template <typename T>
+  SHARDLAB_INLINE T operator()(bool condition, T x, T y) const {
+    return condition ? x : y;
+  }
 };
 struct Clamp {  // NaN stays
-  template <typename T> SHARDLAB_INLINE T operator()(T low, T x, T high) const {
+  template <typename T>
+  SHARDLAB_INLINE T operator()(T low, T x, T high) const {
     T raised = x < low ? low : x;
     return raised > high ? high : raised;
   }
@@ -21,8 +25,10 @@ TileFn select_tile(std::span<const DType>, DType result) {
 TileFn clamp_tile(std::span<const DType>, DType result) {
   return visit_dtype(result, [](auto x) -> TileFn {
     using T = decltype(x);
-    if constexpr (std::is_same_v<T, Complex64>) throw InternalError("clamp of complex64");
-    else return tile_of_types<Clamp, T, T, T>();
+    if constexpr (std::is_same_v<T, Complex64>)
+      throw InternalError("clamp of complex64");
+    else
+      return tile_of_types<Clamp, T, T, T>();
   });
 }
 

@@ -18,8 +18,7 @@ void check_shape(std::string_view op, const Shape& shape) {
 
 int normalized_axis(std::string_view op, std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank)
-    throw_user_error("{}: axis {} is out of bounds for array of dimension {}; use an axis from {} to {}", op, axis, rank, -rank,
-                     rank - 1);
+    throw_user_error("{}: axis {} is out of bounds for array of dimension {}; use an axis from {} to {}", op, axis, rank, -rank, rank - 1);
   return int(axis < 0 ? axis + rank : axis);
 }
 

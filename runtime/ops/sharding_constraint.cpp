@@ -19,9 +19,7 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   return {types[0]};
 }
 
-void kernel(const KernelArgs& args) {
-  std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes()));
-}
+void kernel(const KernelArgs& args) { std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes())); }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, {value_of(b, args[0])}, Attrs{{"sharding", sharding_of(op, attrs)}});

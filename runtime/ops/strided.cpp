@@ -25,8 +25,10 @@ std::vector<Dim> merged_dims(const Shape& shape, const Shape& strides) {
 
 template <typename T>
 void copy_run(const T* in, std::int64_t stride, T* out, std::int64_t count) {
-  if (stride == 1) std::memcpy(out, in, std::size_t(count) * sizeof(T));
-  else if (stride == 0) std::fill_n(out, count, *in);
+  if (stride == 1)
+    std::memcpy(out, in, std::size_t(count) * sizeof(T));
+  else if (stride == 0)
+    std::fill_n(out, count, *in);
   else
     for (std::int64_t i = 0; i < count; ++i) out[i] = in[i * stride];
 }
@@ -72,10 +74,14 @@ void strided_copy(const Shape& shape, const Shape& strides, const std::byte* in,
     copy_dims(dims, 0, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out));
   };
   switch (element_bytes) {
-    case 1: return copy_as(std::uint8_t{});
-    case 4: return copy_as(std::uint32_t{});
-    case 8: return copy_as(std::uint64_t{});
-    default: throw InternalError("strided_copy: elements of 1, 4 or 8 bytes");
+    case 1:
+      return copy_as(std::uint8_t{});
+    case 4:
+      return copy_as(std::uint32_t{});
+    case 8:
+      return copy_as(std::uint64_t{});
+    default:
+      throw InternalError("strided_copy: elements of 1, 4 or 8 bytes");
   }
 }
 

@@ -15,7 +15,9 @@ namespace shardlab::ops {
 inline constexpr std::array kAllDTypes = {DType::kBool, DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64};
 
 template <typename F, typename T>
-concept HasHardCases = requires(T x) { F::is_hard(x); };
+concept HasHardCases = requires(T x) {
+  F::is_hard(x);
+};
 
 // result[i] = F(operands[k][i * strides[k]]…); the result may be one of the operands.
 template <typename F, typename... T>
@@ -73,9 +75,12 @@ template <typename F, int kOperands>
 std::optional<DType> result_dtype(DType operand) {
   return visit_dtype(operand, [](auto x) -> std::optional<DType> {
     using T = decltype(x);
-    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>) return dtype_of<std::invoke_result_t<F, T>>::value;
-    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>) return dtype_of<std::invoke_result_t<F, T, T>>::value;
-    else return std::nullopt;
+    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>)
+      return dtype_of<std::invoke_result_t<F, T>>::value;
+    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>)
+      return dtype_of<std::invoke_result_t<F, T, T>>::value;
+    else
+      return std::nullopt;
   });
 }
 
@@ -83,9 +88,12 @@ template <typename F, int kOperands>
 TileFn tile_of(std::span<const DType> operands, DType) {
   return visit_dtype(operands[0], [&](auto x) -> TileFn {
     using T = decltype(x);
-    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>) return tile_of_types<F, T>();
-    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>) return tile_of_types<F, T, T>();
-    else throw InternalError("no tile for this dtype");
+    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>)
+      return tile_of_types<F, T>();
+    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>)
+      return tile_of_types<F, T, T>();
+    else
+      throw InternalError("no tile for this dtype");
   });
 }
 

@@ -56,13 +56,14 @@ std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape shape, std::vector<std::int64_t> axes) {
     return Sample{{{dtype, std::move(shape)}}, Attrs{{"axes", std::move(axes)}}};
   };
-  return {sample(DType::kFloat32, {4, 6}, {1, 0}),          sample(DType::kInt32, {2, 3, 4}, {2, 0, 1}),
-          sample(DType::kBool, {2, 4, 6}, {0, 2, 1}),       sample(DType::kComplex64, {2, 3, 4, 5}, {3, 1, 2, 0}),
-          sample(DType::kFloat32, {7}, {0}),                sample(DType::kFloat32, {0, 3}, {1, 0}),
+  return {sample(DType::kFloat32, {4, 6}, {1, 0}),    sample(DType::kInt32, {2, 3, 4}, {2, 0, 1}),
+          sample(DType::kBool, {2, 4, 6}, {0, 2, 1}), sample(DType::kComplex64, {2, 3, 4, 5}, {3, 1, 2, 0}),
+          sample(DType::kFloat32, {7}, {0}),          sample(DType::kFloat32, {0, 3}, {1, 0}),
           sample(DType::kFloat32, {34, 18}, {1, 0})};
 }
 
-constexpr AttrDef kAttrs[] = {{"axes", AttrDef::Kind::kIntegers, false, "the operand's dimension for each of the result; reversed by default"}};
+constexpr AttrDef kAttrs[] = {
+    {"axes", AttrDef::Kind::kIntegers, false, "the operand's dimension for each of the result; reversed by default"}};
 constexpr std::string_view kAliases[] = {"permute_dims"};
 
 }  // namespace

@@ -26,47 +26,83 @@ Complex64 in_double(Complex64 x, Function function) {
 }
 
 struct Neg {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x) const { return T(0u - std::uint32_t(x)); }
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return -x; }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return -x; }
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(0u - std::uint32_t(x));
+  }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return -x;
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return -x;
+  }
 };
 struct Abs {
   SHARDLAB_INLINE std::uint32_t operator()(std::uint32_t x) const { return x; }
   SHARDLAB_INLINE std::int32_t operator()(std::int32_t x) const { return x < 0 ? std::int32_t(0u - std::uint32_t(x)) : x; }
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return std::fabs(x); }
-  template <Cplx T> SHARDLAB_INLINE float operator()(T x) const {
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::fabs(x);
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE float operator()(T x) const {
     double re = x.real(), im = x.imag();
     if (std::isinf(re) || std::isinf(im)) return std::numeric_limits<float>::infinity();
     return float(std::sqrt(re * re + im * im));
   }
 };
 struct Sign {
-  template <Whole T> SHARDLAB_INLINE T operator()(T x) const { return T(T(x > 0) - T(x < T(0))); }
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return x > 0 ? 1.0f : (x < 0 ? -1.0f : x); }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(T(x > 0) - T(x < T(0)));
+  }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return x > 0 ? 1.0f : (x < 0 ? -1.0f : x);
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
     if (x.real() == 0 && x.imag() == 0) return x;
     return in_double(x, [](Complex z) { return z / std::abs(z); });
   }
 };
 
-#define SHARDLAB_TRIGONOMETRIC(Name, function)                                                                    \
-  struct Name {                                                                                                   \
-    template <Real T> SHARDLAB_INLINE T operator()(T x) const { return T(vector_math::function(x)); }             \
-    template <Real T> SHARDLAB_INLINE static bool is_hard(T x) { return !(std::fabs(x) < vector_math::kTrigonometricMax); } \
-    template <Real T> static T hard(T x) { return T(std::function(double(x))); }                                  \
-    template <Cplx T> SHARDLAB_INLINE T operator()(T x) const {                                                   \
-      return in_double(x, [](Complex z) { return std::function(z); });                                            \
-    }                                                                                                             \
+#define SHARDLAB_TRIGONOMETRIC(Name, function)                         \
+  struct Name {                                                        \
+    template <Real T>                                                  \
+    SHARDLAB_INLINE T operator()(T x) const {                          \
+      return T(vector_math::function(x));                              \
+    }                                                                  \
+    template <Real T>                                                  \
+    SHARDLAB_INLINE static bool is_hard(T x) {                         \
+      return !(std::fabs(x) < vector_math::kTrigonometricMax);         \
+    }                                                                  \
+    template <Real T>                                                  \
+    static T hard(T x) {                                               \
+      return T(std::function(double(x)));                              \
+    }                                                                  \
+    template <Cplx T>                                                  \
+    SHARDLAB_INLINE T operator()(T x) const {                          \
+      return in_double(x, [](Complex z) { return std::function(z); }); \
+    }                                                                  \
   };
 SHARDLAB_TRIGONOMETRIC(Sin, sin)
 SHARDLAB_TRIGONOMETRIC(Cos, cos)
 SHARDLAB_TRIGONOMETRIC(Tan, tan)
 #undef SHARDLAB_TRIGONOMETRIC
 
-#define SHARDLAB_VECTOR_FUNCTION(Name, function, ...)                                                 \
-  struct Name {                                                                                       \
-    template <Real T> SHARDLAB_INLINE T operator()(T x) const { return T(vector_math::function(x)); } \
-    template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return in_double(x, __VA_ARGS__); } \
+#define SHARDLAB_VECTOR_FUNCTION(Name, function, ...) \
+  struct Name {                                       \
+    template <Real T>                                 \
+    SHARDLAB_INLINE T operator()(T x) const {         \
+      return T(vector_math::function(x));             \
+    }                                                 \
+    template <Cplx T>                                 \
+    SHARDLAB_INLINE T operator()(T x) const {         \
+      return in_double(x, __VA_ARGS__);               \
+    }                                                 \
   };
 SHARDLAB_VECTOR_FUNCTION(Exp, exp, [](Complex z) { return std::exp(z); })
 SHARDLAB_VECTOR_FUNCTION(Log, log, [](Complex z) { return std::log(z); })
@@ -82,44 +118,92 @@ SHARDLAB_VECTOR_FUNCTION(Log1p, log1p, [](Complex z) {
 #undef SHARDLAB_VECTOR_FUNCTION
 
 struct Sqrt {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return std::sqrt(x); }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return in_double(x, [](Complex z) { return std::sqrt(z); }); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::sqrt(x);
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return in_double(x, [](Complex z) { return std::sqrt(z); });
+  }
 };
 struct Rsqrt {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return T(1.0 / std::sqrt(double(x))); }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return in_double(x, [](Complex z) { return 1.0 / std::sqrt(z); }); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(1.0 / std::sqrt(double(x)));
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return in_double(x, [](Complex z) { return 1.0 / std::sqrt(z); });
+  }
 };
 struct Floor {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return std::floor(x); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::floor(x);
+  }
 };
 struct Ceil {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return std::ceil(x); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::ceil(x);
+  }
 };
 struct Round {  // half to even, as NumPy
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return std::nearbyint(x); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::nearbyint(x);
+  }
 };
 struct Logistic {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return T(1.0 / (1.0 + vector_math::exp(-double(x)))); }
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return in_double(x, [](Complex z) { return 1.0 / (1.0 + std::exp(-z)); }); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(1.0 / (1.0 + vector_math::exp(-double(x))));
+  }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return in_double(x, [](Complex z) { return 1.0 / (1.0 + std::exp(-z)); });
+  }
 };
 struct Erf {
-  template <Real T> SHARDLAB_INLINE T operator()(T x) const { return T(std::erf(double(x))); }
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(std::erf(double(x)));
+  }
 };
 struct IsFinite {
-  template <Real T> SHARDLAB_INLINE bool operator()(T x) const { return std::fabs(x) <= std::numeric_limits<float>::max(); }
+  template <Real T>
+  SHARDLAB_INLINE bool operator()(T x) const {
+    return std::fabs(x) <= std::numeric_limits<float>::max();
+  }
 };
 struct Not {
-  template <Bool T> SHARDLAB_INLINE T operator()(T x) const { return !x; }
-  template <Whole T> SHARDLAB_INLINE T operator()(T x) const { return ~x; }
+  template <Bool T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return !x;
+  }
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return ~x;
+  }
 };
 struct RealPart {
-  template <Cplx T> SHARDLAB_INLINE float operator()(T x) const { return x.real(); }
+  template <Cplx T>
+  SHARDLAB_INLINE float operator()(T x) const {
+    return x.real();
+  }
 };
 struct ImagPart {
-  template <Cplx T> SHARDLAB_INLINE float operator()(T x) const { return x.imag(); }
+  template <Cplx T>
+  SHARDLAB_INLINE float operator()(T x) const {
+    return x.imag();
+  }
 };
 struct Conj {
-  template <Cplx T> SHARDLAB_INLINE T operator()(T x) const { return std::conj(x); }
+  template <Cplx T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return std::conj(x);
+  }
 };
 
 // jnp.floor and its like leave integers as they are.
@@ -142,8 +226,7 @@ Values expand_imag(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
 }
 
 template <typename F>
-constexpr OpDef unary_op(std::string_view name, std::string_view doc,
-                         Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
+constexpr OpDef unary_op(std::string_view name, std::string_view doc, Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
                          std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,

@@ -22,8 +22,7 @@ Values expand_expand_dims(GraphBuilder& b, const OpDef& op, Args args, const Att
   std::vector<int> added = *axes_of(op.name, attrs, "axis", rank);
   Shape shape;
   std::size_t next = 0;
-  for (int d = 0; d < rank; ++d)
-    shape.push_back(std::find(added.begin(), added.end(), d) != added.end() ? 1 : b.shape(x)[next++]);
+  for (int d = 0; d < rank; ++d) shape.push_back(std::find(added.begin(), added.end(), d) != added.end() ? 1 : b.shape(x)[next++]);
   return {reshaped(b, x, shape)};
 }
 
@@ -93,22 +92,30 @@ constexpr AttrDef kSqueezeAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, 
 
 extern const OpDef kBroadcastTo, kExpandDims, kSqueeze, kRavel, kLogicalAnd, kLogicalOr, kLogicalXor, kLogicalNot, kIsNan, kFloorDivide;
 
-const OpDef kBroadcastTo = {.name = "broadcast_to", .doc = "The operand repeated to a shape, by NumPy's rules.", .attrs = kShapeAttrs,
+const OpDef kBroadcastTo = {.name = "broadcast_to",
+                            .doc = "The operand repeated to a shape, by NumPy's rules.",
+                            .attrs = kShapeAttrs,
                             .expand = expand_broadcast_to};
-const OpDef kExpandDims = {.name = "expand_dims", .doc = "The operand with new dimensions of size 1.", .attrs = kExpandAttrs,
-                           .expand = expand_expand_dims};
-const OpDef kSqueeze = {.name = "squeeze", .doc = "The operand without dimensions of size 1.", .attrs = kSqueezeAttrs,
-                        .expand = expand_squeeze};
+const OpDef kExpandDims = {
+    .name = "expand_dims", .doc = "The operand with new dimensions of size 1.", .attrs = kExpandAttrs, .expand = expand_expand_dims};
+const OpDef kSqueeze = {
+    .name = "squeeze", .doc = "The operand without dimensions of size 1.", .attrs = kSqueezeAttrs, .expand = expand_squeeze};
 const OpDef kRavel = {.name = "ravel", .doc = "The elements in row-major order as one dimension.", .expand = expand_ravel};
-const OpDef kLogicalAnd = {.name = "logical_and", .doc = "Whether both are not 0.", .operands_min = 2, .operands_max = 2,
-                           .expand = expand_logical<&kAnd>};
-const OpDef kLogicalOr = {.name = "logical_or", .doc = "Whether one of them is not 0.", .operands_min = 2, .operands_max = 2,
-                          .expand = expand_logical<&kOr>};
-const OpDef kLogicalXor = {.name = "logical_xor", .doc = "Whether exactly one of them is not 0.", .operands_min = 2, .operands_max = 2,
+const OpDef kLogicalAnd = {
+    .name = "logical_and", .doc = "Whether both are not 0.", .operands_min = 2, .operands_max = 2, .expand = expand_logical<&kAnd>};
+const OpDef kLogicalOr = {
+    .name = "logical_or", .doc = "Whether one of them is not 0.", .operands_min = 2, .operands_max = 2, .expand = expand_logical<&kOr>};
+const OpDef kLogicalXor = {.name = "logical_xor",
+                           .doc = "Whether exactly one of them is not 0.",
+                           .operands_min = 2,
+                           .operands_max = 2,
                            .expand = expand_logical<&kXor>};
 const OpDef kLogicalNot = {.name = "logical_not", .doc = "Whether it is 0.", .expand = expand_logical<&kNot>};
 const OpDef kIsNan = {.name = "isnan", .doc = "Whether it is NaN.", .expand = expand_isnan};
-const OpDef kFloorDivide = {.name = "floor_divide", .doc = "The largest whole number not above x / y.", .operands_min = 2,
-                            .operands_max = 2, .expand = expand_floor_divide};
+const OpDef kFloorDivide = {.name = "floor_divide",
+                            .doc = "The largest whole number not above x / y.",
+                            .operands_min = 2,
+                            .operands_max = 2,
+                            .expand = expand_floor_divide};
 
 }  // namespace shardlab::ops

@@ -78,9 +78,7 @@ TEST(Parse, RefusesWithLineAndColumn) {
     try {
       parse_graph(text, find_op);
       ADD_FAILURE() << "accepted: " << text;
-    } catch (const UserError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(wanted));
-    }
+    } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr(wanted)); }
   }
 }
 
@@ -95,10 +93,18 @@ TEST(Parse, SurvivesDamage) {
     for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
       std::size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0: text[at] = kAlphabet[random() % kAlphabet.size()]; break;
-        case 1: text.insert(at, 1, kAlphabet[random() % kAlphabet.size()]); break;
-        case 2: text.erase(at, 1 + random() % 5); break;
-        default: text.insert(at, text.substr(random() % text.size(), random() % 12)); break;
+        case 0:
+          text[at] = kAlphabet[random() % kAlphabet.size()];
+          break;
+        case 1:
+          text.insert(at, 1, kAlphabet[random() % kAlphabet.size()]);
+          break;
+        case 2:
+          text.erase(at, 1 + random() % 5);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 12));
+          break;
       }
       if (text.empty()) text.push_back(' ');
     }
@@ -106,9 +112,7 @@ TEST(Parse, SurvivesDamage) {
       Graph graph = parse_graph(text, find_op);
       verify(graph);
       ++read;
-    } catch (const UserError&) {
-      ++refused;
-    }
+    } catch (const UserError&) { ++refused; }
   }
   EXPECT_GT(refused, 1000);
   EXPECT_GT(read, 100);

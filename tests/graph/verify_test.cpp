@@ -31,7 +31,10 @@ TEST(Verify, RefusesBrokenOnes) {
       {"has no op", [](Graph& g) { g.nodes[0].op = nullptr; }},
       {"is no primitive", [](Graph& g) { g.nodes[0].op = find_op("mean"); }},
       {"has 1 operands", [](Graph& g) { g.nodes[1].operands = {0}; }},
-      {"the shape rule gives float32[4,2]", [](Graph& g) { g.values[1].type.shape = {2, 4}; }},
+      {"the shape rule gives float32[4,2]",
+       [](Graph& g) {
+         g.values[1].type.shape = {2, 4};
+       }},
       {"is refused by its shape rule", [](Graph& g) { g.values[0].type.dtype = DType::kInt32; }},
       {"which is made already", [](Graph& g) { g.nodes[1].results = {1}; }},
       {"has 0 results", [](Graph& g) { g.nodes[1].results = {}; }},
@@ -45,9 +48,7 @@ TEST(Verify, RefusesBrokenOnes) {
     try {
       verify(graph);
       ADD_FAILURE() << "accepted: " << each.text;
-    } catch (const InternalError& error) {
-      EXPECT_NE(std::string(error.what()).find(each.text), std::string::npos) << error.what();
-    }
+    } catch (const InternalError& error) { EXPECT_NE(std::string(error.what()).find(each.text), std::string::npos) << error.what(); }
   }
 }
 

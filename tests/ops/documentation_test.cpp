@@ -17,7 +17,8 @@ TEST(Documentation, OpTableIsUpToDate) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_TRUE(text.str() == op_table_markdown()) << "docs/ops.md differs from the definitions: run this test with SHARDLAB_UPDATE_DOCS=1 to write docs/ops.md anew";
+  EXPECT_TRUE(text.str() == op_table_markdown())
+      << "docs/ops.md differs from the definitions: run this test with SHARDLAB_UPDATE_DOCS=1 to write docs/ops.md anew";
 }
 
 }  // namespace

@@ -12,12 +12,11 @@ using ::testing::HasSubstr;
 
 TensorType f32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 
-std::string error_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs = {}, const std::vector<Scalar>& scalars = {}) {
+std::string error_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs = {},
+                     const std::vector<Scalar>& scalars = {}) {
   try {
     graph_of(op, params, attrs, scalars);
-  } catch (const UserError& error) {
-    return error.what();
-  }
+  } catch (const UserError& error) { return error.what(); }
   return "no error";
 }
 
@@ -32,17 +31,21 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("reshape", {f32({4})}, Attrs{{"shape", Shape{-1, -1}}}), HasSubstr("can only specify one unknown dimension"));
   EXPECT_THAT(error_of("matmul", {f32({3, 4}), f32({5, 6})}),
               HasSubstr("dot_general requires contracting dimensions to have the same shape, got (4,) and (5,)"));
-  EXPECT_THAT(error_of("matmul", {f32({2, 3, 4}), f32({5, 4, 6})}), HasSubstr("Incompatible shapes for matmul arguments: (2, 3, 4) and (5, 4, 6)"));
+  EXPECT_THAT(error_of("matmul", {f32({2, 3, 4}), f32({5, 4, 6})}),
+              HasSubstr("Incompatible shapes for matmul arguments: (2, 3, 4) and (5, 4, 6)"));
   EXPECT_THAT(error_of("matmul", {f32({}), f32({4})}), HasSubstr("matmul input operand 0 must have ndim at least 1, but it has ndim 0"));
-  EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::int64_t(2)}}), HasSubstr("axis 2 is out of bounds for array of dimension 2"));
+  EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::int64_t(2)}}),
+              HasSubstr("axis 2 is out of bounds for array of dimension 2"));
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::vector<std::int64_t>{0, -2}}}), HasSubstr("duplicate value in 'axis'"));
   EXPECT_THAT(error_of("max", {f32({0, 8})}), HasSubstr("zero-size array to reduction operation max which has no identity"));
   EXPECT_THAT(error_of("transpose", {f32({4, 8})}, Attrs{{"axes", std::vector<std::int64_t>{0}}}), HasSubstr("axes don't match array"));
   EXPECT_THAT(error_of("squeeze", {f32({4, 1})}, Attrs{{"axis", std::int64_t(0)}}),
               HasSubstr("cannot select an axis to squeeze out which has size not equal to one"));
   EXPECT_THAT(error_of("broadcast_to", {f32({4})}, Attrs{{"shape", Shape{3}}}), HasSubstr("(4,) and requested shape (3,)"));
-  EXPECT_THAT(error_of("floor", {{DType::kComplex64, {2}}}), HasSubstr("floor does not accept dtype complex64. Accepted dtypes are float32"));
-  EXPECT_THAT(error_of("pow", {{DType::kInt32, {2}}}, {}, {Scalar{std::int64_t(-2)}}), HasSubstr("Integers cannot be raised to negative powers"));
+  EXPECT_THAT(error_of("floor", {{DType::kComplex64, {2}}}),
+              HasSubstr("floor does not accept dtype complex64. Accepted dtypes are float32"));
+  EXPECT_THAT(error_of("pow", {{DType::kInt32, {2}}}, {}, {Scalar{std::int64_t(-2)}}),
+              HasSubstr("Integers cannot be raised to negative powers"));
   EXPECT_THAT(error_of("add", {{DType::kInt32, {2}}}, {}, {Scalar{std::int64_t(1) << 40}}),
               HasSubstr("Python integer 1099511627776 out of bounds for int32"));
   EXPECT_THAT(error_of("zeros", {}, Attrs{{"shape", Shape{1 << 30, 1 << 30}}}), HasSubstr("more than 281474976710656 elements"));
@@ -76,26 +79,46 @@ TEST(Errors, WrongTypesAndAttributesNeverCrash) {
       std::vector<Arg> args;
       int count = op->operands_min + int(random() % unsigned(op->operands_max - op->operands_min + 1));
       for (int i = 0; i < count; ++i) {
-        if (random() % 4 == 0) args.push_back(random() % 2 ? Scalar{pick(integers)} : Scalar{0.5});
-        else args.push_back(b.param({pick(dtypes), pick(shapes)}));
+        if (random() % 4 == 0)
+          args.push_back(random() % 2 ? Scalar{pick(integers)} : Scalar{0.5});
+        else
+          args.push_back(b.param({pick(dtypes), pick(shapes)}));
       }
       Attrs attrs;
       for (const AttrDef& attr : op->attrs) {
         using Kind = AttrDef::Kind;
         if (!attr.required && random() % 2) continue;
         switch (attr.kind) {
-          case Kind::kInteger: attrs.set(attr.name, pick(integers)); break;
-          case Kind::kNumber: attrs.set(attr.name, 0.5); break;
-          case Kind::kFlag: attrs.set(attr.name, random() % 2 == 0); break;
-          case Kind::kString: attrs.set(attr.name, std::string(random() % 2 ? "ij,jk->ik" : "ij->ji")); break;
-          case Kind::kDType: attrs.set(attr.name, pick(dtypes)); break;
-          case Kind::kSharding: attrs.set(attr.name, Sharding()); break;
-          case Kind::kLiteral: attrs.set(attr.name, std::int64_t(3)); break;
+          case Kind::kInteger:
+            attrs.set(attr.name, pick(integers));
+            break;
+          case Kind::kNumber:
+            attrs.set(attr.name, 0.5);
+            break;
+          case Kind::kFlag:
+            attrs.set(attr.name, random() % 2 == 0);
+            break;
+          case Kind::kString:
+            attrs.set(attr.name, std::string(random() % 2 ? "ij,jk->ik" : "ij->ji"));
+            break;
+          case Kind::kDType:
+            attrs.set(attr.name, pick(dtypes));
+            break;
+          case Kind::kSharding:
+            attrs.set(attr.name, Sharding());
+            break;
+          case Kind::kLiteral:
+            attrs.set(attr.name, std::int64_t(3));
+            break;
           case Kind::kIntegers:
-          case Kind::kIntegerLists: attrs.set(attr.name, list()); break;
+          case Kind::kIntegerLists:
+            attrs.set(attr.name, list());
+            break;
           case Kind::kScalarOrIntegers:
-            if (random() % 2) attrs.set(attr.name, list());
-            else attrs.set(attr.name, pick(integers));
+            if (random() % 2)
+              attrs.set(attr.name, list());
+            else
+              attrs.set(attr.name, pick(integers));
             break;
         }
       }
@@ -103,9 +126,7 @@ TEST(Errors, WrongTypesAndAttributesNeverCrash) {
         b.set_results(b.call(*op, args, attrs, Where{}));
         verify(b.graph());
         ++worked;
-      } catch (const UserError& error) {
-        EXPECT_FALSE(std::string(error.what()).empty());
-      } catch (const std::exception& error) {
+      } catch (const UserError& error) { EXPECT_FALSE(std::string(error.what()).empty()); } catch (const std::exception& error) {
         ADD_FAILURE() << op->name << ": " << error.what() << "\n" << print(b.graph());
       }
     }

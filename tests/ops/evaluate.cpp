@@ -13,11 +13,16 @@ Tensor random_tensor(const TensorType& type, std::mt19937& random) {
     using T = decltype(sample);
     for (std::int64_t i = 0; i < type.elements(); ++i) {
       T& x = buffer->as<T>()[i];
-      if constexpr (std::is_same_v<T, bool>) x = draw(2) == 1;
-      else if constexpr (std::is_same_v<T, Complex64>) x = T(float(draw(65) - 32) / 16, float(draw(65) - 32) / 16);
-      else if constexpr (std::is_same_v<T, float>) x = float(draw(129) - 64) / 32;
-      else if constexpr (std::is_same_v<T, std::uint32_t>) x = std::uint32_t(draw(13));
-      else x = draw(25) - 12;
+      if constexpr (std::is_same_v<T, bool>)
+        x = draw(2) == 1;
+      else if constexpr (std::is_same_v<T, Complex64>)
+        x = T(float(draw(65) - 32) / 16, float(draw(65) - 32) / 16);
+      else if constexpr (std::is_same_v<T, float>)
+        x = float(draw(129) - 64) / 32;
+      else if constexpr (std::is_same_v<T, std::uint32_t>)
+        x = std::uint32_t(draw(13));
+      else
+        x = draw(25) - 12;
     }
   });
   return {type, buffer};
@@ -92,8 +97,10 @@ std::vector<std::complex<double>> numbers(const Tensor& tensor) {
     using T = decltype(sample);
     for (std::int64_t i = 0; i < tensor.type.elements(); ++i) {
       T x = tensor.as<T>()[i];
-      if constexpr (std::is_same_v<T, Complex64>) result.emplace_back(x.real(), x.imag());
-      else result.emplace_back(double(x), 0.0);
+      if constexpr (std::is_same_v<T, Complex64>)
+        result.emplace_back(x.real(), x.imag());
+      else
+        result.emplace_back(double(x), 0.0);
     }
   });
   return result;

@@ -13,7 +13,9 @@ struct Tensor {
   TensorType type;
   BufferRef data;
   template <typename T>
-  const T* as() const { return data->as<T>(); }
+  const T* as() const {
+    return data->as<T>();
+  }
 };
 
 // Elements from a seed: small integers, and fractions for floats; no NaN.
@@ -34,7 +36,8 @@ std::vector<Tensor> run(const OpDef& op, const std::vector<Tensor>& operands, co
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params);
 
 // A user's call of one op on arrays: the graph it expands to, and its results.
-Graph graph_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs = {}, const std::vector<Scalar>& scalars = {});
+Graph graph_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs = {},
+               const std::vector<Scalar>& scalars = {});
 std::vector<Tensor> call(std::string_view op, const std::vector<Tensor>& operands, const Attrs& attrs = {},
                          const std::vector<Scalar>& scalars = {});
 

@@ -201,7 +201,8 @@ TEST(Expand, ValuesOfViewsAndTruth) {
   EXPECT_TRUE(call("isnan", {x})[0].as<bool>()[2]);
   EXPECT_FALSE(call("logical_and", {x, x})[0].as<bool>()[0]);
   EXPECT_TRUE(call("logical_not", {x})[0].as<bool>()[0]);
-  expect_floats(call("clip", {tensor_of<float>({3}, {-5, 0.5, 5})}, {}, {Scalar{std::int64_t(-1)}, Scalar{std::int64_t(1)}})[0], {-1, 0.5, 1});
+  expect_floats(call("clip", {tensor_of<float>({3}, {-5, 0.5, 5})}, {}, {Scalar{std::int64_t(-1)}, Scalar{std::int64_t(1)}})[0],
+                {-1, 0.5, 1});
   expect_floats(call("floor_divide", {tensor_of<float>({2}, {7, -7}), tensor_of<float>({2}, {2, 2})})[0], {3, -4});
 }
 

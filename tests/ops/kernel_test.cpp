@@ -134,7 +134,8 @@ TEST(Values, ConversionsCutAndSaturate) {
 TEST(Sums, ShortOnesRunFromLeftToRight) {
   std::vector<float> elements = {1e8f, 1, -1e8f, 1};
   float expected = ((1e8f + 1) + -1e8f) + 1;
-  for (Shape shape : {Shape{4}, Shape{2, 2}, Shape{4, 1}}) EXPECT_EQ(floats(call("sum", {tensor_of<float>(shape, elements)})[0])[0], expected);
+  for (Shape shape : {Shape{4}, Shape{2, 2}, Shape{4, 1}})
+    EXPECT_EQ(floats(call("sum", {tensor_of<float>(shape, elements)})[0])[0], expected);
 }
 
 TEST(Sums, LongOnesStayAccurate) {

@@ -76,7 +76,8 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"sub", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] - x[1]).real(), d) : x[0] - x[1]; }},
       {"mul", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] * x[1]).real(), d) : x[0] * x[1]; }},
       {"div", [](const Arguments& x, DType d) { return quotient(x[0], x[1], d); }},
-      {"rem", [](const Arguments& x, DType d) {
+      {"rem",
+       [](const Arguments& x, DType d) {
          if (x[1] == 0.0) return is_whole(d) ? x[0] : Number(NAN);
          return Number(std::fmod(x[0].real(), x[1].real()));
        }},
@@ -125,10 +126,14 @@ Tensor tensor_from(const TensorType& type, const std::vector<Number>& values) {
   visit_dtype(type.dtype, [&](auto sample) {
     using T = decltype(sample);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<T, Complex64>) buffer->as<T>()[i] = T(float(values[i].real()), float(values[i].imag()));
-      else if constexpr (std::is_same_v<T, float>) buffer->as<T>()[i] = float(values[i].real());
-      else if constexpr (std::is_same_v<T, bool>) buffer->as<T>()[i] = values[i] != 0.0;
-      else buffer->as<T>()[i] = T(std::int64_t(values[i].real()));
+      if constexpr (std::is_same_v<T, Complex64>)
+        buffer->as<T>()[i] = T(float(values[i].real()), float(values[i].imag()));
+      else if constexpr (std::is_same_v<T, float>)
+        buffer->as<T>()[i] = float(values[i].real());
+      else if constexpr (std::is_same_v<T, bool>)
+        buffer->as<T>()[i] = values[i] != 0.0;
+      else
+        buffer->as<T>()[i] = T(std::int64_t(values[i].real()));
     }
   });
   return {type, buffer};
@@ -136,12 +141,18 @@ Tensor tensor_from(const TensorType& type, const std::vector<Number>& values) {
 
 Number reduced(Reduction reduction, Number a, Number b, DType dtype) {
   switch (reduction) {
-    case Reduction::kSum: return is_whole(dtype) ? wrapped((a + b).real(), dtype) : a + b;
-    case Reduction::kProd: return is_whole(dtype) ? wrapped((a * b).real(), dtype) : a * b;
-    case Reduction::kMax: return before(a, b) ? b : a;
-    case Reduction::kMin: return before(b, a) ? b : a;
-    case Reduction::kAnd: return double(bits_of(a) & bits_of(b));
-    case Reduction::kOr: return double(bits_of(a) | bits_of(b));
+    case Reduction::kSum:
+      return is_whole(dtype) ? wrapped((a + b).real(), dtype) : a + b;
+    case Reduction::kProd:
+      return is_whole(dtype) ? wrapped((a * b).real(), dtype) : a * b;
+    case Reduction::kMax:
+      return before(a, b) ? b : a;
+    case Reduction::kMin:
+      return before(b, a) ? b : a;
+    case Reduction::kAnd:
+      return double(bits_of(a) & bits_of(b));
+    case Reduction::kOr:
+      return double(bits_of(a) | bits_of(b));
   }
   return a;
 }
@@ -188,8 +199,7 @@ std::vector<Number> naive_dot(const Tensor& x, const Tensor& y, const Attrs& att
       for (std::int64_t d : free_dims(x, false)) x_index[std::size_t(d)] = index[next++];
       for (std::int64_t d : free_dims(y, true)) y_index[std::size_t(d)] = index[next++];
       auto x_contract = half("contract", false), y_contract = half("contract", true);
-      for (std::size_t i = 0; i < inner.size(); ++i)
-        x_index[std::size_t(x_contract[i])] = y_index[std::size_t(y_contract[i])] = inner[i];
+      for (std::size_t i = 0; i < inner.size(); ++i) x_index[std::size_t(x_contract[i])] = y_index[std::size_t(y_contract[i])] = inner[i];
       sum += left[flat(x_index, x.type.shape)] * right[flat(y_index, y.type.shape)];
     }
     out[flat(index, result.shape)] = is_whole(result.dtype) ? wrapped(sum.real(), result.dtype) : sum;
@@ -204,9 +214,12 @@ std::optional<std::vector<Number>> naive_moved(const OpDef& op, const Tensor& x,
   for (const Shape& index : indices(result.shape)) {
     Shape from(x.type.shape.size());
     for (std::size_t d = 0; d < from.size(); ++d) {
-      if (op.name == "broadcast_in_dim") from[d] = x.type.shape[d] == 1 ? 0 : index[std::size_t(attrs.integers("dims")[d])];
-      else if (op.name == "transpose") from[std::size_t(attrs.integers("axes")[d])] = index[d];
-      else return std::nullopt;
+      if (op.name == "broadcast_in_dim")
+        from[d] = x.type.shape[d] == 1 ? 0 : index[std::size_t(attrs.integers("dims")[d])];
+      else if (op.name == "transpose")
+        from[std::size_t(attrs.integers("axes")[d])] = index[d];
+      else
+        return std::nullopt;
     }
     out[flat(index, result.shape)] = in[flat(from, x.type.shape)];
   }

@@ -36,9 +36,7 @@ TEST(Registry, DefinitionsAreComplete) {
     ASSERT_NE(op->samples, nullptr);
     EXPECT_FALSE(op->samples().empty());
     EXPECT_EQ(op->constant, op->operands_max == 0);
-    if (op->tile != nullptr) {
-      EXPECT_TRUE(op->elementwise);
-    }
+    if (op->tile != nullptr) { EXPECT_TRUE(op->elementwise); }
   }
 }
 
@@ -66,9 +64,7 @@ TEST(Registry, RulesFitTheirSamples) {
       for (std::size_t i = 0; i < results.size(); ++i) check(rule.results[i], results[i], false);
       for (std::size_t i = 0; i < sample.operands.size(); ++i) check(rule.operands[i], sample.operands[i], false);
       for (const Factor& factor : rule.factors) {
-        if (factor.kind == FactorKind::kReduce) {
-          EXPECT_TRUE(op->reduction.has_value());
-        }
+        if (factor.kind == FactorKind::kReduce) { EXPECT_TRUE(op->reduction.has_value()); }
       }
     }
   }

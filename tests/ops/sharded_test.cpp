@@ -52,7 +52,6 @@ Tensor part_of(const Tensor& tensor, const Box& box) {
   return {type, buffer};
 }
 
-
 std::vector<Tensor> run_in_parts(const OpDef& op, const std::vector<Tensor>& operands, const std::vector<TensorType>& result_types,
                                  const FactorRule& rule, int factor, std::int64_t parts, const Attrs& attrs) {
   std::vector<std::shared_ptr<Buffer>> buffers;
