@@ -24,28 +24,31 @@ std::span<const ActionDef> all_actions() {
       {"next-problem", "&Go", "&Next Problem", "N", "To the next diagnosis", [](MainWindow& w) { w.step_problem(1); }},
       {"previous-problem", "&Go", "&Previous Problem", "Shift+N", "To the diagnosis before", [](MainWindow& w) { w.step_problem(-1); }},
       {"clear", "&Go", "&Clear Selection", "Ctrl+Shift+A", "Select nothing", [](MainWindow& w) { w.selection().clear(); }},
-      {"theme", "&View", "&Dark or Light", "Ctrl+T", "Change between the dark and the light theme", [](MainWindow& w) { w.toggle_theme(); }},
+      {"theme", "&View", "&Dark or Light", "Ctrl+T", "Change between the dark and the light theme",
+       [](MainWindow& w) { w.toggle_theme(); }},
       {"keys", "&Help", "&Keys", "F1", "All keys", [](MainWindow& w) { w.show_keys(); }},
   }};
   return kActions;
 }
 
 void MainWindow::save_picture() {
-  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Save the window as a picture"), QStringLiteral("shardlab.png"), QStringLiteral("Pictures (*.png)"));
+  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Save the window as a picture"), QStringLiteral("shardlab.png"),
+                                                    QStringLiteral("Pictures (*.png)"));
   if (path.isEmpty()) return;
   try {
     write_picture(*this, path);
     statusBar()->showMessage(QStringLiteral("Saved %1").arg(path), 5000);
-  } catch (const std::exception& problem) {
-    statusBar()->showMessage(qstr(problem.what()));
-  }
+  } catch (const std::exception& problem) { statusBar()->showMessage(qstr(problem.what())); }
 }
 
 void MainWindow::show_keys() {
   QString rows;
-  const auto section = [&](const char* title) { rows += QStringLiteral("<tr><td colspan='2'><br><b>%1</b></td></tr>").arg(QString::fromUtf8(title)); };
+  const auto section = [&](const char* title) {
+    rows += QStringLiteral("<tr><td colspan='2'><br><b>%1</b></td></tr>").arg(QString::fromUtf8(title));
+  };
   const auto row = [&](const char* key, const char* doc) {
-    rows += QStringLiteral("<tr><td width='130'><tt>%1</tt></td><td>%2</td></tr>").arg(QString::fromUtf8(key).toHtmlEscaped(), QString::fromUtf8(doc).toHtmlEscaped());
+    rows += QStringLiteral("<tr><td width='130'><tt>%1</tt></td><td>%2</td></tr>")
+                .arg(QString::fromUtf8(key).toHtmlEscaped(), QString::fromUtf8(doc).toHtmlEscaped());
   };
   section("Everywhere");
   for (const auto& def : all_actions()) row(def.key, def.doc);

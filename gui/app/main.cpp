@@ -27,14 +27,15 @@ void print_message(QtMsgType, const QMessageLogContext&, const QString& message)
 
 // Waits for the loaded, painted window, writes the picture and ends the program.
 void take_picture(MainWindow& window, const QString& path) {
-  QObject::connect(&window, &MainWindow::idle, &window, [&window, path] {
-    try {
-      write_picture(window, path);
-      QApplication::exit(0);
-    } catch (const std::exception& problem) {
-      QApplication::exit(complain(QString::fromUtf8(problem.what())));
-    }
-  }, Qt::QueuedConnection);
+  QObject::connect(
+      &window, &MainWindow::idle, &window,
+      [&window, path] {
+        try {
+          write_picture(window, path);
+          QApplication::exit(0);
+        } catch (const std::exception& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
+      },
+      Qt::QueuedConnection);
 }
 
 }  // namespace
@@ -45,9 +46,7 @@ int main(int argc, char** argv) {
   Options options;
   try {
     options = parse_options(arguments);
-  } catch (const UsageError& problem) {
-    return complain(QString::fromUtf8(problem.what()));
-  }
+  } catch (const UsageError& problem) { return complain(QString::fromUtf8(problem.what())); }
   if (options.help) {
     std::fputs(usage_text().toUtf8().constData(), stdout);
     return 0;
@@ -60,17 +59,15 @@ int main(int argc, char** argv) {
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("shardlab-view"));
-  const bool dark = options.theme == ThemeChoice::kDark ||
-                    (options.theme == ThemeChoice::kSystem && options.screenshot.isEmpty() && system_is_dark());
+  const bool dark =
+      options.theme == ThemeChoice::kDark || (options.theme == ThemeChoice::kSystem && options.screenshot.isEmpty() && system_is_dark());
   apply_style(dark);
 
   MainWindow window(options);
   QObject::connect(&window, &MainWindow::trace_shown, &window, [&] {
     try {
       apply_selection(options, window.selection());
-    } catch (const UsageError& problem) {
-      QApplication::exit(complain(QString::fromUtf8(problem.what())));
-    }
+    } catch (const UsageError& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
   });
   QObject::connect(&window, &MainWindow::load_failed, &window, [](const QString& message) { QApplication::exit(complain(message)); });
   if (!options.screenshot.isEmpty()) take_picture(window, options.screenshot);

@@ -31,7 +31,8 @@ void apply_style(bool dark) {
 
 bool system_is_dark() { return QApplication::palette().color(QPalette::Window).lightness() < 128; }
 
-MainWindow::MainWindow(const Options& options) : options_(options), banner_(new VerdictBanner(selection_, this)), status_(new QLabel(this)) {
+MainWindow::MainWindow(const Options& options)
+    : options_(options), banner_(new VerdictBanner(selection_, this)), status_(new QLabel(this)) {
   setWindowTitle(QStringLiteral("shardlab"));
   setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
@@ -71,7 +72,9 @@ void MainWindow::make_views() {
     dock->setToolTip(QString::fromUtf8(def->doc));
     dock->setWidget(view);
     docks_[def->id] = dock;
-    const Qt::DockWidgetArea area = def->area == ViewArea::kLeft ? Qt::LeftDockWidgetArea : def->area == ViewArea::kRight ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+    const Qt::DockWidgetArea area = def->area == ViewArea::kLeft    ? Qt::LeftDockWidgetArea
+                                    : def->area == ViewArea::kRight ? Qt::RightDockWidgetArea
+                                                                    : Qt::BottomDockWidgetArea;
     QDockWidget*& before = first[def->area];
     if (def->area == ViewArea::kBottomRight) dock->setTitleBarWidget(new QWidget(dock));  // their tabs name them
     if (before) {
@@ -86,7 +89,8 @@ void MainWindow::make_views() {
 
 void MainWindow::make_menus() {
   std::map<QString, QMenu*> menus;
-  for (const char* title : {"&File", "&Go", "&View", "&Window", "&Help"}) menus[QString::fromUtf8(title)] = menuBar()->addMenu(QString::fromUtf8(title));
+  for (const char* title : {"&File", "&Go", "&View", "&Window", "&Help"})
+    menus[QString::fromUtf8(title)] = menuBar()->addMenu(QString::fromUtf8(title));
   const auto add = [&](const QString& menu, const QString& title, const QString& key, const QString& doc, auto run) {
     QAction* action = menus[menu]->addAction(title);
     action->setShortcut(QKeySequence(key));
@@ -94,11 +98,14 @@ void MainWindow::make_menus() {
     connect(action, &QAction::triggered, this, run);
   };
   for (const auto& def : all_actions())
-    add(QString::fromUtf8(def.menu), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc), [this, run = def.run] { run(*this); });
+    add(QString::fromUtf8(def.menu), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc),
+        [this, run = def.run] { run(*this); });
   for (const ViewDef* def : all_views())
-    add(QStringLiteral("&View"), QString::fromUtf8(def->title), QString::fromUtf8(def->key), QString::fromUtf8(def->doc), [this, def] { show_view(def->id); });
+    add(QStringLiteral("&View"), QString::fromUtf8(def->title), QString::fromUtf8(def->key), QString::fromUtf8(def->doc),
+        [this, def] { show_view(def->id); });
   for (const auto& def : all_perspectives())
-    add(QStringLiteral("&Window"), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc), [this, &def] { apply(def); });
+    add(QStringLiteral("&Window"), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc),
+        [this, &def] { apply(def); });
 }
 
 void MainWindow::make_status() {
@@ -119,7 +126,8 @@ void MainWindow::make_status() {
     if (parts.isEmpty()) text = count_text(std::int64_t(trace->event_count()), "event", "events");
     QStringList notices;
     for (const auto& notice : trace->notices) notices << qstr(notice.text);
-    if (!notices.isEmpty()) text += QStringLiteral("   ⚠ ") + count_text(notices.size(), "notice", "notices") + QStringLiteral(" on what is missing");
+    if (!notices.isEmpty())
+      text += QStringLiteral("   ⚠ ") + count_text(notices.size(), "notice", "notices") + QStringLiteral(" on what is missing");
     status_->setText(QFontMetrics(status_->font()).elidedText(text, Qt::ElideRight, std::max(width() - 40, 200)));
     status_->setToolTip(notices.join(QLatin1Char('\n')));
   };
@@ -190,7 +198,8 @@ void MainWindow::step_problem(int direction) {
 void MainWindow::toggle_theme() { apply_style(!theme_of(this).dark); }
 
 void MainWindow::choose_and_open() {
-  const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a trace"), QFileInfo(options_.trace).path(), QStringLiteral("Traces (*.db);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Open a trace"), QFileInfo(options_.trace).path(),
+                                                    QStringLiteral("Traces (*.db);;All files (*)"));
   if (!path.isEmpty()) open(path);
 }
 

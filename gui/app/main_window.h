@@ -26,7 +26,7 @@ struct ActionDef {
   const char* id;
   const char* menu;
   const char* title;
-  const char* key;   // may be empty
+  const char* key;  // may be empty
   const char* doc;
   void (*run)(MainWindow&);
 };
@@ -42,8 +42,8 @@ class MainWindow : public QMainWindow {
   void open(const QString& path);
   // Shows a trace that is already in memory.
   void show_trace(TracePtr trace);
-  void show_view(std::string_view id);     // brings it to the front and gives it the focus
-  void show_only(std::string_view id);     // and hides all others
+  void show_view(std::string_view id);  // brings it to the front and gives it the focus
+  void show_only(std::string_view id);  // and hides all others
   void apply(const PerspectiveDef& def);
   void step_problem(int direction);
   void toggle_theme();

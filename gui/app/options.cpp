@@ -30,9 +30,12 @@ void set_size(Options& options, const QString& value) {
 }
 
 void set_theme(Options& options, const QString& value) {
-  if (value == QLatin1String("dark")) options.theme = ThemeChoice::kDark;
-  else if (value == QLatin1String("light")) options.theme = ThemeChoice::kLight;
-  else fail(QStringLiteral("--theme is \"dark\" or \"light\", not \"%1\"").arg(value));
+  if (value == QLatin1String("dark"))
+    options.theme = ThemeChoice::kDark;
+  else if (value == QLatin1String("light"))
+    options.theme = ThemeChoice::kLight;
+  else
+    fail(QStringLiteral("--theme is \"dark\" or \"light\", not \"%1\"").arg(value));
 }
 
 void set_view(Options& options, const QString& value) {
@@ -41,7 +44,8 @@ void set_view(Options& options, const QString& value) {
   if (std::find(ids.begin(), ids.end(), wanted) == ids.end()) {
     QStringList known;
     for (const auto id : ids) known << qstr(id);
-    fail(QStringLiteral("there is no view \"%1\"%2; the views are %3").arg(value, qstr(did_you_mean(wanted, ids)), known.join(QStringLiteral(", "))));
+    fail(QStringLiteral("there is no view \"%1\"%2; the views are %3")
+             .arg(value, qstr(did_you_mean(wanted, ids)), known.join(QStringLiteral(", "))));
   }
   options.view = value;
 }
@@ -53,7 +57,8 @@ struct OptionDef {
   void (*set)(Options&, const QString&);
 };
 const OptionDef kOptions[] = {
-    {"--screenshot", "OUT.png", "write a picture instead of opening a window; needs no display", [](Options& o, const QString& v) { o.screenshot = v; }},
+    {"--screenshot", "OUT.png", "write a picture instead of opening a window; needs no display",
+     [](Options& o, const QString& v) { o.screenshot = v; }},
     {"--view", "NAME", "show this view alone", set_view},
     {"--array", "NAME", "the array of the sharding view", [](Options& o, const QString& v) { o.array = v; }},
     {"--select", "KIND:N", "diagnosis:0, collective:12, device:3 or process:1", [](Options& o, const QString& v) { o.select = v; }},
@@ -77,7 +82,8 @@ Options parse_options(const QStringList& arguments) {
       continue;
     }
     const QString name = argument.section(QLatin1Char('='), 0, 0);
-    const auto def = std::find_if(std::begin(kOptions), std::end(kOptions), [&](const OptionDef& o) { return name == QLatin1String(o.name); });
+    const auto def =
+        std::find_if(std::begin(kOptions), std::end(kOptions), [&](const OptionDef& o) { return name == QLatin1String(o.name); });
     if (def == std::end(kOptions)) fail(QStringLiteral("there is no option \"%1\"; see --help").arg(name));
     if (argument.contains(QLatin1Char('='))) {
       def->set(options, argument.section(QLatin1Char('='), 1));
@@ -91,12 +97,16 @@ Options parse_options(const QStringList& arguments) {
 }
 
 QString usage_text() {
-  QString text = QStringLiteral("usage: shardlab-view [TRACE.db] [options]\n\nShows a trace: its verdict, shardings, timeline and diagnoses.\n\n");
+  QString text =
+      QStringLiteral("usage: shardlab-view [TRACE.db] [options]\n\nShows a trace: its verdict, shardings, timeline and diagnoses.\n\n");
   for (const auto& def : kOptions)
-    text += QStringLiteral("  %1 %2\n").arg(QString::fromUtf8(def.name) + QLatin1Char(' ') + QString::fromUtf8(def.value), -24).arg(QString::fromUtf8(def.doc));
+    text += QStringLiteral("  %1 %2\n")
+                .arg(QString::fromUtf8(def.name) + QLatin1Char(' ') + QString::fromUtf8(def.value), -24)
+                .arg(QString::fromUtf8(def.doc));
   QStringList views;
   for (const auto id : view_ids()) views << qstr(id);
-  return text + QStringLiteral("\nviews: %1\nexit code: 0, or 3 where the file or the command line is at fault\n").arg(views.join(QStringLiteral(", ")));
+  return text + QStringLiteral("\nviews: %1\nexit code: 0, or 3 where the file or the command line is at fault\n")
+                    .arg(views.join(QStringLiteral(", ")));
 }
 
 void apply_selection(const Options& options, Selection& selection) {
@@ -112,8 +122,11 @@ void apply_selection(const Options& options, Selection& selection) {
     selection.select_array(int(it - trace->arrays.begin()));
   }
   if (!options.select.isEmpty() && !follow_link(selection, options.select, nullptr))
-    fail(QStringLiteral("--select %1: the trace has no such thing (it has %2 diagnoses, %3 collectives, %4 devices)").arg(options.select)
-             .arg(trace->diagnoses.size()).arg(trace->collectives.size()).arg(trace->devices.size()));
+    fail(QStringLiteral("--select %1: the trace has no such thing (it has %2 diagnoses, %3 collectives, %4 devices)")
+             .arg(options.select)
+             .arg(trace->diagnoses.size())
+             .arg(trace->collectives.size())
+             .arg(trace->devices.size()));
 }
 
 }  // namespace shardlab::gui

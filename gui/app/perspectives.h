@@ -11,10 +11,10 @@ struct PerspectiveDef {
   const char* title;
   const char* key;
   const char* doc;
-  double bottom_share;         // of the window's height
-  double bottom_left_share;    // of the bottom's width
-  std::string_view front;      // the view in front at the bottom right
-  int left_px, right_px;       // 0: hidden
+  double bottom_share;       // of the window's height
+  double bottom_left_share;  // of the bottom's width
+  std::string_view front;    // the view in front at the bottom right
+  int left_px, right_px;     // 0: hidden
 };
 
 std::span<const PerspectiveDef> all_perspectives();

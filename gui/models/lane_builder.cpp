@@ -86,9 +86,8 @@ void LaneBuilder::add_lanes(const Track& track, const Rows& rows) {
 }
 
 void LaneBuilder::finish() {
-  std::stable_sort(trace_.lanes.begin(), trace_.lanes.end(), [](const Lane& a, const Lane& b) {
-    return std::pair(a.process, a.device) < std::pair(b.process, b.device);
-  });
+  std::stable_sort(trace_.lanes.begin(), trace_.lanes.end(),
+                   [](const Lane& a, const Lane& b) { return std::pair(a.process, a.device) < std::pair(b.process, b.device); });
 }
 
 void find_starts(Collective& collective, const std::vector<Device>& devices) {
@@ -107,7 +106,8 @@ void find_starts(Collective& collective, const std::vector<Device>& devices) {
     if (last == kOpen)  // one never came: whoever is in the group waits for ever
       for (const int ordinal : group)
         if (std::size_t(ordinal) < devices.size())
-          if (const Member* member = collective.member_of(devices[std::size_t(ordinal)])) present.push_back(std::size_t(member - members.data()));
+          if (const Member* member = collective.member_of(devices[std::size_t(ordinal)]))
+            present.push_back(std::size_t(member - members.data()));
     for (const std::size_t i : present) start[i] = std::max(start[i], last);
   }
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -33,8 +33,8 @@ class LaneBuilder {
   using Rows = std::vector<std::shared_ptr<LaneEvents>>;
   struct Batch {
     std::shared_ptr<LaneEvents> events = std::make_shared<LaneEvents>();
-    std::vector<const DeviceGroups*> groups;       // the distinct ones of its collectives
-    std::map<std::vector<bool>, Rows> rows;        // by which of `groups` a device is in
+    std::vector<const DeviceGroups*> groups;  // the distinct ones of its collectives
+    std::map<std::vector<bool>, Rows> rows;   // by which of `groups` a device is in
     bool scanned = false;
   };
   void scan(Batch& batch);

@@ -45,7 +45,8 @@ void fold_lane(const LaneEvents& lane, TimeRange window, Ns fold_ns, std::vector
       continue;
     }
     const LaneSummary sum = lane.summary(i, last);
-    out.push_back({lane.begin[i], lane.end[last - 1], sum.busy, sum.collective_busy, sum.longest_index, sum.longest_collective_index, sum.count, sum.flags});
+    out.push_back({lane.begin[i], lane.end[last - 1], sum.busy, sum.collective_busy, sum.longest_index, sum.longest_collective_index,
+                   sum.count, sum.flags});
     i = last;
   }
 }

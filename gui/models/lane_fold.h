@@ -11,12 +11,12 @@ namespace shardlab::gui {
 struct LaneItem {
   Ns begin = 0;
   Ns end = 0;
-  Ns busy = 0;               // time within [begin, end) that is covered
-  Ns collective_busy = 0;    // by collectives
-  std::uint32_t index = 0;   // the event, or the longest of the fold
+  Ns busy = 0;                         // time within [begin, end) that is covered
+  Ns collective_busy = 0;              // by collectives
+  std::uint32_t index = 0;             // the event, or the longest of the fold
   std::uint32_t collective_index = 0;  // the longest collective, where collective_busy is not 0
   std::uint32_t count = 1;
-  std::uint8_t flags = 0;    // of all of them
+  std::uint8_t flags = 0;  // of all of them
 };
 
 // The items of `lane` that meet `window`, by time. Events shorter than `fold_ns` are folded with their neighbours in the

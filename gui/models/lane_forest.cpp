@@ -5,8 +5,8 @@
 namespace shardlab::gui {
 namespace {
 
-LaneSummary scan(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags,
-                 std::size_t first, std::size_t last) {
+LaneSummary scan(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags, std::size_t first,
+                 std::size_t last) {
   LaneSummary sum;
   for (std::size_t i = first; i < last; ++i) {
     const Ns length = end[i] - begin[i];
@@ -63,8 +63,8 @@ void LaneForest::build(std::span<const Ns> begin, std::span<const Ns> end, std::
   }
 }
 
-LaneSummary LaneForest::query(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags,
-                              std::size_t first, std::size_t last) const {
+LaneSummary LaneForest::query(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags, std::size_t first,
+                              std::size_t last) const {
   const std::size_t blocks = levels_.empty() ? 0 : levels_[0].size();
   std::size_t block = (first + kBlock - 1) / kBlock;
   const std::size_t block_end = std::min(last / kBlock, blocks);
@@ -73,8 +73,8 @@ LaneSummary LaneForest::query(std::span<const Ns> begin, std::span<const Ns> end
   while (block < block_end) {
     // The largest node that starts at `block` and ends within.
     std::size_t level = 0;
-    while (level + 1 < levels_.size() && (block & ((std::size_t{2} << level) - 1)) == 0 &&
-           block + (std::size_t{2} << level) <= block_end && (block >> (level + 1)) < levels_[level + 1].size())
+    while (level + 1 < levels_.size() && (block & ((std::size_t{2} << level) - 1)) == 0 && block + (std::size_t{2} << level) <= block_end &&
+           (block >> (level + 1)) < levels_[level + 1].size())
       ++level;
     sum.add(levels_[level][block >> level]);
     block += std::size_t{1} << level;

@@ -13,17 +13,17 @@ namespace shardlab::gui {
 using Ns = std::int64_t;
 
 enum LaneFlag : std::uint8_t {
-  kFlagError = 1,    // belongs to a diagnosis, or failed
-  kFlagOpen = 2,     // its end was not recorded
+  kFlagError = 1,  // belongs to a diagnosis, or failed
+  kFlagOpen = 2,   // its end was not recorded
   kFlagCompute = 4,
   kFlagCollective = 8,
   kFlagHost = 16,
 };
 
 struct LaneSummary {
-  Ns busy = 0;                           // sum of lengths
-  Ns collective_busy = 0;                // of collectives among them
-  Ns longest = -1;                       // length of the longest event
+  Ns busy = 0;             // sum of lengths
+  Ns collective_busy = 0;  // of collectives among them
+  Ns longest = -1;         // length of the longest event
   Ns longest_collective = -1;
   std::uint32_t longest_index = 0;
   std::uint32_t longest_collective_index = 0;
@@ -40,8 +40,8 @@ class LaneForest {
   void build(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags);
 
   // Summary of the events [first, last).
-  LaneSummary query(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags,
-                    std::size_t first, std::size_t last) const;
+  LaneSummary query(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags, std::size_t first,
+                    std::size_t last) const;
 
  private:
   std::vector<std::vector<LaneSummary>> levels_;  // levels_[k][i]: blocks [i << k, (i + 1) << k)

@@ -24,15 +24,17 @@ void LoadJob::start(const std::string& path) {
     QString error;
     try {
       trace = load_trace({.path = path, .stop = stop, .progress = [this, generation](double fraction) {
-                            QMetaObject::invokeMethod(this, [this, generation, fraction] {
-                              if (generation == generation_) Q_EMIT progressed(fraction);
-                            }, Qt::QueuedConnection);
+                            QMetaObject::invokeMethod(
+                                this,
+                                [this, generation, fraction] {
+                                  if (generation == generation_) Q_EMIT progressed(fraction);
+                                },
+                                Qt::QueuedConnection);
                           }});
-    } catch (const std::exception& problem) {
-      error = qstr(problem.what());
-    }
+    } catch (const std::exception& problem) { error = qstr(problem.what()); }
     if (stop.stop_requested()) return;
-    QMetaObject::invokeMethod(this, [this, generation, trace, error] { post(generation, trace, error); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this, generation, trace, error] { post(generation, trace, error); }, Qt::QueuedConnection);
   });
 }
 

@@ -73,11 +73,18 @@ QVariant ProcessModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::ToolTipRole:
       if (!top) return {};
-      return QStringLiteral("%1 · pid %2 · %3").arg(qstr(process.host)).arg(process.pid).arg(qstr(process.error.empty() ? process.state : process.error));
-    case kProcessRole: return process.index;
-    case kDeviceRole: return ordinal;
-    case kBadRole: return top && process.ended_badly();
-    default: return {};
+      return QStringLiteral("%1 · pid %2 · %3")
+          .arg(qstr(process.host))
+          .arg(process.pid)
+          .arg(qstr(process.error.empty() ? process.state : process.error));
+    case kProcessRole:
+      return process.index;
+    case kDeviceRole:
+      return ordinal;
+    case kBadRole:
+      return top && process.ended_badly();
+    default:
+      return {};
   }
 }
 

@@ -11,7 +11,7 @@ class ProcessModel : public QAbstractItemModel {
   Q_OBJECT
 
  public:
-  enum Column { kName, kState, kColumnCount };  // a device's state is its share of busy time
+  enum Column { kName, kState, kColumnCount };                       // a device's state is its share of busy time
   enum Role { kProcessRole = Qt::UserRole, kDeviceRole, kBadRole };  // index, ordinal (-1 for a process), ended badly
 
   explicit ProcessModel(QObject* parent = nullptr);

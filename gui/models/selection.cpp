@@ -66,8 +66,7 @@ void Selection::select_device(int device, QObject* origin) {
   next.device = device;
   next.process = row->process;
   // The collective stays when the device takes part in it: "this member of it".
-  if (within(trace_->collectives, state_.collective) &&
-      trace_->collectives[std::size_t(state_.collective)].member_of(*row)) {
+  if (within(trace_->collectives, state_.collective) && trace_->collectives[std::size_t(state_.collective)].member_of(*row)) {
     next.collective = state_.collective;
     next.diagnosis = state_.diagnosis;
   }
@@ -137,8 +136,7 @@ std::vector<int> Selection::devices() const {
   std::vector<int> ordinals;
   if (!trace_) return ordinals;
   const auto add_process = [&](int index) {
-    if (const Process* process = trace_->process(index))
-      ordinals.insert(ordinals.end(), process->devices.begin(), process->devices.end());
+    if (const Process* process = trace_->process(index)) ordinals.insert(ordinals.end(), process->devices.begin(), process->devices.end());
   };
   if (state_.device >= 0) {
     ordinals.push_back(state_.device);

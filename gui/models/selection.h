@@ -20,8 +20,8 @@ struct SelectionState {
   int device = -1;
   int process = -1;
   int diagnosis = -1;
-  int lane = -1;             // of the selected event
-  std::int64_t event = -1;   // in that lane
+  int lane = -1;            // of the selected event
+  std::int64_t event = -1;  // in that lane
   TimeRange range;
   bool operator==(const SelectionState&) const = default;
 };

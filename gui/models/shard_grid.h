@@ -10,17 +10,17 @@ namespace shardlab::gui {
 
 // A distinct slice of the array and all devices that hold it.
 struct GridCell {
-  std::vector<int> devices;               // ordinals, sorted
-  std::vector<std::int64_t> begin, end;   // in every dimension
-  int row_first = 0, row_last = 1;        // intervals between the plane's row cuts that it covers
+  std::vector<int> devices;              // ordinals, sorted
+  std::vector<std::int64_t> begin, end;  // in every dimension
+  int row_first = 0, row_last = 1;       // intervals between the plane's row cuts that it covers
   int col_first = 0, col_last = 1;
-  std::string slice_text() const;         // "[0:2, 4:8]"
+  std::string slice_text() const;  // "[0:2, 4:8]"
 };
 
 // The last two dimensions at one place of the leading ones.
 struct GridPlane {
-  std::string title;                      // "[0:2, 1:3, :, :]", empty where there are at most two dimensions
-  std::vector<std::int64_t> row_cuts;     // n + 1 indices for n rows; {0, 1} where the array has one dimension
+  std::string title;                   // "[0:2, 1:3, :, :]", empty where there are at most two dimensions
+  std::vector<std::int64_t> row_cuts;  // n + 1 indices for n rows; {0, 1} where the array has one dimension
   std::vector<std::int64_t> col_cuts;
   std::vector<GridCell> cells;
   int rows() const { return static_cast<int>(row_cuts.size()) - 1; }
@@ -32,10 +32,10 @@ struct ShardGrid {
   int dims = 0;
   int row_dim = -1, col_dim = -1;  // the array's dimensions drawn downwards and across; -1: none
   int copies_min = 0, copies_max = 0;
-  bool uneven = false;             // cells of different sizes
-  std::vector<int> idle;           // devices that hold no element, sorted
+  bool uneven = false;    // cells of different sizes
+  std::vector<int> idle;  // devices that hold no element, sorted
   std::size_t cell_count() const;
-  std::string summary() const;     // "8 shards, 2 copies of each, uneven"
+  std::string summary() const;  // "8 shards, 2 copies of each, uneven"
 };
 
 ShardGrid make_shard_grid(const Array& array);

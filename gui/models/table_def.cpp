@@ -10,24 +10,25 @@ void TraceTableModel::set_trace(TracePtr trace) {
   endResetModel();
 }
 
-int TraceTableModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || !trace_ ? 0 : def_.rows(*trace_);
-}
+int TraceTableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() || !trace_ ? 0 : def_.rows(*trace_); }
 
-int TraceTableModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(def_.columns.size());
-}
+int TraceTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(def_.columns.size()); }
 
 QVariant TraceTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || !trace_) return {};
   const ColumnDef& column = def_.columns[std::size_t(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-    case Qt::ToolTipRole: return column.text ? QVariant(column.text(*trace_, index.row())) : column.value(*trace_, index.row());
-    case Qt::TextAlignmentRole: return int((column.right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case kSortRole: return column.value(*trace_, index.row());
-    case kToneRole: return int(def_.tone(*trace_, index.row()));
-    default: return {};
+    case Qt::ToolTipRole:
+      return column.text ? QVariant(column.text(*trace_, index.row())) : column.value(*trace_, index.row());
+    case Qt::TextAlignmentRole:
+      return int((column.right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case kSortRole:
+      return column.value(*trace_, index.row());
+    case kToneRole:
+      return int(def_.tone(*trace_, index.row()));
+    default:
+      return {};
   }
 }
 

@@ -12,7 +12,7 @@ namespace shardlab::gui {
 struct ColumnDef {
   const char* title;
   const char* doc;
-  QVariant (*value)(const TraceData&, int row);  // a string, or a number to sort by
+  QVariant (*value)(const TraceData&, int row);          // a string, or a number to sort by
   QString (*text)(const TraceData&, int row) = nullptr;  // as shown, where it is not the value itself
   int width_px = 100;
   bool right = false;

@@ -21,42 +21,65 @@ QString groups_of(const Collective& c) {
 Ns duration_of(const Collective& c) { return c.open ? kOpen : c.span().length(); }
 
 constexpr std::array<ColumnDef, 6> kArrayColumns{{
-    {"Array", "The array's name in the program", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).display_name()); }, nullptr, 110},
-    {"Type", "Element type and global shape", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).type_text()); }, nullptr, 110},
-    {"Sharding", "How its dimensions lie over the mesh axes", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).layout->spec); }, nullptr, 120},
-    {"On each device", "Bytes that one device holds", [](const TraceData& t, int r) -> QVariant { return qlonglong(array_at(t, r).bytes_per_device()); },
-     [](const TraceData& t, int r) { return array_at(t, r).bytes_per_device() > 0 ? bytes_text(array_at(t, r).bytes_per_device()) : QString(); }, 90, true},
-    {"Mesh", "The mesh's axes and their sizes", [](const TraceData& t, int r) -> QVariant {
+    {"Array", "The array's name in the program", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).display_name()); },
+     nullptr, 110},
+    {"Type", "Element type and global shape", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).type_text()); },
+     nullptr, 110},
+    {"Sharding", "How its dimensions lie over the mesh axes",
+     [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).layout->spec); }, nullptr, 120},
+    {"On each device", "Bytes that one device holds",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(array_at(t, r).bytes_per_device()); },
+     [](const TraceData& t, int r) {
+       return array_at(t, r).bytes_per_device() > 0 ? bytes_text(array_at(t, r).bytes_per_device()) : QString();
+     },
+     90, true},
+    {"Mesh", "The mesh's axes and their sizes",
+     [](const TraceData& t, int r) -> QVariant {
        const int mesh = array_at(t, r).layout->mesh;
        return mesh < 0 ? QString() : qstr(t.meshes[std::size_t(mesh)].text());
-     }, nullptr, 80},
-    {"Where", "The source line that gave it this sharding", [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(array_at(t, r).site)); }, nullptr, 120},
+     },
+     nullptr, 80},
+    {"Where", "The source line that gave it this sharding",
+     [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(array_at(t, r).site)); }, nullptr, 120},
 }};
 
 constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
     {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 44, true},
-    {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); }, nullptr, 96},
-    {"Op", "The operation of the program that asked for it", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 70},
-    {"Type", "Element type and shape on one device", [](const TraceData& t, int r) -> QVariant { return type_of(collective_at(t, r)); }, nullptr, 100},
-    {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr, 58},
-    {"Bytes", "Of the result on one device", [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->bytes); },
+    {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); },
+     nullptr, 96},
+    {"Op", "The operation of the program that asked for it",
+     [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 70},
+    {"Type", "Element type and shape on one device", [](const TraceData& t, int r) -> QVariant { return type_of(collective_at(t, r)); },
+     nullptr, 100},
+    {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr,
+     58},
+    {"Bytes", "Of the result on one device",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->bytes); },
      [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 64, true},
-    {"Wire", "Bytes that the model counts on the links, over all devices", [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->wire_bytes); },
+    {"Wire", "Bytes that the model counts on the links, over all devices",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->wire_bytes); },
      [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 66, true},
-    {"Took", "From the first arrival to the last departure", [](const TraceData& t, int r) -> QVariant { return qlonglong(duration_of(collective_at(t, r))); },
+    {"Took", "From the first arrival to the last departure",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(duration_of(collective_at(t, r))); },
      [](const TraceData& t, int r) {
        const Ns ns = duration_of(collective_at(t, r));
        return ns == kOpen ? QStringLiteral("never ended") : duration_text(ns);
-     }, 74, true},
-    {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr, 74},
-    {"Where", "The source line of the operation", [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 80},
+     },
+     74, true},
+    {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr,
+     74},
+    {"Where", "The source line of the operation",
+     [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 80},
 }};
 
 constexpr std::array<ColumnDef, 4> kDiagnosisColumns{{
     {"Code", "The check that found it", [](const TraceData& t, int r) -> QVariant { return qstr(diagnosis_at(t, r).code); }, nullptr, 150},
-    {"Severity", "Error, warning or information", [](const TraceData& t, int r) -> QVariant { return qstr(diagnosis_at(t, r).severity); }, nullptr, 75},
-    {"Processes", "The guilty ones", [](const TraceData& t, int r) -> QVariant { return set_text(diagnosis_at(t, r).processes, 24); }, nullptr, 80},
-    {"Message", "What happened, with both sides", [](const TraceData& t, int r) -> QVariant { return qstr(diagnosis_at(t, r).message); }, nullptr, 400},
+    {"Severity", "Error, warning or information", [](const TraceData& t, int r) -> QVariant { return qstr(diagnosis_at(t, r).severity); },
+     nullptr, 75},
+    {"Processes", "The guilty ones", [](const TraceData& t, int r) -> QVariant { return set_text(diagnosis_at(t, r).processes, 24); },
+     nullptr, 80},
+    {"Message", "What happened, with both sides", [](const TraceData& t, int r) -> QVariant { return qstr(diagnosis_at(t, r).message); },
+     nullptr, 400},
 }};
 
 RowTone plain(const TraceData&, int) { return RowTone::kPlain; }
@@ -83,8 +106,8 @@ const TableDef& collective_table() {
 }
 
 const TableDef& diagnosis_table() {
-  static constexpr TableDef kDef{"diagnoses", "Diagnoses", kDiagnosisColumns,
-                                 [](const TraceData& t) { return int(t.diagnoses.size()); }, diagnosis_tone};
+  static constexpr TableDef kDef{"diagnoses", "Diagnoses", kDiagnosisColumns, [](const TraceData& t) { return int(t.diagnoses.size()); },
+                                 diagnosis_tone};
   return kDef;
 }
 

@@ -20,7 +20,7 @@ class TimeScale {
   TimeRange window() const { return window_; }
   int width() const { return width_px_; }
 
-  double x_of(Ns time) const;        // subtracts before it converts, so nanoseconds stay exact
+  double x_of(Ns time) const;  // subtracts before it converts, so nanoseconds stay exact
   Ns time_at(double x) const;
   double ns_per_px() const;
 

@@ -18,9 +18,7 @@ std::string Site::text() const {
 
 std::string Site::path() const { return line > 0 ? fmt::format("{}:{}", file, line) : text(); }
 
-bool Process::ended_badly() const {
-  return state == "killed" || state == "raised" || state == "exited" || signal != 0 || exit_code != 0;
-}
+bool Process::ended_badly() const { return state == "killed" || state == "raised" || state == "exited" || signal != 0 || exit_code != 0; }
 
 std::string Mesh::text() const {
   std::string text;
@@ -75,11 +73,16 @@ const Member* Collective::member_of(const Device& device) const {
 
 std::string_view event_kind_name(EventKind kind) {
   switch (kind) {
-    case EventKind::kCompute: return "compute";
-    case EventKind::kCollective: return "collective";
-    case EventKind::kHostRead: return "host read";
-    case EventKind::kLaunch: return "launch";
-    case EventKind::kOther: break;
+    case EventKind::kCompute:
+      return "compute";
+    case EventKind::kCollective:
+      return "collective";
+    case EventKind::kHostRead:
+      return "host read";
+    case EventKind::kLaunch:
+      return "launch";
+    case EventKind::kOther:
+      break;
   }
   return "event";
 }
@@ -156,9 +159,14 @@ void finish_events(LaneEvents& events, const TraceData& trace, Ns open_end) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     auto& flags = events.flags[i];
     switch (events.kind[i]) {
-      case EventKind::kCompute: flags |= kFlagCompute; break;
-      case EventKind::kCollective: flags |= kFlagCollective; break;
-      default: flags |= kFlagHost;
+      case EventKind::kCompute:
+        flags |= kFlagCompute;
+        break;
+      case EventKind::kCollective:
+        flags |= kFlagCollective;
+        break;
+      default:
+        flags |= kFlagHost;
     }
     if (events.end[i] == kOpen) {
       flags |= kFlagOpen;

@@ -46,16 +46,24 @@ class Loader {
 
   void load_sites() {
     for (const auto& row : reader_.sites())
-      trace_->sites.push_back({.file = std::string(row.file), .function = std::string(row.function), .line = row.line, .statement = row.statement});
+      trace_->sites.push_back(
+          {.file = std::string(row.file), .function = std::string(row.function), .line = row.line, .statement = row.statement});
   }
 
   void load_processes() {
     for (const auto& row : reader_.processes())
-      trace_->processes.push_back({.index = row.process, .host = row.host, .pid = row.pid,
-                                   .state = traces::enum_name("process_state", int(row.state)), .error = row.error, .where = row.place,
-                                   .exit_code = row.exit_code, .signal = row.signal});
+      trace_->processes.push_back({.index = row.process,
+                                   .host = row.host,
+                                   .pid = row.pid,
+                                   .state = traces::enum_name("process_state", int(row.state)),
+                                   .error = row.error,
+                                   .where = row.place,
+                                   .exit_code = row.exit_code,
+                                   .signal = row.signal});
     for (const auto& row : reader_.devices()) {
-      trace_->devices.push_back({.ordinal = row.ordinal, .process = row.process, .local = row.local_index,
+      trace_->devices.push_back({.ordinal = row.ordinal,
+                                 .process = row.process,
+                                 .local = row.local_index,
                                  .name = row.name.empty() ? fmt::format("{} {}", row.kind, row.ordinal) : row.name});
       for (auto& process : trace_->processes)
         if (process.index == row.process) process.devices.push_back(row.ordinal);
@@ -91,8 +99,11 @@ class Loader {
     for (const auto& row : reader_.arrays()) {
       const auto layout = layouts.find(row.layout);
       if (layout == layouts.end()) continue;
-      trace_->arrays.push_back({.name = std::string(row.name), .dtype = std::string(row.dtype), .layout = layout->second,
-                                .site = site_index(row.site), .time = row.time_ns});
+      trace_->arrays.push_back({.name = std::string(row.name),
+                                .dtype = std::string(row.dtype),
+                                .layout = layout->second,
+                                .site = site_index(row.site),
+                                .time = row.time_ns});
     }
   }
 
@@ -112,23 +123,37 @@ class Loader {
     const auto& what = row.what;
     if (type && row.program != 0) return type;
     const auto axes = what.axes.empty() ? std::vector<std::string>{} : traces::parse_text_list(what.axes);
-    return type = std::make_shared<const CollectiveType>(CollectiveType{
-               .kind = std::string(what.kind), .op = std::string(what.op), .dtype = std::string(what.dtype), .shape = std::string(what.shape),
-               .reduction = std::string(what.reduction), .axes = fmt::format("{}", fmt::join(axes, ", ")), .cause = std::string(what.cause),
-               .sharding_before = std::string(what.sharding_before), .sharding_after = std::string(what.sharding_after),
-               .bytes = what.bytes, .wire_bytes = what.wire_bytes, .site = site_index(what.site), .groups = groups_of(what)});
+    return type = std::make_shared<const CollectiveType>(CollectiveType{.kind = std::string(what.kind),
+                                                                        .op = std::string(what.op),
+                                                                        .dtype = std::string(what.dtype),
+                                                                        .shape = std::string(what.shape),
+                                                                        .reduction = std::string(what.reduction),
+                                                                        .axes = fmt::format("{}", fmt::join(axes, ", ")),
+                                                                        .cause = std::string(what.cause),
+                                                                        .sharding_before = std::string(what.sharding_before),
+                                                                        .sharding_after = std::string(what.sharding_after),
+                                                                        .bytes = what.bytes,
+                                                                        .wire_bytes = what.wire_bytes,
+                                                                        .site = site_index(what.site),
+                                                                        .groups = groups_of(what)});
   }
 
   void load_collectives() {
     for (const auto& row : reader_.collectives()) {
-      Collective call{.type = type_of(row), .seq = row.seq, .state = traces::enum_name("match_state", int(row.state)),
-                      .diagnosis = row.diagnosis > 0 && std::size_t(row.diagnosis) <= trace_->diagnoses.size() ? int(row.diagnosis) - 1 : -1};
+      Collective call{
+          .type = type_of(row),
+          .seq = row.seq,
+          .state = traces::enum_name("match_state", int(row.state)),
+          .diagnosis = row.diagnosis > 0 && std::size_t(row.diagnosis) <= trace_->diagnoses.size() ? int(row.diagnosis) - 1 : -1};
       call.failed = row.state == traces::MatchState::kMismatched || call.diagnosis >= 0;
       for (const auto& side : row.members) {
         if (side.start_ns == kNoTime) continue;  // issued, never begun: nothing to draw
-        call.members.push_back({.process = side.process, .device = side.device, .enter = side.start_ns,
+        call.members.push_back({.process = side.process,
+                                .device = side.device,
+                                .enter = side.start_ns,
                                 .start = side.wait_ns == kNoTime && side.end_ns != kNoTime ? side.start_ns : kOpen,
-                                .exit = open_if_missing(side.end_ns), .site = site_index(side.site)});
+                                .exit = open_if_missing(side.end_ns),
+                                .site = site_index(side.site)});
       }
       find_starts(call, trace_->devices);
       collective_of_[row.id] = int(trace_->collectives.size());
@@ -170,8 +195,11 @@ class Loader {
       LaneEvents own;
       read_events(track.id, own);
       const std::string name = track.kind == traces::TrackKind::kHost ? "host" : track.name;
-      builder.add({.process = track.process, .device = track.kind == traces::TrackKind::kDevice ? track.device : -1, .name = name,
-                   .batch = track.batch_track, .own = std::move(own)});
+      builder.add({.process = track.process,
+                   .device = track.kind == traces::TrackKind::kDevice ? track.device : -1,
+                   .name = name,
+                   .batch = track.batch_track,
+                   .own = std::move(own)});
     }
     builder.finish();
   }

@@ -11,8 +11,8 @@ namespace shardlab::gui {
 
 struct LoadOptions {
   std::string path;
-  std::stop_token stop;                      // asked for between rows; a stopped load returns null
-  std::function<void(double)> progress;      // 0…1, from the loading thread; may be empty
+  std::stop_token stop;                  // asked for between rows; a stopped load returns null
+  std::function<void(double)> progress;  // 0…1, from the loading thread; may be empty
 };
 
 // Throws IoError (with the file's name and what to try) where the file is missing or no trace. A torn trace loads: what

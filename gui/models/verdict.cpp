@@ -23,8 +23,8 @@ QString counts(const TraceData& trace) {
 
 const Diagnosis* worst(const TraceData& trace) {
   const auto rank = [](const Diagnosis& d) { return d.severity == "error" ? 0 : d.severity == "warning" ? 1 : 2; };
-  const auto it = std::min_element(trace.diagnoses.begin(), trace.diagnoses.end(),
-                                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const auto it =
+      std::min_element(trace.diagnoses.begin(), trace.diagnoses.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   return it == trace.diagnoses.end() ? nullptr : &*it;
 }
 
@@ -43,7 +43,8 @@ Verdict make_verdict(const TraceData& trace) {
     verdict.sentence = qstr(diagnosis->message);
     if (!verdict.sentence.isEmpty()) verdict.sentence[0] = verdict.sentence[0].toUpper();
     if (trace.diagnoses.size() > 1)
-      verdict.sentence += QStringLiteral(" (and %1)").arg(count_text(std::int64_t(trace.diagnoses.size()) - 1, "more diagnosis", "more diagnoses"));
+      verdict.sentence +=
+          QStringLiteral(" (and %1)").arg(count_text(std::int64_t(trace.diagnoses.size()) - 1, "more diagnosis", "more diagnoses"));
     return verdict;
   }
   const auto open = std::count_if(trace.collectives.begin(), trace.collectives.end(), [](const auto& c) { return c.open; });
@@ -52,12 +53,13 @@ Verdict make_verdict(const TraceData& trace) {
     verdict.sentence = QStringLiteral("The trace is incomplete. What is there has no diagnosis: %1.").arg(counts(trace));
   } else if (open > 0) {
     verdict.level = VerdictLevel::kWarning;
-    verdict.sentence = QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(count_text(open, "collective", "collectives"), counts(trace));
+    verdict.sentence =
+        QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(count_text(open, "collective", "collectives"), counts(trace));
   } else if (trace.collectives.empty()) {
     verdict.level = trace.processes.empty() ? VerdictLevel::kNote : VerdictLevel::kGood;
-    verdict.sentence = trace.processes.empty()
-                           ? QStringLiteral("The trace is empty: no process has recorded anything.")
-                           : QStringLiteral("No diagnosis: %1, no collectives recorded.").arg(count_text(std::int64_t(trace.processes.size()), "process", "processes"));
+    verdict.sentence = trace.processes.empty() ? QStringLiteral("The trace is empty: no process has recorded anything.")
+                                               : QStringLiteral("No diagnosis: %1, no collectives recorded.")
+                                                     .arg(count_text(std::int64_t(trace.processes.size()), "process", "processes"));
   } else {
     verdict.sentence = QStringLiteral("No diagnosis: %1, all matched.").arg(counts(trace));
   }

@@ -12,8 +12,8 @@ enum class VerdictLevel : std::uint8_t { kGood, kNote, kWarning, kError };
 
 struct Verdict {
   VerdictLevel level = VerdictLevel::kGood;
-  QString sentence;   // what happened
-  QString context;    // "deadlock.db · 4 processes · 8 devices · 37 collectives · 1.2 ms"
+  QString sentence;     // what happened
+  QString context;      // "deadlock.db · 4 processes · 8 devices · 37 collectives · 1.2 ms"
   QString perspective;  // id: "hang" with diagnoses, else "sharding"
 };
 

@@ -43,7 +43,9 @@ class DiagnosesView : public QWidget {
     const TracePtr& trace = selection_.trace();
     table_->setVisible(trace && trace->diagnoses.size() > 1);
     if (!trace) return pane_->clear();
-    if (table_->isVisibleTo(this)) table_->setFixedHeight(std::min(int(trace->diagnoses.size()), 6) * table_->verticalHeader()->defaultSectionSize() + table_->horizontalHeader()->sizeHint().height() + 4);
+    if (table_->isVisibleTo(this))
+      table_->setFixedHeight(std::min(int(trace->diagnoses.size()), 6) * table_->verticalHeader()->defaultSectionSize() +
+                             table_->horizontalHeader()->sizeHint().height() + 4);
     if (trace->diagnoses.empty()) return pane_->setHtml(no_diagnosis_html(*trace, theme_of(this)));
     pane_->setHtml(diagnosis_html(*trace, std::max(diagnosis, 0), theme_of(this)));
   }

@@ -34,9 +34,8 @@ bool same(const Participant& a, const Participant& b) {
 }
 
 bool differs(const std::vector<Side>& sides, const FieldDef& field) {
-  return std::any_of(sides.begin(), sides.end(), [&](const Side& side) {
-    return field.value(*side.participant) != field.value(*sides[0].participant);
-  });
+  return std::any_of(sides.begin(), sides.end(),
+                     [&](const Side& side) { return field.value(*side.participant) != field.value(*sides[0].participant); });
 }
 
 QString source_html(const TraceData& trace, const std::string& where, const Theme& theme) {
@@ -73,7 +72,9 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
   QString sources = QStringLiteral("<tr><td><font color='%1'>Source</font></td>").arg(theme.muted.name());
   for (std::size_t i = 0; i < shown; ++i) {
     head += QStringLiteral("<td width='%1%' bgcolor='%2'><b>%3%4</b></td>")
-                .arg(width).arg((sides[i].guilty ? theme.error_back : theme.raised).name(), sides[i].guilty && !diagnosis.tie ? QStringLiteral("✖ ") : QString(), process_links(sides[i]));
+                .arg(width)
+                .arg((sides[i].guilty ? theme.error_back : theme.raised).name(),
+                     sides[i].guilty && !diagnosis.tie ? QStringLiteral("✖ ") : QString(), process_links(sides[i]));
     any_device |= !sides[i].devices.empty();
     devices += QStringLiteral("<td>%1</td>").arg(set_text(sides[i].devices, 60));
     const QString source = source_html(trace, sides[i].participant->where, theme);
@@ -82,23 +83,32 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
   }
   QString rows = head + QStringLiteral("</tr>");
   for (const auto& field : kFields) {
-    const bool all_empty = std::all_of(sides.begin(), sides.end(), [&](const Side& side) { return field.value(*side.participant).empty(); });
+    const bool all_empty =
+        std::all_of(sides.begin(), sides.end(), [&](const Side& side) { return field.value(*side.participant).empty(); });
     if (all_empty) continue;
     const bool other = sides.size() > 1 && differs(sides, field);
-    rows += QStringLiteral("<tr><td><font color='%1'>%2%3</font></td>").arg((other ? theme.error : theme.muted).name(), other ? QStringLiteral("≠ ") : QString(), qstr(field.title));
+    rows += QStringLiteral("<tr><td><font color='%1'>%2%3</font></td>")
+                .arg((other ? theme.error : theme.muted).name(), other ? QStringLiteral("≠ ") : QString(), qstr(field.title));
     for (std::size_t i = 0; i < shown; ++i) {
       const QString value = html(field.value(*sides[i].participant));
-      rows += QStringLiteral("<td%1>%2%3%4</td>").arg(other ? QStringLiteral(" bgcolor='%1'").arg(theme.differ_back.name()) : QString(),
-          other ? QStringLiteral("<b>") : QString(), value.isEmpty() ? QStringLiteral("–") : value, other ? QStringLiteral("</b>") : QString());
+      rows += QStringLiteral("<td%1>%2%3%4</td>")
+                  .arg(other ? QStringLiteral(" bgcolor='%1'").arg(theme.differ_back.name()) : QString(),
+                       other ? QStringLiteral("<b>") : QString(), value.isEmpty() ? QStringLiteral("–") : value,
+                       other ? QStringLiteral("</b>") : QString());
     }
     rows += QStringLiteral("</tr>");
   }
   if (any_device) rows += devices + QStringLiteral("</tr>");
-  if (any_source) rows += sources + QStringLiteral("</tr>");
+  if (any_source)
+    rows += sources + QStringLiteral("</tr>");
   else if (!sides[0].participant->where.empty() && sides[0].participant->statement < 0)
-    rows += QStringLiteral("<tr><td><font color='%1'>Source</font></td><td colspan='%2'><font color='%1'>not readable from here</font></td></tr>").arg(theme.muted.name()).arg(shown);
+    rows += QStringLiteral(
+                "<tr><td><font color='%1'>Source</font></td><td colspan='%2'><font color='%1'>not readable from here</font></td></tr>")
+                .arg(theme.muted.name())
+                .arg(shown);
   QString text = QStringLiteral("<table cellspacing='1' cellpadding='4' width='100%'>%1</table>").arg(rows);
-  if (sides.size() > shown) text += QStringLiteral("<p><font color='%1'>and %2 more sides</font></p>").arg(theme.muted.name()).arg(sides.size() - shown);
+  if (sides.size() > shown)
+    text += QStringLiteral("<p><font color='%1'>and %2 more sides</font></p>").arg(theme.muted.name()).arg(sides.size() - shown);
   return text;
 }
 
@@ -108,7 +118,8 @@ std::vector<Side> sides_of(const Diagnosis& diagnosis) {
   std::vector<Side> sides;
   for (const auto& participant : diagnosis.participants) {
     const bool guilty = std::find(diagnosis.processes.begin(), diagnosis.processes.end(), participant.process) != diagnosis.processes.end();
-    auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.guilty == guilty && same(*s.participant, participant); });
+    auto side =
+        std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.guilty == guilty && same(*s.participant, participant); });
     if (side == sides.end()) side = sides.insert(sides.end(), Side{.participant = &participant, .guilty = guilty});
     side->processes.push_back(participant.process);
     side->devices.insert(side->devices.end(), participant.devices.begin(), participant.devices.end());
@@ -119,10 +130,12 @@ std::vector<Side> sides_of(const Diagnosis& diagnosis) {
 QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
   const Diagnosis& diagnosis = trace.diagnoses[std::size_t(index)];
   const QColor tone = diagnosis.severity == "error" ? theme.error : diagnosis.severity == "warning" ? theme.warning : theme.muted;
-  QString text = QStringLiteral("<p style='margin-top:2px; margin-bottom:8px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>").arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
+  QString text = QStringLiteral("<p style='margin-top:2px; margin-bottom:8px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>")
+                     .arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
   const auto sides = sides_of(diagnosis);
   if (!sides.empty()) text += sides_table(trace, diagnosis, sides, theme);
-  if (diagnosis.tie) text += QStringLiteral("<p><font color='%1'>No majority: all sides are shown, none is blamed.</font></p>").arg(theme.muted.name());
+  if (diagnosis.tie)
+    text += QStringLiteral("<p><font color='%1'>No majority: all sides are shown, none is blamed.</font></p>").arg(theme.muted.name());
   if (!diagnosis.explain.empty()) text += QStringLiteral("<p>%1</p>").arg(html(diagnosis.explain));
   QStringList facts;
   for (const auto& [name, value] : diagnosis.details) facts << QStringLiteral("%1: %2").arg(html(name), html(value));
@@ -130,15 +143,19 @@ QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
     facts << QStringLiteral("told %1 after the evidence was complete").arg(duration_text(diagnosis.detected_ns - diagnosis.evidence_ns));
   if (const int collective = collective_of_diagnosis(trace, index); collective >= 0)
     facts << QStringLiteral("<a href='collective:%1'>collective #%1</a>").arg(collective);
-  if (!facts.isEmpty()) text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), facts.join(QStringLiteral(" · ")));
+  if (!facts.isEmpty())
+    text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), facts.join(QStringLiteral(" · ")));
   return text;
 }
 
 QString no_diagnosis_html(const TraceData& trace, const Theme& theme) {
   const Verdict verdict = make_verdict(trace);
-  const QColor tone = verdict.level == VerdictLevel::kGood ? theme.good : verdict.level == VerdictLevel::kWarning ? theme.warning : theme.muted;
+  const QColor tone = verdict.level == VerdictLevel::kGood      ? theme.good
+                      : verdict.level == VerdictLevel::kWarning ? theme.warning
+                                                                : theme.muted;
   QString text = QStringLiteral("<p><font color='%1'>%2</font></p>").arg(tone.name(), verdict.sentence.toHtmlEscaped());
-  for (const auto& notice : trace.notices) text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.warning.name(), html(notice.text));
+  for (const auto& notice : trace.notices)
+    text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.warning.name(), html(notice.text));
   return text;
 }
 

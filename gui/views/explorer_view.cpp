@@ -74,7 +74,8 @@ class ExplorerView : public QWidget {
     setFocusProxy(tree_);
     connect(&selection, &Selection::trace_changed, this, [this] { set_trace(); });
     connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
-    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) { choose(current); });
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& current) { choose(current); });
     connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) { choose(index); });
   }
 

@@ -24,7 +24,8 @@ class Page {
   void fact(const char* name, const QString& value) {
     if (value.isEmpty()) return;
     open();
-    text_ += QStringLiteral("<tr><td width='84'><font color='%1'>%2</font></td><td>%3</td></tr>").arg(theme_.muted.name(), QString::fromUtf8(name), value);
+    text_ += QStringLiteral("<tr><td width='84'><font color='%1'>%2</font></td><td>%3</td></tr>")
+                 .arg(theme_.muted.name(), QString::fromUtf8(name), value);
   }
   void paragraph(const QString& text) {
     close();
@@ -58,17 +59,20 @@ void describe_members(Page& page, const TraceData& trace, const Collective& call
   Ns first = kOpen;
   for (const auto& member : call.members) first = std::min(first, member.enter);
   const bool by_device = std::any_of(call.members.begin(), call.members.end(), [](const Member& m) { return m.device >= 0; });
-  QString rows = QStringLiteral("<tr><td><font color='%1'>%2</font></td>").arg(page.theme().muted.name(), by_device ? QStringLiteral("device") : QStringLiteral("process"));
+  QString rows = QStringLiteral("<tr><td><font color='%1'>%2</font></td>")
+                     .arg(page.theme().muted.name(), by_device ? QStringLiteral("device") : QStringLiteral("process"));
   for (const char* head : {"late", "waited", "transfer"})
     rows += QStringLiteral("<td align='right'><font color='%1'>%2</font></td>").arg(page.theme().muted.name(), QString::fromUtf8(head));
   rows += QStringLiteral("</tr>");
   for (std::size_t i = 0; i < std::min(call.members.size(), kMembersMax); ++i) {
     const Member& member = call.members[i];
     const Ns wait_end = member.start == kOpen ? member.exit : member.start;
-    const QString link = member.device >= 0 ? QStringLiteral("<a href='device:%1'>%1</a>").arg(member.device) : QStringLiteral("<a href='process:%1'>%1</a>").arg(member.process);
+    const QString link = member.device >= 0 ? QStringLiteral("<a href='device:%1'>%1</a>").arg(member.device)
+                                            : QStringLiteral("<a href='process:%1'>%1</a>").arg(member.process);
     rows += QStringLiteral("<tr><td>%1</td><td align='right'>%2</td><td align='right'>%3</td><td align='right'>%4</td></tr>")
                 .arg(link, member.enter == first ? QStringLiteral("first") : QStringLiteral("+") + duration_text(member.enter - first),
-                     wait_end == kOpen ? QStringLiteral("<font color='%1'>for ever</font>").arg(page.theme().error.name()) : duration_text(wait_end - member.enter),
+                     wait_end == kOpen ? QStringLiteral("<font color='%1'>for ever</font>").arg(page.theme().error.name())
+                                       : duration_text(wait_end - member.enter),
                      member.start == kOpen || member.exit == kOpen ? QStringLiteral("–") : duration_text(member.exit - member.start));
   }
   page.title(QStringLiteral("Members"));
@@ -76,7 +80,8 @@ void describe_members(Page& page, const TraceData& trace, const Collective& call
   std::vector<int> absent;
   for (const int ordinal : call.type->groups->devices)
     if (const Device* device = trace.device(ordinal); device && !call.member_of(*device)) absent.push_back(ordinal);
-  if (!absent.empty()) page.paragraph(QStringLiteral("<font color='%1'>Never came: devices %2</font>").arg(page.theme().error.name(), set_text(absent, 60)));
+  if (!absent.empty())
+    page.paragraph(QStringLiteral("<font color='%1'>Never came: devices %2</font>").arg(page.theme().error.name(), set_text(absent, 60)));
   if (call.members.size() > kMembersMax) page.paragraph(QStringLiteral("and %1 more").arg(call.members.size() - kMembersMax));
 }
 
@@ -88,7 +93,10 @@ void describe_collective(Page& page, const TraceData& trace, int index) {
     page.fact("State", QStringLiteral("<font color='%1'><b>%2</b></font>").arg(page.theme().error.name(), html(call.state)));
   else
     page.fact("State", html(call.state) + (call.open ? QStringLiteral(", never ended") : QString()));
-  if (call.diagnosis >= 0) page.fact("Diagnosis", QStringLiteral("<a href='diagnosis:%1'>%2</a>").arg(call.diagnosis).arg(html(trace.diagnoses[std::size_t(call.diagnosis)].code)));
+  if (call.diagnosis >= 0)
+    page.fact(
+        "Diagnosis",
+        QStringLiteral("<a href='diagnosis:%1'>%2</a>").arg(call.diagnosis).arg(html(trace.diagnoses[std::size_t(call.diagnosis)].code)));
   page.fact("For op", html(type.op));
   page.fact("Where", html(trace.site_text(type.site)));
   page.fact("Result", html(type.dtype + type.shape));
@@ -101,9 +109,11 @@ void describe_collective(Page& page, const TraceData& trace, int index) {
     if (lists.size() > 8) sets << QStringLiteral("…");
     page.fact("Groups", groups + QStringLiteral("<br>") + sets.join(QLatin1Char(' ')));
   }
-  page.fact("Bytes", bytes_text(type.bytes) + QStringLiteral(" on a device, ") + bytes_text(type.wire_bytes) + QStringLiteral(" on the wire"));
+  page.fact("Bytes",
+            bytes_text(type.bytes) + QStringLiteral(" on a device, ") + bytes_text(type.wire_bytes) + QStringLiteral(" on the wire"));
   page.fact("Seq", QString::number(call.seq));
-  page.fact("Sharding", type.sharding_before.empty() ? QString() : html(type.sharding_before) + QStringLiteral(" → ") + html(type.sharding_after));
+  page.fact("Sharding",
+            type.sharding_before.empty() ? QString() : html(type.sharding_before) + QStringLiteral(" → ") + html(type.sharding_after));
   page.fact("Why", html(type.cause));
   if (!call.open) page.fact("Took", duration_text(call.span().length()));
   describe_members(page, trace, call);
@@ -113,7 +123,9 @@ void describe_process(Page& page, const TraceData& trace, int index) {
   const Process* process = trace.process(index);
   if (!process) return;
   page.title(QStringLiteral("Process %1").arg(index));
-  page.fact("State", process->ended_badly() ? QStringLiteral("<font color='%1'>%2</font>").arg(page.theme().error.name(), html(process->state)) : html(process->state));
+  page.fact("State", process->ended_badly()
+                         ? QStringLiteral("<font color='%1'>%2</font>").arg(page.theme().error.name(), html(process->state))
+                         : html(process->state));
   if (process->signal != 0) page.fact("Signal", QString::number(process->signal));
   if (process->exit_code != 0) page.fact("Exit code", QString::number(process->exit_code));
   page.fact("At", html(process->where));
@@ -137,7 +149,9 @@ void describe_device(Page& page, const TraceData& trace, int ordinal) {
       events += sum.count;
     }
   page.fact("Events", QString::number(events));
-  if (!trace.range.empty()) page.fact("Busy", QStringLiteral("%1 (%2 %)").arg(duration_text(busy)).arg(100.0 * double(busy) / double(trace.range.length()), 0, 'f', 1));
+  if (!trace.range.empty())
+    page.fact("Busy",
+              QStringLiteral("%1 (%2 %)").arg(duration_text(busy)).arg(100.0 * double(busy) / double(trace.range.length()), 0, 'f', 1));
 }
 
 void describe_event(Page& page, const TraceData& trace, const SelectionState& state) {
@@ -147,7 +161,8 @@ void describe_event(Page& page, const TraceData& trace, const SelectionState& st
   page.title(html(label.name), qstr(event_kind_name(lane.events->kind[i])));
   page.fact("On", html(lane.name) + QStringLiteral(", process %1").arg(lane.process));
   page.fact("Begins", duration_text(lane.events->begin[i] - trace.range.begin));
-  page.fact("Took", lane.events->flags[i] & kFlagOpen ? QStringLiteral("never ended") : duration_text(lane.events->end[i] - lane.events->begin[i]));
+  page.fact("Took",
+            lane.events->flags[i] & kFlagOpen ? QStringLiteral("never ended") : duration_text(lane.events->end[i] - lane.events->begin[i]));
   page.fact("Where", html(trace.site_text(label.site)));
 }
 
@@ -162,8 +177,10 @@ void describe_trace(Page& page, const TraceData& trace) {
   page.fact("Collectives", QString::number(trace.collectives.size()));
   page.fact("Events", QString::number(trace.event_count()));
   page.fact("Lasted", duration_text(trace.range.length()));
-  for (const auto& notice : trace.notices) page.paragraph(QStringLiteral("<font color='%1'>%2</font>").arg(page.theme().warning.name(), html(notice.text)));
-  page.paragraph(QStringLiteral("<font color='%1'>Select an event, a device, a cell or a row to see it here.</font>").arg(page.theme().muted.name()));
+  for (const auto& notice : trace.notices)
+    page.paragraph(QStringLiteral("<font color='%1'>%2</font>").arg(page.theme().warning.name(), html(notice.text)));
+  page.paragraph(
+      QStringLiteral("<font color='%1'>Select an event, a device, a cell or a row to see it here.</font>").arg(page.theme().muted.name()));
 }
 
 class Inspector : public QTextBrowser {

@@ -97,14 +97,16 @@ void MeshWidget::paint_axes(QPainter& painter) {
     if (!layout_.plane_titles[p].empty()) across.prepend(qstr(layout_.plane_titles[p]) + QStringLiteral("   "));
     painter.drawText(QRect(origin.x(), origin.y() - 32, std::max(w, 80), 14), Qt::AlignLeft | Qt::AlignVCenter, across);
     if (!layout_.row_axis.empty())
-      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() - 18, kAxisLeft, 14), Qt::AlignRight | Qt::AlignVCenter, qstr(layout_.row_axis) + QStringLiteral(" ↓"));
+      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() - 18, kAxisLeft, 14), Qt::AlignRight | Qt::AlignVCenter,
+                       qstr(layout_.row_axis) + QStringLiteral(" ↓"));
     if (layout_.col_axis.empty()) continue;
     const int col_step = std::max(1, (metrics.horizontalAdvance(QString::number(layout_.cols)) + 6 + cell_w_ - 1) / cell_w_);
     for (int c = 0; c < layout_.cols; c += col_step)
       painter.drawText(QRect(origin.x() + c * cell_w_ - 10, origin.y() - 17, cell_w_ + 20, 14), Qt::AlignCenter, QString::number(c));
     const int row_step = std::max(1, (metrics.height() + cell_h_ - 1) / cell_h_);
     for (int r = 0; !layout_.row_axis.empty() && r < layout_.rows; r += row_step)
-      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() + r * cell_h_ - 6, kAxisLeft, cell_h_ + 12), Qt::AlignRight | Qt::AlignVCenter, QString::number(r));
+      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() + r * cell_h_ - 6, kAxisLeft, cell_h_ + 12),
+                       Qt::AlignRight | Qt::AlignVCenter, QString::number(r));
   }
   painter.setFont(font());
 }
@@ -117,7 +119,8 @@ void MeshWidget::paint_processes(QPainter& painter) {
     QColor fill = process.ended_badly() ? theme.error_back : theme.raised;
     painter.setPen(QPen(chosen ? theme.accent : theme.line, chosen ? 2 : 1));
     painter.setBrush(fill);
-    for (const auto& box : boxes_of(layout_, process.devices)) painter.drawRoundedRect(QRectF(outline_box(box, gap_ / 2 - 1)).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    for (const auto& box : boxes_of(layout_, process.devices))
+      painter.drawRoundedRect(QRectF(outline_box(box, gap_ / 2 - 1)).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
   }
 }
 
@@ -130,7 +133,8 @@ void MeshWidget::paint_places(QPainter& painter) {
   QFont used = font();
   used.setBold(cell_h_ > 20);
   used.setPixelSize(std::clamp(cell_h_ - gap_ - 2, 1, font().pixelSize()));
-  while (used.pixelSize() > 1 && QFontMetrics(used).horizontalAdvance(QString::number(highest)) > cell_w_ - gap_ - 1) used.setPixelSize(used.pixelSize() - 1);
+  while (used.pixelSize() > 1 && QFontMetrics(used).horizontalAdvance(QString::number(highest)) > cell_w_ - gap_ - 1)
+    used.setPixelSize(used.pixelSize() - 1);
   const bool labelled = used.pixelSize() >= kLabelPxMin;
   painter.setFont(used);
   for (const auto& place : layout_.places) {
@@ -164,7 +168,8 @@ void MeshWidget::paint_process_names(QPainter& painter) {
     if (boxes.size() != 1) continue;
     const QRect box = outline_box(boxes[0], 0);
     const QString name = QStringLiteral("proc %1").arg(process.index);
-    const QRect plate(box.center().x() - metrics.horizontalAdvance(name) / 2 - 5, box.center().y() - metrics.height() / 2 - 1, metrics.horizontalAdvance(name) + 10, metrics.height() + 2);
+    const QRect plate(box.center().x() - metrics.horizontalAdvance(name) / 2 - 5, box.center().y() - metrics.height() / 2 - 1,
+                      metrics.horizontalAdvance(name) + 10, metrics.height() + 2);
     if (plate.height() > box.height() || plate.width() > box.width()) continue;
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.base);
@@ -185,7 +190,8 @@ void MeshWidget::paint_groups(QPainter& painter) {
     QPen pen(call.type->groups->lists.size() == 1 ? theme.text : theme.group(int(g)), 2.2);
     if (call.type->groups->lists.size() > 1 && g % 2 == 1) pen.setDashPattern({4, 2});
     painter.setPen(pen);
-    for (const auto& box : boxes_of(layout_, call.type->groups->lists[g])) painter.drawRoundedRect(QRectF(outline_box(box, std::max(gap_ / 2 - 2, 1)).adjusted(0, 0, -1, -1)), 5, 5);
+    for (const auto& box : boxes_of(layout_, call.type->groups->lists[g]))
+      painter.drawRoundedRect(QRectF(outline_box(box, std::max(gap_ / 2 - 2, 1)).adjusted(0, 0, -1, -1)), 5, 5);
   }
 }
 

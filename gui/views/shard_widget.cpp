@@ -60,6 +60,14 @@ void ShardWidget::set_array(int array) {
 
 void ShardWidget::resizeEvent(QResizeEvent*) { arrange(); }
 
+ShardWidget::Frame ShardWidget::frame_of(int pieces) const {
+  const GridPlane& plane = grid_.planes[0];
+  const int title = grid_.dims > 2 ? kTitle : 0;
+  if (pieces > 3 && plane.cols() > plane.rows()) return {0, kRulerLeft, 3, true};
+  if (pieces > 3 && plane.cols() == 1) return {kRulerTop, 0, 5, true};
+  return {kRulerTop + title, kRulerLeft, kGap, false};
+}
+
 // How legible a cell is: 1 where a label with a second line fits, less where it is smaller.
 double ShardWidget::score_of(int across, int pieces) const {
   const GridPlane& plane = grid_.planes[0];
@@ -68,9 +76,9 @@ double ShardWidget::score_of(int across, int pieces) const {
   const int down = (tiles + across - 1) / across;
   const int rows = by_rows ? (plane.rows() + pieces - 1) / pieces : plane.rows();
   const int cols = by_rows ? plane.cols() : (plane.cols() + pieces - 1) / pieces;
-  const int title = grid_.dims > 2 ? kTitle : 0;
-  const double w = (double(width() - 2 * kMargin) / across - kRulerLeft - kGap) / cols;
-  const double h = (double(height() - 2 * kMargin) / down - kRulerTop - title - kGap) / rows;
+  const Frame frame = frame_of(pieces);
+  const double w = (double(width() - 2 * kMargin) / across - frame.left - frame.gap) / cols;
+  const double h = (double(height() - 2 * kMargin) / down - frame.top - frame.gap) / rows;
   if (w <= 0 || h <= 0) return -1;
   // Pieces read less well than a whole, so they must earn it.
   return std::min(std::min(w / 76, 1.25), std::min(h / 34, 1.25)) - 0.02 * (pieces > 1) - 0.001 * pieces;
@@ -98,7 +106,8 @@ void ShardWidget::arrange() {
   if (chosen.score < 0) return;
   const int tiles = int(grid_.planes.size()) * chosen.pieces;
   const int down = (tiles + chosen.across - 1) / chosen.across;
-  const int title = grid_.dims > 2 ? kTitle : 0;
+  const Frame frame = frame_of(chosen.pieces);
+  compact_ = frame.compact;
   const int slot_w = (width() - 2 * kMargin) / chosen.across, slot_h = (height() - 2 * kMargin) / down;
   for (int i = 0; i < tiles; ++i) {
     Tile tile{.plane = i / chosen.pieces};
@@ -114,14 +123,16 @@ void ShardWidget::arrange() {
     tile.col_first = by_rows ? 0 : first;
     tile.col_last = by_rows ? plane.cols() : last;
     const int rows = by_rows ? each : plane.rows(), cols = by_rows ? plane.cols() : each;
-    const int left = kMargin + i % chosen.across * slot_w + kRulerLeft;
-    const int top = kMargin + i / chosen.across * slot_h + kRulerTop + title;
+    const int left = kMargin + i % chosen.across * slot_w + frame.left;
+    const int top = kMargin + i / chosen.across * slot_h + frame.top;
     // A last, shorter piece has cells of the same size as the others.
-    const int cell_w = std::min((slot_w - kRulerLeft - kGap) / cols, kCellWidthMax);
-    const int cell_h = std::min((slot_h - kRulerTop - title - kGap) / rows, kCellHeightMax);
+    const int cell_w = std::min((slot_w - frame.left - frame.gap) / cols, kCellWidthMax);
+    const int cell_h = std::min((slot_h - frame.top - frame.gap) / rows, kCellHeightMax);
     const bool exact = cell_w < 12 || cell_h < 12;  // small cells use all of the room
-    const int w = exact ? std::min((slot_w - kRulerLeft - kGap) * (tile.col_last - tile.col_first) / cols, kCellWidthMax * cols) : cell_w * (tile.col_last - tile.col_first);
-    const int h = exact ? std::min((slot_h - kRulerTop - title - kGap) * (tile.row_last - tile.row_first) / rows, kCellHeightMax * rows) : cell_h * (tile.row_last - tile.row_first);
+    const int w = exact ? std::min((slot_w - frame.left - frame.gap) * (tile.col_last - tile.col_first) / cols, kCellWidthMax * cols)
+                        : cell_w * (tile.col_last - tile.col_first);
+    const int h = exact ? std::min((slot_h - frame.top - frame.gap) * (tile.row_last - tile.row_first) / rows, kCellHeightMax * rows)
+                        : cell_h * (tile.row_last - tile.row_first);
     tile.box = QRect(left, top, std::max(w, 1), std::max(h, 1));
     tile.row_y = edges(plane.row_cuts, tile.row_first, tile.row_last, tile.box.top(), tile.box.height());
     tile.col_x = edges(plane.col_cuts, tile.col_first, tile.col_last, tile.box.left(), tile.box.width());
@@ -170,7 +181,8 @@ void ShardWidget::paint_tile(QPainter& painter, const Tile& tile) {
   for (const auto& cell : plane.cells) {
     const QRect box = cell_box(tile, cell);
     if (box.isEmpty()) continue;
-    const bool lit = std::any_of(cell.devices.begin(), cell.devices.end(), [&](int d) { return std::binary_search(chosen.begin(), chosen.end(), d); });
+    const bool lit =
+        std::any_of(cell.devices.begin(), cell.devices.end(), [&](int d) { return std::binary_search(chosen.begin(), chosen.end(), d); });
     paint_cell(painter, cell, box, !chosen.empty() && !lit, lit && chosen.size() < trace_->devices.size());
   }
   painter.setPen(QPen(theme.muted, 1));
@@ -187,7 +199,18 @@ void ShardWidget::paint_rulers(QPainter& painter, const Tile& tile) {
   const QFontMetrics metrics(small);
   painter.setPen(theme.muted);
   if (grid_.dims > 2 && tile.row_first == 0 && tile.col_first == 0)
-    painter.drawText(QRect(tile.box.left(), tile.box.top() - kRulerTop - kTitle + 2, std::max(tile.box.width(), 120), kTitle), Qt::AlignLeft | Qt::AlignVCenter, qstr(plane.title));
+    painter.drawText(QRect(tile.box.left(), tile.box.top() - kRulerTop - kTitle + 2, std::max(tile.box.width(), 120), kTitle),
+                     Qt::AlignLeft | Qt::AlignVCenter, qstr(plane.title));
+  if (compact_) {
+    if (plane.rows() >= plane.cols())
+      painter.drawText(QRect(tile.box.left(), tile.box.top() - 18, tile.box.width(), 16), Qt::AlignHCenter | Qt::AlignVCenter,
+                       QString::number(plane.row_cuts[std::size_t(tile.row_first)]));
+    else
+      painter.drawText(QRect(tile.box.left() - kRulerLeft, tile.box.center().y() - 8, kRulerLeft - 7, 16),
+                       Qt::AlignRight | Qt::AlignVCenter, QString::number(plane.col_cuts[std::size_t(tile.col_first)]));
+    painter.setFont(font());
+    return;
+  }
   // Every n-th cut has its number, n such that none touches the next.
   if (grid_.col_dim >= 0) {
     const int count = tile.col_last - tile.col_first;
@@ -197,7 +220,8 @@ void ShardWidget::paint_rulers(QPainter& painter, const Tile& tile) {
       const int at = tile.col_x[std::size_t(c)];
       painter.drawLine(at, tile.box.top() - 4, at, tile.box.top() - 1);
       if (c % step != 0 && !(c == count && c % step > step / 2)) continue;
-      painter.drawText(QRect(at - 60, tile.box.top() - 19, 120, 14), Qt::AlignHCenter | Qt::AlignBottom, QString::number(plane.col_cuts[std::size_t(tile.col_first + c)]));
+      painter.drawText(QRect(at - 60, tile.box.top() - 19, 120, 14), Qt::AlignHCenter | Qt::AlignBottom,
+                       QString::number(plane.col_cuts[std::size_t(tile.col_first + c)]));
     }
   }
   if (grid_.row_dim >= 0) {
@@ -207,7 +231,8 @@ void ShardWidget::paint_rulers(QPainter& painter, const Tile& tile) {
       const int at = tile.row_y[std::size_t(r)];
       painter.drawLine(tile.box.left() - 4, at, tile.box.left() - 1, at);
       if (r % step != 0 && !(r == count && r % step > step / 2)) continue;
-      painter.drawText(QRect(tile.box.left() - kRulerLeft, at - 8, kRulerLeft - 7, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(plane.row_cuts[std::size_t(tile.row_first + r)]));
+      painter.drawText(QRect(tile.box.left() - kRulerLeft, at - 8, kRulerLeft - 7, 16), Qt::AlignRight | Qt::AlignVCenter,
+                       QString::number(plane.row_cuts[std::size_t(tile.row_first + r)]));
     }
   }
   painter.setFont(font());
@@ -273,14 +298,16 @@ void ShardWidget::paint_cell_text(QPainter& painter, const GridCell& cell, const
     painter.drawText(QRect(line.left(), top, line.width(), metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, label);
     painter.setFont(font());
     painter.setPen(blend(ink, theme_of(this).base, 0.8));
-    painter.drawText(QRect(line.left(), top + metrics.height() + 1, line.width(), metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, slice);
+    painter.drawText(QRect(line.left(), top + metrics.height() + 1, line.width(), metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
+                     slice);
   } else {
     painter.drawText(centred ? box : line, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, label);
   }
   painter.setFont(font());
   const QString badge = QStringLiteral("×%1").arg(cell.devices.size());
   if (copies && second && room > metrics.horizontalAdvance(label + badge) + 24) {
-    const QRect plate(box.right() - metrics.horizontalAdvance(badge) - 12, box.top() + 5, metrics.horizontalAdvance(badge) + 8, metrics.height());
+    const QRect plate(box.right() - metrics.horizontalAdvance(badge) - 12, box.top() + 5, metrics.horizontalAdvance(badge) + 8,
+                      metrics.height());
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme_of(this).raised);
     painter.drawRoundedRect(plate, 3, 3);
@@ -296,8 +323,10 @@ QString ShardWidget::tooltip_at(QPoint position) const {
   std::vector<int> processes;
   for (const int d : cell->devices)
     if (const Device* device = trace_->device(d)) processes.push_back(device->process);
-  QString text = QStringLiteral("<b>%1%2</b><br>held by %3 %4 (process %5)").arg(html(array->display_name()), html(cell->slice_text()),
-      cell->devices.size() == 1 ? QStringLiteral("device") : QStringLiteral("devices"), set_text(cell->devices, 80), set_text(processes, 40));
+  QString text = QStringLiteral("<b>%1%2</b><br>held by %3 %4 (process %5)")
+                     .arg(html(array->display_name()), html(cell->slice_text()),
+                          cell->devices.size() == 1 ? QStringLiteral("device") : QStringLiteral("devices"), set_text(cell->devices, 80),
+                          set_text(processes, 40));
   std::int64_t elements = 1;
   for (std::size_t d = 0; d < cell->begin.size(); ++d) elements *= cell->end[d] - cell->begin[d];
   return text + QStringLiteral("<br>%1").arg(count_text(elements, "element", "elements"));

@@ -31,12 +31,18 @@ class ShardWidget : public QWidget {
     int plane = 0;
     int row_first = 0, row_last = 0;
     int col_first = 0, col_last = 0;
-    QRect box;                       // of the cells, without rulers and title
-    std::vector<int> row_y, col_x;   // edges of rows and columns
+    QRect box;                      // of the cells, without rulers and title
+    std::vector<int> row_y, col_x;  // edges of rows and columns
   };
+  // Room that a tile needs beside its cells; many pieces of one line have only the index they begin with.
+  struct Frame {
+    int top, left, gap;
+    bool compact;
+  };
+  Frame frame_of(int pieces) const;
   struct Arrangement {
-    int across = 1;       // tiles beside each other
-    int pieces = 1;       // of each plane
+    int across = 1;  // tiles beside each other
+    int pieces = 1;  // of each plane
     double score = -1;
   };
 
@@ -56,6 +62,7 @@ class ShardWidget : public QWidget {
   int array_ = -1;
   ShardGrid grid_;
   std::vector<Tile> tiles_;
+  bool compact_ = false;
   int least_height_ = 0;  // of the cells of the tile being painted
 };
 

@@ -108,7 +108,12 @@ void TimelineCanvas::layout_rows() {
 }
 
 TimelineScene TimelineCanvas::scene() const {
-  TimelineScene scene{.trace = trace_.get(), .theme = &theme_of(this), .selection = &selection_, .collectives = &collectives_, .scale = scale_, .rows = rows_};
+  TimelineScene scene{.trace = trace_.get(),
+                      .theme = &theme_of(this),
+                      .selection = &selection_,
+                      .collectives = &collectives_,
+                      .scale = scale_,
+                      .rows = rows_};
   scene.size = viewport()->size();
   scene.font = font();
   scene.label_width = kLabelWidth;
@@ -219,7 +224,8 @@ void TimelineCanvas::step_event(int direction) {
   const int row = std::max(selected_row(), 0);
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(row)].lane)];
   if (lane.events->size() == 0) return;
-  std::int64_t next = state.lane >= 0 && state.event >= 0 ? state.event + direction : event_at(*lane.events, scale_.window().begin, scale_.window().length());
+  std::int64_t next = state.lane >= 0 && state.event >= 0 ? state.event + direction
+                                                          : event_at(*lane.events, scale_.window().begin, scale_.window().length());
   next = std::clamp<std::int64_t>(next, 0, std::int64_t(lane.events->size()) - 1);
   selection_.select_event(rows_[std::size_t(row)].lane, next, this);
   reveal({lane.events->begin[std::size_t(next)], lane.events->end[std::size_t(next)]});
@@ -307,7 +313,8 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (at.event >= 0) {
     const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(at.row)].lane)];
     collective = lane.events->collective[std::size_t(at.event)];
-    text = qstr(trace_->labels[lane.events->label[std::size_t(at.event)]].name) + QStringLiteral("  ") + duration_text(lane.events->end[std::size_t(at.event)] - lane.events->begin[std::size_t(at.event)]);
+    text = qstr(trace_->labels[lane.events->label[std::size_t(at.event)]].name) + QStringLiteral("  ") +
+           duration_text(lane.events->end[std::size_t(at.event)] - lane.events->begin[std::size_t(at.event)]);
   } else if (event->pos().x() > kLabelWidth && trace_) {
     text = duration_text(scale_.time_at(event->pos().x() - kLabelWidth) - trace_->range.begin);
   }
@@ -342,7 +349,8 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
 }
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {
-  by_keyboard_ = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
+  by_keyboard_ =
+      event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
   viewport()->update();
 }
 void TimelineCanvas::focusOutEvent(QFocusEvent*) { viewport()->update(); }
@@ -355,7 +363,11 @@ QString TimelineCanvas::tooltip_at(QPoint position) const {
   if (!at.label) return {};
   const Process* process = trace_->process(lane.process);
   if (!process) return {};
-  return QStringLiteral("<b>Process %1</b> %2<br>%3 · pid %4<br>devices %5").arg(process->index).arg(html(process->state), html(process->host)).arg(process->pid).arg(set_text(process->devices));
+  return QStringLiteral("<b>Process %1</b> %2<br>%3 · pid %4<br>devices %5")
+      .arg(process->index)
+      .arg(html(process->state), html(process->host))
+      .arg(process->pid)
+      .arg(set_text(process->devices));
 }
 
 bool TimelineCanvas::viewportEvent(QEvent* event) {
@@ -385,18 +397,23 @@ QString event_tooltip(const TraceData& trace, const Lane& lane, std::size_t inde
   } else {
     const Collective& call = trace.collectives[std::size_t(collective)];
     lines << QStringLiteral("<b>%1</b> #%2 · %3").arg(html(call.type->kind)).arg(collective).arg(length);
-    lines << QStringLiteral("for <b>%1</b>, %2%3%4").arg(html(call.type->op), html(call.type->dtype), html(call.type->shape), call.type->reduction.empty() ? QString() : QStringLiteral(", ") + html(call.type->reduction));
+    lines << QStringLiteral("for <b>%1</b>, %2%3%4")
+                 .arg(html(call.type->op), html(call.type->dtype), html(call.type->shape),
+                      call.type->reduction.empty() ? QString() : QStringLiteral(", ") + html(call.type->reduction));
     if (const auto& lists = call.type->groups->lists; !lists.empty()) {
-      QString groups = count_text(std::int64_t(lists.size()), "group", "groups") + QStringLiteral(" of ") + count_text(std::int64_t(lists[0].size()), "device", "devices");
+      QString groups = count_text(std::int64_t(lists.size()), "group", "groups") + QStringLiteral(" of ") +
+                       count_text(std::int64_t(lists[0].size()), "device", "devices");
       if (!call.type->axes.empty()) groups += QStringLiteral(" along ") + html(call.type->axes);
       lines << groups;
     }
     lines << QStringLiteral("%1 result on a device, %2 on the wire").arg(bytes_text(call.type->bytes), bytes_text(call.type->wire_bytes));
     const Device* device = trace.device(lane.device);
     if (const Member* member = device ? call.member_of(*device) : nullptr; member && member->start != kOpen && member->exit != kOpen)
-      lines << QStringLiteral("waited %1, transferred %2").arg(duration_text(member->start - member->enter), duration_text(member->exit - member->start));
+      lines << QStringLiteral("waited %1, transferred %2")
+                   .arg(duration_text(member->start - member->enter), duration_text(member->exit - member->start));
     lines << html(trace.site_text(call.type->site));
-    if (call.failed) lines << QStringLiteral("<b>%1</b>").arg(html(call.diagnosis >= 0 ? trace.diagnoses[std::size_t(call.diagnosis)].code : call.state));
+    if (call.failed)
+      lines << QStringLiteral("<b>%1</b>").arg(html(call.diagnosis >= 0 ? trace.diagnoses[std::size_t(call.diagnosis)].code : call.state));
   }
   return lines.join(QStringLiteral("<br>"));
 }

@@ -31,12 +31,12 @@ class TimelineCanvas : public QAbstractScrollArea {
   int label_width() const { return kLabelWidth; }
   QString tooltip_at(QPoint position) const;  // HTML, empty where there is nothing
 
-  void zoom_by(double factor);        // about the cursor, else about the middle
-  void pan_by(double share);          // of the window's width
-  void fit_selection();               // a second time: everything
+  void zoom_by(double factor);  // about the cursor, else about the middle
+  void pan_by(double share);    // of the window's width
+  void fit_selection();         // a second time: everything
   void fit_all();
-  void step_event(int direction);     // next or previous event in the lane
-  void step_lane(int direction);      // the lane above or below, at the same time
+  void step_event(int direction);  // next or previous event in the lane
+  void step_lane(int direction);   // the lane above or below, at the same time
   void clear_selection();
 
  Q_SIGNALS:
@@ -61,10 +61,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   static constexpr int kRulerHeight = 26;
 
   struct Hit {
-    int row = -1;              // index into rows_
+    int row = -1;  // index into rows_
     std::int64_t event = -1;
-    bool label = false;        // in the column of lane names
-    bool process = false;      // in the column of processes
+    bool label = false;    // in the column of lane names
+    bool process = false;  // in the column of processes
   };
   Hit hit(QPoint position) const;
   void set_trace();

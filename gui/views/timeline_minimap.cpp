@@ -22,9 +22,7 @@ struct Column {
 
 void add(const LaneItem& item, TimeRange limits, std::vector<Column>& columns) {
   const double per_column = double(limits.length()) / double(columns.size());
-  const auto column_of = [&](Ns time) {
-    return std::clamp(int(double(time - limits.begin) / per_column), 0, int(columns.size()) - 1);
-  };
+  const auto column_of = [&](Ns time) { return std::clamp(int(double(time - limits.begin) / per_column), 0, int(columns.size()) - 1); };
   const int first = column_of(item.begin), last = column_of(std::max(item.end - 1, item.begin));
   for (int c = first; c <= last; ++c) {
     const double begin = std::max(double(item.begin - limits.begin), c * per_column);
@@ -110,7 +108,8 @@ void TimelineMinimap::paintEvent(QPaintEvent*) {
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(QRectF(left, 0, std::max(right - left, 2.0) - 1, height() - 1));
   painter.setPen(theme.muted);
-  painter.drawText(QRect(8, 0, left_margin_ - 12, height()), Qt::AlignVCenter, QStringLiteral("whole trace\n") + duration_text(trace_->range.length()));
+  painter.drawText(QRect(8, 0, left_margin_ - 12, height()), Qt::AlignVCenter,
+                   QStringLiteral("whole trace\n") + duration_text(trace_->range.length()));
   painter.setPen(theme.line);
   painter.drawLine(left_margin_ - 1, 0, left_margin_ - 1, height());
 }

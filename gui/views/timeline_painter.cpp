@@ -9,54 +9,26 @@
 namespace shardlab::gui {
 namespace {
 
-constexpr double kFoldPx = 2.5;           // narrower events are folded
-constexpr double kLabelPxMin = 26;        // narrower boxes have no text
-constexpr std::size_t kCurtainsMax = 400; // more would be a grey wash
+constexpr double kFoldPx = 2.5;            // narrower events are folded
+constexpr double kLabelPxMin = 26;         // narrower boxes have no text
+constexpr std::size_t kCurtainsMax = 400;  // more would be a grey wash
 
 }  // namespace
-
-void CollectiveIndex::build(const TraceData& trace) {
-  const std::size_t n = trace.collectives.size();
-  std::vector<TimeRange> spans(n);
-  order_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    spans[i] = trace.collectives[i].span();
-    if (trace.collectives[i].open) spans[i].end = trace.range.end;
-    order_[i] = static_cast<int>(i);
-  }
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](int a, int b) { return spans[std::size_t(a)].begin < spans[std::size_t(b)].begin; });
-  begin_.clear();
-  end_.clear();
-  end_max_.clear();
-  for (const int i : order_) {
-    const TimeRange span = spans[std::size_t(i)];
-    begin_.push_back(span.begin);
-    end_.push_back(span.end);
-    end_max_.push_back(end_max_.empty() ? span.end : std::max(end_max_.back(), span.end));
-  }
-}
-
-std::vector<int> CollectiveIndex::find(TimeRange window, std::size_t limit) const {
-  std::vector<int> found;
-  auto i = std::size_t(std::lower_bound(end_max_.begin(), end_max_.end(), window.begin) - end_max_.begin());
-  for (; i < order_.size() && begin_[i] <= window.end && found.size() <= limit; ++i)
-    if (end_[i] >= window.begin) found.push_back(order_[i]);
-  return found;
-}
 
 QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane, std::size_t index) {
   switch (lane.events->kind[index]) {
     case EventKind::kCollective: {
       const int collective = lane.events->collective[index];
-      return theme.collective(collective >= 0 ? trace.collectives[std::size_t(collective)].type->kind : trace.labels[lane.events->label[index]].name);
+      return theme.collective(collective >= 0 ? trace.collectives[std::size_t(collective)].type->kind
+                                              : trace.labels[lane.events->label[index]].name);
     }
     case EventKind::kCompute: {
       // Neighbours of another name get another shade, so that they are told apart without a second hue.
       const int shade = int(lane.events->label[index] % 3);
       return blend(theme.text, theme.compute, 0.09 * shade);
     }
-    default: return theme.host;
+    default:
+      return theme.host;
   }
 }
 
@@ -83,7 +55,8 @@ QRectF TimelinePainter::box_of(const TimelineRow& row, Ns begin, Ns end) const {
   const double left = std::clamp(x(begin), double(plot_.left()) - 8, double(plot_.right()) + 8);
   const double right = std::clamp(x(end), double(plot_.left()) - 8, double(plot_.right()) + 8);
   const int gap = row.height >= 12 ? 2 : row.height >= 5 ? 1 : 0;
-  return {left, double(scene_.ruler_height + row.top - scene_.scroll_y + gap), std::max(right - left, 1.0), double(std::max(row.height - 2 * gap, 1))};
+  return {left, double(scene_.ruler_height + row.top - scene_.scroll_y + gap), std::max(right - left, 1.0),
+          double(std::max(row.height - 2 * gap, 1))};
 }
 
 void TimelinePainter::paint() {
@@ -151,10 +124,14 @@ void TimelinePainter::paint_fold(const Lane& lane, const LaneItem& item, const Q
   // As high as the share of time that each took: compute below, collectives above it.
   const double length = double(std::max<Ns>(item.end - item.begin, 1));
   const double collective = std::min(double(item.collective_busy) / length, 1.0) * box.height();
-  const double other = std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * box.height(), item.busy > item.collective_busy ? 1.0 : 0.0);
-  if (other > 0) painter_.fillRect(QRectF(box.left(), box.bottom() - other, box.width(), other), item.flags & kFlagCompute ? theme_.compute : theme_.host);
+  const double other = std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * box.height(),
+                                item.busy > item.collective_busy ? 1.0 : 0.0);
+  if (other > 0)
+    painter_.fillRect(QRectF(box.left(), box.bottom() - other, box.width(), other),
+                      item.flags & kFlagCompute ? theme_.compute : theme_.host);
   if (collective > 0)
-    painter_.fillRect(QRectF(box.left(), box.bottom() - other - collective, box.width(), collective), event_colour(trace_, theme_, lane, item.collective_index));
+    painter_.fillRect(QRectF(box.left(), box.bottom() - other - collective, box.width(), collective),
+                      event_colour(trace_, theme_, lane, item.collective_index));
   if (item.flags & kFlagError) paint_error_mark(box);
 }
 
@@ -272,7 +249,8 @@ void TimelinePainter::paint_selection() {
   const int lane = scene_.selection->lane();
   for (const auto& row : scene_.rows) {
     const Lane& data = trace_.lanes[std::size_t(row.lane)];
-    const bool chosen = (lane >= row.lane && lane < row.lane + row.lanes) || (state.device < 0 && state.process >= 0 && data.process == state.process);
+    const bool chosen =
+        (lane >= row.lane && lane < row.lane + row.lanes) || (state.device < 0 && state.process >= 0 && data.process == state.process);
     if (!chosen) continue;
     QColor wash = theme_.accent;
     wash.setAlphaF(0.10F);
@@ -301,7 +279,8 @@ void TimelinePainter::paint_selection() {
       if (state.lane >= row.lane && state.lane < row.lane + row.lanes) {
         const Lane& data = trace_.lanes[std::size_t(row.lane)];
         painter_.setPen(QPen(theme_.text, 2));
-        painter_.drawRect(box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
+        painter_.drawRect(
+            box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
       }
   const TimeRange range = scene_.drag.empty() ? state.range : scene_.drag;
   if (!range.empty()) {
@@ -349,10 +328,12 @@ void TimelinePainter::paint_labels() {
       for (int i = 0; i < row.lanes && lane.device >= 0; ++i)
         lit |= std::binary_search(chosen.begin(), chosen.end(), trace_.lanes[std::size_t(row.lane + i)].device);
       if (lit) painter_.fillRect(box, blend(theme_.accent, theme_.window, 0.22));
-      if (lane.device >= 0) paint_chips(row, QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)));
+      if (lane.device >= 0)
+        paint_chips(row, QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)));
       if (row.height >= metrics.height() - 3) {
         painter_.setPen(lane.device >= 0 ? theme_.text : theme_.muted);
-        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row_name(row), Qt::ElideRight, box.width() - 14));
+        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                          metrics.elidedText(row_name(row), Qt::ElideRight, box.width() - 14));
       }
     }
     if (!row.first_of_process) continue;
@@ -369,10 +350,12 @@ void TimelinePainter::paint_labels() {
       // Its name stays in sight while any of its lanes is.
       const int top = std::clamp(scene_.ruler_height, group.top(), std::max(group.bottom() - metrics.height() - 2, group.top()));
       painter_.setPen(bad ? theme_.error : theme_.text);
-      painter_.drawText(QRect(8, top, gutter - 10, std::min(group.height(), metrics.height() + 8)), Qt::AlignVCenter | Qt::AlignLeft, QStringLiteral("proc %1").arg(lane.process));
+      painter_.drawText(QRect(8, top, gutter - 10, std::min(group.height(), metrics.height() + 8)), Qt::AlignVCenter | Qt::AlignLeft,
+                        QStringLiteral("proc %1").arg(lane.process));
       if (process && !process->state.empty() && group.height() >= 2 * metrics.height() + 6) {
         painter_.setPen(bad ? theme_.error : theme_.muted);
-        painter_.drawText(QRect(8, top + metrics.height() + 2, gutter - 10, metrics.height() + 4), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(qstr(process->state), Qt::ElideRight, gutter - 12));
+        painter_.drawText(QRect(8, top + metrics.height() + 2, gutter - 10, metrics.height() + 4), Qt::AlignVCenter | Qt::AlignLeft,
+                          metrics.elidedText(qstr(process->state), Qt::ElideRight, gutter - 12));
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "gui/models/collective_index.h"
 #include "gui/models/lane_fold.h"
 #include "gui/models/selection.h"
 #include "gui/models/time_scale.h"
@@ -17,24 +18,11 @@ namespace shardlab::gui {
 
 // A lane's place on the canvas, in pixels from the top of the first.
 struct TimelineRow {
-  int lane = 0;              // the first of those it stands for
-  int lanes = 1;             // more where devices in lockstep share a row for want of room
+  int lane = 0;   // the first of those it stands for
+  int lanes = 1;  // more where devices in lockstep share a row for want of room
   int top = 0;
   int height = 0;
   bool first_of_process = false;
-};
-
-// Collectives by time, for finding those that meet a window.
-class CollectiveIndex {
- public:
-  void build(const TraceData& trace);
-  // Indices of the collectives that meet `window`; at most `limit` + 1.
-  std::vector<int> find(TimeRange window, std::size_t limit) const;
-
- private:
-  std::vector<int> order_;          // by begin
-  std::vector<Ns> begin_, end_max_; // of order_[i]; the latest end of order_[0…i]
-  std::vector<Ns> end_;
 };
 
 struct TimelineScene {
@@ -86,7 +74,7 @@ class TimelinePainter {
   const TimelineScene& scene_;
   const TraceData& trace_;
   const Theme& theme_;
-  QRect plot_;  // of the lanes
+  QRect plot_;                      // of the lanes
   std::vector<int> row_of_device_;  // by ordinal, -1 where it has none
   std::vector<LaneItem> items_;
 };

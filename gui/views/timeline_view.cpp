@@ -51,7 +51,8 @@ class Legend : public QWidget {
     painter.setPen(theme.muted);
     const QString hint = hint_.isEmpty() ? QStringLiteral("wheel zoom · drag pan · Shift+drag measure · W A S D · F fit") : hint_;
     const int room = width() - x - 8;
-    if (fontMetrics().horizontalAdvance(hint) < room) painter.drawText(QRect(x, 0, room, height()), Qt::AlignRight | Qt::AlignVCenter, hint);
+    if (fontMetrics().horizontalAdvance(hint) < room)
+      painter.drawText(QRect(x, 0, room, height()), Qt::AlignRight | Qt::AlignVCenter, hint);
   }
 
  private:

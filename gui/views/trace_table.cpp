@@ -67,8 +67,9 @@ void TraceTable::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());
   painter.setPen(theme_of(this).muted);
   const QString what = QString::fromUtf8(model_->def().title).toLower();
-  painter.drawText(viewport()->rect().adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                   model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what) : QStringLiteral("No %1 recorded.").arg(what));
+  painter.drawText(
+      viewport()->rect().adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
+      model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what) : QStringLiteral("No %1 recorded.").arg(what));
 }
 
 void TraceTable::follow(const SelectionState& state) {
@@ -98,12 +99,18 @@ bool follow_link(Selection& selection, const QString& link, QObject* origin) {
   if (colon <= 0 || !number) return false;
   const QString kind = link.left(colon);
   const SelectionState before = selection.state();
-  if (kind == QLatin1String("process")) selection.select_process(value, origin);
-  else if (kind == QLatin1String("device")) selection.select_device(value, origin);
-  else if (kind == QLatin1String("collective")) selection.select_collective(value, origin);
-  else if (kind == QLatin1String("diagnosis")) selection.select_diagnosis(value, origin);
-  else if (kind == QLatin1String("array")) selection.select_array(value, origin);
-  else return false;
+  if (kind == QLatin1String("process"))
+    selection.select_process(value, origin);
+  else if (kind == QLatin1String("device"))
+    selection.select_device(value, origin);
+  else if (kind == QLatin1String("collective"))
+    selection.select_collective(value, origin);
+  else if (kind == QLatin1String("diagnosis"))
+    selection.select_diagnosis(value, origin);
+  else if (kind == QLatin1String("array"))
+    selection.select_array(value, origin);
+  else
+    return false;
   return !(selection.state() == before);
 }
 

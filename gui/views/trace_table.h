@@ -17,8 +17,8 @@ class TraceTable : public QTableView {
  public:
   TraceTable(const TableDef& def, Selection& selection, QWidget* parent = nullptr);
 
-  std::function<void(int row)> on_choose;                          // by the user; a row of the trace
-  std::function<int(const SelectionState& state)> chosen_row;      // the row to show as chosen, -1 for none
+  std::function<void(int row)> on_choose;                      // by the user; a row of the trace
+  std::function<int(const SelectionState& state)> chosen_row;  // the row to show as chosen, -1 for none
   void set_filter(const QString& text);
 
  protected:

@@ -18,10 +18,14 @@ struct Tone {
 
 Tone tone_of(const Theme& theme, VerdictLevel level) {
   switch (level) {
-    case VerdictLevel::kGood: return {theme.good, theme.good_back};
-    case VerdictLevel::kWarning: return {theme.warning, theme.warning_back};
-    case VerdictLevel::kError: return {theme.error, theme.error_back};
-    case VerdictLevel::kNote: break;
+    case VerdictLevel::kGood:
+      return {theme.good, theme.good_back};
+    case VerdictLevel::kWarning:
+      return {theme.warning, theme.warning_back};
+    case VerdictLevel::kError:
+      return {theme.error, theme.error_back};
+    case VerdictLevel::kNote:
+      break;
   }
   return {theme.muted, theme.raised};
 }
@@ -40,7 +44,9 @@ void paint_icon(QPainter& painter, const QRectF& box, VerdictLevel level, const 
   painter.setPen(QPen(back, 2.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
   const double s = r * 0.42;
   switch (level) {
-    case VerdictLevel::kGood: painter.drawPolyline(QPolygonF{{c.x() - s, c.y()}, {c.x() - s * 0.2, c.y() + s * 0.8}, {c.x() + s, c.y() - s * 0.7}}); break;
+    case VerdictLevel::kGood:
+      painter.drawPolyline(QPolygonF{{c.x() - s, c.y()}, {c.x() - s * 0.2, c.y() + s * 0.8}, {c.x() + s, c.y() - s * 0.7}});
+      break;
     case VerdictLevel::kError:
       painter.drawLine(QPointF(c.x() - s, c.y() - s), QPointF(c.x() + s, c.y() + s));
       painter.drawLine(QPointF(c.x() - s, c.y() + s), QPointF(c.x() + s, c.y() - s));
@@ -87,7 +93,9 @@ void VerdictBanner::set(const Verdict& verdict) {
 }
 
 void VerdictBanner::show_loading(const QString& path, double fraction) {
-  set({.level = VerdictLevel::kNote, .sentence = QStringLiteral("Reading the trace …"), .context = fraction > 0 ? QStringLiteral("%1 · %2 %").arg(path).arg(int(fraction * 100)) : path});
+  set({.level = VerdictLevel::kNote,
+       .sentence = QStringLiteral("Reading the trace …"),
+       .context = fraction > 0 ? QStringLiteral("%1 · %2 %").arg(path).arg(int(fraction * 100)) : path});
 }
 
 void VerdictBanner::show_failure(const QString& message) {

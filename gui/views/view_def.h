@@ -19,10 +19,10 @@ struct ViewContext {
 };
 
 struct ViewDef {
-  std::string_view id;     // for --view and stored layouts
+  std::string_view id;  // for --view and stored layouts
   const char* title;
-  const char* key;         // shows and focuses it, e.g. "Ctrl+1"
-  const char* doc;         // one sentence, for tooltips and the key map
+  const char* key;  // shows and focuses it, e.g. "Ctrl+1"
+  const char* doc;  // one sentence, for tooltips and the key map
   ViewArea area;
   QWidget* (*make)(ViewContext&);
 };

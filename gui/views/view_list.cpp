@@ -6,7 +6,7 @@ namespace shardlab::gui {
 
 std::span<const ViewDef* const> all_views() {
   static constexpr std::array<const ViewDef*, 6> kViews{&kTimelineView,    &kShardingView, &kDiagnosesView,
-                                                       &kCollectivesView, &kExplorerView, &kInspectorView};
+                                                        &kCollectivesView, &kExplorerView, &kInspectorView};
   return kViews;
 }
 

@@ -37,9 +37,7 @@ TEST(LaneForest, AgreesWithBruteForce) {
       ASSERT_EQ(got.count, want.count);
       ASSERT_EQ(got.longest, want.longest);
       ASSERT_EQ(got.flags, want.flags);
-      if (want.count > 0) {
-        ASSERT_EQ(got.longest_index, want.longest_index);
-      }
+      if (want.count > 0) { ASSERT_EQ(got.longest_index, want.longest_index); }
     }
   }
 }

@@ -84,9 +84,9 @@ TEST(MeshLayout, PlacesDevicesAtTheirCoordinates) {
   std::set<std::tuple<int, int, int>> places;
   for (const auto& place : layout.places) places.emplace(place.plane, place.row, place.col);
   EXPECT_EQ(places.size(), 12U);
-  EXPECT_EQ(boxes_of(layout, {5, 4, 3}).size(), 1U);     // a row is one box
-  EXPECT_EQ(boxes_of(layout, {5, 2, 6}).size(), 2U);     // a column, and one in the other plane
-  EXPECT_EQ(boxes_of(layout, {5, 1}).size(), 2U);        // a diagonal is not a box
+  EXPECT_EQ(boxes_of(layout, {5, 4, 3}).size(), 1U);  // a row is one box
+  EXPECT_EQ(boxes_of(layout, {5, 2, 6}).size(), 2U);  // a column, and one in the other plane
+  EXPECT_EQ(boxes_of(layout, {5, 1}).size(), 2U);     // a diagonal is not a box
 }
 
 TEST(TimeScale, ZoomKeepsTheTimeUnderTheCursor) {

@@ -82,9 +82,7 @@ TEST_F(LoaderTest, SaysWhyAFileCannotBeOpened) {
   try {
     load_trace({.path = path});
     FAIL() << "text was taken for a trace";
-  } catch (const IoError& problem) {
-    EXPECT_NE(std::string(problem.what()).find("text.db"), std::string::npos) << problem.what();
-  }
+  } catch (const IoError& problem) { EXPECT_NE(std::string(problem.what()).find("text.db"), std::string::npos) << problem.what(); }
 }
 
 TEST_F(LoaderTest, CanBeStopped) {

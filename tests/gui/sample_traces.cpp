@@ -56,7 +56,8 @@ class Builder {
   }
 
   // All devices meet; those in `absent` do not come, so that the others never leave.
-  int collective(CollectiveType type, std::vector<std::vector<int>> lists, Ns length, const std::vector<int>& absent = {}, const std::string& state = "matched") {
+  int collective(CollectiveType type, std::vector<std::vector<int>> lists, Ns length, const std::vector<int>& absent = {},
+                 const std::string& state = "matched") {
     const int index = static_cast<int>(trace.collectives.size());
     DeviceGroups groups{.lists = lists};
     for (const auto& list : lists) groups.devices.insert(groups.devices.end(), list.begin(), list.end());
@@ -73,7 +74,12 @@ class Builder {
       for (const int d : group) {
         if (std::find(absent.begin(), absent.end(), d) != absent.end()) continue;
         Ns& now = now_[std::size_t(d)];
-        call.members.push_back({.process = trace.devices[std::size_t(d)].process, .device = d, .enter = now, .start = complete ? start : kOpen, .exit = complete ? start + length : kOpen, .site = type.site});
+        call.members.push_back({.process = trace.devices[std::size_t(d)].process,
+                                .device = d,
+                                .enter = now,
+                                .start = complete ? start : kOpen,
+                                .exit = complete ? start + length : kOpen,
+                                .site = type.site});
         event(lane_of_[std::size_t(d)], now, complete ? start + length : kOpen, EventKind::kCollective, type.kind, type.site, index);
         if (complete) now = start + length + 300;
       }
@@ -109,7 +115,8 @@ class Builder {
       }
       layout.shards.push_back(std::move(shard));
     }
-    trace.arrays.push_back({.name = name, .dtype = "float32", .layout = std::make_shared<ArrayLayout>(std::move(layout)), .site = site_index});
+    trace.arrays.push_back(
+        {.name = name, .dtype = "float32", .layout = std::make_shared<ArrayLayout>(std::move(layout)), .site = site_index});
   }
 
   std::vector<std::vector<int>> groups(bool by_row) const {
@@ -149,13 +156,39 @@ void toy_program(Builder& b, const std::vector<int>& absent) {
     b.compute(d, jitter(random, 20'000, 9'000), "sin", line);
     b.compute(d, jitter(random, 6'000, 4'000), "reduce_sum", line);
   }
-  b.collective({.kind = "all-reduce", .op = "sum", .dtype = "float32", .shape = "[]", .reduction = "sum", .axes = "a,b", .bytes = 4, .wire_bytes = 56, .site = line}, {{0, 1, 2, 3, 4, 5, 6, 7}}, 9'000);
+  b.collective({.kind = "all-reduce",
+                .op = "sum",
+                .dtype = "float32",
+                .shape = "[]",
+                .reduction = "sum",
+                .axes = "a,b",
+                .bytes = 4,
+                .wire_bytes = 56,
+                .site = line},
+               {{0, 1, 2, 3, 4, 5, 6, 7}}, 9'000);
   for (int d = 0; d < b.device_count(); ++d) b.compute(d, jitter(random, 30'000, 15'000), "matmul", multiply);
-  b.collective({.kind = "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[2,8]", .reduction = "sum", .axes = "b", .bytes = 64, .wire_bytes = 512, .site = multiply}, b.groups(true), 12'000, absent);
+  b.collective({.kind = "all-reduce",
+                .op = "matmul",
+                .dtype = "float32",
+                .shape = "[2,8]",
+                .reduction = "sum",
+                .axes = "b",
+                .bytes = 64,
+                .wire_bytes = 512,
+                .site = multiply},
+               b.groups(true), 12'000, absent);
   for (int d = 0; d < b.device_count(); ++d)
     if (absent.empty()) b.compute(d, jitter(random, 4'000, 2'000), "relu", multiply);
   if (absent.empty()) {
-    b.collective({.kind = "all-gather", .op = "device_put", .dtype = "float32", .shape = "[8,8]", .axes = "a", .bytes = 256, .wire_bytes = 1536, .site = multiply}, b.groups(false), 14'000);
+    b.collective({.kind = "all-gather",
+                  .op = "device_put",
+                  .dtype = "float32",
+                  .shape = "[8,8]",
+                  .axes = "a",
+                  .bytes = 256,
+                  .wire_bytes = 1536,
+                  .site = multiply},
+                 b.groups(false), 14'000);
     for (std::size_t p = 0; p < b.trace.processes.size(); ++p) b.host_read(int(p), 11'000, "print", line);
   }
 }
@@ -181,16 +214,38 @@ TracePtr deadlock() {
   b.trace.collectives.back().state = "mismatched";
   b.trace.collectives.back().failed = true;
   const int other = b.site("toy.cpp", 13);
-  b.collective({.kind = "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[16,16]", .reduction = "sum", .axes = "a", .bytes = 1024, .wire_bytes = 0, .site = other}, {{0, 2, 4, 6}, {1, 3, 5, 7}}, 9'000, {0, 1, 2, 3, 4, 5}, "mismatched");
+  b.collective({.kind = "all-reduce",
+                .op = "matmul",
+                .dtype = "float32",
+                .shape = "[16,16]",
+                .reduction = "sum",
+                .axes = "a",
+                .bytes = 1024,
+                .wire_bytes = 0,
+                .site = other},
+               {{0, 2, 4, 6}, {1, 3, 5, 7}}, 9'000, {0, 1, 2, 3, 4, 5}, "mismatched");
   for (auto& process : b.trace.processes) process.state = "waiting";
-  Diagnosis diagnosis{.code = "order-mismatch", .severity = "error",
+  Diagnosis diagnosis{
+      .code = "order-mismatch",
+      .severity = "error",
       .message = "process 3 called matmul at toy.cpp:13 as its call 1, while processes 0, 1 and 2 called matmul at toy.cpp:11",
-      .explain = "All processes must issue the same collectives in the same order. Process 3 took another turn, so both sides wait for each other and the program would hang for ever. Look for a branch on the process index, or operands in another order.",
-      .processes = {3}, .fields = {"where", "shape", "sharding"}};
+      .explain =
+          "All processes must issue the same collectives in the same order. Process 3 took another turn, so both sides wait for each other "
+          "and the program would hang for ever. Look for a branch on the process index, or operands in another order.",
+      .processes = {3},
+      .fields = {"where", "shape", "sharding"}};
   for (const int p : {3, 0, 1, 2})
-    diagnosis.participants.push_back({.process = p, .seq = p == 3 ? 2 : 1, .kind = "all-reduce", .op = "matmul", .where = p == 3 ? "toy.cpp:13" : "toy.cpp:11",
-                                      .sharding = p == 3 ? "P('b', 'a')" : "P('a', 'b')", .state = "waiting", .shape = p == 3 ? "[16,16]" : "[2,8]",
-                                      .dtype = "float32", .mesh = "a=4, b=2", .devices = {2 * p, 2 * p + 1}});
+    diagnosis.participants.push_back({.process = p,
+                                      .seq = p == 3 ? 2 : 1,
+                                      .kind = "all-reduce",
+                                      .op = "matmul",
+                                      .where = p == 3 ? "toy.cpp:13" : "toy.cpp:11",
+                                      .sharding = p == 3 ? "P('b', 'a')" : "P('a', 'b')",
+                                      .state = "waiting",
+                                      .shape = p == 3 ? "[16,16]" : "[2,8]",
+                                      .dtype = "float32",
+                                      .mesh = "a=4, b=2",
+                                      .devices = {2 * p, 2 * p + 1}});
   b.trace.diagnoses.push_back(diagnosis);
   return b.done("deadlock.db");
 }
@@ -205,8 +260,16 @@ TracePtr grid(int rows, int cols, int devices_per_process, int steps) {
   b.array("long", {rows * cols * 2}, {"a,b"}, site);
   for (int step = 0; step < steps; ++step) {
     for (int d = 0; d < b.device_count(); ++d) b.compute(d, jitter(random, 40'000, 20'000), "matmul", site);
-    b.collective({.kind = step % 2 ? "reduce-scatter" : "all-reduce", .op = "matmul", .dtype = "float32", .shape = "[8,4]", .reduction = "sum",
-                  .axes = step % 2 ? "a" : "b", .bytes = 128, .wire_bytes = 4096, .site = site}, b.groups(step % 2 == 0), 15'000);
+    b.collective({.kind = step % 2 ? "reduce-scatter" : "all-reduce",
+                  .op = "matmul",
+                  .dtype = "float32",
+                  .shape = "[8,4]",
+                  .reduction = "sum",
+                  .axes = step % 2 ? "a" : "b",
+                  .bytes = 128,
+                  .wire_bytes = 4096,
+                  .site = site},
+                 b.groups(step % 2 == 0), 15'000);
   }
   return b.done(fmt::format("grid{}x{}.db", rows, cols));
 }
@@ -237,7 +300,14 @@ TracePtr long_names() {
   const int site = b.site("/home/user/projects/a_rather_deeply_nested_folder/with_long_names/training_loop_of_the_model.cpp", 12345);
   b.array(name, {1024, 4096}, {"a", "b"}, site);
   for (int d = 0; d < 4; ++d) b.compute(d, 50'000, name + ".fused_multiply_add", site);
-  b.collective({.kind = "collective-permute", .op = name, .dtype = "complex64", .shape = "[512,2048]", .bytes = 1 << 23, .wire_bytes = 1 << 25, .site = site}, {{0, 1, 2, 3}}, 20'000);
+  b.collective({.kind = "collective-permute",
+                .op = name,
+                .dtype = "complex64",
+                .shape = "[512,2048]",
+                .bytes = 1 << 23,
+                .wire_bytes = 1 << 25,
+                .site = site},
+               {{0, 1, 2, 3}}, 20'000);
   b.trace.processes[1].host = "a-very-long-host-name.with.many.labels.example.org";
   return b.done(name + ".db");
 }
