@@ -1,13 +1,21 @@
 // What the surroundings say of a job, and whole jobs under mpirun where it is installed.
 #include "runtime/control/environment.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <latch>
+#include <thread>
 
 #include "runtime/base/error.h"
 #include "scenarios/launch/launcher.h"
+#include "tests/control/programs.h"
 
 namespace shardlab::control {
 namespace {
@@ -83,6 +91,76 @@ TEST_F(Environment, OpenMpisRule) {
   EXPECT_EQ(environment->token.size(), 32u);
   EXPECT_NE(open_mpi_token("1.0;a"), open_mpi_token("2.0;a"));
   EXPECT_THROW(open_mpi_port("nonsense"), UserError);
+}
+
+// The coordinator as a process of its own; its address is read from a pipe.
+struct CoordinatorProcess {
+  pid_t pid = -1;
+  std::string address;
+
+  explicit CoordinatorProcess(int num_processes) {
+    int ends[2];
+    if (pipe(ends) != 0) throw IoError("no pipe");
+    std::string count = std::to_string(num_processes), ready = fmt::format("SHARDLAB_READY_FD={}", ends[1]), token = "SHARDLAB_JOB_TOKEN=t";
+    char* argv[] = {const_cast<char*>(SHARDLAB_COORDINATOR_PROGRAM), count.data(), const_cast<char*>("0"), const_cast<char*>("1"), const_cast<char*>("20000"), nullptr};
+    char* environment[] = {ready.data(), token.data(), nullptr};
+    pid = fork();
+    if (pid == 0) {
+      execve(argv[0], argv, environment);
+      _exit(127);
+    }
+    close(ends[1]);
+    char byte;
+    while (read(ends[0], &byte, 1) == 1 && byte != '\n') address += byte;
+    close(ends[0]);
+  }
+  int wait() const {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return status;
+  }
+};
+
+TEST(CoordinatorProgram, WhenItIsKilledEveryGateEndsWithinASecond) {
+  CoordinatorProcess coordinator(2);
+  ASSERT_FALSE(coordinator.address.empty());
+  std::latch ready(2);
+  std::atomic<comm::Ns> killed_ns = 0;
+  double after_ms[2] = {-1, -1};
+  std::vector<std::jthread> threads;
+  for (int p = 0; p < 2; ++p)
+    threads.emplace_back([&, p] {
+      auto client = connect({.address = coordinator.address, .token = "t", .process_index = p, .num_processes = 2, .join_timeout_ms = 20'000});
+      if (p == 0) client->issued(testing_::Issuer().launch(testing_::make_program("A", {0, 1}), 30));
+      ready.count_down();
+      try {
+        if (p == 0) client->await_agreement(0, "print", {});
+        while (p == 1) client->issued(testing_::Issuer().launch(testing_::make_program("B", {1, 2}), 30));
+      } catch (const TransportError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the coordinator at 127.0.0.1"));
+        after_ms[p] = double(comm::now_ns() - killed_ns) / 1e6;
+      }
+    });
+  ready.wait();
+  killed_ns = comm::now_ns();
+  kill(coordinator.pid, SIGKILL);
+  threads.clear();
+  coordinator.wait();
+  for (double ms : after_ms) {
+    EXPECT_GE(ms, 0);
+    EXPECT_LT(ms, 1000);
+  }
+}
+
+TEST(CoordinatorProgram, EndsWhenAllHaveGone) {
+  CoordinatorProcess coordinator(2);
+  std::vector<std::jthread> threads;
+  for (int p = 0; p < 2; ++p)
+    threads.emplace_back([&, p] {
+      connect({.address = coordinator.address, .token = "t", .process_index = p, .num_processes = 2, .join_timeout_ms = 20'000})->leave();
+    });
+  threads.clear();
+  EXPECT_EQ(coordinator.wait(), 0);
 }
 
 LaunchResult mpirun(int n, std::vector<std::string> steps) {

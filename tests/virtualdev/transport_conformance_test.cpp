@@ -104,7 +104,7 @@ class Conformance : public testing::TestWithParam<Setting> {};
 TEST_P(Conformance, AllToAll) {
   auto [n, size, as] = GetParam();
   auto segment = ShmSegment::create(n);
-  int rounds = size > 100000 ? 2 : 50;
+  int rounds = size > 100000 ? 1 : size > 10000 ? 5 : 50;
   EXPECT_TRUE(run(as, n, [&, n = n, size = size](int p) {
     auto transport = transport_named("shm").make({.process_index = p, .num_processes = n, .address = segment->name()});
     return exchange_all(*transport, p, n, size, rounds);
