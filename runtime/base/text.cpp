@@ -34,9 +34,9 @@ std::string shortest_of(Float value) {
 
 }  // namespace
 
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+std::string_view closest_name(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t best_distance = SIZE_MAX;
   for (std::string_view candidate : candidates) {
     std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -45,6 +45,12 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
     }
   }
   return best;
+}
+
+std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best = closest_name(word, candidates);
+  bool is_near = !best.empty() && edit_distance(word, best) <= std::max<std::size_t>(1, word.size() / 3);
+  return is_near ? best : std::string_view();
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {

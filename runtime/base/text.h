@@ -12,6 +12,9 @@ namespace shardlab {
 // The candidate with the smallest edit distance to `word`, or "" where none is near (more than a third differs).
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
+// The same however far it is; "" where there are no candidates.
+std::string_view closest_name(std::string_view word, std::span<const std::string_view> candidates);
+
 // " did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 

@@ -29,7 +29,7 @@ Arguments Arguments::parse(std::string_view command, std::span<const OptionDef> 
   result.command_ = command;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    bool begins_program = takes_program && (word == "--" || word.empty() || word[0] != '-');
+    bool begins_program = takes_program && (word == "--" || options.empty() || word.empty() || word[0] != '-');
     if (begins_program) {
       result.program_.assign(words.begin() + std::ptrdiff_t(i + (word == "--" ? 1 : 0)), words.end());
       break;

@@ -21,7 +21,8 @@ struct OptionDef {
 // What a command line says. Getters throw UserError naming the option, what it got and what it wants.
 class Arguments {
  public:
-  // `words` without the program's and the command's names. UserError for an unknown option, with the nearest, and for a missing value.
+  // `words` without the program's and the command's names. With `takes_program` and no options all words are the program's. UserError
+  // for an unknown option, with the nearest, and for a missing value.
   static Arguments parse(std::string_view command, std::span<const OptionDef> options, std::vector<std::string> words, bool takes_program);
 
   bool has(std::string_view name) const { return values_.contains(name); }

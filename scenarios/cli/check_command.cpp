@@ -1,11 +1,14 @@
 // shardlab check: validates and partitions scenarios, and runs nothing.
+#include <algorithm>
 #include <cstdio>
 
 #include "runtime/base/error.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/document/load.h"
+#include "scenarios/runner/expect.h"
 #include "scenarios/runner/plan.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::cli {
 namespace {
@@ -15,11 +18,11 @@ constexpr OptionDef kOptions[] = {
     {"--quiet", "-q", "", "print only what is wrong"},
 };
 
-// Whether the scenario holds.
-bool check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
+// The exit code for one scenario.
+int check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
   if (!loaded.error.empty()) {
     fmt::print("{} {}\n", loaded.name, red(fmt::format("error {}", loaded.error), 1));
-    return false;
+    return kExitUserError;
   }
   const scenarios::Document& document = *loaded.document;
   if (process >= document.cluster.processes)
@@ -27,24 +30,29 @@ bool check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
   scenarios::PlannedProgram planned = plan(document, process);
   if (!quiet || planned.error)
     fmt::print("{}: {} processes × {} devices\n{}", loaded.name, document.cluster.processes, document.cluster.devices, text_of(planned));
-  return !planned.error || document.find_check<scenarios::ErrorCheck>() != nullptr;
+  if (planned.error && document.find_check<scenarios::ErrorCheck>() == nullptr) return kExitUserError;
+  scenarios::Report report;
+  report.diagnoses = foresee(document);
+  for (const Diagnosis& diagnosis : report.diagnoses) fmt::print("  {}\n", red(text_of(diagnosis), 1));
+  return has_unexpected_diagnosis(report, document) ? kExitDiagnosed : 0;
 }
 
 int run(const Arguments& arguments) {
   if (arguments.positional().empty()) throw_user_error("shardlab check: which scenario? give .json or .jsonl files, or folders");
   int process = int(arguments.integer("--process", 0, 0, 1'000'000));
-  bool all_hold = true;
+  int worst = 0;
   for (const std::string& path : arguments.positional())
-    for (const scenarios::Loaded& loaded : scenarios::load_path(path)) all_hold &= check_one(loaded, process, arguments.has("--quiet"));
-  return all_hold ? 0 : kExitUserError;
+    for (const scenarios::Loaded& loaded : scenarios::load_path(path)) worst = std::max(worst, check_one(loaded, process, arguments.has("--quiet")));
+  return worst;
 }
 
 }  // namespace
 
 const CommandDef kCheck{.name = "check",
                         .usage = "FILE… [options]",
-                        .summary = "validate and partition scenarios without running them: shardings, collectives, bytes",
-                        .details = "Exit code: 0, or 3 where a scenario is wrong.",
+                        .summary = "partition scenarios without running them: shardings, collectives, bytes, deadlocks",
+                        .details = "The processes' calls are compared as a run would: a deadlock or mismatch is told before it happens.\n"
+                                   "Exit code: 0, 2 where one is found that the scenario does not expect, 3 where a scenario is wrong.",
                         .options = kOptions,
                         .run = run};
 

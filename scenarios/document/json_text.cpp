@@ -55,8 +55,11 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 
   std::string pointer() const {
     std::string result;
-    for (const Open& each : open_)
-      result = each.container->is_array() ? child_pointer(result, each.container->size()) : child_pointer(result, each.key);
+    for (const Open& each : open_) {
+      bool is_innermost = &each == &open_.back();  // of the others the last element is the one that is open
+      if (!each.container->is_array()) result = child_pointer(result, each.key);
+      else result = child_pointer(result, each.container->size() - (is_innermost ? 0 : 1));
+    }
     return result;
   }
 

@@ -44,7 +44,8 @@ std::vector<std::string> Node::keys() const {
 void Node::only_keys(std::span<const std::string_view> known, std::string_view what) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw DocumentError(child_pointer(pointer_, key), fmt::format("unknown key '{}' of {}{}", key, what, did_you_mean(key, known)));
+    throw DocumentError(child_pointer(pointer_, key),
+                        fmt::format("unknown key '{}' of {}; did you mean '{}'?", key, what, closest_name(key, known)));
   }
 }
 

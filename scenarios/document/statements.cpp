@@ -161,6 +161,7 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
     case Kind::kSharding: return read_sharding(node, document);
     case Kind::kScalarOrIntegers:
       if (node.is_list()) return node.integers();
+      if (!node.is_integer()) node.wanted("an integer or a list of integers");
       return node.integer();
     case Kind::kIntegerLists: return read_integer_lists(node);
     case Kind::kLiteral: return std::make_shared<const Literal>(read_literal(node));

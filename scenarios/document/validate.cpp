@@ -1,7 +1,7 @@
 #include "scenarios/document/validate.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "runtime/base/text.h"
 #include "runtime/graph/builder.h"
@@ -163,25 +163,26 @@ void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {
   }
 }
 
-// One process of each kind: those that the same statements let through go the same way.
-std::vector<int> representatives(const Document& document) {
+}  // namespace
+
+std::vector<int> first_of_kind(const Document& document) {
   std::vector<const ProcessSet*> sets;
   collect_sets(document.program, sets);
   for (const auto& [name, function] : document.functions) collect_sets(function.body, sets);
-  std::set<std::vector<bool>> seen;
+  std::map<std::vector<bool>, int> first;
   std::vector<int> result;
   for (int process = 0; process < document.cluster.processes; ++process) {
     std::vector<bool> ways;
     for (const ProcessSet* set : sets) ways.push_back(set->contains(process));
-    if (seen.insert(std::move(ways)).second) result.push_back(process);
+    result.push_back(first.try_emplace(std::move(ways), process).first->second);
   }
   return result;
 }
 
-}  // namespace
-
 void validate(const Document& document, const ValidateOptions& options) {
-  for (int process : representatives(document)) TypeChecker(document, options, process).run();
+  std::vector<int> first = first_of_kind(document);
+  for (int process = 0; process < document.cluster.processes; ++process)
+    if (first[std::size_t(process)] == process) TypeChecker(document, options, process).run();
 }
 
 }  // namespace shardlab::scenarios

@@ -21,4 +21,7 @@ class ProgramError final : public DocumentError {
 // names and functions are used wrongly, DocumentError.
 void validate(const Document& document, const ValidateOptions& options = {});
 
+// Per process the first process that the same statements let through: these go the same way.
+std::vector<int> first_of_kind(const Document& document);
+
 }  // namespace shardlab::scenarios

@@ -215,11 +215,6 @@ bool is_expected(const Diagnosis& diagnosis, const Document& document) {
   return false;
 }
 
-bool has_unexpected_diagnosis(const Report& report, const Document& document) {
-  return std::any_of(report.diagnoses.begin(), report.diagnoses.end(),
-                     [&](const Diagnosis& each) { return each.severity == "error" && !is_expected(each, document); });
-}
-
 // An error that neither a verdict nor an expectation accounts for.
 const ProcessOutcome* unexplained_error(const Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
   if (document.find_check<ErrorCheck>() != nullptr) return nullptr;
@@ -230,6 +225,11 @@ const ProcessOutcome* unexplained_error(const Report& report, const Document& do
 }
 
 }  // namespace
+
+bool has_unexpected_diagnosis(const Report& report, const Document& document) {
+  return std::any_of(report.diagnoses.begin(), report.diagnoses.end(),
+                     [&](const Diagnosis& each) { return each.severity == "error" && !is_expected(each, document); });
+}
 
 void judge_expectations(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes,
                         const std::string& trace) {

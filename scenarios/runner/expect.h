@@ -13,4 +13,7 @@ namespace shardlab::scenarios {
 void judge_expectations(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes,
                         const std::string& trace);
 
+// Whether the report has an error's diagnosis that no expectation wants.
+bool has_unexpected_diagnosis(const Report& report, const Document& document);
+
 }  // namespace shardlab::scenarios

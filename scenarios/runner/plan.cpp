@@ -145,7 +145,9 @@ PlannedProgram plan(const Document& document, int process) {
   ContextScope scope(std::move(options));
   PlannedProgram result;
   for (const Statement& statement : document.program) result.statements.push_back({statement.pointer, statement.op, {}, {}});
-  auto seen = [&](const comm::Launch& launch) {
+  auto seen = [&](comm::Launch launch) {
+    launch.number = std::int64_t(result.launches.size());
+    result.launches.push_back(launch);
     auto& collectives = result.statements.at(std::size_t(launch.where.statement)).collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
       collectives.push_back(seen_of(launch, i));
@@ -165,6 +167,7 @@ PlannedProgram plan(const Document& document, int process) {
     interpreter.run();
   } catch (const UserError& error) {
     result.error = error.what();
+    result.error_where = interpreter.where();
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenarios/document/document.h"
+#include "runtime/comm/launch.h"
 #include "scenarios/runner/report.h"
 
 namespace shardlab::scenarios {
@@ -23,13 +24,18 @@ struct PlannedStatement {
 
 struct PlannedProgram {
   std::vector<PlannedStatement> statements;
+  std::vector<comm::Launch> launches;  // in order
   std::int64_t wire_bytes = 0;
   std::optional<std::string> error;  // what the process would end in
+  Where error_where;
 };
 
 // As process `process` goes through the document, on one planning context with all the cluster's devices.
 PlannedProgram plan(const Document& document, int process);
 
 std::string text_of(const PlannedProgram& program);
+
+// The verdict on what all processes would issue, without running: deadlocks and mismatches. Faults are left out.
+std::vector<Diagnosis> foresee(const Document& document);
 
 }  // namespace shardlab::scenarios

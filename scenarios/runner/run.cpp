@@ -51,12 +51,11 @@ void keep(const std::string& from, const fs::path& to) {
   fs::copy_file(from, to, fs::copy_options::overwrite_existing);
 }
 
-void keep_trace(Report& report, const SpawnedRun& run, const RunOptions& options) {
-  if (run.trace.empty()) return;
-  if (!options.trace.empty()) report.trace = options.trace;
-  else if (!options.failure_traces.empty() && report.status != Status::kPassed)
-    report.trace = (fs::path(options.failure_traces) / (file_name_of(report.name) + ".db")).string();
-  if (!report.trace.empty()) keep(run.trace, report.trace);
+// Where the trace of a run with this result is kept, or "".
+std::string kept_trace(const Report& report, const RunOptions& options) {
+  if (!options.trace.empty()) return options.trace;
+  if (options.failure_traces.empty() || report.status == Status::kPassed) return "";
+  return (fs::path(options.failure_traces) / (file_name_of(report.name) + ".db")).string();
 }
 
 void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
@@ -70,8 +69,10 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
   }
   SpawnedRun run = run_spawned(report, loaded, options);
   gather(report, document, run.outcomes);
-  judge_expectations(report, document, run.outcomes, run.trace);
-  keep_trace(report, run, options);
+  std::string trace = document.find_check<TraceCheck>() != nullptr ? run.merge_trace() : "";
+  judge_expectations(report, document, run.outcomes, trace);
+  report.trace = run.merge_trace ? kept_trace(report, options) : "";
+  if (!report.trace.empty()) keep(trace.empty() ? run.merge_trace() : trace, report.trace);
   std::error_code ignored;
   fs::remove_all(run.folder, ignored);
 }

@@ -1,6 +1,7 @@
 // Runs one scenario, whatever it needs, and reports. Never throws for what a scenario contains or does.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,8 +27,9 @@ std::int64_t limit_of(const Document& document, const RunOptions& options);
 // spawn.cpp: real processes, started and supervised by the launcher. Fills everything but the expectations.
 struct SpawnedRun {
   std::vector<ProcessOutcome> outcomes;
-  std::string trace;      // the merged trace, while `folder` is there
-  std::string folder;     // of the job's files; removed by the caller
+  std::string folder;  // of the job's files; removed by the caller
+  // Merges what the processes recorded: the trace's path, while `folder` is there. Nothing where they recorded nothing.
+  std::function<std::string()> merge_trace;
 };
 SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& options);
 

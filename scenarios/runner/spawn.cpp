@@ -112,7 +112,8 @@ SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& o
   report.diagnoses = result.diagnoses;
   note_faults(report, document, folder);
   note_ends(report, result, run.outcomes, limit_of(document, options));
-  if (record) run.trace = merge_trace(loaded, result, folder, report);
+  if (record)
+    run.merge_trace = [&report, &loaded, folder, ended = std::move(result)] { return merge_trace(loaded, ended, folder, report); };
   return run;
 }
 

@@ -135,7 +135,8 @@ TEST(Replay, ExitCodes) {
   EXPECT_EQ(ran.code, 5) << ran.output;
   EXPECT_EQ(shell("$SHARDLAB replay " + good + " " + fails + " " + wrong).code, 3);
   EXPECT_EQ(shell("$SHARDLAB replay " + good + " " + fails).code, 1);
-  if (!fs::exists("/dev/nvidiactl")) EXPECT_EQ(shell("$SHARDLAB replay " + skipped).code, 77);
+  bool has_gpu = fs::exists("/dev/nvidiactl");
+  EXPECT_EQ(shell("$SHARDLAB replay " + skipped).code, has_gpu ? 3 : 77);
 }
 
 TEST(Replay, ALimitEndsWhatComputesForTooLong) {
@@ -169,6 +170,18 @@ TEST(Check, PartitionsWithoutRunning) {
   EXPECT_THAT(ran.output, HasSubstr("all-reduce over b, for matmul"));
   EXPECT_THAT(ran.output, HasSubstr("P('a', None)"));
   EXPECT_EQ(shell("$SHARDLAB check " + write("wrong2.json", "{")).code, 3);
+}
+
+TEST(Check, ForeseesDeadlocks) {
+  Ran ran = shell("$SHARDLAB check " + corpus("deadlock_operands_swapped.json"));
+  EXPECT_EQ(ran.code, 0) << "it is expected: " << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("program-mismatch: process 3 runs matmul"));
+  EXPECT_THAT(shell("$SHARDLAB check " + corpus("order_swapped.json")).output, HasSubstr("order-mismatch: process 1"));
+  EXPECT_THAT(shell("$SHARDLAB check " + corpus("deadlock_device_put_on_process_0.json")).output, HasSubstr("missing-participant: process 0"));
+  std::string path = write("foreseen.json", R"({"shardlab": 1, "cluster": {"processes": 2}, "meshes": {"m": {"shape": [2], "axes": ["a"]}},
+    "program": [{"let": "x", "op": "ones", "shape": [2], "sharding": ["a"]}, {"op": "sum", "args": ["x"], "on": {"processes": [0]}}]})");
+  EXPECT_EQ(shell("$SHARDLAB check " + path).code, 2);
+  EXPECT_EQ(shell("$SHARDLAB check " + variable("SHARDLAB_SOURCE_DIR") + "/scenarios/corpus").code, 0);
 }
 
 TEST(Run, TheToyProgramPrintsTheSameValueEitherWay) {

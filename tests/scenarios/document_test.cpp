@@ -64,7 +64,7 @@ const Mistake kMistakes[] = {
     {"/cluster/processes", "0", "/cluster/processes", "wanted an integer from 1 to 4096, got 0"},
     {"/cluster/devices", "1.5", "/cluster/devices", "wanted an integer"},
     {"/cluster/proceses", "2", "/cluster/proceses", "did you mean 'processes'?"},
-    {"/cluster/backend", "\"cdua\"", "/cluster/backend", "did you mean 'cuda'?"},
+    {"/cluster/backend", "\"cud\"", "/cluster/backend", "did you mean 'cuda'?"},
     {"/cluster/transport", "\"local\"", "/cluster/transport", "inside one process"},
     {"/cluster/transport", "\"nccl\"", "/cluster/transport", "not supported yet: 'nccl'"},
     {"/cluster/run", "\"simulated\"", "/cluster/run", "not supported yet: several simulated processes"},
@@ -73,7 +73,7 @@ const Mistake kMistakes[] = {
     {"/schedules", "{}", "/schedules", "not supported yet"},
     {"/sweep", "{}", "/sweep", "not supported yet"},
     {"/limits", "{\"run\": 3}", "/limits/run", "did you mean 'run_ms'?"},
-    {"/limits", "{\"run_ms\": -1}", "/limits/run_ms", "at least 1"},
+    {"/limits", "{\"run_ms\": -1}", "/limits/run_ms", "an integer from 1"},
     // Meshes and shardings.
     {"/meshes/m/shape", "[4, 4]", "/meshes/m/shape", "a mesh of 16 devices, but the cluster has 8 (2 processes × 4)"},
     {"/meshes/m/axes", "[\"a\"]", "/meshes/m/axes", "1 axes for a mesh of 2 dimensions"},
@@ -109,7 +109,7 @@ const Mistake kMistakes[] = {
     {"/program/3/on", "{\"process\": [0]}", "/program/3/on/process", "did you mean 'processes'?"},
     {"/program/1/shap", "[4]", "/program/1/shap", "unknown key 'shap' of 'reshape'; did you mean 'shape'?"},
     {"/program/1/shape", "[5, 8]", "/program/1", "(5, 8)"},
-    {"/program/1/shape", "\"x\"", "/program/1/shape", "wanted a list of integers"},
+    {"/program/1/shape", "\"x\"", "/program/1/shape", "wanted an integer or a list of integers"},
     {"/program/0/args", "[1e15]", "/program/0", ""},
     {"/program/0/dtype", "\"float23\"", "/program/0/dtype", "did you mean 'float32'?"},
     {"/program/0/dtype", "\"bfloat16\"", "/program/0/dtype", "not supported yet"},
@@ -182,7 +182,7 @@ TEST(Document, ErrorsOfTheProgramAreTheProgramsOwn) {
 }
 
 TEST(Document, LoopsThatGrowAreBounded) {
-  Loaded loaded = load_one(R"({"shardlab": 1, "program": [{"let": "x", "op": "ones", "shape": [2]},
+  Loaded loaded = load_one(R"({"shardlab": 1, "program": [{"let": "x", "op": "ones", "shape": [2, 2]},
     {"repeat": 1000000000, "body": [{"let": "x", "op": "matmul", "args": ["x", "x"]}]}]})");
   EXPECT_EQ(loaded.error, "") << "types that settle are evaluated once more, not a billion times";
   loaded = load_one(R"({"shardlab": 1, "program": [{"let": "x", "op": "ones", "shape": [2]},
