@@ -31,8 +31,7 @@ Database::Database(std::string path, OpenMode mode) : path_(std::move(path)) {
   const int flags = read_only                   ? SQLITE_OPEN_READONLY
                     : mode == OpenMode::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                                 : SQLITE_OPEN_READWRITE;
-  if (mode != OpenMode::kCreate && !std::filesystem::exists(path_))
-    throw IoError(fmt::format("{}: there is no such file", path_));
+  if (mode != OpenMode::kCreate && !std::filesystem::exists(path_)) throw IoError(fmt::format("{}: there is no such file", path_));
   sqlite3* handle = nullptr;
   const int status = sqlite3_open_v2(path_.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
@@ -80,8 +79,7 @@ bool Statement::step() {
 }
 
 void Statement::run() {
-  while (step()) {
-  }
+  while (step()) {}
   reset();
 }
 

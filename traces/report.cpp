@@ -18,14 +18,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr ReportFormatDef kText{"text", "For a terminal: the verdict, both sides, the processes' ends, sums, the slowest.", write_report_text};
+constexpr ReportFormatDef kText{"text", "For a terminal: the verdict, both sides, the processes' ends, sums, the slowest.",
+                                write_report_text};
 constexpr ReportFormatDef kJson{"json", "The same as one JSON object.", write_report_json};
 constexpr ReportFormatDef kHtml{"html", "The same as one page that loads nothing from elsewhere.", write_report_html};
 constexpr ReportFormatDef kSarif{"sarif", "SARIF 2.1.0: the diagnoses with their source lines, for editors and CI.", write_report_sarif};
 constexpr const ReportFormatDef* kFormats[] = {&kText, &kJson, &kHtml, &kSarif};
 
 void write_sums(const std::vector<CollectiveSum>& sums, std::ostream& out) {
-  fmt::print(out, "  {:<20} {:<10} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "kind", "axes", "count", "bytes", "wire bytes", "moved", "total", "slowest");
+  fmt::print(out, "  {:<20} {:<10} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "kind", "axes", "count", "bytes", "wire bytes", "moved",
+             "total", "slowest");
   for (const auto& sum : sums)
     fmt::print(out, "  {:<20} {:<10} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}{}\n", sum.kind, sum.axes, sum.count, bytes_text(sum.bytes),
                bytes_text(sum.wire_bytes), bytes_text(sum.moved_bytes), duration_text(sum.total_ns), duration_text(sum.slowest_ns),
@@ -35,13 +37,21 @@ void write_sums(const std::vector<CollectiveSum>& sums, std::ostream& out) {
 Json sums_to_json(const std::vector<CollectiveSum>& sums) {
   Json list = Json::array();
   for (const auto& sum : sums)
-    list.push_back({{"kind", sum.kind}, {"axes", sum.axes}, {"count", sum.count}, {"bytes", sum.bytes}, {"wire_bytes", sum.wire_bytes},
-                    {"moved_bytes", sum.moved_bytes}, {"total_ns", sum.total_ns}, {"slowest_ns", sum.slowest_ns}, {"unfinished", sum.unfinished}});
+    list.push_back({{"kind", sum.kind},
+                    {"axes", sum.axes},
+                    {"count", sum.count},
+                    {"bytes", sum.bytes},
+                    {"wire_bytes", sum.wire_bytes},
+                    {"moved_bytes", sum.moved_bytes},
+                    {"total_ns", sum.total_ns},
+                    {"slowest_ns", sum.slowest_ns},
+                    {"unfinished", sum.unfinished}});
   return list;
 }
 
 Json process_to_json(const ProcessRow& process) {
-  Json json = {{"process", process.process}, {"pid", process.pid}, {"host", process.host}, {"state", enum_name("process_state", int(process.state))},
+  Json json = {{"process", process.process},     {"pid", process.pid},
+               {"host", process.host},           {"state", enum_name("process_state", int(process.state))},
                {"exit_code", process.exit_code}, {"signal", process.signal}};
   if (!process.place.empty()) json["where"] = process.place;
   if (!process.error.empty()) json["error"] = process.error;
@@ -72,11 +82,10 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   }
   if (!data.notices.empty()) fmt::print(out, "\nNotices\n");
   for (const auto& notice : data.notices) fmt::print(out, "  {}\n", notice);
-  fmt::print(out, "\nRun\n  {}\n  {} processes, {} devices, {} programs, {} launches, {} arrays, {}\n", data.command_line, data.processes.size(),
-             data.devices, data.programs, data.launches, data.arrays, duration_text(data.duration_ns));
+  fmt::print(out, "\nRun\n  {}\n  {} processes, {} devices, {} programs, {} launches, {} arrays, {}\n", data.command_line,
+             data.processes.size(), data.devices, data.programs, data.launches, data.arrays, duration_text(data.duration_ns));
   fmt::print(out, "\nProcesses\n");
-  for (const auto& process : data.processes)
-    fmt::print(out, "  {:>4}  pid {:<8} {}\n", process.process, process.pid, end_text(process));
+  for (const auto& process : data.processes) fmt::print(out, "  {:>4}  pid {:<8} {}\n", process.process, process.pid, end_text(process));
   fmt::print(out, "\nCollectives: {}, {} on wires{}\n", data.collectives, bytes_text(data.wire_bytes),
              data.unmatched ? fmt::format(", {} not matched", data.unmatched) : "");
   if (!data.sums.empty()) write_sums(data.sums, out);
@@ -88,22 +97,46 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   for (const auto& slow : data.slowest)
     fmt::print(out, "  {:>11}  {} #{} of {} at {}, {}{}\n", duration_text(slow.duration_ns), slow.kind, slow.seq, slow.op, slow.place,
                bytes_text(slow.bytes),
-               slow.spread_ns > 0 ? fmt::format("; process {} came last, {} after the first", slow.last_process, duration_text(slow.spread_ns)) : "");
+               slow.spread_ns > 0
+                   ? fmt::format("; process {} came last, {} after the first", slow.last_process, duration_text(slow.spread_ns))
+                   : "");
 }
 
 void write_report_json(const ReportData& data, std::ostream& out) {
-  Json json = {{"trace", data.path}, {"title", data.title}, {"command_line", data.command_line}, {"shardlab_version", data.version},
-               {"status", data.diagnosed ? "diagnosed" : data.notices.empty() ? "passed" : "inconclusive"}, {"verdict", data.verdict},
-               {"duration_ms", double(data.duration_ns) / 1e6}, {"devices", data.devices}, {"programs", data.programs}, {"launches", data.launches},
-               {"arrays", data.arrays}, {"processes", Json::array()}, {"diagnoses", Json::array()}};
+  Json json = {{"trace", data.path},
+               {"title", data.title},
+               {"command_line", data.command_line},
+               {"shardlab_version", data.version},
+               {"status", data.diagnosed         ? "diagnosed"
+                          : data.notices.empty() ? "passed"
+                                                 : "inconclusive"},
+               {"verdict", data.verdict},
+               {"duration_ms", double(data.duration_ns) / 1e6},
+               {"devices", data.devices},
+               {"programs", data.programs},
+               {"launches", data.launches},
+               {"arrays", data.arrays},
+               {"processes", Json::array()},
+               {"diagnoses", Json::array()}};
   for (const auto& process : data.processes) json["processes"].push_back(process_to_json(process));
   for (const auto& diagnosis : data.diagnoses) json["diagnoses"].push_back(diagnosis_to_report(diagnosis));
-  json["collectives"] = {{"count", data.collectives}, {"wire_bytes", data.wire_bytes}, {"unmatched", data.unmatched},
-                         {"unfinished", data.unfinished}, {"by_kind_and_axes", sums_to_json(data.sums)}, {"slowest", Json::array()}};
+  json["collectives"] = {{"count", data.collectives},
+                         {"wire_bytes", data.wire_bytes},
+                         {"unmatched", data.unmatched},
+                         {"unfinished", data.unfinished},
+                         {"by_kind_and_axes", sums_to_json(data.sums)},
+                         {"slowest", Json::array()}};
   for (const auto& slow : data.slowest)
-    json["collectives"]["slowest"].push_back({{"id", slow.id}, {"kind", slow.kind}, {"axes", slow.axes}, {"op", slow.op}, {"where", slow.place},
-                                              {"seq", slow.seq}, {"bytes", slow.bytes}, {"duration_ns", slow.duration_ns},
-                                              {"last_process", slow.last_process}, {"spread_ns", slow.spread_ns}});
+    json["collectives"]["slowest"].push_back({{"id", slow.id},
+                                              {"kind", slow.kind},
+                                              {"axes", slow.axes},
+                                              {"op", slow.op},
+                                              {"where", slow.place},
+                                              {"seq", slow.seq},
+                                              {"bytes", slow.bytes},
+                                              {"duration_ns", slow.duration_ns},
+                                              {"last_process", slow.last_process},
+                                              {"spread_ns", slow.spread_ns}});
   json["transfers"] = sums_to_json(data.transfers);
   json["notices"] = data.notices;
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';

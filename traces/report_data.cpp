@@ -14,15 +14,21 @@ namespace shardlab::traces {
 namespace {
 
 bool ended_badly(const ProcessRow& process) {
-  return process.signal != 0 || process.exit_code != 0 || process.state == ProcessState::kKilled || process.state == ProcessState::kRaised ||
-         process.state == ProcessState::kExited;
+  return process.signal != 0 || process.exit_code != 0 || process.state == ProcessState::kKilled ||
+         process.state == ProcessState::kRaised || process.state == ProcessState::kExited;
 }
 
 std::string axes_text(std::string_view json) { return fmt::format("{}", fmt::join(parse_text_list(json), ",")); }
 
 SlowCollective slow_collective(const CollectiveRow& row, const TraceReader& reader) {
-  SlowCollective slow{.id = row.id, .kind = std::string(row.what.kind), .axes = axes_text(row.what.axes), .op = std::string(row.what.op),
-                      .place = reader.site(row.what.site).text(), .seq = row.seq, .bytes = row.what.bytes, .duration_ns = row.last_ns - row.first_ns};
+  SlowCollective slow{.id = row.id,
+                      .kind = std::string(row.what.kind),
+                      .axes = axes_text(row.what.axes),
+                      .op = std::string(row.what.op),
+                      .place = reader.site(row.what.site).text(),
+                      .seq = row.seq,
+                      .bytes = row.what.bytes,
+                      .duration_ns = row.last_ns - row.first_ns};
   Ns first = kNoTime, last = kNoTime;
   for (const auto& member : row.members) {
     if (member.start_ns == kNoTime) continue;
@@ -78,8 +84,8 @@ std::string verdict_of(const ReportData& data) {
   std::string agree = data.unmatched > 0    ? fmt::format("{} of them are not matched on all processes", data.unmatched)
                       : data.unfinished > 0 ? fmt::format("{} of them never ended", data.unfinished)
                                             : "all of them match";
-  return fmt::format("No diagnosis: {} process{} ran {} collective{}, and {}{}.", data.processes.size(), data.processes.size() == 1 ? "" : "es",
-                     data.collectives, data.collectives == 1 ? "" : "s", agree,
+  return fmt::format("No diagnosis: {} process{} ran {} collective{}, and {}{}.", data.processes.size(),
+                     data.processes.size() == 1 ? "" : "es", data.collectives, data.collectives == 1 ? "" : "s", agree,
                      data.notices.empty() ? "" : "; but the trace is not whole, see the notices");
 }
 
@@ -121,7 +127,10 @@ std::string ReportData::file_of(std::string_view place) const {
 }
 
 ReportData collect_report(TraceReader& reader) {
-  ReportData data{.path = reader.path(), .title = reader.meta("title"), .command_line = reader.meta("command_line"), .version = reader.meta("shardlab_version")};
+  ReportData data{.path = reader.path(),
+                  .title = reader.meta("title"),
+                  .command_line = reader.meta("command_line"),
+                  .version = reader.meta("shardlab_version")};
   data.duration_ns = std::max<Ns>(0, reader.meta_integer("last_ns") - reader.meta_integer("first_ns"));
   data.devices = std::int64_t(reader.devices().size());
   data.arrays = std::int64_t(reader.arrays().size());

@@ -28,13 +28,13 @@ struct SlowCollective {
 
 struct ReportData {
   std::string path, title, command_line, version;
-  std::string verdict;          // one sentence
-  bool diagnosed = false;       // an error among the diagnoses, or a process that ended badly
+  std::string verdict;     // one sentence
+  bool diagnosed = false;  // an error among the diagnoses, or a process that ended badly
   Ns duration_ns = 0;
   std::int64_t devices = 0, arrays = 0, programs = 0, launches = 0;
   std::vector<ProcessRow> processes;
   std::vector<Diagnosis> diagnoses;
-  std::vector<CollectiveSum> sums;  // most wire bytes first; without transfers
+  std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
   std::vector<CollectiveSum> transfers;  // device_put and the like: not part of wire_bytes
   std::int64_t collectives = 0, wire_bytes = 0, unmatched = 0, unfinished = 0;
   std::vector<SlowCollective> slowest;  // at most kSlowestMax, slowest first

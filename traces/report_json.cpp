@@ -52,9 +52,7 @@ std::string details_to_json(const std::vector<std::pair<std::string, std::string
 std::vector<std::pair<std::string, std::string>> details_from_json(std::string_view json) {
   try {
     return Json::parse(json).get<std::vector<std::pair<std::string, std::string>>>();
-  } catch (const Json::exception& error) {
-    throw IoError(fmt::format("diagnosis: details: {}", error.what()));
-  }
+  } catch (const Json::exception& error) { throw IoError(fmt::format("diagnosis: details: {}", error.what())); }
 }
 
 }  // namespace shardlab::traces

@@ -22,15 +22,18 @@ std::string uri_of(std::string_view path) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const unsigned char c : path) {
-    if (std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.' || c == '~') uri += char(c);
-    else uri += {'%', kHex[c >> 4], kHex[c & 15]};
+    if (std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.' || c == '~')
+      uri += char(c);
+    else
+      uri += {'%', kHex[c >> 4], kHex[c & 15]};
   }
   return uri;
 }
 
 Json location_of(const ReportData& data, const Participant& side) {
-  Json location = {{"message", {{"text", fmt::format("process {}: {}{}{}", side.process, side.op.empty() ? side.kind : side.op,
-                                                     side.op.empty() && side.kind.empty() ? "" : ", ", side.state)}}}};
+  Json location = {{"message",
+                    {{"text", fmt::format("process {}: {}{}{}", side.process, side.op.empty() ? side.kind : side.op,
+                                          side.op.empty() && side.kind.empty() ? "" : ", ", side.state)}}}};
   if (side.where.empty()) {
     location["logicalLocations"] = Json::array({Json{{"name", fmt::format("process {}", side.process)}, {"kind", "process"}}});
     return location;
@@ -43,7 +46,8 @@ Json location_of(const ReportData& data, const Participant& side) {
     std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
   if (line > 0) physical["region"]["startLine"] = line;
   if (side.statement >= 0)
-    location["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
+    location["logicalLocations"] =
+        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
   return location;
 }
 
@@ -65,7 +69,10 @@ void write_report_sarif(const ReportData& data, std::ostream& out) {
   for (const auto& diagnosis : data.diagnoses) {
     const auto [rule, added] = rule_index.try_emplace(diagnosis.code, rules.size());
     if (added) rules.push_back(rule_of(diagnosis.code));
-    Json result = {{"ruleId", diagnosis.code}, {"ruleIndex", rule->second}, {"level", level_of(diagnosis)}, {"message", {{"text", diagnosis.message}}}};
+    Json result = {{"ruleId", diagnosis.code},
+                   {"ruleIndex", rule->second},
+                   {"level", level_of(diagnosis)},
+                   {"message", {{"text", diagnosis.message}}}};
     int id = 0;
     for (const auto& side : diagnosis.participants) {
       Json location = location_of(data, side);
@@ -79,7 +86,8 @@ void write_report_sarif(const ReportData& data, std::ostream& out) {
   for (const auto& notice : data.notices) notifications.push_back({{"level", "warning"}, {"message", {{"text", notice}}}});
   Json run;
   run["tool"]["driver"] = {{"name", "shardlab"}, {"version", data.version.empty() ? "0" : data.version}, {"rules", rules}};
-  run["invocations"] = Json::array({Json{{"executionSuccessful", true}, {"commandLine", data.command_line}, {"toolExecutionNotifications", notifications}}});
+  run["invocations"] =
+      Json::array({Json{{"executionSuccessful", true}, {"commandLine", data.command_line}, {"toolExecutionNotifications", notifications}}});
   run["results"] = results;
   Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
   json["runs"] = Json::array({run});

@@ -41,9 +41,7 @@ std::string json_list(const std::vector<std::vector<int>>& values) { return dump
 std::string json_list(const std::vector<std::pair<int, int>>& values) { return dump(values); }
 
 std::vector<int> parse_int_list(std::string_view json) { return parse<std::vector<int>>(json, "a list of integers"); }
-std::vector<std::int64_t> parse_int64_list(std::string_view json) {
-  return parse<std::vector<std::int64_t>>(json, "a list of integers");
-}
+std::vector<std::int64_t> parse_int64_list(std::string_view json) { return parse<std::vector<std::int64_t>>(json, "a list of integers"); }
 std::vector<std::string> parse_text_list(std::string_view json) { return parse<std::vector<std::string>>(json, "a list of texts"); }
 std::vector<std::vector<int>> parse_int_lists(std::string_view json) {
   return parse<std::vector<std::vector<int>>>(json, "a list of lists of integers");

@@ -25,8 +25,8 @@ void append_table_markdown(std::string& out, const TableDef& table) {
                      table.without_rowid ? " (`WITHOUT ROWID`: rows lie in this order)" : "");
   out += "\n| column | type | unit | meaning |\n|---|---|---|---|\n";
   for (const auto& column : table.columns)
-    out += fmt::format("| `{}` | {}{} | {} | {} |\n", column.name, column_type_name(column.type),
-                       column.nullable ? ", or NULL" : "", column.unit, column.doc);
+    out += fmt::format("| `{}` | {}{} | {} | {} |\n", column.name, column_type_name(column.type), column.nullable ? ", or NULL" : "",
+                       column.unit, column.doc);
 }
 
 void append_schema_markdown(std::string& out, const Schema& schema) {
@@ -49,10 +49,14 @@ const TableDef* Schema::table(std::string_view name) const {
 
 std::string_view column_type_name(ColumnType type) {
   switch (type) {
-    case ColumnType::kInteger: return "INTEGER";
-    case ColumnType::kReal: return "REAL";
-    case ColumnType::kText: return "TEXT";
-    case ColumnType::kBlob: break;
+    case ColumnType::kInteger:
+      return "INTEGER";
+    case ColumnType::kReal:
+      return "REAL";
+    case ColumnType::kText:
+      return "TEXT";
+    case ColumnType::kBlob:
+      break;
   }
   return "BLOB";
 }
@@ -66,8 +70,10 @@ std::string create_table_sql(const TableDef& table) {
     const bool is_key = rowid_key && column.name == table.primary_key;
     const bool last = i + 1 == table.columns.size() && rowid_key;
     sql += fmt::format("  {} {}{}{}  -- {}{}{}\n", column.name, column_type_name(column.type),
-                       is_key ? " PRIMARY KEY" : column.nullable ? "" : " NOT NULL", last ? "" : ",", column.unit,
-                       column.unit.empty() ? "" : ": ", column.doc);
+                       is_key            ? " PRIMARY KEY"
+                       : column.nullable ? ""
+                                         : " NOT NULL",
+                       last ? "" : ",", column.unit, column.unit.empty() ? "" : ": ", column.doc);
   }
   if (!rowid_key) sql += fmt::format("  PRIMARY KEY ({})\n", table.primary_key);
   return sql + (table.without_rowid ? ") WITHOUT ROWID;\n" : ");\n");
@@ -77,8 +83,8 @@ std::string create_schema_sql(const Schema& schema) {
   std::string sql;
   for (const auto& table : schema.tables) sql += create_table_sql(table);
   for (const auto& definition : schema.enums) {
-    sql += fmt::format("CREATE TABLE {} (code INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL);  -- {}\n",
-                       definition.name, definition.doc);
+    sql += fmt::format("CREATE TABLE {} (code INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL);  -- {}\n", definition.name,
+                       definition.doc);
     for (const auto& value : definition.values)
       sql += fmt::format("INSERT INTO {} VALUES ({}, {}, {});\n", definition.name, value.code, quoted(value.name), quoted(value.doc));
   }

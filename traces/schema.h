@@ -19,8 +19,8 @@ enum class ColumnType : std::uint8_t { kInteger, kReal, kText, kBlob };
 struct ColumnDef {
   std::string_view name;
   ColumnType type = ColumnType::kInteger;
-  std::string_view unit;        // "ns", "bytes", "id of strings", "code of call_status", …; "" for a plain number or text
-  std::string_view doc;         // one sentence
+  std::string_view unit;  // "ns", "bytes", "id of strings", "code of call_status", …; "" for a plain number or text
+  std::string_view doc;   // one sentence
   bool nullable = false;
 };
 

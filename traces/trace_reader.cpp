@@ -22,7 +22,8 @@ void check_kind(Database& database, const std::string& path) {
                               kind == 0 ? "" : fmt::format(" (application id {:#x})", std::uint32_t(kind))));
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version > kSchemaVersion)
-    throw IoError(fmt::format("{}: written with trace schema {}, this program reads up to {}; use a newer shardlab", path, version, kSchemaVersion));
+    throw IoError(
+        fmt::format("{}: written with trace schema {}, this program reads up to {}; use a newer shardlab", path, version, kSchemaVersion));
   if (version < 0) throw IoError(fmt::format("{}: not a trace: its schema version is {}", path, version));
 }
 
@@ -60,9 +61,7 @@ TraceReader::TraceReader(std::string path) : database_(open_checked(path, torn_)
 void TraceReader::guarded(std::string_view table, const std::function<void()>& read) {
   try {
     read();
-  } catch (const IoError& error) {
-    torn_.emplace(table, error.what());
-  }
+  } catch (const IoError& error) { torn_.emplace(table, error.what()); }
 }
 
 void TraceReader::read_meta() {
@@ -116,12 +115,14 @@ const SiteRow& TraceReader::site(Id id) const { return sites_[id > 0 && std::siz
 std::vector<ProcessRow> TraceReader::processes() {
   std::vector<ProcessRow> rows;
   guarded("processes", [&] {
-    Statement row(database_, "SELECT process, pid, host, state, exit_code, signal, error, place, statement, doing, issued, matched, first_ns, "
-                             "last_ns, closed FROM processes ORDER BY process");
+    Statement row(database_,
+                  "SELECT process, pid, host, state, exit_code, signal, error, place, statement, doing, issued, matched, first_ns, "
+                  "last_ns, closed FROM processes ORDER BY process");
     while (row.step())
       rows.push_back({int(row.integer(0)), row.integer(1), std::string(row.text(2)), ProcessState(row.integer(3)), int(row.integer(4)),
-                      int(row.integer(5)), std::string(row.text(6)), std::string(row.text(7)), int(row.integer(8)), std::string(row.text(9)),
-                      row.integer(10), row.integer(11), time_at(row, 12), time_at(row, 13), row.integer(14) != 0});
+                      int(row.integer(5)), std::string(row.text(6)), std::string(row.text(7)), int(row.integer(8)),
+                      std::string(row.text(9)), row.integer(10), row.integer(11), time_at(row, 12), time_at(row, 13),
+                      row.integer(14) != 0});
   });
   return rows;
 }
@@ -139,8 +140,9 @@ std::vector<DeviceRow> TraceReader::devices() {
 std::vector<TrackRow> TraceReader::tracks() {
   std::vector<TrackRow> rows;
   guarded("tracks", [&] {
-    Statement row(database_, "SELECT id, kind, process, device, batch_track, name, event_count, first_ns, last_ns, busy_ns, error_count, "
-                             "open_count FROM tracks ORDER BY id");
+    Statement row(database_,
+                  "SELECT id, kind, process, device, batch_track, name, event_count, first_ns, last_ns, busy_ns, error_count, "
+                  "open_count FROM tracks ORDER BY id");
     while (row.step())
       rows.push_back({row.integer(0), TrackKind(row.integer(1)), int(row.integer(2)), row.is_null(3) ? -1 : int(row.integer(3)),
                       row.integer(4), std::string(row.text(5)), row.integer(6), time_at(row, 7), time_at(row, 8), row.integer(9),
@@ -151,8 +153,8 @@ std::vector<TrackRow> TraceReader::tracks() {
 
 CollectiveShape TraceReader::shape_at(const Statement& row, int c) const {
   const auto word = [&](int column) { return text(row.integer(column)); };
-  return {word(c), word(c + 1), word(c + 2), word(c + 3), word(c + 4), word(c + 5), row.integer(c + 6), row.integer(c + 7), word(c + 8),
-          word(c + 9), word(c + 10), word(c + 11), word(c + 12), row.integer(c + 13)};
+  return {word(c),     word(c + 1), word(c + 2),  word(c + 3),  word(c + 4),  word(c + 5),        row.integer(c + 6), row.integer(c + 7),
+          word(c + 8), word(c + 9), word(c + 10), word(c + 11), word(c + 12), row.integer(c + 13)};
 }
 
 namespace {
@@ -166,8 +168,15 @@ std::vector<ProgramRow> TraceReader::programs() {
   guarded("programs", [&] {
     Statement row(database_, "SELECT id, fingerprint, name, text, mesh, devices, processes FROM programs ORDER BY id");
     while (row.step()) {
-      rows.push_back({row.integer(0), std::uint64_t(row.integer(1)), std::string(row.text(2)), std::string(row.text(3)),
-                      std::string(row.text(4)), parse_int_list(row.text(5)), parse_int_list(row.text(6)), {}, {}});
+      rows.push_back({row.integer(0),
+                      std::uint64_t(row.integer(1)),
+                      std::string(row.text(2)),
+                      std::string(row.text(3)),
+                      std::string(row.text(4)),
+                      parse_int_list(row.text(5)),
+                      parse_int_list(row.text(6)),
+                      {},
+                      {}});
       index[row.integer(0)] = rows.size() - 1;
     }
   });
@@ -181,7 +190,8 @@ std::vector<ProgramRow> TraceReader::programs() {
   guarded("program_collectives", [&] {
     Statement row(database_, fmt::format("SELECT program, {} FROM program_collectives ORDER BY program, call", kShapeColumns));
     while (row.step())
-      if (const auto program = index.find(row.integer(0)); program != index.end()) rows[program->second].collectives.push_back(shape_at(row, 1));
+      if (const auto program = index.find(row.integer(0)); program != index.end())
+        rows[program->second].collectives.push_back(shape_at(row, 1));
   });
   return rows;
 }
@@ -189,8 +199,9 @@ std::vector<ProgramRow> TraceReader::programs() {
 std::vector<LaunchRow> TraceReader::launches() {
   std::vector<LaunchRow> rows;
   guarded("launches", [&] {
-    Statement row(database_, "SELECT process, launch, seq, program, site, issued_ns, started_ns, done_ns, status FROM launches "
-                             "ORDER BY process, launch");
+    Statement row(database_,
+                  "SELECT process, launch, seq, program, site, issued_ns, started_ns, done_ns, status FROM launches "
+                  "ORDER BY process, launch");
     while (row.step())
       rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), time_at(row, 6),
                       time_at(row, 7), MemberStatus(row.integer(8))});
@@ -202,10 +213,20 @@ std::vector<CollectiveRow> TraceReader::collectives() {
   std::vector<CollectiveRow> rows;
   guarded("collectives", [&] {
     Statement row(database_, fmt::format("SELECT id, seq, program, call, launch, state, first_ns, last_ns, diagnosis, {} FROM collectives "
-                                         "ORDER BY id", kShapeColumns));
+                                         "ORDER BY id",
+                                         kShapeColumns));
     while (row.step())
-      rows.push_back({row.integer(0), row.integer(1), row.integer(2), int(row.integer(3)), row.integer(4), shape_at(row, 9),
-                      MatchState(row.integer(5)), time_at(row, 6), time_at(row, 7), row.integer(8), {}});
+      rows.push_back({row.integer(0),
+                      row.integer(1),
+                      row.integer(2),
+                      int(row.integer(3)),
+                      row.integer(4),
+                      shape_at(row, 9),
+                      MatchState(row.integer(5)),
+                      time_at(row, 6),
+                      time_at(row, 7),
+                      row.integer(8),
+                      {}});
   });
   read_members(rows);
   return rows;
@@ -213,8 +234,9 @@ std::vector<CollectiveRow> TraceReader::collectives() {
 
 void TraceReader::read_members(std::vector<CollectiveRow>& collectives) {
   guarded("members", [&] {
-    Statement row(database_, "SELECT collective, process, device, launch, site, issued_ns, start_ns, wait_ns, end_ns, moved_bytes, status "
-                             "FROM members ORDER BY collective, process, device");
+    Statement row(database_,
+                  "SELECT collective, process, device, launch, site, issued_ns, start_ns, wait_ns, end_ns, moved_bytes, status "
+                  "FROM members ORDER BY collective, process, device");
     std::size_t at = 0;  // both come in order of the collective's id
     while (row.step()) {
       while (at < collectives.size() && collectives[at].id < row.integer(0)) ++at;
@@ -228,8 +250,9 @@ void TraceReader::read_members(std::vector<CollectiveRow>& collectives) {
 
 void TraceReader::for_each_event(Id track, const std::function<bool(const EventRow&)>& visit) {
   guarded("events", [&] {
-    Statement row(database_, "SELECT track, time_ns, seq, duration_ns, kind, name, collective, launch, site, flags FROM events "
-                             "WHERE track = ? ORDER BY time_ns, seq");
+    Statement row(database_,
+                  "SELECT track, time_ns, seq, duration_ns, kind, name, collective, launch, site, flags FROM events "
+                  "WHERE track = ? ORDER BY time_ns, seq");
     row.bind(track);
     visit_events(row, visit);
   });
@@ -237,8 +260,9 @@ void TraceReader::for_each_event(Id track, const std::function<bool(const EventR
 
 void TraceReader::for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::function<bool(const EventRow&)>& visit) {
   guarded("events", [&] {
-    Statement row(database_, "SELECT track, time_ns, seq, duration_ns, kind, name, collective, launch, site, flags FROM events "
-                             "WHERE track = ? AND time_ns >= ? AND time_ns < ? ORDER BY time_ns, seq");
+    Statement row(database_,
+                  "SELECT track, time_ns, seq, duration_ns, kind, name, collective, launch, site, flags FROM events "
+                  "WHERE track = ? AND time_ns >= ? AND time_ns < ? ORDER BY time_ns, seq");
     row.bind(track, begin_ns, end_ns);
     visit_events(row, visit);
   });
@@ -246,8 +270,16 @@ void TraceReader::for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::fu
 
 void TraceReader::visit_events(Statement& row, const std::function<bool(const EventRow&)>& visit) {
   while (row.step()) {
-    const EventRow event{row.integer(0), row.integer(1), row.integer(2), time_at(row, 3), EventKind(row.integer(4)), text(row.integer(5)),
-                         row.integer(6), row.is_null(7) ? -1 : row.integer(7), row.integer(8), std::uint32_t(row.integer(9))};
+    const EventRow event{row.integer(0),
+                         row.integer(1),
+                         row.integer(2),
+                         time_at(row, 3),
+                         EventKind(row.integer(4)),
+                         text(row.integer(5)),
+                         row.integer(6),
+                         row.is_null(7) ? -1 : row.integer(7),
+                         row.integer(8),
+                         std::uint32_t(row.integer(9))};
     if (!visit(event)) return;
   }
 }

@@ -16,9 +16,7 @@ Ns time_at(const Statement& row, int column) { return row.is_null(column) ? kNoT
 std::vector<std::vector<std::string>> parse_axes(std::string_view json) {
   try {
     return nlohmann::json::parse(json).get<std::vector<std::vector<std::string>>>();
-  } catch (const nlohmann::json::exception&) {
-    throw IoError(fmt::format("layouts.axes holds '{}'", json));
-  }
+  } catch (const nlohmann::json::exception&) { throw IoError(fmt::format("layouts.axes holds '{}'", json)); }
 }
 
 }  // namespace
@@ -45,7 +43,8 @@ std::vector<MeshRow> TraceReader::meshes() {
   guarded("mesh_axes", [&] {
     Statement row(database_, "SELECT mesh, name, size FROM mesh_axes ORDER BY mesh, position");
     while (row.step())
-      if (const auto mesh = index.find(row.integer(0)); mesh != index.end()) rows[mesh->second].axes.emplace_back(row.text(1), row.integer(2));
+      if (const auto mesh = index.find(row.integer(0)); mesh != index.end())
+        rows[mesh->second].axes.emplace_back(row.text(1), row.integer(2));
   });
   guarded("mesh_devices", [&] {
     Statement row(database_, "SELECT mesh, device FROM mesh_devices ORDER BY mesh, position");
@@ -61,7 +60,8 @@ std::vector<LayoutRow> TraceReader::layouts() {
   guarded("layouts", [&] {
     Statement row(database_, "SELECT id, mesh, shape, spec, axes FROM layouts ORDER BY id");
     while (row.step()) {
-      rows.push_back({row.integer(0), row.integer(1), parse_int64_list(row.text(2)), std::string(row.text(3)), parse_axes(row.text(4)), {}});
+      rows.push_back(
+          {row.integer(0), row.integer(1), parse_int64_list(row.text(2)), std::string(row.text(3)), parse_axes(row.text(4)), {}});
       index[row.integer(0)] = rows.size() - 1;
     }
   });
@@ -93,7 +93,8 @@ std::vector<LayoutRow> TraceReader::layouts() {
 std::vector<ArrayRow> TraceReader::arrays() {
   std::vector<ArrayRow> rows;
   guarded("arrays", [&] {
-    Statement row(database_, "SELECT id, name, dtype, layout, committed, process, launch, site, time_ns, processes FROM arrays ORDER BY id");
+    Statement row(database_,
+                  "SELECT id, name, dtype, layout, committed, process, launch, site, time_ns, processes FROM arrays ORDER BY id");
     while (row.step())
       rows.push_back({row.integer(0), text(row.integer(1)), text(row.integer(2)), row.integer(3), row.integer(4) != 0, int(row.integer(5)),
                       row.is_null(6) ? -1 : row.integer(6), row.integer(7), row.integer(8), parse_int_list(text(row.integer(9)))});
@@ -114,25 +115,40 @@ std::vector<HostReadRow> TraceReader::host_reads() {
 std::vector<Diagnosis> TraceReader::diagnoses() {
   std::vector<Diagnosis> rows;
   guarded("diagnoses", [&] {
-    Statement row(database_, "SELECT code, severity, message, explain, processes, tie, fields, details, evidence_ns, detected_ns "
-                             "FROM diagnoses ORDER BY id");
+    Statement row(database_,
+                  "SELECT code, severity, message, explain, processes, tie, fields, details, evidence_ns, detected_ns "
+                  "FROM diagnoses ORDER BY id");
     while (row.step())
-      rows.push_back({.code = std::string(row.text(0)), .severity = std::string(row.text(1)), .message = std::string(row.text(2)),
-                      .explain = std::string(row.text(3)), .processes = parse_int_list(row.text(4)), .tie = row.integer(5) != 0,
-                      .fields = parse_text_list(row.text(6)), .details = details_from_json(row.text(7)), .evidence_ns = row.integer(8),
+      rows.push_back({.code = std::string(row.text(0)),
+                      .severity = std::string(row.text(1)),
+                      .message = std::string(row.text(2)),
+                      .explain = std::string(row.text(3)),
+                      .processes = parse_int_list(row.text(4)),
+                      .tie = row.integer(5) != 0,
+                      .fields = parse_text_list(row.text(6)),
+                      .details = details_from_json(row.text(7)),
+                      .evidence_ns = row.integer(8),
                       .detected_ns = row.integer(9)});
   });
   guarded("participants", [&] {
-    Statement row(database_, "SELECT diagnosis, process, seq, kind, op, place, statement, sharding, state, shape, dtype, mesh, devices "
-                             "FROM participants ORDER BY diagnosis, position");
+    Statement row(database_,
+                  "SELECT diagnosis, process, seq, kind, op, place, statement, sharding, state, shape, dtype, mesh, devices "
+                  "FROM participants ORDER BY diagnosis, position");
     while (row.step()) {
       const std::int64_t diagnosis = row.integer(0);
       if (diagnosis < 1 || diagnosis > std::int64_t(rows.size())) continue;
-      rows[std::size_t(diagnosis - 1)].participants.push_back(
-          {.process = int(row.integer(1)), .seq = row.integer(2), .kind = std::string(row.text(3)), .op = std::string(row.text(4)),
-           .where = std::string(row.text(5)), .statement = std::int32_t(row.integer(6)), .sharding = std::string(row.text(7)),
-           .state = std::string(row.text(8)), .shape = std::string(row.text(9)), .dtype = std::string(row.text(10)),
-           .mesh = std::string(row.text(11)), .devices = parse_int_list(row.text(12))});
+      rows[std::size_t(diagnosis - 1)].participants.push_back({.process = int(row.integer(1)),
+                                                               .seq = row.integer(2),
+                                                               .kind = std::string(row.text(3)),
+                                                               .op = std::string(row.text(4)),
+                                                               .where = std::string(row.text(5)),
+                                                               .statement = std::int32_t(row.integer(6)),
+                                                               .sharding = std::string(row.text(7)),
+                                                               .state = std::string(row.text(8)),
+                                                               .shape = std::string(row.text(9)),
+                                                               .dtype = std::string(row.text(10)),
+                                                               .mesh = std::string(row.text(11)),
+                                                               .devices = parse_int_list(row.text(12))});
     }
   });
   return rows;
@@ -166,7 +182,8 @@ std::vector<ImportLogRow> TraceReader::import_log() {
   guarded("import_log", [&] {
     Statement row(database_, "SELECT process, source, severity, message FROM import_log ORDER BY id");
     while (row.step())
-      rows.push_back({row.is_null(0) ? -1 : int(row.integer(0)), std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3))});
+      rows.push_back(
+          {row.is_null(0) ? -1 : int(row.integer(0)), std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3))});
   });
   return rows;
 }
@@ -185,8 +202,10 @@ std::vector<std::string> TraceReader::notices() {
   const auto lost = dropped();
   const auto log = import_log();
   for (const auto& [table, why] : torn_) {
-    if (table == "file") out.push_back(fmt::format("The trace is cut off ({}); what is shown is what could be read.", why));
-    else out.push_back(fmt::format("Table {} could not be read to its end: {}.", table, why));
+    if (table == "file")
+      out.push_back(fmt::format("The trace is cut off ({}); what is shown is what could be read.", why));
+    else
+      out.push_back(fmt::format("Table {} could not be read to its end: {}.", table, why));
   }
   for (const auto& row : lost)
     out.push_back(fmt::format("Process {}: {} record{} lost: {}.", row.process, row.count, row.count == 1 ? "" : "s", row.reason));
@@ -200,8 +219,7 @@ bool TraceReader::check_whole() {
   for (const auto& table : trace_schema().tables)
     guarded(table.name, [&] {
       Statement row(database_, fmt::format("SELECT * FROM {}", table.name));
-      while (row.step()) {
-      }
+      while (row.step()) {}
     });
   return torn();
 }

@@ -25,8 +25,10 @@ OrNull number(std::int64_t value) { return {value, value < 0}; }
 template <typename Value>
 void bind_value(Statement& statement, int index, const Value& value) {
   if constexpr (std::is_same_v<Value, OrNull>) {
-    if (value.null) statement.bind_one(index, nullptr);
-    else statement.bind_one(index, value.value);
+    if (value.null)
+      statement.bind_one(index, nullptr);
+    else
+      statement.bind_one(index, value.value);
   } else if constexpr (std::is_enum_v<Value>) {
     statement.bind_one(index, std::int64_t(value));
   } else {
@@ -116,7 +118,8 @@ Id TraceWriter::add(const ProgramRow& row) {
 }
 
 void TraceWriter::add(const LaunchRow& row) {
-  put("launches", row.process, row.launch, row.seq, row.program, row.site, row.issued_ns, time(row.started_ns), time(row.done_ns), row.status);
+  put("launches", row.process, row.launch, row.seq, row.program, row.site, row.issued_ns, time(row.started_ns), time(row.done_ns),
+      row.status);
 }
 
 const std::vector<int>& TraceWriter::devices_in(const CollectiveShape& what) {
@@ -140,9 +143,7 @@ Id TraceWriter::add(const CollectiveRow& row) {
   return collective;
 }
 
-void TraceWriter::add(const WaitEdgeRow& row) {
-  put("wait_edges", row.process, row.begin_ns, row.peer, row.collective, time(row.end_ns));
-}
+void TraceWriter::add(const WaitEdgeRow& row) { put("wait_edges", row.process, row.begin_ns, row.peer, row.collective, time(row.end_ns)); }
 
 Id TraceWriter::add(const MeshRow& row) {
   const Id mesh = ++next_id_["meshes"];
@@ -231,7 +232,8 @@ void TraceWriter::add(const EventRow& row) {
   summarise(row, tracks_[index]);
   if (!(flags & kBatched)) return;
   const std::vector<int>* only = row.collective > 0 && row.collective < Id(devices_of_collective_.size())
-                                     ? devices_of_collective_[std::size_t(row.collective)] : nullptr;
+                                     ? devices_of_collective_[std::size_t(row.collective)]
+                                     : nullptr;
   for (std::size_t device_track : batched_tracks_[int(row.track)]) {
     TrackRow& track = tracks_[device_track];
     if (!only || std::binary_search(only->begin(), only->end(), track.device)) summarise(row, track);

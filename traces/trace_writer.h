@@ -35,12 +35,12 @@ class TraceWriter {
 
   void add(const ProcessRow& row);
   void add(const DeviceRow& row);
-  Id add(const ProgramRow& row);     // row.id is ignored here and below where an Id is returned
+  Id add(const ProgramRow& row);  // row.id is ignored here and below where an Id is returned
   void add(const LaunchRow& row);
   Id add(const CollectiveRow& row);  // with its members
   void add(const WaitEdgeRow& row);
   Id add(const MeshRow& row);
-  Id add(const LayoutRow& row);      // with its shards
+  Id add(const LayoutRow& row);  // with its shards
   Id add(const ArrayRow& row);
   void add(const HostReadRow& row);
   // `collectives`: per participant the recorded collective that it names, 0 for none; may be shorter.
@@ -71,12 +71,12 @@ class TraceWriter {
   std::map<std::string, Id, std::less<>> next_id_;
   std::unordered_map<std::string, Id> strings_;
   std::map<std::tuple<Id, Id, Id, int, int>, Id> sites_;
-  std::vector<TrackRow> tracks_;                               // by id - 1
-  std::vector<std::int64_t> event_count_;                      // of each track's own rows
-  std::map<int, std::vector<std::size_t>> batched_tracks_;     // batch track -> its device tracks, as indices of tracks_
+  std::vector<TrackRow> tracks_;                                // by id - 1
+  std::vector<std::int64_t> event_count_;                       // of each track's own rows
+  std::map<int, std::vector<std::size_t>> batched_tracks_;      // batch track -> its device tracks, as indices of tracks_
   std::map<std::pair<Id, Id>, std::vector<int>> device_lists_;  // (groups, pairs) -> ordinals
   std::vector<const std::vector<int>*> devices_of_collective_;  // by id
-  std::map<std::pair<int, Ns>, int> reads_at_;                 // host reads of one process and time
+  std::map<std::pair<int, Ns>, int> reads_at_;                  // host reads of one process and time
   bool finished_ = false;
 };
 

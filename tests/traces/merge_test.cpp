@@ -37,18 +37,41 @@ std::shared_ptr<const comm::ProgramInfo> make_program(const std::string& name, i
   for (int d = 0; d < kProcesses * kLocal; ++d) program->devices.push_back(d);
   for (int p = 0; p < kProcesses; ++p) program->processes.push_back(p);
   program->operands.push_back({"x", "float32", {6, 4}, "P('a', 'b')"});
-  comm::CollectiveInfo sum{.kind = "all-reduce", .groups = {{0, 2, 4}, {1, 3, 5}}, .axes = {"a"}, .dtype = "float32", .shape = {4},
-                           .reduction = "sum", .bytes = 16, .wire_bytes = 128, .op = name, .cause = "sum over k", .sharding_before = "partial",
+  comm::CollectiveInfo sum{.kind = "all-reduce",
+                           .groups = {{0, 2, 4}, {1, 3, 5}},
+                           .axes = {"a"},
+                           .dtype = "float32",
+                           .shape = {4},
+                           .reduction = "sum",
+                           .bytes = 16,
+                           .wire_bytes = 128,
+                           .op = name,
+                           .cause = "sum over k",
+                           .sharding_before = "partial",
                            .sharding_after = "P()"};
   if (op_line > 0) sum.where = line(op_line);
-  comm::CollectiveInfo permute{.kind = "collective-permute", .pairs = {{0, 1}, {2, 3}}, .dtype = "float32", .shape = {4}, .bytes = 16, .wire_bytes = 32, .op = "roll"};
+  comm::CollectiveInfo permute{.kind = "collective-permute",
+                               .pairs = {{0, 1}, {2, 3}},
+                               .dtype = "float32",
+                               .shape = {4},
+                               .bytes = 16,
+                               .wire_bytes = 32,
+                               .op = "roll"};
   program->collectives = {sum, permute};
   return program;
 }
 
 comm::ArrayInfo make_array() {
-  comm::ArrayInfo array{.id = 7, .launch = 0, .name = "x", .dtype = "float32", .shape = {6, 4}, .spec = "P('a')", .mesh_shape = {3, 2},
-                        .mesh_axes = {"a", "b"}, .spec_axes = {{"a"}, {}}, .where = line(3)};
+  comm::ArrayInfo array{.id = 7,
+                        .launch = 0,
+                        .name = "x",
+                        .dtype = "float32",
+                        .shape = {6, 4},
+                        .spec = "P('a')",
+                        .mesh_shape = {3, 2},
+                        .mesh_axes = {"a", "b"},
+                        .spec_axes = {{"a"}, {}},
+                        .where = line(3)};
   for (int d = 0; d < kProcesses * kLocal; ++d) {
     array.devices.push_back(d);
     array.shards.push_back({{d / 2 * 2, d / 2 * 2 + 2}, {0, 4}});
@@ -67,8 +90,8 @@ class MergeTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::unique_ptr<Recorder> recorder(int process, std::size_t ring_bytes = 1 << 20) const {
-    auto made = std::make_unique<Recorder>(RecorderOptions{.directory = folder_.string(), .process = process, .process_count = kProcesses,
-                                                           .ring_bytes = ring_bytes, .command_line = "toy"});
+    auto made = std::make_unique<Recorder>(RecorderOptions{
+        .directory = folder_.string(), .process = process, .process_count = kProcesses, .ring_bytes = ring_bytes, .command_line = "toy"});
     std::vector<DeviceRecord> devices;
     for (int d = 0; d < kProcesses * kLocal; ++d) devices.push_back({d, d / kLocal, "cpu", "CPU " + std::to_string(d)});
     made->describe_devices(devices);
@@ -181,7 +204,8 @@ TEST_F(MergeTest, ADifferentOrderStaysApart) {
     if (p != 2) launch(*observer, 2, two, 3000, 32, 0);
   }
   Diagnosis diagnosis{.code = "order-mismatch", .severity = "error", .message = "both", .processes = {2}};
-  diagnosis.participants = {{.process = 2, .seq = 1, .where = "toy.cpp:36", .devices = one->devices}, {.process = 0, .seq = 1, .where = "toy.cpp:31"}};
+  diagnosis.participants = {{.process = 2, .seq = 1, .where = "toy.cpp:36", .devices = one->devices},
+                            {.process = 0, .seq = 1, .where = "toy.cpp:31"}};
   options_.diagnoses = {diagnosis};
   options_.evidence.processes.push_back({.process = 2, .state = ProcessState::kRaised, .error = "DiagnosisError"});
   merge_parts(options_);
@@ -247,7 +271,8 @@ TEST_F(MergeTest, AKillAfterCallNLeavesCallN) {
 
 TEST_F(MergeTest, AFullRingIsARow) {
   {
-    auto observer = std::make_unique<Recorder>(RecorderOptions{.directory = folder_.string(), .process = 0, .ring_bytes = kRingBytesMin, .drain_ms = 3'600'000});
+    auto observer = std::make_unique<Recorder>(
+        RecorderOptions{.directory = folder_.string(), .process = 0, .ring_bytes = kRingBytesMin, .drain_ms = 3'600'000});
     const auto program = make_program("matmul");
     for (int n = 0; n < 200; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
     EXPECT_GT(observer->dropped_records(), 0u);
@@ -312,7 +337,13 @@ TEST_F(MergeTest, WritesAgainOverAnOldTrace) {
 
 TEST(Record, EveryCutIsAnError) {
   ArrayRecord array{.id = 4, .launch = 5, .name = 1};
-  LayoutRecord layout{.id = 1, .shape = {3, 4}, .spec = "P()", .mesh_axes = {"a"}, .spec_axes = {{"a", "b"}, {}}, .devices = {1, 2}, .shards = {{{0, 3}, {0, 4}}}};
+  LayoutRecord layout{.id = 1,
+                      .shape = {3, 4},
+                      .spec = "P()",
+                      .mesh_axes = {"a"},
+                      .spec_axes = {{"a", "b"}, {}},
+                      .devices = {1, 2},
+                      .shards = {{{0, 3}, {0, 4}}}};
   Encoder encoder;
   encoder(layout);
   const auto bytes = encoder.bytes();

@@ -33,9 +33,7 @@ class ReaderTest : public ::testing::Test {
   std::string error_of(const std::string& file) const {
     try {
       TraceReader reader(file);
-    } catch (const IoError& error) {
-      return error.what();
-    }
+    } catch (const IoError& error) { return error.what(); }
     return "";
   }
   fs::path folder_;
@@ -133,7 +131,8 @@ TEST_F(ReaderTest, SaysWhatAForeignFileIs) {
   EXPECT_THAT(error_of(path("text.db")), HasSubstr("text.db"));
   Database(path("other.db"), OpenMode::kCreate).execute("CREATE TABLE t(a)");
   EXPECT_THAT(error_of(path("other.db")), HasSubstr("another program"));
-  Database(path("part.db"), OpenMode::kCreate).execute("PRAGMA application_id = " + std::to_string(kPartApplicationId) + "; CREATE TABLE t(a)");
+  Database(path("part.db"), OpenMode::kCreate)
+      .execute("PRAGMA application_id = " + std::to_string(kPartApplicationId) + "; CREATE TABLE t(a)");
   EXPECT_THAT(error_of(path("part.db")), HasSubstr("one process's part"));
   const std::string newer = sample("empty");
   Database(newer, OpenMode::kUpdate).execute("PRAGMA user_version = 99");
@@ -192,8 +191,7 @@ TEST_F(ReaderTest, DamagedBytesNeverCrash) {
     try {
       TraceReader reader(damaged);
       read_all(reader);
-    } catch (const IoError&) {
-    }
+    } catch (const IoError&) {}
   }
 }
 

@@ -38,7 +38,8 @@ std::shared_ptr<const comm::ProgramInfo> one_sum() {
   program->fingerprint = 42;
   program->devices = {0, 1};
   program->processes = {0};
-  program->collectives = {{.kind = "all-reduce", .groups = {{0, 1}}, .axes = {"i"}, .dtype = "float32", .bytes = 4, .wire_bytes = 8, .op = "sum"}};
+  program->collectives = {
+      {.kind = "all-reduce", .groups = {{0, 1}}, .axes = {"i"}, .dtype = "float32", .bytes = 4, .wire_bytes = 8, .op = "sum"}};
   return program;
 }
 
@@ -63,7 +64,8 @@ TEST_F(RecorderTest, PrintsWhatALaunchCosts) {
   EXPECT_EQ(recorder.dropped_records(), 0u);
   const auto merge_start = std::chrono::steady_clock::now();
   const auto result = merge_parts(merge_options());
-  std::printf("%.0f ms to merge %lld records\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - merge_start).count(),
+  std::printf("%.0f ms to merge %lld records\n",
+              std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - merge_start).count(),
               static_cast<long long>(result.records));
   EXPECT_EQ(result.collectives, kLaunches);
   EXPECT_EQ(result.unmatched, 0);
@@ -78,11 +80,25 @@ TEST_F(RecorderTest, SeveralThreadsTellTheSameDefinitionsOnce) {
     for (int t = 0; t < kThreads; ++t)
       threads.emplace_back([&, t] {
         for (int i = 0; i < kEach; ++i) {
-          const comm::Launch launch{.number = t * kEach + i, .seq = t * kEach + i, .program = program, .where = {"a.cpp", "f", std::uint32_t(1 + i % 10), -1}, .issued_ns = i};
+          const comm::Launch launch{.number = t * kEach + i,
+                                    .seq = t * kEach + i,
+                                    .program = program,
+                                    .where = {"a.cpp", "f", std::uint32_t(1 + i % 10), -1},
+                                    .issued_ns = i};
           recorder.on_launch_issued(launch);
           recorder.on_compute(launch, i % 2 ? "sin" : "cos", launch.where, i, i + 1);
-          recorder.on_array({.id = i, .launch = launch.number, .name = "x", .dtype = "float32", .shape = {4}, .spec = "P('i')", .mesh_shape = {2}, .mesh_axes = {"i"},
-                             .spec_axes = {{"i"}}, .devices = {0, 1}, .shards = {{{0, 2}}, {{2, 4}}}, .where = launch.where});
+          recorder.on_array({.id = i,
+                             .launch = launch.number,
+                             .name = "x",
+                             .dtype = "float32",
+                             .shape = {4},
+                             .spec = "P('i')",
+                             .mesh_shape = {2},
+                             .mesh_axes = {"i"},
+                             .spec_axes = {{"i"}},
+                             .devices = {0, 1},
+                             .shards = {{{0, 2}}, {{2, 4}}},
+                             .where = launch.where});
         }
       });
   }
@@ -109,19 +125,33 @@ TEST_F(RecorderTest, WhatThePartCannotTakeStaysInTheRing) {
   EXPECT_GT(ring.head(), ring.tail());
 }
 
-TEST_F(RecorderTest, MakingOneInAMissingFolderSaysWhich) {
-  EXPECT_THROW(Recorder({.directory = "/nonexistent/folder"}), IoError);
-}
+TEST_F(RecorderTest, MakingOneInAMissingFolderSaysWhich) { EXPECT_THROW(Recorder({.directory = "/nonexistent/folder"}), IoError); }
 
 TEST_F(RecorderTest, EvidenceAndDiagnosesGoThroughTheTraceUnchanged) {
   Evidence evidence{.now_ns = 77, .look_ahead_calls = 3};
-  evidence.processes.push_back({.process = 1, .state = ProcessState::kWaiting, .error = "a 'quoted' \"text\"\n", .where = "toy.cpp:3", .doing = "print", .issued = 9});
-  evidence.processes[0].calls.push_back({.launch = 5, .seq = 4, .fingerprint = 0xfedcba9876543210ULL, .group = UINT64_MAX, .op = "matmul", .issued_ns = 12, .matched = true});
+  evidence.processes.push_back({.process = 1,
+                                .state = ProcessState::kWaiting,
+                                .error = "a 'quoted' \"text\"\n",
+                                .where = "toy.cpp:3",
+                                .doing = "print",
+                                .issued = 9});
+  evidence.processes[0].calls.push_back(
+      {.launch = 5, .seq = 4, .fingerprint = 0xfedcba9876543210ULL, .group = UINT64_MAX, .op = "matmul", .issued_ns = 12, .matched = true});
   evidence.programs.push_back({.fingerprint = 0xfedcba9876543210ULL, .name = "matmul", .text = "…", .devices = {0, 1}});
   evidence.programs[0].collectives.push_back({.kind = "all-reduce", .bytes = 16});
   Diagnosis diagnosis{.code = "deadlock", .severity = "error", .message = "m", .explain = "e", .processes = {0, 1}, .tie = true};
-  diagnosis.participants.push_back({.process = 1, .seq = 4, .kind = "all-reduce", .op = "matmul", .where = "toy.cpp:3", .statement = 2, .sharding = "P()",
-                                    .state = "waiting", .shape = "[2]", .dtype = "float32", .mesh = "mesh(a=2)", .devices = {0, 1}});
+  diagnosis.participants.push_back({.process = 1,
+                                    .seq = 4,
+                                    .kind = "all-reduce",
+                                    .op = "matmul",
+                                    .where = "toy.cpp:3",
+                                    .statement = 2,
+                                    .sharding = "P()",
+                                    .state = "waiting",
+                                    .shape = "[2]",
+                                    .dtype = "float32",
+                                    .mesh = "mesh(a=2)",
+                                    .devices = {0, 1}});
   diagnosis.fields = {"op", "shape"};
   diagnosis.details = {{"cycle", "0 -> 1 -> 0"}, {"direction", "skipped"}};
   diagnosis.evidence_ns = 5;

@@ -56,7 +56,8 @@ TEST(Report, TextOfAKilledProcessAndALoss) {
 TEST(Report, EveryFormatOfEverySample) {
   for (const auto* format : all_report_formats()) {
     EXPECT_FALSE(format->doc.empty());
-    for (const auto sample : sample::sample_names()) EXPECT_GT(report(sample, format->name).size(), 100u) << format->name << " of " << sample;
+    for (const auto sample : sample::sample_names())
+      EXPECT_GT(report(sample, format->name).size(), 100u) << format->name << " of " << sample;
   }
   EXPECT_THAT(report("torn", "text"), HasSubstr("The trace is cut off"));
   EXPECT_THAT(report("empty", "text"), StartsWith("No diagnosis: 1 process ran 0 collectives, and all of them match."));

@@ -90,7 +90,9 @@ TEST_F(RingTest, CountsWhatItDropsAndGoesOn) {
   EXPECT_FALSE(ring.write(1, body_of(0, 3000)));  // larger than half
   EXPECT_EQ(ring.dropped_records(), 2u);
   RingReader reader(ring);
-  EXPECT_EQ(reader.read(Writers::kAlive, [](const auto&) {}, 5), 5u);
+  EXPECT_EQ(reader.read(
+                Writers::kAlive, [](const auto&) {}, 5),
+            5u);
   EXPECT_FALSE(ring.write(1, body_of(0, 100)));  // read, but not released
   reader.rewind();
   EXPECT_EQ(reader.read(Writers::kAlive, [](const auto&) {}), written);
@@ -119,7 +121,10 @@ TEST_F(RingTest, SeveralProducersLoseNothingWhileOneReads) {
 }
 
 TEST_F(RingTest, SkipsATornRecordAndSaysSo) {
-  { RingFile ring = make(kRingBytesMin); for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(ring.write(1, body_of(i, 40))); }
+  {
+    RingFile ring = make(kRingBytesMin);
+    for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(ring.write(1, body_of(i, 40)));
+  }
   {
     std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(4096 + 4 * 64 + 30);  // within the fifth record's body
@@ -144,9 +149,7 @@ TEST_F(RingTest, RefusesWhatIsNoRing) {
   const auto error = [&] {
     try {
       RingFile::open(path());
-    } catch (const IoError& caught) {
-      return std::string(caught.what());
-    }
+    } catch (const IoError& caught) { return std::string(caught.what()); }
     return std::string();
   };
   EXPECT_THAT(error(), HasSubstr("cannot be opened"));

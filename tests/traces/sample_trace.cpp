@@ -15,7 +15,7 @@ namespace {
 constexpr Ns kStart = 1'000'000'000'000;
 
 struct Grid {
-  int rows, cols;           // mesh (a, b), or (i, j)
+  int rows, cols;  // mesh (a, b), or (i, j)
   int devices_per_process;
   const char* axes[2];
 };
@@ -43,7 +43,8 @@ class Job {
     for (int d = 0; d < count_; ++d) {
       const int p = owner(d);
       writer_.add(DeviceRow{d, p, d % grid.devices_per_process, "cpu", fmt::format("CPU {}", d)});
-      writer_.add_track({.kind = TrackKind::kDevice, .process = p, .device = d, .batch_track = batch_[std::size_t(p)], .name = fmt::format("CPU {}", d)});
+      writer_.add_track(
+          {.kind = TrackKind::kDevice, .process = p, .device = d, .batch_track = batch_[std::size_t(p)], .name = fmt::format("CPU {}", d)});
       mesh.devices.push_back(d);
     }
     mesh_text_ = mesh.text;
@@ -95,7 +96,13 @@ class Job {
     }
     std::vector<int> all;
     for (int p = 0; p < processes_; ++p) all.push_back(p);
-    return writer_.add(ArrayRow{.name = name, .dtype = "float32", .layout = writer_.add(layout), .launch = launch, .site = site, .time_ns = now(0), .processes = all});
+    return writer_.add(ArrayRow{.name = name,
+                                .dtype = "float32",
+                                .layout = writer_.add(layout),
+                                .launch = launch,
+                                .site = site,
+                                .time_ns = now(0),
+                                .processes = all});
   }
 
   Id program(const std::string& name, const std::vector<CollectiveShape>& collectives) {
@@ -110,8 +117,14 @@ class Job {
 
   void compute(int p, std::string_view op, Id site, Ns length, std::int64_t launch) {
     Ns& now = now_[std::size_t(p)];
-    writer_.add(EventRow{.track = batch_[std::size_t(p)], .time_ns = now, .duration_ns = length, .kind = EventKind::kCompute, .name = op,
-                         .launch = launch, .site = site, .flags = kBatched});
+    writer_.add(EventRow{.track = batch_[std::size_t(p)],
+                         .time_ns = now,
+                         .duration_ns = length,
+                         .kind = EventKind::kCompute,
+                         .name = op,
+                         .launch = launch,
+                         .site = site,
+                         .flags = kBatched});
     now += length + 150;
   }
 
@@ -122,28 +135,54 @@ class Job {
     Ns start = 0;
     for (int p : who) start = std::max(start, now(p));
     for (int p : who) {
-      writer_.add(LaunchRow{.process = p, .launch = launch, .seq = launch, .program = program, .site = what.site, .issued_ns = now(p) - 2000,
-                            .started_ns = now(p), .done_ns = complete ? start + length : kNoTime,
+      writer_.add(LaunchRow{.process = p,
+                            .launch = launch,
+                            .seq = launch,
+                            .program = program,
+                            .site = what.site,
+                            .issued_ns = now(p) - 2000,
+                            .started_ns = now(p),
+                            .done_ns = complete ? start + length : kNoTime,
                             .status = complete ? MemberStatus::kOk : MemberStatus::kOpen});
-      writer_.add(EventRow{.track = host_[std::size_t(p)], .time_ns = now(p) - 2000, .duration_ns = 0, .kind = EventKind::kLaunch,
-                           .name = what.op, .launch = launch, .site = what.site});
+      writer_.add(EventRow{.track = host_[std::size_t(p)],
+                           .time_ns = now(p) - 2000,
+                           .duration_ns = 0,
+                           .kind = EventKind::kLaunch,
+                           .name = what.op,
+                           .launch = launch,
+                           .site = what.site});
       const bool waits = !complete || now(p) + 200 < start;
-      row.members.push_back({.process = p, .launch = launch, .site = what.site, .issued_ns = now(p) - 2000, .start_ns = now(p),
-                             .wait_ns = waits ? now(p) + 100 : kNoTime, .end_ns = complete ? start + length : kNoTime,
-                             .moved_bytes = complete ? what.bytes : 0, .status = complete ? MemberStatus::kOk : MemberStatus::kOpen});
+      row.members.push_back({.process = p,
+                             .launch = launch,
+                             .site = what.site,
+                             .issued_ns = now(p) - 2000,
+                             .start_ns = now(p),
+                             .wait_ns = waits ? now(p) + 100 : kNoTime,
+                             .end_ns = complete ? start + length : kNoTime,
+                             .moved_bytes = complete ? what.bytes : 0,
+                             .status = complete ? MemberStatus::kOk : MemberStatus::kOpen});
       row.first_ns = row.first_ns == kNoTime ? now(p) : std::min(row.first_ns, now(p));
     }
     if (complete) row.last_ns = start + length;
     const Id id = writer_.add(row);
     for (const auto& member : row.members) {
-      writer_.add(EventRow{.track = batch_[std::size_t(member.process)], .time_ns = member.start_ns,
-                           .duration_ns = complete ? member.end_ns - member.start_ns : kNoTime, .kind = EventKind::kCollective,
-                           .name = what.kind, .collective = id, .launch = launch, .site = what.site,
+      writer_.add(EventRow{.track = batch_[std::size_t(member.process)],
+                           .time_ns = member.start_ns,
+                           .duration_ns = complete ? member.end_ns - member.start_ns : kNoTime,
+                           .kind = EventKind::kCollective,
+                           .name = what.kind,
+                           .collective = id,
+                           .launch = launch,
+                           .site = what.site,
                            .flags = kBatched | (member.wait_ns != kNoTime ? kWaited : 0u) | (diagnosis != 0 ? kErrorFlag : 0u)});
       if (member.wait_ns != kNoTime)
         for (int peer : who)
           if (peer != member.process && (!complete || now(peer) > now(member.process)))
-            writer_.add(WaitEdgeRow{.process = member.process, .peer = peer, .begin_ns = member.wait_ns, .end_ns = complete ? start : kNoTime, .collective = id});
+            writer_.add(WaitEdgeRow{.process = member.process,
+                                    .peer = peer,
+                                    .begin_ns = member.wait_ns,
+                                    .end_ns = complete ? start : kNoTime,
+                                    .collective = id});
     }
     if (complete)
       for (int p : who) now_[std::size_t(p)] = start + length + 300;
@@ -152,7 +191,12 @@ class Job {
 
   void host_read(int p, std::string_view what, Id site, Ns length) {
     writer_.add(HostReadRow{.process = p, .begin_ns = now(p), .end_ns = now(p) + length, .what = what, .site = site});
-    writer_.add(EventRow{.track = host_[std::size_t(p)], .time_ns = now(p), .duration_ns = length, .kind = EventKind::kHostRead, .name = what, .site = site});
+    writer_.add(EventRow{.track = host_[std::size_t(p)],
+                         .time_ns = now(p),
+                         .duration_ns = length,
+                         .kind = EventKind::kHostRead,
+                         .name = what,
+                         .site = site});
     now_[std::size_t(p)] += length;
   }
 
@@ -197,9 +241,19 @@ CollectiveShape all_reduce(Words& store, const std::vector<std::vector<int>>& gr
   std::int64_t wire = 0;
   for (const auto& group : groups) wire += 2 * (std::int64_t(group.size()) - 1) * elements * 4;
   store = {json_list(groups), json_list(axes), json_list(shape)};
-  return {.kind = "all-reduce", .groups = store.groups, .axes = store.axes, .dtype = "float32", .shape = store.shape, .bytes = elements * 4,
-          .wire_bytes = wire, .reduction = "sum", .op = op, .cause = "sum over the sharded factor", .sharding_before = "partial sum",
-          .sharding_after = "P()", .site = site};
+  return {.kind = "all-reduce",
+          .groups = store.groups,
+          .axes = store.axes,
+          .dtype = "float32",
+          .shape = store.shape,
+          .bytes = elements * 4,
+          .wire_bytes = wire,
+          .reduction = "sum",
+          .op = op,
+          .cause = "sum over the sharded factor",
+          .sharding_before = "partial sum",
+          .sharding_after = "P()",
+          .site = site};
 }
 
 constexpr Grid kToyGrid{4, 2, 2, {"i", "j"}};
@@ -220,9 +274,18 @@ void write_toy(const std::string& path) {
   job.finish();
 }
 
-Participant side(const Job& job, int process, std::string_view op, std::string_view where, std::string_view state, std::string_view sharding) {
-  Participant out{.process = process, .seq = 5, .kind = "all-reduce", .op = std::string(op), .where = std::string(where),
-                  .sharding = std::string(sharding), .state = std::string(state), .shape = "[8,8]", .dtype = "float32", .mesh = job.mesh_text()};
+Participant side(const Job& job, int process, std::string_view op, std::string_view where, std::string_view state,
+                 std::string_view sharding) {
+  Participant out{.process = process,
+                  .seq = 5,
+                  .kind = "all-reduce",
+                  .op = std::string(op),
+                  .where = std::string(where),
+                  .sharding = std::string(sharding),
+                  .state = std::string(state),
+                  .shape = "[8,8]",
+                  .dtype = "float32",
+                  .mesh = job.mesh_text()};
   out.devices = {0, 1, 2, 3, 4, 5, 6, 7};
   return out;
 }
@@ -240,10 +303,12 @@ void write_deadlock(const std::string& path) {
   }
   const auto xy = all_reduce(two, job.groups(false, true), {"b"}, {8, 8}, "matmul", job.line(31));
   const auto yx = all_reduce(three, job.groups(false, true), {"b"}, {8, 8}, "matmul", job.line(36));
-  Diagnosis diagnosis{.code = "order-mismatch", .severity = "error",
-                      .message = "process 3 issues matmul(y, x) at toy.cpp:36 where processes 0, 1 and 2 issue matmul(x, y) at toy.cpp:31",
-                      .explain = "All processes must issue the same calls in the same order. Process 3 issues these two the other way round.",
-                      .processes = {3}};
+  Diagnosis diagnosis{
+      .code = "order-mismatch",
+      .severity = "error",
+      .message = "process 3 issues matmul(y, x) at toy.cpp:36 where processes 0, 1 and 2 issue matmul(x, y) at toy.cpp:31",
+      .explain = "All processes must issue the same calls in the same order. Process 3 issues these two the other way round.",
+      .processes = {3}};
   diagnosis.participants = {side(job, 3, "matmul", "toy.cpp:36", "waiting", "P('b', None), P('a', 'b')"),
                             side(job, 0, "matmul", "toy.cpp:31", "waiting", "P('a', 'b'), P('b', None)")};
   diagnosis.fields = {"op", "sharding"};
@@ -271,9 +336,13 @@ void write_killed(const std::string& path) {
     for (int p : job.all()) job.compute(p, "sin", job.line(9), 4000, step);
     job.collective(program, what, step, 12'000, job.all());
   }
-  Diagnosis diagnosis{.code = "process-killed", .severity = "error", .message = "process 1 was killed by signal 9 (SIGKILL); 0, 2 and 3 wait for it in all-reduce at toy.cpp:10",
-                      .explain = "Something outside the program ended it: the kernel for want of memory, or a person.", .processes = {1}};
-  diagnosis.participants = {side(job, 1, "sum", "toy.cpp:10", "killed by signal 9 (SIGKILL)", ""), side(job, 0, "sum", "toy.cpp:10", "waiting", "")};
+  Diagnosis diagnosis{.code = "process-killed",
+                      .severity = "error",
+                      .message = "process 1 was killed by signal 9 (SIGKILL); 0, 2 and 3 wait for it in all-reduce at toy.cpp:10",
+                      .explain = "Something outside the program ended it: the kernel for want of memory, or a person.",
+                      .processes = {1}};
+  diagnosis.participants = {side(job, 1, "sum", "toy.cpp:10", "killed by signal 9 (SIGKILL)", ""),
+                            side(job, 0, "sum", "toy.cpp:10", "waiting", "")};
   diagnosis.evidence_ns = job.now(0);
   diagnosis.detected_ns = job.now(0) + 4'000'000;
   const Id open = job.collective(program, what, 5, 0, {0, 2, 3}, MatchState::kPartial, false, 1);
@@ -281,7 +350,8 @@ void write_killed(const std::string& path) {
   for (int p : job.all()) job.process(p).state = p == 1 ? ProcessState::kKilled : ProcessState::kRaised;
   job.process(1).signal = 9;
   job.process(1).closed = false;
-  job.writer().add(DroppedRow{.process = 1, .time_ns = kNoTime, .count = 1, .bytes = 88, .reason = "a record was cut off by the process's death"});
+  job.writer().add(
+      DroppedRow{.process = 1, .time_ns = kNoTime, .count = 1, .bytes = 88, .reason = "a record was cut off by the process's death"});
   job.finish();
 }
 

@@ -42,9 +42,7 @@ TEST_P(SchemaTest, EveryColumnSaysWhatItIs) {
     for (const auto& column : table.columns) {
       EXPECT_FALSE(column.doc.empty()) << table.name << "." << column.name;
       EXPECT_EQ(column.name.ends_with("_ns"), column.unit == "ns") << table.name << "." << column.name;
-      if (column.unit.starts_with("code of ")) {
-        EXPECT_NE(enum_name(column.unit.substr(8), 0), "?0") << column.unit;
-      }
+      if (column.unit.starts_with("code of ")) { EXPECT_NE(enum_name(column.unit.substr(8), 0), "?0") << column.unit; }
     }
   }
 }

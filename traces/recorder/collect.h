@@ -22,15 +22,15 @@ struct LogicalCall {
   std::size_t launch = 0;  // index into Joined::launches
   int call = 0;
   Ns first_ns = traces::kNoTime, last_ns = traces::kNoTime;  // last: kNoTime while a member is open
-  Ns order_ns = traces::kNoTime;  // of the rows: first_ns, but never before the launch's earlier calls
-  traces::Id id = 0;  // in the trace, once written
+  Ns order_ns = traces::kNoTime;                             // of the rows: first_ns, but never before the launch's earlier calls
+  traces::Id id = 0;                                         // in the trace, once written
 };
 
 struct Joined {
   std::vector<LogicalLaunch> launches;
-  std::vector<LogicalCall> calls;                               // by time
-  std::vector<std::map<std::int64_t, std::size_t>> launch_of;   // per process: its launch number -> index of launches
-  std::vector<std::vector<std::size_t>> calls_of;               // per logical launch, by index in the program -> index of calls
+  std::vector<LogicalCall> calls;                              // by time
+  std::vector<std::map<std::int64_t, std::size_t>> launch_of;  // per process: its launch number -> index of launches
+  std::vector<std::vector<std::size_t>> calls_of;              // per logical launch, by index in the program -> index of calls
 };
 
 // The join: same ordered device set, same seq on it, same program. Launches of one place that differ in the program are

@@ -17,7 +17,8 @@ traces::Id at(const std::vector<traces::Id>& ids, std::uint32_t id) { return id 
 
 }  // namespace
 
-Definitions::Definitions(traces::TraceWriter& writer, const std::vector<ProcessTrace>& processes) : writer_(writer), own_(processes.size()) {
+Definitions::Definitions(traces::TraceWriter& writer, const std::vector<ProcessTrace>& processes)
+    : writer_(writer), own_(processes.size()) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     add_sites(processes[i], own_[i]);
     add_programs(processes[i], own_[i]);
@@ -66,8 +67,13 @@ const UnifiedProgram* Definitions::add_program(const ProgramRecord& record, cons
                                    keep(c.pairs.empty() ? "" : traces::json_list(c.pairs)), keep(traces::json_list(c.axes)), keep(c.dtype),
                                    keep(traces::json_list(c.shape)), c.bytes, c.wire_bytes, keep(c.reduction), keep(c.op), keep(c.cause),
                                    keep(c.sharding_before), keep(c.sharding_after), at(own.sites, c.site)});
-  traces::ProgramRow row{.fingerprint = record.fingerprint, .name = record.name, .text = record.text, .mesh = record.mesh,
-                         .devices = record.devices, .processes = record.processes, .collectives = program.collectives};
+  traces::ProgramRow row{.fingerprint = record.fingerprint,
+                         .name = record.name,
+                         .text = record.text,
+                         .mesh = record.mesh,
+                         .devices = record.devices,
+                         .processes = record.processes,
+                         .collectives = program.collectives};
   for (const auto& value : record.operands) row.values.push_back({false, value.name, value.dtype, value.sharding, value.shape});
   for (const auto& value : record.results) row.values.push_back({true, value.name, value.dtype, value.sharding, value.shape});
   program.id = writer_.add(row);

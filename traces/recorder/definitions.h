@@ -18,7 +18,7 @@ struct UnifiedProgram {
   std::uint64_t fingerprint = 0;
   std::string name;
   std::vector<int> devices, processes;
-  int device_set = -1;  // one number for each ordered list of devices
+  int device_set = -1;                               // one number for each ordered list of devices
   std::vector<traces::CollectiveShape> collectives;  // text borrowed from `words`; site 0 where the launch's place is the better
   std::deque<std::string> words;
 };

@@ -28,7 +28,8 @@ std::set<int> processes_in(const std::string& directory) {
       if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
       int process = -1;
       const char* end = name.data() + name.size() - suffix.size();
-      if (const auto parsed = std::from_chars(name.data() + prefix.size(), end, process); parsed.ptr == end && process >= 0) found.insert(process);
+      if (const auto parsed = std::from_chars(name.data() + prefix.size(), end, process); parsed.ptr == end && process >= 0)
+        found.insert(process);
     }
   }
   return found;
@@ -59,9 +60,7 @@ void load_process(const MergeOptions& options, int process, Loaded& loaded) {
   } else {
     try {
       trace = read_part(part, process);
-    } catch (const IoError& error) {
-      problem(part, fmt::format("the records of process {} are missing: {}", process, error.what()));
-    }
+    } catch (const IoError& error) { problem(part, fmt::format("the records of process {} are missing: {}", process, error.what())); }
   }
   for (const auto& text : trace.problems) problem(part, fmt::format("records of process {} are missing: {}", process, text));
   loaded.processes.push_back(std::move(trace));
@@ -85,7 +84,8 @@ MergeResult merge_parts(const MergeOptions& options) {
   rows.write_all();
   writer.finish();
 
-  MergeResult result{.processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size()), .records = records};
+  MergeResult result{
+      .processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size()), .records = records};
   for (const auto& call : joined.calls) result.unmatched += joined.launches[call.launch].state != traces::MatchState::kMatched;
   for (const auto& row : loaded.log)
     if (row.severity == "error") result.problems.push_back(fmt::format("{}: {}.", row.source, row.message));

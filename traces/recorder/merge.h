@@ -13,7 +13,7 @@ namespace shardlab::recorder {
 struct ProcessEnd {
   int process = 0;
   std::int64_t pid = 0;
-  std::string host;        // empty: as the process said
+  std::string host;  // empty: as the process said
   int exit_code = 0;
   int signal = 0;          // that killed it; 0: it exited
   std::string last_words;  // the end of its stderr, or its error's text

@@ -23,15 +23,28 @@ void RowWriter::write_host_events(std::size_t index) {
   std::vector<EventRow> events;
   events.reserve(process.launches.size() + process.host_reads.size());
   for (const auto& [number, launch] : process.launches)
-    events.push_back({.track = host_tracks_[index], .time_ns = launch.issued_ns, .duration_ns = 0, .kind = EventKind::kLaunch,
-                      .name = definitions_.program(index, launch.program).name, .launch = number, .site = definitions_.site(index, launch.site),
-                      .flags = launch.status == MemberStatus::kFailed || launch.status == MemberStatus::kPoisoned ? traces::kErrorFlag : 0});
+    events.push_back(
+        {.track = host_tracks_[index],
+         .time_ns = launch.issued_ns,
+         .duration_ns = 0,
+         .kind = EventKind::kLaunch,
+         .name = definitions_.program(index, launch.program).name,
+         .launch = number,
+         .site = definitions_.site(index, launch.site),
+         .flags = launch.status == MemberStatus::kFailed || launch.status == MemberStatus::kPoisoned ? traces::kErrorFlag : 0});
   for (const auto& read : process.host_reads) {
     const std::string_view what = process.text(read.what);
-    writer_.add(traces::HostReadRow{.process = process.process, .begin_ns = read.begin_ns, .end_ns = read.end_ns, .what = what,
+    writer_.add(traces::HostReadRow{.process = process.process,
+                                    .begin_ns = read.begin_ns,
+                                    .end_ns = read.end_ns,
+                                    .what = what,
                                     .site = definitions_.site(index, read.site)});
-    events.push_back({.track = host_tracks_[index], .time_ns = read.begin_ns, .duration_ns = read.end_ns - read.begin_ns, .kind = EventKind::kHostRead,
-                      .name = what, .site = definitions_.site(index, read.site)});
+    events.push_back({.track = host_tracks_[index],
+                      .time_ns = read.begin_ns,
+                      .duration_ns = read.end_ns - read.begin_ns,
+                      .kind = EventKind::kHostRead,
+                      .name = what,
+                      .site = definitions_.site(index, read.site)});
   }
   write_in_order(writer_, events);
 }
@@ -41,9 +54,14 @@ void RowWriter::write_batch_events(std::size_t index) {
   std::vector<EventRow> events;
   events.reserve(process.computes.size());
   for (const auto& compute : process.computes)
-    events.push_back({.track = batch_tracks_[index], .time_ns = compute.begin_ns, .duration_ns = compute.end_ns - compute.begin_ns,
-                      .kind = EventKind::kCompute, .name = process.text(compute.op), .launch = compute.launch,
-                      .site = definitions_.site(index, compute.site), .flags = traces::kBatched});
+    events.push_back({.track = batch_tracks_[index],
+                      .time_ns = compute.begin_ns,
+                      .duration_ns = compute.end_ns - compute.begin_ns,
+                      .kind = EventKind::kCompute,
+                      .name = process.text(compute.op),
+                      .launch = compute.launch,
+                      .site = definitions_.site(index, compute.site),
+                      .flags = traces::kBatched});
   for (const auto& [number, launch] : process.launches) {
     const std::size_t logical = joined_.launch_of[index].at(number);
     const auto& what = joined_.launches[logical].program->collectives;
@@ -51,12 +69,18 @@ void RowWriter::write_batch_events(std::size_t index) {
       const CallTrace& member = launch.calls[call];
       if (member.start_ns == kNoTime) continue;
       const std::size_t row = joined_.calls_of[logical][call];
-      const bool error = member.status == MemberStatus::kFailed || member.status == MemberStatus::kPoisoned || diagnosis_of_call_.contains(row);
-      events.push_back({.track = batch_tracks_[index], .time_ns = member.start_ns,
-                        .duration_ns = member.end_ns == kNoTime ? kNoTime : member.end_ns - member.start_ns, .kind = EventKind::kCollective,
-                        .name = what[call].kind, .collective = joined_.calls[row].id, .launch = number,
-                        .site = what[call].site != 0 ? what[call].site : definitions_.site(index, launch.site),
-                        .flags = traces::kBatched | (member.wait_ns != kNoTime ? traces::kWaited : 0u) | (error ? traces::kErrorFlag : 0u)});
+      const bool error =
+          member.status == MemberStatus::kFailed || member.status == MemberStatus::kPoisoned || diagnosis_of_call_.contains(row);
+      events.push_back(
+          {.track = batch_tracks_[index],
+           .time_ns = member.start_ns,
+           .duration_ns = member.end_ns == kNoTime ? kNoTime : member.end_ns - member.start_ns,
+           .kind = EventKind::kCollective,
+           .name = what[call].kind,
+           .collective = joined_.calls[row].id,
+           .launch = number,
+           .site = what[call].site != 0 ? what[call].site : definitions_.site(index, launch.site),
+           .flags = traces::kBatched | (member.wait_ns != kNoTime ? traces::kWaited : 0u) | (error ? traces::kErrorFlag : 0u)});
     }
   }
   write_in_order(writer_, events);

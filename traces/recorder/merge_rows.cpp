@@ -144,13 +144,19 @@ void RowWriter::write_devices() {
 void RowWriter::write_tracks() {
   std::map<int, Id> batch_of;
   for (const auto& process : processes_) {
-    host_tracks_.push_back(writer_.add_track({.kind = TrackKind::kHost, .process = process.process, .name = fmt::format("process {} host", process.process)}));
-    batch_tracks_.push_back(writer_.add_track({.kind = TrackKind::kBatch, .process = process.process, .name = fmt::format("process {} devices", process.process)}));
+    host_tracks_.push_back(
+        writer_.add_track({.kind = TrackKind::kHost, .process = process.process, .name = fmt::format("process {} host", process.process)}));
+    batch_tracks_.push_back(writer_.add_track(
+        {.kind = TrackKind::kBatch, .process = process.process, .name = fmt::format("process {} devices", process.process)}));
     batch_of[process.process] = batch_tracks_.back();
   }
   for (const auto& device : all_devices())
     if (const auto batch = batch_of.find(device.process); batch != batch_of.end())
-      writer_.add_track({.kind = TrackKind::kDevice, .process = device.process, .device = device.ordinal, .batch_track = batch->second, .name = device.name});
+      writer_.add_track({.kind = TrackKind::kDevice,
+                         .process = device.process,
+                         .device = device.ordinal,
+                         .batch_track = batch->second,
+                         .name = device.name});
 }
 
 // A participant names a launch by its process, seq and devices; the launch's first collective stands for it.
@@ -184,8 +190,13 @@ void RowWriter::write_collectives() {
     LogicalCall& call = joined_.calls[i];
     const LogicalLaunch& launch = joined_.launches[call.launch];
     const auto& [first, trace] = launch.issuers.front();
-    traces::CollectiveRow row{.seq = launch.seq, .program = launch.program->id, .call = call.call, .launch = trace->number,
-                              .what = launch.program->collectives[std::size_t(call.call)], .state = launch.state, .first_ns = call.first_ns,
+    traces::CollectiveRow row{.seq = launch.seq,
+                              .program = launch.program->id,
+                              .call = call.call,
+                              .launch = trace->number,
+                              .what = launch.program->collectives[std::size_t(call.call)],
+                              .state = launch.state,
+                              .first_ns = call.first_ns,
                               .last_ns = call.last_ns};
     // An operation on its own is shared by all lines that make it: the launch's line is the one that was run.
     if (row.what.site == 0) row.what.site = definitions_.site(first, trace->site);
@@ -200,9 +211,15 @@ void RowWriter::write_member_rows(traces::CollectiveRow& row, const LogicalLaunc
   for (const auto& [index, trace] : launch.issuers) {
     const CallTrace none;
     const CallTrace& member = std::size_t(call.call) < trace->calls.size() ? trace->calls[std::size_t(call.call)] : none;
-    row.members.push_back({.process = processes_[index].process, .launch = trace->number, .site = definitions_.site(index, trace->site),
-                           .issued_ns = trace->issued_ns, .start_ns = member.start_ns, .wait_ns = member.wait_ns, .end_ns = member.end_ns,
-                           .moved_bytes = member.moved_bytes, .status = member.status});
+    row.members.push_back({.process = processes_[index].process,
+                           .launch = trace->number,
+                           .site = definitions_.site(index, trace->site),
+                           .issued_ns = trace->issued_ns,
+                           .start_ns = member.start_ns,
+                           .wait_ns = member.wait_ns,
+                           .end_ns = member.end_ns,
+                           .moved_bytes = member.moved_bytes,
+                           .status = member.status});
   }
 }
 
@@ -225,13 +242,23 @@ void RowWriter::write_arrays() {
     std::map<Key, int> again;
     for (const auto& array : processes_[p].arrays) {
       const auto launch = joined_.launch_of[p].find(array.launch);
-      Key key{launch == joined_.launch_of[p].end() ? kNoLaunch : launch->second, processes_[p].text(array.name), processes_[p].text(array.dtype),
-              definitions_.layout(p, array.layout), definitions_.site(p, array.site), 0};
+      Key key{launch == joined_.launch_of[p].end() ? kNoLaunch : launch->second,
+              processes_[p].text(array.name),
+              processes_[p].text(array.dtype),
+              definitions_.layout(p, array.layout),
+              definitions_.site(p, array.site),
+              0};
       std::get<5>(key) = again[key]++;
       auto [found, added] = known.try_emplace(key, rows.size());
       if (added)
-        rows.push_back({.name = std::get<1>(key), .dtype = std::get<2>(key), .layout = std::get<3>(key), .committed = array.committed,
-                        .process = processes_[p].process, .launch = array.launch, .site = std::get<4>(key), .time_ns = array.time_ns});
+        rows.push_back({.name = std::get<1>(key),
+                        .dtype = std::get<2>(key),
+                        .layout = std::get<3>(key),
+                        .committed = array.committed,
+                        .process = processes_[p].process,
+                        .launch = array.launch,
+                        .site = std::get<4>(key),
+                        .time_ns = array.time_ns});
       auto& row = rows[found->second];
       row.time_ns = std::min(row.time_ns, array.time_ns);
       row.processes.push_back(processes_[p].process);

@@ -40,8 +40,8 @@ class RowWriter {
   const Definitions& definitions_;
   Joined& joined_;
   std::vector<traces::ImportLogRow>& log_;
-  std::vector<traces::Id> host_tracks_, batch_tracks_;            // by index of processes_
-  std::vector<std::vector<std::size_t>> participant_calls_;       // per diagnosis and participant: index of calls + 1, 0 for none
+  std::vector<traces::Id> host_tracks_, batch_tracks_;       // by index of processes_
+  std::vector<std::vector<std::size_t>> participant_calls_;  // per diagnosis and participant: index of calls + 1, 0 for none
   std::map<std::size_t, traces::Id> diagnosis_of_call_;
 };
 

@@ -21,7 +21,8 @@ traces::Database open_part(const std::string& path) {
   // A process may have died between making the file and its tables.
   if (database.integer("SELECT count(*) FROM sqlite_schema") == 0) {
     traces::Transaction transaction(database);
-    database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", traces::kPartApplicationId, traces::kSchemaVersion));
+    database.execute(
+        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", traces::kPartApplicationId, traces::kSchemaVersion));
     database.execute(traces::create_schema_sql(traces::part_schema()));
     transaction.commit();
   }
@@ -62,9 +63,10 @@ std::size_t PartWriter::append(RingFile& ring, RingReader& reader, Writers write
   std::size_t count = 0;
   try {
     traces::Transaction transaction(database_);
-    count = reader.read(writers, [&](const RingRecord& record) {
-      insert_record_.run_with(std::int64_t(record.position), std::int64_t(record.type), record.body);
-    }, limit);
+    count = reader.read(
+        writers,
+        [&](const RingRecord& record) { insert_record_.run_with(std::int64_t(record.position), std::int64_t(record.type), record.body); },
+        limit);
     if (dropped > dropped_records_)
       add_dropped(std::int64_t(dropped - dropped_records_), std::int64_t(dropped_bytes - dropped_bytes_), kRingFull);
     if (reader.torn_records() > torn_records_)

@@ -34,7 +34,7 @@ class PartWriter {
 };
 
 struct DrainResult {
-  std::size_t records = 0;        // moved now
+  std::size_t records = 0;         // moved now
   std::uint64_t torn_records = 0;  // begun and never finished: the process died while it wrote them
   std::string text() const;        // "drained 12 records, 1 torn"
 };

@@ -40,7 +40,9 @@ class Loader {
         trace_.info = decode<ProcessRecord>(body);
         seen(trace_.info.start_ns);
         return;
-      case RecordType::kDevices: trace_.devices = decode<DevicesRecord>(body).devices; return;
+      case RecordType::kDevices:
+        trace_.devices = decode<DevicesRecord>(body).devices;
+        return;
       case RecordType::kText: {
         auto text = decode<TextRecord>(body);
         if (text.id > kIdMax) throw IoError(fmt::format("an id of {}", text.id));
@@ -48,10 +50,14 @@ class Loader {
         trace_.texts[text.id] = std::move(text.text);
         return;
       }
-      case RecordType::kSite: return place(trace_.sites, decode<SiteRecord>(body));
-      case RecordType::kProgram: return place(trace_.programs, decode<ProgramRecord>(body));
-      case RecordType::kLayout: return place(trace_.layouts, decode<LayoutRecord>(body));
-      case RecordType::kLaunchIssued: return issued(decode<LaunchIssuedRecord>(body));
+      case RecordType::kSite:
+        return place(trace_.sites, decode<SiteRecord>(body));
+      case RecordType::kProgram:
+        return place(trace_.programs, decode<ProgramRecord>(body));
+      case RecordType::kLayout:
+        return place(trace_.layouts, decode<LayoutRecord>(body));
+      case RecordType::kLaunchIssued:
+        return issued(decode<LaunchIssuedRecord>(body));
       case RecordType::kLaunchStarted: {
         const auto record = decode<LaunchStartedRecord>(body);
         auto& launch = launch_at(record.launch, record.time_ns);
@@ -172,11 +178,13 @@ ProcessTrace read_part(const std::string& path, int process) {
   } catch (const IoError& error) {
     trace.problems.push_back(fmt::format("reading stopped after {} records: {}", trace.records, error.what()));
   }
-  if (undecoded > 0) trace.problems.push_back(fmt::format("{} of {} records could not be decoded, the first: {}", undecoded, trace.records, why));
+  if (undecoded > 0)
+    trace.problems.push_back(fmt::format("{} of {} records could not be decoded, the first: {}", undecoded, trace.records, why));
   try {
     traces::Statement row(database, "SELECT time_ns, count, bytes, reason FROM dropped ORDER BY id");
     while (row.step())
-      trace.dropped.push_back({process, row.is_null(0) ? kNoTime : row.integer(0), row.integer(1), row.integer(2), std::string(row.text(3))});
+      trace.dropped.push_back(
+          {process, row.is_null(0) ? kNoTime : row.integer(0), row.integer(1), row.integer(2), std::string(row.text(3))});
   } catch (const IoError& error) {
     trace.problems.push_back(fmt::format("its list of dropped records could not be read: {}", error.what()));
   }

@@ -17,8 +17,22 @@ namespace shardlab::recorder {
 
 // Stored in files: codes are never reused.
 enum class RecordType : std::uint32_t {
-  kProcess = 1, kDevices, kText, kSite, kProgram, kLaunchIssued, kLaunchStarted, kLaunchDone, kCompute, kCallStarted, kCallWaiting,
-  kCallDone, kLayout, kArray, kHostRead, kClosed,
+  kProcess = 1,
+  kDevices,
+  kText,
+  kSite,
+  kProgram,
+  kLaunchIssued,
+  kLaunchStarted,
+  kLaunchDone,
+  kCompute,
+  kCallStarted,
+  kCallWaiting,
+  kCallDone,
+  kLayout,
+  kArray,
+  kHostRead,
+  kClosed,
 };
 
 // Numbers as they lie in memory, then texts and lists with their length before them. Grows beyond its first bytes only for
@@ -27,11 +41,16 @@ class Encoder {
  public:
   template <typename T>
   void operator()(const T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) append(&value, sizeof value);
-    else if constexpr (std::is_convertible_v<const T&, std::string_view>) text(value);
-    else if constexpr (requires { value.first; }) (*this)(value.first), (*this)(value.second);
-    else if constexpr (requires { value.begin(); }) list(value);
-    else const_cast<T&>(value).fields(*this);
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      append(&value, sizeof value);
+    else if constexpr (std::is_convertible_v<const T&, std::string_view>)
+      text(value);
+    else if constexpr (requires { value.first; })
+      (*this)(value.first), (*this)(value.second);
+    else if constexpr (requires { value.begin(); })
+      list(value);
+    else
+      const_cast<T&>(value).fields(*this);
   }
   std::span<const std::byte> bytes() const { return {big_.empty() ? small_ : big_.data(), size_}; }
 
@@ -66,15 +85,18 @@ class Decoder {
   explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <typename T>
   void operator()(T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) std::memcpy(&value, take(sizeof value), sizeof value);
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      std::memcpy(&value, take(sizeof value), sizeof value);
     else if constexpr (std::is_same_v<T, std::string>) {
       const std::uint32_t size = length(1);
       value.assign(reinterpret_cast<const char*>(take(size)), size);
-    } else if constexpr (requires { value.first; }) (*this)(value.first), (*this)(value.second);
+    } else if constexpr (requires { value.first; })
+      (*this)(value.first), (*this)(value.second);
     else if constexpr (requires { value.begin(); }) {
       value.resize(length(1));
       for (auto& item : value) (*this)(item);
-    } else value.fields(*this);
+    } else
+      value.fields(*this);
   }
 
  private:

@@ -47,8 +47,13 @@ Recorder::Recorder(RecorderOptions options)
       reader_(ring_),
       part_file_(part_path(options_.directory, options_.process)),
       part_(part_file_, options_.process, getpid()) {
-  ProcessRecord process{.process = options_.process, .process_count = options_.process_count, .pid = getpid(), .host = host_name(),
-                        .command_line = options_.command_line, .version = SHARDLAB_VERSION, .start_ns = comm::now_ns()};
+  ProcessRecord process{.process = options_.process,
+                        .process_count = options_.process_count,
+                        .pid = getpid(),
+                        .host = host_name(),
+                        .command_line = options_.command_line,
+                        .version = SHARDLAB_VERSION,
+                        .start_ns = comm::now_ns()};
   process.clock_domain = "CLOCK_MONOTONIC of " + process.host;
   put(process);
   writer_ = std::jthread([this](std::stop_token stop) { write_until_stopped(stop); });
@@ -62,9 +67,7 @@ bool Recorder::put(const Record& record) noexcept {
     Encoder encoder;
     encoder(record);
     return ring_.write(std::uint32_t(Record::kType), encoder.bytes());
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
 }
 
 // A definition that found no room is told again at the next use; until then its users say 0, "unknown".
@@ -99,9 +102,15 @@ std::uint32_t Recorder::program(const comm::Launch& launch) {
     std::lock_guard lock(known_mutex_);
     const auto found = programs_.find(info.get());
     // Another program may lie where a forgotten one lay.
-    if (found != programs_.end() && !found->second.program.owner_before(info) && !info.owner_before(found->second.program)) return found->second.id;
+    if (found != programs_.end() && !found->second.program.owner_before(info) && !info.owner_before(found->second.program))
+      return found->second.id;
   }
-  ProgramRecord record{.fingerprint = info->fingerprint, .name = info->name, .text = info->text, .mesh = info->mesh, .devices = info->devices, .processes = info->processes};
+  ProgramRecord record{.fingerprint = info->fingerprint,
+                       .name = info->name,
+                       .text = info->text,
+                       .mesh = info->mesh,
+                       .devices = info->devices,
+                       .processes = info->processes};
   for (const auto& value : info->operands) record.operands.push_back({value.name, value.dtype, value.sharding, value.shape});
   for (const auto& value : info->results) record.results.push_back({value.name, value.dtype, value.sharding, value.shape});
   for (const auto& c : info->collectives)
@@ -127,7 +136,8 @@ std::uint32_t Recorder::layout(const comm::ArrayInfo& array) {
   const std::uint64_t hash = layout_hash(array);
   std::lock_guard lock(known_mutex_);
   if (const auto found = layouts_.find(hash); found != layouts_.end()) return found->second;
-  const LayoutRecord record{next_layout_ + 1, array.shape, array.spec, array.mesh_shape, array.mesh_axes, array.spec_axes, array.devices, array.shards};
+  const LayoutRecord record{next_layout_ + 1, array.shape,     array.spec,    array.mesh_shape,
+                            array.mesh_axes,  array.spec_axes, array.devices, array.shards};
   if (!put(record)) return 0;
   layouts_.emplace(hash, ++next_layout_);
   return next_layout_;
@@ -160,7 +170,8 @@ void Recorder::on_call_done(const comm::Launch& launch, int index, comm::Ns time
 }
 
 void Recorder::on_array(const comm::ArrayInfo& array) {
-  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed, comm::now_ns()});
+  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed,
+                  comm::now_ns()});
 }
 
 void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) {
@@ -169,8 +180,7 @@ void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, 
 
 void Recorder::drain_once() {
   try {
-    while (part_.append(ring_, reader_, Writers::kAlive) > 0) {
-    }
+    while (part_.append(ring_, reader_, Writers::kAlive) > 0) {}
     failure_.clear();
   } catch (const std::exception& error) {
     // The records stay in the ring; when it is full they are counted as dropped. Tried again at the next turn.
@@ -195,9 +205,7 @@ std::string Recorder::close() {
   drain_once();
   try {
     if (failure_.empty()) part_.set_meta("closed", "1");
-  } catch (const std::exception& error) {
-    failure_ = error.what();
-  }
+  } catch (const std::exception& error) { failure_ = error.what(); }
   return failure_;
 }
 

@@ -51,7 +51,8 @@ class Recorder final : public comm::Observer {
   void on_array(const comm::ArrayInfo& array) override;
   void on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) override;
 
-  // Writes what is left and ends the thread; later events stay in the ring, where the merge finds them. Returns the text of the last failure to write the part, or
+  // Writes what is left and ends the thread; later events stay in the ring, where the merge finds them. Returns the text of the last
+  // failure to write the part, or
   // "": what failed stays in the ring, for drain_ring_into_part. Never throws.
   std::string close();
 
@@ -93,9 +94,9 @@ class Recorder final : public comm::Observer {
 
   RecorderOptions options_;
   RingFile ring_;
-  RingReader reader_;   // the writer thread's; after it, close()'s
+  RingReader reader_;  // the writer thread's; after it, close()'s
   std::string part_file_;
-  PartWriter part_;     // the same
+  PartWriter part_;      // the same
   std::string failure_;  // the same
 
   std::mutex known_mutex_;  // what this process has told already; held for look-ups and for the telling

@@ -90,7 +90,10 @@ RingFile::RingFile(std::string path, void* mapping, std::size_t mapped_bytes)
       mapped_bytes_(mapped_bytes) {}
 
 RingFile::RingFile(RingFile&& other) noexcept
-    : path_(std::move(other.path_)), header_(std::exchange(other.header_, nullptr)), data_(other.data_), mapped_bytes_(other.mapped_bytes_) {}
+    : path_(std::move(other.path_)),
+      header_(std::exchange(other.header_, nullptr)),
+      data_(other.data_),
+      mapped_bytes_(other.mapped_bytes_) {}
 
 RingFile::~RingFile() {
   if (header_) munmap(header_, mapped_bytes_);
@@ -129,8 +132,7 @@ RingFile RingFile::open(const std::string& path) {
   }
   RingFile ring(path, map(file, bytes, path), bytes);
   const RingHeader& header = *ring.header_;
-  if (header.magic != kMagic || header.version != kVersion)
-    throw IoError(fmt::format("{}: not a ring of this version of shardlab", path));
+  if (header.magic != kMagic || header.version != kVersion) throw IoError(fmt::format("{}: not a ring of this version of shardlab", path));
   if (!std::has_single_bit(header.capacity) || kHeaderBytes + header.capacity != bytes)
     throw IoError(fmt::format("{}: cut off: {} bytes, but a capacity of {}", path, bytes, header.capacity));
   const std::uint64_t head = ring.head(), tail = ring.tail();
