@@ -92,7 +92,4 @@ class TimelineCanvas : public QAbstractScrollArea {
   TimeRange drag_;
 };
 
-// What a tooltip and the inspector say of an event.
-QString event_tooltip(const TraceData& trace, const Lane& lane, std::size_t index);
-
 }  // namespace shardlab::gui
