@@ -43,6 +43,7 @@ struct Plan {
     RunOptions options;
     options.limit_ms = limit_ms;
     options.trace = trace;
+    options.handle_signals = jobs == 1;  // one run at a time can
     if (!trace_folder.empty()) options.trace = fmt::format("{}/{:04}-{}.db", trace_folder, index, file_name(scenarios[index].name));
     else if (keep_failures) options.failure_traces = "shardlab-traces";
     return options;
@@ -82,6 +83,7 @@ class Replay {
     for (int i = 1; i < plan_.jobs; ++i) threads.emplace_back([this] { work(); });
     work();
     threads.clear();
+    std::erase_if(results_, [](const Replayed& each) { return each.json.empty(); });  // not begun when it was interrupted
     return std::move(results_);
   }
 
@@ -94,6 +96,7 @@ class Replay {
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
       results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options)) : scenarios::replayed(run_scenario(loaded, options));
       print(results_[i].summary);
+      if (results_[i].summary.interrupted) next_ = plan_.scenarios.size();
     }
   }
 

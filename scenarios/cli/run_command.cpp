@@ -66,8 +66,9 @@ int program_exit_code(const LaunchResult& result) {
 
 int conclude(const LaunchResult& result) {
   for (const Diagnosis& diagnosis : result.diagnoses) print_error(text_of(diagnosis));
+  // A process on its own can disagree with nobody: its end speaks for itself.
   for (const Diagnosis& diagnosis : result.diagnoses)
-    if (diagnosis.severity == "error") return kExitDiagnosed;
+    if (diagnosis.severity == "error" && result.processes.size() > 1) return kExitDiagnosed;
   if (result.interrupted_by != 0) return 128 + result.interrupted_by;
   if (result.timed_out) {
     print_error("shardlab: ended at the limit, inconclusive");

@@ -81,7 +81,7 @@ std::string to_text(const Replayed& replayed) {
 Replayed from_text(const std::string& text) {
   json message = json::parse(text);
   Summary summary{message.at("name"), message.at("source"), Status(message.at("status").get<int>()),
-                  message.at("duration_ms").get<double>(), message.at("lines").get<std::vector<std::string>>()};
+                  message.at("duration_ms").get<double>(), message.at("lines").get<std::vector<std::string>>(), false};
   return {std::move(summary), message.at("json").get<std::string>()};
 }
 

@@ -1,14 +1,13 @@
 #include "scenarios/runner/expect.h"
 
 #include <fmt/ranges.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <set>
 
 #include "runtime/base/text.h"
+#include "traces/database.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -174,22 +173,13 @@ std::string check_one(const ErrorCheck& check, const Evidence& evidence) {
 using Rows = std::vector<std::vector<std::string>>;
 
 Rows query(const std::string& file, const std::string& sql) {
-  sqlite3* opened = nullptr;
-  int status = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database(opened, sqlite3_close);
-  sqlite3_stmt* prepared = nullptr;
-  if (status == SQLITE_OK) status = sqlite3_prepare_v2(opened, sql.c_str(), -1, &prepared, nullptr);
-  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
-  if (status != SQLITE_OK) throw UserError(fmt::format("the query fails: {}", sqlite3_errmsg(opened)));
+  traces::Database database(file, traces::OpenMode::kRead);
+  traces::Statement statement(database, sql);
   Rows rows;
-  while (prepared != nullptr && (status = sqlite3_step(prepared)) == SQLITE_ROW) {
+  while (statement.step()) {
     rows.emplace_back();
-    for (int i = 0; i < sqlite3_column_count(prepared); ++i) {
-      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(prepared, i));
-      rows.back().push_back(text ? text : "null");
-    }
+    for (int i = 0; i < statement.column_count(); ++i) rows.back().push_back(statement.is_null(i) ? "null" : std::string(statement.text(i)));
   }
-  if (prepared != nullptr && status != SQLITE_DONE) throw UserError(fmt::format("the query fails: {}", sqlite3_errmsg(opened)));
   return rows;
 }
 
@@ -198,7 +188,7 @@ std::string check_one(const TraceCheck& check, const Evidence& evidence) {
   try {
     Rows rows = query(evidence.trace, check.sql);
     return rows == check.rows ? "" : fmt::format("the rows are {}, wanted {}", rows, check.rows);
-  } catch (const UserError& error) {
+  } catch (const IoError& error) {
     return error.what();
   }
 }
@@ -244,6 +234,7 @@ void judge_expectations(Report& report, const Document& document, const std::vec
   const ProcessOutcome* failed = unexplained_error(report, document, outcomes);
   if (failed != nullptr) {
     report.status = failed->internal ? Status::kOurFault : Status::kError;
+    report.pointer = failed->pointer;
     bool says_where = failed->error->find(failed->where) != std::string::npos;
     report.message = says_where ? *failed->error : fmt::format("{} [{}]", *failed->error, failed->where);
   } else if (has_unexpected_diagnosis(report, document)) {

@@ -56,6 +56,7 @@ struct Report {
   std::vector<ExpectationReport> expectations;
   std::vector<std::string> notes;  // "a fault never fired", …
   std::string trace;               // the file kept, or empty
+  bool interrupted = false;        // by a signal to the command
   const ArrayReport* array(std::string_view array_name) const;
 };
 
@@ -68,6 +69,7 @@ struct Summary {
   Status status = Status::kPassed;
   double duration_ms = 0;
   std::vector<std::string> lines;  // what is wrong
+  bool interrupted = false;
 };
 Summary summary_of(const Report& report);
 std::string to_junit(const std::vector<Summary>& summaries);

@@ -64,7 +64,7 @@ Status worst_of(const std::vector<Status>& statuses) {
 }
 
 Summary summary_of(const Report& report) {
-  Summary summary{report.name, report.source, report.status, report.duration_ms, {}};
+  Summary summary{report.name, report.source, report.status, report.duration_ms, {}, report.interrupted};
   if (!report.message.empty()) summary.lines.push_back(report.message);
   for (const Diagnosis& each : report.diagnoses)
     if (report.message.find(each.message) == std::string::npos) summary.lines.push_back(fmt::format("{}: {}", each.code, each.message));

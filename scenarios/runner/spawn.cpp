@@ -36,6 +36,7 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   launch.processes = loaded.document->cluster.processes;
   launch.devices = loaded.document->cluster.devices;
   launch.limit = std::chrono::milliseconds(limit_of(*loaded.document, options));
+  launch.handle_signals = options.handle_signals;
   if (record) {
     launch.trace_dir = (folder / "parts").string();
     fs::create_directory(launch.trace_dir);
@@ -80,6 +81,12 @@ void note_faults(Report& report, const Document& document, const fs::path& folde
 
 // What the ends of the processes say, beside their outcomes and the verdict.
 void note_ends(Report& report, const LaunchResult& result, const std::vector<ProcessOutcome>& outcomes, std::int64_t limit_ms) {
+  if (result.interrupted_by != 0) {
+    report.interrupted = true;
+    report.status = Status::kInconclusive;
+    report.message = fmt::format("interrupted by signal {}\n{}", result.interrupted_by, result.whereabouts);
+    return;
+  }
   if (result.timed_out && result.diagnoses.empty()) {
     report.status = Status::kInconclusive;
     report.message = fmt::format("not finished after {} ms, the limit", limit_ms);

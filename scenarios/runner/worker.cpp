@@ -1,5 +1,8 @@
 #include "scenarios/runner/worker.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
 #include "scenarios/document/load.h"
@@ -8,6 +11,7 @@
 namespace shardlab::scenarios {
 
 int run_worker(const std::string& file, const std::string& folder) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills the command leaves no process behind
   std::vector<Loaded> loaded = load_path(file);
   SL_CHECK(loaded.size() == 1 && loaded[0].error.empty(), "a worker got a document that does not hold: {}", loaded[0].error);
   const Document& document = *loaded[0].document;

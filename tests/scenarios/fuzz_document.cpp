@@ -15,7 +15,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mutate.h"
+#include "tests/scenarios/mutate.h"
 #include "scenarios/runner/run.h"
 
 namespace shardlab::scenarios {

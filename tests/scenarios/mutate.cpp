@@ -1,4 +1,4 @@
-#include "mutate.h"
+#include "tests/scenarios/mutate.h"
 
 #include <nlohmann/json.hpp>
 
