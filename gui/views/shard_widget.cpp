@@ -262,6 +262,7 @@ void ShardWidget::paint_cell(QPainter& painter, const GridCell& cell, const QRec
   paint_cell_text(painter, cell, box, dimmed ? theme.muted : large ? theme.text : ink_on(back));
   if (lit) {
     painter.setPen(QPen(theme.text, 2));
+    painter.setBrush(Qt::NoBrush);
     painter.drawRect(box.adjusted(2, 2, -3, -3));
   }
 }
@@ -284,7 +285,8 @@ void ShardWidget::paint_cell_text(QPainter& painter, const GridCell& cell, const
   QFont bold = font();
   bold.setBold(true);
   QFont used = second || box.height() >= metrics.height() ? bold : font();
-  if (box.height() < metrics.height() || QFontMetrics(used).horizontalAdvance(label) > room) {
+  const bool crowded = !second && grid_.cell_count() > 64;  // one size for all of them
+  if (crowded || box.height() < metrics.height() || QFontMetrics(used).horizontalAdvance(label) > room) {
     used = font();
     // By the tile's smallest cell, so that all labels have one size.
     used.setPixelSize(std::clamp(least_height_ - 2, 7, std::max(font().pixelSize() - 1, 7)));

@@ -125,7 +125,7 @@ void TimelinePainter::paint_fold(const Lane& lane, const LaneItem& item, const Q
   const double length = double(std::max<Ns>(item.end - item.begin, 1));
   const double collective = std::min(double(item.collective_busy) / length, 1.0) * box.height();
   const double other = std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * box.height(),
-                                item.busy > item.collective_busy ? 1.0 : 0.0);
+                                item.busy > item.collective_busy || item.busy == 0 ? 1.0 : 0.0);
   if (other > 0)
     painter_.fillRect(QRectF(box.left(), box.bottom() - other, box.width(), other),
                       item.flags & kFlagCompute ? theme_.compute : theme_.host);

@@ -142,6 +142,19 @@ TEST(Window, AClickOnASharedCellGoesThroughItsHolders) {
   EXPECT_EQ(seen, (std::set<int>{0, 2, 4, 6}));
 }
 
+// The frame of a chosen device's cell must not hide what the cell says.
+TEST(Window, AChosenCellKeepsItsText) {
+  Shown shown(sample::toy());
+  shown.window.selection().select_array(1);  // w: two cells with four copies each
+  auto& shards = shown.find<ShardWidget>();
+  for (const int device : {0, 1}) {
+    shown.window.selection().select_device(device);
+    const QImage image = shards.grab().toImage();
+    const int top = device == 0 ? 0 : image.height() / 2;
+    EXPECT_GT(colours(image.copy(60, top + 20, 200, image.height() / 2 - 40)), 12) << "device " << device;
+  }
+}
+
 TEST(Timeline, KeysMoveTheSelectionAndTheWindow) {
   Shown shown(sample::toy());
   auto& canvas = shown.find<TimelineCanvas>();
