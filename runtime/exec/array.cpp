@@ -185,6 +185,7 @@ Array array_from_host(const TensorType& type, std::span<const std::byte> data) {
   impl->type = type;
   impl->sharding = Sharding::on_device(Context::current().default_device());
   impl->shards = {std::move(buffer)};
+  impl->id = Context::current().new_array_id();
   return Array(std::move(impl));
 }
 

@@ -63,7 +63,9 @@ class Context {
 
   // Tells observers and control of a launch, and of its program when it is the first of it.
   void announce(const comm::Launch& launch);
+  // Tells observers of an array; of the same one again: that it has this name now.
   void record_array(const ArrayImpl& impl, std::string_view name);
+  std::int64_t new_array_id() { return next_array_++; }
   // The function being traced, or nothing.
   const std::shared_ptr<Tracer>& tracer() const { return tracer_; }
   std::shared_ptr<Tracer> exchange_tracer(std::shared_ptr<Tracer> tracer) { return std::exchange(tracer_, std::move(tracer)); }

@@ -61,7 +61,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
     impl->launch = task.state;
     impl->agreement = agreement;
     impl->launch_number = task.launch.number;
-    impl->id = next_array_++;
+    impl->id = context_.new_array_id();
     impl->where = where;
     task.results.push_back(impl);
     results.emplace_back(std::move(impl));
@@ -86,7 +86,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
 
 void Executor::record_results(const Task& task) {
   if (!context_.is_recorded()) return;
-  for (const auto& impl : task.results) context_.record_array(*impl, "");
+  for (const auto& impl : task.results) context_.record_array(*impl, task.launch.program->name);
 }
 
 void Executor::drain() {

@@ -62,7 +62,7 @@ class Executor {
 
   Context& context_;
   ThreadPool pool_;
-  std::int64_t next_launch_ = 0, next_array_ = 0, last_spanning_launch_ = -1;
+  std::int64_t next_launch_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -117,7 +117,7 @@ void Job::start(int process, std::vector<int> devices_per_process) {
   if (!recorder_) return;
   std::vector<recorder::DeviceRecord> records;
   for (const Device& device : context_->devices())
-    records.push_back({device.ordinal, device.process_index, device.platform, device.text()});
+    records.push_back({device.ordinal, device.process_index, device.platform, fmt::format("CPU {}", device.ordinal)});
   recorder_->describe_devices(records);
 }
 

@@ -44,7 +44,8 @@ void Interpreter::one(const Statement& statement, Names& names) {
   where_ = where;
   if (statement.let.empty()) return;
   SL_CHECK(results.size() == statement.let.size(), "{}: {} results for {} names", statement.pointer, results.size(), statement.let.size());
-  for (std::size_t i = 0; i < results.size(); ++i) names.insert_or_assign(statement.let[i], std::move(results[i]));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    names.insert_or_assign(statement.let[i], results[i].named(statement.let[i]));
 }
 
 Operand Interpreter::operand(const Argument& argument, const Names& names, Where where) const {

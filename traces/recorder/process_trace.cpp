@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "traces/database.h"
 #include "traces/schema.h"
@@ -101,8 +102,7 @@ class Loader {
         return;
       }
       case RecordType::kArray:
-        trace_.arrays.push_back(decode<ArrayRecord>(body));
-        seen(trace_.arrays.back().time_ns);
+        add_array(decode<ArrayRecord>(body));
         return;
       case RecordType::kHostRead:
         trace_.host_reads.push_back(decode<HostReadRecord>(body));
@@ -143,7 +143,18 @@ class Loader {
     launch.issued_ns = record.time_ns;
   }
 
+  // An array that is told of again is named anew.
+  void add_array(ArrayRecord array) {
+    seen(array.time_ns);
+    const auto [found, is_new] = array_index_.try_emplace(array.id, trace_.arrays.size());
+    if (is_new)
+      trace_.arrays.push_back(std::move(array));
+    else
+      trace_.arrays[found->second].name = array.name;
+  }
+
   ProcessTrace& trace_;
+  std::map<std::int64_t, std::size_t> array_index_;
 };
 
 }  // namespace
