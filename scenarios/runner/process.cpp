@@ -28,7 +28,8 @@ BoundArray bound_array(const std::string& name, const Array& array, Where where)
   if (sharding.mesh().axis_count() > 0) result.spec = spec_names(sharding, array.ndim());
   result.shards = array.devices_indices_map();
   std::sort(result.shards.begin(), result.shards.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const Shard& shard : array.shards_at(where, "report")) {
+  // "exit": the program is over, and a verdict may count on it.
+  for (const Shard& shard : array.shards_at(where, "exit")) {
     bool known = std::any_of(result.parts.begin(), result.parts.end(), [&](const Part& part) { return part.box == shard.index; });
     if (!known) result.parts.push_back({shard.index, shard.data});
   }
