@@ -84,7 +84,9 @@ ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs
   ValueId x = value_of(b, args[0]);
   x = converted(b, x, inexact(b.type(x).dtype));
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
-  std::int64_t divisor = reduced_count(b, x, axes) - attrs.integer("ddof", 0);
+  std::int64_t ddof = attrs.integer("ddof", 0);
+  if (ddof < -kElementsMax || ddof > kElementsMax) throw_user_error("{}: ddof is {}, wanted a small whole number", op.name, ddof);
+  std::int64_t divisor = reduced_count(b, x, axes) - ddof;
   ValueId centered = binary(b, kSub, x, mean_of(b, x, axes, true));
   if (is_complex(b.type(x).dtype))
     centered = b.emit1(kReal, {b.emit1(kMul, {centered, b.emit1(kConj, {centered})})});

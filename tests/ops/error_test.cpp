@@ -37,6 +37,8 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::int64_t(2)}}),
               HasSubstr("axis 2 is out of bounds for array of dimension 2"));
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::vector<std::int64_t>{0, -2}}}), HasSubstr("duplicate value in 'axis'"));
+  EXPECT_THAT(error_of("var", {f32({4})}, Attrs{{"ddof", std::numeric_limits<std::int64_t>::min()}}),
+              HasSubstr("wanted a small whole number"));
   EXPECT_THAT(error_of("max", {f32({0, 8})}), HasSubstr("zero-size array to reduction operation max which has no identity"));
   EXPECT_THAT(error_of("transpose", {f32({4, 8})}, Attrs{{"axes", std::vector<std::int64_t>{0}}}), HasSubstr("axes don't match array"));
   EXPECT_THAT(error_of("squeeze", {f32({4, 1})}, Attrs{{"axis", std::int64_t(0)}}),
