@@ -80,6 +80,7 @@ class Context {
   std::unique_ptr<comm::Observer> fan_out_;
   std::set<const comm::ProgramInfo*> announced_;
   std::shared_ptr<Tracer> tracer_;
+  std::int64_t next_array_ = 0;
   std::unique_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;
 };
