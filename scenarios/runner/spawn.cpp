@@ -44,12 +44,16 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   return launch;
 }
 
+std::string without_last_newline(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 // The last lines of what a process wrote to its standard error.
 std::string last_words(const ProcessEnd& end) {
   constexpr std::size_t kShown = 2000;
   std::string text = end.err.size() > kShown ? end.err.substr(end.err.size() - kShown) : end.err;
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  return without_last_newline(std::move(text));
 }
 
 std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const fs::path& folder, Report& report) {
@@ -84,13 +88,13 @@ void note_ends(Report& report, const LaunchResult& result, const std::vector<Pro
   if (result.interrupted_by != 0) {
     report.interrupted = true;
     report.status = Status::kInconclusive;
-    report.message = fmt::format("interrupted by signal {}\n{}", result.interrupted_by, result.whereabouts);
+    report.message = fmt::format("interrupted by signal {}\n{}", result.interrupted_by, without_last_newline(result.whereabouts));
     return;
   }
   if (result.timed_out && result.diagnoses.empty()) {
     report.status = Status::kInconclusive;
     report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
-    if (!result.whereabouts.empty()) report.message += "\n" + result.whereabouts;
+    if (!result.whereabouts.empty()) report.message += "\n" + without_last_newline(result.whereabouts);
     return;
   }
   if (!result.diagnoses.empty() || outcomes.size() == result.processes.size()) return;
