@@ -44,16 +44,17 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   return launch;
 }
 
-std::string without_last_newline(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
+std::string_view without_last_newline(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
   return text;
 }
 
 // The last lines of what a process wrote to its standard error.
 std::string last_words(const ProcessEnd& end) {
   constexpr std::size_t kShown = 2000;
-  std::string text = end.err.size() > kShown ? end.err.substr(end.err.size() - kShown) : end.err;
-  return without_last_newline(std::move(text));
+  std::string_view text = end.err;
+  if (text.size() > kShown) text.remove_prefix(text.size() - kShown);
+  return std::string(without_last_newline(text));
 }
 
 std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const fs::path& folder, Report& report) {
@@ -94,7 +95,7 @@ void note_ends(Report& report, const LaunchResult& result, const std::vector<Pro
   if (result.timed_out && result.diagnoses.empty()) {
     report.status = Status::kInconclusive;
     report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
-    if (!result.whereabouts.empty()) report.message += "\n" + without_last_newline(result.whereabouts);
+    if (!result.whereabouts.empty()) report.message += fmt::format("\n{}", without_last_newline(result.whereabouts));
     return;
   }
   if (!result.diagnoses.empty() || outcomes.size() == result.processes.size()) return;
