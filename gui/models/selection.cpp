@@ -18,6 +18,15 @@ int collective_of_diagnosis(const TraceData& trace, int diagnosis) {
   return -1;
 }
 
+// The first named array of those on the most devices: the others are in between, or on one device alone. -1: there is none.
+static int most_telling_array(const TraceData& trace) {
+  const auto rank = [](const Array& array) { return std::pair(array.layout ? array.layout->shards.size() : 0, !array.name.empty()); };
+  int best = trace.arrays.empty() ? -1 : 0;
+  for (int i = 1; i < int(trace.arrays.size()); ++i)
+    if (rank(trace.arrays[std::size_t(i)]) > rank(trace.arrays[std::size_t(best)])) best = i;
+  return best;
+}
+
 Selection::Selection(QObject* parent) : QObject(parent) {}
 
 void Selection::set_trace(TracePtr trace) {
@@ -26,9 +35,7 @@ void Selection::set_trace(TracePtr trace) {
   future_.clear();
   state_ = {};
   if (trace_) {
-    // The first array with a name: the others are in between.
-    const auto named = std::find_if(trace_->arrays.begin(), trace_->arrays.end(), [](const Array& array) { return !array.name.empty(); });
-    if (!trace_->arrays.empty()) state_.array = named == trace_->arrays.end() ? 0 : int(named - trace_->arrays.begin());
+    state_.array = most_telling_array(*trace_);
     if (!trace_->diagnoses.empty()) state_ = of_diagnosis(0);
   }
   Q_EMIT trace_changed();

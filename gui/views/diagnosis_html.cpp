@@ -38,8 +38,14 @@ bool differs(const std::vector<Side>& sides, const FieldDef& field) {
                      [&](const Side& side) { return field.value(*side.participant) != field.value(*sides[0].participant); });
 }
 
+// A participant names its line without folders; the trace's sites know them.
+std::string with_folders(const TraceData& trace, const std::string& where) {
+  const auto site = std::find_if(trace.sites.begin(), trace.sites.end(), [&](const Site& each) { return each.text() == where; });
+  return site == trace.sites.end() ? where : site->path();
+}
+
 QString source_html(const TraceData& trace, const std::string& where, const Theme& theme) {
-  const SourceLines source = read_source_lines(where, trace.path, kSourceContext);
+  const SourceLines source = read_source_lines(with_folders(trace, where), trace.path, kSourceContext);
   if (source.lines.isEmpty()) return {};
   QString text;
   for (qsizetype i = 0; i < source.lines.size(); ++i) {
