@@ -48,8 +48,8 @@ template <typename... Args>
 }  // namespace shardlab
 
 // Checks an invariant, in release builds too: SL_CHECK(condition, "format", args…).
-#define SL_CHECK(condition, ...)                                                                          \
-  do {                                                                                                    \
-    if (!(condition)) [[unlikely]]                                                                        \
-      ::shardlab::check_failed(#condition, __FILE__, __LINE__, fmt::format("" __VA_ARGS__));             \
+#define SL_CHECK(condition, ...)                                                             \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]]                                                           \
+      ::shardlab::check_failed(#condition, __FILE__, __LINE__, fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -10,14 +10,12 @@ namespace shardlab {
 
 // Cheap to copy: the strings are static or interned for the life of the process.
 struct Where {
-  const char* file = "";      // source file, or the scenario's name
-  const char* function = "";  // enclosing function, or the statement's JSON pointer
-  std::uint32_t line = 0;     // 1-based; 0 where unknown and for statements
+  const char* file = "";        // source file, or the scenario's name
+  const char* function = "";    // enclosing function, or the statement's JSON pointer
+  std::uint32_t line = 0;       // 1-based; 0 where unknown and for statements
   std::int32_t statement = -1;  // index of the statement in the scenario's program, -1 for C++
 
-  static Where from(const std::source_location& location) {
-    return {location.file_name(), location.function_name(), location.line(), -1};
-  }
+  static Where from(const std::source_location& location) { return {location.file_name(), location.function_name(), location.line(), -1}; }
   // `pointer` is the statement's JSON pointer, e.g. "/program/4".
   static Where at_statement(std::string_view scenario, std::string_view pointer, int statement);
 

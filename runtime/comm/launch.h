@@ -12,27 +12,27 @@
 namespace shardlab::comm {
 
 using ProcessIndex = int;
-using Ordinal = int;       // a device's place in devices()
-using Ns = std::int64_t;   // nanoseconds of CLOCK_MONOTONIC, one clock for all processes of a host
+using Ordinal = int;      // a device's place in devices()
+using Ns = std::int64_t;  // nanoseconds of CLOCK_MONOTONIC, one clock for all processes of a host
 
 Ns now_ns();
 
 // One collective of a program: what all its runs share. Everything that the recorder, the checks and the window show of a
 // collective is here, so a new kind needs no edit in them.
 struct CollectiveInfo {
-  std::string kind;                               // HLO's name, e.g. "all-reduce"; "transfer" for device_put
-  std::vector<std::vector<Ordinal>> groups;       // device ordinals, each group in order
-  std::vector<std::pair<Ordinal, Ordinal>> pairs; // source, target: permutes and transfers only
-  std::vector<std::string> axes;                  // mesh axes that the groups run along, sub-axes as "a:(1)2"
-  std::string dtype;                              // "float32"
-  std::vector<std::int64_t> shape;                // of the result on one device
-  std::string reduction;                          // "sum", "max", …; empty where nothing is reduced
-  std::int64_t bytes = 0;                         // of the result on one device
-  std::int64_t wire_bytes = 0;                    // the ring model's count over all devices
-  std::string op;                                 // the user's op that needs it, e.g. "matmul"
-  std::string cause;                              // why, e.g. "sum over factor k, sharded on b"
-  std::string sharding_before, sharding_after;    // of the value, as text
-  Where where;                                    // the user's line
+  std::string kind;                                // HLO's name, e.g. "all-reduce"; "transfer" for device_put
+  std::vector<std::vector<Ordinal>> groups;        // device ordinals, each group in order
+  std::vector<std::pair<Ordinal, Ordinal>> pairs;  // source, target: permutes and transfers only
+  std::vector<std::string> axes;                   // mesh axes that the groups run along, sub-axes as "a:(1)2"
+  std::string dtype;                               // "float32"
+  std::vector<std::int64_t> shape;                 // of the result on one device
+  std::string reduction;                           // "sum", "max", …; empty where nothing is reduced
+  std::int64_t bytes = 0;                          // of the result on one device
+  std::int64_t wire_bytes = 0;                     // the ring model's count over all devices
+  std::string op;                                  // the user's op that needs it, e.g. "matmul"
+  std::string cause;                               // why, e.g. "sum over factor k, sharded on b"
+  std::string sharding_before, sharding_after;     // of the value, as text
+  Where where;                                     // the user's line
 };
 
 // A value that a program takes or gives, for the record.
@@ -71,11 +71,11 @@ struct ArrayInfo {
   std::string name;          // the user's, or empty
   std::string dtype;
   std::vector<std::int64_t> shape;
-  std::string spec;                            // "P('a', None)"
+  std::string spec;  // "P('a', None)"
   std::vector<std::int64_t> mesh_shape;
   std::vector<std::string> mesh_axes;
   std::vector<std::vector<std::string>> spec_axes;  // per dimension the axes, sub-axes as "a:(1)2"
-  std::vector<Ordinal> devices;                // in mesh order
+  std::vector<Ordinal> devices;                     // in mesh order
   // Per device of `devices` and per dimension [start, stop).
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> shards;
   bool committed = true;

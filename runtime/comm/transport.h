@@ -21,11 +21,10 @@ struct MessageHeader {
   std::int64_t seq = 0;           // the launch's rank on that device set
   std::int32_t call = 0;          // index of the collective in the program
   std::uint32_t reserved = 0;
-  std::int64_t bytes = 0;         // of the data that follows
+  std::int64_t bytes = 0;  // of the data that follows
   // Everything but the length: two calls that meet must agree in it.
   bool agrees(const MessageHeader& other) const {
-    return fingerprint == other.fingerprint && history == other.history && group == other.group && seq == other.seq &&
-           call == other.call;
+    return fingerprint == other.fingerprint && history == other.history && group == other.group && seq == other.seq && call == other.call;
   }
 };
 

@@ -46,8 +46,8 @@ class ControlClient::Link final : public Uplink {
     auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(options_.join_timeout_ms);
     channel_ = make_channel(options_.address);
     if (!channel_->WaitForConnected(deadline))
-      throw TransportError(fmt::format("process {} cannot reach the coordinator at {} within {} ms", options_.process_index, options_.address,
-                                       options_.join_timeout_ms));
+      throw TransportError(fmt::format("process {} cannot reach the coordinator at {} within {} ms", options_.process_index,
+                                       options_.address, options_.join_timeout_ms));
     stub_ = wire::Coordination::NewStub(channel_);
     context_.AddMetadata(kTokenKey, options_.token);
     stream_ = stub_->Attend(&context_);
@@ -85,8 +85,8 @@ class ControlClient::Link final : public Uplink {
     std::vector<int> missing;
     for (int p = 0; p < options_.num_processes; ++p)
       if (std::none_of(members_.begin(), members_.end(), [&](const Member& m) { return m.process == p; })) missing.push_back(p);
-    throw TransportError(fmt::format("not all processes joined the job within {} ms: missing {} of {}: {}", options_.join_timeout_ms, missing.size(),
-                                     options_.num_processes, fmt::join(missing, ", ")));
+    throw TransportError(fmt::format("not all processes joined the job within {} ms: missing {} of {}: {}", options_.join_timeout_ms,
+                                     missing.size(), options_.num_processes, fmt::join(missing, ", ")));
   }
 
   const std::vector<Member>& members() const { return members_; }
@@ -190,7 +190,8 @@ class ControlClient::Link final : public Uplink {
     bool open = true;
     while (true) {
       wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), [&] { return wanted_ || urgent_; });
-      if (!urgent_) wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(kLingerMs), [&] { return urgent_ || int(queue_.size()) >= kBatchMax; });
+      if (!urgent_)
+        wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(kLingerMs), [&] { return urgent_ || int(queue_.size()) >= kBatchMax; });
       bool last = stop.stop_requested();
       wanted_ = urgent_ = false;
       wire::Words batch;
@@ -228,9 +229,11 @@ class ControlClient::Link final : public Uplink {
     while (stream_->Read(&news)) hear(news);
     grpc::Status status = stream_->Finish();
     if (!is_closing())
-      owner_.hear_broken(status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_message().empty()
-                             ? fmt::format("the coordinator at {} is gone: its stream to process {} broke", options_.address, options_.process_index)
-                             : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index, status.error_message()));
+      owner_.hear_broken(
+          status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_message().empty()
+              ? fmt::format("the coordinator at {} is gone: its stream to process {} broke", options_.address, options_.process_index)
+              : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index,
+                            status.error_message()));
     std::lock_guard lock(mutex_);
     reader_done_ = over_ = true;
     changed_.notify_all();
@@ -247,8 +250,12 @@ class ControlClient::Link final : public Uplink {
         changed_.notify_all();
         break;
       }
-      case wire::News::kMatched: owner_.hear_matched(news.matched()); break;
-      case wire::News::kPoison: owner_.hear_poison(); break;
+      case wire::News::kMatched:
+        owner_.hear_matched(news.matched());
+        break;
+      case wire::News::kPoison:
+        owner_.hear_poison();
+        break;
       case wire::News::kVerdict: {
         owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));
         std::lock_guard lock(mutex_);
@@ -256,9 +263,14 @@ class ControlClient::Link final : public Uplink {
         changed_.notify_all();
         break;
       }
-      case wire::News::kLeft: owner_.gate().left(); break;
-      case wire::News::kRaisedHeard: owner_.gate().acknowledged(); break;
-      default: break;
+      case wire::News::kLeft:
+        owner_.gate().left();
+        break;
+      case wire::News::kRaisedHeard:
+        owner_.gate().acknowledged();
+        break;
+      default:
+        break;
     }
   }
 
@@ -267,7 +279,8 @@ class ControlClient::Link final : public Uplink {
     context.set_deadline(std::chrono::system_clock::now() + limit);
   }
   static void check(const grpc::Status& status, const char* verb, const std::string& key) {
-    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) throw TransportError(fmt::format("nobody set the key '{}' in time", key));
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
+      throw TransportError(fmt::format("nobody set the key '{}' in time", key));
     if (!status.ok()) throw TransportError(fmt::format("cannot {} the key '{}': {}", verb, key, status.error_message()));
   }
 
@@ -321,7 +334,8 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
     // Nobody tells when another process begins to listen: asking again is all there is.
     std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenMs));
   } while (std::chrono::steady_clock::now() < end);
-  throw TransportError(fmt::format("no coordinator of this job answers at {} on ports {} to {} within {} ms", host, first, first + ports - 1, timeout_ms));
+  throw TransportError(
+      fmt::format("no coordinator of this job answers at {} on ports {} to {} within {} ms", host, first, first + ports - 1, timeout_ms));
 }
 
 }  // namespace shardlab::control

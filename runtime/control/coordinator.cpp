@@ -45,7 +45,8 @@ std::string random_token() {
 // Lock order: the referee's, then a session's; `mutex_` is taken with neither held, and nothing of either is called under it.
 class Coordinator::Impl final : public wire::Coordination::CallbackService {
  public:
-  explicit Impl(CoordinatorOptions options) : options_(std::move(options)), referee_(referee_options()), processes_(std::size_t(options_.num_processes)) {
+  explicit Impl(CoordinatorOptions options)
+      : options_(std::move(options)), referee_(referee_options()), processes_(std::size_t(options_.num_processes)) {
     if (options_.token.empty()) options_.token = random_token();
     grpc::ServerBuilder builder;
     int port = 0;
@@ -137,8 +138,14 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
 
   RefereeOptions referee_options() {
     return {.num_processes = options_.num_processes,
-            .on_finding = [this] { if (options_.on_finding) options_.on_finding(); },
-            .on_verdict = [this](const VerdictRef& verdict) { if (options_.on_verdict) options_.on_verdict(verdict); }};
+            .on_finding =
+                [this] {
+                  if (options_.on_finding) options_.on_finding();
+                },
+            .on_verdict =
+                [this](const VerdictRef& verdict) {
+                  if (options_.on_verdict) options_.on_verdict(verdict);
+                }};
   }
   std::vector<Member> members_locked() const {
     std::vector<Member> members;
@@ -206,9 +213,7 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
         status = hear(word);
         if (!status.ok()) break;
       }
-    } catch (const std::exception& error) {
-      status = {grpc::StatusCode::INVALID_ARGUMENT, error.what()};
-    }
+    } catch (const std::exception& error) { status = {grpc::StatusCode::INVALID_ARGUMENT, error.what()}; }
     if (!status.ok()) return finish(status);
     StartRead(&words_);
   }
@@ -246,8 +251,10 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
     std::lock_guard lock(mutex_);
     if (finish_asked_) return;
     // Only the newest count matters: a reader that is stopped does not make the outbox grow.
-    if (outbox_.size() > 1 && outbox_.back().has_matched()) outbox_.back() = std::move(news);
-    else outbox_.push_back(std::move(news));
+    if (outbox_.size() > 1 && outbox_.back().has_matched())
+      outbox_.back() = std::move(news);
+    else
+      outbox_.push_back(std::move(news));
     write_next();
   }
   void poison() override {
@@ -283,14 +290,20 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
     if (process_ < 0) return {grpc::StatusCode::INVALID_ARGUMENT, "the first word of a process is to join"};
     coordinator_.heard(process_);
     switch (word.word_case()) {
-      case wire::Word::kProgram: referee.declare(from_wire(word.program())); break;
-      case wire::Word::kIssued: referee.issued(process_, from_wire(word.issued())); break;
+      case wire::Word::kProgram:
+        referee.declare(from_wire(word.program()));
+        break;
+      case wire::Word::kIssued:
+        referee.issued(process_, from_wire(word.issued()));
+        break;
       case wire::Word::kReading: {
         const wire::Reading& r = word.reading();
         referee.reading(process_, {r.launch(), r.poisoned(), r.doing(), r.where(), r.statement()}, word.time_ns());
         break;
       }
-      case wire::Word::kRunning: referee.running(process_, word.time_ns()); break;
+      case wire::Word::kRunning:
+        referee.running(process_, word.time_ns());
+        break;
       case wire::Word::kWaiting:
         referee.waiting(process_, word.waiting().doing(), word.waiting().where(), word.waiting().statement(), word.time_ns());
         break;
@@ -307,8 +320,11 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
         send(std::move(news));
         break;
       }
-      case wire::Word::kLeaving: referee.leaving(process_, word.time_ns()); break;
-      default: break;  // a heartbeat, or a word of a newer version
+      case wire::Word::kLeaving:
+        referee.leaving(process_, word.time_ns());
+        break;
+      default:
+        break;  // a heartbeat, or a word of a newer version
     }
     return grpc::Status::OK;
   }
@@ -342,7 +358,8 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
 // A get that waits for its key. Finished once, by the set or by its cancellation.
 class Coordinator::Impl::KeyWait final : public grpc::ServerUnaryReactor {
  public:
-  KeyWait(Impl& coordinator, std::string key, wire::KeyValue* response) : coordinator_(coordinator), key_(std::move(key)), response_(response) {
+  KeyWait(Impl& coordinator, std::string key, wire::KeyValue* response)
+      : coordinator_(coordinator), key_(std::move(key)), response_(response) {
     coordinator_.reactor_made();
     std::lock_guard lock(coordinator_.mutex_);
     auto found = coordinator_.keys_.find(key_);
@@ -402,13 +419,15 @@ grpc::ServerUnaryReactor* Coordinator::Impl::SetKey(grpc::CallbackServerContext*
     return new Answer({grpc::StatusCode::INVALID_ARGUMENT, "the key or the value is too long"});
   {
     std::lock_guard lock(mutex_);
-    if (keys_.size() >= kKeysMax && !keys_.contains(request->key())) return new Answer({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many keys"});
+    if (keys_.size() >= kKeysMax && !keys_.contains(request->key()))
+      return new Answer({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many keys"});
   }
   set_key(request->key(), request->value());
   return new Answer(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* Coordinator::Impl::GetKey(grpc::CallbackServerContext* context, const wire::Key* request, wire::KeyValue* response) {
+grpc::ServerUnaryReactor* Coordinator::Impl::GetKey(grpc::CallbackServerContext* context, const wire::Key* request,
+                                                    wire::KeyValue* response) {
   if (!carries(*context, options_.token)) return new Answer(kRefused);
   return new KeyWait(*this, request->key(), response);
 }
@@ -433,8 +452,8 @@ grpc::Status Coordinator::Impl::join(Session* session, const Member& member, com
     return {grpc::StatusCode::INVALID_ARGUMENT, fmt::format("process {} joins a job of {} processes", member.process, processes_.size())};
   Process& process = processes_[std::size_t(member.process)];
   if (process.member)
-    return {grpc::StatusCode::ALREADY_EXISTS, fmt::format("process {} has joined before, as pid {} on {}", member.process, process.member->pid,
-                                                          process.member->host)};
+    return {grpc::StatusCode::ALREADY_EXISTS,
+            fmt::format("process {} has joined before, as pid {} on {}", member.process, process.member->pid, process.member->host)};
   process.member = member;
   process.session = session;
   process.attending = true;
@@ -495,8 +514,10 @@ void Coordinator::Impl::watch(std::stop_token stop) {
         return p.member && !p.attending && !p.reported && !p.gone && (next_ns < 0 || p.broken_ns + grace_ns < next_ns);
       });
     };
-    if (next_ns < 0) changed_.wait(lock, stop, stirred);
-    else changed_.wait_for(lock, stop, std::chrono::nanoseconds(std::max<comm::Ns>(next_ns - comm::now_ns(), 0)), stirred);
+    if (next_ns < 0)
+      changed_.wait(lock, stop, stirred);
+    else
+      changed_.wait_for(lock, stop, std::chrono::nanoseconds(std::max<comm::Ns>(next_ns - comm::now_ns(), 0)), stirred);
   }
 }
 
@@ -504,7 +525,9 @@ Coordinator::Coordinator(CoordinatorOptions options) : impl_(std::make_unique<Im
 Coordinator::~Coordinator() = default;
 const std::string& Coordinator::address() const { return impl_->address(); }
 const std::string& Coordinator::token() const { return impl_->token(); }
-void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns time) { impl_->report_death(process, exit_code, signal, time); }
+void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns time) {
+  impl_->report_death(process, exit_code, signal, time);
+}
 std::vector<Member> Coordinator::members() const { return impl_->members(); }
 std::vector<int> Coordinator::missing() const { return impl_->missing(); }
 bool Coordinator::wait_joined(std::chrono::milliseconds limit) const { return impl_->wait_joined(limit); }

@@ -17,13 +17,13 @@ namespace shardlab::control {
 
 struct CoordinatorOptions {
   int num_processes = 1;
-  std::string token;              // empty: a random one
-  std::string host = "127.0.0.1"; // loopback unless told otherwise
-  int port = 0;                   // 0: the system's choice
+  std::string token;               // empty: a random one
+  std::string host = "127.0.0.1";  // loopback unless told otherwise
+  int port = 0;                    // 0: the system's choice
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;
-  std::function<void()> on_finding;                     // the first proof: no data moves any more
-  std::function<void(const VerdictRef&)> on_verdict;    // both from a thread of the coordinator's, without locks
+  std::function<void()> on_finding;                   // the first proof: no data moves any more
+  std::function<void(const VerdictRef&)> on_verdict;  // both from a thread of the coordinator's, without locks
 };
 
 struct SilentProcess {

@@ -62,7 +62,8 @@ std::optional<JobEnvironment> detect_environment() {
     environment.open_mpi_uri = variable("OMPI_MCA_orte_hnp_uri");
     environment.process_index = number("OMPI_COMM_WORLD_RANK", 0);
     environment.num_processes = number("OMPI_COMM_WORLD_SIZE", 1);
-    environment.local_index = variable("OMPI_COMM_WORLD_LOCAL_RANK").empty() ? environment.process_index : number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
+    environment.local_index =
+        variable("OMPI_COMM_WORLD_LOCAL_RANK").empty() ? environment.process_index : number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
     environment.token = open_mpi_token(environment.open_mpi_uri);
     check_place("OMPI_COMM_WORLD_RANK", environment);
     return environment;
@@ -73,8 +74,7 @@ std::optional<JobEnvironment> detect_environment() {
 int open_mpi_port(const std::string& uri) {
   unsigned long long job = 0;
   auto [end, error] = std::from_chars(uri.data(), uri.data() + uri.size(), job);
-  if (error != std::errc() || *end != '.')
-    throw_user_error("the job's number cannot be read from OMPI_MCA_orte_hnp_uri: '{}'", uri);
+  if (error != std::errc() || *end != '.') throw_user_error("the job's number cannot be read from OMPI_MCA_orte_hnp_uri: '{}'", uri);
   return int((job / 4096) % 4096) + 61440;
 }
 
@@ -91,7 +91,10 @@ std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const
   if (client.address.empty()) {
     int first = open_mpi_port(environment.open_mpi_uri), ports = std::min(kPortsTried, 65536 - first);
     client.address = environment.process_index == 0
-                         ? start_server({.num_processes = environment.num_processes, .token = environment.token, .first_port = first, .ports = ports,
+                         ? start_server({.num_processes = environment.num_processes,
+                                         .token = environment.token,
+                                         .first_port = first,
+                                         .ports = ports,
                                          .join_timeout_ms = options.join_timeout_ms})
                          : find_coordinator("127.0.0.1", first, ports, environment.token, options.join_timeout_ms);
   }

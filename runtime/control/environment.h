@@ -24,12 +24,12 @@ struct JobEnvironment {
   Source source = Source::kLauncher;
   int process_index = 0;
   int num_processes = 1;
-  int local_index = 0;                  // among the processes of this host
-  std::string coordinator, token;       // empty where process 0 has yet to start the coordinator
-  std::string shm;                      // the segment's name; empty: agreed through the key-value store
-  std::string trace_dir;                // where records go; empty: none asked for
-  std::optional<int> num_cpu_devices;   // the number of virtual devices asked for
-  std::string open_mpi_uri;             // with kOpenMpi
+  int local_index = 0;                 // among the processes of this host
+  std::string coordinator, token;      // empty where process 0 has yet to start the coordinator
+  std::string shm;                     // the segment's name; empty: agreed through the key-value store
+  std::string trace_dir;               // where records go; empty: none asked for
+  std::optional<int> num_cpu_devices;  // the number of virtual devices asked for
+  std::string open_mpi_uri;            // with kOpenMpi
 };
 
 // Our launcher's variables first, then Open MPI's; nullopt for a program started by itself. Throws UserError that names a variable

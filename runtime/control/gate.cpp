@@ -13,9 +13,7 @@ void Gate::throw_if_over() const {
 
 bool Gate::admit(std::int64_t launch, const Report& report) {
   std::unique_lock lock(mutex_);
-  auto blocked = [&] {
-    return poisoned() ? poisoned_launches_ >= kPoisonedLaunchesMax : unmatched_.size() >= kUnmatchedMax;
-  };
+  auto blocked = [&] { return poisoned() ? poisoned_launches_ >= kPoisonedLaunchesMax : unmatched_.size() >= kUnmatchedMax; };
   bool waited = false;
   while (!over() && blocked()) {
     bool was_poisoned = poisoned();

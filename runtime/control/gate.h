@@ -17,7 +17,7 @@ namespace shardlab::control {
 // are still admitted), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
 class Gate {
  public:
-  static constexpr std::size_t kUnmatchedMax = 1024;         // then the next issue waits
+  static constexpr std::size_t kUnmatchedMax = 1024;          // then the next issue waits
   static constexpr std::int64_t kPoisonedLaunchesMax = 1000;  // then it waits for the verdict
 
   // `report` is called, outside the lock, each time that waiting begins or the poison reaches a waiter.

@@ -57,15 +57,16 @@ ProgramEvidence program_evidence(const comm::ProgramInfo& program) {
                            .operands = value_texts(program.operands),
                            .results = value_texts(program.results)};
   for (const comm::CollectiveInfo& collective : program.collectives) {
-    evidence.collectives.push_back({.kind = collective.kind,
-                                    .dtype = collective.dtype,
-                                    .shape = fmt::format("({}{})", fmt::join(collective.shape, ", "), collective.shape.size() == 1 ? "," : ""),
-                                    .reduction = collective.reduction,
-                                    .op = collective.op,
-                                    .groups = groups_text(collective.groups),
-                                    .pairs = pairs_text(collective.pairs),
-                                    .bytes = collective.bytes,
-                                    .where = collective.where.text()});
+    evidence.collectives.push_back(
+        {.kind = collective.kind,
+         .dtype = collective.dtype,
+         .shape = fmt::format("({}{})", fmt::join(collective.shape, ", "), collective.shape.size() == 1 ? "," : ""),
+         .reduction = collective.reduction,
+         .op = collective.op,
+         .groups = groups_text(collective.groups),
+         .pairs = pairs_text(collective.pairs),
+         .bytes = collective.bytes,
+         .where = collective.where.text()});
   }
   return evidence;
 }
@@ -112,7 +113,8 @@ void Ledger::joined(int process, std::int64_t time_ns) {
   }
   // One that ended at once, with code 0, is only now known to be missed.
   for (const Process& other : processes_)
-    if (other.evidence.state == ProcessState::kExited) find(Finding::Kind::kDeath, {other.evidence.process}, std::max(time_ns, other.ended_ns));
+    if (other.evidence.state == ProcessState::kExited)
+      find(Finding::Kind::kDeath, {other.evidence.process}, std::max(time_ns, other.ended_ns));
 }
 
 void Ledger::issued(int process, CallEvidence call) {
@@ -211,8 +213,10 @@ void Ledger::head_changed(int process) {
     changed.pop_back();
     Process& current = at(p);
     if (current.queue.empty()) {
-      if (current.leaving && !current.ended) end(p, ProcessState::kLeft, current.head_since_ns);
-      else if (current.ended) seek_needed(p);
+      if (current.leaving && !current.ended)
+        end(p, ProcessState::kLeft, current.head_since_ns);
+      else if (current.ended)
+        seek_needed(p);
       continue;
     }
     Program& program = *current.queue.front().program;
@@ -259,7 +263,8 @@ void Ledger::seek_contradiction(int process) {
   for (const auto& [key, other] : standing_) {
     if (other == mine || !other->includes[process]) continue;
     for (int q : other->at_head)
-      if (mine->includes[q]) return find(Finding::Kind::kContradiction, {process, q}, std::max(at(process).head_since_ns, at(q).head_since_ns));
+      if (mine->includes[q])
+        return find(Finding::Kind::kContradiction, {process, q}, std::max(at(process).head_since_ns, at(q).head_since_ns));
   }
 }
 

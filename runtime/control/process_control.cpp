@@ -40,13 +40,14 @@ void ProcessControl::await_agreement(std::int64_t launch, std::string_view what,
 
 void ProcessControl::wire_mismatch(const comm::Launch& launch, int call, const comm::WireMismatch& mismatch) {
   bool same_call = mismatch.got.agrees(mismatch.expected);
-  uplink().wire_mismatch(mismatch.from,
-                         fmt::format("a message of {} in {}{}, call {}: expected launch {} of program {:016x}, {} bytes; got launch {} of program "
-                                     "{:016x}, call {}, {} bytes",
-                                     same_call ? "another length" : "another call", launch.program->name,
-                                     launch.where.known() ? " at " + launch.where.text() : std::string(), call, mismatch.expected.seq,
-                                     mismatch.expected.fingerprint, mismatch.expected.bytes, mismatch.got.seq, mismatch.got.fingerprint,
-                                     mismatch.got.call, mismatch.got.bytes));
+  uplink().wire_mismatch(
+      mismatch.from,
+      fmt::format("a message of {} in {}{}, call {}: expected launch {} of program {:016x}, {} bytes; got launch {} of program "
+                  "{:016x}, call {}, {} bytes",
+                  same_call ? "another length" : "another call", launch.program->name,
+                  launch.where.known() ? " at " + launch.where.text() : std::string(), call, mismatch.expected.seq,
+                  mismatch.expected.fingerprint, mismatch.expected.bytes, mismatch.got.seq, mismatch.got.fingerprint, mismatch.got.call,
+                  mismatch.got.bytes));
   gate_.poison();
 }
 

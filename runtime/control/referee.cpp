@@ -226,7 +226,8 @@ void Referee::judge_loop(std::stop_token stop) {
 
 // Messages that do not fit although all launches do: a fault of the links or of this program, which must end the run all the same.
 Diagnosis Referee::unexplained() const {
-  Diagnosis diagnosis{.code = "program-mismatch", .severity = "error", .processes = ledger_.finding()->processes, .tie = true, .fields = {"code"}};
+  Diagnosis diagnosis{
+      .code = "program-mismatch", .severity = "error", .processes = ledger_.finding()->processes, .tie = true, .fields = {"code"}};
   diagnosis.message = wire_ ? *wire_ : std::string("the processes cannot go on, though their launches agree");
   diagnosis.explain = "The launches that the processes issued agree, but a message between them did not belong where it arrived.";
   for (int p : diagnosis.processes) diagnosis.participants.push_back({.process = p});

@@ -23,7 +23,7 @@ class Listener {
   virtual void matched(std::int64_t count) = 0;  // so many of the process's launches are matched
   virtual void poison() = 0;                     // no data moves any more; issue on until the next read
   virtual void verdict(const VerdictRef&) = 0;
-  virtual void left() = 0;                       // its leaving is complete
+  virtual void left() = 0;  // its leaving is complete
 };
 
 // A process blocked at a host-visible read until its launches up to `launch` are matched.
@@ -68,8 +68,8 @@ class Referee {
   void leaving(int process, comm::Ns time);
   void died(int process, int exit_code, int signal, comm::Ns time);
 
-  Evidence evidence() const;         // as it was at the verdict; without one, as it is
-  VerdictRef verdict() const;        // nullptr: none
+  Evidence evidence() const;   // as it was at the verdict; without one, as it is
+  VerdictRef verdict() const;  // nullptr: none
   bool all_ended() const;
   bool ended(int process) const;
   // The text of the error that all processes raised alike, which is no diagnosis.

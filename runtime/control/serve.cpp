@@ -84,9 +84,10 @@ int serve(const ServeOptions& options) {
   std::unique_ptr<Coordinator> coordinator;
   for (int i = 0; i < options.ports && !coordinator; ++i) {
     try {
-      coordinator = std::make_unique<Coordinator>(
-          CoordinatorOptions{.num_processes = options.num_processes, .token = options.token, .port = options.first_port ? options.first_port + i : 0,
-                             .supervised = false});
+      coordinator = std::make_unique<Coordinator>(CoordinatorOptions{.num_processes = options.num_processes,
+                                                                     .token = options.token,
+                                                                     .port = options.first_port ? options.first_port + i : 0,
+                                                                     .supervised = false});
     } catch (const TransportError&) {  // the port is another's: the next one
     }
   }
@@ -100,8 +101,7 @@ int serve(const ServeOptions& options) {
   bool joined = coordinator->wait_joined(std::chrono::milliseconds(options.join_timeout_ms));
   if (!joined && coordinator->members().empty()) return 1;
   // A day at a time: the wait ends when the last process has gone.
-  while (!coordinator->wait_deserted(std::chrono::hours(24))) {
-  }
+  while (!coordinator->wait_deserted(std::chrono::hours(24))) {}
   return 0;
 }
 
@@ -111,11 +111,8 @@ std::string start_server(ServeOptions options) {
   options.ready_fd = ends[1];
   std::string program = find_program();
   // Prepared here: between fork and exec nothing may allocate.
-  std::vector<std::string> arguments{program,
-                                     std::to_string(options.num_processes),
-                                     std::to_string(options.first_port),
-                                     std::to_string(options.ports),
-                                     std::to_string(options.join_timeout_ms)};
+  std::vector<std::string> arguments{program, std::to_string(options.num_processes), std::to_string(options.first_port),
+                                     std::to_string(options.ports), std::to_string(options.join_timeout_ms)};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -137,9 +134,10 @@ std::string start_server(ServeOptions options) {
   std::string address = middle > 0 ? read_line(ends[0]) : std::string();
   close(ends[0]);
   if (address.empty())
-    throw TransportError(fmt::format("the coordinator could not be started{}", options.first_port ? fmt::format(" on ports {} to {}", options.first_port,
-                                                                                                                options.first_port + options.ports - 1)
-                                                                                                  : std::string()));
+    throw TransportError(fmt::format("the coordinator could not be started{}",
+                                     options.first_port
+                                         ? fmt::format(" on ports {} to {}", options.first_port, options.first_port + options.ports - 1)
+                                         : std::string()));
   return address;
 }
 

@@ -8,9 +8,9 @@ namespace shardlab::control {
 struct ServeOptions {
   int num_processes = 1;
   std::string token;
-  int first_port = 0;   // 0: the system's choice
-  int ports = 1;        // how many to try from the first on
-  int ready_fd = -1;    // its address is written there with a newline, then it is closed
+  int first_port = 0;  // 0: the system's choice
+  int ports = 1;       // how many to try from the first on
+  int ready_fd = -1;   // its address is written there with a newline, then it is closed
   int join_timeout_ms = 300'000;
 };
 

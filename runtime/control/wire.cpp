@@ -9,7 +9,11 @@ std::string utf8(const std::string& text, std::size_t bytes_max = kTextBytesMax)
   clean.reserve(std::min(text.size(), bytes_max));
   for (std::size_t i = 0; i < text.size();) {
     unsigned char lead = static_cast<unsigned char>(text[i]);
-    std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    std::size_t length = lead < 0x80                   ? 1
+                         : lead >= 0xc2 && lead < 0xe0 ? 2
+                         : lead >= 0xe0 && lead < 0xf0 ? 3
+                         : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                       : 0;
     bool whole = length > 0 && i + length <= text.size();
     for (std::size_t j = 1; whole && j < length; ++j) whole = (static_cast<unsigned char>(text[i + j]) & 0xc0) == 0x80;
     if (whole && length == 3) {  // no overlong forms, no surrogates

@@ -4,13 +4,9 @@
 
 namespace shardlab {
 
-bool overlaps(const AxisPiece& a, const AxisPiece& b) {
-  return a.axis == b.axis && a.pre < b.pre * b.size && b.pre < a.pre * a.size;
-}
+bool overlaps(const AxisPiece& a, const AxisPiece& b) { return a.axis == b.axis && a.pre < b.pre * b.size && b.pre < a.pre * a.size; }
 
-bool is_prefix(const AxisPiece& a, const AxisPiece& b) {
-  return a.axis == b.axis && a.pre == b.pre && a.size <= b.size;
-}
+bool is_prefix(const AxisPiece& a, const AxisPiece& b) { return a.axis == b.axis && a.pre == b.pre && a.size <= b.size; }
 
 bool contains(const AxisPiece& outer, const AxisPiece& inner) {
   return outer.axis == inner.axis && outer.pre <= inner.pre && outer.pre * outer.size >= inner.pre * inner.size;

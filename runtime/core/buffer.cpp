@@ -15,8 +15,7 @@ Buffer::Buffer(std::size_t bytes) : size_(bytes) {
 
 void Buffer::Free::operator()(std::byte* data) const { std::free(data); }
 
-void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box,
-              std::int64_t element_bytes) {
+void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box, std::int64_t element_bytes) {
   if (element_count(box) == 0) return;
   std::size_t rank = box.size();
   Shape from_strides = strides_of(shape_of(from_box)), to_strides = strides_of(shape_of(to_box));

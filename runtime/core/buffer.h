@@ -19,9 +19,13 @@ class Buffer {
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
   template <typename T>
-  const T* as() const { return reinterpret_cast<const T*>(data_.get()); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_.get());
+  }
   template <typename T>
-  T* as() { return reinterpret_cast<T*>(data_.get()); }
+  T* as() {
+    return reinterpret_cast<T*>(data_.get());
+  }
 
  private:
   struct Free {
@@ -34,7 +38,6 @@ class Buffer {
 using BufferRef = std::shared_ptr<const Buffer>;
 
 // Copies the part `box` (global indices) from a shard that holds `from_box` into a shard that holds `to_box`; `box` lies in both.
-void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box,
-              std::int64_t element_bytes);
+void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box, std::int64_t element_bytes);
 
 }  // namespace shardlab

@@ -38,21 +38,41 @@ DType promote_with_scalar(DType array, bool scalar_is_integer);
 
 template <typename T>
 struct dtype_of;
-template <> struct dtype_of<bool> { static constexpr DType value = DType::kBool; };
-template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType::kInt32; };
-template <> struct dtype_of<std::uint32_t> { static constexpr DType value = DType::kUint32; };
-template <> struct dtype_of<float> { static constexpr DType value = DType::kFloat32; };
-template <> struct dtype_of<Complex64> { static constexpr DType value = DType::kComplex64; };
+template <>
+struct dtype_of<bool> {
+  static constexpr DType value = DType::kBool;
+};
+template <>
+struct dtype_of<std::int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
+template <>
+struct dtype_of<std::uint32_t> {
+  static constexpr DType value = DType::kUint32;
+};
+template <>
+struct dtype_of<float> {
+  static constexpr DType value = DType::kFloat32;
+};
+template <>
+struct dtype_of<Complex64> {
+  static constexpr DType value = DType::kComplex64;
+};
 
 // Calls f(T{}) with the C++ type of `dtype`.
 template <typename F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kBool: return f(bool{});
-    case DType::kInt32: return f(std::int32_t{});
-    case DType::kUint32: return f(std::uint32_t{});
-    case DType::kFloat32: return f(float{});
-    case DType::kComplex64: return f(Complex64{});
+    case DType::kBool:
+      return f(bool{});
+    case DType::kInt32:
+      return f(std::int32_t{});
+    case DType::kUint32:
+      return f(std::uint32_t{});
+    case DType::kFloat32:
+      return f(float{});
+    case DType::kComplex64:
+      return f(Complex64{});
   }
   throw InternalError("unknown dtype");
 }

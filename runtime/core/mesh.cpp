@@ -21,13 +21,11 @@ Mesh::Mesh(Shape shape, std::vector<std::string> axis_names, std::vector<int> de
   if (std::set<std::string>(axis_names.begin(), axis_names.end()).size() != axis_names.size())
     throw_user_error("Mesh: axis names repeat: ({}); every axis needs a name of its own", fmt::join(axis_names, ", "));
   if (element_count(shape) != std::int64_t(devices.size()))
-    throw_user_error("Mesh: the axis sizes {} ask for {} devices, got {}", shardlab::text_of(shape), element_count(shape),
-                     devices.size());
+    throw_user_error("Mesh: the axis sizes {} ask for {} devices, got {}", shardlab::text_of(shape), element_count(shape), devices.size());
   if (std::set<int>(devices.begin(), devices.end()).size() != devices.size())
     throw_user_error("Mesh: a device is used twice in [{}]", fmt::join(devices, ", "));
   Shape strides = strides_of(shape);
-  data_ = std::make_shared<const Data>(
-      Data{std::move(shape), std::move(strides), std::move(axis_names), std::move(devices)});
+  data_ = std::make_shared<const Data>(Data{std::move(shape), std::move(strides), std::move(axis_names), std::move(devices)});
 }
 
 std::optional<int> Mesh::axis_index(std::string_view name) const {
@@ -62,8 +60,8 @@ std::string Mesh::text() const {
 }
 
 bool Mesh::operator==(const Mesh& other) const {
-  return data_ == other.data_ || (data_->shape == other.data_->shape && data_->names == other.data_->names &&
-                                  data_->devices == other.data_->devices);
+  return data_ == other.data_ ||
+         (data_->shape == other.data_->shape && data_->names == other.data_->names && data_->devices == other.data_->devices);
 }
 
 std::vector<std::vector<int>> groups_along(const Mesh& mesh, const Axes& pieces) {

@@ -51,8 +51,8 @@ Spec resolve(const PartitionSpec& spec, const Mesh& mesh) {
       auto axis = mesh.axis_index(name);
       if (!axis) {
         std::vector<std::string_view> names(mesh.axis_names().begin(), mesh.axis_names().end());
-        throw_user_error("Resource axis: {} of {} is not found in mesh: ({}){}", name, spec.text(),
-                         fmt::join(mesh.axis_names(), ", "), did_you_mean(name, names));
+        throw_user_error("Resource axis: {} of {} is not found in mesh: ({}){}", name, spec.text(), fmt::join(mesh.axis_names(), ", "),
+                         did_you_mean(name, names));
       }
       auto [position, is_new] = used.try_emplace(name, int(d));
       if (!is_new)

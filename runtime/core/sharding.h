@@ -16,13 +16,13 @@ using Spec = std::vector<Axes>;
 // One entry of a PartitionSpec: no axis, one, or several.
 class SpecEntry {
  public:
-  SpecEntry() = default;                 // not sharded
-  SpecEntry(std::nullptr_t) {}           // NOLINT: P(nullptr, "a") reads as JAX's P(None, 'a')
-  SpecEntry(std::nullopt_t) {}           // NOLINT
-  SpecEntry(const char* axis) : axes_{axis} {}                              // NOLINT
-  SpecEntry(std::string axis) : axes_{std::move(axis)} {}                   // NOLINT
+  SpecEntry() = default;                                   // not sharded
+  SpecEntry(std::nullptr_t) {}                             // NOLINT: P(nullptr, "a") reads as JAX's P(None, 'a')
+  SpecEntry(std::nullopt_t) {}                             // NOLINT
+  SpecEntry(const char* axis) : axes_{axis} {}             // NOLINT
+  SpecEntry(std::string axis) : axes_{std::move(axis)} {}  // NOLINT
   SpecEntry(std::initializer_list<const char*> axes) : axes_(axes.begin(), axes.end()) {}  // NOLINT
-  SpecEntry(std::vector<std::string> axes) : axes_(std::move(axes)) {}      // NOLINT
+  SpecEntry(std::vector<std::string> axes) : axes_(std::move(axes)) {}                     // NOLINT
   const std::vector<std::string>& axes() const { return axes_; }
   bool operator==(const SpecEntry&) const = default;
 
@@ -41,11 +41,16 @@ class PartitionSpec {
   explicit PartitionSpec(SpecEntry a) : entries_{std::move(a)} {}
   explicit PartitionSpec(SpecEntry a, SpecEntry b) : entries_{std::move(a), std::move(b)} {}
   explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c) : entries_{std::move(a), std::move(b), std::move(c)} {}
-  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d) : entries_{std::move(a), std::move(b), std::move(c), std::move(d)} {}
-  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e)} {}
-  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)} {}
-  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g)} {}
-  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g, SpecEntry h) : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g), std::move(h)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d)
+      : entries_{std::move(a), std::move(b), std::move(c), std::move(d)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e)
+      : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f)
+      : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g)
+      : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g)} {}
+  explicit PartitionSpec(SpecEntry a, SpecEntry b, SpecEntry c, SpecEntry d, SpecEntry e, SpecEntry f, SpecEntry g, SpecEntry h)
+      : entries_{std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f), std::move(g), std::move(h)} {}
   const std::vector<SpecEntry>& entries() const { return entries_; }
   std::string text() const;  // "P('a', None, ('b', 'c'))"
   bool operator==(const PartitionSpec&) const = default;
@@ -58,8 +63,8 @@ using P = PartitionSpec;
 // A sharding of an array: a mesh, and a spec over its axes. On one device the mesh has no axes. Immutable, cheap to copy.
 class Sharding {
  public:
-  Sharding() = default;                       // the first device, replicated
-  Sharding(Mesh mesh, PartitionSpec spec);    // UserError: unknown or repeated axes, with JAX's texts
+  Sharding() = default;                     // the first device, replicated
+  Sharding(Mesh mesh, PartitionSpec spec);  // UserError: unknown or repeated axes, with JAX's texts
   // From executable form; sub-axes allowed. Dimensions beyond `spec` are not sharded.
   Sharding(Mesh mesh, Spec spec);
   static Sharding on_device(int device);

@@ -60,8 +60,8 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
     if (operand.is_array()) {
       if (!operand.array().valid()) throw_user_error("{} at {}: an empty Array is used; give it a value first", op.name, where.text());
       if (operand.array().impl()->is_tracer())
-        throw_user_error("{} at {}: a value traced by jit is used after its function has returned; return it from the function",
-                         op.name, where.text());
+        throw_user_error("{} at {}: a value traced by jit is used after its function has returned; return it from the function", op.name,
+                         where.text());
       request.args.push_back(operand.array());
     }
   if (out_sharding) request.out_shardings = {out_sharding};
@@ -69,8 +69,10 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
     GraphBuilder builder{std::string(op.name)};
     std::vector<Arg> args;
     for (const Operand& operand : operands) {
-      if (operand.is_array()) args.emplace_back(builder.param(operand.array().type()));
-      else args.emplace_back(operand.scalar());
+      if (operand.is_array())
+        args.emplace_back(builder.param(operand.array().type()));
+      else
+        args.emplace_back(operand.scalar());
     }
     builder.set_results(builder.call(op, args, attrs, where));
     return without_dead_nodes(builder.finish());

@@ -173,9 +173,7 @@ Array Array::named(std::string_view name) const {
 }
 
 // An operator cannot know its caller's line: the read is placed where the array was made.
-std::ostream& operator<<(std::ostream& out, const Array& array) {
-  return out << array.text_at(checked(array.impl()).where);
-}
+std::ostream& operator<<(std::ostream& out, const Array& array) { return out << array.text_at(checked(array.impl()).where); }
 
 Array array_from_host(const TensorType& type, std::span<const std::byte> data) {
   SL_CHECK(std::int64_t(data.size()) == type.bytes(), "{} bytes for {}", data.size(), type.text());

@@ -20,9 +20,9 @@ class ArrayImpl;  // runtime/exec/array_impl.h
 // What one device of this process holds. `data` is dense row-major with the shape of `index`.
 struct Shard {
   Device device;
-  Box index;       // global indices
+  Box index;  // global indices
   int replica_id = 0;
-  TensorType type; // with the shard's shape
+  TensorType type;  // with the shard's shape
   BufferRef data;
   std::string text() const;  // the data as print() shows it
 };
@@ -98,8 +98,7 @@ std::vector<T> Array::to_vector(std::source_location where) const {
 template <typename T>
 T Array::item(std::source_location where) const {
   if (size() != 1)
-    throw_user_error("item at {}: can only convert an array of size 1 to a scalar, got {}", Where::from(where).text(),
-                     type().text());
+    throw_user_error("item at {}: can only convert an array of size 1 to a scalar, got {}", Where::from(where).text(), type().text());
   return to_vector<T>(where)[0];
 }
 

@@ -22,7 +22,7 @@ class Tracer;
 class LaunchState {
  public:
   void finish(std::exception_ptr error);
-  void wait();           // until finished
+  void wait();  // until finished
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   const std::exception_ptr& error() const { return error_; }  // once finished
 

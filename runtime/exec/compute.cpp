@@ -41,9 +41,7 @@ std::vector<Class> classes_of(const ComputeCall& call) {
   return classes;
 }
 
-TensorType local_type(const ComputeCall& call, ValueId value, const Box& box) {
-  return {call.graph.type(value).dtype, shape_of(box)};
-}
+TensorType local_type(const ComputeCall& call, ValueId value, const Box& box) { return {call.graph.type(value).dtype, shape_of(box)}; }
 
 void run_kernel(const ComputeCall& call, const Class& each) {
   int position = each.positions[0];
@@ -76,7 +74,8 @@ void compute(ComputeCall& call, ThreadPool& pool) {
   }
   SL_CHECK(call.node.op->kernel != nullptr, "{} has no kernel", call.node.op->name);
   auto run = [&](std::int64_t i) { run_kernel(call, classes[std::size_t(i)]); };
-  if (work >= kParallelElements) pool.parallel_for(std::int64_t(classes.size()), run);
+  if (work >= kParallelElements)
+    pool.parallel_for(std::int64_t(classes.size()), run);
   else
     for (std::int64_t i = 0; i < std::int64_t(classes.size()); ++i) run(i);
   for (const Class& each : classes)

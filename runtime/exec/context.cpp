@@ -15,23 +15,33 @@ namespace {
 class FanOut final : public comm::Observer {
  public:
   explicit FanOut(std::vector<std::shared_ptr<comm::Observer>> observers) : observers_(std::move(observers)) {}
-  void on_program(const std::shared_ptr<const comm::ProgramInfo>& p) override { each([&](auto& o) { o.on_program(p); }); }
-  void on_launch_issued(const comm::Launch& l) override { each([&](auto& o) { o.on_launch_issued(l); }); }
-  void on_launch_started(const comm::Launch& l, comm::Ns t) override { each([&](auto& o) { o.on_launch_started(l, t); }); }
+  void on_program(const std::shared_ptr<const comm::ProgramInfo>& p) override {
+    each([&](auto& o) { o.on_program(p); });
+  }
+  void on_launch_issued(const comm::Launch& l) override {
+    each([&](auto& o) { o.on_launch_issued(l); });
+  }
+  void on_launch_started(const comm::Launch& l, comm::Ns t) override {
+    each([&](auto& o) { o.on_launch_started(l, t); });
+  }
   void on_launch_done(const comm::Launch& l, comm::Ns t, comm::CallStatus s) override {
     each([&](auto& o) { o.on_launch_done(l, t, s); });
   }
   void on_compute(const comm::Launch& l, std::string_view op, Where w, comm::Ns b, comm::Ns e) override {
     each([&](auto& o) { o.on_compute(l, op, w, b, e); });
   }
-  void on_call_started(const comm::Launch& l, int i, comm::Ns t) override { each([&](auto& o) { o.on_call_started(l, i, t); }); }
+  void on_call_started(const comm::Launch& l, int i, comm::Ns t) override {
+    each([&](auto& o) { o.on_call_started(l, i, t); });
+  }
   void on_call_waiting(const comm::Launch& l, int i, comm::Ns t, const std::vector<comm::ProcessIndex>& p) override {
     each([&](auto& o) { o.on_call_waiting(l, i, t, p); });
   }
   void on_call_done(const comm::Launch& l, int i, comm::Ns t, comm::CallStatus s, std::int64_t moved) override {
     each([&](auto& o) { o.on_call_done(l, i, t, s, moved); });
   }
-  void on_array(const comm::ArrayInfo& a) override { each([&](auto& o) { o.on_array(a); }); }
+  void on_array(const comm::ArrayInfo& a) override {
+    each([&](auto& o) { o.on_array(a); });
+  }
   void on_host_read(std::string_view what, Where w, comm::Ns b, comm::Ns e) override {
     each([&](auto& o) { o.on_host_read(what, w, b, e); });
   }
@@ -99,9 +109,10 @@ void Context::set_current(std::shared_ptr<Context> context) { current_context() 
 
 const Device& Context::device(int ordinal) const {
   if (ordinal < 0 || ordinal >= int(devices_.size()))
-    throw_user_error("device {} does not exist: there are {} devices (0 to {}); force more virtual ones with -d or "
-                     "SHARDLAB_NUM_CPU_DEVICES",
-                     ordinal, devices_.size(), devices_.size() - 1);
+    throw_user_error(
+        "device {} does not exist: there are {} devices (0 to {}); force more virtual ones with -d or "
+        "SHARDLAB_NUM_CPU_DEVICES",
+        ordinal, devices_.size(), devices_.size() - 1);
   return devices_[std::size_t(ordinal)];
 }
 

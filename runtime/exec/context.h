@@ -26,7 +26,7 @@ struct ContextOptions {
   std::shared_ptr<comm::Transport> transport;  // nothing: one process
   std::shared_ptr<comm::Control> control;      // nothing: SoloControl
   std::vector<std::shared_ptr<comm::Observer>> observers;
-  int worker_threads = 0;                      // 0: one a core
+  int worker_threads = 0;  // 0: one a core
 };
 
 // State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device

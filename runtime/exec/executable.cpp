@@ -65,8 +65,7 @@ std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, co
     if (transfer.source == transfer.target) continue;
     comm::CollectiveInfo& call = calls.at(std::size_t(transfer.call));
     std::int64_t bytes = element_count(transfer.box) * size_of(to.type.dtype);
-    call.pairs.emplace_back(program.mesh.devices()[std::size_t(transfer.source)],
-                            program.mesh.devices()[std::size_t(transfer.target)]);
+    call.pairs.emplace_back(program.mesh.devices()[std::size_t(transfer.source)], program.mesh.devices()[std::size_t(transfer.target)]);
     call.shape = shape_of(transfer.box);
     call.bytes = std::max(call.bytes, bytes);
     call.wire_bytes += bytes;
@@ -137,8 +136,7 @@ Executable::Move plan_move(const Executable& executable, const MoveStep& move, c
     for (auto& collective : describe(p, move, executable.slot_boxes)) info.collectives.push_back(std::move(collective));
     calls = int(info.collectives.size()) - first_call;
   }
-  if (move.reduction)
-    return {move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls};
+  if (move.reduction) return {move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls};
   auto transfers = move.transfers.empty() ? transfers_within(from, to, move.groups, ownership) : move.transfers;
   return {move.from, move.to, MovePlan(from, to, std::move(transfers), dtype, ownership), first_call, calls};
 }
@@ -242,8 +240,7 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
       int source_device = from.devices[std::size_t(transfer.source)], target_device = to.devices[std::size_t(transfer.target)];
       if (source_device == target_device) continue;
       std::pair<int, int> pair{source_device, target_device};
-      if (std::find(collective.pairs.begin(), collective.pairs.end(), pair) == collective.pairs.end())
-        collective.pairs.push_back(pair);
+      if (std::find(collective.pairs.begin(), collective.pairs.end(), pair) == collective.pairs.end()) collective.pairs.push_back(pair);
       collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
     }
   }

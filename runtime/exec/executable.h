@@ -25,7 +25,7 @@ struct Executable {
   struct Move {
     int from = -1, to = -1;  // slots
     std::variant<MovePlan, ReducePlan> plan;
-    int first_call = -1;     // index into info->collectives; -1: a free local slice
+    int first_call = -1;  // index into info->collectives; -1: a free local slice
     int calls = 0;
   };
   using Step = std::variant<Compute, FusedStep, Move>;
@@ -35,10 +35,10 @@ struct Executable {
   std::vector<std::vector<Box>> slot_boxes;  // per slot and mesh position
   // Small constants, computed once: slot and its buffers per position.
   std::vector<std::pair<int, std::vector<BufferRef>>> presets;
-  std::vector<int> last_use;                 // per slot, the step after which nobody reads it
-  std::vector<int> local;                    // mesh positions of this process
+  std::vector<int> last_use;  // per slot, the step after which nobody reads it
+  std::vector<int> local;     // mesh positions of this process
   std::vector<Sharding> param_shardings, result_shardings;
-  std::optional<MovePlan> transfer;          // device_put: no steps, one move from the operand to the result
+  std::optional<MovePlan> transfer;  // device_put: no steps, one move from the operand to the result
   std::shared_ptr<const comm::ProgramInfo> info;
 };
 

@@ -125,8 +125,10 @@ void Executor::run(Task& task) {
       throw TransportError("not run: the processes no longer agree on what they run");
     }
     observer.on_launch_started(task.launch, comm::now_ns());
-    if (task.executable->transfer) run_transfer(task);
-    else run_steps(task);
+    if (task.executable->transfer)
+      run_transfer(task);
+    else
+      run_steps(task);
   } catch (const TransportError&) {
     error = std::current_exception();
     poisoned = true;
@@ -140,7 +142,9 @@ void Executor::run(Task& task) {
     if (task.launch.program->spans_processes()) context_.control().raised(failure.what(), task.launch.where);
   }
   observer.on_launch_done(task.launch, comm::now_ns(),
-                          !error ? comm::CallStatus::kOk : poisoned ? comm::CallStatus::kPoisoned : comm::CallStatus::kFailed);
+                          !error     ? comm::CallStatus::kOk
+                          : poisoned ? comm::CallStatus::kPoisoned
+                                     : comm::CallStatus::kFailed);
   task.state->finish(error);
 }
 
@@ -148,8 +152,7 @@ std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const
   const Executable& executable = *task.executable;
   const ArrayImpl& arg = *task.args[param];
   const auto& boxes = executable.slot_boxes[std::size_t(executable.program.params[param])];
-  if (arg.sharding.mesh().size() == executable.program.mesh.size() &&
-      arg.sharding.mesh().same_devices(executable.program.mesh))
+  if (arg.sharding.mesh().size() == executable.program.mesh.size() && arg.sharding.mesh().same_devices(executable.program.mesh))
     return arg.shards;
   // Uncommitted: the whole value is on this process's default device; each device takes its part.
   std::vector<BufferRef> shards(boxes.size());
@@ -178,8 +181,7 @@ std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const
 void Executor::run_steps(Task& task) {
   const Executable& executable = *task.executable;
   std::vector<std::vector<BufferRef>> slots(executable.program.slots.size());
-  for (std::size_t i = 0; i < executable.program.params.size(); ++i)
-    slots[std::size_t(executable.program.params[i])] = load(task, i);
+  for (std::size_t i = 0; i < executable.program.params.size(); ++i) slots[std::size_t(executable.program.params[i])] = load(task, i);
   for (const auto& [slot, buffers] : executable.presets) slots[std::size_t(slot)] = buffers;
   for (int i = 0; i < int(executable.steps.size()); ++i) {
     const auto& step = executable.steps[std::size_t(i)];
@@ -202,8 +204,7 @@ void Executor::run_steps(Task& task) {
       release(move.from);
     }
   }
-  for (std::size_t i = 0; i < task.results.size(); ++i)
-    task.results[i]->shards = slots[std::size_t(executable.program.results[i])];
+  for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = slots[std::size_t(executable.program.results[i])];
 }
 
 void Executor::run_compute(const Task& task, const Executable::Compute& step, std::vector<std::vector<BufferRef>>& slots) {
@@ -220,8 +221,7 @@ void Executor::run_compute(const Task& task, const Executable::Compute& step, st
     call.result_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
   }
   compute(call, pool_);
-  if (context_.is_recorded())
-    context_.observer().on_compute(task.launch, step.node->op->name, step.node->where, begin, comm::now_ns());
+  if (context_.is_recorded()) context_.observer().on_compute(task.launch, step.node->op->name, step.node->where, begin, comm::now_ns());
 }
 
 template <typename Plan>
@@ -244,8 +244,7 @@ void Executor::run_plan(const Task& task, const Plan& plan, int first_call, int 
   comm::Ns end = comm::now_ns();
   for (int c = 0; c < calls; ++c)
     observer.on_call_done(task.launch, first_call + c, end, status_of(status.exchange), c == 0 ? status.bytes_sent : 0);
-  for (const auto& mismatch : status.exchange.mismatches)
-    context_.control().wire_mismatch(task.launch, first_call, mismatch);
+  for (const auto& mismatch : status.exchange.mismatches) context_.control().wire_mismatch(task.launch, first_call, mismatch);
   if (status.exchange.status == comm::ExchangeStatus::kMismatch)
     throw TransportError("another message arrived than the one expected: the processes run different programs");
   if (status.exchange.status == comm::ExchangeStatus::kAborted) throw TransportError("the exchange was aborted");
@@ -258,8 +257,6 @@ void Executor::run_move(const Task& task, const Executable::Move& step, std::vec
   std::visit([&](const auto& plan) { run_plan(task, plan, step.first_call, step.calls, sources, targets); }, step.plan);
 }
 
-void Executor::run_transfer(Task& task) {
-  run_plan(task, *task.executable->transfer, 0, 1, task.args[0]->shards, task.results[0]->shards);
-}
+void Executor::run_transfer(Task& task) { run_plan(task, *task.executable->transfer, 0, 1, task.args[0]->shards, task.results[0]->shards); }
 
 }  // namespace shardlab

@@ -27,8 +27,7 @@ class Executor {
   ~Executor();
 
   // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish.
-  std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
-                            Where where);
+  std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed, Where where);
   // Waits until everything submitted has finished. Throws what a launch failed with, where nobody has read its results.
   void drain();
   // The number of the last launch over processes; -1: none.
@@ -69,7 +68,7 @@ class Executor {
   std::deque<Task> queue_;
   bool running_ = false;
   std::exception_ptr failure_;  // the first of a launch that failed by itself
-  std::jthread thread_;  // started with the first launch that needs it
+  std::jthread thread_;         // started with the first launch that needs it
 };
 
 }  // namespace shardlab

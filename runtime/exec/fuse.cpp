@@ -228,7 +228,8 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     const Item& item = items[std::size_t(i)];
     run_tile(step, item.each->inputs, item.each->outputs, item.first, item.count);
   };
-  if (total * std::int64_t(step.ops.size()) >= kParallelElements) pool.parallel_for(std::int64_t(items.size()), run);
+  if (total * std::int64_t(step.ops.size()) >= kParallelElements)
+    pool.parallel_for(std::int64_t(items.size()), run);
   else
     for (std::int64_t i = 0; i < std::int64_t(items.size()); ++i) run(i);
   for (std::size_t o = 0; o < step.outputs.size(); ++o) {

@@ -14,8 +14,8 @@ struct FusedStep {
   // Where an operand comes from or a result goes to.
   struct Ref {
     enum class Kind : std::uint8_t { kInput, kOutput, kScratch } kind = Kind::kInput;
-    int index = 0;          // into inputs, outputs, or the scratch tiles
-    bool is_scalar = false; // one element for all
+    int index = 0;           // into inputs, outputs, or the scratch tiles
+    bool is_scalar = false;  // one element for all
   };
   struct Op {
     TileFn tile = nullptr;
@@ -23,11 +23,11 @@ struct FusedStep {
     Ref result;
   };
   std::vector<Op> ops;
-  std::vector<int> inputs, outputs;  // slots
+  std::vector<int> inputs, outputs;                     // slots
   std::vector<std::int64_t> input_bytes, output_bytes;  // of one element
   std::vector<bool> input_is_scalar;
   int scratch_tiles = 0;
-  std::string name;                  // "sin", "sin + add …", for the record
+  std::string name;  // "sin", "sin + add …", for the record
   NodeId first_node = -1;
 };
 

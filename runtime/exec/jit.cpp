@@ -44,8 +44,8 @@ JitFunction::JitFunction(Function function, JitOptions options)
 static ProgramRequest request_of(Context& context, const JitFunction::Function& function, const JitOptions& options,
                                  const std::vector<Array>& args, Where where) {
   if (!options.in_shardings.empty() && options.in_shardings.size() != args.size())
-    throw_user_error("jit of {}: got {} in_shardings for {} arguments; give one each [{}]", options.name,
-                     options.in_shardings.size(), args.size(), where.text());
+    throw_user_error("jit of {}: got {} in_shardings for {} arguments; give one each [{}]", options.name, options.in_shardings.size(),
+                     args.size(), where.text());
   ProgramRequest request;
   request.name = options.name;
   request.where = where;
@@ -74,8 +74,7 @@ std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where
   if (context.tracer()) {  // inlined; its out_shardings become constraints
     std::vector<Array> results = state_->function(args);
     for (std::size_t i = 0; i < results.size() && i < state_->options.out_shardings.size(); ++i)
-      if (state_->options.out_shardings[i])
-        results[i] = device_put(Operand(results[i], where), *state_->options.out_shardings[i]);
+      if (state_->options.out_shardings[i]) results[i] = device_put(Operand(results[i], where), *state_->options.out_shardings[i]);
     return results;
   }
   for (const Array& arg : args)

@@ -53,25 +53,24 @@ class Jitted {
   Jitted(F function, JitOptions options) : function_(std::move(function)), options_(std::move(options)) {}
 
   // Overloads instead of a pack, so that the caller's line comes by default.
-  auto operator()(std::source_location where = std::source_location::current()) const {
-    return call_at(where);
-  }
-  auto operator()(const Array& a0, std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0);
-  }
+  auto operator()(std::source_location where = std::source_location::current()) const { return call_at(where); }
+  auto operator()(const Array& a0, std::source_location where = std::source_location::current()) const { return call_at(where, a0); }
   auto operator()(const Array& a0, const Array& a1, std::source_location where = std::source_location::current()) const {
     return call_at(where, a0, a1);
   }
   auto operator()(const Array& a0, const Array& a1, const Array& a2, std::source_location where = std::source_location::current()) const {
     return call_at(where, a0, a1, a2);
   }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, std::source_location where = std::source_location::current()) const {
+  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3,
+                  std::source_location where = std::source_location::current()) const {
     return call_at(where, a0, a1, a2, a3);
   }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4, std::source_location where = std::source_location::current()) const {
+  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4,
+                  std::source_location where = std::source_location::current()) const {
     return call_at(where, a0, a1, a2, a3, a4);
   }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4, const Array& a5, std::source_location where = std::source_location::current()) const {
+  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4, const Array& a5,
+                  std::source_location where = std::source_location::current()) const {
     return call_at(where, a0, a1, a2, a3, a4, a5);
   }
   // With the caller's line given: jit(f).at(std::source_location::current(), x).
@@ -87,9 +86,12 @@ class Jitted {
           },
           options_);
     std::vector<Array> results = jit_->call({args...}, Where::from(where));
-    if constexpr (std::is_same_v<Result, std::vector<Array>>) return results;
-    else if constexpr (std::is_same_v<Result, Array>) return results.at(0);
-    else return detail::from_results<Result>(std::move(results), std::make_index_sequence<std::tuple_size_v<Result>>{});
+    if constexpr (std::is_same_v<Result, std::vector<Array>>)
+      return results;
+    else if constexpr (std::is_same_v<Result, Array>)
+      return results.at(0);
+    else
+      return detail::from_results<Result>(std::move(results), std::make_index_sequence<std::tuple_size_v<Result>>{});
   }
 
  private:

@@ -24,8 +24,7 @@ std::vector<std::int64_t> key_of(const Box& box) {
 
 // Takes parts of `wanted` from the candidates in their order of preference until it is covered. Boxes of one sharding are equal or
 // disjoint, so what is left of a box is found by keeping each distinct intersection once.
-void take_from(const Box& wanted, int target, const std::vector<int>& candidates, const Layout& from,
-               std::vector<Transfer>& transfers) {
+void take_from(const Box& wanted, int target, const std::vector<int>& candidates, const Layout& from, std::vector<Transfer>& transfers) {
   std::set<std::vector<std::int64_t>> taken;
   std::int64_t left = element_count(wanted);
   for (int source : candidates) {
@@ -76,10 +75,7 @@ std::vector<Transfer> transfers_between(const Layout& from, const Layout& to, co
     for (int i = 0; i < sources; ++i) {
       int source = (i + target) % sources;  // replicas in turn
       int source_device = from.devices[std::size_t(source)];
-      (source_device == device                          ? own
-       : ownership.process_of(source_device) == process ? near
-                                                        : far)
-          .push_back(source);
+      (source_device == device ? own : ownership.process_of(source_device) == process ? near : far).push_back(source);
     }
     own.insert(own.end(), near.begin(), near.end());
     own.insert(own.end(), far.begin(), far.end());
@@ -128,8 +124,7 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
     if (ownership.process_of(to_.devices[position]) == ownership.self) targets[int(position)];
   std::map<std::vector<std::int64_t>, std::size_t> distinct;
   for (auto& [position, target] : targets) {
-    std::sort(target.parts.begin(), target.parts.end(),
-              [](const Part& a, const Part& b) { return key_of(a.box) < key_of(b.box); });
+    std::sort(target.parts.begin(), target.parts.end(), [](const Part& a, const Part& b) { return key_of(a.box) < key_of(b.box); });
     std::vector<std::int64_t> key = key_of(to_.boxes[std::size_t(position)]);
     for (const Part& part : target.parts)
       key.insert(key.end(), {part.source, part.message, part.offset, part.box.empty() ? 0 : part.box[0].start});
@@ -139,11 +134,9 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
   }
 }
 
-BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>& sources,
-                             const std::vector<Buffer>& received) const {
+BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>& sources, const std::vector<Buffer>& received) const {
   const Box& box = to_.boxes[std::size_t(target.positions[0])];
-  if (target.parts.size() == 1 && target.parts[0].source >= 0 &&
-      from_.boxes[std::size_t(target.parts[0].source)] == box)
+  if (target.parts.size() == 1 && target.parts[0].source >= 0 && from_.boxes[std::size_t(target.parts[0].source)] == box)
     return sources[std::size_t(target.parts[0].source)];  // pointers move, not bytes
   auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * element_bytes_));
   for (const Part& part : target.parts) {
@@ -151,14 +144,12 @@ BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>&
       copy_box(sources[std::size_t(part.source)]->data(), from_.boxes[std::size_t(part.source)], buffer->data(), box, part.box,
                element_bytes_);
     else
-      copy_box(received[std::size_t(part.message)].data() + part.offset, part.box, buffer->data(), box, part.box,
-               element_bytes_);
+      copy_box(received[std::size_t(part.message)].data() + part.offset, part.box, buffer->data(), box, part.box, element_bytes_);
   }
   return buffer;
 }
 
-MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets,
-                         const LinkContext& link) const {
+MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
   std::vector<Buffer> received;
   if (!sends_.empty() || !receives_.empty()) {
@@ -168,8 +159,8 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
     for (const PeerPieces& peer : sends_) {
       packed.emplace_back(std::size_t(peer.bytes));
       for (const Piece& piece : peer.pieces)
-        copy_box(sources[std::size_t(piece.source)]->data(), from_.boxes[std::size_t(piece.source)],
-                 packed.back().data() + piece.offset, piece.box, piece.box, element_bytes_);
+        copy_box(sources[std::size_t(piece.source)]->data(), from_.boxes[std::size_t(piece.source)], packed.back().data() + piece.offset,
+                 piece.box, piece.box, element_bytes_);
       sends.push_back({peer.peer, {packed.back().bytes()}});
       status.bytes_sent += peer.bytes;
     }
@@ -307,12 +298,10 @@ BufferRef ReducePlan::combine_range(const Task& task, int first, int last, const
 }
 
 BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources) const {
-  return combine_range(task, first, last,
-                       [&](int a, int b) { return b - a == 1 ? leaf(task, a, sources) : BufferRef(); });
+  return combine_range(task, first, last, [&](int a, int b) { return b - a == 1 ? leaf(task, a, sources) : BufferRef(); });
 }
 
-MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets,
-                           const LinkContext& link) const {
+MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
   std::vector<std::vector<BufferRef>> own(tasks_.size());
   auto reduce_own = [&](std::int64_t t) {
@@ -336,8 +325,7 @@ MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<Bu
     std::vector<comm::Send> sends;
     for (const PeerSubtrees& peer : sends_) {
       comm::Send send{peer.peer, {}};
-      for (const Outgoing& out : peer.subtrees)
-        send.parts.push_back(own[std::size_t(out.task)][std::size_t(out.subtree)]->bytes());
+      for (const Outgoing& out : peer.subtrees) send.parts.push_back(own[std::size_t(out.task)][std::size_t(out.subtree)]->bytes());
       status.bytes_sent += peer.bytes;
       sends.push_back(std::move(send));
     }

@@ -49,14 +49,14 @@ class MovePlan {
 
  private:
   struct Piece {
-    int source = -1;          // `from` position, for what we hold
+    int source = -1;  // `from` position, for what we hold
     Box box;
     std::int64_t offset = 0;  // in the message, for what we receive
   };
   struct Part {
     Box box;
-    int source = -1;    // local `from` position, or
-    int message = -1;   // index of a received message, and
+    int source = -1;   // local `from` position, or
+    int message = -1;  // index of a received message, and
     std::int64_t offset = 0;
   };
   // Positions that want the same box from the same sources.
@@ -82,8 +82,7 @@ class MovePlan {
 // of processes: results are equal to the last bit. A process combines the complete subtrees that it owns, and sends those.
 class ReducePlan {
  public:
-  ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype,
-             const Ownership& ownership);
+  ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype, const Ownership& ownership);
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
 
  private:

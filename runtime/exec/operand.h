@@ -33,9 +33,12 @@ class Operand {
  private:
   template <typename T>
   static Scalar scalar(T number) {
-    if constexpr (std::same_as<T, bool>) return Scalar{number};
-    else if constexpr (std::integral<T>) return Scalar{static_cast<std::int64_t>(number)};
-    else return Scalar{static_cast<double>(number)};
+    if constexpr (std::same_as<T, bool>)
+      return Scalar{number};
+    else if constexpr (std::integral<T>)
+      return Scalar{static_cast<std::int64_t>(number)};
+    else
+      return Scalar{static_cast<double>(number)};
   }
   std::variant<Array, Scalar> value_;
   Where where_;

@@ -15,10 +15,10 @@ namespace {
 Array operand_array(const Operand& x) {
   if (x.is_array()) return x.array();
   const Scalar& scalar = x.scalar();
-  DType dtype = scalar.is_complex()               ? DType::kComplex64
-                : scalar.value.index() == 0       ? DType::kBool
-                : scalar.is_integer()             ? DType::kInt32
-                                                  : DType::kFloat32;
+  DType dtype = scalar.is_complex()         ? DType::kComplex64
+                : scalar.value.index() == 0 ? DType::kBool
+                : scalar.is_integer()       ? DType::kInt32
+                                            : DType::kFloat32;
   return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", dtype}}, x.where()).at(0);
 }
 
@@ -45,8 +45,7 @@ Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vect
 Array device_put(const Operand& x, const Sharding& sharding) {
   Context& context = Context::current();
   for (int device : sharding.mesh().devices()) context.device(device);  // throws where one does not exist
-  if (context.tracer())
-    return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}}, x.where()).at(0);
+  if (context.tracer()) return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}}, x.where()).at(0);
   Array array = operand_array(x);
   if (!array.valid()) throw_user_error("device_put at {}: an empty Array is used; give it a value first", x.where().text());
   sharding.check_divisible(array.type(), "device_put arguments");

@@ -6,8 +6,7 @@
 namespace shardlab {
 
 // Devices in mesh order default to the first ones of devices(). UserError where there are too few.
-Mesh make_mesh(Shape shape, std::vector<std::string> axis_names,
-               std::source_location where = std::source_location::current());
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, std::source_location where = std::source_location::current());
 Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices);
 
 // Places or moves an array; the result is committed. Across processes all owners of source or target devices must call it. Inside jit it

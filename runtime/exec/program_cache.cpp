@@ -134,8 +134,8 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     }
   }
   if (!request.out_shardings.empty() && request.out_shardings.size() != graph.results.size())
-    throw_user_error("jit of {}: got {} out_shardings for {} results; give one each [{}]", request.name,
-                     request.out_shardings.size(), graph.results.size(), request.where.text());
+    throw_user_error("jit of {}: got {} out_shardings for {} results; give one each [{}]", request.name, request.out_shardings.size(),
+                     graph.results.size(), request.where.text());
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     if (i < request.out_shardings.size() && request.out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);

@@ -10,8 +10,7 @@ namespace {
 // Restores the tracer that was active before.
 class TracerScope {
  public:
-  TracerScope(Context& context, std::shared_ptr<Tracer> tracer)
-      : context_(context), before_(context.exchange_tracer(std::move(tracer))) {}
+  TracerScope(Context& context, std::shared_ptr<Tracer> tracer) : context_(context), before_(context.exchange_tracer(std::move(tracer))) {}
   ~TracerScope() { context_.exchange_tracer(std::move(before_)); }
 
  private:
@@ -41,8 +40,10 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
 std::vector<Array> Tracer::call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where) {
   std::vector<Arg> args;
   for (const Operand& operand : operands) {
-    if (operand.is_array()) args.emplace_back(value_of(operand.array(), where));
-    else args.emplace_back(operand.scalar());
+    if (operand.is_array())
+      args.emplace_back(value_of(operand.array(), where));
+    else
+      args.emplace_back(operand.scalar());
   }
   std::vector<Array> results;
   for (ValueId id : builder_.call(op, args, attrs, where)) results.push_back(tracer_array(id));

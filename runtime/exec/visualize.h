@@ -8,7 +8,7 @@
 namespace shardlab {
 
 struct VisualizeOptions {
-  bool color = false;     // ANSI colours
+  bool color = false;  // ANSI colours
   double scale = 1.0;
   int min_width = 9;
   int max_columns = 80;

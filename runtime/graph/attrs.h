@@ -19,8 +19,8 @@ struct Literal {
   BufferRef data;
 };
 
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType, Sharding,
-                               std::shared_ptr<const Literal>>;
+using AttrValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType, Sharding, std::shared_ptr<const Literal>>;
 
 // Name → value, kept sorted by name, so that equal attributes print alike. Getters throw InternalError where the name is absent or of
 // another kind: shape rules have checked the user's input before.

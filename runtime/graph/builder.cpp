@@ -46,8 +46,7 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
     if (!outermost) throw;
     user_op_.clear();
     std::string text = error.what();
-    throw UserError(where.known() && text.find(where.text()) == std::string::npos ? fmt::format("{} [{}]", text, where.text())
-                                                                                   : text);
+    throw UserError(where.known() && text.find(where.text()) == std::string::npos ? fmt::format("{} [{}]", text, where.text()) : text);
   }
 }
 

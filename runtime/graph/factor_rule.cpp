@@ -24,14 +24,13 @@ std::string tensor_text(const FactorRule::TensorMap& map) {
 
 }  // namespace
 
-FactorRule::FactorRule(const std::vector<TensorType>& operand_types, const std::vector<TensorType>& result_types)
-    : present(true) {
+FactorRule::FactorRule(const std::vector<TensorType>& operand_types, const std::vector<TensorType>& result_types) : present(true) {
   for (const TensorType& type : operand_types) operands.emplace_back(type.shape.size());
   for (const TensorType& type : result_types) results.emplace_back(type.shape.size());
 }
 
-int FactorRule::add(std::int64_t size, const std::vector<int>& operand_dims, const std::vector<int>& result_dims,
-                    FactorKind kind, bool blocked) {
+int FactorRule::add(std::int64_t size, const std::vector<int>& operand_dims, const std::vector<int>& result_dims, FactorKind kind,
+                    bool blocked) {
   int factor = int(factors.size());
   factors.push_back({size, kind, blocked});
   for (std::size_t i = 0; i < operand_dims.size(); ++i)
@@ -58,8 +57,8 @@ std::string FactorRule::text() const {
   std::string text = "{";
   for (std::size_t f = 0; f < factors.size(); ++f) {
     static constexpr std::string_view kKinds[] = {"", " reduced", " whole", " permuted"};
-    text += fmt::format("{}{}={}{}{}", f ? ", " : "", factor_name(int(f)), factors[f].size,
-                        kKinds[std::size_t(factors[f].kind)], factors[f].blocked ? " blocked" : "");
+    text += fmt::format("{}{}={}{}{}", f ? ", " : "", factor_name(int(f)), factors[f].size, kKinds[std::size_t(factors[f].kind)],
+                        factors[f].blocked ? " blocked" : "");
   }
   text += "} ";
   auto tensors_text = [](const std::vector<TensorMap>& maps) {

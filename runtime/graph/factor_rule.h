@@ -38,8 +38,8 @@ struct FactorRule {
   FactorRule(const std::vector<TensorType>& operand_types, const std::vector<TensorType>& result_types);
 
   // Adds a factor, on dimension operand_dims[i] of operand i and result_dims[i] of result i (-1: not on that tensor).
-  int add(std::int64_t size, const std::vector<int>& operand_dims, const std::vector<int>& result_dims,
-          FactorKind kind = FactorKind::kPass, bool blocked = false);
+  int add(std::int64_t size, const std::vector<int>& operand_dims, const std::vector<int>& result_dims, FactorKind kind = FactorKind::kPass,
+          bool blocked = false);
   // Gives every dimension without a factor a private pass factor of its size.
   void fill(const std::vector<TensorType>& operand_types, const std::vector<TensorType>& result_types);
   // "[i=8, k=16 reduced] ik,kj->ij"; the einsum-like text, for dumps and explanations.

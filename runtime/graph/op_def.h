@@ -25,18 +25,22 @@ void combine(Reduction reduction, DType dtype, std::byte* accumulator, const std
 
 // A tensor as a kernel sees it: one device's shard.
 struct ConstView {
-  TensorType type;         // with the shard's shape
-  const std::byte* data;   // dense row-major
-  const Box* box;          // the shard's global indices
+  TensorType type;        // with the shard's shape
+  const std::byte* data;  // dense row-major
+  const Box* box;         // the shard's global indices
   template <typename T>
-  const T* as() const { return reinterpret_cast<const T*>(data); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(data);
+  }
 };
 struct MutableView {
   TensorType type;
   std::byte* data;
   const Box* box;
   template <typename T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
 };
 struct KernelArgs {
   std::span<const ConstView> operands;
@@ -60,7 +64,16 @@ using Arg = std::variant<ValueId, Scalar>;
 struct AttrDef {
   // kIntegerLists: equally long lists of integers, stored one after another: [[2], [1]] is [2, 1]. kLiteral: a number or nested lists.
   enum class Kind : std::uint8_t {
-    kInteger, kNumber, kFlag, kString, kIntegers, kDType, kSharding, kScalarOrIntegers, kIntegerLists, kLiteral
+    kInteger,
+    kNumber,
+    kFlag,
+    kString,
+    kIntegers,
+    kDType,
+    kSharding,
+    kScalarOrIntegers,
+    kIntegerLists,
+    kLiteral
   };
   std::string_view name;
   Kind kind;
@@ -80,8 +93,8 @@ struct Sample {
 // primitive has infer, rule and kernel; its `expand` may adapt operands (promotion, broadcasting) before it emits itself. A composite
 // has `expand` alone.
 struct OpDef {
-  std::string_view name;     // JAX's
-  std::string_view doc;      // one paragraph: what it computes, shapes, errors
+  std::string_view name;                           // JAX's
+  std::string_view doc;                            // one paragraph: what it computes, shapes, errors
   std::span<const std::string_view> aliases = {};  // "negative" for "neg"
   int operands_min = 1, operands_max = 1;          // -1: any number
   std::span<const AttrDef> attrs = {};

@@ -102,7 +102,8 @@ struct Rem {
 };
 struct Remainder {
   template <typename T>
-  requires Whole<T> || Real<T> SHARDLAB_INLINE T operator()(T x, T y) const {
+    requires Whole<T> || Real<T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
     T r = Rem()(x, y);
     return r != 0 && ((r < 0) != (y < 0)) ? T(r + y) : r;
   }

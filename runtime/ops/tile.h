@@ -15,9 +15,7 @@ namespace shardlab::ops {
 inline constexpr std::array kAllDTypes = {DType::kBool, DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64};
 
 template <typename F, typename T>
-concept HasHardCases = requires(T x) {
-  F::is_hard(x);
-};
+concept HasHardCases = requires(T x) { F::is_hard(x); };
 
 // result[i] = F(operands[k][i * strides[k]]…); the result may be one of the operands.
 template <typename F, typename... T>

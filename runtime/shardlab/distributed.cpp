@@ -45,9 +45,7 @@ void print_error(const std::string& text) {
   if (auto job = current_job()) {
     try {
       job->close_record();
-    } catch (const std::exception& error) {
-      print_error(error.what());
-    }
+    } catch (const std::exception& error) { print_error(error.what()); }
   }
   std::fflush(nullptr);
   _exit(status);
@@ -89,17 +87,14 @@ void on_exit_handler(int status, void*) {
   }
   try {
     job->close_record();
-  } catch (const std::exception& error) {
-    print_error(error.what());
-  }
+  } catch (const std::exception& error) { print_error(error.what()); }
 }
 
 }  // namespace
 
 void initialize(std::source_location where) {
   Where place = Where::from(where);
-  if (is_initialized())
-    throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
+  if (is_initialized()) throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
   if (Context::current_or_null() != nullptr)
     throw_user_error(
         "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend. This includes any "

@@ -40,9 +40,10 @@ std::string own_command_line() {
 void check_one_host(const std::vector<control::Member>& members) {
   for (const control::Member& member : members)
     if (member.host != members[0].host)
-      throw_user_error("distributed::initialize: process {} runs on {} and process {} on {}; this version joins the processes of one host "
-                       "(transport shm)",
-                       members[0].process, members[0].host, member.process, member.host);
+      throw_user_error(
+          "distributed::initialize: process {} runs on {} and process {} on {}; this version joins the processes of one host "
+          "(transport shm)",
+          members[0].process, members[0].host, member.process, member.host);
 }
 
 }  // namespace
@@ -65,8 +66,10 @@ std::shared_ptr<Job> Job::from_environment() {
     job->trace_directory_ = directory;
     job->record_into(directory, 0, 1);
   }
-  if (environment && !environment->coordinator.empty()) job->join(*environment);
-  else job->start(0, {devices});
+  if (environment && !environment->coordinator.empty())
+    job->join(*environment);
+  else
+    job->start(0, {devices});
   return job;
 }
 

@@ -41,8 +41,8 @@ class Job {
   void stop(const std::string& why);
 
   std::shared_ptr<recorder::Recorder> recorder_;
-  std::string trace_;             // where a process on its own leaves its trace
-  std::string trace_directory_;   // its parts until then
+  std::string trace_;            // where a process on its own leaves its trace
+  std::string trace_directory_;  // its parts until then
   std::unique_ptr<ShmSegment> segment_;
   std::shared_ptr<comm::Transport> transport_;
   std::atomic<comm::Transport*> abortable_{nullptr};

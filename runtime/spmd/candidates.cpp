@@ -135,10 +135,16 @@ std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule) {
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);
     switch (rule.factors[std::size_t(f)].kind) {
-      case FactorKind::kPass: can_cut.push_back(in_result && (in_operand || op.backward_first)); break;
-      case FactorKind::kReduce: can_cut.push_back(in_operand && op.reduction.has_value()); break;
+      case FactorKind::kPass:
+        can_cut.push_back(in_result && (in_operand || op.backward_first));
+        break;
+      case FactorKind::kReduce:
+        can_cut.push_back(in_operand && op.reduction.has_value());
+        break;
       case FactorKind::kReplicate:
-      case FactorKind::kPermute: can_cut.push_back(false); break;
+      case FactorKind::kPermute:
+        can_cut.push_back(false);
+        break;
     }
   }
   return can_cut;

@@ -132,9 +132,10 @@ SlotId Emitter::reshard(SlotId from, const Spec& wanted, const Need& need) {
   if (slot_specs_[std::size_t(from)] == wanted) return from;
   const ReshardPlan& plan = reshards_.plan(program_.slots[std::size_t(from)].type.shape, slot_specs_[std::size_t(from)], wanted);
   for (const ReshardStep& step : plan.steps)
-    from = move(from, {.kind = step.kind, .axes = step.axes, .transfers = step.transfers, .calls = step.calls, .node = need.node,
-                       .cause = need.cause},
-                step.to);
+    from = move(
+        from,
+        {.kind = step.kind, .axes = step.axes, .transfers = step.transfers, .calls = step.calls, .node = need.node, .cause = need.cause},
+        step.to);
   return from;
 }
 

@@ -68,10 +68,10 @@ class Emitter {
   PartitionedProgram program_;
   ReshardPlanner reshards_;
   std::vector<ValueId> roots_;
-  std::vector<bool> free_;                     // per value
-  std::vector<std::vector<SlotId>> forms_;     // per root
-  std::vector<Spec> slot_specs_;               // per slot, normalised
-  std::vector<std::optional<OpShape>> shapes_; // per node, made when asked for
+  std::vector<bool> free_;                      // per value
+  std::vector<std::vector<SlotId>> forms_;      // per root
+  std::vector<Spec> slot_specs_;                // per slot, normalised
+  std::vector<std::optional<OpShape>> shapes_;  // per node, made when asked for
 };
 
 }  // namespace shardlab::spmd

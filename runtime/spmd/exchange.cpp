@@ -13,8 +13,7 @@ class EdgeColouring {
  public:
   EdgeColouring(int positions, std::vector<Transfer*> edges) : edges_(std::move(edges)) {
     std::vector<int> out(std::size_t(positions), 0), in(std::size_t(positions), 0);
-    for (const Transfer* edge : edges_)
-      colours_ = std::max({colours_, ++out[std::size_t(edge->source)], ++in[std::size_t(edge->target)]});
+    for (const Transfer* edge : edges_) colours_ = std::max({colours_, ++out[std::size_t(edge->source)], ++in[std::size_t(edge->target)]});
     at_source_.assign(std::size_t(positions) * std::size_t(colours_), -1);
     at_target_ = at_source_;
   }
@@ -34,7 +33,9 @@ class EdgeColouring {
   }
 
  private:
-  int& at(std::vector<int>& table, int position, int colour) { return table[std::size_t(position) * std::size_t(colours_) + std::size_t(colour)]; }
+  int& at(std::vector<int>& table, int position, int colour) {
+    return table[std::size_t(position) * std::size_t(colours_) + std::size_t(colour)];
+  }
 
   int free_colour(std::vector<int>& table, int position) {
     int colour = 0;

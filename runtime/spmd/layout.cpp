@@ -146,7 +146,8 @@ class OverlapCount {
     for (std::size_t k = 0; k < digits_.size(); ++k) {
       weights_.emplace_back();
       for (std::size_t d = 0; d < cuts_.size(); ++d) {
-        Weight weight{d, weight_of(cuts_[d].from, digits_[k]) * cuts_[d].from_block, weight_of(cuts_[d].to, digits_[k]) * cuts_[d].to_block};
+        Weight weight{d, weight_of(cuts_[d].from, digits_[k]) * cuts_[d].from_block,
+                      weight_of(cuts_[d].to, digits_[k]) * cuts_[d].to_block};
         if (weight.from != 0 || weight.to != 0) weights_.back().push_back(weight);
       }
     }

@@ -64,8 +64,9 @@ class Planner {
     spec.resize(rank);
     if (!input.params[i])
       for (Axes& axes : spec)
-        axes.erase(std::find_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return piece != input.mesh.whole_axis(piece.axis); }),
-                   axes.end());
+        axes.erase(
+            std::find_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return piece != input.mesh.whole_axis(piece.axis); }),
+            axes.end());
     return spec;
   }
 
@@ -169,10 +170,9 @@ class Planner {
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       const TensorType& type = emitter_.type(node.results[i]);
       const Spec& kept = kept_[std::size_t(node.results[i])];
-      std::int64_t elements = candidate.partial.empty()
-                                  ? emitter_.reshards().elements(type.shape, candidate.results[i], kept)
-                                  : reduction_elements(emitter_.reshards(), emitter_.mesh(),
-                                                       {type.shape, candidate.results[i], candidate.partial}, kept);
+      std::int64_t elements = candidate.partial.empty() ? emitter_.reshards().elements(type.shape, candidate.results[i], kept)
+                                                        : reduction_elements(emitter_.reshards(), emitter_.mesh(),
+                                                                             {type.shape, candidate.results[i], candidate.partial}, kept);
       bytes += elements * size_of(type.dtype);
     }
     return bytes;
@@ -194,8 +194,8 @@ class Planner {
       price.work += local_elements(type.shape, candidate.results[i]);
       price.leaves_form |= candidate.results[i] != kept;
       if (!candidate.partial.empty()) {
-        price.collectives += plan_reduction(emitter_.reshards(), emitter_.mesh(),
-                                            {type.shape, candidate.results[i], candidate.partial}, kept).collectives;
+        price.collectives +=
+            plan_reduction(emitter_.reshards(), emitter_.mesh(), {type.shape, candidate.results[i], candidate.partial}, kept).collectives;
       } else if (candidate.results[i] != kept) {
         const ReshardPlan& plan = emitter_.reshards().plan(type.shape, candidate.results[i], kept);
         price.collectives += plan.collectives;

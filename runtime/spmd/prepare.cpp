@@ -182,9 +182,7 @@ class ConstraintSeeder {
 
 }  // namespace
 
-void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values) {
-  ConstraintSeeder(graph, mesh, values).run();
-}
+void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values) { ConstraintSeeder(graph, mesh, values).run(); }
 
 FactorRule rule_of(const Graph& graph, const Node& node) {
   if (node.op->rule == nullptr) return {};

@@ -27,8 +27,8 @@ std::string slot_list(const std::vector<SlotId>& slots) {
 }
 
 std::string step_text(const PartitionedProgram& program, const ComputeStep& step) {
-  std::string text = fmt::format("  {} = {}({})", slot_list(step.results), program.graph.nodes[std::size_t(step.node)].op->name,
-                                 slot_list(step.operands));
+  std::string text =
+      fmt::format("  {} = {}({})", slot_list(step.results), program.graph.nodes[std::size_t(step.node)].op->name, slot_list(step.operands));
   for (std::size_t i = 0; i < step.results.size(); ++i) text += (i ? "; " : " : ") + slot_text(program, step.results[i]);
   return text + "\n";
 }

@@ -29,8 +29,8 @@ struct ComputeStep {
 // A part of a shard that goes from one mesh position to another; source == target: kept.
 struct Transfer {
   int source = 0, target = 0;
-  Box box;        // global indices
-  int call = 0;   // which of the step's permutes carries it (sub-box permutes need several)
+  Box box;       // global indices
+  int call = 0;  // which of the step's permutes carries it (sub-box permutes need several)
 };
 
 // One form becomes another: by a free local slice, or by collectives.
@@ -38,15 +38,16 @@ struct Transfer {
 // Without reduction every element of a target's box comes from one source (see transfers_of). With reduction, target d's box is
 // the combination over the members of d's group, in the group's order by a balanced binary tree, of their partial results.
 struct MoveStep {
-  std::string kind;  // "slice" (free), or a collective's name: "all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute"
+  std::string
+      kind;  // "slice" (free), or a collective's name: "all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute"
   SlotId from = -1, to = -1;
   Axes axes;                             // the axes that the groups run along, in the group's order
   std::vector<std::vector<int>> groups;  // mesh positions; empty for slices and permutes
   std::optional<Reduction> reduction;
-  std::vector<Transfer> transfers;       // permutes only: given by the planner
-  int calls = 1;                         // how many collectives it counts as (sub-box permutes: one per chunk shape and offset)
-  NodeId node = -1;                      // the node that needs it; -1: a result of the function
-  std::string cause;                     // for people: "operand 1 of matmul is wanted whole along k"
+  std::vector<Transfer> transfers;  // permutes only: given by the planner
+  int calls = 1;                    // how many collectives it counts as (sub-box permutes: one per chunk shape and offset)
+  NodeId node = -1;                 // the node that needs it; -1: a result of the function
+  std::string cause;                // for people: "operand 1 of matmul is wanted whole along k"
 };
 
 using Step = std::variant<ComputeStep, MoveStep>;

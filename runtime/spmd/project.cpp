@@ -82,8 +82,7 @@ Projection project(const Spec& spec, const FactorRule::TensorMap& map, const std
   return out;
 }
 
-std::vector<DimSharding> unproject(const Projection& projection, const FactorRule::TensorMap& map,
-                                   const std::vector<Factor>& factors) {
+std::vector<DimSharding> unproject(const Projection& projection, const FactorRule::TensorMap& map, const std::vector<Factor>& factors) {
   std::vector<DimSharding> dims(map.size());
   for (std::size_t d = 0; d < map.size(); ++d) {
     for (int factor : map[d]) {

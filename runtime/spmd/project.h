@@ -26,7 +26,6 @@ Projection project(const std::vector<DimSharding>& dims, const FactorRule::Tenso
 Projection project(const Spec& spec, const FactorRule::TensorMap& map, const std::vector<Factor>& factors);
 
 // Stops in each dimension after the first factor that is not cut in full: there are no strided layouts.
-std::vector<DimSharding> unproject(const Projection& projection, const FactorRule::TensorMap& map,
-                                   const std::vector<Factor>& factors);
+std::vector<DimSharding> unproject(const Projection& projection, const FactorRule::TensorMap& map, const std::vector<Factor>& factors);
 
 }  // namespace shardlab::spmd

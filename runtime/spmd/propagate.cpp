@@ -227,7 +227,8 @@ class Propagator {
         auto holds = [&](const AxisPiece& old_piece) { return contains(old_piece, piece); };
         if (!before.empty() && std::any_of(before[d].axes.begin(), before[d].axes.end(), holds)) continue;
         auto& origins = out_.origins[std::size_t(id)];
-        std::erase_if(origins, [&](const Origin& old_origin) { return old_origin.dimension == int(d) && contains(piece, old_origin.piece); });
+        std::erase_if(origins,
+                      [&](const Origin& old_origin) { return old_origin.dimension == int(d) && contains(piece, old_origin.piece); });
         origins.push_back({int(d), piece, why()});
       }
     }

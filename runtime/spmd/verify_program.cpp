@@ -21,8 +21,7 @@ class Verifier {
     for (const Slot& slot : program_.slots)
       SL_CHECK(slot.spec.size() == slot.type.shape.size() && is_even(slot.type.shape, slot.spec), "{} is not cut evenly by {}",
                slot.type.text(), text_of(slot.spec, program_.mesh));
-    for (at_ = 0; at_ < program_.steps.size(); ++at_)
-      std::visit([&](const auto& step) { check(step); }, program_.steps[at_]);
+    for (at_ = 0; at_ < program_.steps.size(); ++at_) std::visit([&](const auto& step) { check(step); }, program_.steps[at_]);
     SL_CHECK(program_.params.size() == program_.graph.params.size() && program_.results.size() == program_.graph.results.size(),
              "parameters or results are missing");
     for (std::size_t i = 0; i < program_.results.size(); ++i) {

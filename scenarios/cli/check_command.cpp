@@ -42,7 +42,8 @@ int run(const Arguments& arguments) {
   int process = int(arguments.integer("--process", 0, 0, 1'000'000));
   int worst = 0;
   for (const std::string& path : arguments.positional())
-    for (const scenarios::Loaded& loaded : scenarios::load_path(path)) worst = std::max(worst, check_one(loaded, process, arguments.has("--quiet")));
+    for (const scenarios::Loaded& loaded : scenarios::load_path(path))
+      worst = std::max(worst, check_one(loaded, process, arguments.has("--quiet")));
   return worst;
 }
 
@@ -51,8 +52,9 @@ int run(const Arguments& arguments) {
 const CommandDef kCheck{.name = "check",
                         .usage = "FILE… [options]",
                         .summary = "partition scenarios without running them: shardings, collectives, bytes, deadlocks",
-                        .details = "The processes' calls are compared as a run would: a deadlock or mismatch is told before it happens.\n"
-                                   "Exit code: 0, 2 where one is found that the scenario does not expect, 3 where a scenario is wrong.",
+                        .details =
+                            "The processes' calls are compared as a run would: a deadlock or mismatch is told before it happens.\n"
+                            "Exit code: 0, 2 where one is found that the scenario does not expect, 3 where a scenario is wrong.",
                         .options = kOptions,
                         .run = run};
 

@@ -10,12 +10,12 @@ namespace shardlab::cli {
 
 struct CommandDef {
   std::string_view name;
-  std::string_view usage;    // after the name: "FILE… [options]"
-  std::string_view summary;  // one line
+  std::string_view usage;         // after the name: "FILE… [options]"
+  std::string_view summary;       // one line
   std::string_view details = {};  // below the options of `shardlab NAME --help`
   std::span<const OptionDef> options = {};
-  bool takes_program = false;  // everything after "--", or from the first positional on, is a program and its arguments
-  bool hidden = false;         // for our own processes
+  bool takes_program = false;              // everything after "--", or from the first positional on, is a program and its arguments
+  bool hidden = false;                     // for our own processes
   int (*run)(const Arguments& arguments);  // the exit code; throws UserError (3) and others (4)
 };
 

@@ -32,7 +32,7 @@ std::string memory_text() {
 }
 
 std::string shared_memory_text() {
-  struct statvfs info{};
+  struct statvfs info {};
   if (::statvfs("/dev/shm", &info) != 0) return "none: /dev/shm is not there, so only runs of one process work";
   double free_bytes = double(info.f_bavail) * double(info.f_frsize);
   std::string text = fmt::format("{:.0f} MiB free in /dev/shm", free_bytes / (1 << 20));
@@ -82,9 +82,7 @@ int run(const Arguments&) {
 
 }  // namespace
 
-const CommandDef kDoctor{.name = "doctor",
-                         .usage = "",
-                         .summary = "say what this machine has and what this build can do with it",
-                         .run = run};
+const CommandDef kDoctor{
+    .name = "doctor", .usage = "", .summary = "say what this machine has and what this build can do with it", .run = run};
 
 }  // namespace shardlab::cli

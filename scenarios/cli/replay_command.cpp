@@ -44,8 +44,10 @@ struct Plan {
     options.limit_ms = limit_ms;
     options.trace = trace;
     options.handle_signals = jobs == 1;  // one run at a time can
-    if (!trace_folder.empty()) options.trace = fmt::format("{}/{:04}-{}.db", trace_folder, index, file_name(scenarios[index].name));
-    else if (keep_failures) options.failure_traces = "shardlab-traces";
+    if (!trace_folder.empty())
+      options.trace = fmt::format("{}/{:04}-{}.db", trace_folder, index, file_name(scenarios[index].name));
+    else if (keep_failures)
+      options.failure_traces = "shardlab-traces";
     return options;
   }
   static std::string file_name(const std::string& name) {
@@ -151,8 +153,9 @@ int run(const Arguments& arguments) {
 const CommandDef kReplay{.name = "replay",
                          .usage = "FILE… [options]",
                          .summary = "run scenarios (.json, .jsonl, folders), check what they expect, report",
-                         .details = "Exit code: 0 passed, 1 an expectation failed, 2 diagnosed, 3 error, 4 a fault of shardlab,\n"
-                                    "5 inconclusive, 77 skipped; with several scenarios the worst counts, in the order 4 3 2 1 5 77 0.",
+                         .details =
+                             "Exit code: 0 passed, 1 an expectation failed, 2 diagnosed, 3 error, 4 a fault of shardlab,\n"
+                             "5 inconclusive, 77 skipped; with several scenarios the worst counts, in the order 4 3 2 1 5 77 0.",
                          .options = kOptions,
                          .run = run};
 

@@ -26,10 +26,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-const CommandDef kReport{.name = "report",
-                         .usage = "T.db [options]",
-                         .summary = "diagnoses and a summary of a trace",
-                         .options = kOptions,
-                         .run = run};
+const CommandDef kReport{
+    .name = "report", .usage = "T.db [options]", .summary = "diagnoses and a summary of a trace", .options = kOptions, .run = run};
 
 }  // namespace shardlab::cli

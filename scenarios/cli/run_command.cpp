@@ -85,7 +85,8 @@ int run(const Arguments& arguments) {
   options.argv = arguments.program();
   options.processes = int(arguments.integer("--processes", 1, 1, 4096));
   options.devices = int(arguments.integer("--devices", 0, 1, 65536));
-  if (auto seconds = arguments.number("--limit", 0.001)) options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
+  if (auto seconds = arguments.number("--limit", 0.001))
+    options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
   options.output = options.processes > 1 ? Output::kPrefix : Output::kPass;
   options.handle_signals = true;
   auto trace = arguments.text("--trace");

@@ -39,9 +39,8 @@ void check_execute(const Node& node) {
 }  // namespace
 
 Cluster read_cluster(const Node& node) {
-  static constexpr std::string_view kKeys[] = {"processes", "devices", "backend",  "transport",
-                                               "run",       "profile", "execute",  "topology",
-                                               "memory_bytes_per_device"};
+  static constexpr std::string_view kKeys[] = {
+      "processes", "devices", "backend", "transport", "run", "profile", "execute", "topology", "memory_bytes_per_device"};
   static constexpr std::string_view kBackends[] = {"cpu", "cuda"};
   static constexpr std::string_view kTransports[] = {"auto", "local", "shm"}, kLaterTransports[] = {"mpi", "tcp", "nccl"};
   node.only_keys(kKeys, "the cluster");
@@ -69,7 +68,8 @@ Limits read_limits(const Node& node) {
   Limits limits;
   if (auto each = node.find("run_ms")) limits.run_ms = each->integer(1, kLimitMsMax);
   for (std::string_view later : {"stuck_ms", "link_ms"})
-    if (auto each = node.find(later)) throw NotSupportedError(each->pointer(), fmt::format("'{}': no diagnosis of this version waits so long", later));
+    if (auto each = node.find(later))
+      throw NotSupportedError(each->pointer(), fmt::format("'{}': no diagnosis of this version waits so long", later));
   return limits;
 }
 
@@ -79,8 +79,7 @@ Mesh read_mesh(const Node& node, const Document& document) {
   Node shape_node = node.at("shape");
   Shape shape = shape_node.integers(1, kDevicesMax);
   std::vector<std::string> axes = node.at("axes").strings();
-  if (axes.size() != shape.size())
-    node.at("axes").fail(fmt::format("{} axes for a mesh of {} dimensions", axes.size(), shape.size()));
+  if (axes.size() != shape.size()) node.at("axes").fail(fmt::format("{} axes for a mesh of {} dimensions", axes.size(), shape.size()));
   std::int64_t size = 1, devices = document.cluster.device_count();
   for (std::int64_t extent : shape) size = std::min<std::int64_t>(size * extent, kDevicesMax + 1);
   auto listed = node.find("devices");

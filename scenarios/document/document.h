@@ -91,10 +91,10 @@ enum class FaultKind : std::uint8_t { kRaise, kExit, kKill, kStop, kHang, kDelay
 
 struct Fault {
   std::string pointer;
-  std::string statement;                  // its pointer; or
-  std::optional<std::int64_t> iteration;  // the statement's n-th execution, from 0; nothing: the first
-  std::optional<std::int64_t> collective; // the process's n-th call, from 0; or
-  std::optional<std::int64_t> after_ms;   // after the program's begin
+  std::string statement;                   // its pointer; or
+  std::optional<std::int64_t> iteration;   // the statement's n-th execution, from 0; nothing: the first
+  std::optional<std::int64_t> collective;  // the process's n-th call, from 0; or
+  std::optional<std::int64_t> after_ms;    // after the program's begin
   std::vector<int> processes;
   FaultKind kind = FaultKind::kRaise;
   int exit_code = 0;

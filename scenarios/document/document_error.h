@@ -21,8 +21,7 @@ class DocumentError : public UserError {
 // A part of the format that this version does not run.
 class NotSupportedError final : public DocumentError {
  public:
-  NotSupportedError(std::string pointer, const std::string& text)
-      : DocumentError(std::move(pointer), "not supported yet: " + text) {}
+  NotSupportedError(std::string pointer, const std::string& text) : DocumentError(std::move(pointer), "not supported yet: " + text) {}
 };
 
 }  // namespace shardlab::scenarios

@@ -45,8 +45,8 @@ std::vector<std::pair<std::int64_t, double>> read_samples(const Node& node) {
 }
 
 Check read_array(const Node& node, const Document& document) {
-  static constexpr std::string_view kKeys[] = {"array",   "shape", "dtype", "sharding", "shards", "values", "sum",
-                                               "abs_sum", "samples", "addressable_on", "rtol", "atol", "note"};
+  static constexpr std::string_view kKeys[] = {"array",   "shape",   "dtype",          "sharding", "shards", "values", "sum",
+                                               "abs_sum", "samples", "addressable_on", "rtol",     "atol",   "note"};
   node.only_keys(kKeys, "an array's expectation");
   ArrayCheck check;
   check.array = node.at("array").string();
@@ -94,9 +94,9 @@ Check read_wire_bytes(const Node& node, const Document&) {
 
 Check read_diagnosis(const Node& node, const Document& document) {
   static constexpr std::string_view kKeys[] = {"diagnosis", "processes", "statement", "note"};
-  static constexpr std::string_view kCodes[] = {
-      "order-mismatch", "program-mismatch", "missing-participant", "deadlock",      "potential-deadlock", "process-raised",
-      "process-exited", "process-killed",   "process-stuck",       "input-divergence", "straggler",       "unawaited"};
+  static constexpr std::string_view kCodes[] = {"order-mismatch",     "program-mismatch", "missing-participant", "deadlock",
+                                                "potential-deadlock", "process-raised",   "process-exited",      "process-killed",
+                                                "process-stuck",      "input-divergence", "straggler",           "unawaited"};
   node.only_keys(kKeys, "a diagnosis expectation");
   DiagnosisCheck check;
   Node code = node.at("diagnosis");
@@ -131,7 +131,8 @@ Check read_trace(const Node& node, const Document&) {
   TraceCheck check{node.at("trace").string(), {}};
   for (const Node& row : node.at("rows").items()) {
     check.rows.emplace_back();
-    if (!row.is_list()) check.rows.back().push_back(cell_text(row));
+    if (!row.is_list())
+      check.rows.back().push_back(cell_text(row));
     else
       for (const Node& cell : row.items()) check.rows.back().push_back(cell_text(cell));
   }
@@ -139,9 +140,15 @@ Check read_trace(const Node& node, const Document&) {
 }
 
 const CheckDef kChecks[] = {
-    {"array", read_array},   {"collectives", read_collectives}, {"wire_bytes", read_wire_bytes}, {"diagnosis", read_diagnosis},
-    {"error", read_error},   {"trace", read_trace},             {"peak_bytes_per_device", nullptr},
-    {"output", nullptr},     {"predicted_ms", nullptr},
+    {"array", read_array},
+    {"collectives", read_collectives},
+    {"wire_bytes", read_wire_bytes},
+    {"diagnosis", read_diagnosis},
+    {"error", read_error},
+    {"trace", read_trace},
+    {"peak_bytes_per_device", nullptr},
+    {"output", nullptr},
+    {"predicted_ms", nullptr},
 };
 
 Expectation read_expectation(const Node& node, const Document& document) {

@@ -38,8 +38,11 @@ const FaultDef kFaults[] = {
        fault.kind = FaultKind::kDelay;
        fault.duration_ms = value.integer(0, kFaultMsMax);
      }},
-    {"corrupt", false, nullptr}, {"disconnect", true, nullptr}, {"slow_link", false, nullptr},
-    {"clock", false, nullptr},   {"trace_disk", false, nullptr},
+    {"corrupt", false, nullptr},
+    {"disconnect", true, nullptr},
+    {"slow_link", false, nullptr},
+    {"clock", false, nullptr},
+    {"trace_disk", false, nullptr},
 };
 
 std::vector<std::string_view> fault_names() {
@@ -85,8 +88,10 @@ void read_at(const Node& node, Fault& fault, const std::set<std::string>& statem
     static constexpr std::string_view kKeys[] = {"collective", "ms"};
     node.only_keys(kKeys, "a fault's place");
     if (node.json().size() != 1) node.wanted("one of {\"collective\": N} and {\"ms\": T}");
-    if (auto collective = node.find("collective")) fault.collective = collective->integer(0);
-    else fault.after_ms = node.at("ms").integer(0, kFaultMsMax);
+    if (auto collective = node.find("collective"))
+      fault.collective = collective->integer(0);
+    else
+      fault.after_ms = node.at("ms").integer(0, kFaultMsMax);
     return;
   }
   if (!node.is_integer() && !node.is_string()) node.wanted("a statement's pointer or number, {\"collective\": N} or {\"ms\": T}");

@@ -57,8 +57,10 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
     std::string result;
     for (const Open& each : open_) {
       bool is_innermost = &each == &open_.back();  // of the others the last element is the one that is open
-      if (!each.container->is_array()) result = child_pointer(result, each.key);
-      else result = child_pointer(result, each.container->size() - (is_innermost ? 0 : 1));
+      if (!each.container->is_array())
+        result = child_pointer(result, each.key);
+      else
+        result = child_pointer(result, each.container->size() - (is_innermost ? 0 : 1));
     }
     return result;
   }
@@ -97,9 +99,12 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 std::string escaped(std::string_view key) {
   std::string result;
   for (char c : key) {
-    if (c == '~') result += "~0";
-    else if (c == '/') result += "~1";
-    else result += c;
+    if (c == '~')
+      result += "~0";
+    else if (c == '/')
+      result += "~1";
+    else
+      result += c;
   }
   return result;
 }

@@ -102,8 +102,10 @@ std::vector<Loaded> load_path(const fs::path& path, const ValidateOptions& optio
     return result;
   }
   std::string text = read_file(path);
-  if (path.extension() == ".jsonl") result = load_lines(text, path.string(), options);
-  else result = load_text(text, path.string(), options);
+  if (path.extension() == ".jsonl")
+    result = load_lines(text, path.string(), options);
+  else
+    result = load_text(text, path.string(), options);
   if (result.empty()) throw IoError(fmt::format("{} has no scenario", path.string()));
   return result;
 }

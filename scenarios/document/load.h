@@ -18,8 +18,8 @@ struct Loaded {
   std::string name;    // the document's, or the source where it cannot be read
   std::string text;    // JSON, without "matrix" and "jax"
   std::optional<Document> document;
-  std::string error;        // with the pointer
-  std::string pointer;      // of the error
+  std::string error;              // with the pointer
+  std::string pointer;            // of the error
   bool is_program_error = false;  // the program would end in `error`; `document` is there
 };
 

@@ -14,8 +14,8 @@
 namespace shardlab::scenarios {
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"shardlab", "name",   "description", "cluster", "matrix", "meshes", "functions", "program",
-                                         "faults",   "seed",   "schedules",   "sweep",   "limits", "expect", "jax"};
+constexpr std::string_view kTopKeys[] = {"shardlab", "name", "description", "cluster", "matrix", "meshes", "functions", "program",
+                                         "faults",   "seed", "schedules",   "sweep",   "limits", "expect", "jax"};
 
 std::vector<std::string> read_distinct(const Node& node) {
   std::vector<std::string> names = node.strings();
@@ -34,8 +34,7 @@ void read_functions(const Node& functions, Document& document) {
     Function function{name, node.pointer(), read_distinct(node.at("params")), {}, node.at("results").strings()};
     document.functions.emplace(name, std::move(function));
   }
-  for (const std::string& name : functions.keys())
-    document.functions.at(name).body = read_body(functions.at(name).at("body"), document);
+  for (const std::string& name : functions.keys()) document.functions.at(name).body = read_body(functions.at(name).at("body"), document);
 }
 
 void read_meshes(const Node& meshes, Document& document) {
@@ -57,9 +56,7 @@ void check_version(const Node& root) {
 
 }  // namespace
 
-bool ProcessSet::contains(int process) const {
-  return std::binary_search(processes.begin(), processes.end(), process) != complement;
-}
+bool ProcessSet::contains(int process) const { return std::binary_search(processes.begin(), processes.end(), process) != complement; }
 
 int Document::statement_index(std::string_view pointer) {
   constexpr std::string_view kPrefix = "/program/";

@@ -41,9 +41,7 @@ Step read_device_put(const Node& statement, const Document& document) {
   return PlaceStep{read_sharding(statement.at("sharding"), document)};
 }
 
-Step read_constraint(const Node& statement, const Document& document) {
-  return PlaceStep{read_sharding(statement.at("spec"), document)};
-}
+Step read_constraint(const Node& statement, const Document& document) { return PlaceStep{read_sharding(statement.at("spec"), document)}; }
 
 const Function& function_at(const Node& node, const Document& document) {
   std::string name = node.string();
@@ -61,8 +59,7 @@ void check_count(const Node& node, std::size_t got, std::size_t wanted, std::str
 Step read_call_of(const Node& statement, const Document& document, bool jit) {
   const Function& function = function_at(statement.at("fn"), document);
   auto args = statement.find("args");
-  check_count(args ? *args : statement, args ? args->size() : 0, function.params.size(),
-              fmt::format("parameters of '{}'", function.name));
+  check_count(args ? *args : statement, args ? args->size() : 0, function.params.size(), fmt::format("parameters of '{}'", function.name));
   CallStep step{function.name, jit, {}, {}};
   if (auto in = statement.find("in_shardings")) {
     step.in_shardings = read_shardings(*in, document);
@@ -97,20 +94,45 @@ const StatementDef kStatements[] = {
     {"fetch", {}, 1, 1, read_fetch},
     {"process_allgather", {}, 1, 1, read_allgather},
     // Not run by this version.
-    {"grad", {}}, {"value_and_grad", {}}, {"shard_map", {}}, {"custom_partitioning", {}},
-    {"make_array_from_process_local_data", {}}, {"make_array_from_single_device_arrays", {}},
-    {"barrier", {}}, {"assert_equal", {}}, {"broadcast", {}}, {"send", {}}, {"recv", {}}, {"start", {}}, {"wait", {}},
-    {"cond", {}}, {"while_loop", {}}, {"scan", {}},
-    {"psum", {}}, {"pmean", {}}, {"pmax", {}}, {"pmin", {}}, {"axis_index", {}}, {"all_gather", {}}, {"psum_scatter", {}},
-    {"all_to_all", {}}, {"ppermute", {}},
+    {"grad", {}},
+    {"value_and_grad", {}},
+    {"shard_map", {}},
+    {"custom_partitioning", {}},
+    {"make_array_from_process_local_data", {}},
+    {"make_array_from_single_device_arrays", {}},
+    {"barrier", {}},
+    {"assert_equal", {}},
+    {"broadcast", {}},
+    {"send", {}},
+    {"recv", {}},
+    {"start", {}},
+    {"wait", {}},
+    {"cond", {}},
+    {"while_loop", {}},
+    {"scan", {}},
+    {"psum", {}},
+    {"pmean", {}},
+    {"pmax", {}},
+    {"pmin", {}},
+    {"axis_index", {}},
+    {"all_gather", {}},
+    {"psum_scatter", {}},
+    {"all_to_all", {}},
+    {"ppermute", {}},
 };
 
 // Ops that the format names; whichever the registry lacks, this version does not run.
-constexpr std::string_view kFormatOps[] = {
-    "take", "scatter_add", "dynamic_slice", "dynamic_update_slice", "dot_general", "einsum", "gelu", "softplus", "logistic",
-    "softmax", "log_softmax", "logsumexp", "erf", "rsqrt", "top_k", "conv", "all", "any", "argmax", "argmin", "argsort", "bitcast",
-    "concatenate", "cumsum", "cumprod", "expand_dims", "flip", "meshgrid", "pad", "prod", "roll", "slice", "sort", "squeeze", "stack",
-    "std", "var", "select", "convert", "tile", "repeat", "where", "clip"};
+constexpr std::string_view kFormatOps[] = {"take",        "scatter_add", "dynamic_slice", "dynamic_update_slice",
+                                           "dot_general", "einsum",      "gelu",          "softplus",
+                                           "logistic",    "softmax",     "log_softmax",   "logsumexp",
+                                           "erf",         "rsqrt",       "top_k",         "conv",
+                                           "all",         "any",         "argmax",        "argmin",
+                                           "argsort",     "bitcast",     "concatenate",   "cumsum",
+                                           "cumprod",     "expand_dims", "flip",          "meshgrid",
+                                           "pad",         "prod",        "roll",          "slice",
+                                           "sort",        "squeeze",     "stack",         "std",
+                                           "var",         "select",      "convert",       "tile",
+                                           "repeat",      "where",       "clip"};
 
 bool is_of_the_format(std::string_view op) {
   if (op.starts_with("fft.") || op.starts_with("random.")) return true;
@@ -152,19 +174,28 @@ std::vector<std::int64_t> read_integer_lists(const Node& node) {
 AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& document) {
   using Kind = AttrDef::Kind;
   switch (kind) {
-    case Kind::kInteger: return node.integer();
-    case Kind::kNumber: return node.number();
-    case Kind::kFlag: return node.flag();
-    case Kind::kString: return node.string();
-    case Kind::kIntegers: return node.is_integer() ? std::vector<std::int64_t>{node.integer()} : node.integers();
-    case Kind::kDType: return read_dtype(node);
-    case Kind::kSharding: return read_sharding(node, document);
+    case Kind::kInteger:
+      return node.integer();
+    case Kind::kNumber:
+      return node.number();
+    case Kind::kFlag:
+      return node.flag();
+    case Kind::kString:
+      return node.string();
+    case Kind::kIntegers:
+      return node.is_integer() ? std::vector<std::int64_t>{node.integer()} : node.integers();
+    case Kind::kDType:
+      return read_dtype(node);
+    case Kind::kSharding:
+      return read_sharding(node, document);
     case Kind::kScalarOrIntegers:
       if (node.is_list()) return node.integers();
       if (!node.is_integer()) node.wanted("an integer or a list of integers");
       return node.integer();
-    case Kind::kIntegerLists: return read_integer_lists(node);
-    case Kind::kLiteral: return std::make_shared<const Literal>(read_literal(node));
+    case Kind::kIntegerLists:
+      return read_integer_lists(node);
+    case Kind::kLiteral:
+      return std::make_shared<const Literal>(read_literal(node));
   }
   node.fail("an attribute of a kind that scenarios cannot write");
 }
@@ -192,8 +223,10 @@ Step read_op(const Node& statement, const OpDef& op, const Document& document) {
   OpStep step{&op, {}, std::nullopt};
   for (const AttrDef& attr : op.attrs) {
     auto node = statement.find(attr.name);
-    if (node && !node->is_null()) step.attrs.set(attr.name, read_attribute(*node, attr.kind, document));
-    else if (attr.required) statement.fail(fmt::format("'{}' needs the attribute '{}': {}", op.name, attr.name, attr.doc));
+    if (node && !node->is_null())
+      step.attrs.set(attr.name, read_attribute(*node, attr.kind, document));
+    else if (attr.required)
+      statement.fail(fmt::format("'{}' needs the attribute '{}': {}", op.name, attr.name, attr.doc));
   }
   if (!step.attrs.has("sharding")) step.sharding = out_sharding(statement, document);
   return step;
@@ -225,7 +258,8 @@ std::vector<std::string> read_let(const Node& node) {
   std::vector<std::string> names;
   for (const Node& item : node.items()) {
     names.push_back(read_name(item));
-    if (std::count(names.begin(), names.end(), names.back()) > 1) item.fail(fmt::format("'{}' is bound twice by one statement", names.back()));
+    if (std::count(names.begin(), names.end(), names.back()) > 1)
+      item.fail(fmt::format("'{}' is bound twice by one statement", names.back()));
   }
   return names;
 }
@@ -245,10 +279,14 @@ std::vector<Argument> read_args(const Node& statement) {
   auto args = statement.find("args");
   if (!args) return result;
   for (const Node& item : args->items()) {
-    if (item.is_string()) result.push_back({read_name(item), item.pointer()});
-    else if (item.is_list()) result.push_back({read_literal(item), item.pointer()});
-    else if (item.is_number() || item.json().is_boolean()) result.push_back({read_scalar(item), item.pointer()});
-    else item.wanted("a name, a number or a list");
+    if (item.is_string())
+      result.push_back({read_name(item), item.pointer()});
+    else if (item.is_list())
+      result.push_back({read_literal(item), item.pointer()});
+    else if (item.is_number() || item.json().is_boolean())
+      result.push_back({read_scalar(item), item.pointer()});
+    else
+      item.wanted("a name, a number or a list");
   }
   return result;
 }

@@ -37,8 +37,8 @@ class TypeChecker {
     }
     std::vector<TensorType> args;
     for (const Argument& argument : statement.args) args.push_back(type_of(argument, names));
-    std::vector<TensorType> results =
-        std::visit([&](const auto& step) { return in_program(statement, [&] { return evaluate(statement, step, args); }); }, statement.step);
+    std::vector<TensorType> results = std::visit(
+        [&](const auto& step) { return in_program(statement, [&] { return evaluate(statement, step, args); }); }, statement.step);
     bind(statement, std::move(results), names);
   }
 
@@ -78,9 +78,7 @@ class TypeChecker {
   auto in_program(const Statement& statement, F&& evaluate_step) -> decltype(evaluate_step()) {
     try {
       return evaluate_step();
-    } catch (const DocumentError&) {
-      throw;
-    } catch (const UserError& error) {
+    } catch (const DocumentError&) { throw; } catch (const UserError& error) {
       throw ProgramError(statement.pointer, error.what());
     }
   }

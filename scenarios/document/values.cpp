@@ -30,8 +30,7 @@ const Mesh& only_mesh(const Node& node, const Document& document) {
 const Mesh& mesh_at(const Node& node, const Document& document) {
   std::string name = node.string();
   auto found = document.meshes.find(name);
-  if (found == document.meshes.end())
-    node.fail(fmt::format("there is no mesh '{}'{}", name, did_you_mean(name, mesh_names(document))));
+  if (found == document.meshes.end()) node.fail(fmt::format("there is no mesh '{}'{}", name, did_you_mean(name, mesh_names(document))));
   return found->second;
 }
 
@@ -88,10 +87,14 @@ PartitionSpec read_spec(const Node& node) {
   if (!node.is_list()) node.wanted("a spec: a list with an axis name, a list of them or null per dimension");
   std::vector<SpecEntry> entries;
   for (const Node& item : node.items()) {
-    if (item.is_null()) entries.emplace_back();
-    else if (item.is_string()) entries.emplace_back(item.string());
-    else if (item.is_list()) entries.emplace_back(item.strings());
-    else item.wanted("an axis name, a list of axis names or null");
+    if (item.is_null())
+      entries.emplace_back();
+    else if (item.is_string())
+      entries.emplace_back(item.string());
+    else if (item.is_list())
+      entries.emplace_back(item.strings());
+    else
+      item.wanted("an axis name, a list of axis names or null");
   }
   return PartitionSpec(std::move(entries));
 }
@@ -117,8 +120,7 @@ Sharding read_sharding(const Node& node, const Document& document) {
 
 std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document) {
   std::vector<std::optional<Sharding>> result;
-  for (const Node& item : node.items())
-    result.push_back(item.is_null() ? std::nullopt : std::optional(read_sharding(item, document)));
+  for (const Node& item : node.items()) result.push_back(item.is_null() ? std::nullopt : std::optional(read_sharding(item, document)));
   return result;
 }
 

@@ -32,9 +32,7 @@ template <typename F>
 auto at_node(const Node& node, F&& read) {
   try {
     return read();
-  } catch (const DocumentError&) {
-    throw;
-  } catch (const UserError& error) {
+  } catch (const DocumentError&) { throw; } catch (const UserError& error) {
     node.fail(error.what());
   }
 }

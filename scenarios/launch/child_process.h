@@ -30,7 +30,7 @@ class Descriptor {
 
 struct ChildOptions {
   std::vector<std::string> argv, environment;
-  bool pipes = true;        // standard output and error through pipes
+  bool pipes = true;  // standard output and error through pipes
   bool inherit_input = false;
 };
 

@@ -26,14 +26,14 @@ extern char** environ;
 namespace shardlab {
 namespace {
 
-using comm::Ns;
 using comm::now_ns;
+using comm::Ns;
 
 constexpr Ns kMs = 1'000'000;
-constexpr Ns kAbortAfterNs = 250 * kMs;     // from the verdict, for processes that did not hear of it
-constexpr Ns kKillAfterNs = 1000 * kMs;     // from the verdict, or from SIGTERM
-constexpr Ns kOutputAfterNs = 200 * kMs;    // from the last death, for output that somebody still holds open
-constexpr Ns kSilentNs = 1000 * kMs;        // then we say so
+constexpr Ns kAbortAfterNs = 250 * kMs;   // from the verdict, for processes that did not hear of it
+constexpr Ns kKillAfterNs = 1000 * kMs;   // from the verdict, or from SIGTERM
+constexpr Ns kOutputAfterNs = 200 * kMs;  // from the last death, for output that somebody still holds open
+constexpr Ns kSilentNs = 1000 * kMs;      // then we say so
 
 // SIGINT and SIGTERM as bytes in a pipe, for the life of this object. One at a time in a process.
 class SignalPipe {
@@ -74,7 +74,8 @@ class SignalPipe {
  private:
   static inline std::atomic<int> write_fd_ = -1;  // a handler can reach nothing else
   Descriptor read_, write_;
-  struct sigaction interrupt_ {}, terminate_ {};
+  struct sigaction interrupt_ {
+  }, terminate_{};
 };
 
 // What a process writes to one descriptor.
@@ -92,7 +93,8 @@ struct Child {
   bool told_silent = false;
 };
 
-std::vector<std::string> child_environment(const LaunchOptions& options, int process, const control::Coordinator& coordinator, const ShmSegment& segment) {
+std::vector<std::string> child_environment(const LaunchOptions& options, int process, const control::Coordinator& coordinator,
+                                           const ShmSegment& segment) {
   std::vector<std::pair<std::string, std::string>> added{
       {control::kCoordinatorVariable, coordinator.address()},
       {control::kTokenVariable, coordinator.token()},
@@ -115,7 +117,8 @@ std::vector<std::string> child_environment(const LaunchOptions& options, int pro
     if (!replaced && !stale) environment.emplace_back(*entry);
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
-    bool later = std::any_of(added.begin() + std::ptrdiff_t(i) + 1, added.end(), [&](const auto& pair) { return pair.first == added[i].first; });
+    bool later =
+        std::any_of(added.begin() + std::ptrdiff_t(i) + 1, added.end(), [&](const auto& pair) { return pair.first == added[i].first; });
     if (!later) environment.push_back(added[i].first + "=" + added[i].second);
   }
   return environment;
@@ -129,8 +132,7 @@ class Run {
         segment_(ShmSegment::create(options.processes)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         signals_(options.handle_signals),
-        coordinator_({.num_processes = options.processes,
-                      .on_verdict = [this](const control::VerdictRef& verdict) {
+        coordinator_({.num_processes = options.processes, .on_verdict = [this](const control::VerdictRef& verdict) {
                         verdict_ns_ = now_ns();
                         std::uint64_t one = 1;
                         [[maybe_unused]] ssize_t n = write(wake_.get(), &one, sizeof one);
@@ -174,7 +176,9 @@ class Run {
                                               .environment = child_environment(options_, p, coordinator_, *segment_),
                                               .pipes = pipes,
                                               .inherit_input = p == 0 && !isatty(0)}),
-                                {}, {}, {}});
+                                {},
+                                {},
+                                {}});
       Child& child = children_.back();
       child.end.process = p;
       child.end.pid = child.process.pid();

@@ -1,12 +1,12 @@
 // The launcher: starts the processes of a job, supervises each one, and says how each ended and what the verdict is.
 #pragma once
 
+#include <sys/types.h>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -24,14 +24,14 @@ enum class Output {
 struct LaunchOptions {
   std::vector<std::string> argv;  // the program, looked up in PATH, and its arguments
   int processes = 1;
-  int devices = 0;                // virtual devices of each process; 0: as the program or its surroundings say
-  std::string trace_dir;          // where processes put their records; empty: they record nothing
+  int devices = 0;                     // virtual devices of each process; 0: as the program or its surroundings say
+  std::string trace_dir;               // where processes put their records; empty: they record nothing
   std::chrono::milliseconds limit{0};  // then the run is ended as inconclusive; 0: none
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   // Added to the environment of one process alone.
   std::function<std::vector<std::pair<std::string, std::string>>(int process)> environment_of;
   Output output = Output::kCapture;
-  bool handle_signals = false;    // SIGINT and SIGTERM: say where every process is, then end them all
+  bool handle_signals = false;  // SIGINT and SIGTERM: say where every process is, then end them all
   // From a thread of the coordinator's, as soon as there is a verdict.
   std::function<void(const std::vector<Diagnosis>&)> on_verdict;
 };
@@ -40,12 +40,12 @@ struct LaunchOptions {
 struct ProcessEnd {
   int process = 0;
   pid_t pid = 0;
-  int exit_code = 0;        // where signal is 0
+  int exit_code = 0;  // where signal is 0
   int signal = 0;
-  bool ended_by_us = false; // after the verdict, at the limit, or on a signal to us
+  bool ended_by_us = false;  // after the verdict, at the limit, or on a signal to us
   comm::Ns started_ns = 0, ended_ns = 0;
-  std::string out, err;     // with Output::kCapture, at most LaunchResult::kOutputBytesMax each
-  std::string text() const; // "exited with code 3", "killed by signal 9 (SIGKILL)"
+  std::string out, err;      // with Output::kCapture, at most LaunchResult::kOutputBytesMax each
+  std::string text() const;  // "exited with code 3", "killed by signal 9 (SIGKILL)"
 };
 
 struct LaunchResult {
@@ -56,8 +56,8 @@ struct LaunchResult {
   Evidence evidence;
   std::optional<std::string> common_error;  // what all processes raised alike: no diagnosis
   bool timed_out = false;
-  int interrupted_by = 0;     // SIGINT or SIGTERM, where that ended it
-  std::string whereabouts;    // where every process was, when the limit or a signal ended it; one line each
+  int interrupted_by = 0;   // SIGINT or SIGTERM, where that ended it
+  std::string whereabouts;  // where every process was, when the limit or a signal ended it; one line each
   comm::Ns started_ns = 0, ended_ns = 0;
   double duration_ms() const { return double(ended_ns - started_ns) / 1e6; }
   // Every process left or exited with 0, and there is no verdict.

@@ -73,15 +73,19 @@ Reading receive_text(int descriptor, std::string& text, std::optional<Clock::tim
 
 std::string to_text(const Replayed& replayed) {
   const Summary& s = replayed.summary;
-  json message = {{"name", s.name}, {"source", s.source}, {"status", int(s.status)}, {"duration_ms", s.duration_ms},
+  json message = {{"name", s.name},   {"source", s.source},   {"status", int(s.status)}, {"duration_ms", s.duration_ms},
                   {"lines", s.lines}, {"json", replayed.json}};
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Replayed from_text(const std::string& text) {
   json message = json::parse(text);
-  Summary summary{message.at("name"), message.at("source"), Status(message.at("status").get<int>()),
-                  message.at("duration_ms").get<double>(), message.at("lines").get<std::vector<std::string>>(), false};
+  Summary summary{message.at("name"),
+                  message.at("source"),
+                  Status(message.at("status").get<int>()),
+                  message.at("duration_ms").get<double>(),
+                  message.at("lines").get<std::vector<std::string>>(),
+                  false};
   return {std::move(summary), message.at("json").get<std::string>()};
 }
 
@@ -133,9 +137,12 @@ Replayed BatchWorker::lost(const Loaded& loaded, std::int64_t limit_ms, bool tim
   report.source = loaded.source;
   report.status = timed_out ? Status::kInconclusive : Status::kOurFault;
   report.duration_ms = timed_out ? double(limit_ms) : 0;
-  if (timed_out) report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
-  else if (WIFSIGNALED(status)) report.message = fmt::format("the process that ran it was killed by signal {}", WTERMSIG(status));
-  else report.message = fmt::format("the process that ran it exited with {}", WEXITSTATUS(status));
+  if (timed_out)
+    report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
+  else if (WIFSIGNALED(status))
+    report.message = fmt::format("the process that ran it was killed by signal {}", WTERMSIG(status));
+  else
+    report.message = fmt::format("the process that ran it exited with {}", WEXITSTATUS(status));
   return replayed(report);
 }
 

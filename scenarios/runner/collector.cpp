@@ -9,8 +9,7 @@ SeenCollective seen_of(const comm::Launch& launch, std::size_t index) {
   const comm::CollectiveInfo& info = program.collectives[index];
   SeenCollective result;
   result.fingerprint = program.fingerprint;
-  result.device_set =
-      hash_bytes({reinterpret_cast<const char*>(program.devices.data()), program.devices.size() * sizeof(comm::Ordinal)});
+  result.device_set = hash_bytes({reinterpret_cast<const char*>(program.devices.data()), program.devices.size() * sizeof(comm::Ordinal)});
   result.launch_seq = launch.seq;
   result.index = int(index);
   result.kind = info.kind;
@@ -32,8 +31,10 @@ void Collector::on_launch_issued(const comm::Launch& launch) {
   if (at_issue_) at_issue_(first, count);
   std::lock_guard lock(mutex_);
   calls_ += count;
-  if (launches_.size() < kLaunchesMax) launches_.push_back(launch);
-  else lost_ = true;
+  if (launches_.size() < kLaunchesMax)
+    launches_.push_back(launch);
+  else
+    lost_ = true;
 }
 
 std::vector<SeenCollective> Collector::collectives() const {

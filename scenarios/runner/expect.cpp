@@ -47,9 +47,7 @@ std::string compare_sharding(const ArrayReport& array, const Sharding& sharding)
     sharding.check_divisible(array.type, "the expected sharding");
     std::vector<Box> boxes = sharding.boxes(array.type.shape);
     for (std::size_t i = 0; i < boxes.size(); ++i) wanted.emplace_back(sharding.mesh().devices()[i], boxes[i]);
-  } catch (const UserError& error) {
-    return error.what();
-  }
+  } catch (const UserError& error) { return error.what(); }
   return compare_shards(array.shards, std::move(wanted));
 }
 
@@ -135,8 +133,7 @@ std::string matches(const DiagnosisCheck& check, const Diagnosis& diagnosis) {
   if (diagnosis.code != *check.code) return fmt::format("the diagnosis is {}", diagnosis.code);
   std::vector<int> processes = diagnosis.processes;
   std::sort(processes.begin(), processes.end());
-  if (check.processes && *check.processes != processes)
-    return fmt::format("it names processes {}, wanted {}", processes, *check.processes);
+  if (check.processes && *check.processes != processes) return fmt::format("it names processes {}, wanted {}", processes, *check.processes);
   if (!check.statement) return "";
   for (const Participant& each : diagnosis.participants)
     if (each.statement == *check.statement) return "";
@@ -178,7 +175,8 @@ Rows query(const std::string& file, const std::string& sql) {
   Rows rows;
   while (statement.step()) {
     rows.emplace_back();
-    for (int i = 0; i < statement.column_count(); ++i) rows.back().push_back(statement.is_null(i) ? "null" : std::string(statement.text(i)));
+    for (int i = 0; i < statement.column_count(); ++i)
+      rows.back().push_back(statement.is_null(i) ? "null" : std::string(statement.text(i)));
   }
   return rows;
 }
@@ -188,9 +186,7 @@ std::string check_one(const TraceCheck& check, const Evidence& evidence) {
   try {
     Rows rows = query(evidence.trace, check.sql);
     return rows == check.rows ? "" : fmt::format("the rows are {}, wanted {}", rows, check.rows);
-  } catch (const IoError& error) {
-    return error.what();
-  }
+  } catch (const IoError& error) { return error.what(); }
 }
 
 // ---- the verdict
@@ -208,7 +204,8 @@ bool is_expected(const Diagnosis& diagnosis, const Document& document) {
 // An error that neither a verdict nor an expectation accounts for.
 const ProcessOutcome* unexplained_error(const Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
   if (document.find_check<ErrorCheck>() != nullptr) return nullptr;
-  bool explained = std::any_of(report.diagnoses.begin(), report.diagnoses.end(), [](const Diagnosis& each) { return each.severity == "error"; });
+  bool explained =
+      std::any_of(report.diagnoses.begin(), report.diagnoses.end(), [](const Diagnosis& each) { return each.severity == "error"; });
   for (const ProcessOutcome& outcome : outcomes)
     if (outcome.error && (outcome.internal || !explained)) return &outcome;
   return nullptr;
@@ -221,8 +218,7 @@ bool has_unexpected_diagnosis(const Report& report, const Document& document) {
                      [&](const Diagnosis& each) { return each.severity == "error" && !is_expected(each, document); });
 }
 
-void judge_expectations(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes,
-                        const std::string& trace) {
+void judge_expectations(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes, const std::string& trace) {
   Evidence evidence{report, document, outcomes, trace};
   bool all_passed = true;
   for (const Expectation& each : document.expect) {

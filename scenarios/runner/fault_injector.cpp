@@ -12,9 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::filesystem::path fired_file(const std::filesystem::path& folder, int process) {
-  return folder / fmt::format("fired.{}", process);
-}
+std::filesystem::path fired_file(const std::filesystem::path& folder, int process) { return folder / fmt::format("fired.{}", process); }
 
 // Stops this process; for a limited time a child of it, in its own session, lets it go on.
 void stop(std::int64_t duration_ms) {
@@ -101,12 +99,21 @@ void FaultInjector::strike(Armed& armed, std::string_view place) {
   std::ofstream(fired_file(folder_, process_), std::ios::app) << armed.number << std::endl;
   const Fault& fault = *armed.fault;
   switch (fault.kind) {
-    case FaultKind::kRaise: throw RaisedByFault(fmt::format("the scenario's fault {} raises here, {}", fault.pointer, place));
-    case FaultKind::kExit: ::_exit(fault.exit_code);
-    case FaultKind::kKill: ::kill(::getpid(), SIGKILL); hang();
-    case FaultKind::kStop: stop(fault.duration_ms); return;
-    case FaultKind::kHang: hang();
-    case FaultKind::kDelay: std::this_thread::sleep_for(milliseconds(fault.duration_ms)); return;
+    case FaultKind::kRaise:
+      throw RaisedByFault(fmt::format("the scenario's fault {} raises here, {}", fault.pointer, place));
+    case FaultKind::kExit:
+      ::_exit(fault.exit_code);
+    case FaultKind::kKill:
+      ::kill(::getpid(), SIGKILL);
+      hang();
+    case FaultKind::kStop:
+      stop(fault.duration_ms);
+      return;
+    case FaultKind::kHang:
+      hang();
+    case FaultKind::kDelay:
+      std::this_thread::sleep_for(milliseconds(fault.duration_ms));
+      return;
   }
 }
 

@@ -24,8 +24,7 @@ BufferRef assemble(const TensorType& type, const std::vector<const BoundArray*>&
   if (parts.size() == 1) return parts[0]->data;
   auto whole_buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
   Box all = whole(type.shape);
-  for (const Part* part : parts)
-    copy_box(part->data->data(), part->box, whole_buffer->data(), all, part->box, size_of(type.dtype));
+  for (const Part* part : parts) copy_box(part->data->data(), part->box, whole_buffer->data(), all, part->box, size_of(type.dtype));
   return whole_buffer;
 }
 
@@ -81,8 +80,10 @@ void gather_collectives(Report& report, const Document& document, const std::vec
 
 double ArrayReport::flat(std::int64_t index) const {
   return visit_dtype(type.dtype, [&]<typename T>(T) -> double {
-    if constexpr (std::is_same_v<T, Complex64>) return double(whole->as<float>()[index]);
-    else return double(whole->as<T>()[index]);
+    if constexpr (std::is_same_v<T, Complex64>)
+      return double(whole->as<float>()[index]);
+    else
+      return double(whole->as<T>()[index]);
   });
 }
 

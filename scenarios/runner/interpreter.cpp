@@ -7,9 +7,12 @@ namespace {
 Literal literal_of(const Scalar& scalar) {
   TensorType type{scalar.value.index() == 0 ? DType::kBool : scalar.is_integer() ? DType::kInt32 : DType::kFloat32, {}};
   auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
-  if (const auto* flag = std::get_if<bool>(&scalar.value)) *buffer->as<bool>() = *flag;
-  else if (const auto* integer = std::get_if<std::int64_t>(&scalar.value)) *buffer->as<std::int32_t>() = std::int32_t(*integer);
-  else *buffer->as<float>() = float(std::get<double>(scalar.value));
+  if (const auto* flag = std::get_if<bool>(&scalar.value))
+    *buffer->as<bool>() = *flag;
+  else if (const auto* integer = std::get_if<std::int64_t>(&scalar.value))
+    *buffer->as<std::int32_t>() = std::int32_t(*integer);
+  else
+    *buffer->as<float>() = float(std::get<double>(scalar.value));
   return {std::move(type), std::move(buffer)};
 }
 
@@ -39,13 +42,11 @@ void Interpreter::one(const Statement& statement, Names& names) {
     return;
   }
   Where where = where_;
-  std::vector<Array> results =
-      std::visit([&](const auto& step) { return run_step(statement, step, names, where); }, statement.step);
+  std::vector<Array> results = std::visit([&](const auto& step) { return run_step(statement, step, names, where); }, statement.step);
   where_ = where;
   if (statement.let.empty()) return;
   SL_CHECK(results.size() == statement.let.size(), "{}: {} results for {} names", statement.pointer, results.size(), statement.let.size());
-  for (std::size_t i = 0; i < results.size(); ++i)
-    names.insert_or_assign(statement.let[i], results[i].named(statement.let[i]));
+  for (std::size_t i = 0; i < results.size(); ++i) names.insert_or_assign(statement.let[i], results[i].named(statement.let[i]));
 }
 
 Operand Interpreter::operand(const Argument& argument, const Names& names, Where where) const {

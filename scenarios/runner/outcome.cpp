@@ -28,9 +28,20 @@ Box box_from(const json& value) {
 }
 
 json to_json(const SeenCollective& c) {
-  return {{"fingerprint", c.fingerprint}, {"device_set", c.device_set}, {"launch_seq", c.launch_seq}, {"index", c.index},
-          {"kind", c.kind}, {"op", c.op}, {"array", c.array}, {"statement", c.statement}, {"groups", c.groups}, {"pairs", c.pairs},
-          {"axes", c.axes}, {"bytes", c.bytes}, {"wire_bytes", c.wire_bytes}, {"is_transfer", c.is_transfer}};
+  return {{"fingerprint", c.fingerprint},
+          {"device_set", c.device_set},
+          {"launch_seq", c.launch_seq},
+          {"index", c.index},
+          {"kind", c.kind},
+          {"op", c.op},
+          {"array", c.array},
+          {"statement", c.statement},
+          {"groups", c.groups},
+          {"pairs", c.pairs},
+          {"axes", c.axes},
+          {"bytes", c.bytes},
+          {"wire_bytes", c.wire_bytes},
+          {"is_transfer", c.is_transfer}};
 }
 
 SeenCollective collective_from(const json& value) {
@@ -60,8 +71,9 @@ json to_json(const BoundArray& array, std::ostream& data) {
     parts.push_back(to_json(part.box));
     data.write(reinterpret_cast<const char*>(part.data->data()), std::streamsize(part.data->size()));
   }
-  json result = {{"name", array.name}, {"dtype", name_of(array.type.dtype)}, {"shape", array.type.shape},
-                 {"committed", array.committed}, {"shards", shards}, {"parts", parts}};
+  json result = {{"name", array.name},        {"dtype", name_of(array.type.dtype)},
+                 {"shape", array.type.shape}, {"committed", array.committed},
+                 {"shards", shards},          {"parts", parts}};
   if (array.spec) result["spec"] = *array.spec;
   return result;
 }
@@ -93,18 +105,25 @@ void write_outcome(const ProcessOutcome& outcome, const fs::path& folder) {
   for (const BoundArray& each : outcome.arrays) arrays.push_back(to_json(each, data));
   for (const SeenCollective& each : outcome.collectives) collectives.push_back(to_json(each));
   data.close();
-  json root = {{"process", outcome.process}, {"arrays", arrays}, {"collectives", collectives}, {"moved_bytes", outcome.moved_bytes},
-               {"records_lost", outcome.records_lost}, {"diagnosis", outcome.diagnosis}, {"where", outcome.where},
+  json root = {{"process", outcome.process},
+               {"arrays", arrays},
+               {"collectives", collectives},
+               {"moved_bytes", outcome.moved_bytes},
+               {"records_lost", outcome.records_lost},
+               {"diagnosis", outcome.diagnosis},
+               {"where", outcome.where},
                {"pointer", outcome.pointer},
-               {"statement", outcome.statement}, {"internal", outcome.internal}, {"fired", outcome.fired}};
+               {"statement", outcome.statement},
+               {"internal", outcome.internal},
+               {"fired", outcome.fired}};
   if (outcome.error) root["error"] = *outcome.error;
   fs::path final_path = file_of(folder, outcome.process, "json"), partial = final_path;
   partial += ".partial";
   std::ofstream text(partial, std::ios::binary);
   text << root.dump(-1, ' ', false, json::error_handler_t::replace);
   text.close();
-  if (!data || !text) throw IoError(fmt::format("the result of process {} cannot be written to {}; is the disk full?", outcome.process,
-                                                folder.string()));
+  if (!data || !text)
+    throw IoError(fmt::format("the result of process {} cannot be written to {}; is the disk full?", outcome.process, folder.string()));
   fs::rename(partial, final_path);
 }
 

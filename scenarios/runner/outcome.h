@@ -53,8 +53,8 @@ struct ProcessOutcome {
   std::string diagnosis;             // the error was this verdict's
   std::string where, pointer;        // of the error: as text, and the statement's
   int statement = -1;
-  bool internal = false;             // our own fault
-  std::vector<int> fired;            // faults by number
+  bool internal = false;   // our own fault
+  std::vector<int> fired;  // faults by number
 };
 
 // Writes DIR/outcome.K.json and .bin; the first appears whole or not at all.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/document/document.h"
 #include "runtime/comm/launch.h"
+#include "scenarios/document/document.h"
 #include "scenarios/runner/report.h"
 
 namespace shardlab::scenarios {

@@ -57,9 +57,7 @@ void guarded(ProcessOutcome& outcome, const Interpreter& interpreter, F&& action
   } catch (const InternalError& error) {
     set_error(outcome, interpreter, error.what());
     outcome.internal = true;
-  } catch (const Error& error) {
-    set_error(outcome, interpreter, error.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const Error& error) { set_error(outcome, interpreter, error.what()); } catch (const std::bad_alloc&) {
     set_error(outcome, interpreter, "out of memory: an array of the program does not fit");
   } catch (const std::exception& error) {
     set_error(outcome, interpreter, error.what());
@@ -79,8 +77,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
   guarded(outcome, interpreter, [&] { interpreter.run(); });
   if (!outcome.error)
     guarded(outcome, interpreter, [&] {
-      for (const auto& [name, array] : interpreter.names())
-        outcome.arrays.push_back(bound_array(name, array, interpreter.where()));
+      for (const auto& [name, array] : interpreter.names()) outcome.arrays.push_back(bound_array(name, array, interpreter.where()));
       finish();
     });
   outcome.collectives = collector.collectives();

@@ -36,9 +36,12 @@ ordered_json box_json(const Box& box) {
 ordered_json spec_json(const std::vector<std::vector<std::string>>& spec) {
   ordered_json result = ordered_json::array();
   for (const auto& axes : spec) {
-    if (axes.empty()) result.push_back(nullptr);
-    else if (axes.size() == 1) result.push_back(axes[0]);
-    else result.push_back(axes);
+    if (axes.empty())
+      result.push_back(nullptr);
+    else if (axes.size() == 1)
+      result.push_back(axes[0]);
+    else
+      result.push_back(axes);
   }
   return result;
 }
@@ -86,8 +89,10 @@ ordered_json collective_json(const CollectiveReport& collective) {
   ordered_json result;
   result["seq"] = collective.seq;
   result["kind"] = seen.kind;
-  if (!seen.pairs.empty()) result["pairs"] = seen.pairs;
-  else result["groups"] = seen.groups;
+  if (!seen.pairs.empty())
+    result["pairs"] = seen.pairs;
+  else
+    result["groups"] = seen.groups;
   result["bytes"] = seen.bytes;
   result["wire_bytes"] = seen.wire_bytes;
   result["statement"] = seen.statement;
@@ -125,8 +130,7 @@ ordered_json report_json(const Report& report) {
   for (const Diagnosis& each : report.diagnoses) result["diagnoses"].push_back(traces::diagnosis_to_report(each));
   result["expectations"] = ordered_json::array();
   for (const ExpectationReport& each : report.expectations)
-    result["expectations"].push_back(
-        {{"check", ordered_json::parse(each.check)}, {"passed", each.passed}, {"message", each.message}});
+    result["expectations"].push_back({{"check", ordered_json::parse(each.check)}, {"passed", each.passed}, {"message", each.message}});
   if (!report.notes.empty()) result["notes"] = report.notes;
   if (!report.trace.empty()) result["trace"] = report.trace;
   return result;

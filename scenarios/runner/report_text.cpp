@@ -16,8 +16,13 @@ struct StatusInfo {
 
 // From worst to best.
 constexpr StatusInfo kStatuses[] = {
-    {Status::kOurFault, "error", 4},        {Status::kError, "error", 3},      {Status::kDiagnosed, "diagnosed", 2}, {Status::kFailed, "failed", 1},
-    {Status::kInconclusive, "inconclusive", 5}, {Status::kSkipped, "skipped", 77}, {Status::kPassed, "passed", 0},
+    {Status::kOurFault, "error", 4},
+    {Status::kError, "error", 3},
+    {Status::kDiagnosed, "diagnosed", 2},
+    {Status::kFailed, "failed", 1},
+    {Status::kInconclusive, "inconclusive", 5},
+    {Status::kSkipped, "skipped", 77},
+    {Status::kPassed, "passed", 0},
 };
 
 const StatusInfo& info_of(Status status) {
@@ -28,12 +33,18 @@ const StatusInfo& info_of(Status status) {
 std::string escaped(std::string_view text) {
   std::string result;
   for (char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') result += '?';
-    else result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '"')
+      result += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
+      result += '?';
+    else
+      result += c;
   }
   return result;
 }

@@ -11,9 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A document that is wrong; or whose program would end in an error, which an expectation may want.
 void report_document_error(Report& report, const Loaded& loaded) {
@@ -84,9 +82,7 @@ bool runs_in_process(const Document& document, const RunOptions& options) {
          document.find_check<TraceCheck>() == nullptr && options.trace.empty();
 }
 
-std::int64_t limit_of(const Document& document, const RunOptions& options) {
-  return options.limit_ms.value_or(document.limits.run_ms);
-}
+std::int64_t limit_of(const Document& document, const RunOptions& options) { return options.limit_ms.value_or(document.limits.run_ms); }
 
 Report run_scenario(const Loaded& loaded, const RunOptions& options) {
   Report report;
@@ -94,8 +90,10 @@ Report run_scenario(const Loaded& loaded, const RunOptions& options) {
   report.source = loaded.source;
   double begin = now_ms();
   try {
-    if (!loaded.error.empty()) report_document_error(report, loaded);
-    else if (!is_skipped(report, *loaded.document)) run_document(report, loaded, options);
+    if (!loaded.error.empty())
+      report_document_error(report, loaded);
+    else if (!is_skipped(report, *loaded.document))
+      run_document(report, loaded, options);
   } catch (const UserError& error) {
     report.status = Status::kError;
     report.message = error.what();

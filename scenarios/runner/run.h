@@ -11,10 +11,10 @@
 namespace shardlab::scenarios {
 
 struct RunOptions {
-  std::optional<std::int64_t> limit_ms;  // instead of the document's limits.run_ms
-  std::string trace;                     // keep the trace here
-  std::string failure_traces;            // keep those of spawned runs that do not pass in this folder
-  bool handle_signals = false;           // SIGINT and SIGTERM end a spawned run, and the report says so
+  std::optional<std::int64_t> limit_ms;    // instead of the document's limits.run_ms
+  std::string trace;                       // keep the trace here
+  std::string failure_traces;              // keep those of spawned runs that do not pass in this folder
+  bool handle_signals = false;             // SIGINT and SIGTERM end a spawned run, and the report says so
   std::string program = "/proc/self/exe";  // the command, for processes of their own
 };
 

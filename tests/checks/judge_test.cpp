@@ -153,7 +153,8 @@ TEST(Judge, SkippedAndExtra) {
   EXPECT_EQ(d.code, "missing-participant");
   EXPECT_THAT(d.processes, ElementsAre(0));
   EXPECT_EQ(detail(d, "direction"), "extra");
-  EXPECT_EQ(d.message, "process 0 runs X at toy.cpp:32, a call that processes 1, 2 and 3 do not make: processes 1, 2 and 3 run A at toy.cpp:30");
+  EXPECT_EQ(d.message,
+            "process 0 runs X at toy.cpp:32, a call that processes 1, 2 and 3 do not make: processes 1, 2 and 3 run A at toy.cpp:30");
 }
 
 TEST(Judge, OfTwoTheOneThatLacksTheCall) {

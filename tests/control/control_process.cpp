@@ -6,6 +6,7 @@
 //   kill            kills itself                                   die:NAME     kills itself in the middle of an exchange
 //   compute:MS      does nothing for so long                       hang         for ever
 //   times:N:STEP    repeats a step                                 join         (the first step, unless "stranger" is)
+#include <unistd.h>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -14,7 +15,6 @@
 #include <numeric>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "runtime/base/error.h"
@@ -37,9 +37,11 @@ class Process {
   explicit Process(const control::JobEnvironment& environment)
       : index_(environment.process_index), count_(environment.num_processes), everyone_(std::size_t(count_)) {
     std::iota(everyone_.begin(), everyone_.end(), 0);
-    control_ = control::join_job(environment, {.num_devices = environment.num_cpu_devices.value_or(1), .join_timeout_ms = 30'000, .on_stop = [this](const std::string& why) {
-                                                 if (comm::Transport* transport = transport_.load()) transport->abort(why);
-                                               }});
+    control_ = control::join_job(
+        environment,
+        {.num_devices = environment.num_cpu_devices.value_or(1), .join_timeout_ms = 30'000, .on_stop = [this](const std::string& why) {
+           if (comm::Transport* transport = transport_.load()) transport->abort(why);
+         }});
     std::string shm = environment.shm;
     if (shm.empty() && index_ == 0) {
       segment_ = ShmSegment::create(count_);
@@ -57,20 +59,31 @@ class Process {
   void step(const std::string& step, std::uint32_t line) {
     std::size_t colon = step.find(':');
     std::string verb = step.substr(0, colon), rest = colon == std::string::npos ? "" : step.substr(colon + 1);
-    if (verb == "call") issue(rest, line);
-    else if (verb == "data") data(rest, line, false);
-    else if (verb == "die") data(rest, line, true);
-    else if (verb == "read") control_->await_agreement(issuer_.last(), "print", {"steps.cpp", "main", line, -1});
-    else if (verb == "print") std::printf("%s\n", rest.c_str());
-    else if (verb == "raise") throw UserError(rest);
-    else if (verb == "exit") std::_Exit(std::atoi(rest.c_str()));
-    else if (verb == "kill") std::raise(SIGKILL);
-    else if (verb == "compute") std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(rest.c_str())));
-    else if (verb == "hang") while (true) pause();
+    if (verb == "call")
+      issue(rest, line);
+    else if (verb == "data")
+      data(rest, line, false);
+    else if (verb == "die")
+      data(rest, line, true);
+    else if (verb == "read")
+      control_->await_agreement(issuer_.last(), "print", {"steps.cpp", "main", line, -1});
+    else if (verb == "print")
+      std::printf("%s\n", rest.c_str());
+    else if (verb == "raise")
+      throw UserError(rest);
+    else if (verb == "exit")
+      std::_Exit(std::atoi(rest.c_str()));
+    else if (verb == "kill")
+      std::raise(SIGKILL);
+    else if (verb == "compute")
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(rest.c_str())));
+    else if (verb == "hang")
+      while (true) pause();
     else if (verb == "times") {
       std::size_t second = rest.find(':');
       for (int i = 0; i < std::atoi(rest.substr(0, second).c_str()); ++i) this->step(rest.substr(second + 1), line);
-    } else throw_user_error("there is no step '{}'", step);
+    } else
+      throw_user_error("there is no step '{}'", step);
   }
 
  private:
@@ -145,9 +158,7 @@ int run(int argc, char** argv) {
   } catch (const UserError& error) {
     if (process) process->control().raised(error.what(), {"steps.cpp", "main", line, -1});
     std::fprintf(stderr, "error: %s\n", error.what());
-  } catch (const Error& error) {
-    std::fprintf(stderr, "ended: %s\n", error.what());
-  }
+  } catch (const Error& error) { std::fprintf(stderr, "ended: %s\n", error.what()); }
   return 1;
 }
 

@@ -31,8 +31,13 @@ std::vector<int> all_of(int n) {
 
 std::unique_ptr<ControlClient> join(const Coordinator& coordinator, int process, int n, int timeout_ms = 20'000,
                                     std::function<void(const std::string&)> on_stop = {}) {
-  return connect({.address = coordinator.address(), .token = coordinator.token(), .process_index = process, .num_processes = n,
-                  .num_devices = 2, .join_timeout_ms = timeout_ms, .on_stop = std::move(on_stop)});
+  return connect({.address = coordinator.address(),
+                  .token = coordinator.token(),
+                  .process_index = process,
+                  .num_processes = n,
+                  .num_devices = 2,
+                  .join_timeout_ms = timeout_ms,
+                  .on_stop = std::move(on_stop)});
 }
 
 // body(process, client, issuer) in n threads; the error's text by process.
@@ -47,9 +52,7 @@ std::vector<std::string> run(Coordinator& coordinator, int n, Body body) {
         Issuer issuer;
         body(p, *client, issuer);
         client->leave();
-      } catch (const Error& error) {
-        errors[std::size_t(p)] = error.what();
-      }
+      } catch (const Error& error) { errors[std::size_t(p)] = error.what(); }
       coordinator.report_death(p, 0, 0, comm::now_ns());
     });
   threads.clear();
@@ -94,9 +97,7 @@ TEST(Coordinator, AMismatchIsToldToAllWithin100Ms) {
           client->issued(issuer.launch(make_program("C", all_of(4)), 34));
           try {
             client->await_agreement(issuer.last(), "print", {"toy.cpp", "main", 40, -1});
-          } catch (const DiagnosisError& error) {
-            errors[std::size_t(p)] = error.what();
-          }
+          } catch (const DiagnosisError& error) { errors[std::size_t(p)] = error.what(); }
         });
     }
     ASSERT_EQ(coordinator.diagnoses().size(), 1u);
@@ -105,7 +106,8 @@ TEST(Coordinator, AMismatchIsToldToAllWithin100Ms) {
     EXPECT_THAT(d.processes, ElementsAre(2));
     EXPECT_LT(d.detected_after_ms(), 100);
     EXPECT_EQ(stopped, 4);
-    for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("process 2 runs X(P('a')) at toy.cpp:31 where processes 0, 1 and 3 run B(P('a')) at toy.cpp:33"));
+    for (const std::string& error : errors)
+      EXPECT_THAT(error, HasSubstr("process 2 runs X(P('a')) at toy.cpp:31 where processes 0, 1 and 3 run B(P('a')) at toy.cpp:33"));
   }
 }
 
@@ -151,9 +153,7 @@ TEST(Coordinator, StrangersAreRefusedAndHarmNothing) {
   try {
     connect({.address = coordinator.address(), .token = "guess", .process_index = 0, .num_processes = 2, .join_timeout_ms = 5000});
     FAIL();
-  } catch (const TransportError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("refuses process 0: the token is not this job's"));
-  }
+  } catch (const TransportError& error) { EXPECT_THAT(error.what(), HasSubstr("refuses process 0: the token is not this job's")); }
   EXPECT_THAT(coordinator.missing(), ElementsAre(0, 1));
   auto errors = run(coordinator, 2, [](int, ControlClient&, Issuer&) {});
   EXPECT_THAT(errors, ElementsAre("", ""));
@@ -173,9 +173,7 @@ TEST(Coordinator, WhoIsMissingIsNamed) {
   try {
     join(coordinator, 1, 3, 300);
     FAIL();
-  } catch (const TransportError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("missing 2 of 3: 0, 2"));
-  }
+  } catch (const TransportError& error) { EXPECT_THAT(error.what(), HasSubstr("missing 2 of 3: 0, 2")); }
 }
 
 TEST(Coordinator, ADeathBeforeJoiningEndsTheWaitForIt) {
@@ -187,18 +185,14 @@ TEST(Coordinator, ADeathBeforeJoiningEndsTheWaitForIt) {
   try {
     join(coordinator, 0, 2);
     FAIL();
-  } catch (const DiagnosisError& error) {
-    EXPECT_EQ(error.code(), "process-exited");
-  }
+  } catch (const DiagnosisError& error) { EXPECT_EQ(error.code(), "process-exited"); }
 }
 
 TEST(Coordinator, NobodyAnswersAtTheAddress) {
   try {
     connect({.address = "127.0.0.1:1", .token = "x", .join_timeout_ms = 300});
     FAIL();
-  } catch (const TransportError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot reach the coordinator at 127.0.0.1:1"));
-  }
+  } catch (const TransportError& error) { EXPECT_THAT(error.what(), HasSubstr("cannot reach the coordinator at 127.0.0.1:1")); }
 }
 
 TEST(Coordinator, WhenItGoesEveryGateEndsWithinASecond) {

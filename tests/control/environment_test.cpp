@@ -27,8 +27,9 @@ class Environment : public testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   static void clear() {
-    for (const char* name : {kCoordinatorVariable, kTokenVariable, kProcessIndexVariable, kNumProcessesVariable, kNumDevicesVariable, kShmVariable,
-                             kTraceDirVariable, "OMPI_MCA_orte_hnp_uri", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"})
+    for (const char* name :
+         {kCoordinatorVariable, kTokenVariable, kProcessIndexVariable, kNumProcessesVariable, kNumDevicesVariable, kShmVariable,
+          kTraceDirVariable, "OMPI_MCA_orte_hnp_uri", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"})
       unsetenv(name);
   }
   static void set(const char* name, const char* value) { setenv(name, value, 1); }
@@ -36,9 +37,7 @@ class Environment : public testing::Test {
     try {
       detect_environment();
       return "";
-    } catch (const UserError& error) {
-      return error.what();
-    }
+    } catch (const UserError& error) { return error.what(); }
   }
 };
 
@@ -102,7 +101,12 @@ struct CoordinatorProcess {
     int ends[2];
     if (pipe(ends) != 0) throw IoError("no pipe");
     std::string count = std::to_string(num_processes), ready = fmt::format("SHARDLAB_READY_FD={}", ends[1]), token = "SHARDLAB_JOB_TOKEN=t";
-    char* argv[] = {const_cast<char*>(SHARDLAB_COORDINATOR_PROGRAM), count.data(), const_cast<char*>("0"), const_cast<char*>("1"), const_cast<char*>("20000"), nullptr};
+    char* argv[] = {const_cast<char*>(SHARDLAB_COORDINATOR_PROGRAM),
+                    count.data(),
+                    const_cast<char*>("0"),
+                    const_cast<char*>("1"),
+                    const_cast<char*>("20000"),
+                    nullptr};
     char* environment[] = {ready.data(), token.data(), nullptr};
     pid = fork();
     if (pid == 0) {
@@ -130,7 +134,8 @@ TEST(CoordinatorProgram, WhenItIsKilledEveryGateEndsWithinASecond) {
   std::vector<std::jthread> threads;
   for (int p = 0; p < 2; ++p)
     threads.emplace_back([&, p] {
-      auto client = connect({.address = coordinator.address, .token = "t", .process_index = p, .num_processes = 2, .join_timeout_ms = 20'000});
+      auto client =
+          connect({.address = coordinator.address, .token = "t", .process_index = p, .num_processes = 2, .join_timeout_ms = 20'000});
       if (p == 0) client->issued(testing_::Issuer().launch(testing_::make_program("A", {0, 1}), 30));
       ready.count_down();
       try {
@@ -164,8 +169,8 @@ TEST(CoordinatorProgram, EndsWhenAllHaveGone) {
 }
 
 LaunchResult mpirun(int n, std::vector<std::string> steps) {
-  LaunchOptions options{.argv = {"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(n), "env", "-u", kCoordinatorVariable,
-                                 SHARDLAB_CONTROL_PROCESS},
+  LaunchOptions options{.argv = {"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(n), "env", "-u",
+                                 kCoordinatorVariable, SHARDLAB_CONTROL_PROCESS},
                         .limit = std::chrono::seconds(60)};
   options.argv.insert(options.argv.end(), steps.begin(), steps.end());
   return launch(options);

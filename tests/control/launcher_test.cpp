@@ -84,7 +84,8 @@ TEST(Launcher, AMismatchInTheData) {
     EXPECT_THAT(d.processes, ElementsAre(2)) << d.message;
     EXPECT_LT(d.detected_after_ms(), 100);
     RecordProperty(fmt::format("detected_after_ms_{}", i), fmt::format("{:.2f}", d.detected_after_ms()));
-    if (std::getenv("SHARDLAB_TEST_TALK")) fmt::print("detected after {:.2f} ms, run {:.1f} ms\n", d.detected_after_ms(), result.duration_ms());
+    if (std::getenv("SHARDLAB_TEST_TALK"))
+      fmt::print("detected after {:.2f} ms, run {:.1f} ms\n", d.detected_after_ms(), result.duration_ms());
     EXPECT_THAT(d.message, HasSubstr("process 2 runs X(P('a')) at toy.cpp:3 where processes 0, 1 and 3 run B(P('a')) at toy.cpp:2"));
     for (const ProcessEnd& end : result.processes) EXPECT_THAT(end.err, HasSubstr("program-mismatch: process 2 runs X"));
   }

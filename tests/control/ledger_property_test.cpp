@@ -19,8 +19,8 @@ int below(Random& random, int n) { return int(random() % std::uint64_t(n)); }
 
 struct World {
   int num_processes;
-  std::vector<std::vector<int>> programs;    // participants by program
-  std::vector<std::vector<int>> sequences;   // programs by process
+  std::vector<std::vector<int>> programs;   // participants by program
+  std::vector<std::vector<int>> sequences;  // programs by process
   bool includes(int program, int p) const { return std::binary_search(programs[program].begin(), programs[program].end(), p); }
 };
 
@@ -53,9 +53,8 @@ bool completes(const World& world) {
       if (at[p] == world.sequences[p].size()) continue;
       int program = world.sequences[p][at[p]];
       const std::vector<int>& members = world.programs[program];
-      bool all = std::all_of(members.begin(), members.end(), [&](int q) {
-        return at[q] < world.sequences[q].size() && world.sequences[q][at[q]] == program;
-      });
+      bool all = std::all_of(members.begin(), members.end(),
+                             [&](int q) { return at[q] < world.sequences[q].size() && world.sequences[q][at[q]] == program; });
       if (!all) continue;
       for (int q : members) ++at[q];
       moved = true;
@@ -91,8 +90,12 @@ Ledger issue_all(Random& random, const World& world) {
     evidence.text = evidence.name;
     evidence.processes = world.programs[program];
     ledger.declare(evidence);
-    ledger.issued(p, {.launch = std::int64_t(at[p]), .seq = std::int64_t(at[p]), .fingerprint = evidence.fingerprint, .group = 1,
-                      .op = evidence.name, .issued_ns = time_ns++});
+    ledger.issued(p, {.launch = std::int64_t(at[p]),
+                      .seq = std::int64_t(at[p]),
+                      .fingerprint = evidence.fingerprint,
+                      .group = 1,
+                      .op = evidence.name,
+                      .issued_ns = time_ns++});
     ++at[p];
   }
   return ledger;
@@ -131,7 +134,9 @@ std::string mutate(Random& random, World& world, int process) {
       std::swap(calls[i], calls[i + 1]);
       return "order-mismatch";
     }
-    case 1: calls.erase(calls.begin() + std::ptrdiff_t(i)); return "missing-participant";
+    case 1:
+      calls.erase(calls.begin() + std::ptrdiff_t(i));
+      return "missing-participant";
     case 2:
       world.programs.push_back(world.programs[calls[i]]);
       calls.insert(calls.begin() + std::ptrdiff_t(i), int(world.programs.size()) - 1);
@@ -184,7 +189,8 @@ TEST_P(Property, MutationsOverGroupsAreFoundExactlyWhenTheRunCannotEnd) {
     if (ends) continue;
     ++stuck;
     for (const Diagnosis& diagnosis : found)
-      if (std::any_of(diagnosis.participants.begin(), diagnosis.participants.end(), [&](const Participant& s) { return s.process == process; })) {
+      if (std::any_of(diagnosis.participants.begin(), diagnosis.participants.end(),
+                      [&](const Participant& s) { return s.process == process; })) {
         ++named;
         break;
       }

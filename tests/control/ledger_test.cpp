@@ -26,7 +26,9 @@ class LedgerTest : public testing::Test {
     ledger.declare(program);
   }
   void issue(int process, char name, std::int64_t time_ns = 0) {
-    ledger.issued(process, {.launch = next[process]++, .fingerprint = std::uint64_t(name), .group = 1, .op = std::string(1, name), .issued_ns = time_ns});
+    ledger.issued(
+        process,
+        {.launch = next[process]++, .fingerprint = std::uint64_t(name), .group = 1, .op = std::string(1, name), .issued_ns = time_ns});
   }
   void issue(int process, const std::string& names) {
     for (char name : names) issue(process, name);

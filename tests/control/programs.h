@@ -27,7 +27,8 @@ inline std::shared_ptr<const comm::ProgramInfo> make_program(const std::string& 
 class Issuer {
  public:
   comm::Launch launch(std::shared_ptr<const comm::ProgramInfo> program, std::uint32_t line) {
-    comm::Launch launch{.number = next_++, .program = std::move(program), .where = {"toy.cpp", "main", line, -1}, .issued_ns = comm::now_ns()};
+    comm::Launch launch{
+        .number = next_++, .program = std::move(program), .where = {"toy.cpp", "main", line, -1}, .issued_ns = comm::now_ns()};
     launch.seq = seq_[launch.program->devices]++;
     return launch;
   }

@@ -48,9 +48,7 @@ std::vector<std::string> run(Referee& referee, int n, const std::function<void(P
       try {
         body(process);
         control.leave();
-      } catch (const DiagnosisError& error) {
-        codes[p] = error.code();
-      } catch (const UserError& error) {
+      } catch (const DiagnosisError& error) { codes[p] = error.code(); } catch (const UserError& error) {
         control.raised(error.what(), {"toy.cpp", "main", 12, -1});
         codes[p] = "user";
       }
@@ -174,9 +172,7 @@ TEST(Referee, ADeathEndsEveryWaitAtOnce) {
         ready.count_down();
         try {
           control.await_agreement(0, "print", {});
-        } catch (const DiagnosisError& error) {
-          codes[p] = error.code();
-        }
+        } catch (const DiagnosisError& error) { codes[p] = error.code(); }
       });
   }
   EXPECT_THAT(codes, ElementsAre("process-killed", "process-killed"));
@@ -254,9 +250,7 @@ TEST(Referee, AWireMismatchThatTheLaunchesDoNotExplainStillEnds) {
   try {
     zero.await_agreement(0, "print", {});
     FAIL();
-  } catch (const DiagnosisError& error) {
-    text = error.what();
-  }
+  } catch (const DiagnosisError& error) { text = error.what(); }
   EXPECT_THAT(text, HasSubstr("process 0 received from process 1 a message of another length in A at toy.cpp:7"));
   EXPECT_EQ(stopped, 2);
 }

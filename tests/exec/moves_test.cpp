@@ -18,8 +18,7 @@ using testing::ThreadTransport;
 // Devices dealt to processes in the given sizes, in order.
 std::vector<int> owners_of(const std::vector<int>& devices_per_process) {
   std::vector<int> owners;
-  for (std::size_t p = 0; p < devices_per_process.size(); ++p)
-    owners.insert(owners.end(), std::size_t(devices_per_process[p]), int(p));
+  for (std::size_t p = 0; p < devices_per_process.size(); ++p) owners.insert(owners.end(), std::size_t(devices_per_process[p]), int(p));
   return owners;
 }
 
@@ -177,7 +176,11 @@ TEST(ThreadPool, RunsEveryItemOnceAndRethrows) {
   std::vector<std::atomic<int>> seen(1000);
   for (int round = 0; round < 20; ++round) pool.parallel_for(1000, [&](std::int64_t i) { ++seen[std::size_t(i)]; });
   for (auto& count : seen) EXPECT_EQ(count, 20);
-  EXPECT_THROW(pool.parallel_for(100, [](std::int64_t i) { if (i == 57) throw UserError("57"); }), UserError);
+  EXPECT_THROW(pool.parallel_for(100,
+                                 [](std::int64_t i) {
+                                   if (i == 57) throw UserError("57");
+                                 }),
+               UserError);
   pool.parallel_for(10, [&](std::int64_t i) { ++seen[std::size_t(i)]; });
   EXPECT_EQ(seen[3], 21);
 }

@@ -56,9 +56,7 @@ class Solo : public ::testing::Test {
   static std::string error_of(const std::function<void()>& body) {
     try {
       body();
-    } catch (const UserError& error) {
-      return error.what();
-    }
+    } catch (const UserError& error) { return error.what(); }
     return "no error";
   }
 };
@@ -121,8 +119,9 @@ TEST_F(Solo, OneOrderedSetOfDevices) {
   auto x = device_put(arange(8), NamedSharding(mesh, P("a")));
   auto y = device_put(arange(8), NamedSharding(make_mesh({8}, {"a"}, reversed), P("a")));
   auto text = error_of([&] { x + y; });
-  EXPECT_THAT(text, ::testing::HasSubstr("Received incompatible devices for jitted computation. Got argument 0 of add with shape int32[8] and "
-                                         "with device ids [0, 1, 2, 3, 4, 5, 6, 7] on platform CPU"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("Received incompatible devices for jitted computation. Got argument 0 of add with shape int32[8] and "
+                                   "with device ids [0, 1, 2, 3, 4, 5, 6, 7] on platform CPU"));
   EXPECT_THAT(text, ::testing::HasSubstr("the same devices in another order"));
   EXPECT_THAT(text, ::testing::HasSubstr("program_test.cpp:"));
 }
@@ -144,8 +143,8 @@ TEST_F(Solo, JitPropagatesAndHonoursOutShardings) {
   auto f = jit([](const Array& a, const Array& b) { return relu(matmul(a, b) - 100); });
   auto z = f(x, y);
   EXPECT_EQ(z.sharding().spec_text(), "P('a', None)");
-  auto g = jit([](const Array& a, const Array& b) { return relu(matmul(a, b) - 100); },
-               {.out_shardings = {NamedSharding(mesh, P("a", "b"))}});
+  auto g =
+      jit([](const Array& a, const Array& b) { return relu(matmul(a, b) - 100); }, {.out_shardings = {NamedSharding(mesh, P("a", "b"))}});
   auto w = g(x, y);
   EXPECT_EQ(w.sharding().spec_text(), "P('a', 'b')");
   EXPECT_EQ(w.to_vector<float>(), z.to_vector<float>());
@@ -158,7 +157,10 @@ TEST_F(Solo, TracersHaveTypesButNoData) {
   auto text = error_of([] { jit([](const Array& x) { return x + x.item<int>(); })(arange(1)); });
   EXPECT_THAT(text, ::testing::HasSubstr("is traced by jit, it has a type but no data yet"));
   Array leaked;
-  jit([&](const Array& x) { leaked = x; return x; })(arange(4));
+  jit([&](const Array& x) {
+    leaked = x;
+    return x;
+  })(arange(4));
   EXPECT_THAT(error_of([&] { leaked + 1; }), ::testing::HasSubstr("used after its function has returned"));
 }
 
@@ -203,9 +205,7 @@ TEST(Job, SubsetMeshesOverProcesses) {
     auto lower = make_mesh({4}, {"a"}, {devices()[0], devices()[1], devices()[2], devices()[3]});
     auto moved = device_put(x, NamedSharding(lower, P(None, "a")));
     auto whole = device_put(moved, NamedSharding(lower, P()));
-    if (process_index() < 2) {
-      EXPECT_EQ(whole.to_vector<int>()[63], 63);
-    }
+    if (process_index() < 2) { EXPECT_EQ(whole.to_vector<int>()[63], 63); }
   });
 }
 

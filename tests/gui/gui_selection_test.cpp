@@ -23,6 +23,18 @@ TEST(Selection, BeginsWithTheFirstNamedArrayAndTheFirstDiagnosis) {
   EXPECT_EQ(selection.state(), SelectionState{});
 }
 
+TEST(Selection, BeginsWithAnArrayOnTheMostDevices) {
+  auto trace = std::make_shared<TraceData>(*sample::toy());
+  Array alone = trace->arrays.at(0);
+  auto layout = std::make_shared<ArrayLayout>(*alone.layout);
+  layout->shards.resize(1);
+  alone.layout = layout;
+  trace->arrays.insert(trace->arrays.begin(), alone);
+  Selection selection;
+  selection.set_trace(trace);
+  EXPECT_EQ(selection.state().array, 1);
+}
+
 TEST(Selection, ACollectiveBringsItsDevicesAndItsDiagnosis) {
   Selection selection;
   selection.set_trace(sample::deadlock());

@@ -31,7 +31,8 @@ std::string corpus(const std::string& name) { return variable("SHARDLAB_SOURCE_D
 
 // Runs a shell line with SHARDLAB for the command.
 Ran shell(const std::string& line) {
-  std::string whole = "SHARDLAB='" + (bin() / "shardlab").string() + "'; BIN='" + bin().string() + "'; cd '" + testing::TempDir() + "'; { " + line + "; } 2>&1";
+  std::string whole = "SHARDLAB='" + (bin() / "shardlab").string() + "'; BIN='" + bin().string() + "'; cd '" + testing::TempDir() +
+                      "'; { " + line + "; } 2>&1";
   FILE* pipe = ::popen(whole.c_str(), "r");
   Ran ran;
   char bytes[4096];
@@ -121,10 +122,12 @@ TEST(Replay, ADeadlockIsDiagnosedWithBothStatements) {
 
 TEST(Replay, ExitCodes) {
   std::string good = write("good.json", R"({"shardlab": 1, "program": []})");
-  std::string fails = write("fails.json", R"({"shardlab": 1, "program": [], "expect": [{"wire_bytes": {"at_most": 0}}, {"diagnosis": "deadlock"}]})");
+  std::string fails =
+      write("fails.json", R"({"shardlab": 1, "program": [], "expect": [{"wire_bytes": {"at_most": 0}}, {"diagnosis": "deadlock"}]})");
   std::string wrong = write("wrong.json", R"({"shardlab": 1, "program": [{"op": "sine"}]})");
   std::string skipped = write("skipped.json", R"({"shardlab": 1, "cluster": {"backend": "cuda"}, "program": []})");
-  std::string slow = write("slow.json", R"({"shardlab": 1, "cluster": {"run": "spawned"}, "program": [{"let": "x", "op": "ones", "shape": [2]}],
+  std::string slow =
+      write("slow.json", R"({"shardlab": 1, "cluster": {"run": "spawned"}, "program": [{"let": "x", "op": "ones", "shape": [2]}],
                                            "faults": [{"at": 0, "do": "hang"}]})");
   EXPECT_EQ(shell("$SHARDLAB replay " + good).code, 0);
   EXPECT_EQ(shell("$SHARDLAB replay " + fails).code, 1);
@@ -153,9 +156,12 @@ TEST(Replay, ALimitEndsWhatComputesForTooLong) {
 TEST(Replay, AThousandScenariosRunInOneProcess) {
   std::string lines;
   for (int i = 0; i < 1000; ++i)
-    lines += fmt::format(R"({{"shardlab": 1, "name": "s{0}", "cluster": {{"devices": 8}}, "meshes": {{"m": {{"shape": [8], "axes": ["a"]}}}},
+    lines +=
+        fmt::format(R"({{"shardlab": 1, "name": "s{0}", "cluster": {{"devices": 8}}, "meshes": {{"m": {{"shape": [8], "axes": ["a"]}}}},
       "program": [{{"let": "x", "op": "arange", "args": [16]}}, {{"let": "x", "op": "device_put", "args": ["x"], "sharding": ["a"]}},
-      {{"let": "s", "op": "sum", "args": ["x"]}}], "expect": [{{"array": "s", "values": [120]}}]}})", i) + " ";
+      {{"let": "s", "op": "sum", "args": ["x"]}}], "expect": [{{"array": "s", "values": [120]}}]}})",
+                    i) +
+        " ";
   for (std::size_t at = 0; (at = lines.find("\n", at)) != std::string::npos;) lines[at] = ' ';
   for (std::size_t at = 0; (at = lines.find("} {\"shardlab\"", at)) != std::string::npos;) lines[at + 1] = '\n';
   std::string path = write("thousand.jsonl", lines);
@@ -177,7 +183,8 @@ TEST(Check, ForeseesDeadlocks) {
   EXPECT_EQ(ran.code, 0) << "it is expected: " << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("program-mismatch: process 3 runs matmul"));
   EXPECT_THAT(shell("$SHARDLAB check " + corpus("order_swapped.json")).output, HasSubstr("order-mismatch: process 1"));
-  EXPECT_THAT(shell("$SHARDLAB check " + corpus("deadlock_device_put_on_process_0.json")).output, HasSubstr("missing-participant: process 0"));
+  EXPECT_THAT(shell("$SHARDLAB check " + corpus("deadlock_device_put_on_process_0.json")).output,
+              HasSubstr("missing-participant: process 0"));
   std::string path = write("foreseen.json", R"({"shardlab": 1, "cluster": {"processes": 2}, "meshes": {"m": {"shape": [2], "axes": ["a"]}},
     "program": [{"let": "x", "op": "ones", "shape": [2], "sharding": ["a"]}, {"op": "sum", "args": ["x"], "on": {"processes": [0]}}]})");
   EXPECT_EQ(shell("$SHARDLAB check " + path).code, 2);

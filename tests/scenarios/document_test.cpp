@@ -119,7 +119,8 @@ const Mistake kMistakes[] = {
     {"/functions/f/body/0/args", "[\"w\"]", "/functions/f/body/0/args/0", "sees its parameters only"},
     {"/functions/f/results", "[\"q\"]", "/functions/f/results/0", "'q' is used before it is bound"},
     {"/functions/f/params", "[\"x\", \"x\"]", "/functions/f/params/1", "distinct"},
-    {"/functions/f/body/0", "{\"let\": \"y\", \"op\": \"call\", \"fn\": \"f\", \"args\": [\"x\"]}", "/functions/f/body/0", "'f' calls itself"},
+    {"/functions/f/body/0", "{\"let\": \"y\", \"op\": \"call\", \"fn\": \"f\", \"args\": [\"x\"]}", "/functions/f/body/0",
+     "'f' calls itself"},
     // Faults.
     {"/faults", "[{\"at\": 9, \"do\": \"kill\"}]", "/faults/0/at", "there is no statement '/program/9'"},
     {"/faults", "[{\"at\": 1, \"do\": \"kil\"}]", "/faults/0/do", "did you mean 'kill'?"},
@@ -154,7 +155,14 @@ TEST(Document, TextsThatAreNotJsonAreToldWhere) {
       {"[1]", "", "wanted a scenario"},
       {"{\"name\": \"\xff\"}", "/name", "not JSON"},
       {"{\"name\": 1e999}", "/name", "not JSON"},
-      {deep, "/program" + [] { std::string s; for (int i = 0; i < 63; ++i) s += "/0"; return s; }(), "nested deeper than 64"},
+      {deep,
+       "/program" +
+           [] {
+             std::string s;
+             for (int i = 0; i < 63; ++i) s += "/0";
+             return s;
+           }(),
+       "nested deeper than 64"},
   };
   for (const BadText& each : kTexts) {
     Loaded loaded = load_one(each.text);
@@ -163,9 +171,7 @@ TEST(Document, TextsThatAreNotJsonAreToldWhere) {
   }
 }
 
-TEST(Document, TooLargeOnesAreRefused) {
-  EXPECT_THROW(parse_json(std::string(kDocumentBytesMax + 1, ' ')), DocumentError);
-}
+TEST(Document, TooLargeOnesAreRefused) { EXPECT_THROW(parse_json(std::string(kDocumentBytesMax + 1, ' ')), DocumentError); }
 
 TEST(Document, NamesBoundOnSomeProcessesAreMissingOnOthers) {
   Loaded loaded = load_one(with("/program/2/on", R"({"processes": [0]})"));
@@ -213,7 +219,9 @@ TEST(Matrix, MistakesAreToldWithAPointer) {
 
 TEST(Load, LinesAreScenariosAndBadOnesDoNotStopTheOthers) {
   std::string path = testing::TempDir() + "lines.jsonl";
-  std::ofstream(path) << R"({"shardlab": 1, "name": "one", "program": []})" << "\n\n{\n" << R"({"shardlab": 1, "name": "three", "program": []})";
+  std::ofstream(path) << R"({"shardlab": 1, "name": "one", "program": []})"
+                      << "\n\n{\n"
+                      << R"({"shardlab": 1, "name": "three", "program": []})";
   std::vector<Loaded> loaded = load_path(path);
   ASSERT_EQ(loaded.size(), 3U);
   EXPECT_EQ(loaded[0].name, "one");

@@ -15,8 +15,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/scenarios/mutate.h"
 #include "scenarios/runner/run.h"
+#include "tests/scenarios/mutate.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -52,8 +52,10 @@ void on_signal(int signal) {
 double statements_of(const Body& body) {
   double count = 0;
   for (const Statement& statement : body)
-    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) count += double(repeat->count) * statements_of(repeat->body);
-    else ++count;
+    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step))
+      count += double(repeat->count) * statements_of(repeat->body);
+    else
+      ++count;
   return count;
 }
 
@@ -93,15 +95,14 @@ void fuzz_once(const std::string& text, Tally& tally) {
     std::vector<Loaded> loaded = load_text(text, "fuzz", options);
     if (loaded.size() > 50) loaded.resize(50);
     for (const Loaded& each : loaded) {
-      if (each.error.empty()) run_one(each, tally);
+      if (each.error.empty())
+        run_one(each, tally);
       else {
         check_error(each);
         ++tally.malformed;
       }
     }
-  } catch (const std::exception& error) {
-    fail(fmt::format("an error came through: {}", error.what()));
-  }
+  } catch (const std::exception& error) { fail(fmt::format("an error came through: {}", error.what())); }
   ::alarm(0);
 }
 
@@ -126,11 +127,16 @@ int run(int argc, char** argv) {
   seed = std::uint64_t(Clock::now().time_since_epoch().count());
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    if (word == "--seconds" && i + 1 < argc) seconds = std::atof(argv[++i]);
-    else if (word == "--seed" && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (word == "--count" && i + 1 < argc) count = std::atoll(argv[++i]);
-    else if (word == "--one" && i + 1 < argc) one = argv[++i];
-    else folder = word;
+    if (word == "--seconds" && i + 1 < argc)
+      seconds = std::atof(argv[++i]);
+    else if (word == "--seed" && i + 1 < argc)
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (word == "--count" && i + 1 < argc)
+      count = std::atoll(argv[++i]);
+    else if (word == "--one" && i + 1 < argc)
+      one = argv[++i];
+    else
+      folder = word;
   }
   for (int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGALRM}) ::signal(signal, on_signal);
   Tally tally;
@@ -145,9 +151,9 @@ int run(int argc, char** argv) {
   auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::int64_t documents = 0;
   for (; documents < count && Clock::now() < until; ++documents) fuzz_once(mutate(corpus, random), tally);
-  std::printf("%lld documents: %lld malformed, %lld ran, %lld ended in an error, %lld need processes\n",
-              static_cast<long long>(documents), static_cast<long long>(tally.malformed), static_cast<long long>(tally.ran),
-              static_cast<long long>(tally.ended_in_error), static_cast<long long>(tally.not_run));
+  std::printf("%lld documents: %lld malformed, %lld ran, %lld ended in an error, %lld need processes\n", static_cast<long long>(documents),
+              static_cast<long long>(tally.malformed), static_cast<long long>(tally.ran), static_cast<long long>(tally.ended_in_error),
+              static_cast<long long>(tally.not_run));
   return 0;
 }
 

@@ -35,26 +35,78 @@ class Mutator {
   }
 
   json interesting() {
-    static const char* const kValues[] = {
-        "null", "true", "0", "-1", "1", "2", "3", "7", "1e9", "1e300", "2147483648", "-9223372036854775808", "18446744073709551615", "0.5",
-        "\"\"", "\"x\"", "\"y\"", "\"$n\"", "\"nan\"", "\"-inf\"", "[]", "{}", "[[]]", "[0]", "[1, 2]", "[-1]", "[0, 0]", "[[1], 2]",
-        "[4, 8]", "[null]", "[\"a\"]", "[\"a\", \"b\"]", "[[\"a\", \"b\"]]", "{\"processes\": [0]}", "{\"device\": 0}", "\"int32\"",
-        "\"complex64\"", "\"bool\"", "\"sum\"", "\"matmul\"", "\"reshape\"", "\"transpose\"", "\"jit\"", "\"call\"", "\"device_put\"",
-        "\"einsum\"", "\"broadcast_to\"", "\"arange\"", "\"iota\"", "\"constant\"", "\"softmax\"", "\"select\"", "\"slice\"", "\"mean\"",
-        "{\"repeat\": 2, \"body\": []}", "{\"let\": \"x\", \"op\": \"ones\", \"shape\": [0]}"};
+    static const char* const kValues[] = {"null",
+                                          "true",
+                                          "0",
+                                          "-1",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "7",
+                                          "1e9",
+                                          "1e300",
+                                          "2147483648",
+                                          "-9223372036854775808",
+                                          "18446744073709551615",
+                                          "0.5",
+                                          "\"\"",
+                                          "\"x\"",
+                                          "\"y\"",
+                                          "\"$n\"",
+                                          "\"nan\"",
+                                          "\"-inf\"",
+                                          "[]",
+                                          "{}",
+                                          "[[]]",
+                                          "[0]",
+                                          "[1, 2]",
+                                          "[-1]",
+                                          "[0, 0]",
+                                          "[[1], 2]",
+                                          "[4, 8]",
+                                          "[null]",
+                                          "[\"a\"]",
+                                          "[\"a\", \"b\"]",
+                                          "[[\"a\", \"b\"]]",
+                                          "{\"processes\": [0]}",
+                                          "{\"device\": 0}",
+                                          "\"int32\"",
+                                          "\"complex64\"",
+                                          "\"bool\"",
+                                          "\"sum\"",
+                                          "\"matmul\"",
+                                          "\"reshape\"",
+                                          "\"transpose\"",
+                                          "\"jit\"",
+                                          "\"call\"",
+                                          "\"device_put\"",
+                                          "\"einsum\"",
+                                          "\"broadcast_to\"",
+                                          "\"arange\"",
+                                          "\"iota\"",
+                                          "\"constant\"",
+                                          "\"softmax\"",
+                                          "\"select\"",
+                                          "\"slice\"",
+                                          "\"mean\"",
+                                          "{\"repeat\": 2, \"body\": []}",
+                                          "{\"let\": \"x\", \"op\": \"ones\", \"shape\": [0]}"};
     return json::parse(kValues[below(std::size(kValues))]);
   }
 
   std::string any_key() {
-    static const char* const kKeys[] = {"op", "let", "args", "shape", "axis", "axes", "dtype", "sharding", "spec", "mesh", "fn", "on", "not_on",
-                                        "processes", "repeat", "body", "keepdims", "value", "in_shardings", "out_shardings", "devices",
-                                        "matrix", "functions", "limits", "expect", "subscripts", "dimension", "strang\u00e9/~"};
+    static const char* const kKeys[] = {"op",       "let",       "args",     "shape",  "axis",         "axes",          "dtype",
+                                        "sharding", "spec",      "mesh",     "fn",     "on",           "not_on",        "processes",
+                                        "repeat",   "body",      "keepdims", "value",  "in_shardings", "out_shardings", "devices",
+                                        "matrix",   "functions", "limits",   "expect", "subscripts",   "dimension",     "strang\u00e9/~"};
     return kKeys[below(std::size(kKeys))];
   }
 
   void change(json& place) {
     switch (below(7)) {
-      case 0: place = interesting(); break;
+      case 0:
+        place = interesting();
+        break;
       case 1: {  // a part of another document
         json other = any_document();
         place = pick_place(other);
@@ -64,8 +116,10 @@ class Mutator {
         if (place.is_structured() && !place.empty()) place.erase(std::next(place.begin(), below(place.size())));
         break;
       case 3:
-        if (place.is_array()) place.insert(place.begin() + below(place.size() + 1), interesting());
-        else if (place.is_object()) place[any_key()] = interesting();
+        if (place.is_array())
+          place.insert(place.begin() + below(place.size() + 1), interesting());
+        else if (place.is_object())
+          place[any_key()] = interesting();
         break;
       case 4:
         if (place.is_array() && !place.empty()) place.push_back(place[std::size_t(below(place.size()))]);
@@ -87,10 +141,18 @@ class Mutator {
     if (text.empty()) return;
     std::size_t at = std::size_t(below(text.size()));
     switch (below(4)) {
-      case 0: text[at] = char(below(256)); break;
-      case 1: text.erase(at, std::size_t(1 + below(8))); break;
-      case 2: text.insert(at, 1, "{}[],:\"\\0e-"[below(11)]); break;
-      case 3: text.resize(at); break;
+      case 0:
+        text[at] = char(below(256));
+        break;
+      case 1:
+        text.erase(at, std::size_t(1 + below(8)));
+        break;
+      case 2:
+        text.insert(at, 1, "{}[],:\"\\0e-"[below(11)]);
+        break;
+      case 3:
+        text.resize(at);
+        break;
     }
   }
 

@@ -24,7 +24,8 @@ std::string toy(const std::string& expect) {
       {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["i", "j"]},
       {"let": "y", "op": "sin", "args": ["x"]},
       {"let": "y", "op": "sum", "args": ["y"]}],
-    "expect": [)" + expect + "]}";
+    "expect": [)" +
+         expect + "]}";
 }
 
 TEST(Run, TheToyProgramGivesItsReport) {
@@ -170,7 +171,8 @@ TEST(Run, ScenariosDoNotLeakIntoEachOther) {
   for (int devices : {1, 2, 3, 7, 8}) {
     Report report = run(fmt::format(R"({{"shardlab": 1, "cluster": {{"devices": {0}}}, "meshes": {{"m": {{"shape": [{0}], "axes": ["a"]}}}},
       "program": [{{"let": "x", "op": "ones", "shape": [{0}, 2], "sharding": ["a"]}}, {{"let": "s", "op": "sum", "args": ["x"]}}],
-      "expect": [{{"array": "s", "values": [{1}]}}]}})", devices, 2 * devices));
+      "expect": [{{"array": "s", "values": [{1}]}}]}})",
+                                    devices, 2 * devices));
     EXPECT_EQ(report.status, Status::kPassed) << text_of(summary_of(report));
   }
 }

@@ -61,8 +61,7 @@ TEST(Axes, SplittingAndMergingKeepsTheDigitOfEveryPosition) {
       if (piece.size % major != 0) continue;
       AxisPiece first{0, piece.pre, major}, second{0, piece.pre * major, piece.size / major};
       EXPECT_EQ(merged(Axes{first, second}), Axes{piece});
-      for (int p = 0; p < mesh.size(); ++p)
-        EXPECT_EQ(mesh.digit(p, piece), mesh.digit(p, first) * second.size + mesh.digit(p, second));
+      for (int p = 0; p < mesh.size(); ++p) EXPECT_EQ(mesh.digit(p, piece), mesh.digit(p, first) * second.size + mesh.digit(p, second));
     }
 }
 

@@ -42,10 +42,9 @@ struct MatmulCase {
 
 TEST(Partition, MatmulBytes) {
   Mesh mesh = mesh_of({4, 2});
-  for (const MatmulCase& c : {MatmulCase{{16, 8}, {8, 16}, "-b", "b-", 4096},   // JAX: 8192
-                              MatmulCase{{16, 16}, {16}, "a-", "-", 640},        // JAX: 3072 where the other way round
-                              MatmulCase{{16, 8}, {8, 16}, "a-", "-b", 0},
-                              MatmulCase{{16, 8}, {8, 16}, "--", "--", 0}}) {
+  for (const MatmulCase& c : {MatmulCase{{16, 8}, {8, 16}, "-b", "b-", 4096},  // JAX: 8192
+                              MatmulCase{{16, 16}, {16}, "a-", "-", 640},      // JAX: 3072 where the other way round
+                              MatmulCase{{16, 8}, {8, 16}, "a-", "-b", 0}, MatmulCase{{16, 8}, {8, 16}, "--", "--", 0}}) {
     Build build;
     ValueId x = build.param(c.lhs), y = build.param(c.rhs);
     Graph graph = build.finish({build.op("matmul", {x, y})});
@@ -71,7 +70,8 @@ TEST(Partition, AFormThatIsAtHandIsNotMadeAgain) {
   PartitionedProgram program = plan(graph, mesh, {"-b", "(ab)-", "(ab)-"});
   int moves_of_x = 0;
   for (const Step& step : program.steps)
-    if (const auto* move = std::get_if<MoveStep>(&step); move != nullptr && move->kind != "slice") moves_of_x += program.slots[std::size_t(move->from)].value == 0;
+    if (const auto* move = std::get_if<MoveStep>(&step); move != nullptr && move->kind != "slice")
+      moves_of_x += program.slots[std::size_t(move->from)].value == 0;
   EXPECT_EQ(moves_of_x, 1) << print(program);
 }
 

@@ -24,15 +24,12 @@ struct BinaryCase {
 
 TEST(Propagate, TwoOperands) {
   Mesh mesh = mesh_of({4, 2});
-  for (const BinaryCase& c : {BinaryCase{"add", "a-", "b-", "P(None, None)"},        // a true conflict
+  for (const BinaryCase& c : {BinaryCase{"add", "a-", "b-", "P(None, None)"},           // a true conflict
                               BinaryCase{"add", "b-", "-(ab)", "P(None, ('a', 'b'))"},  // the more sharded factor
-                              BinaryCase{"add", "-a", "a-", "P(None, 'a')"},         // the first operand
-                              BinaryCase{"add", "(ba)-", "(ab)-", "P(None, None)"},
-                              BinaryCase{"add", "(ab)-", "a-", "P(('a', 'b'), None)"},
-                              BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"},
-                              BinaryCase{"matmul", "a-", "-a", "P('a', None)"},
-                              BinaryCase{"matmul", "ab", "b-", "P('a', None)"},
-                              BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
+                              BinaryCase{"add", "-a", "a-", "P(None, 'a')"},            // the first operand
+                              BinaryCase{"add", "(ba)-", "(ab)-", "P(None, None)"}, BinaryCase{"add", "(ab)-", "a-", "P(('a', 'b'), None)"},
+                              BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"}, BinaryCase{"matmul", "a-", "-a", "P('a', None)"},
+                              BinaryCase{"matmul", "ab", "b-", "P('a', None)"}, BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
     Build build;
     bool is_matmul = std::string_view(c.op) == "matmul";
     ValueId x = build.param({16, 8}), y = build.param(is_matmul ? Shape{8, 16} : Shape{16, 8});
@@ -51,14 +48,13 @@ struct UnaryCase {
 TEST(Propagate, OneOperand) {
   Mesh mesh = mesh_of({4, 2});
   using Ints = std::vector<std::int64_t>;
-  for (const UnaryCase& c : {UnaryCase{"sin", {}, {16, 8}, "a(b)", "P('a', 'b')"},
-                             UnaryCase{"sum", Attrs{{"axis", std::int64_t(0)}}, {16, 8}, "ab", "P('b',)"},
-                             UnaryCase{"sum", {}, {16, 8}, "ba", "P()"},
-                             UnaryCase{"transpose", {}, {16, 8}, "ab", "P('b', 'a')"},
-                             UnaryCase{"reshape", Attrs{{"shape", Ints{32, 4}}}, {16, 8}, "a-", "P('a', None)"},
-                             UnaryCase{"reshape", Attrs{{"shape", Ints{4, 4, 8}}}, {16, 8}, "ab", "P('a', None, 'b')"},
-                             // Inside it is a:(1)2 and a:(2)2: sub-axes do not leave the function.
-                             UnaryCase{"reshape", Attrs{{"shape", Ints{2, 8}}}, {16}, "a", "P(None, None)"}}) {
+  for (const UnaryCase& c :
+       {UnaryCase{"sin", {}, {16, 8}, "a(b)", "P('a', 'b')"}, UnaryCase{"sum", Attrs{{"axis", std::int64_t(0)}}, {16, 8}, "ab", "P('b',)"},
+        UnaryCase{"sum", {}, {16, 8}, "ba", "P()"}, UnaryCase{"transpose", {}, {16, 8}, "ab", "P('b', 'a')"},
+        UnaryCase{"reshape", Attrs{{"shape", Ints{32, 4}}}, {16, 8}, "a-", "P('a', None)"},
+        UnaryCase{"reshape", Attrs{{"shape", Ints{4, 4, 8}}}, {16, 8}, "ab", "P('a', None, 'b')"},
+        // Inside it is a:(1)2 and a:(2)2: sub-axes do not leave the function.
+        UnaryCase{"reshape", Attrs{{"shape", Ints{2, 8}}}, {16}, "a", "P(None, None)"}}) {
     Build build;
     Graph graph = build.finish({build.op(c.op, {build.param(c.shape)}, c.attrs)});
     EXPECT_EQ(results_of(input_of(graph, mesh, {c.param})), c.result) << c.op << " " << c.param;

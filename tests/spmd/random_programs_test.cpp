@@ -45,7 +45,10 @@ void scan(const KernelArgs& args) {
 
 using Types = std::vector<TensorType>;
 const OpDef kTwoResults = {.name = "sum_and_difference",
-                           .infer = [](const OpDef&, const Types& types, const Attrs&) { return Types{types[0], types[0]}; },
+                           .infer =
+                               [](const OpDef&, const Types& types, const Attrs&) {
+                                 return Types{types[0], types[0]};
+                               },
                            .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kPass); },
                            .kernel = sum_and_difference,
                            .elementwise = true};
@@ -53,10 +56,11 @@ const OpDef kWholeScan = {.name = "whole_scan",
                           .infer = [](const OpDef&, const Types& types, const Attrs&) { return types; },
                           .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kReplicate); },
                           .kernel = scan};
-const OpDef kPermutedScan = {.name = "permuted_scan",
-                             .infer = [](const OpDef&, const Types& types, const Attrs&) { return types; },
-                             .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kPermute); },
-                             .kernel = scan};
+const OpDef kPermutedScan = {
+    .name = "permuted_scan",
+    .infer = [](const OpDef&, const Types& types, const Attrs&) { return types; },
+    .rule = [](const Types& o, const Types& r, const Attrs&) { return same_dims_rule(o, r, FactorKind::kPermute); },
+    .kernel = scan};
 
 class RandomProgram {
  public:
@@ -73,7 +77,8 @@ class RandomProgram {
     input_ = {&graph_, mesh_, {}, {}};
     for (ValueId id : graph_.params) input_.params.push_back(below(5) == 0 ? std::optional<Spec>() : random_spec(graph_.type(id).shape));
     if (below(3) == 0)
-      for (ValueId id : graph_.results) input_.results.push_back(below(2) == 0 ? std::optional<Spec>() : random_spec(graph_.type(id).shape));
+      for (ValueId id : graph_.results)
+        input_.results.push_back(below(2) == 0 ? std::optional<Spec>() : random_spec(graph_.type(id).shape));
   }
 
   const Graph& graph() const { return graph_; }
@@ -130,18 +135,42 @@ class RandomProgram {
   void add_node() {
     ValueId x = pick();
     switch (below(12)) {
-      case 0: pool_.push_back(build_.op("neg", {x})); break;
-      case 1: pool_.push_back(build_.op("mul", {x, x})); break;
-      case 2: pool_.push_back(build_.op("add", {x, Scalar{std::int64_t(3)}})); break;
-      case 3: add_binary(x); break;
-      case 4: add_reduction(x); break;
-      case 5: add_transpose(x); break;
-      case 6: add_reshape(x); break;
-      case 7: add_matmul(x); break;
-      case 8: add_broadcast(x); break;
-      case 9: add_constraint(x); break;
-      case 10: add_special(x); break;
-      case 11: add_constant(x); break;
+      case 0:
+        pool_.push_back(build_.op("neg", {x}));
+        break;
+      case 1:
+        pool_.push_back(build_.op("mul", {x, x}));
+        break;
+      case 2:
+        pool_.push_back(build_.op("add", {x, Scalar{std::int64_t(3)}}));
+        break;
+      case 3:
+        add_binary(x);
+        break;
+      case 4:
+        add_reduction(x);
+        break;
+      case 5:
+        add_transpose(x);
+        break;
+      case 6:
+        add_reshape(x);
+        break;
+      case 7:
+        add_matmul(x);
+        break;
+      case 8:
+        add_broadcast(x);
+        break;
+      case 9:
+        add_constraint(x);
+        break;
+      case 10:
+        add_special(x);
+        break;
+      case 11:
+        add_constant(x);
+        break;
     }
   }
 
@@ -208,8 +237,12 @@ class RandomProgram {
       case 0:
         for (ValueId id : build_.b.emit(kTwoResults, {x, x})) pool_.push_back(id);
         break;
-      case 1: pool_.push_back(build_.b.emit1(kWholeScan, {x})); break;
-      case 2: pool_.push_back(build_.b.emit1(kPermutedScan, {x})); break;
+      case 1:
+        pool_.push_back(build_.b.emit1(kWholeScan, {x}));
+        break;
+      case 2:
+        pool_.push_back(build_.b.emit1(kPermutedScan, {x}));
+        break;
     }
   }
 
@@ -241,9 +274,7 @@ TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
       PartitionedProgram program = partition(random.input());
       EXPECT_EQ(run_partitioned(program, data), whole) << print(program);
       EXPECT_EQ(print(program), print(partition(random.input())));
-    } catch (const Error& error) {
-      ADD_FAILURE() << error.what();
-    }
+    } catch (const Error& error) { ADD_FAILURE() << error.what(); }
   }
 }
 

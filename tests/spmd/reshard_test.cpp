@@ -103,11 +103,11 @@ struct KnownReshard {
 
 TEST(Reshard, TakesTheStandardSequenceWhereItWastesNothing) {
   Mesh mesh = mesh_of({4, 2});
-  for (const KnownReshard& known : {KnownReshard{"--", "ab", {"slice"}, 0}, KnownReshard{"a-", "--", {"all-gather"}, 3072},
-                                    KnownReshard{"ab", "--", {"all-gather"}, 3584}, KnownReshard{"a-", "-a", {"all-to-all"}, 768},
-                                    KnownReshard{"(ab)-", "a-", {"all-gather"}, 512},
-                                    KnownReshard{"b-", "-a", {"slice", "all-gather"}, 512},
-                                    KnownReshard{"(ab)-", "(ba)-", {"collective-permute"}, 384}}) {
+  for (const KnownReshard& known :
+       {KnownReshard{"--", "ab", {"slice"}, 0}, KnownReshard{"a-", "--", {"all-gather"}, 3072},
+        KnownReshard{"ab", "--", {"all-gather"}, 3584}, KnownReshard{"a-", "-a", {"all-to-all"}, 768},
+        KnownReshard{"(ab)-", "a-", {"all-gather"}, 512}, KnownReshard{"b-", "-a", {"slice", "all-gather"}, 512},
+        KnownReshard{"(ab)-", "(ba)-", {"collective-permute"}, 384}}) {
     SCOPED_TRACE(std::string(known.from) + " to " + known.to);
     PartitionedProgram program = reshard_program(mesh, {16, 8}, spec_of(mesh, known.from), spec_of(mesh, known.to));
     EXPECT_EQ(program.wire_bytes, known.bytes);

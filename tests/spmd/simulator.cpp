@@ -133,7 +133,7 @@ class Simulation {
   }
 
   const PartitionedProgram& program_;
-  std::vector<std::vector<Box>> boxes_;    // per slot and position
+  std::vector<std::vector<Box>> boxes_;  // per slot and position
   std::vector<std::vector<Bytes>> data_;
 };
 

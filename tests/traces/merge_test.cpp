@@ -61,8 +61,8 @@ std::shared_ptr<const comm::ProgramInfo> make_program(const std::string& name, i
   return program;
 }
 
-comm::ArrayInfo make_array() {
-  comm::ArrayInfo array{.id = 7,
+comm::ArrayInfo make_array(std::int64_t id) {
+  comm::ArrayInfo array{.id = id,
                         .launch = 0,
                         .name = "x",
                         .dtype = "float32",
@@ -122,8 +122,11 @@ TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
   for (int p = 0; p < kProcesses; ++p) {
     auto observer = recorder(p);
     for (int n = 0; n < 3; ++n) launch(*observer, n, program, 1000 * (n + 1) + p, 31);
-    observer->on_array(make_array());
-    observer->on_array(make_array());
+    observer->on_array(make_array(7));
+    observer->on_array(make_array(8));
+    comm::ArrayInfo again = make_array(8);  // told of again: named anew
+    again.name = "renamed";
+    observer->on_array(again);
     observer->on_host_read("print", line(40), 9000, 9500);
     EXPECT_EQ(observer->close(), "");
   }
@@ -155,6 +158,8 @@ TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
   EXPECT_EQ(programs[0].collectives.at(1).pairs, "[[0,1],[2,3]]");
   const auto arrays = reader.arrays();
   ASSERT_EQ(arrays.size(), 2u);
+  EXPECT_EQ(arrays[0].name, make_array(7).name);
+  EXPECT_EQ(arrays[1].name, "renamed");
   EXPECT_THAT(arrays[0].processes, ElementsAre(0, 1, 2));
   const auto layouts = reader.layouts();
   ASSERT_EQ(layouts.size(), 1u);

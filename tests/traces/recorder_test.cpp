@@ -87,7 +87,7 @@ TEST_F(RecorderTest, SeveralThreadsTellTheSameDefinitionsOnce) {
                                     .issued_ns = i};
           recorder.on_launch_issued(launch);
           recorder.on_compute(launch, i % 2 ? "sin" : "cos", launch.where, i, i + 1);
-          recorder.on_array({.id = i,
+          recorder.on_array({.id = t * kEach + i,
                              .launch = launch.number,
                              .name = "x",
                              .dtype = "float32",

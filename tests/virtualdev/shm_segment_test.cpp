@@ -17,9 +17,7 @@ TEST(ShmSegment, RingsHaveTheirBounds) {
     auto segment = ShmSegment::create(n);
     EXPECT_GE(segment->ring_bytes(), ShmSegment::kRingBytesMin);
     EXPECT_LE(segment->ring_bytes(), ShmSegment::kRingBytesMax);
-    if (n <= 32) {
-      EXPECT_LE(segment->ring_bytes() * n * n, ShmSegment::kTotalBytesMax);
-    }
+    if (n <= 32) { EXPECT_LE(segment->ring_bytes() * n * n, ShmSegment::kTotalBytesMax); }
     EXPECT_EQ(segment->num_processes(), n);
   }
 }
@@ -48,9 +46,7 @@ TEST(Transports, AreFoundByName) {
   try {
     transport_named("shn");
     FAIL();
-  } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'shm'"), std::string::npos) << error.what();
-  }
+  } catch (const UserError& error) { EXPECT_NE(std::string(error.what()).find("did you mean 'shm'"), std::string::npos) << error.what(); }
 }
 
 }  // namespace

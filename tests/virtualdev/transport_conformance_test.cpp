@@ -22,7 +22,9 @@ using comm::MessageHeader;
 using comm::ProcessIndex;
 using Bytes = std::vector<std::byte>;
 
-std::byte element(int from, int to, std::size_t i) { return std::byte((std::size_t(from) * 31 + std::size_t(to) * 7 + i * 13 + i / 251) & 0xff); }
+std::byte element(int from, int to, std::size_t i) {
+  return std::byte((std::size_t(from) * 31 + std::size_t(to) * 7 + i * 13 + i / 251) & 0xff);
+}
 
 Bytes message(int from, int to, std::size_t size) {
   Bytes bytes(size);
@@ -52,8 +54,7 @@ bool run(As as, int n, const std::function<bool(int)>& body) {
       bool ok = false;
       try {
         ok = body(p);
-      } catch (...) {
-      }
+      } catch (...) {}
       _exit(ok ? 0 : 1);
     }
     children.push_back(child);
@@ -115,7 +116,8 @@ std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (As as : {As::kForks, As::kThreads})
     for (int n : {1, 2, 3, 4, 7})
-      for (std::size_t size : {std::size_t(0), std::size_t(1), std::size_t(13), std::size_t(65537), std::size_t(1048583)}) all.push_back({n, size, as});
+      for (std::size_t size : {std::size_t(0), std::size_t(1), std::size_t(13), std::size_t(65537), std::size_t(1048583)})
+        all.push_back({n, size, as});
   for (As as : {As::kForks, As::kThreads}) all.push_back({2, std::size_t(16) << 20, as});
   return all;
 }
@@ -141,8 +143,8 @@ TEST_P(Pair, AnotherHeaderIsAMismatchAndItsDataIsLeft) {
     MessageHeader header{.fingerprint = std::uint64_t(10 + p), .seq = 4};
     comm::ExchangeResult result = transport->exchange(header, {&send, 1}, {&receive, 1}, {});
     return result.status == ExchangeStatus::kMismatch && result.mismatches.size() == 1 && result.mismatches[0].from == 1 - p &&
-           result.mismatches[0].expected.fingerprint == std::uint64_t(10 + p) && result.mismatches[0].got.fingerprint == std::uint64_t(11 - p) &&
-           in == Bytes(100, std::byte{0x55});
+           result.mismatches[0].expected.fingerprint == std::uint64_t(10 + p) &&
+           result.mismatches[0].got.fingerprint == std::uint64_t(11 - p) && in == Bytes(100, std::byte{0x55});
   }));
 }
 
@@ -154,7 +156,8 @@ TEST_P(Pair, AnotherLengthIsAMismatch) {
     comm::Receive receive{1 - p, in};
     comm::ExchangeResult result = transport->exchange({.fingerprint = 1}, {&send, 1}, {&receive, 1}, {});
     return p == 1 ? result.status == ExchangeStatus::kDone
-                  : result.status == ExchangeStatus::kMismatch && result.mismatches[0].got.bytes == 50 && result.mismatches[0].expected.bytes == 100;
+                  : result.status == ExchangeStatus::kMismatch && result.mismatches[0].got.bytes == 50 &&
+                        result.mismatches[0].expected.bytes == 100;
   }));
 }
 

@@ -86,9 +86,10 @@ const CheckDef kDeadlock{
     .code = "deadlock",
     .severity = "error",
     .summary = "a cycle in the wait-for graph; `cycle` lists its edges",
-    .explain = "Each of these processes waits in a call for the next one, and the last for the first, so that none of them can ever go on. No two "
-               "of them contradict each other directly: the calls run over different groups of devices, and each process issues them in an order "
-               "of its own. Choose one order of the groups and keep it on all processes.",
+    .explain =
+        "Each of these processes waits in a call for the next one, and the last for the first, so that none of them can ever go on. No two "
+        "of them contradict each other directly: the calls run over different groups of devices, and each process issues them in an order "
+        "of its own. Choose one order of the groups and keep it on all processes.",
     .run = run,
 };
 

@@ -96,9 +96,8 @@ void align_with_reference(const Positions& positions, Disagreement& found) {
 }
 
 void blame(const Positions& positions, Disagreement& found) {
-  auto largest = std::max_element(found.sides.begin(), found.sides.end(), [](const Side& a, const Side& b) {
-    return a.processes.size() < b.processes.size();
-  });
+  auto largest = std::max_element(found.sides.begin(), found.sides.end(),
+                                  [](const Side& a, const Side& b) { return a.processes.size() < b.processes.size(); });
   found.reference = std::size_t(largest - found.sides.begin());
   align_with_reference(positions, found);
   Side& reference = found.sides[found.reference];
@@ -148,8 +147,7 @@ Alignment align(const std::vector<CallKey>& tail, const std::vector<CallKey>& re
 
 std::vector<int> Disagreement::guilty() const {
   std::vector<int> processes;
-  for (const Side& side : sides)
-    processes.insert(processes.end(), side.guilty.begin(), side.guilty.end());
+  for (const Side& side : sides) processes.insert(processes.end(), side.guilty.begin(), side.guilty.end());
   std::sort(processes.begin(), processes.end());
   return processes;
 }
@@ -204,9 +202,7 @@ std::vector<Disagreement> disagreements(const Positions& positions) {
 }
 
 std::vector<Disagreement> disagreements_of(const Positions& positions, std::vector<Relation> relations) {
-  auto wanted = [&](Relation relation) {
-    return std::find(relations.begin(), relations.end(), relation) != relations.end();
-  };
+  auto wanted = [&](Relation relation) { return std::find(relations.begin(), relations.end(), relation) != relations.end(); };
   std::vector<Disagreement> found;
   for (Disagreement& disagreement : disagreements(positions)) {
     if (disagreement.tie) {

@@ -58,11 +58,11 @@ struct ProcessEvidence {
   ProcessState state = ProcessState::kJoining;
   int exit_code = 0;
   int signal = 0;
-  std::string error;         // the error's text, with kRaised
-  std::string where;         // of the error, the read or the call it is in
+  std::string error;  // the error's text, with kRaised
+  std::string where;  // of the error, the read or the call it is in
   std::int32_t statement = -1;
-  std::string doing;         // "print", "fetch", "exit", …
-  std::int64_t issued = 0;   // launches that span processes
+  std::string doing;        // "print", "fetch", "exit", …
+  std::int64_t issued = 0;  // launches that span processes
   std::int64_t matched = 0;
   std::vector<CallEvidence> calls;  // the last matched ones and all unmatched ones, in order of issue
   std::int64_t since_ns = 0;        // when this state began
@@ -93,9 +93,9 @@ struct Evidence {
 struct Participant {
   int process = 0;
   std::int64_t seq = -1;
-  std::string kind;      // of the collective, or "launch" where it has none
+  std::string kind;  // of the collective, or "launch" where it has none
   std::string op;
-  std::string where;     // source line
+  std::string where;  // source line
   std::int32_t statement = -1;
   std::string sharding;  // of its operands and results
   std::string state;     // "waiting", "running", "left", "killed by signal 9", …
@@ -104,16 +104,16 @@ struct Participant {
 };
 
 struct Diagnosis {
-  std::string code;      // of docs/diagnoses.md, e.g. "order-mismatch"
-  std::string severity;  // "error", "warning", "info"
-  std::string message;   // one sentence with both sides
-  std::string explain;   // what it means and what to do, for a newcomer
+  std::string code;            // of docs/diagnoses.md, e.g. "order-mismatch"
+  std::string severity;        // "error", "warning", "info"
+  std::string message;         // one sentence with both sides
+  std::string explain;         // what it means and what to do, for a newcomer
   std::vector<int> processes;  // the guilty
   bool tie = false;
-  std::vector<Participant> participants;  // all sides, the guilty first
-  std::vector<std::string> fields;        // what differs: "op", "shape", "sharding", …
+  std::vector<Participant> participants;                     // all sides, the guilty first
+  std::vector<std::string> fields;                           // what differs: "op", "shape", "sharding", …
   std::vector<std::pair<std::string, std::string>> details;  // "direction": "skipped", "text": …
-  std::int64_t evidence_ns = 0;  // when the evidence was complete
+  std::int64_t evidence_ns = 0;                              // when the evidence was complete
   std::int64_t detected_ns = 0;
   double detected_after_ms() const { return double(detected_ns - evidence_ns) / 1e6; }
 };

@@ -12,9 +12,10 @@ using Json = nlohmann::json;
 // nlohmann finds these by argument-dependent lookup; every field is named once.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results, collectives)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued, matched, calls,
-                                   since_ns, history, joined)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results,
+                                   collectives)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued, matched,
+                                   calls, since_ns, history, joined)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh, devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, code, severity, message, explain, processes, tie, participants, fields, details, evidence_ns,
@@ -26,9 +27,7 @@ template <typename T>
 T parse(std::string_view text, const char* what) {
   try {
     return Json::parse(text).get<T>();
-  } catch (const Json::exception& error) {
-    throw IoError(fmt::format("stored {} cannot be read: {}", what, error.what()));
-  }
+  } catch (const Json::exception& error) { throw IoError(fmt::format("stored {} cannot be read: {}", what, error.what())); }
 }
 
 template <typename T>

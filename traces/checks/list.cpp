@@ -8,8 +8,7 @@ namespace shardlab {
 
 std::span<const CheckDef* const> all_checks() {
   static constexpr std::array<const CheckDef*, 7> kChecks{
-      &kProcessKilled,   &kProcessRaised,      &kProcessExited, &kOrderMismatch,
-      &kProgramMismatch, &kMissingParticipant, &kDeadlock,
+      &kProcessKilled, &kProcessRaised, &kProcessExited, &kOrderMismatch, &kProgramMismatch, &kMissingParticipant, &kDeadlock,
   };
   return kChecks;
 }

@@ -22,12 +22,12 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
   bool skipped = two.guilty->alignment.relation == Relation::kSkipped;
   const std::vector<int>& guilty = disagreement.tie ? two.guilty->processes : two.guilty->guilty;
   if (skipped) {
-    diagnosis.message = fmt::format("{} {}{}, which {}; {} next", subject(two.others, "run"), call_at(evidence, *two.other->call),
-                                    calls_more(length), subject(guilty, "skip"), fmt::format("{} {}", subject(guilty, "run"), call_at(evidence, *two.guilty->call)));
+    diagnosis.message =
+        fmt::format("{} {}{}, which {}; {} next", subject(two.others, "run"), call_at(evidence, *two.other->call), calls_more(length),
+                    subject(guilty, "skip"), fmt::format("{} {}", subject(guilty, "run"), call_at(evidence, *two.guilty->call)));
   } else {
-    diagnosis.message = fmt::format("{} {}{}, a call that {} not make: {} {}", subject(guilty, "run"),
-                                    call_at(evidence, *two.guilty->call), calls_more(length),
-                                    processes_text(two.others) + (two.others.size() == 1 ? " does" : " do"),
+    diagnosis.message = fmt::format("{} {}{}, a call that {} not make: {} {}", subject(guilty, "run"), call_at(evidence, *two.guilty->call),
+                                    calls_more(length), processes_text(two.others) + (two.others.size() == 1 ? " does" : " do"),
                                     subject(two.others, "run"), call_at(evidence, *two.other->call));
   }
   diagnosis.details.emplace_back("direction", skipped ? "skipped" : "extra");
@@ -125,10 +125,11 @@ const CheckDef kMissingParticipant{
     .code = "missing-participant",
     .severity = "error",
     .summary = "these lack a call that the others make (`skipped`), or make one more (`extra`); or they ended normally without it",
-    .explain = "A launch runs only when every process that owns one of its devices issues it. Here some processes make a call that others do not "
-               "make: those in the call wait for the ones that never come. The usual cause is a call under `if (process_index() == 0)`, or a loop "
-               "that runs once more on some processes; moving an array or printing a value that lives on several processes is such a call too. "
-               "Let all owners make the call, and keep only what is local under the condition.",
+    .explain =
+        "A launch runs only when every process that owns one of its devices issues it. Here some processes make a call that others do not "
+        "make: those in the call wait for the ones that never come. The usual cause is a call under `if (process_index() == 0)`, or a loop "
+        "that runs once more on some processes; moving an array or printing a value that lives on several processes is such a call too. "
+        "Let all owners make the call, and keep only what is local under the condition.",
     .run = run,
 };
 

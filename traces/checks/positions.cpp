@@ -54,8 +54,10 @@ bool Positions::ended(int process) const {
     case ProcessState::kLeft:
     case ProcessState::kRaised:
     case ProcessState::kExited:
-    case ProcessState::kKilled: return true;
-    default: return false;
+    case ProcessState::kKilled:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -63,9 +65,8 @@ std::vector<int> Positions::waiting_for(const std::vector<int>& gone) const {
   std::vector<int> waiting;
   for (int p : processes_) {
     if (!head(p) || std::find(gone.begin(), gone.end(), p) != gone.end()) continue;
-    bool waits = std::any_of(gone.begin(), gone.end(), [&](int q) {
-      return includes(*head(p), q) && !(head(q) && key_of(*head(q)) == key_of(*head(p)));
-    });
+    bool waits = std::any_of(gone.begin(), gone.end(),
+                             [&](int q) { return includes(*head(p), q) && !(head(q) && key_of(*head(q)) == key_of(*head(p))); });
     if (waits) waiting.push_back(p);
   }
   return waiting;

@@ -21,9 +21,9 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   const ProcessEvidence& first = positions.at(exited.front());
   const Participant& side = diagnosis.participants.front();
   std::string how = first.exit_code == kDisappeared ? std::string("disappeared: its connection closed before it left the job")
-                    : first.exit_code != 0 ? fmt::format("exited with code {}", first.exit_code)
-                    : first.joined       ? std::string("exited without leaving the job")
-                                         : std::string("exited without joining the job");
+                    : first.exit_code != 0          ? fmt::format("exited with code {}", first.exit_code)
+                    : first.joined                  ? std::string("exited without leaving the job")
+                                                    : std::string("exited without joining the job");
   std::string place = side.op.empty() ? where_text(side.where) : fmt::format(" after {}{}", side.op, where_text(side.where));
   diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, place);
   if (!waiting.empty())
@@ -39,9 +39,10 @@ const CheckDef kProcessExited{
     .code = "process-exited",
     .severity = "error",
     .summary = "a process ended with a code other than 0, or without leaving the job",
-    .explain = "A process ended by itself, but not in the normal way: with an exit code other than 0, or by a call such as exit() or _exit() "
-               "that went past the end of the program, where a process leaves the job. What it had issued may never be matched, and those that "
-               "need it can never go on. Look at what the process printed last.",
+    .explain =
+        "A process ended by itself, but not in the normal way: with an exit code other than 0, or by a call such as exit() or _exit() "
+        "that went past the end of the program, where a process leaves the job. What it had issued may never be matched, and those that "
+        "need it can never go on. Look at what the process printed last.",
     .run = run,
 };
 

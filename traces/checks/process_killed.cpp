@@ -33,9 +33,10 @@ const CheckDef kProcessKilled{
     .code = "process-killed",
     .severity = "error",
     .summary = "a process was ended by a signal",
-    .explain = "A process of the job was ended by a signal: somebody killed it, it crashed (SIGSEGV, SIGABRT), or the system ran out of "
-               "memory (SIGKILL). All processes take part in every collective that spans them, so those that wait for this one can never go "
-               "on, and all were ended with this reason. Look at the last call of the process that was killed and at its own output.",
+    .explain =
+        "A process of the job was ended by a signal: somebody killed it, it crashed (SIGSEGV, SIGABRT), or the system ran out of "
+        "memory (SIGKILL). All processes take part in every collective that spans them, so those that wait for this one can never go "
+        "on, and all were ended with this reason. Look at the last call of the process that was killed and at its own output.",
     .run = run,
 };
 

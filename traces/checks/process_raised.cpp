@@ -21,7 +21,8 @@ std::vector<int> guilty_of(const Positions& positions, const std::vector<int>& r
   std::map<std::string, std::vector<int>> by_text;
   for (int p : raised) by_text[positions.at(p).error].push_back(p);
   if (by_text.size() == 1) return {};  // the program's error, the same on all: not a matter between processes
-  auto most = std::max_element(by_text.begin(), by_text.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  auto most =
+      std::max_element(by_text.begin(), by_text.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   tie = std::count_if(by_text.begin(), by_text.end(), [&](const auto& e) { return e.second.size() == most->second.size(); }) > 1;
   std::vector<int> guilty;
   for (int p : raised)
@@ -55,10 +56,11 @@ const CheckDef kProcessRaised{
     .code = "process-raised",
     .severity = "error",
     .summary = "a process ended in an error that the others did not meet; its text is given",
-    .explain = "One process met an error (an exception, a failed check) that the others did not, and left the program. The others went on to "
-               "a call that needs it, and would wait for ever. The error itself is the cause: mend that, or let all processes meet it alike, "
-               "for example by agreeing on the condition before acting on it. If every process raises the same error there is no such "
-               "diagnosis, only the error.",
+    .explain =
+        "One process met an error (an exception, a failed check) that the others did not, and left the program. The others went on to "
+        "a call that needs it, and would wait for ever. The error itself is the cause: mend that, or let all processes meet it alike, "
+        "for example by agreeing on the condition before acting on it. If every process raises the same error there is no such "
+        "diagnosis, only the error.",
     .run = run,
 };
 

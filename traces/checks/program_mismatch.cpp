@@ -84,10 +84,11 @@ const CheckDef kProgramMismatch{
     .code = "program-mismatch",
     .severity = "error",
     .summary = "where the others issue one program, these issue another; `fields` says what differs",
-    .explain = "Every process that owns a device of a launch must run the same program on it, with the same shapes, types and shardings. Here "
-               "processes meet in one place with different programs. On real hardware this hangs, or worse, combines values that do not belong "
-               "together. Usual causes are operands or shardings chosen by process_index(), values read from one process's files, and versions "
-               "of the program that differ between machines. `fields` names what differs, and the two lines show where each side is.",
+    .explain =
+        "Every process that owns a device of a launch must run the same program on it, with the same shapes, types and shardings. Here "
+        "processes meet in one place with different programs. On real hardware this hangs, or worse, combines values that do not belong "
+        "together. Usual causes are operands or shardings chosen by process_index(), values read from one process's files, and versions "
+        "of the program that differ between machines. `fields` names what differs, and the two lines show where each side is.",
     .run = run,
 };
 

@@ -87,9 +87,7 @@ std::string call_text(const Evidence& evidence, const CallEvidence& call) {
   return fmt::format("{}({})", call.op, shardings_text(program->operands));
 }
 
-std::string call_at(const Evidence& evidence, const CallEvidence& call) {
-  return call_text(evidence, call) + where_text(call.where);
-}
+std::string call_at(const Evidence& evidence, const CallEvidence& call) { return call_text(evidence, call) + where_text(call.where); }
 
 std::string signal_name(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -98,19 +96,26 @@ std::string signal_name(int signal) {
 
 std::string state_text(const ProcessEvidence& process) {
   switch (process.state) {
-    case ProcessState::kJoining: return "joining";
-    case ProcessState::kRunning: return "running";
+    case ProcessState::kJoining:
+      return "joining";
+    case ProcessState::kRunning:
+      return "running";
     case ProcessState::kReading:
-    case ProcessState::kWaiting: return "waiting";
-    case ProcessState::kLeft: return "left";
-    case ProcessState::kRaised: return "raised";
-    case ProcessState::kExited: return fmt::format("exited with code {}", process.exit_code);
+    case ProcessState::kWaiting:
+      return "waiting";
+    case ProcessState::kLeft:
+      return "left";
+    case ProcessState::kRaised:
+      return "raised";
+    case ProcessState::kExited:
+      return fmt::format("exited with code {}", process.exit_code);
     case ProcessState::kKilled: {
       std::string name = signal_name(process.signal);
       return name.empty() ? fmt::format("killed by signal {}", process.signal)
                           : fmt::format("killed by signal {} ({})", process.signal, name);
     }
-    case ProcessState::kSilent: return "silent";
+    case ProcessState::kSilent:
+      return "silent";
   }
   return "unknown";
 }
@@ -172,10 +177,10 @@ std::vector<std::string> differing_fields(const ProgramEvidence* a, const Progra
   bool same_count = a->collectives.size() == b->collectives.size();
   add("op", a->name != b->name);
   add("kind", collectives_differ(*a, *b, &Collective::kind));
-  add("shape", values_differ(*a, *b, [](const ValueText& v) { return v.shape; }) ||
-                   collectives_differ(*a, *b, &Collective::shape, same_count));
-  add("dtype", values_differ(*a, *b, [](const ValueText& v) { return v.dtype; }) ||
-                   collectives_differ(*a, *b, &Collective::dtype, same_count));
+  add("shape",
+      values_differ(*a, *b, [](const ValueText& v) { return v.shape; }) || collectives_differ(*a, *b, &Collective::shape, same_count));
+  add("dtype",
+      values_differ(*a, *b, [](const ValueText& v) { return v.dtype; }) || collectives_differ(*a, *b, &Collective::dtype, same_count));
   add("reduction", collectives_differ(*a, *b, &Collective::reduction, same_count));
   add("group", collectives_differ(*a, *b, &Collective::groups, same_count));
   add("pairs", collectives_differ(*a, *b, &Collective::pairs, same_count));

@@ -10,13 +10,13 @@
 
 namespace shardlab {
 
-std::string processes_text(const std::vector<int>& processes);                           // "process 3", "processes 0, 1 and 2"
-std::string subject(const std::vector<int>& processes, std::string_view verb);           // "process 3 runs"; verb is "run"
-std::string call_text(const Evidence&, const CallEvidence&);                             // "matmul(P('a', None), P('b', None))"
-std::string call_at(const Evidence&, const CallEvidence&);                               // call_text + " at toy.cpp:31"
-std::string where_text(std::string_view where);                                          // " at toy.cpp:31" or ""
-std::string state_text(const ProcessEvidence&);                                          // "waiting", "killed by signal 9 (SIGKILL)"
-std::string signal_name(int signal);                                                     // "SIGKILL", or "" where it has none
+std::string processes_text(const std::vector<int>& processes);                  // "process 3", "processes 0, 1 and 2"
+std::string subject(const std::vector<int>& processes, std::string_view verb);  // "process 3 runs"; verb is "run"
+std::string call_text(const Evidence&, const CallEvidence&);                    // "matmul(P('a', None), P('b', None))"
+std::string call_at(const Evidence&, const CallEvidence&);                      // call_text + " at toy.cpp:31"
+std::string where_text(std::string_view where);                                 // " at toy.cpp:31" or ""
+std::string state_text(const ProcessEvidence&);                                 // "waiting", "killed by signal 9 (SIGKILL)"
+std::string signal_name(int signal);                                            // "SIGKILL", or "" where it has none
 
 // The side of one process: at `call`, or at its head, or where it was last seen.
 Participant participant(const Positions&, int process, const CallEvidence* call = nullptr);

@@ -58,9 +58,7 @@ class Outgoing {
 
  private:
   // The header is the first part.
-  std::span<const std::byte> current() const {
-    return part_ == 0 ? std::as_bytes(std::span(&header_, 1)) : send_->parts[part_ - 1];
-  }
+  std::span<const std::byte> current() const { return part_ == 0 ? std::as_bytes(std::span(&header_, 1)) : send_->parts[part_ - 1]; }
   void put(std::uint64_t position, std::span<const std::byte> bytes) {
     if (bytes.empty()) return;
     std::size_t at = std::size_t(position % segment_.ring_bytes());
@@ -81,7 +79,10 @@ class Outgoing {
 class Incoming {
  public:
   Incoming(const ShmSegment& segment, ProcessIndex to, const comm::Receive& receive, MessageHeader expected)
-      : segment_(segment), ring_(segment.ring(receive.from, to)), data_(segment.ring_data(receive.from, to)), receive_(&receive),
+      : segment_(segment),
+        ring_(segment.ring(receive.from, to)),
+        data_(segment.ring_data(receive.from, to)),
+        receive_(&receive),
         expected_(expected) {
     expected_.bytes = std::int64_t(receive.data.size());
   }

@@ -135,9 +135,7 @@ ShmSegment::~ShmSegment() {
   if (!remove_path_.empty()) unlink(remove_path_.c_str());
 }
 
-ShmDoorbell& ShmSegment::doorbell(int process) const {
-  return reinterpret_cast<ShmDoorbell*>(base_ + doorbells_at())[process];
-}
+ShmDoorbell& ShmSegment::doorbell(int process) const { return reinterpret_cast<ShmDoorbell*>(base_ + doorbells_at())[process]; }
 ShmRing& ShmSegment::ring(int from, int to) const {
   return reinterpret_cast<ShmRing*>(base_ + rings_at(num_processes_))[std::size_t(from) * num_processes_ + to];
 }
