@@ -101,11 +101,6 @@ function(shardlab_test name)
     ENVIRONMENT "SHARDLAB_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SHARDLAB_SOURCE_DIR=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")
 endfunction()
 
-# The spelling for programs that no helper makes, so that they link alike.
-function(shardlab_link target scope)
-  target_link_libraries(${target} ${scope} ${ARGN})
-endfunction()
-
 # `programs`: all that lands in bin, without the tests.
 function(shardlab_programs_target)
   get_property(programs GLOBAL PROPERTY SHARDLAB_PROGRAMS)

@@ -85,7 +85,7 @@ std::vector<Transfer> transfers_between(const Layout& from, const Layout& to, co
 }
 
 MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership)
-    : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)), dtype_(dtype) {
+    : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)) {
   auto source_owner = [&](const Transfer& t) { return ownership.process_of(from_.devices[std::size_t(t.source)]); };
   auto target_owner = [&](const Transfer& t) { return ownership.process_of(to_.devices[std::size_t(t.target)]); };
   std::map<int, Target> targets;

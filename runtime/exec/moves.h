@@ -73,7 +73,6 @@ class MovePlan {
 
   Layout from_, to_;
   std::int64_t element_bytes_;
-  DType dtype_;
   std::vector<PeerPieces> sends_, receives_;
   std::vector<Target> targets_;
 };
