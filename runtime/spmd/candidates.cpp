@@ -93,12 +93,48 @@ std::vector<Axes> completed(const OpShape& op, const std::vector<Projection>& te
   return pieces;
 }
 
-std::vector<Candidate> candidates_from_forms(const OpShape& op, const std::vector<Spec>& forms) {
+// Of operands and results, in the order of `forms`.
+std::vector<Projection> projections(const OpShape& op, const std::vector<Spec>& forms) {
   std::vector<Projection> tensors;
   for (std::size_t i = 0; i < forms.size(); ++i) {
     bool is_operand = i < op.rule.operands.size();
     tensors.push_back(project(forms[i], is_operand ? op.rule.operands[i] : op.rule.results[i - op.rule.operands.size()], op.rule.factors));
   }
+  return tensors;
+}
+
+// Factors that operands and results share and reduced ones multiply; those of one side alone (reshape) are walked on that side only.
+std::int64_t work_of(const FactorRule& rule, const std::vector<Axes>& pieces) {
+  auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
+    return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
+  };
+  std::int64_t shared = 1, operands_alone = 1, results_alone = 1;
+  for (int f = 0; f < int(rule.factors.size()); ++f) {
+    std::int64_t parts = shardlab::part_count(pieces[std::size_t(f)]);
+    std::int64_t size = (rule.factors[std::size_t(f)].size + parts - 1) / parts;
+    bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);
+    if ((in_operand && in_result) || rule.factors[std::size_t(f)].kind == FactorKind::kReduce)
+      shared *= size;
+    else
+      (in_operand ? operands_alone : results_alone) *= size;
+  }
+  return shared * std::max(operands_alone, results_alone);
+}
+
+// The pieces of the factor that all tensors which hold it agree upon; none where they do not.
+Axes agreed_pieces(const std::vector<Projection>& tensors, int factor) {
+  std::optional<Axes> agreed;
+  for (const Projection& tensor : tensors) {
+    const FactorSharding* sharding = find(tensor, factor);
+    if (sharding == nullptr) continue;
+    if (!agreed) agreed = sharding->axes;
+    if (*agreed != sharding->axes) return {};
+  }
+  return agreed.value_or(Axes{});
+}
+
+std::vector<Candidate> candidates_from_forms(const OpShape& op, const std::vector<Spec>& forms) {
+  std::vector<Projection> tensors = projections(op, forms);
   std::vector<Candidate> found;
   if (auto whole = cut_factors(op, std::vector<Axes>(op.rule.factors.size()))) found.push_back(std::move(*whole));
   for (std::size_t first = 0; first < tensors.size(); ++first) {
@@ -160,11 +196,35 @@ std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>&
   }
   std::sort(candidate.partial.begin(), candidate.partial.end());
   candidate.partial = merged(candidate.partial);
+  candidate.work = work_of(op.rule, pieces);
   for (const auto& map : op.rule.operands)
     if (!cut_tensor(op.rule, map, pieces, candidate.operands.emplace_back())) return std::nullopt;
   for (const auto& map : op.rule.results)
     if (!cut_tensor(op.rule, map, pieces, candidate.results.emplace_back())) return std::nullopt;
   return candidate;
+}
+
+std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) {
+  std::vector<Projection> tensors = projections(op, forms);
+  std::vector<Axes> pieces(op.rule.factors.size());
+  Axes used;
+  auto take = [&](int factor, const Axes& axes) {
+    Axes& own = pieces[std::size_t(factor)];
+    std::int64_t size = op.rule.factors[std::size_t(factor)].size;
+    for (const AxisPiece& piece : axes) {
+      bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+      if (taken || !op.can_cut[std::size_t(factor)] || size % (shardlab::part_count(own) * piece.size) != 0) break;
+      own.push_back(piece);
+    }
+    used.insert(used.end(), own.begin(), own.end());
+  };
+  std::size_t operand_count = op.rule.operands.size();
+  for (std::size_t t = operand_count; t < tensors.size(); ++t)
+    for (const FactorSharding& sharding : tensors[t])
+      if (pieces[std::size_t(sharding.factor)].empty()) take(sharding.factor, sharding.axes);
+  for (int f = 0; f < int(pieces.size()); ++f)
+    if (pieces[std::size_t(f)].empty()) take(f, agreed_pieces({tensors.begin(), tensors.begin() + std::ptrdiff_t(operand_count)}, f));
+  return work_of(op.rule, pieces);
 }
 
 std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result) {

@@ -11,6 +11,7 @@ struct Candidate {
   std::vector<Spec> operands;  // the forms that the operands must have
   std::vector<Spec> results;   // the forms that come out
   Axes partial;                // the results are partial over these
+  std::int64_t work = 0;       // of one device, in elements of the op's iteration space
 };
 
 // One op as the planner sees it.
@@ -22,6 +23,10 @@ struct OpShape {
 // Pass factors that operands and results share, and the new dimensions of a broadcast. A factor that a result alone holds is otherwise
 // fed by whole operands (reshape (6, 2) to (4, 3)). Reduced factors where partial results can be combined.
 std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule);
+
+// The work of a device where the op is computed as its tensors lie: cut as the results are, and where they are not, as all operands agree
+// upon. In `forms` operands come first.
+std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms);
 
 // At most this many ways are looked at for one op.
 inline constexpr int kCandidatesMax = 2048;

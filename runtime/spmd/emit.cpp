@@ -3,10 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "runtime/spmd/layout.h"
-#include "runtime/spmd/prepare.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -15,14 +13,6 @@ std::string text_of_axes(const Axes& axes, const Mesh& mesh) {
   std::vector<std::string> names;
   for (const AxisPiece& piece : axes) names.push_back(mesh.text_of(piece));
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-// Constant expressions and broadcasts of scalars, by value.
-std::vector<bool> free_values(const Graph& graph) {
-  std::vector<bool> free(graph.values.size(), false), constant = constant_expressions(graph);
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    for (ValueId id : graph.nodes[n].results) free[std::size_t(id)] = constant[n] || is_scalar_broadcast(graph, graph.nodes[n]);
-  return free;
 }
 
 }  // namespace
@@ -34,50 +24,33 @@ MoveCost& MoveCost::operator+=(const MoveCost& other) {
   return *this;
 }
 
-Emitter::Emitter(Graph graph, Mesh mesh) : reshards_(mesh), roots_(graph.values.size()), free_(free_values(graph)) {
-  std::iota(roots_.begin(), roots_.end(), 0);
-  forms_.resize(graph.values.size());
-  shapes_.resize(graph.nodes.size());
-  program_.graph = std::move(graph);
-  program_.mesh = std::move(mesh);
-}
-
-const OpShape& Emitter::op_shape(NodeId id) {
-  auto& shape = shapes_[std::size_t(id)];
-  if (!shape) {
-    const Node& node = graph().nodes[std::size_t(id)];
-    shape.emplace();
-    shape->rule = rule_of(graph(), node);
-    shape->can_cut = cuttable_factors(*node.op, shape->rule);
-  }
-  return *shape;
-}
+Emitter::Emitter(Problem& problem) : problem_(problem), forms_(problem.graph().values.size()) { program_.mesh = problem.mesh(); }
 
 SlotId Emitter::new_slot(ValueId value, Spec spec, Axes partial) {
   SlotId slot = SlotId(program_.slots.size());
   slot_specs_.push_back(normalised(spec));
-  if (partial.empty()) forms_[std::size_t(root(value))].push_back(slot);
-  program_.slots.push_back({root(value), type(value), std::move(spec), std::move(partial)});
+  if (partial.empty()) slots_of(value).push_back(slot);
+  program_.slots.push_back({problem_.root(value), type(value), std::move(spec), std::move(partial)});
   return slot;
 }
 
 SlotId Emitter::find_form(ValueId value, const Spec& spec) const {
-  for (SlotId slot : forms_[std::size_t(root(value))])
+  for (SlotId slot : slots_of(value))
     if (slot_specs_[std::size_t(slot)] == spec) return slot;
   return -1;
 }
 
 std::vector<Spec> Emitter::forms(ValueId value) const {
   std::vector<Spec> specs;
-  for (SlotId slot : forms_[std::size_t(root(value))]) specs.push_back(slot_specs_[std::size_t(slot)]);
+  for (SlotId slot : slots_of(value)) specs.push_back(slot_specs_[std::size_t(slot)]);
   return specs;
 }
 
 std::int64_t Emitter::bytes_to(ValueId value, const Spec& wanted) {
   if (is_free(value) || type(value).rank() == 0) return 0;
   std::optional<std::int64_t> least;
-  for (SlotId slot : forms_[std::size_t(root(value))]) {
-    std::int64_t elements = reshards_.elements(type(value).shape, slot_specs_[std::size_t(slot)], wanted);
+  for (SlotId slot : slots_of(value)) {
+    std::int64_t elements = reshards().elements(type(value).shape, slot_specs_[std::size_t(slot)], wanted);
     if (!least || elements < *least) least = elements;
   }
   SL_CHECK(least, "value %{} is used before it has a form", value);
@@ -90,10 +63,10 @@ SlotId Emitter::cheapest_form(ValueId value, const Spec& wanted) {
   SlotId best = -1;
   std::tuple<std::int64_t, int, std::size_t> best_cost;
   std::int64_t item = size_of(type(value).dtype), least = bytes_to(value, wanted);
-  for (SlotId slot : forms_[std::size_t(root(value))]) {
+  for (SlotId slot : slots_of(value)) {
     const Spec& from = slot_specs_[std::size_t(slot)];
-    if (reshards_.elements(shape, from, wanted) * item > least) continue;
-    const ReshardPlan& plan = reshards_.plan(shape, from, wanted);
+    if (reshards().elements(shape, from, wanted) * item > least) continue;
+    const ReshardPlan& plan = reshards().plan(shape, from, wanted);
     std::tuple cost(plan.elements, plan.collectives, plan.steps.size());
     if (best < 0 || cost < best_cost) {
       best = slot;
@@ -111,8 +84,14 @@ MoveCost Emitter::cost_to(ValueId value, const Spec& wanted) {
   if (is_free(value) || type(value).rank() == 0) return {};
   const Spec& from = slot_specs_[std::size_t(cheapest_form(value, wanted))];
   if (from == wanted) return {};
-  const ReshardPlan& plan = reshards_.plan(type(value).shape, from, wanted);
+  const ReshardPlan& plan = reshards().plan(type(value).shape, from, wanted);
   return {plan.elements * size_of(type(value).dtype), plan.collectives, int(plan.steps.size())};
+}
+
+void Emitter::constrain(NodeId id) {
+  const Node& node = graph().nodes[std::size_t(id)];
+  const Spec& spec = problem_.kept(node.results[0]);
+  obtain(node.operands[0], spec, {id, fmt::format("constraint to {}", text_of(spec, mesh()))});
 }
 
 void Emitter::add_param(ValueId value, const Spec& spec) { program_.params.push_back(new_slot(value, spec)); }
@@ -130,7 +109,7 @@ SlotId Emitter::move(SlotId from, MoveStep step, Spec spec, Axes partial) {
 
 SlotId Emitter::reshard(SlotId from, const Spec& wanted, const Need& need) {
   if (slot_specs_[std::size_t(from)] == wanted) return from;
-  const ReshardPlan& plan = reshards_.plan(program_.slots[std::size_t(from)].type.shape, slot_specs_[std::size_t(from)], wanted);
+  const ReshardPlan& plan = reshards().plan(program_.slots[std::size_t(from)].type.shape, slot_specs_[std::size_t(from)], wanted);
   for (const ReshardStep& step : plan.steps)
     from = move(
         from,
@@ -141,7 +120,7 @@ SlotId Emitter::reshard(SlotId from, const Spec& wanted, const Need& need) {
 
 SlotId Emitter::obtain(ValueId value, const Spec& wanted, const Need& need) {
   if (SlotId form = find_form(value, wanted); form >= 0) return form;
-  if (is_free(value)) return materialise(root(value), wanted, need);
+  if (is_free(value)) return materialise(problem_.root(value), wanted, need);
   return reshard(cheapest_form(value, wanted), wanted, need);
 }
 
@@ -152,8 +131,8 @@ SlotId Emitter::materialise(ValueId value, const Spec& wanted, const Need& need)
   if (node.operands.empty()) {
     candidate.emplace();
     for (ValueId result : node.results) candidate->results.push_back(result == value ? wanted : Spec(type(result).shape.size()));
-  } else if (op_shape(producer).rule.present && node.results.size() == 1) {
-    candidate = candidate_for_result(op_shape(producer), wanted);
+  } else if (problem_.op_shape(producer).rule.present && node.results.size() == 1) {
+    candidate = candidate_for_result(problem_.op_shape(producer), wanted);
   }
   if (candidate) return compute_step(producer, *candidate)[std::size_t(graph().values[std::size_t(value)].result_index)];
   Spec whole_spec(wanted.size());
@@ -177,7 +156,7 @@ std::vector<SlotId> Emitter::compute_step(NodeId id, const Candidate& candidate)
 SlotId Emitter::reduce(SlotId partial, const Spec& wanted, NodeId id) {
   const Slot slot = program_.slots[std::size_t(partial)];
   const Node& node = graph().nodes[std::size_t(id)];
-  ReductionPlan plan = plan_reduction(reshards_, mesh(), {slot.type.shape, slot_specs_[std::size_t(partial)], slot.partial}, wanted);
+  ReductionPlan plan = plan_reduction(reshards(), mesh(), {slot.type.shape, slot_specs_[std::size_t(partial)], slot.partial}, wanted);
   std::string cause = fmt::format("{} over the reduced factors of {}, sharded on {}", name_of(*node.op->reduction), node.op->name,
                                   text_of_axes(slot.partial, mesh()));
   SlotId at = partial;
@@ -203,8 +182,8 @@ void Emitter::compute(NodeId id, const Candidate& candidate, const std::vector<S
 void Emitter::add_result(ValueId value, const Spec& spec, bool may_be_finer) {
   Need need{-1, fmt::format("result {} is wanted as {}", program_.results.size(), text_of(spec, mesh()))};
   if (may_be_finer) {
-    for (SlotId slot : forms_[std::size_t(root(value))]) {
-      if (reshards_.elements(type(value).shape, normalised(spec), slot_specs_[std::size_t(slot)]) != 0) continue;
+    for (SlotId slot : slots_of(value)) {
+      if (reshards().elements(type(value).shape, normalised(spec), slot_specs_[std::size_t(slot)]) != 0) continue;
       program_.results.push_back(slot);
       return;
     }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/spmd/candidates.h"
+#include "runtime/spmd/problem.h"
 #include "runtime/spmd/reduce.h"
 
 namespace shardlab::spmd {
@@ -22,18 +22,17 @@ struct Need {
 };
 
 // Grows a program step by step. A value's forms are its slots that are no partial results; a form made for one user serves the later
-// ones. The result of a constraint shares its operand's forms. *Free* values (constant expressions, broadcasts of a scalar) have no
-// form until one is asked for, and then are computed in just that.
+// ones. The result of a constraint shares its operand's forms.
 class Emitter {
  public:
-  Emitter(Graph graph, Mesh mesh);
+  explicit Emitter(Problem& problem);
 
-  const Graph& graph() const { return program_.graph; }
-  const Mesh& mesh() const { return program_.mesh; }
-  ReshardPlanner& reshards() { return reshards_; }
-  const OpShape& op_shape(NodeId node);
-  bool is_free(ValueId value) const { return free_[std::size_t(root(value))]; }
-  const TensorType& type(ValueId value) const { return program_.graph.type(value); }
+  Problem& problem() { return problem_; }
+  const Graph& graph() const { return problem_.graph(); }
+  const Mesh& mesh() const { return problem_.mesh(); }
+  ReshardPlanner& reshards() { return problem_.reshards(); }
+  bool is_free(ValueId value) const { return problem_.is_free(value); }
+  const TensorType& type(ValueId value) const { return problem_.type(value); }
 
   // Of the cheapest form at hand: bytes alone, and in full.
   std::int64_t bytes_to(ValueId value, const Spec& wanted);
@@ -43,8 +42,8 @@ class Emitter {
   std::vector<Spec> forms(ValueId value) const;
 
   void add_param(ValueId value, const Spec& spec);
-  // The result of a constraint: from now on another name for its operand.
-  void add_alias(ValueId name, ValueId of) { roots_[std::size_t(name)] = root(of); }
+  // Brings the operand of a constraint into the form that it fixes.
+  void constrain(NodeId node);
   // The slot of a form of the value, made where it is not at hand. `wanted` is normalised and even.
   SlotId obtain(ValueId value, const Spec& wanted, const Need& need);
   // Computes a node as the candidate says and brings its results into the wanted forms.
@@ -52,10 +51,12 @@ class Emitter {
   // A result of the function: the form in exactly these terms.
   void add_result(ValueId value, const Spec& spec, bool may_be_finer);
 
+  // Without the graph, which the problem has.
   PartitionedProgram finish() { return std::move(program_); }
 
  private:
-  ValueId root(ValueId value) const { return roots_[std::size_t(value)]; }
+  std::vector<SlotId>& slots_of(ValueId value) { return forms_[std::size_t(problem_.root(value))]; }
+  const std::vector<SlotId>& slots_of(ValueId value) const { return forms_[std::size_t(problem_.root(value))]; }
   SlotId new_slot(ValueId value, Spec spec, Axes partial = {});
   SlotId find_form(ValueId value, const Spec& spec) const;  // -1: none
   SlotId cheapest_form(ValueId value, const Spec& wanted);
@@ -65,13 +66,10 @@ class Emitter {
   SlotId move(SlotId from, MoveStep step, Spec spec, Axes partial = {});
   std::vector<SlotId> compute_step(NodeId node, const Candidate& candidate);
 
+  Problem& problem_;
   PartitionedProgram program_;
-  ReshardPlanner reshards_;
-  std::vector<ValueId> roots_;
-  std::vector<bool> free_;                      // per value
-  std::vector<std::vector<SlotId>> forms_;      // per root
-  std::vector<Spec> slot_specs_;                // per slot, normalised
-  std::vector<std::optional<OpShape>> shapes_;  // per node, made when asked for
+  std::vector<std::vector<SlotId>> forms_;  // per root
+  std::vector<Spec> slot_specs_;            // per slot, normalised
 };
 
 }  // namespace shardlab::spmd

@@ -1,7 +1,6 @@
 #include "runtime/spmd/reduce.h"
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/spmd/layout.h"
 
@@ -26,6 +25,12 @@ std::set<Spec> extensions(const Shape& shape, const Spec& spec, const Axes& piec
     if (next.size() > kScattersMax) break;
     found = std::move(next);
   }
+  return found;
+}
+
+std::set<Spec> extensions_both_ways(const Shape& shape, const Spec& spec, const Axes& pieces) {
+  std::set<Spec> found = extensions(shape, spec, pieces);
+  found.merge(extensions(shape, spec, Axes(pieces.rbegin(), pieces.rend())));
   return found;
 }
 
@@ -82,9 +87,7 @@ ScatterChoices scatter_choices(const Mesh& mesh, const PartialForm& form, const 
     choices.specs = {wanted};
     return choices;
   }
-  std::set<Spec> found = extensions(form.shape, form.spec, choices.partial_atoms);
-  Axes reversed(choices.partial_atoms.rbegin(), choices.partial_atoms.rend());
-  found.merge(extensions(form.shape, form.spec, reversed));
+  std::set<Spec> found = extensions_both_ways(form.shape, form.spec, choices.partial_atoms);
   if (is_even(form.shape, aligned)) found.insert(aligned);
   choices.specs.push_back(form.spec);  // all-reduce alone first: mostly it is the one
   for (const Spec& spec : found)
@@ -93,6 +96,13 @@ ScatterChoices scatter_choices(const Mesh& mesh, const PartialForm& form, const 
 }
 
 }  // namespace
+
+std::set<Spec> scattered_forms(const Mesh& mesh, const Shape& shape, const Spec& spec, const Axes& partial) {
+  AtomTable table(mesh);
+  table.add_cuts(spec);
+  table.add_cuts(partial);
+  return extensions_both_ways(shape, spec, split_into(partial, table.atoms()).value_or(partial));
+}
 
 std::int64_t reduction_elements(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted) {
   ScatterChoices choices = scatter_choices(mesh, form, wanted);

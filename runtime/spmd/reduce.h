@@ -1,6 +1,8 @@
 // Planning how a partial result is combined and brought into its wanted form.
 #pragma once
 
+#include <set>
+
 #include "runtime/spmd/reshard.h"
 
 namespace shardlab::spmd {
@@ -19,6 +21,8 @@ struct PartialForm {
   Axes partial;
 };
 
+// The forms that a reduce-scatter over some of the partial axes can leave the result in, and `spec` itself.
+std::set<Spec> scattered_forms(const Mesh& mesh, const Shape& shape, const Spec& spec, const Axes& partial);
 // The fewest elements that a combination with its reshard moves.
 std::int64_t reduction_elements(ReshardPlanner& reshards, const Mesh& mesh, const PartialForm& form, const Spec& wanted);
 // The fewest elements, then the fewest collectives.

@@ -278,6 +278,20 @@ TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
   }
 }
 
+TEST(RandomPrograms, PlannedTogetherTheyMoveNoMoreThanOpByOp) {
+  int fewer = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    RandomProgram random(seed);
+    random.make();
+    PartitionedProgram together = partition(random.input()), alone = partition(random.input(), {.search = false});
+    PartitionedProgram finer = partition(random.input(), {.exact_results = false});
+    EXPECT_LE(together.wire_bytes, alone.wire_bytes) << "seed " << seed;
+    EXPECT_LE(finer.wire_bytes, together.wire_bytes) << "seed " << seed;
+    fewer += together.wire_bytes < alone.wire_bytes;
+  }
+  EXPECT_GT(fewer, 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 60));
 
 }  // namespace

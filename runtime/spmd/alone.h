@@ -1,0 +1,12 @@
+// Mode A of the planner: each op alone, each value left in its propagated form.
+#pragma once
+
+#include "runtime/spmd/emit.h"
+
+namespace shardlab::spmd {
+
+// Every value is left in the even part of its propagated sharding, and each op takes the cheapest way there: by wire bytes, then by the
+// number of collectives, then by work. Linear in the program, without search state; inner values stay what propagation says.
+void plan_alone(Emitter& emitter);
+
+}  // namespace shardlab::spmd

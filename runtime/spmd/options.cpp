@@ -1,0 +1,103 @@
+#include "runtime/spmd/options.h"
+
+#include <algorithm>
+
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/reduce.h"
+#include "runtime/spmd/ways.h"
+
+namespace shardlab::spmd {
+namespace {
+
+class OptionLister {
+ public:
+  OptionLister(Problem& problem, CostTable& costs, NodeId node, const std::vector<std::vector<SpecId>>& wanted)
+      : problem_(problem), costs_(costs), node_(problem.node(node)), wanted_(wanted) {}
+
+  Options run(std::vector<Candidate> ways, std::int64_t allowed_work) {
+    options_.ways = std::move(ways);
+    options_.allowed_work = allowed_work;
+    options_.needs.resize(node_.operands.size());
+    for (int way = 0; way < int(options_.ways.size()) && options_.list.size() < kOptionsMax; ++way) add_way(way);
+    return std::move(options_);
+  }
+
+ private:
+  void add_way(int number) {
+    const Candidate& way = options_.ways[std::size_t(number)];
+    Option option{.way = number};
+    for (std::size_t i = 0; i < node_.operands.size(); ++i) option.needs.push_back(need_of(way, i));
+    for (const Spec& spec : way.results) {
+      option.kept.push_back(costs_.id_of(spec));
+      option.parts *= part_count(spec);
+    }
+    if (way.partial.empty())
+      options_.list.push_back(std::move(option));
+    else
+      add_combinations(way, option);
+  }
+
+  // An operand that is there already in the same form as an earlier one costs nothing more.
+  int need_of(const Candidate& way, std::size_t i) {
+    ValueId value = node_.operands[i];
+    if (problem_.is_free(value) || problem_.type(value).rank() == 0) return -1;
+    for (std::size_t j = 0; j < i; ++j)
+      if (problem_.root(node_.operands[j]) == problem_.root(value) && way.operands[j] == way.operands[i]) return -1;
+    auto& needs = options_.needs[i];
+    SpecId id = costs_.id_of(way.operands[i]);
+    auto found = std::find(needs.begin(), needs.end(), id);
+    if (found == needs.end()) found = needs.insert(found, id);
+    return int(found - needs.begin());
+  }
+
+  // Partial results are combined into a form scattered over some of the partial axes, into the propagated or into a wanted one.
+  void add_combinations(const Candidate& way, const Option& option) {
+    std::vector<std::vector<SpecId>> targets;
+    if (results_are_alike(way))
+      for (const Spec& spec : scattered_forms(problem_.mesh(), problem_.type(node_.results[0]).shape, way.results[0], way.partial))
+        targets.push_back(std::vector<SpecId>(way.results.size(), costs_.id_of(spec)));
+    std::vector<SpecId> kept;
+    for (ValueId result : node_.results) kept.push_back(costs_.id_of(problem_.kept(result)));
+    targets.push_back(kept);
+    for (std::size_t i = 0; i < wanted_.size(); ++i)
+      for (SpecId form : wanted_[i]) {
+        targets.push_back(kept);
+        targets.back()[i] = form;
+      }
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    for (std::vector<SpecId>& target : targets) {
+      Option combined = option;
+      combined.parts = 1;
+      for (std::size_t i = 0; i < target.size(); ++i) {
+        combined.result_bytes += costs_.reduction_bytes(node_.results[i], option.kept[i], way.partial, target[i]);
+        combined.parts *= part_count(costs_.spec(target[i]));
+      }
+      combined.kept = std::move(target);
+      options_.list.push_back(std::move(combined));
+    }
+  }
+
+  bool results_are_alike(const Candidate& way) const {
+    for (std::size_t i = 1; i < way.results.size(); ++i)
+      if (way.results[i] != way.results[0] || problem_.type(node_.results[i]).shape != problem_.type(node_.results[0]).shape) return false;
+    return true;
+  }
+
+  Problem& problem_;
+  CostTable& costs_;
+  const Node& node_;
+  const std::vector<std::vector<SpecId>>& wanted_;
+  Options options_;
+};
+
+}  // namespace
+
+Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
+                   const std::vector<std::vector<SpecId>>& wanted) {
+  std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
+  std::int64_t allowed = allowed_work(problem, node, ways).value_or(0);
+  return OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
+}
+
+}  // namespace shardlab::spmd

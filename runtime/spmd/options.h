@@ -1,0 +1,30 @@
+// The options of one node in the search over whole programs: a way to compute it, and the forms its results are left in.
+#pragma once
+
+#include "runtime/spmd/cost_table.h"
+
+namespace shardlab::spmd {
+
+struct Option {
+  int way = 0;                    // which candidate
+  std::vector<int> needs;         // per operand: index into Options::needs of that operand, -1: costs nothing
+  std::vector<SpecId> kept;       // per result
+  std::int64_t result_bytes = 0;  // to combine partial results into the kept forms
+  std::int64_t parts = 1;         // into which the results are cut
+};
+
+struct Options {
+  std::vector<Candidate> ways;
+  std::vector<std::vector<SpecId>> needs;  // per operand, each once
+  std::vector<Option> list;
+  std::int64_t allowed_work = 0;  // 0: the node only moves data, its work does not count
+};
+
+// At most this many for one node; what is beyond is left out, the ways as they are enumerated first.
+inline constexpr std::size_t kOptionsMax = 8192;
+
+// `at_hand` has a form of each operand; `wanted` the results' forms that the function returns, per result of the node.
+Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
+                   const std::vector<std::vector<SpecId>>& wanted);
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,69 @@
+#include "runtime/spmd/problem.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/prepare.h"
+
+namespace shardlab::spmd {
+namespace {
+
+// Constant expressions and broadcasts of scalars, by value.
+std::vector<bool> free_values(const Graph& graph) {
+  std::vector<bool> free(graph.values.size(), false), constant = constant_expressions(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    for (ValueId id : graph.nodes[n].results) free[std::size_t(id)] = constant[n] || is_scalar_broadcast(graph, graph.nodes[n]);
+  return free;
+}
+
+}  // namespace
+
+Problem::Problem(Propagation propagation, const PropagationInput& input)
+    : mesh_(input.mesh), propagation_(std::move(propagation)), free_(free_values(propagation_.graph)), reshards_(input.mesh) {
+  AtomTable table(mesh_);
+  for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
+    kept_.push_back(normalised(even_prefix(propagation_.values[std::size_t(id)], type(id).shape)));
+    table.add_cuts(kept_.back());
+  }
+  for (std::size_t i = 0; i < graph().params.size(); ++i) {
+    params_.push_back(param_spec(input, i));
+    table.add_cuts(normalised(params_.back()));
+  }
+  for (const Spec& spec : propagation_.results) table.add_cuts(spec);
+  atoms_ = table.atoms();
+  roots_.resize(graph().values.size());
+  std::iota(roots_.begin(), roots_.end(), 0);
+  for (const Node& each : graph().nodes)
+    if (each.op->is_constraint) roots_[std::size_t(each.results[0])] = root(each.operands[0]);
+  shapes_.resize(graph().nodes.size());
+}
+
+Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {
+  ValueId id = graph().params[i];
+  Spec spec = input.params[i] ? *input.params[i] : kept_[std::size_t(id)];
+  spec.resize(type(id).shape.size());
+  if (input.params[i]) return spec;
+  for (Axes& axes : spec) {
+    auto is_part = [&](const AxisPiece& piece) { return piece != mesh_.whole_axis(piece.axis); };
+    axes.erase(std::find_if(axes.begin(), axes.end(), is_part), axes.end());
+  }
+  return spec;
+}
+
+bool Problem::is_planned(NodeId id) const {
+  const Node& each = node(id);
+  return !each.op->is_constraint && !std::all_of(each.results.begin(), each.results.end(), [&](ValueId v) { return is_free(v); });
+}
+
+const OpShape& Problem::op_shape(NodeId id) {
+  auto& shape = shapes_[std::size_t(id)];
+  if (!shape) {
+    shape.emplace();
+    shape->rule = rule_of(graph(), node(id));
+    shape->can_cut = cuttable_factors(*node(id).op, shape->rule);
+  }
+  return *shape;
+}
+
+}  // namespace shardlab::spmd

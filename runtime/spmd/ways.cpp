@@ -1,0 +1,42 @@
+#include "runtime/spmd/ways.h"
+
+#include <algorithm>
+
+namespace shardlab::spmd {
+namespace {
+
+Candidate whole_candidate(const Problem& problem, const Node& node) {
+  Candidate candidate;
+  for (ValueId id : node.operands) candidate.operands.emplace_back(problem.type(id).shape.size());
+  for (ValueId id : node.results) candidate.results.emplace_back(problem.type(id).shape.size());
+  return candidate;
+}
+
+bool only_moves_data(const OpDef& op) { return op.pass_through || op.backward_first; }
+
+}  // namespace
+
+std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::vector<Spec>& at_hand) {
+  const Node& node = problem.node(id);
+  const OpShape& shape = problem.op_shape(id);
+  if (!shape.rule.present) return {whole_candidate(problem, node)};
+  std::vector<Spec> forms = at_hand;
+  for (ValueId value : node.results) forms.push_back(problem.kept(value));
+  std::vector<Candidate> ways = candidates_of(shape, problem.atoms(), forms);
+  SL_CHECK(!ways.empty(), "no way to compute {}", node.op->name);
+  return ways;
+}
+
+std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std::vector<Candidate>& ways) {
+  const Node& node = problem.node(id);
+  const OpShape& shape = problem.op_shape(id);
+  if (only_moves_data(*node.op) || !shape.rule.present) return std::nullopt;
+  std::vector<Spec> propagated;
+  for (ValueId value : node.operands) propagated.push_back(problem.kept(value));
+  for (ValueId value : node.results) propagated.push_back(problem.kept(value));
+  std::int64_t allowed = propagated_work(shape, propagated), least = ways[0].work;
+  for (const Candidate& way : ways) least = std::min(least, way.work);
+  return std::max(allowed, least);
+}
+
+}  // namespace shardlab::spmd

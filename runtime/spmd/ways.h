@@ -1,0 +1,15 @@
+// The ways to compute one node that a planner compares.
+#pragma once
+
+#include "runtime/spmd/problem.h"
+
+namespace shardlab::spmd {
+
+// Every way that is worth a look, never none. `at_hand` has a form of each operand.
+std::vector<Candidate> ways_to_compute(Problem& problem, NodeId node, const std::vector<Spec>& at_hand);
+
+// The arithmetic of one device that a node may cost: as much as where propagation leaves its tensors, so that bytes are never bought by
+// repeated work. The least work that some way needs where that is more; nothing for ops that only move data.
+std::optional<std::int64_t> allowed_work(Problem& problem, NodeId node, const std::vector<Candidate>& ways);
+
+}  // namespace shardlab::spmd
