@@ -15,6 +15,11 @@ class GraphBuilder {
   ValueId emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs = {});
   // A user's call of any op: runs its expansion with `where` and the op's name attached to what it emits.
   std::vector<ValueId> call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where);
+  // The user's line and op that nodes emitted from now on belong to (transformations copy them from the nodes that they transform).
+  void set_place(Where where, std::string user_op) {
+    where_ = where;
+    user_op_ = std::move(user_op);
+  }
   void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
 
   // By value: emitting moves the values.

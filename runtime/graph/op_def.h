@@ -15,6 +15,7 @@
 namespace shardlab {
 
 class GraphBuilder;
+struct OpDef;
 using ValueId = int;
 
 // How partial results are combined, and the collective's reduction.
@@ -87,6 +88,50 @@ struct Sample {
   Attrs attrs;
 };
 
+// --- What the transformations (runtime/transform) ask an op: its derivative, its transpose, its batch.
+//
+// Rules emit nodes into the builder that they are given, which already attaches the user's line. They get values by id; a value that is
+// known to be zero has no node and is kZero, so that nothing is computed for it. A tangent or cotangent has its value's own type;
+// values of integers and bool have none, theirs is always kZero.
+inline constexpr ValueId kZero = -1;
+// Transpose rules: in place of an operand whose cotangent is asked for. It has no value.
+inline constexpr ValueId kAsked = -2;
+
+struct JvpArgs {
+  const OpDef& op;
+  const Attrs& attrs;
+  std::span<const ValueId> operands;  // the primal values
+  std::span<ValueId> results;         // the primal results, made already; a rule that makes them anew may put its own here
+  std::span<const ValueId> tangents;  // one per operand; at least one is not kZero
+};
+struct TransposeArgs {
+  const OpDef& op;
+  const Attrs& attrs;
+  std::span<const ValueId> operands;  // kAsked where the op is linear in it; the value itself where it is known
+  std::span<const TensorType> operand_types;
+  std::span<const ValueId> cotangents;  // one per result; at least one is not kZero
+};
+// A value with the batch as its dimension `dim`, or the same for every element of the batch.
+inline constexpr int kNotBatched = -1;
+struct Batched {
+  ValueId value = kZero;
+  int dim = kNotBatched;
+};
+struct BatchArgs {
+  const OpDef& op;
+  const Attrs& attrs;
+  std::span<const Batched> operands;  // at least one is batched
+  std::int64_t size;                  // of the batch
+};
+// One tangent per result, kZero where it is zero whatever the operands' tangents are. What it emits from tangents must be linear in
+// them, made of primitives that have a transpose rule in those operands. Not called when all tangents are kZero or no result is
+// floating or complex.
+using JvpRule = std::vector<ValueId> (*)(GraphBuilder&, const JvpArgs&);
+// One cotangent per operand that is kAsked (kZero allowed, and for the known operands). What it emits must itself be differentiable.
+using TransposeRule = std::vector<ValueId> (*)(GraphBuilder&, const TransposeArgs&);
+// The op for each element of the batch: one entry per result, with the batch where the rule likes it best.
+using BatchRule = std::vector<Batched> (*)(GraphBuilder&, const BatchArgs&);
+
 // Const aggregates filled with designated initialisers, in runtime/ops/<op>.cpp; runtime/ops/list.cpp names them all.
 //
 // A user's call goes through `expand` into primitive nodes (`jax.numpy`'s mean is reduce_sum and divide, as JAX lowers it). A
@@ -119,6 +164,12 @@ struct OpDef {
   bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
   bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   bool is_primitive() const { return infer != nullptr; }
+
+  // Primitives only; nullptr is a UserError that names the op and the user's line, where one is needed. JAX's rules, in JAX's
+  // primitives, so that gradients get its shardings and move no more than its.
+  JvpRule jvp = nullptr;              // every op with floating results
+  TransposeRule transpose = nullptr;  // ops that are linear in some operand
+  BatchRule batch = nullptr;          // elementwise ops and constants need none
   std::vector<Sample> (*samples)() = nullptr;
 };
 

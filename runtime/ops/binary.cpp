@@ -1,7 +1,7 @@
 // Elementwise ops of two operands of one dtype.
 #include <cmath>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -197,9 +197,23 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   return {integer_power(b, x, *exponent)};
 }
 
+// Where the rules of an op of two operands are.
+struct Rules {
+  JvpRule jvp = nullptr;
+  TransposeRule transpose = nullptr;
+};
+
+Values add_jvp(GraphBuilder& b, const JvpArgs& args) { return {add_tangents(b, args.tangents[0], args.tangents[1])}; }
+Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], args.cotangents[0]}; }
+
+Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  if (args.operands[0] == kAsked) return {b.emit1(kMul, {args.cotangents[0], args.operands[1]}), kZero};
+  return {kZero, b.emit1(kMul, {args.operands[0], args.cotangents[0]})};
+}
+
 template <typename F>
 constexpr OpDef binary_op(std::string_view name, std::string_view doc, Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
-                          std::span<const std::string_view> aliases = {}) {
+                          Rules rules = {}, std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,
           .aliases = aliases,
@@ -211,6 +225,8 @@ constexpr OpDef binary_op(std::string_view name, std::string_view doc, Values (*
           .kernel = elementwise_kernel<tile_of<F, 2>>,
           .tile = tile_of<F, 2>,
           .elementwise = true,
+          .jvp = rules.jvp,
+          .transpose = rules.transpose,
           .samples = elementwise_samples<F, 2>};
 }
 
@@ -226,16 +242,17 @@ constexpr std::string_view kXorAliases[] = {"bitwise_xor"};
 
 }  // namespace
 
-const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted);
-const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, kSubAliases);
-const OpDef kMul =
-    binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted, kMulAliases);
-const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
+const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted,
+                                  {add_jvp, add_transpose});
+const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, {}, kSubAliases);
+const OpDef kMul = binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted,
+                                  {multilinear_jvp, mul_transpose}, kMulAliases);
+const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, {}, kDivAliases);
 const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
 const OpDef kRemainder =
-    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
+    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, {}, kRemainderAliases);
 const OpDef kPow =
-    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases);
+    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, {}, kPowAliases);
 const OpDef kMaximum = binary_op<Maximum>("maximum",
                                           "The larger of x and y; NaN wins. Complex numbers compare by real, then "
                                           "imaginary part.",
@@ -245,9 +262,9 @@ const OpDef kMinimum = binary_op<Minimum>("minimum",
                                           "imaginary part.",
                                           expand_promoted);
 const OpDef kAtan2 =
-    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, kAtan2Aliases);
-const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, kAndAliases);
-const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, kOrAliases);
-const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, kXorAliases);
+    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, {}, kAtan2Aliases);
+const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, {}, kAndAliases);
+const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, {}, kOrAliases);
+const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, {}, kXorAliases);
 
 }  // namespace shardlab::ops

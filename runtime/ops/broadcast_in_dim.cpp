@@ -1,5 +1,7 @@
 // broadcast_in_dim: places the operand's dimensions among the result's and repeats along the others.
-#include "runtime/ops/lower.h"
+#include <algorithm>
+
+#include "runtime/ops/derive.h"
 #include "runtime/ops/strided.h"
 
 namespace shardlab::ops {
@@ -54,6 +56,31 @@ void kernel(const KernelArgs& args) {
   strided_copy(result.type.shape, strides, operand.data, result.data, size_of(result.type.dtype));
 }
 
+// The sum over the dimensions that were repeated.
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
+  const auto& dims = args.attrs.integers("dims");
+  const Shape& from = args.operand_types[0].shape;
+  const Shape& to = args.attrs.integers("shape");
+  std::vector<std::int64_t> repeated;
+  for (std::int64_t d = 0; d < std::int64_t(to.size()); ++d) {
+    auto found = std::find(dims.begin(), dims.end(), d);
+    if (found == dims.end() || (from[std::size_t(found - dims.begin())] == 1 && to[std::size_t(d)] != 1)) repeated.push_back(d);
+  }
+  ValueId sum = args.cotangents[0];
+  if (!repeated.empty()) sum = b.emit1(kReduceSum, {sum}, Attrs{{"axes", repeated}});
+  return {reshaped(b, sum, from)};
+}
+
+// The batch becomes the first dimension.
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  ValueId x = batched_at(b, args.operands[0], 0, args.size);
+  Shape shape = args.attrs.integers("shape");
+  shape.insert(shape.begin(), args.size);
+  std::vector<std::int64_t> dims = dims_in_batch(args.attrs.integers("dims"), 0);
+  dims.insert(dims.begin(), 0);
+  return {{b.emit1(kBroadcastInDim, {x}, Attrs{{"shape", shape}, {"dims", dims}}), 0}};
+}
+
 std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape from, Shape to, std::vector<std::int64_t> dims) {
     return Sample{{{dtype, std::move(from)}}, Attrs{{"shape", std::move(to)}, {"dims", std::move(dims)}}};
@@ -80,6 +107,9 @@ const OpDef kBroadcastInDim = {
     .backward_first = true,
     .folds = true,
     .broadcasts = true,
+    .jvp = linear_jvp,
+    .transpose = transpose_rule,
+    .batch = batch,
     .samples = samples};
 
 }  // namespace shardlab::ops

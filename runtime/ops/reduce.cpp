@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/ops/derive.h"
 #include "runtime/ops/isa.h"
-#include "runtime/ops/lower.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -335,6 +335,23 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, {x}, Attrs{{"axes", integers_of(axes)}});
 }
 
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  auto [x, dim] = args.operands[0];
+  std::vector<std::int64_t> axes = dims_in_batch(args.attrs.integers("axes"), dim);
+  int before = int(std::count_if(axes.begin(), axes.end(), [dim = dim](std::int64_t axis) { return axis < dim; }));
+  return {{b.emit1(args.op, {x}, Attrs{{"axes", axes}}), dim - before}};
+}
+
+// The cotangent, repeated along the reduced axes.
+Values sum_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  const auto& axes = args.attrs.integers("axes");
+  const Shape& shape = args.operand_types[0].shape;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) kept.push_back(d);
+  return {b.emit1(kBroadcastInDim, {args.cotangents[0]}, Attrs{{"shape", shape}, {"dims", kept}})};
+}
+
 template <typename F>
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
@@ -361,7 +378,8 @@ std::vector<Sample> samples() {
 constexpr AttrDef kAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers, false, "the dimensions to reduce; all by default"}};
 
 template <typename F>
-constexpr OpDef reduction_op(std::string_view name, std::string_view doc, Reduction reduction) {
+constexpr OpDef reduction_op(std::string_view name, std::string_view doc, Reduction reduction, JvpRule jvp = nullptr,
+                             TransposeRule transpose = nullptr) {
   return {.name = name,
           .doc = doc,
           .attrs = kAttrs,
@@ -370,12 +388,16 @@ constexpr OpDef reduction_op(std::string_view name, std::string_view doc, Reduct
           .rule = rule,
           .reduction = reduction,
           .kernel = kernel<F>,
+          .jvp = jvp,
+          .transpose = transpose,
+          .batch = batch,
           .samples = samples<F>};
 }
 
 }  // namespace
 
-const OpDef kReduceSum = reduction_op<Sum>("reduce_sum", "The sum along axes; integers wrap around.", Reduction::kSum);
+const OpDef kReduceSum =
+    reduction_op<Sum>("reduce_sum", "The sum along axes; integers wrap around.", Reduction::kSum, linear_jvp, sum_transpose);
 const OpDef kReduceProd = reduction_op<Prod>("reduce_prod", "The product along axes; integers wrap around.", Reduction::kProd);
 const OpDef kReduceMax = reduction_op<Max>("reduce_max", "The largest element along axes; NaN wins.", Reduction::kMax);
 const OpDef kReduceMin = reduction_op<Min>("reduce_min", "The smallest element along axes; NaN wins.", Reduction::kMin);

@@ -1,5 +1,5 @@
 // transpose: permutes the dimensions.
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 #include "runtime/ops/strided.h"
 
 namespace shardlab::ops {
@@ -52,6 +52,23 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return {transposed(b, x, axes)};
 }
 
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& axes) {
+  std::vector<std::int64_t> result(axes.size());
+  for (std::size_t d = 0; d < axes.size(); ++d) result[std::size_t(axes[d])] = std::int64_t(d);
+  return result;
+}
+
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
+  return {b.emit1(kTranspose, {args.cotangents[0]}, Attrs{{"axes", inverse(args.attrs.integers("axes"))}})};
+}
+
+// The batch becomes the first dimension of the result.
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  std::vector<std::int64_t> axes = dims_in_batch(args.attrs.integers("axes"), args.operands[0].dim);
+  axes.insert(axes.begin(), args.operands[0].dim);
+  return {{b.emit1(kTranspose, {args.operands[0].value}, Attrs{{"axes", axes}}), 0}};
+}
+
 std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape shape, std::vector<std::int64_t> axes) {
     return Sample{{{dtype, std::move(shape)}}, Attrs{{"axes", std::move(axes)}}};
@@ -77,6 +94,9 @@ const OpDef kTranspose = {.name = "transpose",
                           .rule = rule,
                           .kernel = kernel,
                           .pass_through = true,
+                          .jvp = linear_jvp,
+                          .transpose = transpose_rule,
+                          .batch = batch,
                           .samples = samples};
 
 }  // namespace shardlab::ops

@@ -1,7 +1,7 @@
 // Elementwise ops of one operand.
 #include <cmath>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 #include "runtime/ops/tile.h"
 #include "runtime/ops/vector_math.h"
 
@@ -225,9 +225,11 @@ Values expand_imag(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   return b.emit(op, {x}, attrs);
 }
 
+ValueId sin_derivative(GraphBuilder& b, ValueId x, ValueId) { return unary(b, kCos, x); }
+
 template <typename F>
 constexpr OpDef unary_op(std::string_view name, std::string_view doc, Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
-                         std::span<const std::string_view> aliases = {}) {
+                         JvpRule jvp = nullptr, std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,
           .aliases = aliases,
@@ -237,6 +239,7 @@ constexpr OpDef unary_op(std::string_view name, std::string_view doc, Values (*e
           .kernel = elementwise_kernel<tile_of<F, 1>>,
           .tile = tile_of<F, 1>,
           .elementwise = true,
+          .jvp = jvp,
           .samples = elementwise_samples<F, 1>};
 }
 
@@ -249,10 +252,11 @@ constexpr std::string_view kLogisticAliases[] = {"sigmoid"};
 
 }  // namespace
 
-const OpDef kNeg = unary_op<Neg>("neg", "-x, element by element; integers wrap around.", expand_plain, kNegAliases);
-const OpDef kAbs = unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, as float32.", expand_plain, kAbsAliases);
+const OpDef kNeg = unary_op<Neg>("neg", "-x, element by element; integers wrap around.", expand_plain, nullptr, kNegAliases);
+const OpDef kAbs =
+    unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, as float32.", expand_plain, nullptr, kAbsAliases);
 const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; complex: x / abs(x).", expand_plain);
-const OpDef kSin = unary_op<Sin>("sin", "The sine in radians. Integers become float32.", expand_inexact);
+const OpDef kSin = unary_op<Sin>("sin", "The sine in radians. Integers become float32.", expand_inexact, scaling_jvp<sin_derivative>);
 const OpDef kCos = unary_op<Cos>("cos", "The cosine in radians. Integers become float32.", expand_inexact);
 const OpDef kTan = unary_op<Tan>("tan", "The tangent in radians. Integers become float32.", expand_inexact);
 const OpDef kTanh = unary_op<Tanh>("tanh", "The hyperbolic tangent. Integers become float32.", expand_inexact);
@@ -265,12 +269,13 @@ const OpDef kRsqrt = unary_op<Rsqrt>("rsqrt", "1 / sqrt(x). Integers become floa
 const OpDef kFloor = unary_op<Floor>("floor", "The largest whole number not above x; integers stay.", expand_rounding);
 const OpDef kCeil = unary_op<Ceil>("ceil", "The smallest whole number not below x; integers stay.", expand_rounding);
 const OpDef kRound = unary_op<Round>("round", "The nearest whole number, halves to even; integers stay.", expand_rounding);
-const OpDef kLogistic = unary_op<Logistic>("logistic", "1 / (1 + exp(-x)).", expand_inexact, kLogisticAliases);
+const OpDef kLogistic = unary_op<Logistic>("logistic", "1 / (1 + exp(-x)).", expand_inexact, nullptr, kLogisticAliases);
 const OpDef kErf = unary_op<Erf>("erf", "The error function of real numbers.", expand_inexact);
-const OpDef kIsFinite = unary_op<IsFinite>("is_finite", "Whether x is neither infinite nor NaN.", expand_inexact, kIsFiniteAliases);
-const OpDef kNot = unary_op<Not>("not", "Every bit inverted; of bool the negation.", expand_plain, kNotAliases);
+const OpDef kIsFinite =
+    unary_op<IsFinite>("is_finite", "Whether x is neither infinite nor NaN.", expand_inexact, nullptr, kIsFiniteAliases);
+const OpDef kNot = unary_op<Not>("not", "Every bit inverted; of bool the negation.", expand_plain, nullptr, kNotAliases);
 const OpDef kReal = unary_op<RealPart>("real", "The real part, float32; real arrays stay.", expand_real);
 const OpDef kImag = unary_op<ImagPart>("imag", "The imaginary part, float32; 0 for real arrays.", expand_imag);
-const OpDef kConj = unary_op<Conj>("conj", "The complex conjugate; real arrays stay.", expand_real, kConjAliases);
+const OpDef kConj = unary_op<Conj>("conj", "The complex conjugate; real arrays stay.", expand_real, nullptr, kConjAliases);
 
 }  // namespace shardlab::ops

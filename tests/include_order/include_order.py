@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-RUNTIME_BELOW_EXEC = {"runtime/base", "runtime/core", "runtime/comm", "runtime/graph", "runtime/ops", "runtime/spmd"}
+RUNTIME_BELOW_EXEC = {"runtime/base", "runtime/core", "runtime/comm", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/spmd"}
 RUNTIME_LIBRARIES = RUNTIME_BELOW_EXEC | {"runtime/exec", "runtime/control"}
 TRACES = {"traces/checks", "traces/importers", "traces/exporters", "traces"}
 GUI = {"gui/models", "gui/views", "gui/app"}
@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "runtime/comm": {"runtime/base", "runtime/core"},
     "runtime/graph": {"runtime/base", "runtime/core"},
     "runtime/ops": {"runtime/base", "runtime/core", "runtime/graph"},
+    "runtime/transform": {"runtime/base", "runtime/core", "runtime/graph", "runtime/ops"},
     "runtime/spmd": {"runtime/base", "runtime/core", "runtime/graph", "runtime/comm"},
     "runtime/exec": RUNTIME_BELOW_EXEC,
     "runtime/control": {"runtime/base", "runtime/core", "runtime/comm", "traces/checks"},

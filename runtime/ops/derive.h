@@ -1,0 +1,42 @@
+// What derivative, transpose and batch rules share. The contract of the rules is in runtime/graph/op_def.h.
+#pragma once
+
+#include "runtime/ops/lower.h"
+
+namespace shardlab::ops {
+
+// --- Tangents and cotangents.
+
+// x + y where kZero is neutral.
+ValueId add_tangents(GraphBuilder& b, ValueId x, ValueId y);
+// The tangent itself; for kZero zeros of `type`.
+ValueId instantiated(GraphBuilder& b, ValueId tangent, const TensorType& type);
+bool has_tangent(DType dtype);  // floating and complex
+
+// The derivative is zero wherever it exists (floor, sign, round).
+Values zero_jvp(GraphBuilder& b, const JvpArgs& args);
+// For ops that are linear in all operands together (neg, reshape, concatenate): the op itself on the tangents.
+Values linear_jvp(GraphBuilder& b, const JvpArgs& args);
+// For ops that are linear in each operand alone (mul, dot_general): a term for each tangent.
+Values multilinear_jvp(GraphBuilder& b, const JvpArgs& args);
+// For elementwise ops of one operand: tangent * kDerivative(b, x, y), with x the operand and y the result.
+template <ValueId (*kDerivative)(GraphBuilder&, ValueId, ValueId)>
+Values scaling_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId factor = kDerivative(b, args.operands[0], args.results[0]);
+  return {b.emit1(kMul, {args.tangents[0], factor})};
+}
+
+// --- Batches.
+
+// x with its dimension `from` as dimension `to`, the others in order.
+ValueId moved_dim(GraphBuilder& b, ValueId x, int from, int to);
+// The operand with the batch as dimension `dim`; repeated along it where it is not batched.
+ValueId batched_at(GraphBuilder& b, const Batched& x, int dim, std::int64_t size);
+// A dimension of one element of the batch as a dimension of the batched value, and dimensions that way.
+inline int dim_in_batch(int dim, int batch_dim) { return dim < batch_dim ? dim : dim + 1; }
+std::vector<std::int64_t> dims_in_batch(const std::vector<std::int64_t>& dims, int batch_dim);
+
+// The rule of elementwise ops, with which the transformation serves those that give none.
+std::vector<Batched> batch_elementwise(GraphBuilder& b, const BatchArgs& args);
+
+}  // namespace shardlab::ops

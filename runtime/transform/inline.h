@@ -1,0 +1,42 @@
+// Emits one graph's nodes into another that is being built.
+#pragma once
+
+#include "runtime/graph/builder.h"
+
+namespace shardlab::transform {
+
+// The values of a graph by what they are in another: kZero where they are not (yet) there.
+class Renaming {
+ public:
+  explicit Renaming(const Graph& graph) : ids_(graph.values.size(), kZero) {}
+  ValueId& operator[](ValueId id) { return ids_[std::size_t(id)]; }
+  ValueId operator[](ValueId id) const { return ids_[std::size_t(id)]; }
+  std::vector<ValueId> of(const std::vector<ValueId>& ids) const;
+
+ private:
+  std::vector<ValueId> ids_;
+};
+
+// Emits one node on renamed operands, with its user's line, and renames its results.
+void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed);
+
+// Emits all nodes with `args` as the parameters; the results.
+std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
+
+// The error of a rule that an op lacks: "<what> for 'sort' not implemented: …" with the user's line.
+[[noreturn]] void throw_no_rule(const Node& node, std::string_view what, std::string_view advice);
+
+// Runs a rule of a node; a UserError gets the node's line.
+template <typename F>
+auto with_place(GraphBuilder& b, const Node& node, F&& rule) {
+  b.set_place(node.where, node.user_op);
+  try {
+    return rule();
+  } catch (const UserError& error) {
+    std::string text = error.what();
+    if (!node.where.known() || text.find(node.where.text()) != std::string::npos) throw;
+    throw UserError(fmt::format("{} [{}]", text, node.where.text()));
+  }
+}
+
+}  // namespace shardlab::transform

@@ -1,0 +1,83 @@
+// The transformations on whole graphs: what they emit, and the errors where they cannot.
+#include <gtest/gtest.h>
+
+#include "runtime/transform/batch.h"
+#include "runtime/transform/grad.h"
+#include "tests/ops/evaluate.h"
+
+namespace shardlab {
+namespace {
+
+using namespace testing_ops;
+
+Graph parsed(std::string_view text) { return parse_graph(text, find_op); }
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UserError& error) { return error.what(); }
+  return "no error";
+}
+
+TEST(Transform, JvpHasTheTangentBesideTheResult) {
+  Graph graph = parsed("f(%0: float32[3]) {\n  %1 = sin(%0) : float32[3]\n  return %1\n}\n");
+  EXPECT_EQ(print(transform::jvp(graph, {true})),
+            "f(%0: float32[3], %1: float32[3]) {\n"
+            "  %2 = sin(%0) : float32[3]\n"
+            "  %3 = cos(%0) : float32[3]\n"
+            "  %4 = mul(%1, %3) : float32[3]\n"
+            "  return %2, %4\n"
+            "}\n");
+}
+
+TEST(Transform, GradTransposesTheLinearPart) {
+  Graph graph = parsed(
+      "f(%0: float32[3], %1: float32[3]) {\n  %2 = mul(%0, %1) : float32[3]\n  %3 = reduce_sum(%2) {axes = [0]} : float32[]\n"
+      "  return %3\n}\n");
+  Graph grad = transform::value_and_grad(graph, {true, true}, "f", {});
+  verify(grad);
+  EXPECT_EQ(print(grad),
+            "f(%0: float32[3], %1: float32[3]) {\n"
+            "  %2 = mul(%0, %1) : float32[3]\n"
+            "  %3 = reduce_sum(%2) {axes = [0]} : float32[]\n"
+            "  %4 = constant() {value = float32[]{1.0}} : float32[]\n"
+            "  %5 = broadcast_in_dim(%4) {dims = [], shape = [3]} : float32[3]\n"
+            "  %6 = mul(%0, %5) : float32[3]\n"
+            "  %7 = mul(%5, %1) : float32[3]\n"
+            "  return %3, %7, %6\n"
+            "}\n");
+}
+
+TEST(Transform, WhatIsNotAskedForIsNotComputed) {
+  Graph graph = parsed(
+      "f(%0: float32[3], %1: float32[3]) {\n  %2 = mul(%0, %1) : float32[3]\n  %3 = reduce_sum(%2) {axes = [0]} : float32[]\n"
+      "  return %3\n}\n");
+  Graph grad = transform::value_and_grad(graph, {false, true}, "f", {});
+  EXPECT_EQ(grad.nodes.size(), 5u) << print(grad);
+}
+
+TEST(Transform, GradOfGradIsTheSecondDerivative) {
+  Graph graph = parsed("f(%0: float32[]) {\n  %1 = sin(%0) : float32[]\n  return %1\n}\n");
+  Graph once = transform::value_and_grad(graph, {true}, "f", {});
+  once.results = {once.results[1]};
+  EXPECT_NEAR(run(once, {tensor_of<float>({}, {0.5f})})[0].as<float>()[0], std::cos(0.5), 1e-6);
+  std::string error = error_of([&] { transform::value_and_grad(once, {true}, "f", {}); });
+  EXPECT_NE(error.find("Differentiation rule for 'cos'"), std::string::npos) << error;
+}
+
+TEST(Transform, GradientsOfOtherThanScalarsAreRefused) {
+  Graph graph = parsed("f(%0: float32[4]) {\n  %1 = sin(%0) : float32[4]\n  return %1\n}\n");
+  std::string error = error_of([&] { transform::value_and_grad(graph, {true}, "f", {}); });
+  EXPECT_NE(error.find("Gradient only defined for scalar-output functions. Output had shape: (4,)."), std::string::npos) << error;
+}
+
+TEST(Transform, GradientsAlongIntegersAreRefused) {
+  Graph graph = parsed("f(%0: int32[]) {\n  return %0\n}\n");
+  std::string error = error_of([&] { transform::value_and_grad(graph, {true}, "f", {}); });
+  EXPECT_NE(error.find("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32."),
+            std::string::npos)
+      << error;
+}
+
+}  // namespace
+}  // namespace shardlab
