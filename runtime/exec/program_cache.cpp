@@ -107,10 +107,15 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
   for (const auto& sharding : request.out_shardings)
     if (sharding) add_wish(wish, *sharding, "explicit output sharding", request.where);
   if (graph != nullptr)
-    for (const Node& node : graph->nodes)
-      for (const auto& [name, value] : node.attrs.entries())
-        if (auto* sharding = std::get_if<Sharding>(&value))
-          add_wish(wish, *sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where);
+    visit_nodes(*graph, [&](const Node& node) {
+      auto add = [&](const Sharding& sharding) {
+        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where);
+      };
+      for (const auto& [name, value] : node.attrs.entries()) {
+        if (auto* sharding = std::get_if<Sharding>(&value)) add(*sharding);
+        if (auto* shardings = std::get_if<std::vector<Sharding>>(&value)) std::for_each(shardings->begin(), shardings->end(), add);
+      }
+    });
   if (!wish) return std::nullopt;
   return wish->mesh;
 }

@@ -8,6 +8,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
+#include "runtime/graph/graph.h"
 
 namespace shardlab {
 namespace {
@@ -23,6 +24,11 @@ bool equal_values(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
   if (const auto* literal = std::get_if<std::shared_ptr<const Literal>>(&a))
     return equal_literals(**literal, *std::get<std::shared_ptr<const Literal>>(b));
+  if (const Bodies* bodies = std::get_if<Bodies>(&a)) {
+    const Bodies& others = std::get<Bodies>(b);
+    return std::equal(bodies->begin(), bodies->end(), others.begin(), others.end(),
+                      [](const GraphRef& x, const GraphRef& y) { return x == y || print(*x) == print(*y); });
+  }
   if (const double* number = std::get_if<double>(&a))  // NaN equals NaN, -0 differs from 0: as they print
     return std::memcmp(number, std::get_if<double>(&b), sizeof(double)) == 0;
   return a == b;
@@ -58,6 +64,12 @@ std::string quoted(const std::string& text) {
       result += c;
   }
   return result + '"';
+}
+
+// "[]" reads back as a list of integers.
+bool is_empty_list(const AttrValue* value) {
+  const auto* integers = value != nullptr ? std::get_if<std::vector<std::int64_t>>(value) : nullptr;
+  return integers != nullptr && integers->empty();
 }
 
 template <typename T>
@@ -114,6 +126,23 @@ const Sharding& Attrs::sharding(std::string_view name) const { return get<Shardi
 
 const Literal& Attrs::literal(std::string_view name) const { return *get<std::shared_ptr<const Literal>>(*this, name, "an array"); }
 
+const std::vector<std::string>& Attrs::strings(std::string_view name) const {
+  static const std::vector<std::string> kNone;
+  return is_empty_list(find(name)) ? kNone : get<std::vector<std::string>>(*this, name, "a list of names");
+}
+
+const std::vector<Sharding>& Attrs::shardings(std::string_view name) const {
+  static const std::vector<Sharding> kNone;
+  return is_empty_list(find(name)) ? kNone : get<std::vector<Sharding>>(*this, name, "a list of shardings");
+}
+
+const Bodies& Attrs::bodies() const {
+  static const Bodies kNone;
+  const AttrValue* value = find("bodies");
+  const Bodies* typed = value != nullptr ? std::get_if<Bodies>(value) : nullptr;
+  return typed != nullptr ? *typed : kNone;
+}
+
 bool Attrs::operator==(const Attrs& other) const {
   return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
                     [](const auto& a, const auto& b) { return a.first == b.first && equal_values(a.second, b.second); });
@@ -129,6 +158,21 @@ std::string text_of(const AttrValue& value) {
     std::string operator()(DType v) const { return std::string(name_of(v)); }
     std::string operator()(const Sharding& v) const { return v.text(); }
     std::string operator()(const std::shared_ptr<const Literal>& v) const { return literal_text(*v); }
+    std::string operator()(const std::vector<std::string>& v) const {
+      std::vector<std::string> texts;
+      for (const std::string& each : v) texts.push_back(quoted(each));
+      return fmt::format("[{}]", fmt::join(texts, ", "));
+    }
+    std::string operator()(const std::vector<Sharding>& v) const {
+      std::vector<std::string> texts;
+      for (const Sharding& each : v) texts.push_back(each.text());
+      return fmt::format("[{}]", fmt::join(texts, ", "));
+    }
+    std::string operator()(const Bodies& v) const {
+      std::vector<std::string> texts;
+      for (const GraphRef& each : v) texts.push_back(print(*each));
+      return fmt::format("[\n{}]", fmt::join(texts, ",\n"));
+    }
   };
   return std::visit(Text{}, value);
 }

@@ -19,8 +19,13 @@ struct Literal {
   BufferRef data;
 };
 
-using AttrValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType, Sharding, std::shared_ptr<const Literal>>;
+// The graphs inside a node: what a loop repeats, the branches of a choice, what each device of a mesh runs. Immutable and shared.
+struct Graph;
+using GraphRef = std::shared_ptr<const Graph>;
+using Bodies = std::vector<GraphRef>;
+
+using AttrValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType, Sharding,
+                               std::shared_ptr<const Literal>, std::vector<std::string>, std::vector<Sharding>, Bodies>;
 
 // Name → value, kept sorted by name, so that equal attributes print alike. Getters throw InternalError where the name is absent or of
 // another kind: shape rules have checked the user's input before.
@@ -41,6 +46,10 @@ class Attrs {
   DType dtype(std::string_view name) const;
   const Sharding& sharding(std::string_view name) const;
   const Literal& literal(std::string_view name) const;
+  const std::vector<std::string>& strings(std::string_view name) const;
+  const std::vector<Sharding>& shardings(std::string_view name) const;
+  // The attribute "bodies"; empty where there is none.
+  const Bodies& bodies() const;
   const std::vector<std::pair<std::string, AttrValue>>& entries() const { return entries_; }
   bool operator==(const Attrs& other) const;
 
@@ -49,7 +58,7 @@ class Attrs {
 };
 
 // Canonical text of one value: 3, 0.5, true, "text", [1, 2], float32, a sharding's text, a literal in full up to 16 elements, else
-// by its type and the SHA-256 of its bytes.
+// by its type and the SHA-256 of its bytes; bodies as their canonical text.
 std::string text_of(const AttrValue& value);
 
 }  // namespace shardlab

@@ -1,6 +1,10 @@
 #include "runtime/graph/builder.h"
 
+#include <algorithm>
+
 namespace shardlab {
+
+bool ManualAxes::is_bound(std::string_view name) const { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 ValueId GraphBuilder::param(const TensorType& type) {
   ValueId id = ValueId(graph_.values.size());

@@ -5,6 +5,13 @@
 
 namespace shardlab {
 
+// The mesh axes that are manual where code is per device: collectives name them.
+struct ManualAxes {
+  Mesh mesh;
+  std::vector<std::string> names;
+  bool is_bound(std::string_view name) const;
+};
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name = "main") { graph_.name = std::move(name); }
@@ -20,6 +27,9 @@ class GraphBuilder {
     where_ = where;
     user_op_ = std::move(user_op);
   }
+  // In the body of a manual region, and in bodies inside it; else nothing.
+  void set_manual(std::shared_ptr<const ManualAxes> manual) { manual_ = std::move(manual); }
+  const std::shared_ptr<const ManualAxes>& manual() const { return manual_; }
   void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
 
   // By value: emitting moves the values.
@@ -30,6 +40,7 @@ class GraphBuilder {
 
  private:
   Graph graph_;
+  std::shared_ptr<const ManualAxes> manual_;
   Where where_;
   std::string user_op_;
 };

@@ -11,6 +11,13 @@ std::vector<TensorType> Graph::types(const std::vector<ValueId>& ids) const {
   return types;
 }
 
+void visit_nodes(const Graph& graph, const std::function<void(const Node&)>& visit) {
+  for (const Node& node : graph.nodes) {
+    for (const GraphRef& body : node.attrs.bodies()) visit_nodes(*body, visit);
+    visit(node);
+  }
+}
+
 Graph without_dead_nodes(const Graph& graph) {
   std::vector<bool> needed(graph.values.size(), false), live(graph.nodes.size(), false);
   for (ValueId id : graph.results) needed[id] = true;

@@ -1,6 +1,7 @@
 // The graph of one program: values in SSA form, made by nodes, each with its source line.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct Value {
 struct Node {
   const OpDef* op = nullptr;
   std::vector<ValueId> operands, results;
-  Attrs attrs;
+  Attrs attrs;          // bodies too: attribute "bodies"
   Where where;          // the user's line
   std::string user_op;  // the op the user called, e.g. "mean" for its reduce_sum
 };
@@ -39,11 +40,14 @@ struct Graph {
 // The same graph without nodes that no result needs; parameters stay.
 Graph without_dead_nodes(const Graph& graph);
 
+// Visits every node, those of bodies too, each body before the node that has it.
+void visit_nodes(const Graph& graph, const std::function<void(const Node&)>& visit);
+
 // Throws InternalError naming the node where an invariant fails: order, types against the shape rule, arity, ids in range.
 void verify(const Graph& graph);
 
 // Canonical text, one node a line; values are numbered in order, so equal programs print alike. Source lines and user names are left
-// out unless asked for.
+// out unless asked for. Bodies are printed inside the node that has them, each with numbers of its own.
 //   main(%0: float32[4,8]) {
 //     %1 = sin(%0) : float32[4,8]
 //     %2 = reduce_sum(%1) {axes = [0, 1]} : float32[]

@@ -62,8 +62,19 @@ struct Scalar {
 };
 using Arg = std::variant<ValueId, Scalar>;
 
+// What the bodies of a node (its attribute "bodies") are to it. Their parameters are the node's operands unless said otherwise.
+enum class RegionKind : std::uint8_t {
+  kNone,
+  kManual,  // one body, run by every device on its own shards of the operands
+  kWhile,   // condition and body; the operands are carried, the results are the last carried ones
+  kScan,    // one body, repeated over the leading dimension of some operands and results
+  kBranch,  // one of the bodies runs: operand 0 says which, the others are its parameters
+  kCall,    // one body, as if it stood here, with shardings of its user's
+};
+
 struct AttrDef {
   // kIntegerLists: equally long lists of integers, stored one after another: [[2], [1]] is [2, 1]. kLiteral: a number or nested lists.
+  // kNames: a name or a list of names. kGroups: lists of integers, each stored after its length: [[0, 2], [1]] is [2, 0, 2, 1, 1].
   enum class Kind : std::uint8_t {
     kInteger,
     kNumber,
@@ -74,7 +85,9 @@ struct AttrDef {
     kSharding,
     kScalarOrIntegers,
     kIntegerLists,
-    kLiteral
+    kLiteral,
+    kNames,
+    kGroups
   };
   std::string_view name;
   Kind kind;
@@ -163,6 +176,10 @@ struct OpDef {
   bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
   bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
   bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
+  // Ops with bodies, and ops that stand in the body of a manual region alone; runtime/spmd/region_*.cpp partitions them.
+  RegionKind region = RegionKind::kNone;
+  std::string_view collective = {};  // HLO's kind: exchanges data between the devices of the mesh; it has no kernel
+  bool member = false;               // the result depends on the device's place in the mesh (collectives, axis_index)
   bool is_primitive() const { return infer != nullptr; }
 
   // Primitives only; nullptr is a UserError that names the op and the user's line, where one is needed. JAX's rules, in JAX's

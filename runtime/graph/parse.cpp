@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "runtime/graph/graph.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = std::size_t(64) << 20;
 constexpr int kRankMax = 64;
+constexpr int kDepthMax = 64;
 constexpr std::int64_t kLiteralElementsMax = 16;
 constexpr std::int64_t kElementsMax = std::int64_t(1) << 48;
 constexpr std::int64_t kMeshSizeMax = std::int64_t(1) << 20;
@@ -28,6 +30,13 @@ class Parser {
 
   Graph graph() {
     if (text_.size() > kTextBytesMax) fail("the text has {} bytes, at most {} are read", text_.size(), kTextBytesMax);
+    Graph result = function();
+    if (peek() != '\0') fail("wanted the end of the text");
+    return result;
+  }
+
+ private:
+  Graph function() {
     graph_.name = peek() == '"' ? quoted() : std::string(name("the program's name"));
     expect('(');
     while (!accept(')')) {
@@ -40,11 +49,20 @@ class Parser {
     if (name("a node or 'return'") != "return") fail_at(at, "wanted a node or 'return'");
     if (peek() == '%') graph_.results = operands();
     expect('}');
-    if (peek() != '\0') fail("wanted the end of the text");
     return std::move(graph_);
   }
+  // A graph inside a node has values of its own.
+  GraphRef body() {
+    if (++depth_ > kDepthMax) fail("bodies are nested deeper than {}", kDepthMax);
+    Graph outer = std::exchange(graph_, Graph());
+    std::map<std::int64_t, ValueId> outer_ids = std::exchange(ids_, {});
+    auto result = std::make_shared<const Graph>(function());
+    graph_ = std::move(outer);
+    ids_ = std::move(outer_ids);
+    --depth_;
+    return result;
+  }
 
- private:
   template <typename... Args>
   [[noreturn]] void fail_at(std::size_t at, fmt::format_string<Args...> text, Args&&... args) const {
     std::size_t line = 1, column = 1;
@@ -273,7 +291,7 @@ class Parser {
   AttrValue attribute_value() {
     char c = peek();
     if (c == '"') return quoted();
-    if (c == '[') return integer_list('[', ']', text_.size());
+    if (c == '[') return list();
     std::size_t start = position_;
     if (c == '-' || (c >= '0' && c <= '9') || text_.substr(start, 3) == "nan" || text_.substr(start, 3) == "inf") return numeric();
     std::string_view word = name("a value");
@@ -285,6 +303,43 @@ class Parser {
     DType element = dtype();
     if (peek() != '[') return element;
     return literal({element, shape()});
+  }
+  // Integers, names, shardings or bodies, by the first entry.
+  AttrValue list() {
+    std::size_t start = position_;
+    expect('[');
+    char first = peek();
+    if (first == ']' || first == '-' || (first >= '0' && first <= '9')) {
+      position_ = start;
+      return integer_list('[', ']', text_.size());
+    }
+    auto entries = [&](auto read) {
+      std::vector<decltype(read())> values;
+      do values.push_back(read());
+      while (accept(','));
+      expect(']');
+      return values;
+    };
+    bool is_string = first == '"' && !is_quoted_body();
+    if (is_string) return entries([&] { return peek() == '"' ? quoted() : std::string(name("a text in quotes")); });
+    std::string_view rest = text_.substr(position_);
+    if (rest.starts_with("NamedSharding(") || rest.starts_with("SingleDeviceSharding(")) return entries([&] { return sharding(); });
+    return entries([&] { return body(); });
+  }
+  // Whether a function whose name is in quotes stands here, and not a text.
+  bool is_quoted_body() {
+    std::size_t start = position_;
+    quoted();
+    bool result = peek() == '(';
+    position_ = start;
+    return result;
+  }
+  Sharding sharding() {
+    std::size_t at = (peek(), position_);
+    std::string_view word = name("a sharding");
+    if (word == "NamedSharding") return std::get<Sharding>(named_sharding());
+    if (word == "SingleDeviceSharding") return std::get<Sharding>(single_device_sharding());
+    fail_at(at, "wanted a sharding");
   }
   AttrValue numeric() {
     std::size_t start = position_, end = start;
@@ -460,6 +515,7 @@ class Parser {
   std::size_t position_ = 0;
   Graph graph_;
   std::map<std::int64_t, ValueId> ids_;
+  int depth_ = 0;  // of bodies
 };
 
 }  // namespace

@@ -14,6 +14,16 @@ bool is_plain_name(const std::string& name) {
   return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
 }
 
+// Bodies have lines of their own.
+std::string indented(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    result += c;
+    if (c == '\n') result += "    ";
+  }
+  return result;
+}
+
 class Printer {
  public:
   explicit Printer(const Graph& graph) : graph_(graph), numbers_(graph.values.size(), -1) {}
@@ -53,7 +63,7 @@ class Printer {
       text += " {";
       for (std::size_t i = 0; i < node.attrs.entries().size(); ++i) {
         const auto& [key, value] = node.attrs.entries()[i];
-        text += fmt::format("{}{} = {}", i ? ", " : "", key, text_of(value));
+        text += fmt::format("{}{} = {}", i ? ", " : "", key, indented(text_of(value)));
       }
       text += '}';
     }

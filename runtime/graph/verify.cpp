@@ -29,6 +29,9 @@ void verify_node(const Graph& graph, NodeId index, const std::vector<bool>& defi
            count);
   for (ValueId id : node.operands)
     SL_CHECK(id >= 0 && id < int(defined.size()) && defined[id], "node {}: {} uses value {} before it is made", index, op.name, id);
+  SL_CHECK((op.region == RegionKind::kNone) == node.attrs.bodies().empty(), "node {}: {} has {} bodies", index, op.name,
+           node.attrs.bodies().size());
+  for (const GraphRef& body : node.attrs.bodies()) verify(*body);
   std::vector<TensorType> types;
   try {
     types = op.infer(op, graph.types(node.operands), node.attrs);

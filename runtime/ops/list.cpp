@@ -20,12 +20,15 @@
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
   /* products   */ X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square)
+// Nodes with bodies, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
+#define SHARDLAB_REGION_OPS(X) X(Cond) X(Scan) X(ShardMap) X(WhileLoop)
 // clang-format on
 
 namespace shardlab {
 namespace ops {
 #define SHARDLAB_DECLARE(name) extern const OpDef k##name;
 SHARDLAB_OPS(SHARDLAB_DECLARE)
+SHARDLAB_REGION_OPS(SHARDLAB_DECLARE)
 #undef SHARDLAB_DECLARE
 }  // namespace ops
 
@@ -42,15 +45,27 @@ const std::vector<const OpDef*>& sorted_ops() {
   return sorted;
 }
 
+const std::vector<const OpDef*>& sorted_region_ops() {
+  static const std::vector<const OpDef*> sorted = [] {
+#define SHARDLAB_ADDRESS(name) &ops::k##name,
+    std::vector<const OpDef*> all = {SHARDLAB_REGION_OPS(SHARDLAB_ADDRESS)};
+#undef SHARDLAB_ADDRESS
+    std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+    return all;
+  }();
+  return sorted;
+}
+
 }  // namespace
 
 const OpDef* find_op(std::string_view name_or_alias) {
   static const std::map<std::string_view, const OpDef*> by_name = [] {
     std::map<std::string_view, const OpDef*> names;
-    for (const OpDef* op : sorted_ops()) {
-      SL_CHECK(names.emplace(op->name, op).second, "two ops are called {}", op->name);
-      for (std::string_view alias : op->aliases) SL_CHECK(names.emplace(alias, op).second, "two ops are called {}", alias);
-    }
+    for (const auto* list : {&sorted_ops(), &sorted_region_ops()})
+      for (const OpDef* op : *list) {
+        SL_CHECK(names.emplace(op->name, op).second, "two ops are called {}", op->name);
+        for (std::string_view alias : op->aliases) SL_CHECK(names.emplace(alias, op).second, "two ops are called {}", alias);
+      }
     return names;
   }();
   auto found = by_name.find(name_or_alias);
@@ -58,5 +73,6 @@ const OpDef* find_op(std::string_view name_or_alias) {
 }
 
 std::span<const OpDef* const> all_ops() { return sorted_ops(); }
+std::span<const OpDef* const> region_ops() { return sorted_region_ops(); }
 
 }  // namespace shardlab

@@ -13,5 +13,7 @@ const OpDef* find_op(std::string_view name_or_alias);
 
 // Sorted by name.
 std::span<const OpDef* const> all_ops();
+// Nodes with bodies and the ops of manual regions: find_op() knows them too; they have no kernel of their own.
+std::span<const OpDef* const> region_ops();
 
 }  // namespace shardlab

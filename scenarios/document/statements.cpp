@@ -171,6 +171,24 @@ std::vector<std::int64_t> read_integer_lists(const Node& node) {
   return result;
 }
 
+std::vector<std::string> read_names(const Node& node) {
+  if (node.is_string()) return {node.string()};
+  std::vector<std::string> names;
+  for (const Node& item : node.items()) names.push_back(item.string());
+  return names;
+}
+
+// Each list after its length.
+std::vector<std::int64_t> read_groups(const Node& node) {
+  std::vector<std::int64_t> result;
+  for (const Node& list : node.items()) {
+    std::vector<std::int64_t> one = list.integers();
+    result.push_back(std::int64_t(one.size()));
+    result.insert(result.end(), one.begin(), one.end());
+  }
+  return result;
+}
+
 AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& document) {
   using Kind = AttrDef::Kind;
   switch (kind) {
@@ -196,6 +214,10 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
       return read_integer_lists(node);
     case Kind::kLiteral:
       return std::make_shared<const Literal>(read_literal(node));
+    case Kind::kNames:
+      return read_names(node);
+    case Kind::kGroups:
+      return read_groups(node);
   }
   node.fail("an attribute of a kind that scenarios cannot write");
 }

@@ -109,11 +109,15 @@ TEST(Errors, WrongTypesAndAttributesNeverCrash) {
           case Kind::kSharding:
             attrs.set(attr.name, Sharding());
             break;
+          case Kind::kNames:
+            attrs.set(attr.name, std::vector<std::string>{"a"});
+            break;
           case Kind::kLiteral:
             attrs.set(attr.name, std::int64_t(3));
             break;
           case Kind::kIntegers:
           case Kind::kIntegerLists:
+          case Kind::kGroups:
             attrs.set(attr.name, list());
             break;
           case Kind::kScalarOrIntegers:
