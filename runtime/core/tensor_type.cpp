@@ -29,6 +29,14 @@ Shape strides_of(const Shape& shape) {
 
 std::string TensorType::text() const { return fmt::format("{}[{}]", name_of(dtype), fmt::join(shape, ",")); }
 
+void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to, std::int64_t count) {
+  visit_dtype(from_dtype, [&]<typename From>(From) {
+    visit_dtype(to_dtype, [&]<typename To>(To) {
+      for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<To*>(to)[i] = element_from<To>(reinterpret_cast<const From*>(from)[i]);
+    });
+  });
+}
+
 Shape shape_of(const Box& box) {
   Shape shape(box.size());
   for (std::size_t d = 0; d < box.size(); ++d) shape[d] = box[d].size();

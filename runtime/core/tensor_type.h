@@ -1,6 +1,7 @@
 // Shapes, boxes of indices, and the type of a value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct TensorType {
   std::string text() const;  // "float32[4,8]", as JAX prints
   bool operator==(const TensorType&) const = default;
 };
+
+// Elements of one dtype as elements of another: integers by their low bits, fractions cut.
+void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to, std::int64_t count);
 
 // Half-open [start, stop) of one dimension.
 struct Interval {

@@ -66,7 +66,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
     }
   if (out_sharding) request.out_shardings = {out_sharding};
   request.trace = [&](const std::optional<Mesh>&) {
-    GraphBuilder builder{std::string(op.name)};
+    GraphBuilder builder{std::string(op.name), context.config()};
     std::vector<Arg> args;
     for (const Operand& operand : operands) {
       if (operand.is_array())
@@ -75,6 +75,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
         args.emplace_back(operand.scalar());
     }
     builder.set_results(builder.call(op, args, attrs, where));
+    for (const std::string& warning : builder.warnings()) context.warn(warning);
     return without_dead_nodes(builder.finish());
   };
   return run_program(context, key_of(op, operands, request.args, attrs, out_sharding), request);

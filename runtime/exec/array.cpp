@@ -175,12 +175,17 @@ Array Array::named(std::string_view name) const {
 // An operator cannot know its caller's line: the read is placed where the array was made.
 std::ostream& operator<<(std::ostream& out, const Array& array) { return out << array.text_at(checked(array.impl()).where); }
 
+// While 64-bit types are off, data of one becomes an array of the 32-bit one, silently as in JAX.
 Array array_from_host(const TensorType& type, std::span<const std::byte> data) {
   SL_CHECK(std::int64_t(data.size()) == type.bytes(), "{} bytes for {}", data.size(), type.text());
-  auto buffer = std::make_shared<Buffer>(data.size());
-  std::copy(data.begin(), data.end(), buffer->data());
+  TensorType made{canonical(type.dtype, Context::current().config().enable_x64), type.shape};
+  auto buffer = std::make_shared<Buffer>(std::size_t(made.bytes()));
+  if (made == type)
+    std::copy(data.begin(), data.end(), buffer->data());
+  else
+    convert_elements(type.dtype, data.data(), made.dtype, buffer->data(), type.elements());
   auto impl = std::make_shared<ArrayImpl>();
-  impl->type = type;
+  impl->type = std::move(made);
   impl->sharding = Sharding::on_device(Context::current().default_device());
   impl->shards = {std::move(buffer)};
   impl->id = Context::current().new_array_id();

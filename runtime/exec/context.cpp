@@ -1,6 +1,9 @@
 #include "runtime/exec/context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "runtime/exec/array_impl.h"
@@ -87,6 +90,16 @@ Context::Context(ContextOptions options) : options_(std::move(options)) {
 }
 
 Context::~Context() = default;
+
+void Context::set_config(const Config& config) {
+  if (config == options_.config) return;
+  options_.config = config;
+  programs_ = std::make_unique<ProgramCache>();
+}
+
+void Context::warn(const std::string& text) {
+  if (warned_.insert(text).second) fmt::print(stderr, "shardlab: warning: {}\n", text);
+}
 
 void Context::add_observer(std::shared_ptr<comm::Observer> observer) {
   options_.observers.push_back(std::move(observer));

@@ -11,6 +11,7 @@
 #include "runtime/comm/control.h"
 #include "runtime/comm/observer.h"
 #include "runtime/comm/transport.h"
+#include "runtime/exec/config.h"
 #include "runtime/exec/device.h"
 
 namespace shardlab {
@@ -27,6 +28,7 @@ struct ContextOptions {
   std::shared_ptr<comm::Control> control;      // nothing: SoloControl
   std::vector<std::shared_ptr<comm::Observer>> observers;
   int worker_threads = 0;  // 0: one a core
+  Config config = config_from_environment();
 };
 
 // State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device
@@ -66,6 +68,10 @@ class Context {
   // Tells observers of an array; of the same one again: that it has this name now.
   void record_array(const ArrayImpl& impl, std::string_view name);
   std::int64_t new_array_id() { return next_array_++; }
+  const Config& config() const { return options_.config; }
+  void set_config(const Config& config);  // forgets the programs captured under the flags before
+  // Tells the user on standard error; of the same text once.
+  void warn(const std::string& text);
   // The function being traced, or nothing.
   const std::shared_ptr<Tracer>& tracer() const { return tracer_; }
   std::shared_ptr<Tracer> exchange_tracer(std::shared_ptr<Tracer> tracer) { return std::exchange(tracer_, std::move(tracer)); }
@@ -79,6 +85,7 @@ class Context {
   int first_local_ = 0;
   std::unique_ptr<comm::Observer> fan_out_;
   std::set<const comm::ProgramInfo*> announced_;
+  std::set<std::string> warned_;
   std::shared_ptr<Tracer> tracer_;
   std::int64_t next_array_ = 0;
   std::unique_ptr<ProgramCache> programs_;

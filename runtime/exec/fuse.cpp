@@ -82,6 +82,7 @@ class Fuser {
       fused_.output_bytes.push_back(size_of(program_.slots[std::size_t(slot)].type.dtype));
       return {Ref::Kind::kOutput, int(fused_.outputs.size()) - 1, false};
     }
+    fused_.scratch_bytes = std::max(fused_.scratch_bytes, size_of(program_.slots[std::size_t(slot)].type.dtype));
     if (free_.empty()) return {Ref::Kind::kScratch, fused_.scratch_tiles++, false};
     int tile = free_.back();
     free_.pop_back();
@@ -131,13 +132,11 @@ class Fuser {
   std::vector<int> free_;
 };
 
-constexpr std::int64_t kScratchElementBytes = 8;  // the widest dtype
-
 // One tile of all ops.
 void run_tile(const FusedStep& step, const std::vector<const std::byte*>& inputs, const std::vector<std::byte*>& outputs,
               std::int64_t first, std::int64_t count) {
   thread_local std::vector<std::byte> scratch;
-  std::size_t tile_bytes = std::size_t(kTileElements * kScratchElementBytes);
+  std::size_t tile_bytes = std::size_t(kTileElements * step.scratch_bytes);
   if (scratch.size() < tile_bytes * std::size_t(step.scratch_tiles)) scratch.resize(tile_bytes * std::size_t(step.scratch_tiles));
   const void* operands[8];
   int strides[8];

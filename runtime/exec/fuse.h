@@ -27,7 +27,8 @@ struct FusedStep {
   std::vector<std::int64_t> input_bytes, output_bytes;  // of one element
   std::vector<bool> input_is_scalar;
   int scratch_tiles = 0;
-  std::string name;  // "sin", "sin + add …", for the record
+  std::int64_t scratch_bytes = 0;  // of the widest element in a scratch tile
+  std::string name;                // "sin", "sin + add …", for the record
   NodeId first_node = -1;
 };
 

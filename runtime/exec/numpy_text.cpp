@@ -12,19 +12,45 @@
 namespace shardlab {
 namespace {
 
+template <typename Float>
+double as_double(Float value) {
+  if constexpr (Half<Float>)
+    return double(float(value));
+  else
+    return double(value);
+}
+
 constexpr int kPrecision = 8;              // fractional digits at most
 constexpr std::int64_t kThreshold = 1000;  // more elements are summarised
 constexpr std::int64_t kEdgeItems = 3;
 constexpr int kLineWidth = 75;
-constexpr float kScientificFrom = 1e6F;  // 10 ** finfo(float32).precision
-constexpr float kScientificBelow = 1e-4F;
-constexpr float kScientificRatio = 1e3F;
+constexpr double kScientificBelow = 1e-4;
+constexpr double kScientificRatio = 1e3;
+
+// 10 ** min(8, finfo(dtype).precision): the numbers from which an array is written in scientific notation.
+template <typename Float>
+constexpr double kScientificFrom = std::is_same_v<Float, Float16> ? 1e3
+                                   : std::is_same_v<Float, float> ? 1e6
+                                                                  : 1e8;
+// The same for a number alone; a double is written as Python does.
+template <typename Float>
+constexpr double kScalarScientificFrom = std::is_same_v<Float, double> ? 1e16 : kScientificFrom<Float>;
 
 template <typename Float, typename... Format>
 std::string chars_of(Float value, Format... format) {
   char buffer[128];
   auto end = std::to_chars(std::begin(buffer), std::end(buffer), value, format...).ptr;
   return {buffer, end};
+}
+
+// The fewest digits that read back to the same half. The digits of a half are few: they are tried one after another.
+std::string chars_of(Float16 value, std::chars_format format) {
+  std::string digits;
+  for (int precision = 0; precision < 8; ++precision) {
+    digits = chars_of(double(float(value)), std::chars_format::scientific, precision);
+    if (Float16(std::strtof(digits.c_str(), nullptr)) == value) break;
+  }
+  return chars_of(std::strtod(digits.c_str(), nullptr), format);
 }
 
 // The digits of a number around its point, "12" "5" for 12.5; the integer part has the sign.
@@ -44,12 +70,13 @@ Digits parse_digits(const std::string& text) {
 }
 
 // The shortest digits that read back to the same float; where the fraction would be longer than `most` or shorter than `least`, the
-// digits of the exact value, rounded. A double holds the exact value, and to_chars of it with a precision rounds correctly.
-Digits digits_of(float value, std::chars_format format, int least, int most) {
+// digits of the exact value, rounded: to_chars with a precision rounds correctly, and a double holds every narrower float.
+template <typename Float>
+Digits digits_of(Float value, std::chars_format format, int least, int most) {
   Digits digits = parse_digits(chars_of(value, format));
   int count = int(digits.fraction.size());
   if (count < least || count > most) {
-    digits = parse_digits(chars_of(double(value), format, count < least ? least : most));
+    digits = parse_digits(chars_of(as_double(value), format, count < least ? least : most));
     while (int(digits.fraction.size()) > least && digits.fraction.back() == '0') digits.fraction.pop_back();
   }
   return digits;
@@ -60,15 +87,16 @@ std::string padded_left(std::string text, std::size_t width) {
 }
 
 // Formats the floats of one array alike: the same notation, and the points under each other.
+template <typename Float>
 class FloatFormat {
  public:
-  FloatFormat(const std::vector<float>& values, bool with_plus) : with_plus_(with_plus) {
+  FloatFormat(const std::vector<Float>& values, bool with_plus) : with_plus_(with_plus) {
     choose_notation(values);
     measure(values);
   }
 
-  std::string operator()(float value) const {
-    if (!std::isfinite(value)) return padded_left(special(value), left_ + 1 + right_);
+  std::string operator()(Float value) const {
+    if (!std::isfinite(as_double(value))) return padded_left(special(value), left_ + 1 + right_);
     Digits digits = digits_of(value, is_scientific_);
     std::string text = padded_left(signed_integer(digits, value), left_) + '.' + digits.fraction;
     if (is_scientific_) return text + 'e' + digits.exponent;
@@ -76,21 +104,25 @@ class FloatFormat {
   }
 
  private:
-  void choose_notation(const std::vector<float>& values) {
-    float largest = 0, smallest = INFINITY;
-    for (float value : values)
-      if (std::isfinite(value) && value != 0) {
+  static double in_type(double value) { return as_double(element_from<Float>(value)); }
+
+  void choose_notation(const std::vector<Float>& values) {
+    double largest = 0, smallest = INFINITY;
+    for (Float each : values)
+      if (double value = as_double(each); std::isfinite(value) && value != 0) {
         largest = std::max(largest, std::abs(value));
         smallest = std::min(smallest, std::abs(value));
       }
-    is_scientific_ = largest > 0 && (largest >= kScientificFrom || smallest < kScientificBelow || largest / smallest > kScientificRatio);
+    // numpy compares in the array's own type.
+    is_scientific_ = largest > 0 && (largest >= kScientificFrom<Float> || smallest < in_type(kScientificBelow) ||
+                                     in_type(largest / smallest) > kScientificRatio);
   }
 
   // All fractions in scientific notation get the digits of the longest.
-  void measure(const std::vector<float>& values) {
+  void measure(const std::vector<Float>& values) {
     std::size_t exponent = 0;
-    for (float value : values)
-      if (std::isfinite(value)) {
+    for (Float value : values)
+      if (std::isfinite(as_double(value))) {
         Digits digits = digits_of(value, is_scientific_);
         left_ = std::max(left_, signed_integer(digits, value).size());
         right_ = std::max(right_, digits.fraction.size());
@@ -98,19 +130,20 @@ class FloatFormat {
       }
     least_ = is_scientific_ ? int(right_) : 0;
     if (is_scientific_) right_ += 1 + exponent;
-    for (float value : values)
-      if (!std::isfinite(value)) left_ = std::max(left_, special(value).size() - std::min(special(value).size(), right_ + 1));
+    for (Float value : values)
+      if (!std::isfinite(as_double(value))) left_ = std::max(left_, special(value).size() - std::min(special(value).size(), right_ + 1));
   }
 
-  Digits digits_of(float value, bool scientific) const {
+  Digits digits_of(Float value, bool scientific) const {
     return shardlab::digits_of(value, scientific ? std::chars_format::scientific : std::chars_format::fixed, least_, kPrecision);
   }
 
-  std::string signed_integer(const Digits& digits, float value) const {
-    return with_plus_ && !std::signbit(value) ? '+' + digits.integer : digits.integer;
+  std::string signed_integer(const Digits& digits, Float value) const {
+    return with_plus_ && !std::signbit(as_double(value)) ? '+' + digits.integer : digits.integer;
   }
 
-  std::string special(float value) const {
+  std::string special(Float each) const {
+    double value = as_double(each);
     if (std::isnan(value)) return with_plus_ ? "+nan" : "nan";
     return value < 0 ? "-inf" : with_plus_ ? "+inf" : "inf";
   }
@@ -122,43 +155,59 @@ class FloatFormat {
 
 using Format = std::function<std::string(std::int64_t element)>;
 
+template <typename T>
+Format whole_format(const T* values, const std::vector<std::int64_t>& shown) {
+  std::size_t width = 0;
+  for (std::int64_t i : shown) width = std::max(width, std::to_string(values[i]).size());
+  return [values, width](std::int64_t i) { return padded_left(std::to_string(values[i]), width); };
+}
+
+template <typename T>
+Format float_format(const T* values, const std::vector<std::int64_t>& shown) {
+  std::vector<T> floats;
+  for (std::int64_t i : shown) floats.push_back(values[i]);
+  return [values, format = FloatFormat<T>(floats, false)](std::int64_t i) { return format(values[i]); };
+}
+
+template <Cplx T>
+Format complex_format(const T* values, const std::vector<std::int64_t>& shown) {
+  using Part = typename T::value_type;
+  std::vector<Part> reals, imaginaries;
+  for (std::int64_t i : shown) {
+    reals.push_back(values[i].real());
+    imaginaries.push_back(values[i].imag());
+  }
+  return [values, real = FloatFormat<Part>(reals, false), imaginary = FloatFormat<Part>(imaginaries, true)](std::int64_t i) {
+    std::string text = imaginary(values[i].imag());
+    text.insert(text.find_last_not_of(' ') + 1, 1, 'j');
+    return real(values[i].real()) + text;
+  };
+}
+
+// bfloat16 is no type of numpy's own: six significant digits, each element as wide as it is.
+std::string scalar_text(Bfloat16 value) {
+  float wide = float(value);
+  if (std::isnan(wide)) return "nan";
+  return fmt::format("{:g}", wide);
+}
+
 // Formats element i of the array; `shown` are the elements that will be.
 Format format_of(const TensorType& type, const std::byte* data, const std::vector<std::int64_t>& shown) {
-  auto widest = [&](auto values) {
-    std::size_t width = 0;
-    for (std::int64_t i : shown) width = std::max(width, std::to_string(values[i]).size());
-    return [values, width](std::int64_t i) { return padded_left(std::to_string(values[i]), width); };
-  };
-  switch (type.dtype) {
-    case DType::kBool: {
+  return visit_dtype(type.dtype, [&]<typename T>(T) -> Format {
+    if constexpr (Bool<T>) {
       auto values = reinterpret_cast<const unsigned char*>(data);
       return [values](std::int64_t i) -> std::string { return values[i] ? " True" : "False"; };
+    } else if constexpr (Whole<T>) {
+      return whole_format(reinterpret_cast<const T*>(data), shown);
+    } else if constexpr (std::is_same_v<T, Bfloat16>) {
+      auto values = reinterpret_cast<const Bfloat16*>(data);
+      return [values](std::int64_t i) { return scalar_text(values[i]); };
+    } else if constexpr (Cplx<T>) {
+      return complex_format(reinterpret_cast<const T*>(data), shown);
+    } else {
+      return float_format(reinterpret_cast<const T*>(data), shown);
     }
-    case DType::kInt32:
-      return widest(reinterpret_cast<const std::int32_t*>(data));
-    case DType::kUint32:
-      return widest(reinterpret_cast<const std::uint32_t*>(data));
-    case DType::kFloat32: {
-      auto values = reinterpret_cast<const float*>(data);
-      std::vector<float> floats;
-      for (std::int64_t i : shown) floats.push_back(values[i]);
-      return [values, format = FloatFormat(floats, false)](std::int64_t i) { return format(values[i]); };
-    }
-    case DType::kComplex64: {
-      auto values = reinterpret_cast<const Complex64*>(data);
-      std::vector<float> reals, imaginaries;
-      for (std::int64_t i : shown) {
-        reals.push_back(values[i].real());
-        imaginaries.push_back(values[i].imag());
-      }
-      return [values, real = FloatFormat(reals, false), imaginary = FloatFormat(imaginaries, true)](std::int64_t i) {
-        std::string text = imaginary(values[i].imag());
-        text.insert(text.find_last_not_of(' ') + 1, 1, 'j');
-        return real(values[i].real()) + text;
-      };
-    }
-  }
-  throw InternalError("unknown dtype");
+  });
 }
 
 // Writes nested brackets; rows longer than a line are wrapped.
@@ -232,19 +281,21 @@ class Layout {
   bool summarise_;
 };
 
-// A float alone: shortest digits, in scientific notation from 1e6 and below 1e-4.
-std::string scalar_text(float value, bool with_point) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+// A float alone: shortest digits, in scientific notation from 1e6 (float32) and below 1e-4.
+template <typename Float>
+std::string scalar_text(Float value, bool with_point) {
   // In double, as numpy compares: float32's 1e-4 is below it.
-  double size = std::abs(double(value));
-  if (size != 0 && (size < 1e-4 || size >= double(kScientificFrom))) return chars_of(value, std::chars_format::scientific);
+  double wide = as_double(value), size = std::abs(wide);
+  if (std::isnan(wide)) return "nan";
+  if (std::isinf(wide)) return wide < 0 ? "-inf" : "inf";
+  if (size != 0 && (size < 1e-4 || size >= kScalarScientificFrom<Float>)) return chars_of(value, std::chars_format::scientific);
   std::string text = chars_of(value, std::chars_format::fixed);
   if (with_point && text.find('.') == std::string::npos) text += ".0";
   return text;
 }
 
-std::string scalar_text(Complex64 value) {
+template <Cplx T>
+std::string scalar_text(T value) {
   std::string imaginary = scalar_text(value.imag(), false) + 'j';
   if (value.real() == 0 && !std::signbit(value.real())) return imaginary;
   bool has_sign = std::signbit(value.imag()) && !std::isnan(value.imag());
@@ -252,17 +303,16 @@ std::string scalar_text(Complex64 value) {
 }
 
 std::string scalar_text(DType dtype, const std::byte* data) {
-  return visit_dtype(dtype, [&](auto zero) -> std::string {
-    using T = decltype(zero);
+  return visit_dtype(dtype, [&]<typename T>(T) -> std::string {
     const T value = *reinterpret_cast<const T*>(data);
-    if constexpr (std::is_same_v<T, bool>)
+    if constexpr (Bool<T>)
       return value ? "True" : "False";
-    else if constexpr (std::is_same_v<T, float>)
-      return scalar_text(value, true);
-    else if constexpr (std::is_same_v<T, Complex64>)
+    else if constexpr (Whole<T>)
+      return std::to_string(value);
+    else if constexpr (Cplx<T> || std::is_same_v<T, Bfloat16>)
       return scalar_text(value);
     else
-      return std::to_string(value);
+      return scalar_text(value, true);
   });
 }
 

@@ -91,11 +91,11 @@ Array arange(const Operand& start, const Operand& stop, std::optional<DType> dty
 Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype) {
   return call<"arange">({start, stop, step}, dtype_attrs(dtype));
 }
-Array zeros(const Shape& shape, DType dtype, std::source_location where) {
-  return call_at<"zeros">(Where::from(where), {}, {{"shape", shape}, {"dtype", dtype}});
+Array zeros(const Shape& shape, std::optional<DType> dtype, std::source_location where) {
+  return call_at<"zeros">(Where::from(where), {}, dtype_attrs(dtype).set("shape", shape));
 }
-Array ones(const Shape& shape, DType dtype, std::source_location where) {
-  return call_at<"ones">(Where::from(where), {}, {{"shape", shape}, {"dtype", dtype}});
+Array ones(const Shape& shape, std::optional<DType> dtype, std::source_location where) {
+  return call_at<"ones">(Where::from(where), {}, dtype_attrs(dtype).set("shape", shape));
 }
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype) {
   return call<"full">({value}, dtype_attrs(dtype).set("shape", shape));
@@ -106,7 +106,7 @@ Array full_like(const Operand& x, const Operand& value, std::optional<DType> dty
   return call<"full_like">({x, value}, dtype_attrs(dtype));
 }
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num) { return call<"linspace">({start, stop}, {{"num", num}}); }
-Array eye(const Operand& n, DType dtype) { return call<"eye">({n}, {{"dtype", dtype}}); }
+Array eye(const Operand& n, std::optional<DType> dtype) { return call<"eye">({n}, dtype_attrs(dtype)); }
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension, std::source_location where) {
   return call_at<"iota">(Where::from(where), {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}});
 }

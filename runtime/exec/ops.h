@@ -17,10 +17,20 @@ namespace shardlab {
 
 // dtypes as JAX writes them: zeros({4}, int32).
 inline constexpr DType bool_ = DType::kBool;
+inline constexpr DType int8 = DType::kInt8;
+inline constexpr DType int16 = DType::kInt16;
 inline constexpr DType int32 = DType::kInt32;
+inline constexpr DType int64 = DType::kInt64;
+inline constexpr DType uint8 = DType::kUint8;
+inline constexpr DType uint16 = DType::kUint16;
 inline constexpr DType uint32 = DType::kUint32;
+inline constexpr DType uint64 = DType::kUint64;
+inline constexpr DType bfloat16 = DType::kBfloat16;
+inline constexpr DType float16 = DType::kFloat16;
 inline constexpr DType float32 = DType::kFloat32;
+inline constexpr DType float64 = DType::kFloat64;
 inline constexpr DType complex64 = DType::kComplex64;
+inline constexpr DType complex128 = DType::kComplex128;
 
 // Which dimensions an op works on: one (0, -1), several ({0, 1}, a vector), or all() of them. Negative ones count from the end.
 // `{}` is JAX's (): none.
@@ -83,8 +93,9 @@ class Operands {
 Array arange(const Operand& stop, std::optional<DType> dtype = {});
 Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype = {});
 Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype = {});
-Array zeros(const Shape& shape, DType dtype = float32, std::source_location where = std::source_location::current());
-Array ones(const Shape& shape, DType dtype = float32, std::source_location where = std::source_location::current());
+// float32 (float64 where config's enable_x64 is on) unless told.
+Array zeros(const Shape& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Array ones(const Shape& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
 // `value` everywhere; its own dtype (int32, float32, bool, complex64) unless told.
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {});
 Array zeros_like(const Operand& x, std::optional<DType> dtype = {});
@@ -93,7 +104,7 @@ Array full_like(const Operand& x, const Operand& value, std::optional<DType> dty
 // `num` numbers from start to stop, both included.
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50);
 // n rows with ones on the diagonal, zeros elsewhere.
-Array eye(const Operand& n, DType dtype = float32);
+Array eye(const Operand& n, std::optional<DType> dtype = {});
 // Each element its index along `dimension`.
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0, std::source_location where = std::source_location::current());
 

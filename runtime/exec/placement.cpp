@@ -14,11 +14,7 @@ namespace {
 
 Array operand_array(const Operand& x) {
   if (x.is_array()) return x.array();
-  const Scalar& scalar = x.scalar();
-  DType dtype = scalar.is_complex()         ? DType::kComplex64
-                : scalar.value.index() == 0 ? DType::kBool
-                : scalar.is_integer()       ? DType::kInt32
-                                            : DType::kFloat32;
+  DType dtype = default_dtype(x.scalar().kind(), Context::current().config().enable_x64);
   return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", dtype}}, x.where()).at(0);
 }
 

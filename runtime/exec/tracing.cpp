@@ -20,6 +20,9 @@ class TracerScope {
 
 }  // namespace
 
+Tracer::Tracer(Context& context, std::string name, std::optional<Mesh> mesh)
+    : builder_(std::move(name), context.config()), context_(context), mesh_(std::move(mesh)) {}
+
 Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                     const std::function<std::vector<Array>(const std::vector<Array>&)>& function) {
   auto tracer = std::make_shared<Tracer>(context, std::move(name), std::move(mesh));
@@ -32,6 +35,7 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
     results.push_back(tracer->value_of(result, {}));
   }
   tracer->builder_.set_results(std::move(results));
+  for (const std::string& warning : tracer->builder_.warnings()) context.warn(warning);
   Graph graph = without_dead_nodes(tracer->builder_.finish());
   verify(graph);
   return graph;

@@ -17,8 +17,7 @@ class Context;
 // One function being traced. Ops called meanwhile add nodes to its builder; concrete arrays that it meets become constants.
 class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
-  Tracer(Context& context, std::string name, std::optional<Mesh> mesh)
-      : builder_(std::move(name)), context_(context), mesh_(std::move(mesh)) {}
+  Tracer(Context& context, std::string name, std::optional<Mesh> mesh);
 
   // Traces `function` on arguments of these types.
   static Graph trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,

@@ -34,11 +34,19 @@ bool equal_values(const AttrValue& a, const AttrValue& b) {
   return a == b;
 }
 
-std::string element_text(bool value) { return value ? "true" : "false"; }
-std::string element_text(std::int32_t value) { return std::to_string(value); }
-std::string element_text(std::uint32_t value) { return std::to_string(value); }
-std::string element_text(float value) { return shortest(value); }
-std::string element_text(Complex64 value) { return fmt::format("({}, {})", shortest(value.real()), shortest(value.imag())); }
+template <typename T>
+std::string element_text(T value) {
+  if constexpr (Bool<T>)
+    return value ? "true" : "false";
+  else if constexpr (Whole<T>)
+    return std::to_string(value);
+  else if constexpr (Half<T>)
+    return shortest(float(value));
+  else if constexpr (Cplx<T>)
+    return fmt::format("({}, {})", shortest(value.real()), shortest(value.imag()));
+  else
+    return shortest(value);
+}
 
 std::string literal_text(const Literal& literal) {
   std::int64_t count = literal.type.elements();

@@ -30,6 +30,22 @@ ValueId GraphBuilder::emit1(const OpDef& op, const std::vector<ValueId>& operand
   return emit(op, operands, std::move(attrs)).at(0);
 }
 
+Attrs GraphBuilder::canonical_dtypes(const OpDef& op, const Attrs& attrs) {
+  Attrs result = attrs;
+  for (const auto& [name, value] : attrs.entries()) {
+    const DType* asked = std::get_if<DType>(&value);
+    if (asked == nullptr) continue;
+    DType given = canonical(*asked, config_.enable_x64);
+    if (given == *asked) continue;
+    warnings_.push_back(
+        fmt::format("Explicitly requested dtype {} requested in {} is not available, and will be truncated to dtype {}. To enable more "
+                    "dtypes, set the config flag enable_x64 or the environment variable SHARDLAB_ENABLE_X64=1.{}",
+                    name_of(*asked), op.name, name_of(given), where_.known() ? fmt::format(" [{}]", where_.text()) : ""));
+    result.set(name, given);
+  }
+  return result;
+}
+
 std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where) {
   int count = int(args.size());
   if (count < op.operands_min || (op.operands_max >= 0 && count > op.operands_max))
@@ -43,7 +59,7 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
   }
   try {
     SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
-    std::vector<ValueId> results = op.expand(*this, op, args, attrs);
+    std::vector<ValueId> results = op.expand(*this, op, args, outermost ? canonical_dtypes(op, attrs) : attrs);
     if (outermost) user_op_.clear();
     return results;
   } catch (const UserError& error) {

@@ -1,6 +1,7 @@
 // Builds a graph node by node, checking each against its shape rule.
 #pragma once
 
+#include "runtime/core/config.h"
 #include "runtime/graph/graph.h"
 
 namespace shardlab {
@@ -14,13 +15,14 @@ struct ManualAxes {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(std::string name = "main") { graph_.name = std::move(name); }
+  explicit GraphBuilder(std::string name = "main", const Config& config = {}) : config_(config) { graph_.name = std::move(name); }
 
   ValueId param(const TensorType& type);
   // Emits a primitive; its results. Throws the shape rule's UserError, with the place of the present call added.
   std::vector<ValueId> emit(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs = {});
   ValueId emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs = {});
-  // A user's call of any op: runs its expansion with `where` and the op's name attached to what it emits.
+  // A user's call of any op: runs its expansion with `where` and the op's name attached to what it emits. While 64-bit types are off,
+  // attributes that ask for one ask for the 32-bit one, with a warning.
   std::vector<ValueId> call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where);
   // The user's line and op that nodes emitted from now on belong to (transformations copy them from the nodes that they transform).
   void set_place(Where where, std::string user_op) {
@@ -32,6 +34,10 @@ class GraphBuilder {
   const std::shared_ptr<const ManualAxes>& manual() const { return manual_; }
   void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
 
+  const Config& config() const { return config_; }
+  // What users are to be told, in order.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   // By value: emitting moves the values.
   TensorType type(ValueId value) const { return graph_.values[std::size_t(value)].type; }
   Shape shape(ValueId value) const { return graph_.values[std::size_t(value)].type.shape; }
@@ -39,6 +45,10 @@ class GraphBuilder {
   Graph finish() { return std::move(graph_); }
 
  private:
+  Attrs canonical_dtypes(const OpDef& op, const Attrs& attrs);
+
+  Config config_;
+  std::vector<std::string> warnings_;
   Graph graph_;
   std::shared_ptr<const ManualAxes> manual_;
   Where where_;

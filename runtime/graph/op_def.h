@@ -59,6 +59,7 @@ struct Scalar {
   std::variant<bool, std::int64_t, double, std::complex<double>> value;
   bool is_integer() const { return value.index() <= 1; }
   bool is_complex() const { return value.index() == 3; }
+  WeakKind kind() const { return WeakKind(value.index()); }
 };
 using Arg = std::variant<ValueId, Scalar>;
 

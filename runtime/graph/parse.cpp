@@ -366,7 +366,7 @@ class Parser {
     expect('}');
     return std::make_shared<const Literal>(Literal{std::move(literal_type), std::move(buffer)});
   }
-  bool element(bool) {
+  bool truth() {
     std::size_t at = (peek(), position_);
     std::string_view word = name("true or false");
     if (word != "true" && word != "false") fail_at(at, "wanted true or false");
@@ -374,22 +374,33 @@ class Parser {
   }
   template <typename T>
   T whole_element() {
-    std::size_t at = (peek(), position_);
-    std::int64_t value = integer();
-    if (value < std::int64_t(std::numeric_limits<T>::min()) || value > std::int64_t(std::numeric_limits<T>::max()))
-      fail_at(at, "{} does not fit the dtype", value);
-    return T(value);
+    std::size_t start = (peek(), position_), end = start;
+    while (end < text_.size() && is_number_char(text_[end])) ++end;
+    std::string_view word = text_.substr(start, end - start);
+    T value = 0;
+    auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc() && rest == word.data() + word.size()) {
+      position_ = end;
+      return value;
+    }
+    fail_at(start, "{} does not fit the dtype", integer());
   }
-  std::int32_t element(std::int32_t) { return whole_element<std::int32_t>(); }
-  std::uint32_t element(std::uint32_t) { return whole_element<std::uint32_t>(); }
-  float element(float) { return float(number()); }
-  Complex64 element(Complex64) {
-    expect('(');
-    float real = float(number());
-    expect(',');
-    float imag = float(number());
-    expect(')');
-    return {real, imag};
+  template <typename T>
+  T element(T) {
+    if constexpr (Bool<T>) {
+      return truth();
+    } else if constexpr (Whole<T>) {
+      return whole_element<T>();
+    } else if constexpr (Cplx<T>) {
+      expect('(');
+      double real = number();
+      expect(',');
+      double imag = number();
+      expect(')');
+      return {typename T::value_type(real), typename T::value_type(imag)};
+    } else {
+      return element_from<T>(number());
+    }
   }
 
   AttrValue single_device_sharding() {

@@ -9,7 +9,7 @@ namespace {
 // Complex numbers compare by real, then imaginary part, as in JAX.
 template <typename T>
 bool greater(T a, T b) {
-  if constexpr (std::is_same_v<T, Complex64>)
+  if constexpr (Cplx<T>)
     return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
   else
     return a > b;
@@ -23,7 +23,7 @@ T combined(T a, T b) {
     if constexpr (kReduction == Reduction::kSum || kReduction == Reduction::kOr) return a || b;
     return a && b;
   } else if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;  // wraps around
+    using U = Wrapping<T>;
     if constexpr (kReduction == Reduction::kSum) return T(U(a) + U(b));
     if constexpr (kReduction == Reduction::kProd) return T(U(a) * U(b));
     if constexpr (kReduction == Reduction::kAnd) return T(a & b);
@@ -41,7 +41,10 @@ void combine_all(DType dtype, std::byte* accumulator, const std::byte* values, s
     using T = decltype(sample);
     T* a = reinterpret_cast<T*>(accumulator);
     const T* b = reinterpret_cast<const T*>(values);
-    for (std::int64_t i = 0; i < count; ++i) a[i] = combined<kReduction>(a[i], b[i]);
+    if constexpr (Half<T>)
+      for (std::int64_t i = 0; i < count; ++i) a[i] = T(combined<kReduction>(float(a[i]), float(b[i])));
+    else
+      for (std::int64_t i = 0; i < count; ++i) a[i] = combined<kReduction>(a[i], b[i]);
   });
 }
 

@@ -1,33 +1,23 @@
 // Elementwise ops of two operands of one dtype.
-#include <cmath>
-
-#include "runtime/ops/derive.h"
-#include "runtime/ops/tile.h"
+#include "runtime/ops/elementwise.h"
 
 namespace shardlab::ops {
 namespace {
 
 template <typename T>
-concept Real = std::is_same_v<T, float>;
-template <typename T>
-concept Whole = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t>;
-template <typename T>
-concept Cplx = std::is_same_v<T, Complex64>;
-template <typename T>
-concept Bool = std::is_same_v<T, bool>;
-template <typename T>
 concept Ordered = Real<T> || Whole<T> || Bool<T>;
 template <typename T>
 concept Bits = Whole<T> || Bool<T>;
 
-SHARDLAB_INLINE bool complex_greater(Complex64 a, Complex64 b) {
+template <Cplx T>
+SHARDLAB_INLINE bool complex_greater(T a, T b) {
   return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
 }
 
 struct Add {
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return T(std::uint32_t(x) + std::uint32_t(y));
+    return T(Wrapping<T>(x) + Wrapping<T>(y));
   }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
@@ -45,7 +35,7 @@ struct Add {
 struct Sub {
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return T(std::uint32_t(x) - std::uint32_t(y));
+    return T(Wrapping<T>(x) - Wrapping<T>(y));
   }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
@@ -59,7 +49,7 @@ struct Sub {
 struct Mul {
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return T(std::uint32_t(x) * std::uint32_t(y));
+    return T(Wrapping<T>(x) * Wrapping<T>(y));
   }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
@@ -76,25 +66,30 @@ struct Mul {
 };
 // Division by zero gives -1 (all bits) and overflow the dividend, as XLA.
 struct Div {
-  SHARDLAB_INLINE std::int32_t operator()(std::int32_t x, std::int32_t y) const {
-    if (y == 0) return -1;
-    if (y == -1) return std::int32_t(0u - std::uint32_t(x));
-    return x / y;
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    if (y == 0) return T(-1);
+    if constexpr (std::is_signed_v<T>)
+      if (y == T(-1)) return T(Wrapping<T>(0) - Wrapping<T>(x));
+    return T(x / y);
   }
-  SHARDLAB_INLINE std::uint32_t operator()(std::uint32_t x, std::uint32_t y) const { return y == 0 ? ~0u : x / y; }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
     return x / y;
   }
   template <Cplx T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    std::complex<double> z = std::complex<double>(x.real(), x.imag()) / std::complex<double>(y.real(), y.imag());
-    return {float(z.real()), float(z.imag())};
+    return T(Complex128(x) / Complex128(y));
   }
 };
 struct Rem {
-  SHARDLAB_INLINE std::int32_t operator()(std::int32_t x, std::int32_t y) const { return y == 0 ? x : (y == -1 ? 0 : x % y); }
-  SHARDLAB_INLINE std::uint32_t operator()(std::uint32_t x, std::uint32_t y) const { return y == 0 ? x : x % y; }
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    if (y == 0) return x;
+    if constexpr (std::is_signed_v<T>)
+      if (y == T(-1)) return 0;
+    return T(x % y);
+  }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
     return std::fmod(x, y);
@@ -112,8 +107,8 @@ struct Pow {
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
     if (y < T(0)) return x == T(1) ? T(1) : (x == T(-1) ? ((y & 1) ? T(-1) : T(1)) : T(0));
-    std::uint32_t base = std::uint32_t(x), exponent = std::uint32_t(y), result = 1;
-    for (; exponent != 0; exponent >>= 1, base *= base)
+    Wrapping<T> base = Wrapping<T>(x), result = 1;
+    for (Wrapping<T> exponent = Wrapping<T>(y); exponent != 0; exponent >>= 1, base *= base)
       if (exponent & 1) result *= base;
     return T(result);
   }
@@ -123,9 +118,8 @@ struct Pow {
   }
   template <Cplx T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    if (x == Complex64(0, 0)) return y == Complex64(0, 0) ? Complex64(1, 0) : Complex64(0, 0);
-    std::complex<double> z = std::pow(std::complex<double>(x.real(), x.imag()), std::complex<double>(y.real(), y.imag()));
-    return {float(z.real()), float(z.imag())};
+    if (x == T(0)) return y == T(0) ? T(1) : T(0);
+    return T(std::pow(Complex128(x), Complex128(y)));
   }
 };
 struct Maximum {  // NaN wins
@@ -157,19 +151,48 @@ struct Atan2 {
 struct And {
   template <Bits T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return x & y;
+    return T(x & y);
   }
 };
 struct Or {
   template <Bits T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return x | y;
+    return T(x | y);
   }
 };
 struct Xor {
   template <Bits T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return x ^ y;
+    return T(x ^ y);
+  }
+};
+// Shifts by as many bits as there are, or by a negative count, shift everything out.
+struct ShiftLeft {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    using U = std::make_unsigned_t<T>;
+    return U(y) >= U(8 * sizeof(T)) ? T(0) : T(Wrapping<T>(x) << U(y));
+  }
+};
+struct ShiftRightLogical {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    using U = std::make_unsigned_t<T>;
+    return U(y) >= U(8 * sizeof(T)) ? T(0) : T(U(x) >> U(y));
+  }
+};
+struct ShiftRightArithmetic {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    using U = std::make_unsigned_t<T>;
+    return U(y) >= U(8 * sizeof(T)) ? (x < T(0) ? T(-1) : T(0)) : T(x >> U(y));
+  }
+};
+// The next number that the type has, from x towards y.
+struct NextAfter {
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    return std::nextafter(x, y);
   }
 };
 
@@ -197,11 +220,11 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   return {integer_power(b, x, *exponent)};
 }
 
-// Where the rules of an op of two operands are.
-struct Rules {
-  JvpRule jvp = nullptr;
-  TransposeRule transpose = nullptr;
-};
+// jnp.right_shift keeps the sign of signed integers.
+Values expand_right_shift(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = promoted_dtype(b, args);
+  return b.emit(is_unsigned_integer(dtype) ? kShiftRightLogical : op, broadcast_together(b, op.name, args, dtype), attrs);
+}
 
 Values add_jvp(GraphBuilder& b, const JvpArgs& args) { return {add_tangents(b, args.tangents[0], args.tangents[1])}; }
 Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], args.cotangents[0]}; }
@@ -209,25 +232,6 @@ Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.co
 Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
   if (args.operands[0] == kAsked) return {b.emit1(kMul, {args.cotangents[0], args.operands[1]}), kZero};
   return {kZero, b.emit1(kMul, {args.operands[0], args.cotangents[0]})};
-}
-
-template <typename F>
-constexpr OpDef binary_op(std::string_view name, std::string_view doc, Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&),
-                          Rules rules = {}, std::span<const std::string_view> aliases = {}) {
-  return {.name = name,
-          .doc = doc,
-          .aliases = aliases,
-          .operands_min = 2,
-          .operands_max = 2,
-          .expand = expand,
-          .infer = elementwise_infer<F, 2>,
-          .rule = elementwise_rule,
-          .kernel = elementwise_kernel<tile_of<F, 2>>,
-          .tile = tile_of<F, 2>,
-          .elementwise = true,
-          .jvp = rules.jvp,
-          .transpose = rules.transpose,
-          .samples = elementwise_samples<F, 2>};
 }
 
 constexpr std::string_view kSubAliases[] = {"subtract"};
@@ -239,20 +243,22 @@ constexpr std::string_view kRemainderAliases[] = {"mod"};
 constexpr std::string_view kAndAliases[] = {"bitwise_and"};
 constexpr std::string_view kOrAliases[] = {"bitwise_or"};
 constexpr std::string_view kXorAliases[] = {"bitwise_xor"};
+constexpr std::string_view kShiftLeftAliases[] = {"left_shift", "bitwise_left_shift"};
+constexpr std::string_view kShiftRightAliases[] = {"right_shift", "bitwise_right_shift"};
 
 }  // namespace
 
-const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted,
-                                  {add_jvp, add_transpose});
-const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, {}, kSubAliases);
+const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted, {},
+                                  add_jvp, add_transpose);
+const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, kSubAliases);
 const OpDef kMul = binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted,
-                                  {multilinear_jvp, mul_transpose}, kMulAliases);
-const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, {}, kDivAliases);
+                                  kMulAliases, multilinear_jvp, mul_transpose);
+const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
 const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
 const OpDef kRemainder =
-    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, {}, kRemainderAliases);
+    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
 const OpDef kPow =
-    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, {}, kPowAliases);
+    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases);
 const OpDef kMaximum = binary_op<Maximum>("maximum",
                                           "The larger of x and y; NaN wins. Complex numbers compare by real, then "
                                           "imaginary part.",
@@ -262,9 +268,16 @@ const OpDef kMinimum = binary_op<Minimum>("minimum",
                                           "imaginary part.",
                                           expand_promoted);
 const OpDef kAtan2 =
-    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, {}, kAtan2Aliases);
-const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, {}, kAndAliases);
-const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, {}, kOrAliases);
-const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, {}, kXorAliases);
+    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, kAtan2Aliases);
+const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, kAndAliases);
+const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, kOrAliases);
+const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, kXorAliases);
+const OpDef kShiftLeft = binary_op<ShiftLeft>("shift_left", "x shifted left by y bits; 0 where y is no less than there are, or negative.",
+                                              expand_promoted, kShiftLeftAliases);
+const OpDef kShiftRightArithmetic = binary_op<ShiftRightArithmetic>(
+    "shift_right_arithmetic", "x shifted right by y bits, filled with its sign.", expand_right_shift, kShiftRightAliases);
+const OpDef kShiftRightLogical =
+    binary_op<ShiftRightLogical>("shift_right_logical", "x shifted right by y bits, filled with 0.", expand_promoted);
+const OpDef kNextAfter = binary_op<NextAfter>("nextafter", "The next number of the dtype after x towards y.", expand_inexact);
 
 }  // namespace shardlab::ops

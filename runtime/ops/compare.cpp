@@ -1,6 +1,5 @@
 // Elementwise comparisons, with results of dtype bool.
-#include "runtime/ops/lower.h"
-#include "runtime/ops/tile.h"
+#include "runtime/ops/elementwise.h"
 
 namespace shardlab::ops {
 namespace {
@@ -8,7 +7,7 @@ namespace {
 // Order of complex numbers: by real, then imaginary part.
 template <typename T>
 SHARDLAB_INLINE bool less(T x, T y) {
-  if constexpr (std::is_same_v<T, Complex64>)
+  if constexpr (Cplx<T>)
     return x.real() < y.real() || (x.real() == y.real() && x.imag() < y.imag());
   else
     return x < y;
@@ -51,28 +50,13 @@ struct GreaterEqual {
   }
 };
 
-template <typename F>
-constexpr OpDef comparison(std::string_view name, std::string_view doc) {
-  return {.name = name,
-          .doc = doc,
-          .operands_min = 2,
-          .operands_max = 2,
-          .expand = expand_promoted,
-          .infer = elementwise_infer<F, 2>,
-          .rule = elementwise_rule,
-          .kernel = elementwise_kernel<tile_of<F, 2>>,
-          .tile = tile_of<F, 2>,
-          .elementwise = true,
-          .samples = elementwise_samples<F, 2>};
-}
-
 }  // namespace
 
-const OpDef kEqual = comparison<Equal>("equal", "x == y with broadcasting; NaN equals nothing.");
-const OpDef kNotEqual = comparison<NotEqual>("not_equal", "x != y with broadcasting; NaN differs from everything.");
-const OpDef kLess = comparison<Less>("less", "x < y with broadcasting.");
-const OpDef kLessEqual = comparison<LessEqual>("less_equal", "x <= y with broadcasting.");
-const OpDef kGreater = comparison<Greater>("greater", "x > y with broadcasting.");
-const OpDef kGreaterEqual = comparison<GreaterEqual>("greater_equal", "x >= y with broadcasting.");
+const OpDef kEqual = binary_op<Equal>("equal", "x == y with broadcasting; NaN equals nothing.", expand_promoted);
+const OpDef kNotEqual = binary_op<NotEqual>("not_equal", "x != y with broadcasting; NaN differs from everything.", expand_promoted);
+const OpDef kLess = binary_op<Less>("less", "x < y with broadcasting.", expand_promoted);
+const OpDef kLessEqual = binary_op<LessEqual>("less_equal", "x <= y with broadcasting.", expand_promoted);
+const OpDef kGreater = binary_op<Greater>("greater", "x > y with broadcasting.", expand_promoted);
+const OpDef kGreaterEqual = binary_op<GreaterEqual>("greater_equal", "x >= y with broadcasting.", expand_promoted);
 
 }  // namespace shardlab::ops

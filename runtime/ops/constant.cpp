@@ -42,12 +42,13 @@ template <typename T>
 Sample sample_of(const Shape& shape) {
   TensorType type{dtype_of<T>::value, shape};
   auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
-  for (std::int64_t i = 0; i < type.elements(); ++i) buffer->as<T>()[i] = T(float(i * 7 % 5));
+  for (std::int64_t i = 0; i < type.elements(); ++i) buffer->as<T>()[i] = element_from<T>(i * 7 % 5);
   return {{}, Attrs{{"value", std::make_shared<const Literal>(Literal{type, std::move(buffer)})}}};
 }
 std::vector<Sample> samples() {
-  return {sample_of<float>({}),    sample_of<float>({2, 4}),  sample_of<std::int32_t>({7}), sample_of<std::uint32_t>({3}),
-          sample_of<bool>({2, 2}), sample_of<Complex64>({3}), sample_of<float>({0, 3})};
+  return {sample_of<float>({}),        sample_of<float>({2, 4}),  sample_of<std::int32_t>({7}), sample_of<std::uint32_t>({3}),
+          sample_of<bool>({2, 2}),     sample_of<Complex64>({3}), sample_of<float>({0, 3}),     sample_of<Bfloat16>({3}),
+          sample_of<std::int8_t>({3}), sample_of<Complex128>({2})};
 }
 
 constexpr AttrDef kAttrs[] = {{"value", AttrDef::Kind::kLiteral, true, "a number, or nested lists of numbers"},

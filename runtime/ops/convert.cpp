@@ -1,4 +1,7 @@
 // convert: the same elements in another dtype.
+#include <algorithm>
+#include <limits>
+
 #include "runtime/ops/lower.h"
 #include "runtime/ops/tile.h"
 
@@ -6,6 +9,7 @@ namespace shardlab::ops {
 namespace {
 
 // To bool: whether it is not 0. To integers: cut towards zero, held at the limits, NaN gives 0 (as XLA). From complex: the real part.
+// Neither side is a 16-bit float: those go by way of float.
 template <typename To>
 struct Convert {
   template <typename From>
@@ -14,27 +18,71 @@ struct Convert {
       return x;
     else if constexpr (std::is_same_v<To, bool>)
       return x != From(0);
-    else if constexpr (std::is_same_v<From, Complex64>)
+    else if constexpr (Cplx<From> && Cplx<To>)
+      return To(x);
+    else if constexpr (Cplx<From>)
       return Convert<To>()(x.real());
-    else if constexpr (std::is_same_v<To, Complex64>)
-      return Complex64(float(x), 0.0f);
-    else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>)
-      return saturated(x);
+    else if constexpr (Cplx<To>)
+      return To(typename To::value_type(x));
+    else if constexpr (Real<From> && Whole<To>)
+      return saturated(double(x));
     else
       return To(x);
   }
 
  private:
+  // The upper limit is one more than the largest integer, a power of two: exact for every width.
   SHARDLAB_INLINE static To saturated(double x) {
-    constexpr double kLow = double(std::numeric_limits<To>::min()), kHigh = double(std::numeric_limits<To>::max());
-    double held = x < kLow ? kLow : (x > kHigh ? kHigh : x);
-    return x == x ? To(std::int64_t(held)) : To(0);
+    constexpr To kLowest = std::numeric_limits<To>::min(), kHighest = std::numeric_limits<To>::max();
+    constexpr double kLow = double(kLowest), kEnd = 2.0 * double(kHighest / 2 + 1);
+    if constexpr (sizeof(To) <= 4) {
+      double held = x < kLow ? kLow : (x > double(kHighest) ? double(kHighest) : x);
+      return x == x ? To(std::int64_t(held)) : To(0);
+    } else {
+      if (x != x) return 0;
+      return x < kLow ? kLowest : (x >= kEnd ? kHighest : To(x));
+    }
   }
 };
 
+template <typename From, typename To>
+TileFn plain_tile() {
+  return tile_of_types<Convert<To>, From>();
+}
+
+// To or from 16-bit floats, in chunks by way of float.
+template <typename From, typename To>
+void half_convert(const void* const* operands, const int* strides, void* result, std::int64_t count) {
+  constexpr std::int64_t kChunk = 256;
+  float wide[kChunk];
+  const void* addresses[] = {wide};
+  for (std::int64_t start = 0; start < count; start += kChunk) {
+    std::int64_t size = std::min(kChunk, count - start);
+    const From* from = static_cast<const From*>(operands[0]) + start * strides[0];
+    To* to = static_cast<To*>(result) + start;
+    if constexpr (Half<From>) {
+      widen(from, wide, strides[0] == 0 ? 1 : size);
+    } else {
+      const void* own[] = {from};
+      plain_tile<From, float>()(own, strides, wide, strides[0] == 0 ? 1 : size);
+    }
+    if constexpr (Half<To>) {
+      if (strides[0] == 0) std::fill_n(wide, size, float(wide[0]));
+      narrow(wide, to, size);
+    } else {
+      plain_tile<float, To>()(addresses, strides, to, size);
+    }
+  }
+}
+
 TileFn convert_tile(std::span<const DType> operands, DType result) {
-  return visit_dtype(result, [&](auto to) {
-    return visit_dtype(operands[0], [&](auto from) { return tile_of_types<Convert<decltype(to)>, decltype(from)>(); });
+  return visit_dtype(result, [&]<typename To>(To) {
+    return visit_dtype(operands[0], [&]<typename From>(From) -> TileFn {
+      if constexpr (Half<From> || Half<To>)
+        return &half_convert<From, To>;
+      else
+        return plain_tile<From, To>();
+    });
   });
 }
 
@@ -52,8 +100,8 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
 
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
-  for (DType from : kAllDTypes)
-    for (DType to : kAllDTypes) samples.push_back({{{from, {4, 6}}}, Attrs{{"dtype", to}}});
+  for (const DTypeInfo& from : all_dtypes())
+    for (const DTypeInfo& to : all_dtypes()) samples.push_back({{{from.dtype, {4, 6}}}, Attrs{{"dtype", to.dtype}}});
   return samples;
 }
 

@@ -30,7 +30,7 @@ Values expand_arange(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
     given.push_back(scalar_arg(op.name, arg));
     whole &= given.back().is_integer();
   }
-  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : (whole ? DType::kInt32 : DType::kFloat32);
+  DType dtype = dtype_or(b, attrs, whole ? WeakKind::kInteger : WeakKind::kReal);
   Scalar start = given.size() > 1 ? given[0] : Scalar{std::int64_t(0)};
   Scalar stop = given.size() > 1 ? given[1] : given[0];
   Scalar step = given.size() > 2 ? given[2] : Scalar{std::int64_t(1)};
@@ -53,10 +53,11 @@ Values expand_linspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   std::int64_t count = attrs.integer("num", args.size() > 2 ? std::int64_t(real_number(op.name, scalar_arg(op.name, args[2]))) : 50);
   bool endpoint = attrs.flag("endpoint", true);
   if (count < 0) throw_user_error("linspace: Number of samples, {}, must be non-negative", count);
-  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : DType::kFloat32;
+  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
   check_shape(op.name, {count});
   std::int64_t steps = endpoint ? count - 1 : count;
-  ValueId index = iota_of(b, DType::kFloat32, count);
+  // Narrow and whole dtypes are computed in float32 and rounded at the end.
+  ValueId index = iota_of(b, is_inexact(dtype) && !is_half(dtype) ? dtype : inexact(b, DType::kBool), count);
   if (steps <= 0) return {converted(b, filled(b, b.type(index), first), dtype)};
   // start * (1 - t) + stop * t, as jnp.linspace.
   ValueId t = binary(b, kDiv, index, double(steps));
@@ -78,7 +79,7 @@ Shape shape_attribute(const OpDef& op, const Attrs& attrs) {
 
 template <int kValue>
 Values expand_filled(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
-  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : DType::kFloat32;
+  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
   return {filled(b, {dtype, shape_attribute(op, attrs)}, double(kValue))};
 }
 
@@ -126,7 +127,7 @@ Values expand_eye(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   check_shape(op.name, shape);
   auto index = [&](std::int64_t d) { return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", shape}, {"dimension", d}}); };
   ValueId row = index(0);
-  return {converted(b, b.emit1(kEqual, {row, index(1)}), attrs.has("dtype") ? attrs.dtype("dtype") : DType::kFloat32)};
+  return {converted(b, b.emit1(kEqual, {row, index(1)}), dtype_or(b, attrs, WeakKind::kReal))};
 }
 
 constexpr AttrDef kDTypeAttr[] = {{"dtype", AttrDef::Kind::kDType, false, "int32 if all numbers are whole, else float32"}};

@@ -154,7 +154,8 @@ std::vector<Sample> samples() {
                   Attrs{{"contract", std::move(contract)}, {"batch", std::move(batch)}}};
   };
   std::vector<Sample> samples;
-  for (DType dtype : {DType::kFloat32, DType::kInt32, DType::kUint32, DType::kComplex64, DType::kBool}) {
+  for (DType dtype :
+       {DType::kFloat32, DType::kInt32, DType::kUint32, DType::kComplex64, DType::kBool, DType::kBfloat16, DType::kFloat64, DType::kInt8}) {
     samples.push_back(sample(dtype, {4, 8}, {8, 6}, {1, 0}, {}));
     samples.push_back(sample(dtype, {2, 4, 8}, {2, 8, 6}, {2, 1}, {0, 0}));
   }

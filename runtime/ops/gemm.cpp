@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/ops/half_loops.h"
 #include "runtime/ops/isa.h"
 
 namespace shardlab::ops {
@@ -84,14 +85,26 @@ struct PlainGemm {
     for (std::int64_t j = 0; j < count; ++j) {
       if constexpr (std::is_same_v<T, bool>)
         row[j] = row[j] | (factor & x[j]);
-      else if constexpr (std::is_integral_v<T>)
-        row[j] = T(std::uint32_t(row[j]) + std::uint32_t(factor) * std::uint32_t(x[j]));
+      else if constexpr (Whole<T>)
+        row[j] = T(Wrapping<T>(row[j]) + Wrapping<T>(factor) * Wrapping<T>(x[j]));
+      else if constexpr (Real<T>)
+        row[j] += factor * x[j];
       else
         row[j] = T(row[j].real() + (factor.real() * x[j].real() - factor.imag() * x[j].imag()),
                    row[j].imag() + (factor.real() * x[j].imag() + factor.imag() * x[j].real()));
     }
   }
 };
+
+// In float, rounded at the end.
+template <Half H>
+void gemm_half(GemmSize size, const H* a, const H* b, H* c) {
+  std::vector<float> left(std::size_t(size.m * size.k)), right(std::size_t(size.k * size.n)), result(std::size_t(size.m * size.n));
+  widen(a, left.data(), size.m * size.k);
+  widen(b, right.data(), size.k * size.n);
+  gemm_float(size, left.data(), right.data(), result.data());
+  narrow(result.data(), c, size.m * size.n);
+}
 
 }  // namespace
 
@@ -103,6 +116,8 @@ void gemm(DType dtype, GemmSize size, const std::byte* a, const std::byte* b, st
     T* out = reinterpret_cast<T*>(result);
     if constexpr (std::is_same_v<T, float>)
       gemm_float(size, left, right, out);
+    else if constexpr (Half<T>)
+      gemm_half(size, left, right, out);
     else
       best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, out);
   });

@@ -29,25 +29,12 @@ void fill(const MutableView& result, int dimension) {
   std::int64_t start = (*result.box)[dimension].start;
   T* out = result.as<T>();
   for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t i = 0; i < shape[dimension]; ++i, out += inner) std::fill_n(out, inner, T(start + i));
+    for (std::int64_t i = 0; i < shape[dimension]; ++i, out += inner) std::fill_n(out, inner, element_from<T>(start + i));
 }
 
 void kernel(const KernelArgs& args) {
   const MutableView& result = args.results[0];
-  visit_dtype(result.type.dtype, [&](auto sample) {
-    using T = decltype(sample);
-    if constexpr (std::is_same_v<T, Complex64>) {
-      // Complex from the index as float.
-      const Shape& shape = result.type.shape;
-      int dimension = int(args.attrs.integer("dimension"));
-      std::int64_t inner = 1;
-      for (int d = dimension + 1; d < int(shape.size()); ++d) inner *= shape[d];
-      for (std::int64_t i = 0; i < result.type.elements(); ++i)
-        result.as<T>()[i] = T(float((*result.box)[dimension].start + i / inner % shape[dimension]), 0.0f);
-    } else {
-      fill<T>(result, int(args.attrs.integer("dimension")));
-    }
-  });
+  visit_dtype(result.type.dtype, [&](auto sample) { fill<decltype(sample)>(result, int(args.attrs.integer("dimension"))); });
 }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
@@ -60,7 +47,8 @@ Values expand(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
 
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
-  for (DType dtype : {DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64})
+  for (DType dtype :
+       {DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64, DType::kInt8, DType::kBfloat16, DType::kComplex128})
     for (std::int64_t dimension : {0, 1})
       samples.push_back({{}, Attrs{{"dtype", dtype}, {"shape", Shape{4, 6}}, {"dimension", dimension}}});
   samples.push_back({{}, Attrs{{"dtype", DType::kInt32}, {"shape", Shape{7}}, {"dimension", std::int64_t(0)}}});

@@ -8,9 +8,12 @@
 // clang-format off
 #define SHARDLAB_OPS(X) \
   /* constants  */ X(Constant) X(Iota) X(Arange) X(Linspace) X(Zeros) X(Ones) X(Empty) X(Full) X(ZerosLike) X(OnesLike) X(FullLike) X(Eye) \
-  /* unary      */ X(Abs) X(Ceil) X(Conj) X(Cos) X(Erf) X(Exp) X(Expm1) X(Floor) X(Imag) X(IsFinite) X(Log) X(Log1p) X(Logistic) X(Neg) \
-                   X(Not) X(Real) X(Round) X(Rsqrt) X(Sign) X(Sin) X(Sqrt) X(Tan) X(Tanh) \
-  /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(Or) X(Pow) X(Rem) X(Remainder) X(Sub) X(Xor) \
+  /* unary      */ X(Abs) X(Cbrt) X(Ceil) X(Clz) X(Conj) X(Floor) X(Imag) X(IsFinite) X(Neg) X(Not) X(PopulationCount) X(Real) X(Round) \
+                   X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
+                   X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
+                   X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
+  /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
+                   X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \

@@ -1,5 +1,6 @@
 #include "runtime/ops/lower.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,54 +14,34 @@ T scalar_as(const Scalar& scalar) {
   return std::visit(
       [](auto value) -> T {
         using V = decltype(value);
-        if constexpr (std::is_same_v<V, std::complex<double>>) {
-          if constexpr (std::is_same_v<T, Complex64>)
-            return Complex64(float(value.real()), float(value.imag()));
-          else if constexpr (std::is_same_v<T, bool>)
-            return value != 0.0;
-          else
-            return T(value.real());
-        } else if constexpr (std::is_same_v<T, bool>) {
+        if constexpr (std::is_same_v<T, bool>) {
           return value != V(0);
-        } else if constexpr (std::is_same_v<T, Complex64>) {
-          return Complex64(float(value), 0.0f);
-        } else if constexpr (std::is_integral_v<T> && std::is_same_v<V, double>) {
+        } else if constexpr (Whole<T> && std::is_same_v<V, double>) {
           if (!(value >= -9.2e18 && value <= 9.2e18)) throw_user_error("the number {} has no {} value", value, name_of(dtype_of<T>::value));
           return T(std::int64_t(value));
         } else {
-          return T(value);
+          return element_from<T>(value);
         }
       },
       scalar.value);
 }
 
+// Unsigned types take negative numbers too, as they wrap around.
 void check_integer_fits(DType dtype, const Scalar& scalar) {
   const auto* value = std::get_if<std::int64_t>(&scalar.value);
   if (value == nullptr || !is_integer(dtype)) return;
-  bool fits = dtype == DType::kInt32
-                  ? *value >= std::numeric_limits<std::int32_t>::min() && *value <= std::numeric_limits<std::int32_t>::max()
-                  : *value >= std::numeric_limits<std::int32_t>::min() && *value <= std::numeric_limits<std::uint32_t>::max();
-  if (!fits) throw_user_error("Python integer {} out of bounds for {}; use a smaller number or a float", *value, name_of(dtype));
-}
-
-DType own_dtype(const Scalar& scalar) {
-  if (scalar.is_complex()) return DType::kComplex64;
-  if (std::holds_alternative<bool>(scalar.value)) return DType::kBool;
-  return scalar.is_integer() ? DType::kInt32 : DType::kFloat32;
-}
-
-// Weak booleans and integers never change an array's dtype but bool's; a bool scalar is no number.
-DType with_scalar(DType array, const Scalar& scalar) {
-  if (scalar.is_complex()) return DType::kComplex64;
-  if (std::holds_alternative<bool>(scalar.value)) return array;
-  return promote_with_scalar(array, scalar.is_integer());
+  int bits = int(8 * size_of(dtype));
+  if (bits == 64) return;
+  std::int64_t low = -(std::int64_t(1) << (bits - 1)), high = (std::int64_t(1) << (is_signed_integer(dtype) ? bits - 1 : bits)) - 1;
+  if (*value < low || *value > high)
+    throw_user_error("Python integer {} out of bounds for {}; use a smaller number or a float", *value, name_of(dtype));
 }
 
 }  // namespace
 
 DType dtype_of_arg(const GraphBuilder& b, const Arg& arg) {
   if (const ValueId* value = std::get_if<ValueId>(&arg)) return b.type(*value).dtype;
-  return own_dtype(std::get<Scalar>(arg));
+  return default_dtype(std::get<Scalar>(arg).kind(), b.config().enable_x64);
 }
 
 Shape shape_of_arg(const GraphBuilder& b, const Arg& arg) {
@@ -69,20 +50,24 @@ Shape shape_of_arg(const GraphBuilder& b, const Arg& arg) {
 }
 
 DType promoted_dtype(const GraphBuilder& b, Args args) {
+  bool x64 = b.config().enable_x64;
   std::optional<DType> dtype;
   for (const Arg& arg : args)
-    if (const ValueId* value = std::get_if<ValueId>(&arg)) dtype = dtype ? promote(*dtype, b.type(*value).dtype) : b.type(*value).dtype;
-  if (dtype) {
-    for (const Arg& arg : args)
-      if (const Scalar* scalar = std::get_if<Scalar>(&arg)) dtype = with_scalar(*dtype, *scalar);
-    return *dtype;
-  }
-  DType result = dtype_of_arg(b, args[0]);
-  for (const Arg& arg : args) result = promote(result, dtype_of_arg(b, arg));
-  return result;
+    if (const ValueId* value = std::get_if<ValueId>(&arg))
+      dtype = dtype ? promote(*dtype, b.type(*value).dtype, x64) : b.type(*value).dtype;
+  WeakKind weak = WeakKind::kBool;
+  for (const Arg& arg : args)
+    if (const Scalar* scalar = std::get_if<Scalar>(&arg)) weak = std::max(weak, scalar->kind());
+  return dtype ? promote_with_weak(*dtype, weak, x64) : default_dtype(weak, x64);
 }
 
-DType inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype) ? dtype : DType::kFloat32; }
+DType inexact(const GraphBuilder& b, DType dtype) {
+  return is_inexact(dtype) ? dtype : default_dtype(WeakKind::kReal, b.config().enable_x64);
+}
+
+DType dtype_or(const GraphBuilder& b, const Attrs& attrs, WeakKind kind) {
+  return attrs.has("dtype") ? attrs.dtype("dtype") : default_dtype(kind, b.config().enable_x64);
+}
 
 ValueId scalar_constant(GraphBuilder& b, DType dtype, const Scalar& value) {
   check_integer_fits(dtype, value);
@@ -153,7 +138,7 @@ Values expand_promoted(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 }
 
 Values expand_inexact(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return b.emit(op, broadcast_together(b, op.name, args, inexact(promoted_dtype(b, args))), attrs);
+  return b.emit(op, broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args))), attrs);
 }
 
 Values expand_plain(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

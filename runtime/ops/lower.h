@@ -15,8 +15,10 @@ DType dtype_of_arg(const GraphBuilder& b, const Arg& arg);
 Shape shape_of_arg(const GraphBuilder& b, const Arg& arg);
 // What operands promote to together; scalars are weak.
 DType promoted_dtype(const GraphBuilder& b, Args args);
-// float32 in place of integers and bool.
-DType inexact(DType dtype);
+// float32 (float64 with x64) in place of integers and bool.
+DType inexact(const GraphBuilder& b, DType dtype);
+// The dtype asked for by the attribute "dtype", else the default of a kind: int32, float32, complex64; with x64 the wide ones.
+DType dtype_or(const GraphBuilder& b, const Attrs& attrs, WeakKind kind);
 
 // A rank-0 constant. `value` is converted as JAX does (fractions are cut for integers).
 ValueId scalar_constant(GraphBuilder& b, DType dtype, const Scalar& value);

@@ -11,7 +11,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
-  return converted(b, x, inexact(b.type(x).dtype));
+  return converted(b, x, inexact(b, b.type(x).dtype));
 }
 
 Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
@@ -50,7 +50,7 @@ Values expand_log_softmax(GraphBuilder& b, const OpDef& op, Args args, const Att
 // log(|sum(exp(x - m))|) + m with m the maximum, or 0 where that is not finite.
 Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
-  if (is_complex(b.type(x).dtype)) throw_user_error("logsumexp does not accept dtype complex64; convert the operand");
+  if (is_complex(b.type(x).dtype)) throw_user_error("logsumexp does not accept dtype {}; convert the operand", name_of(b.type(x).dtype));
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   bool keepdims = attrs.flag("keepdims");
   Shape kept = kept_shape(b.shape(x), axes);

@@ -6,9 +6,13 @@
 namespace shardlab::ops {
 
 extern const OpDef kConstant, kIota;
-extern const OpDef kAbs, kCeil, kConj, kCos, kErf, kExp, kExpm1, kFloor, kImag, kIsFinite, kLog, kLog1p, kLogistic, kNeg, kNot, kReal,
-    kRound, kRsqrt, kSign, kSin, kSqrt, kTan, kTanh;
-extern const OpDef kAdd, kAnd, kAtan2, kDiv, kMaximum, kMinimum, kMul, kOr, kPow, kRem, kRemainder, kSub, kXor;
+extern const OpDef kAbs, kCbrt, kCeil, kClz, kConj, kFloor, kImag, kIsFinite, kNeg, kNot, kPopulationCount, kReal, kRound, kRsqrt, kSign,
+    kSqrt, kTrunc;
+extern const OpDef kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kCos, kCosh, kExp, kExp2, kExpm1, kLog, kLog1p, kLogistic, kSin, kSinh,
+    kTan, kTanh;
+extern const OpDef kDigamma, kErf, kErfInv, kErfc, kLgamma;
+extern const OpDef kAdd, kAnd, kAtan2, kDiv, kMaximum, kMinimum, kMul, kNextAfter, kOr, kPow, kRem, kRemainder, kShiftLeft,
+    kShiftRightArithmetic, kShiftRightLogical, kSub, kXor;
 extern const OpDef kEqual, kGreater, kGreaterEqual, kLess, kLessEqual, kNotEqual;
 extern const OpDef kClamp, kConvert, kSelect, kShardingConstraint;
 extern const OpDef kBroadcastInDim, kReshape, kTranspose;

@@ -44,12 +44,24 @@ ValueId with_dtype(GraphBuilder& b, ValueId x, const Attrs& attrs) {
   return attrs.has("dtype") ? converted(b, x, attrs.dtype("dtype")) : x;
 }
 
-// Sums and products of bool count in int32.
+// What jnp.sum adds in where no dtype is asked for: bool counts in the default integer, integers narrower than it widen.
+DType summed_dtype(const GraphBuilder& b, DType dtype) {
+  DType widest = default_dtype(WeakKind::kInteger, b.config().enable_x64);
+  if (dtype == DType::kBool) return widest;
+  if (!is_integer(dtype) || size_of(dtype) >= size_of(widest)) return dtype;
+  if (is_signed_integer(dtype)) return widest;
+  return widest == DType::kInt64 ? DType::kUint64 : DType::kUint32;
+}
+
+// 16-bit floats are added in float32 and rounded once.
+ValueId widened(GraphBuilder& b, ValueId x) { return is_half(b.type(x).dtype) ? converted(b, x, DType::kFloat32) : x; }
+
 template <const OpDef* kReduction>
 Values expand_sum(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = with_dtype(b, value_of(b, args[0]), attrs);
-  if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
-  return {reduced(b, *kReduction, x, reduced_axes(b, op, x, attrs), keepdims_of(attrs))};
+  DType dtype = attrs.has("dtype") ? b.type(x).dtype : summed_dtype(b, b.type(x).dtype);
+  x = widened(b, converted(b, x, dtype));
+  return {converted(b, reduced(b, *kReduction, x, reduced_axes(b, op, x, attrs), keepdims_of(attrs)), dtype)};
 }
 
 template <const OpDef* kReduction>
@@ -75,14 +87,16 @@ ValueId mean_of(GraphBuilder& b, ValueId x, const std::vector<int>& axes, bool k
 
 Values expand_mean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = with_dtype(b, value_of(b, args[0]), attrs);
-  x = converted(b, x, inexact(b.type(x).dtype));
-  return {mean_of(b, x, reduced_axes(b, op, x, attrs), keepdims_of(attrs))};
+  DType dtype = inexact(b, b.type(x).dtype);
+  x = widened(b, converted(b, x, dtype));
+  return {converted(b, mean_of(b, x, reduced_axes(b, op, x, attrs), keepdims_of(attrs)), dtype)};
 }
 
 // sum(|x - mean|^2) / (n - ddof); NaN where n - ddof is not positive.
 ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  x = converted(b, x, inexact(b.type(x).dtype));
+  DType dtype = inexact(b, b.type(x).dtype);
+  x = widened(b, converted(b, x, dtype));
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   std::int64_t ddof = attrs.integer("ddof", 0);
   if (ddof < -kElementsMax || ddof > kElementsMax) throw_user_error("{}: ddof is {}, wanted a small whole number", op.name, ddof);
@@ -93,8 +107,9 @@ ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs
   else
     centered = b.emit1(kMul, {centered, centered});
   ValueId total = reduced(b, kReduceSum, centered, axes, keepdims_of(attrs));
-  if (divisor <= 0) return filled(b, b.type(total), std::numeric_limits<double>::quiet_NaN());
-  return binary(b, kDiv, total, double(divisor));
+  DType result = real_dtype(dtype);
+  if (divisor <= 0) return filled(b, {result, b.shape(total)}, std::numeric_limits<double>::quiet_NaN());
+  return converted(b, binary(b, kDiv, total, double(divisor)), result);
 }
 
 Values expand_var(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return {variance(b, op, args, attrs)}; }

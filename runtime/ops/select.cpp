@@ -19,14 +19,26 @@ struct Clamp {  // NaN stays
   }
 };
 
+// Choosing looks at the width of elements alone.
 TileFn select_tile(std::span<const DType>, DType result) {
-  return visit_dtype(result, [](auto x) { return tile_of_types<Select, bool, decltype(x), decltype(x)>(); });
+  switch (size_of(result)) {
+    case 1:
+      return tile_of_types<Select, bool, std::uint8_t, std::uint8_t>();
+    case 2:
+      return tile_of_types<Select, bool, std::uint16_t, std::uint16_t>();
+    case 4:
+      return tile_of_types<Select, bool, std::uint32_t, std::uint32_t>();
+    case 8:
+      return best_version<TileLoop<Select, bool, std::uint64_t, std::uint64_t>, const void* const*, const int*, void*, std::int64_t>();
+    default:
+      return tile_of_types<Select, bool, Complex128, Complex128>();
+  }
 }
 TileFn clamp_tile(std::span<const DType>, DType result) {
   return visit_dtype(result, [](auto x) -> TileFn {
     using T = decltype(x);
-    if constexpr (std::is_same_v<T, Complex64>)
-      throw InternalError("clamp of complex64");
+    if constexpr (Cplx<T>)
+      throw InternalError("clamp of complex numbers");
     else
       return tile_of_types<Clamp, T, T, T>();
   });
@@ -43,7 +55,12 @@ std::vector<TensorType> infer_select(const OpDef& op, const std::vector<TensorTy
 }
 
 std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
-  if (types[1].dtype == DType::kComplex64) throw_dtype_refused(op, types[1].dtype, std::span(kAllDTypes).first(4));
+  if (is_complex(types[1].dtype)) {
+    std::vector<DType> ordered;
+    for (const DTypeInfo& each : all_dtypes())
+      if (!is_complex(each.dtype)) ordered.push_back(each.dtype);
+    throw_dtype_refused(op, types[1].dtype, ordered);
+  }
   for (std::size_t i : {0, 2}) {
     if (types[i].dtype != types[1].dtype)
       throw_user_error("{} requires arguments to have the same dtypes, got {}, {}, {}; convert the limits", op.name,
@@ -85,8 +102,8 @@ Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 
 std::vector<Sample> select_samples() {
   std::vector<Sample> samples;
-  for (DType dtype : kAllDTypes)
-    for (const Shape& shape : sample_shapes()) samples.push_back({{{DType::kBool, shape}, {dtype, shape}, {dtype, shape}}, {}});
+  for (const DTypeInfo& each : all_dtypes())
+    for (const Shape& shape : sample_shapes()) samples.push_back({{{DType::kBool, shape}, {each.dtype, shape}, {each.dtype, shape}}, {}});
   samples.push_back({{{DType::kBool, {}}, {DType::kFloat32, {4, 6}}, {DType::kFloat32, {4, 6}}}, {}});
   return samples;
 }

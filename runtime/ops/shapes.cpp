@@ -97,6 +97,8 @@ FactorRule elementwise_rule(const std::vector<TensorType>& operands, const std::
   return rule;
 }
 
+bool is_main_dtype(DType dtype) { return std::find(std::begin(kMainDTypes), std::end(kMainDTypes), dtype) != std::end(kMainDTypes); }
+
 const std::vector<Shape>& sample_shapes() {
   static const std::vector<Shape> shapes = {{4, 6}, {7}, {}, {0, 3}, {2, 1, 8}};
   return shapes;

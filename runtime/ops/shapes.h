@@ -40,6 +40,10 @@ std::string dtypes_text(std::span<const DType> dtypes);
 // Factor rule of elementwise ops: dimension d of the result and of every operand that is no scalar.
 FactorRule elementwise_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs);
 
+// One dtype of each kind: what generated tests run every shape for.
+inline constexpr DType kMainDTypes[] = {DType::kBool, DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64};
+bool is_main_dtype(DType dtype);
+
 // Shapes of the samples of elementwise ops: a matrix, a prime size, a scalar, an empty one.
 const std::vector<Shape>& sample_shapes();
 

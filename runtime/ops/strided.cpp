@@ -76,12 +76,16 @@ void strided_copy(const Shape& shape, const Shape& strides, const std::byte* in,
   switch (element_bytes) {
     case 1:
       return copy_as(std::uint8_t{});
+    case 2:
+      return copy_as(std::uint16_t{});
     case 4:
       return copy_as(std::uint32_t{});
     case 8:
       return copy_as(std::uint64_t{});
+    case 16:
+      return copy_as(std::complex<double>{});
     default:
-      throw InternalError("strided_copy: elements of 1, 4 or 8 bytes");
+      throw InternalError("strided_copy: elements of 1, 2, 4, 8 or 16 bytes");
   }
 }
 

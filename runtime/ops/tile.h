@@ -2,17 +2,19 @@
 //
 // A functor F has overloads of operator() for the element types it takes; its result type says the result's dtype. It may have
 // `static bool is_hard(T)` and `static R hard(T)` for rare arguments that the vectorised operator() does not cover.
+//
+// 16-bit floats are computed in float and rounded once, by whatever F does for float. The common dtypes are compiled for every level of
+// runtime/ops/isa.h; for the others (narrow and wide integers, double) code size counts for more.
 #pragma once
 
-#include <array>
+#include <tuple>
 #include <type_traits>
 
+#include "runtime/ops/half_loops.h"
 #include "runtime/ops/isa.h"
 #include "runtime/ops/shapes.h"
 
 namespace shardlab::ops {
-
-inline constexpr std::array kAllDTypes = {DType::kBool, DType::kInt32, DType::kUint32, DType::kFloat32, DType::kComplex64};
 
 template <typename F, typename T>
 concept HasHardCases = requires(T x) { F::is_hard(x); };
@@ -63,20 +65,72 @@ struct TileLoop {
   }
 };
 
+template <typename T>
+inline constexpr bool kHasVersions = std::is_same_v<T, bool> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> ||
+                                     std::is_same_v<T, float> || std::is_same_v<T, Complex64>;
+
+template <typename Loop, typename... T>
+struct VersionFor {
+  template <typename... Args>
+  static auto choose() -> void (*)(Args...) {
+    if constexpr ((kHasVersions<T> && ...))
+      return best_version<Loop, Args...>();
+    else
+      return &run_baseline<Loop, Args...>;
+  }
+};
+
+template <typename T>
+using Widened = std::conditional_t<Half<T>, float, T>;
+
+template <typename F, typename... T>
+TileFn tile_of_types();
+
+// Chunk by chunk: to float, F, and back where its result is a float.
+template <typename F, Half H, std::size_t kOperands, typename... Floats>
+void half_tile(const void* const* operands, const int* strides, void* result, std::int64_t count) {
+  using R = std::invoke_result_t<F, Floats...>;
+  constexpr std::int64_t kChunk = 256;
+  static const TileFn inner = tile_of_types<F, Floats...>();
+  float inputs[kOperands][kChunk], output[kChunk];
+  const void* addresses[kOperands];
+  for (std::size_t k = 0; k < kOperands; ++k) addresses[k] = inputs[k];
+  for (std::int64_t start = 0; start < count; start += kChunk) {
+    std::int64_t size = count - start < kChunk ? count - start : kChunk;
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      const H* from = static_cast<const H*>(operands[k]);
+      widen(strides[k] == 0 ? from : from + start, inputs[k], strides[k] == 0 ? 1 : size);
+    }
+    if constexpr (std::is_same_v<R, float>) {
+      inner(addresses, strides, output, size);
+      narrow(output, static_cast<H*>(result) + start, size);
+    } else {
+      inner(addresses, strides, static_cast<R*>(result) + start, size);
+    }
+  }
+}
+
 template <typename F, typename... T>
 TileFn tile_of_types() {
-  return best_version<TileLoop<F, T...>, const void* const*, const int*, void*, std::int64_t>();
+  using First = std::tuple_element_t<0, std::tuple<T...>>;
+  if constexpr (Half<First>)
+    return &half_tile<F, First, sizeof...(T), Widened<T>...>;
+  else
+    return VersionFor<TileLoop<F, T...>, T...>::template choose<const void* const*, const int*, void*, std::int64_t>();
 }
 
 // Result dtype of F on these operand dtypes, all the same, or nothing.
 template <typename F, int kOperands>
 std::optional<DType> result_dtype(DType operand) {
-  return visit_dtype(operand, [](auto x) -> std::optional<DType> {
-    using T = decltype(x);
+  return visit_dtype(operand, [&](auto x) -> std::optional<DType> {
+    using T = Widened<decltype(x)>;
+    auto of = [&]<typename R>(std::type_identity<R>) {
+      return Half<decltype(x)> && std::is_same_v<R, float> ? operand : dtype_of<R>::value;
+    };
     if constexpr (kOperands == 1 && std::is_invocable_v<F, T>)
-      return dtype_of<std::invoke_result_t<F, T>>::value;
+      return of(std::type_identity<std::invoke_result_t<F, T>>());
     else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>)
-      return dtype_of<std::invoke_result_t<F, T, T>>::value;
+      return of(std::type_identity<std::invoke_result_t<F, T, T>>());
     else
       return std::nullopt;
   });
@@ -86,9 +140,10 @@ template <typename F, int kOperands>
 TileFn tile_of(std::span<const DType> operands, DType) {
   return visit_dtype(operands[0], [&](auto x) -> TileFn {
     using T = decltype(x);
-    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>)
+    using W = Widened<T>;
+    if constexpr (kOperands == 1 && std::is_invocable_v<F, W>)
       return tile_of_types<F, T>();
-    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>)
+    else if constexpr (kOperands == 2 && std::is_invocable_v<F, W, W>)
       return tile_of_types<F, T, T>();
     else
       throw InternalError("no tile for this dtype");
@@ -114,19 +169,24 @@ std::vector<TensorType> elementwise_infer(const OpDef& op, const std::vector<Ten
   std::optional<DType> dtype = result_dtype<F, kOperands>(types[0].dtype);
   if (!dtype) {
     std::vector<DType> accepted;
-    for (DType candidate : kAllDTypes)
-      if (result_dtype<F, kOperands>(candidate)) accepted.push_back(candidate);
+    for (const DTypeInfo& candidate : all_dtypes())
+      if (result_dtype<F, kOperands>(candidate.dtype)) accepted.push_back(candidate.dtype);
     throw_dtype_refused(op, types[0].dtype, accepted);
   }
   return {{*dtype, types[0].shape}};
 }
 
+// All shapes for one dtype of each kind, one shape for the others.
 template <typename F, int kOperands>
 std::vector<Sample> elementwise_samples() {
   std::vector<Sample> samples;
-  for (DType dtype : kAllDTypes)
-    if (result_dtype<F, kOperands>(dtype))
+  for (const auto& [dtype, name, size] : all_dtypes()) {
+    if (!result_dtype<F, kOperands>(dtype)) continue;
+    if (is_main_dtype(dtype))
       for (const Shape& shape : sample_shapes()) samples.push_back({std::vector<TensorType>(kOperands, {dtype, shape}), {}});
+    else
+      samples.push_back({std::vector<TensorType>(kOperands, {dtype, {4, 6}}), {}});
+  }
   return samples;
 }
 

@@ -69,8 +69,8 @@ Values expand_isnan(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
 // div, then floor; for integers the quotient is corrected where the signs differ and a remainder is left.
 Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   DType dtype = promoted_dtype(b, args);
-  if (is_complex(dtype)) throw_user_error("{} does not accept dtype complex64; divide the parts", op.name);
-  if (dtype == DType::kBool) dtype = DType::kInt32;
+  if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; divide the parts", op.name, name_of(dtype));
+  if (dtype == DType::kBool) dtype = default_dtype(WeakKind::kInteger, b.config().enable_x64);
   Values xy = broadcast_together(b, op.name, args, dtype);
   if (is_floating(dtype)) {
     ValueId rest = b.emit1(kRemainder, xy);

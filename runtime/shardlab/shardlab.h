@@ -4,6 +4,7 @@
 #include "runtime/core/mesh.h"
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
+#include "runtime/exec/config.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/device.h"
 #include "runtime/exec/jit.h"

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/core/config.h"
 #include "runtime/core/sharding.h"
 #include "runtime/graph/op_def.h"
 
@@ -150,6 +151,7 @@ struct Expectation {
 struct Document {
   std::string name, description;
   Cluster cluster;
+  Config config;
   std::map<std::string, Mesh> meshes;
   std::map<std::string, Function> functions;
   Body program;

@@ -14,8 +14,8 @@
 namespace shardlab::scenarios {
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"shardlab", "name", "description", "cluster", "matrix", "meshes", "functions", "program",
-                                         "faults",   "seed", "schedules",   "sweep",   "limits", "expect", "jax"};
+constexpr std::string_view kTopKeys[] = {"shardlab", "name",   "description", "cluster",   "config", "matrix", "meshes", "functions",
+                                         "program",  "faults", "seed",        "schedules", "sweep",  "limits", "expect", "jax"};
 
 std::vector<std::string> read_distinct(const Node& node) {
   std::vector<std::string> names = node.strings();
@@ -49,6 +49,15 @@ void collect(const Body& body, std::set<std::string>& pointers, std::set<std::st
   }
 }
 
+Config read_config(const Node& node) {
+  static constexpr std::string_view kKeys[] = {"enable_x64", "threefry_partitionable"};
+  node.only_keys(kKeys, "\"config\"");
+  Config config;
+  if (auto flag = node.find("enable_x64")) config.enable_x64 = flag->flag();
+  if (auto flag = node.find("threefry_partitionable")) config.threefry_partitionable = flag->flag();
+  return config;
+}
+
 void check_version(const Node& root) {
   Node version = root.at("shardlab");
   if (version.integer() != 1) version.fail(fmt::format("format version {}; this program reads version 1", version.integer()));
@@ -76,6 +85,7 @@ Document read_document(const nlohmann::json& json) {
   if (auto node = root.find("name")) document.name = node->string();
   if (auto node = root.find("description")) document.description = node->string();
   if (auto node = root.find("cluster")) document.cluster = read_cluster(*node);
+  if (auto node = root.find("config")) document.config = read_config(*node);
   for (std::string_view later : {"schedules", "sweep"})
     if (auto node = root.find(later)) throw NotSupportedError(node->pointer(), fmt::format("'{}'", later));
   if (auto node = root.find("seed")) node->integer();

@@ -33,7 +33,7 @@ std::optional<Sharding> out_sharding(const Node& statement, const Document& docu
 
 Step read_constant(const Node& statement, const Document& document) {
   auto dtype = statement.find("dtype");
-  Literal value = read_literal(statement.at("value"), dtype ? std::optional(read_dtype(*dtype)) : std::nullopt);
+  Literal value = read_literal(statement.at("value"), dtype ? std::optional(read_dtype(*dtype)) : std::nullopt, document.config);
   return ConstantStep{std::move(value), out_sharding(statement, document)};
 }
 
@@ -213,7 +213,7 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
     case Kind::kIntegerLists:
       return read_integer_lists(node);
     case Kind::kLiteral:
-      return std::make_shared<const Literal>(read_literal(node));
+      return std::make_shared<const Literal>(read_literal(node, std::nullopt, document.config));
     case Kind::kNames:
       return read_names(node);
     case Kind::kGroups:
@@ -296,7 +296,7 @@ std::optional<ProcessSet> read_on(const Node& statement, const Document& documen
   return ProcessSet{read_processes(node.at("processes"), document), !on};
 }
 
-std::vector<Argument> read_args(const Node& statement) {
+std::vector<Argument> read_args(const Node& statement, const Document& document) {
   std::vector<Argument> result;
   auto args = statement.find("args");
   if (!args) return result;
@@ -304,7 +304,7 @@ std::vector<Argument> read_args(const Node& statement) {
     if (item.is_string())
       result.push_back({read_name(item), item.pointer()});
     else if (item.is_list())
-      result.push_back({read_literal(item), item.pointer()});
+      result.push_back({read_literal(item, std::nullopt, document.config), item.pointer()});
     else if (item.is_number() || item.json().is_boolean())
       result.push_back({read_scalar(item), item.pointer()});
     else
@@ -338,7 +338,7 @@ Statement read_statement(const Node& node, const Document& document) {
   const OpDef* op = def ? nullptr : find_op(name);
   if (!def && !op) unknown_op(*named, name);
   statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
-  statement.args = read_args(node);
+  statement.args = read_args(node, document);
   return statement;
 }
 

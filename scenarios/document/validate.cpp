@@ -61,8 +61,7 @@ class TypeChecker {
 
   TensorType type_of(const Argument& argument, const Types& names) const {
     if (const auto* literal = std::get_if<Literal>(&argument.value)) return literal->type;
-    if (const auto* scalar = std::get_if<Scalar>(&argument.value))
-      return {scalar->value.index() == 0 ? DType::kBool : scalar->is_integer() ? DType::kInt32 : DType::kFloat32, {}};
+    if (const auto* scalar = std::get_if<Scalar>(&argument.value)) return {default_dtype(scalar->kind(), document_.config.enable_x64), {}};
     const auto& name = std::get<std::string>(argument.value);
     auto found = names.find(name);
     if (found != names.end()) return found->second;
@@ -86,7 +85,7 @@ class TypeChecker {
   // ---- the steps
 
   std::vector<TensorType> evaluate(const Statement& statement, const OpStep& step, const std::vector<TensorType>& types) {
-    GraphBuilder builder;
+    GraphBuilder builder("main", document_.config);
     std::vector<Arg> args;
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto* scalar = std::get_if<Scalar>(&statement.args[i].value);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "runtime/base/text.h"
 #include "runtime/core/dtype.h"
@@ -58,27 +59,36 @@ void collect_elements(const Node& node, const Shape& shape, std::size_t depth, s
   for (const Node& item : node.items()) collect_elements(item, shape, depth + 1, elements);
 }
 
-DType dtype_of_elements(const std::vector<Node>& elements) {
+WeakKind kind_of_elements(const std::vector<Node>& elements) {
   bool all_flags = !elements.empty(), any_fraction = elements.empty();
   for (const Node& each : elements) {
     all_flags &= each.json().is_boolean();
     any_fraction |= each.json().is_number_float() || each.is_string();
   }
-  return all_flags ? DType::kBool : any_fraction ? DType::kFloat32 : DType::kInt32;
+  return all_flags ? WeakKind::kBool : any_fraction ? WeakKind::kReal : WeakKind::kInteger;
+}
+
+template <typename T>
+T whole_element(const Node& node) {
+  const nlohmann::json& json = node.json();
+  if (json.is_boolean()) return T(node.flag());
+  if (json.is_number_unsigned() && std::in_range<T>(json.get<std::uint64_t>())) return T(json.get<std::uint64_t>());
+  if (json.is_number_integer() && !json.is_number_unsigned() && std::in_range<T>(json.get<std::int64_t>()))
+    return T(json.get<std::int64_t>());
+  double value = json.is_number_integer() ? std::nan("") : std::trunc(node.number());
+  if (!(value >= double(std::numeric_limits<T>::min()) && value < 2.0 * double(std::numeric_limits<T>::max() / 2 + 1)))
+    node.wanted(fmt::format("a number that fits {}", name_of(dtype_of<T>::value)));
+  return T(value);
 }
 
 template <typename T>
 T element_as(const Node& node) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (Bool<T>)
     return node.json().is_boolean() ? node.flag() : node.number() != 0;
-  } else if constexpr (std::is_integral_v<T>) {
-    double value = node.json().is_boolean() ? double(node.flag()) : node.is_integer() ? double(node.integer()) : std::trunc(node.number());
-    if (!(value >= double(std::numeric_limits<T>::min()) && value <= double(std::numeric_limits<T>::max())))
-      node.wanted(fmt::format("a number that fits {}", name_of(dtype_of<T>::value)));
-    return T(value);
-  } else {
-    return T(float(node.json().is_boolean() ? double(node.flag()) : node.number()));
-  }
+  else if constexpr (Whole<T>)
+    return whole_element<T>(node);
+  else
+    return element_from<T>(node.json().is_boolean() ? double(node.flag()) : node.number());
 }
 
 }  // namespace
@@ -127,19 +137,18 @@ std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Docu
 DType read_dtype(const Node& node) {
   std::string name = node.string();
   if (auto dtype = dtype_from_name(name)) return *dtype;
-  static constexpr std::string_view kNames[] = {"bool", "int32", "uint32", "float32", "complex64"};
-  for (std::string_view later : {"int8", "uint8", "int16", "uint16", "int64", "uint64", "float16", "bfloat16", "float64", "complex128"})
-    if (name == later) throw NotSupportedError(node.pointer(), fmt::format("dtype {}", name));
-  node.fail(fmt::format("unknown dtype '{}'{}", name, did_you_mean(name, kNames)));
+  std::vector<std::string_view> known;
+  for (const DTypeInfo& each : all_dtypes()) known.push_back(each.name);
+  node.fail(fmt::format("unknown dtype '{}'{}", name, did_you_mean(name, known)));
 }
 
-Literal read_literal(const Node& node, std::optional<DType> dtype) {
+Literal read_literal(const Node& node, std::optional<DType> dtype, const Config& config) {
   Shape shape = nested_shape(node);
   std::vector<Node> elements;
   collect_elements(node, shape, 0, elements);
   for (const Node& each : elements)
     if (!each.json().is_boolean()) each.number();
-  TensorType type{dtype ? *dtype : dtype_of_elements(elements), shape};
+  TensorType type{dtype ? canonical(*dtype, config.enable_x64) : default_dtype(kind_of_elements(elements), config.enable_x64), shape};
   auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
   visit_dtype(type.dtype, [&]<typename T>(T) {
     T* data = buffer->as<T>();

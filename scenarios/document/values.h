@@ -17,8 +17,9 @@ Sharding read_sharding(const Node& node, const Document& document);
 std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document);
 
 DType read_dtype(const Node& node);
-// A number or nested lists of numbers, row-major. Without `dtype`: bool, int32 or float32, as its elements are.
-Literal read_literal(const Node& node, std::optional<DType> dtype = std::nullopt);
+// A number or nested lists of numbers, row-major. Without `dtype`: bool, int32 or float32 (with enable_x64 the wide ones), as its
+// elements are.
+Literal read_literal(const Node& node, std::optional<DType> dtype, const Config& config);
 Scalar read_scalar(const Node& node);
 // Numbers and booleans of nested lists, in order.
 std::vector<double> read_numbers(const Node& node);

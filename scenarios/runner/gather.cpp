@@ -80,10 +80,10 @@ void gather_collectives(Report& report, const Document& document, const std::vec
 
 double ArrayReport::flat(std::int64_t index) const {
   return visit_dtype(type.dtype, [&]<typename T>(T) -> double {
-    if constexpr (std::is_same_v<T, Complex64>)
-      return double(whole->as<float>()[index]);
+    if constexpr (Cplx<T>)
+      return double(whole->as<typename T::value_type>()[index]);
     else
-      return double(whole->as<T>()[index]);
+      return element_from<double>(whole->as<T>()[index]);
   });
 }
 

@@ -1,18 +1,16 @@
 #include "scenarios/runner/interpreter.h"
 
+#include "runtime/exec/context.h"
+
 namespace shardlab::scenarios {
 namespace {
 
 // A scalar as an array, of the type that validation gave it.
 Literal literal_of(const Scalar& scalar) {
-  TensorType type{scalar.value.index() == 0 ? DType::kBool : scalar.is_integer() ? DType::kInt32 : DType::kFloat32, {}};
+  TensorType type{default_dtype(scalar.kind(), Context::current().config().enable_x64), {}};
   auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
-  if (const auto* flag = std::get_if<bool>(&scalar.value))
-    *buffer->as<bool>() = *flag;
-  else if (const auto* integer = std::get_if<std::int64_t>(&scalar.value))
-    *buffer->as<std::int32_t>() = std::int32_t(*integer);
-  else
-    *buffer->as<float>() = float(std::get<double>(scalar.value));
+  visit_dtype(type.dtype,
+              [&]<typename T>(T) { *buffer->as<T>() = std::visit([](auto value) { return element_from<T>(value); }, scalar.value); });
   return {std::move(type), std::move(buffer)};
 }
 

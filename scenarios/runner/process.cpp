@@ -71,6 +71,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
                            const std::function<void()>& finish) {
   ProcessOutcome outcome;
   outcome.process = process;
+  Context::current().set_config(document.config);
   std::unique_ptr<Machine> machine = make_real_machine();
   Interpreter interpreter(document, process, *machine, [&](const Statement& statement) { faults.before_statement(statement); });
   faults.start();

@@ -21,10 +21,13 @@ ordered_json finite(double value) {
 }
 
 ordered_json element(const ArrayReport& array, std::int64_t index) {
-  double value = array.flat(index);
-  if (array.type.dtype == DType::kBool) return value != 0;
-  if (is_integer(array.type.dtype)) return std::int64_t(value);
-  return finite(value);
+  if (is_inexact(array.type.dtype)) return finite(array.flat(index));
+  return visit_dtype(array.type.dtype, [&]<typename T>(T) -> ordered_json {
+    if constexpr (std::is_integral_v<T>)
+      return array.whole->as<T>()[index];
+    else
+      throw InternalError("a number that is not whole");
+  });
 }
 
 ordered_json box_json(const Box& box) {

@@ -9,6 +9,7 @@ A case is
 """
 import pathlib
 
+import ml_dtypes
 import numpy as np
 
 rng = np.random.default_rng(20240607)
@@ -118,6 +119,30 @@ for dtype, shape, step in [
     (np.float32, (4096, 2048), 0), (np.float32, (1000,), 0.5),
 ]:
     add_ramp(dtype, shape, step)
+
+# The dtypes of other widths, as bytes.
+def add_bytes(array):
+    array = np.asarray(array)
+    out.append(f"= {array.dtype} {shape_text(array.shape)}")
+    out.append("bytes " + np.ascontiguousarray(array).tobytes().hex())
+    out.extend(f"| {line}" for line in str(array).split("\n"))
+
+
+rng = np.random.default_rng(20261121)
+for dtype in [np.float16, ml_dtypes.bfloat16, np.float64]:
+    for x in [0.0, -0.0, 1, -1, 0.1, 1e-4, 9e-5, 1e-7, 999, 1000, 1001, 12345, 3.14159, np.inf, -np.inf, np.nan, 1e15, 1e16, 1e17, 123456789.123]:
+        add_bytes(np.array(x).astype(dtype))
+    for x in [[0, 1, 2], [1.5, -2.25, 1000], [0.1, 1e-5, 3e4], [np.nan, np.inf, -1], [1e-4, 0.1], [999, 1], [1e8, 1], [99999999, 0.5], [6e-8, 1], [65504, 1]]:
+        add_bytes(np.array(x).astype(dtype))
+    for i in range(24):
+        x = rng.standard_normal([(3,), (2, 3), (11,), (25,)][i % 4]) * 10.0 ** rng.integers(-3, 4)
+        add_bytes(x.astype(dtype))
+for x in [1 + 2j, 0.1 + 1e-3j, complex(np.nan, -np.inf), [1, 1j], [0.1 + 1e-3j, 1 + 2j], [1e10 + 1j, 0.5]]:
+    add_bytes(np.array(x, np.complex128))
+for dtype in [np.int8, np.int16, np.int64, np.uint8, np.uint16, np.uint64]:
+    info = np.iinfo(dtype)
+    for x in [info.min, info.max, [info.min, 0, info.max], [[1, 2], [3, 100]]]:
+        add_bytes(np.array(x, dtype))
 
 path = pathlib.Path(__file__).parent / "goldens" / "numpy_text.txt"
 path.write_text("\n".join(out) + "\n", encoding="utf-8")

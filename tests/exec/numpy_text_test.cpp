@@ -16,6 +16,7 @@ struct Case {
   int line = 0;
   TensorType type;
   std::vector<std::uint32_t> words;
+  std::vector<std::byte> bytes;  // in place of words
   std::string expected;
 };
 
@@ -54,6 +55,10 @@ std::vector<Case> read_cases() {
       cases.push_back({.line = number, .type = read_type(words)});
     } else if (kind == "bits") {
       while (words >> word) cases.back().words.push_back(std::uint32_t(std::stoul(word, nullptr, 16)));
+    } else if (kind == "bytes") {
+      words >> word;
+      for (std::size_t i = 0; i + 1 < word.size(); i += 2)
+        cases.back().bytes.push_back(std::byte(std::stoul(word.substr(i, 2), nullptr, 16)));
     } else if (kind == "ramp") {
       words >> word;
       read_ramp(cases.back(), word);
@@ -67,6 +72,7 @@ std::vector<Case> read_cases() {
 }
 
 std::string text_of(const Case& c) {
+  if (!c.bytes.empty()) return numpy_text(c.type, c.bytes.data());
   if (c.type.dtype != DType::kBool) return numpy_text(c.type, reinterpret_cast<const std::byte*>(c.words.data()));
   std::vector<std::byte> bytes;
   for (std::uint32_t word : c.words) bytes.push_back(std::byte(word));

@@ -29,6 +29,11 @@ TEST(Combine, EveryReductionAndDtype) {
   EXPECT_EQ(combined(Reduction::kSum, Complex64(1, 2), Complex64(3, 4)), Complex64(4, 6));
   EXPECT_EQ(combined(Reduction::kProd, Complex64(1, 2), Complex64(3, 4)), Complex64(-5, 10));
   EXPECT_EQ(combined(Reduction::kMax, Complex64(1, 2), Complex64(1, 4)), Complex64(1, 4));
+  EXPECT_EQ(combined<std::int8_t>(Reduction::kSum, 127, 1), -128);
+  EXPECT_EQ(combined<std::uint64_t>(Reduction::kProd, std::uint64_t(1) << 63, 3), std::uint64_t(1) << 63);
+  EXPECT_EQ(combined(Reduction::kSum, Bfloat16(256), Bfloat16(1)).bits, Bfloat16(256).bits);  // rounded to 8 bits
+  EXPECT_EQ(combined(Reduction::kMax, Float16(-1), Float16(2)), Float16(2));
+  EXPECT_EQ(combined(Reduction::kProd, Complex128(1, 2), Complex128(3, 4)), Complex128(-5, 10));
   EXPECT_THROW(combined(Reduction::kAnd, 1.0f, 2.0f), InternalError);
   EXPECT_EQ(name_of(Reduction::kProd), "prod");
 }

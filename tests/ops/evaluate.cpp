@@ -13,16 +13,14 @@ Tensor random_tensor(const TensorType& type, std::mt19937& random) {
     using T = decltype(sample);
     for (std::int64_t i = 0; i < type.elements(); ++i) {
       T& x = buffer->as<T>()[i];
-      if constexpr (std::is_same_v<T, bool>)
+      if constexpr (Bool<T>)
         x = draw(2) == 1;
-      else if constexpr (std::is_same_v<T, Complex64>)
-        x = T(float(draw(65) - 32) / 16, float(draw(65) - 32) / 16);
-      else if constexpr (std::is_same_v<T, float>)
-        x = float(draw(129) - 64) / 32;
-      else if constexpr (std::is_same_v<T, std::uint32_t>)
-        x = std::uint32_t(draw(13));
+      else if constexpr (Cplx<T>)
+        x = T(Complex128(double(draw(65) - 32) / 16, double(draw(65) - 32) / 16));
+      else if constexpr (Whole<T>)
+        x = std::is_signed_v<T> ? T(draw(25) - 12) : T(draw(13));
       else
-        x = draw(25) - 12;
+        x = element_from<T>(double(draw(129) - 64) / 32);  // exact in every float
     }
   });
   return {type, buffer};
@@ -75,7 +73,13 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {
 Graph graph_of(std::string_view op, const std::vector<TensorType>& params, const Attrs& attrs, const std::vector<Scalar>& scalars) {
   const OpDef* def = find_op(op);
   SL_CHECK(def != nullptr, "no op {}", op);
-  GraphBuilder b;
+  // 64-bit types are on where the call has one.
+  Config config;
+  auto is_wide = [](DType dtype) { return canonical(dtype, false) != dtype; };
+  for (const TensorType& type : params) config.enable_x64 |= is_wide(type.dtype);
+  for (const auto& [name, value] : attrs.entries())
+    if (const DType* dtype = std::get_if<DType>(&value)) config.enable_x64 |= is_wide(*dtype);
+  GraphBuilder b("main", config);
   std::vector<Arg> args;
   for (const TensorType& type : params) args.push_back(b.param(type));
   for (const Scalar& scalar : scalars) args.push_back(scalar);
@@ -97,10 +101,10 @@ std::vector<std::complex<double>> numbers(const Tensor& tensor) {
     using T = decltype(sample);
     for (std::int64_t i = 0; i < tensor.type.elements(); ++i) {
       T x = tensor.as<T>()[i];
-      if constexpr (std::is_same_v<T, Complex64>)
+      if constexpr (Cplx<T>)
         result.emplace_back(x.real(), x.imag());
       else
-        result.emplace_back(double(x), 0.0);
+        result.emplace_back(element_from<double>(x), 0.0);
     }
   });
   return result;
@@ -108,7 +112,8 @@ std::vector<std::complex<double>> numbers(const Tensor& tensor) {
 
 void expect_near(const Tensor& got, const Tensor& wanted, double tolerance, const std::string& what) {
   ASSERT_EQ(got.type.text(), wanted.type.text()) << what;
-  bool exact = !is_floating(got.type.dtype) && !is_complex(got.type.dtype);
+  bool exact = !is_inexact(got.type.dtype);
+  if (tolerance > 0 && is_half(got.type.dtype)) tolerance = got.type.dtype == DType::kBfloat16 ? 0x1p-7 : 0x1p-10;
   std::vector<std::complex<double>> a = numbers(got), b = numbers(wanted);
   auto is_near = [&](double x, double y) {
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);

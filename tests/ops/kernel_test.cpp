@@ -29,7 +29,7 @@ TEST_P(Kernel, AgreesWithTheReference) {
     ++compared;
     expect_near(run(op, operands, sample.attrs)[0], *wanted, 2e-6, describe(op, sample));
   }
-  bool has_own_test = op.name == "constant" || op.name == "convert" || op.name == "pow";
+  bool has_own_test = op.name == "constant" || op.name == "convert" || op.name == "pow" || op.name == "erf_inv" || op.name == "nextafter";
   EXPECT_TRUE(compared > 0 || has_own_test);
 }
 
@@ -128,6 +128,82 @@ TEST(Values, ConversionsCutAndSaturate) {
   EXPECT_EQ(to(DType::kUint32).as<std::uint32_t>()[1], 0u);
   EXPECT_TRUE(to(DType::kBool).as<bool>()[4]);
   EXPECT_FALSE(to(DType::kBool).as<bool>()[5]);
+}
+
+TEST(Values, ConversionsOfEveryWidth) {
+  Tensor x = tensor_of<float>({5}, {300, -300, 1e20f, -1e20f, kNan});
+  auto of = [&](DType dtype) { return numbers(call("convert", {x}, Attrs{{"dtype", dtype}})[0]); };
+  auto real = [](std::vector<std::complex<double>> values) {
+    std::vector<double> result;
+    for (const auto& value : values) result.push_back(value.real());
+    return result;
+  };
+  EXPECT_EQ(real(of(DType::kInt8)), (std::vector<double>{127, -128, 127, -128, 0}));
+  EXPECT_EQ(real(of(DType::kUint8)), (std::vector<double>{255, 0, 255, 0, 0}));
+  Tensor wide = run(*find_op("convert"), {x}, Attrs{{"dtype", DType::kInt64}})[0];
+  EXPECT_EQ(wide.as<std::int64_t>()[2], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(wide.as<std::int64_t>()[3], std::numeric_limits<std::int64_t>::min());
+  Tensor whole = tensor_of<std::int32_t>({2}, {300, -1});
+  EXPECT_EQ(run(*find_op("convert"), {whole}, Attrs{{"dtype", DType::kUint8}})[0].as<std::uint8_t>()[0], 44);  // the low bits
+}
+
+// To nearest, ties to even; overflow to infinity; subnormal numbers; NaN stays.
+TEST(Values, HalvesRoundOnce) {
+  auto bf16 = [](float x) { return Bfloat16(x).bits; };
+  auto f16 = [](float x) { return Float16(x).bits; };
+  EXPECT_EQ(bf16(1.0f), 0x3f80);
+  EXPECT_EQ(bf16(1.00390625f), 0x3f80);  // half way: to even
+  EXPECT_EQ(bf16(1.01171875f), 0x3f82);
+  EXPECT_EQ(bf16(3.4e38f), 0x7f80);
+  EXPECT_TRUE(std::isnan(float(Bfloat16(kNan))));
+  EXPECT_EQ(f16(1.0f), 0x3c00);
+  EXPECT_EQ(f16(65519.0f), 0x7bff);
+  EXPECT_EQ(f16(65520.0f), 0x7c00);
+  EXPECT_EQ(f16(1e9f), 0x7c00);
+  EXPECT_EQ(f16(-0x1p-24f), 0x8001);
+  EXPECT_EQ(f16(0x1p-25f), 0x0000);  // half way to the smallest: to even
+  EXPECT_EQ(f16(0x1.8p-24f), 0x0002);
+  EXPECT_TRUE(std::isnan(float(Float16(kNan))));
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {  // every finite half survives the way to float and back
+    Float16 half;
+    half.bits = std::uint16_t(bits);
+    Bfloat16 brain;
+    brain.bits = std::uint16_t(bits);
+    if (!std::isnan(float(half))) { ASSERT_EQ(Float16(float(half)).bits, bits); }
+    if (!std::isnan(float(brain))) { ASSERT_EQ(Bfloat16(float(brain)).bits, bits); }
+  }
+}
+
+TEST(Values, SpecialFunctions) {
+  Tensor x = tensor_of<float>({5}, {0.5f, -0.999f, 1, -1, 1.5f});
+  std::vector<float> inverse = floats(call("erf_inv", {x})[0]);
+  EXPECT_NEAR(inverse[0], 0.4769362762, 1e-7);
+  EXPECT_NEAR(std::erf(double(inverse[1])), -0.999, 1e-7);
+  EXPECT_EQ(inverse[2], kInf);
+  EXPECT_EQ(inverse[3], -kInf);
+  EXPECT_TRUE(std::isnan(inverse[4]));
+  Tensor wide = tensor_of<double>({2}, {0.5, -0.9999999});
+  Tensor result = run(*find_op("erf_inv"), {wide}, {})[0];
+  EXPECT_NEAR(result.as<double>()[0], 0.47693627620446987, 1e-15);
+  EXPECT_NEAR(std::erf(result.as<double>()[1]), -0.9999999, 1e-15);
+  std::vector<float> psi = floats(call("digamma", {tensor_of<float>({4}, {1, 0.5f, -0.5f, -2})})[0]);
+  EXPECT_NEAR(psi[0], -0.5772156649, 1e-7);
+  EXPECT_NEAR(psi[1], -1.9635100260, 1e-6);
+  EXPECT_NEAR(psi[2], 0.0364899740, 1e-7);
+  EXPECT_TRUE(std::isnan(psi[3]));
+  EXPECT_EQ(floats(call("nextafter", {tensor_of<float>({1}, {1}), tensor_of<float>({1}, {2})})[0])[0], 1 + 0x1p-23f);
+}
+
+TEST(Values, NarrowAndWideIntegers) {
+  Tensor x = tensor_of<std::int8_t>({4}, {-128, 127, 7, -7}), y = tensor_of<std::int8_t>({4}, {-1, 0, -2, 2});
+  auto bytes = [](const Tensor& t) { return std::vector<int>(t.as<std::int8_t>(), t.as<std::int8_t>() + t.type.elements()); };
+  EXPECT_EQ(bytes(run(*find_op("add"), {x, x}, {})[0]), (std::vector<int>{0, -2, 14, -14}));
+  EXPECT_EQ(bytes(run(*find_op("div"), {x, y}, {})[0]), (std::vector<int>{-128, -1, -3, -3}));
+  EXPECT_EQ(bytes(run(*find_op("rem"), {x, y}, {})[0]), (std::vector<int>{0, 127, 1, -1}));
+  EXPECT_EQ(bytes(run(*find_op("shift_left"), {x, y}, {})[0]), (std::vector<int>{0, 127, 0, -28}));
+  Tensor u = tensor_of<std::uint64_t>({1}, {~std::uint64_t(0)}), zero = tensor_of<std::uint64_t>({1}, {0});
+  EXPECT_EQ(run(*find_op("div"), {u, zero}, {})[0].as<std::uint64_t>()[0], ~std::uint64_t(0));
+  EXPECT_EQ(run(*find_op("add"), {u, u}, {})[0].as<std::uint64_t>()[0], ~std::uint64_t(0) - 1);
 }
 
 // Up to 16 elements are summed from left to right: this order gives 1, the others 0 or 2.

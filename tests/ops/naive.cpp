@@ -13,17 +13,16 @@ using ScalarFunction = std::function<Number(const Arguments&, DType)>;
 bool is_whole(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
 bool before(Number a, Number b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
 Number truth(bool value) { return value ? 1.0 : 0.0; }
-// Whole numbers wrap around at 32 bits.
+// Whole numbers wrap around at the width of their type.
 Number wrapped(double value, DType dtype) {
   if (dtype == DType::kBool) return truth(value != 0);
-  auto bits = std::uint32_t(std::int64_t(value));
-  return dtype == DType::kInt32 ? double(std::int32_t(bits)) : double(bits);
+  return visit_dtype(dtype, [&]<typename T>(T) { return element_from<double>(element_from<T>(std::int64_t(value))); });
 }
 std::int64_t bits_of(Number x) { return std::int64_t(x.real()); }
 
 Number quotient(Number x, Number y, DType dtype) {
   if (!is_whole(dtype)) return is_complex(dtype) ? x / y : Number(x.real() / y.real());
-  if (y.real() == 0) return dtype == DType::kInt32 ? -1.0 : 4294967295.0;
+  if (y.real() == 0) return wrapped(-1, dtype);
   return std::trunc(x.real() / y.real());
 }
 Number python_remainder(Number x, Number y, DType dtype) {
@@ -43,6 +42,26 @@ ScalarFunction unary(Function function) {
     return function(Number(x[0].real())).real();
   };
 }
+ScalarFunction complex_or_real(Number (*of_complex)(Number), double (*of_real)(double)) {
+  return [=](const Arguments& x, DType dtype) -> Number { return is_complex(dtype) ? of_complex(x[0]) : Number(of_real(x[0].real())); };
+}
+bool shifted_out(Number count, DType dtype) { return count.real() < 0 || count.real() >= 8.0 * double(size_of(dtype)); }
+// By differences of lgamma, extrapolated.
+double digamma(double x) {
+  if (x <= 0 && x == std::floor(x)) return NAN;
+  auto difference = [&](double h) { return (std::lgamma(x + h) - std::lgamma(x - h)) / (2 * h); };
+  return (4 * difference(5e-5) - difference(1e-4)) / 3;
+}
+double count_bits(Number x, DType dtype) {
+  double count = 0;
+  for (int bit = 0; bit < 8 * int(size_of(dtype)); ++bit) count += double((std::int64_t(x.real()) >> bit) & 1);
+  return count;
+}
+double leading_zeros(Number x, DType dtype) {
+  int bits = 8 * int(size_of(dtype)), bit = bits;
+  while (bit > 0 && ((std::int64_t(x.real()) >> (bit - 1)) & 1) == 0) --bit;
+  return double(bits - bit);
+}
 ScalarFunction real_unary(double (*function)(double)) {
   return [function](const Arguments& x, DType) -> Number { return function(x[0].real()); };
 }
@@ -61,6 +80,38 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"log", [](const Arguments& x, DType d) { return is_complex(d) ? std::log(x[0]) : Number(std::log(x[0].real())); }},
       {"log1p", [](const Arguments& x, DType d) { return is_complex(d) ? std::log(1.0 + x[0]) : Number(std::log1p(x[0].real())); }},
       {"sqrt", [](const Arguments& x, DType d) { return is_complex(d) ? std::sqrt(x[0]) : Number(std::sqrt(x[0].real())); }},
+      {"cbrt", real_unary(std::cbrt)},
+      {"trunc", real_unary(std::trunc)},
+      {"acos", complex_or_real([](Number x) { return std::acos(x); }, std::acos)},
+      {"asin", complex_or_real([](Number x) { return std::asin(x); }, std::asin)},
+      {"atan", unary([](Number x) { return std::atan(x); })},
+      {"sinh", unary([](Number x) { return std::sinh(x); })},
+      {"cosh", unary([](Number x) { return std::cosh(x); })},
+      {"asinh", unary([](Number x) { return std::asinh(x); })},
+      {"acosh", complex_or_real([](Number x) { return std::acosh(x); }, std::acosh)},
+      {"atanh", complex_or_real([](Number x) { return std::atanh(x); }, std::atanh)},
+      {"exp2", unary([](Number x) { return std::pow(Number(2), x); })},
+      {"erfc", real_unary(std::erfc)},
+      {"lgamma", real_unary(std::lgamma)},
+      {"population_count", [](const Arguments& x, DType d) { return Number(count_bits(x[0], d)); }},
+      {"clz", [](const Arguments& x, DType d) { return Number(leading_zeros(x[0], d)); }},
+      {"shift_left",
+       [](const Arguments& x, DType d) { return shifted_out(x[1], d) ? 0.0 : wrapped(x[0].real() * std::exp2(x[1].real()), d); }},
+      {"shift_right_arithmetic",
+       [](const Arguments& x, DType d) {
+         if (shifted_out(x[1], d)) return Number(x[0].real() < 0 ? -1.0 : 0.0);
+         return Number(std::floor(x[0].real() / std::exp2(x[1].real())));
+       }},
+      {"shift_right_logical",
+       [](const Arguments& x, DType d) {
+         if (shifted_out(x[1], d)) return Number(0);
+         return visit_dtype(d, [&]<typename T>(T) -> Number {
+           auto bits = std::uint64_t(std::int64_t(x[0].real()));
+           if (sizeof(T) < 8) bits &= (std::uint64_t(1) << (8 * sizeof(T) % 64)) - 1;
+           return element_from<double>(element_from<T>(bits >> int(x[1].real())));
+         });
+       }},
+      {"digamma", [](const Arguments& x, DType) { return Number(digamma(x[0].real())); }},
       {"rsqrt", [](const Arguments& x, DType d) { return is_complex(d) ? 1.0 / std::sqrt(x[0]) : Number(1 / std::sqrt(x[0].real())); }},
       {"floor", real_unary(std::floor)},
       {"ceil", real_unary(std::ceil)},
@@ -126,14 +177,14 @@ Tensor tensor_from(const TensorType& type, const std::vector<Number>& values) {
   visit_dtype(type.dtype, [&](auto sample) {
     using T = decltype(sample);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<T, Complex64>)
-        buffer->as<T>()[i] = T(float(values[i].real()), float(values[i].imag()));
-      else if constexpr (std::is_same_v<T, float>)
-        buffer->as<T>()[i] = float(values[i].real());
-      else if constexpr (std::is_same_v<T, bool>)
+      if constexpr (Bool<T>)
         buffer->as<T>()[i] = values[i] != 0.0;
-      else
+      else if constexpr (std::is_same_v<T, std::uint64_t>)
+        buffer->as<T>()[i] = values[i].real() >= 0x1p64 ? ~T(0) : T(values[i].real());
+      else if constexpr (Whole<T>)
         buffer->as<T>()[i] = T(std::int64_t(values[i].real()));
+      else
+        buffer->as<T>()[i] = element_from<T>(values[i]);
     }
   });
   return {type, buffer};
@@ -211,15 +262,14 @@ std::vector<Number> naive_dot(const Tensor& x, const Tensor& y, const Attrs& att
 std::optional<std::vector<Number>> naive_moved(const OpDef& op, const Tensor& x, const Attrs& attrs, const TensorType& result) {
   std::vector<Number> in = numbers(x), out(std::size_t(result.elements()));
   if (op.name == "reshape") return in;
+  if (op.name != "broadcast_in_dim" && op.name != "transpose") return std::nullopt;
   for (const Shape& index : indices(result.shape)) {
     Shape from(x.type.shape.size());
     for (std::size_t d = 0; d < from.size(); ++d) {
       if (op.name == "broadcast_in_dim")
         from[d] = x.type.shape[d] == 1 ? 0 : index[std::size_t(attrs.integers("dims")[d])];
-      else if (op.name == "transpose")
-        from[std::size_t(attrs.integers("axes")[d])] = index[d];
       else
-        return std::nullopt;
+        from[std::size_t(attrs.integers("axes")[d])] = index[d];
     }
     out[flat(index, result.shape)] = in[flat(from, x.type.shape)];
   }

@@ -111,8 +111,8 @@ const Mistake kMistakes[] = {
     {"/program/1/shape", "[5, 8]", "/program/1", "(5, 8)"},
     {"/program/1/shape", "\"x\"", "/program/1/shape", "wanted an integer or a list of integers"},
     {"/program/0/args", "[1e15]", "/program/0", ""},
-    {"/program/0/dtype", "\"float23\"", "/program/0/dtype", "did you mean 'float32'?"},
-    {"/program/0/dtype", "\"bfloat16\"", "/program/0/dtype", "not supported yet"},
+    {"/program/0/dtype", "\"flot32\"", "/program/0/dtype", "did you mean 'float32'?"},
+    {"/program/0/dtype", "\"bfloat\"", "/program/0/dtype", "did you mean 'bfloat16'?"},
     {"/program/0", "{\"let\": \"x\", \"op\": \"constant\", \"value\": [[1], [2, 3]]}", "/program/0/value/1", "as long as the others"},
     {"/program/0", "{\"repeat\": -1, \"body\": []}", "/program/0/repeat", "from 0"},
     // Functions.

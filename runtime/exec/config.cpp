@@ -1,0 +1,60 @@
+#include "runtime/exec/config.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "runtime/base/text.h"
+#include "runtime/exec/context.h"
+
+namespace shardlab {
+namespace {
+
+struct FlagDef {
+  std::string_view name;
+  const char* variable;
+  bool Config::*member;
+};
+
+constexpr FlagDef kFlags[] = {{"enable_x64", "SHARDLAB_ENABLE_X64", &Config::enable_x64},
+                              {"threefry_partitionable", "SHARDLAB_THREEFRY_PARTITIONABLE", &Config::threefry_partitionable}};
+
+const FlagDef& flag_named(std::string_view name) {
+  std::string_view bare = name.starts_with("jax_") ? name.substr(4) : name;
+  std::vector<std::string_view> known;
+  for (const FlagDef& flag : kFlags) {
+    if (flag.name == bare) return flag;
+    known.push_back(flag.name);
+  }
+  throw_user_error("config has no flag '{}'{}", name, did_you_mean(bare, known));
+}
+
+}  // namespace
+
+Config config_from_environment() {
+  Config config;
+  for (const FlagDef& flag : kFlags) {
+    const char* text = std::getenv(flag.variable);
+    if (text == nullptr) continue;
+    std::string_view value = text;
+    if (value != "0" && value != "1" && value != "false" && value != "true")
+      throw_user_error("{} is '{}', wanted 0, 1, false or true", flag.variable, value);
+    config.*flag.member = value == "1" || value == "true";
+  }
+  return config;
+}
+
+namespace config {
+
+void update(std::string_view name, bool value) {
+  const FlagDef& flag = flag_named(name);
+  Context& context = Context::current();
+  Config changed = context.config();
+  changed.*flag.member = value;
+  context.set_config(changed);
+}
+
+bool value(std::string_view name) { return Context::current().config().*flag_named(name).member; }
+
+}  // namespace config
+}  // namespace shardlab

@@ -1,0 +1,91 @@
+// The definitions of elementwise ops, given their functors.
+#pragma once
+
+#include <cmath>
+
+#include "runtime/ops/derive.h"
+#include "runtime/ops/lower.h"
+#include "runtime/ops/tile.h"
+
+namespace shardlab::ops {
+
+using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
+
+template <typename F>
+constexpr OpDef unary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {},
+                         JvpRule jvp = nullptr) {
+  return {.name = name,
+          .doc = doc,
+          .aliases = aliases,
+          .expand = expand,
+          .infer = elementwise_infer<F, 1>,
+          .rule = elementwise_rule,
+          .kernel = elementwise_kernel<tile_of<F, 1>>,
+          .tile = tile_of<F, 1>,
+          .elementwise = true,
+          .jvp = jvp,
+          .samples = elementwise_samples<F, 1>};
+}
+
+template <typename F>
+constexpr OpDef binary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {},
+                          JvpRule jvp = nullptr, TransposeRule transpose = nullptr) {
+  return {.name = name,
+          .doc = doc,
+          .aliases = aliases,
+          .operands_min = 2,
+          .operands_max = 2,
+          .expand = expand,
+          .infer = elementwise_infer<F, 2>,
+          .rule = elementwise_rule,
+          .kernel = elementwise_kernel<tile_of<F, 2>>,
+          .tile = tile_of<F, 2>,
+          .elementwise = true,
+          .jvp = jvp,
+          .transpose = transpose,
+          .samples = elementwise_samples<F, 2>};
+}
+
+// Complex functions are evaluated in double and rounded once.
+template <Cplx T, typename Function>
+T in_double(T x, Function function) {
+  return T(function(Complex128(x)));
+}
+
+// A functor for real and complex numbers out of a function of double and one of Complex128.
+#define SHARDLAB_MATH_FUNCTION(Name, real, ...) \
+  struct Name {                                 \
+    template <Real T>                           \
+    SHARDLAB_INLINE T operator()(T x) const {   \
+      return T(real(double(x)));                \
+    }                                           \
+    template <Cplx T>                           \
+    SHARDLAB_INLINE T operator()(T x) const {   \
+      return in_double(x, __VA_ARGS__);         \
+    }                                           \
+  };
+// The same for real numbers alone.
+#define SHARDLAB_REAL_FUNCTION(Name, real)    \
+  struct Name {                               \
+    template <Real T>                         \
+    SHARDLAB_INLINE T operator()(T x) const { \
+      return T(real(double(x)));              \
+    }                                         \
+  };
+// Of float by vector_math, of double by the standard library.
+#define SHARDLAB_VECTOR_FUNCTION(Name, function, ...) \
+  struct Name {                                       \
+    template <Real T>                                 \
+    SHARDLAB_INLINE T operator()(T x) const {         \
+      if constexpr (std::is_same_v<T, float>)         \
+        return T(vector_math::function(x));           \
+      else                                            \
+        return std::function(x);                      \
+    }                                                 \
+    template <Cplx T>                                 \
+    SHARDLAB_INLINE T operator()(T x) const {         \
+      return in_double(x, __VA_ARGS__);               \
+    }                                                 \
+  };
+
+}  // namespace shardlab::ops
