@@ -12,6 +12,14 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
+# Fourier transforms: FFTW in both precisions, or the kissfft that comes with Eigen.
+pkg_check_modules(FFTW QUIET IMPORTED_TARGET fftw3 fftw3f)
+if(FFTW_FOUND)
+  list(APPEND SHARDLAB_SUMMARY "Fourier transforms: FFTW ${FFTW_fftw3_VERSION} (GPL: do not distribute such a build in binary form)")
+else()
+  list(APPEND SHARDLAB_SUMMARY "Fourier transforms: kissfft of Eigen (slower; install libfftw3-dev for FFTW)")
+endif()
+
 find_package(Qt6 6.4 QUIET COMPONENTS Widgets)
 set(SHARDLAB_HAVE_QT ${Qt6_FOUND})
 if(Qt6_FOUND)

@@ -135,6 +135,50 @@ Array isfinite(const Operand& x) { return call<"isfinite">({x}); }
 Array conj(const Operand& x) { return call<"conj">({x}); }
 Array imag(const Operand& x) { return call<"imag">({x}); }
 Array real(const Operand& x) { return call<"real">({x}); }
+Array log2(const Operand& x) { return call<"log2">({x}); }
+Array log10(const Operand& x) { return call<"log10">({x}); }
+Array exp2(const Operand& x) { return call<"exp2">({x}); }
+Array cbrt(const Operand& x) { return call<"cbrt">({x}); }
+Array trunc(const Operand& x) { return call<"trunc">({x}); }
+Array sinh(const Operand& x) { return call<"sinh">({x}); }
+Array cosh(const Operand& x) { return call<"cosh">({x}); }
+Array arcsin(const Operand& x) { return call<"arcsin">({x}); }
+Array arccos(const Operand& x) { return call<"arccos">({x}); }
+Array arctan(const Operand& x) { return call<"arctan">({x}); }
+Array arcsinh(const Operand& x) { return call<"arcsinh">({x}); }
+Array arccosh(const Operand& x) { return call<"arccosh">({x}); }
+Array arctanh(const Operand& x) { return call<"arctanh">({x}); }
+Array deg2rad(const Operand& x) { return call<"deg2rad">({x}); }
+Array rad2deg(const Operand& x) { return call<"rad2deg">({x}); }
+Array reciprocal(const Operand& x) { return call<"reciprocal">({x}); }
+Array fabs(const Operand& x) { return call<"fabs">({x}); }
+Array sinc(const Operand& x) { return call<"sinc">({x}); }
+Array signbit(const Operand& x) { return call<"signbit">({x}); }
+Array isinf(const Operand& x) { return call<"isinf">({x}); }
+Array isposinf(const Operand& x) { return call<"isposinf">({x}); }
+Array isneginf(const Operand& x) { return call<"isneginf">({x}); }
+Array nan_to_num(const Operand& x) { return call<"nan_to_num">({x}); }
+Array angle(const Operand& x) { return call<"angle">({x}); }
+Array erfc(const Operand& x) { return call<"erfc">({x}); }
+Array erf_inv(const Operand& x) { return call<"erf_inv">({x}); }
+Array lgamma(const Operand& x) { return call<"lgamma">({x}); }
+Array digamma(const Operand& x) { return call<"digamma">({x}); }
+Array population_count(const Operand& x) { return call<"population_count">({x}); }
+Array elu(const Operand& x) { return call<"elu">({x}); }
+Array celu(const Operand& x) { return call<"celu">({x}); }
+Array selu(const Operand& x) { return call<"selu">({x}); }
+Array leaky_relu(const Operand& x) { return call<"leaky_relu">({x}); }
+Array relu6(const Operand& x) { return call<"relu6">({x}); }
+Array hard_sigmoid(const Operand& x) { return call<"hard_sigmoid">({x}); }
+Array hard_silu(const Operand& x) { return call<"hard_silu">({x}); }
+Array hard_tanh(const Operand& x) { return call<"hard_tanh">({x}); }
+Array soft_sign(const Operand& x) { return call<"soft_sign">({x}); }
+Array log_sigmoid(const Operand& x) { return call<"log_sigmoid">({x}); }
+Array mish(const Operand& x) { return call<"mish">({x}); }
+Array bitcast(const Operand& x, DType dtype) { return call<"bitcast">({x}, {{"dtype", dtype}}); }
+Array one_hot(const Operand& x, std::int64_t num_classes, std::optional<DType> dtype) {
+  return call<"one_hot">({x}, dtype_attrs(dtype).set("num_classes", num_classes));
+}
 Array erf(const Operand& x) { return call<"erf">({x}); }
 Array relu(const Operand& x) { return call<"relu">({x}); }
 Array gelu(const Operand& x) { return call<"gelu">({x}); }
@@ -150,6 +194,20 @@ Array divide(const Operand& x, const Operand& y) { return call<"divide">({x, y})
 Array floor_divide(const Operand& x, const Operand& y) { return call<"floor_divide">({x, y}); }
 Array remainder(const Operand& x, const Operand& y) { return call<"remainder">({x, y}); }
 Array power(const Operand& x, const Operand& y) { return call<"power">({x, y}); }
+Array fmod(const Operand& x, const Operand& y) { return call<"fmod">({x, y}); }
+Array hypot(const Operand& x, const Operand& y) { return call<"hypot">({x, y}); }
+Array logaddexp(const Operand& x, const Operand& y) { return call<"logaddexp">({x, y}); }
+Array logaddexp2(const Operand& x, const Operand& y) { return call<"logaddexp2">({x, y}); }
+Array heaviside(const Operand& x, const Operand& y) { return call<"heaviside">({x, y}); }
+Array copysign(const Operand& x, const Operand& y) { return call<"copysign">({x, y}); }
+Array nextafter(const Operand& x, const Operand& y) { return call<"nextafter">({x, y}); }
+Array fmax(const Operand& x, const Operand& y) { return call<"fmax">({x, y}); }
+Array fmin(const Operand& x, const Operand& y) { return call<"fmin">({x, y}); }
+Array gcd(const Operand& x, const Operand& y) { return call<"gcd">({x, y}); }
+Array lcm(const Operand& x, const Operand& y) { return call<"lcm">({x, y}); }
+Array left_shift(const Operand& x, const Operand& y) { return call<"left_shift">({x, y}); }
+Array right_shift(const Operand& x, const Operand& y) { return call<"right_shift">({x, y}); }
+Array isclose(const Operand& x, const Operand& y) { return call<"isclose">({x, y}); }
 Array arctan2(const Operand& x, const Operand& y) { return call<"arctan2">({x, y}); }
 Array maximum(const Operand& x, const Operand& y) { return call<"maximum">({x, y}); }
 Array minimum(const Operand& x, const Operand& y) { return call<"minimum">({x, y}); }
@@ -193,6 +251,15 @@ Array min(const Operand& x, const ReduceOptions& options) { return reduce<"min">
 Array mean(const Operand& x, const ReduceOptions& options) { return reduce<"mean">(x, options); }
 Array any(const Operand& x, const ReduceOptions& options) { return reduce<"any">(x, options); }
 Array all(const Operand& x, const ReduceOptions& options) { return reduce<"all">(x, options); }
+Array nansum(const Operand& x, const ReduceOptions& options) { return reduce<"nansum">(x, options); }
+Array nanprod(const Operand& x, const ReduceOptions& options) { return reduce<"nanprod">(x, options); }
+Array nanmax(const Operand& x, const ReduceOptions& options) { return reduce<"nanmax">(x, options); }
+Array nanmin(const Operand& x, const ReduceOptions& options) { return reduce<"nanmin">(x, options); }
+Array nanmean(const Operand& x, const ReduceOptions& options) { return reduce<"nanmean">(x, options); }
+Array ptp(const Operand& x, const ReduceOptions& options) { return reduce<"ptp">(x, options); }
+Array count_nonzero(const Operand& x, const ReduceOptions& options) { return reduce<"count_nonzero">(x, options); }
+Array nanvar(const Operand& x, const VarianceOptions& options) { return reduce<"nanvar">(x, options); }
+Array nanstd(const Operand& x, const VarianceOptions& options) { return reduce<"nanstd">(x, options); }
 Array logsumexp(const Operand& x, const ReduceOptions& options) { return reduce<"logsumexp">(x, options); }
 Array var(const Operand& x, const VarianceOptions& options) { return reduce<"var">(x, options); }
 Array std_(const Operand& x, const VarianceOptions& options) { return reduce<"std">(x, options); }

@@ -141,7 +141,51 @@ Array gelu(const Operand& x);
 Array softplus(const Operand& x);
 Array silu(const Operand& x);
 Array logistic(const Operand& x);
+Array log2(const Operand& x);
+Array log10(const Operand& x);
+Array exp2(const Operand& x);
+Array cbrt(const Operand& x);
+Array trunc(const Operand& x);
+Array sinh(const Operand& x);
+Array cosh(const Operand& x);
+Array arcsin(const Operand& x);
+Array arccos(const Operand& x);
+Array arctan(const Operand& x);
+Array arcsinh(const Operand& x);
+Array arccosh(const Operand& x);
+Array arctanh(const Operand& x);
+Array deg2rad(const Operand& x);
+Array rad2deg(const Operand& x);
+Array reciprocal(const Operand& x);
+Array fabs(const Operand& x);
+Array sinc(const Operand& x);
+Array signbit(const Operand& x);
+Array isinf(const Operand& x);
+Array isposinf(const Operand& x);
+Array isneginf(const Operand& x);
+Array nan_to_num(const Operand& x);
+Array angle(const Operand& x);
+Array erfc(const Operand& x);
+Array erf_inv(const Operand& x);
+Array lgamma(const Operand& x);
+Array digamma(const Operand& x);
+Array population_count(const Operand& x);
+Array elu(const Operand& x);
+Array celu(const Operand& x);
+Array selu(const Operand& x);
+Array leaky_relu(const Operand& x);
+Array relu6(const Operand& x);
+Array hard_sigmoid(const Operand& x);
+Array hard_silu(const Operand& x);
+Array hard_tanh(const Operand& x);
+Array soft_sign(const Operand& x);
+Array log_sigmoid(const Operand& x);
+Array mish(const Operand& x);
 Array astype(const Operand& x, DType dtype);
+// The same bits as a dtype of the same width.
+Array bitcast(const Operand& x, DType dtype);
+// Rows of 0 with a 1 at x, along a new last dimension.
+Array one_hot(const Operand& x, std::int64_t num_classes, std::optional<DType> dtype = {});
 
 // --- Elementwise, several operands that broadcast as in numpy.
 // -------------------------------------------------------------------------
@@ -156,6 +200,20 @@ Array power(const Operand& x, const Operand& y);
 Array arctan2(const Operand& x, const Operand& y);
 Array maximum(const Operand& x, const Operand& y);
 Array minimum(const Operand& x, const Operand& y);
+Array fmod(const Operand& x, const Operand& y);
+Array hypot(const Operand& x, const Operand& y);
+Array logaddexp(const Operand& x, const Operand& y);
+Array logaddexp2(const Operand& x, const Operand& y);
+Array heaviside(const Operand& x, const Operand& y);
+Array copysign(const Operand& x, const Operand& y);
+Array nextafter(const Operand& x, const Operand& y);
+Array fmax(const Operand& x, const Operand& y);
+Array fmin(const Operand& x, const Operand& y);
+Array gcd(const Operand& x, const Operand& y);
+Array lcm(const Operand& x, const Operand& y);
+Array left_shift(const Operand& x, const Operand& y);
+Array right_shift(const Operand& x, const Operand& y);
+Array isclose(const Operand& x, const Operand& y);
 Array logical_and(const Operand& x, const Operand& y);
 Array logical_or(const Operand& x, const Operand& y);
 Array logical_xor(const Operand& x, const Operand& y);
@@ -213,6 +271,15 @@ SHARDLAB_REDUCTION(mean, ReduceOptions)
 SHARDLAB_REDUCTION(any, ReduceOptions)
 SHARDLAB_REDUCTION(all, ReduceOptions)
 SHARDLAB_REDUCTION(logsumexp, ReduceOptions)
+SHARDLAB_REDUCTION(nansum, ReduceOptions)
+SHARDLAB_REDUCTION(nanprod, ReduceOptions)
+SHARDLAB_REDUCTION(nanmax, ReduceOptions)
+SHARDLAB_REDUCTION(nanmin, ReduceOptions)
+SHARDLAB_REDUCTION(nanmean, ReduceOptions)
+SHARDLAB_REDUCTION(ptp, ReduceOptions)
+SHARDLAB_REDUCTION(count_nonzero, ReduceOptions)
+SHARDLAB_REDUCTION(nanvar, VarianceOptions)
+SHARDLAB_REDUCTION(nanstd, VarianceOptions)
 SHARDLAB_REDUCTION(var, VarianceOptions)
 SHARDLAB_REDUCTION(std_, VarianceOptions)  // JAX's std; that name is the standard library's here
 #undef SHARDLAB_REDUCTION

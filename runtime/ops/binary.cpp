@@ -240,6 +240,7 @@ constexpr std::string_view kDivAliases[] = {"divide", "true_divide"};
 constexpr std::string_view kPowAliases[] = {"power"};
 constexpr std::string_view kAtan2Aliases[] = {"arctan2"};
 constexpr std::string_view kRemainderAliases[] = {"mod"};
+constexpr std::string_view kRemAliases[] = {"fmod"};
 constexpr std::string_view kAndAliases[] = {"bitwise_and"};
 constexpr std::string_view kOrAliases[] = {"bitwise_or"};
 constexpr std::string_view kXorAliases[] = {"bitwise_xor"};
@@ -254,7 +255,7 @@ const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap
 const OpDef kMul = binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted,
                                   kMulAliases, multilinear_jvp, mul_transpose);
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
-const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
+const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted, kRemAliases);
 const OpDef kRemainder =
     binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
 const OpDef kPow =

@@ -14,7 +14,7 @@
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
-                   X(FloorDivide) \
+                   X(FloorDivide) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
   /* choose     */ X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) \
@@ -22,7 +22,18 @@
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
   /* products   */ X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
-  /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square)
+  /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square) \
+                   X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
+                   X(SoftSign) X(Squareplus) \
+  /* numpy      */ X(Angle) X(Bitcast) X(Copysign) X(Deg2rad) X(Divmod) X(Fabs) X(Fmax) X(Fmin) X(Heaviside) X(Hypot) X(IsClose) X(IsInf) \
+                   X(IsNegInf) X(IsPosInf) X(Lcm) X(Ldexp) X(Log10) X(Log2) X(Logaddexp) X(Logaddexp2) X(Modf) X(NanToNum) X(Positive) \
+                   X(Rad2deg) X(Reciprocal) X(Signbit) X(Sinc) \
+                   X(CountNonzero) X(Nanmax) X(Nanmean) X(Nanmin) X(Nanprod) X(Nanstd) X(Nansum) X(Nanvar) X(Ptp) \
+  /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCauchy) X(RandomChild) X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
+                   X(RandomIndices) X(RandomKey) X(RandomLaplace) X(RandomLogistic) X(RandomNormal) X(RandomPermutation) \
+                   X(RandomRademacher) X(RandomRandint) X(RandomSplit) X(RandomTruncatedNormal) X(RandomUniform) \
+  /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) X(Rfft) X(Rfft2) \
+                   X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) X(Cond) X(Scan) X(ShardMap) X(WhileLoop)
 // clang-format on

@@ -74,7 +74,9 @@ Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const At
   Values xy = broadcast_together(b, op.name, args, dtype);
   if (is_floating(dtype)) {
     ValueId rest = b.emit1(kRemainder, xy);
-    return {unary(b, kRound, b.emit1(kDiv, {b.emit1(kSub, {xy[0], rest}), xy[1]}))};
+    ValueId is_zero = binary(b, kEqual, xy[1], 0.0);
+    ValueId multiple = b.emit1(kSelect, {is_zero, xy[0], b.emit1(kSub, {xy[0], rest})});  // x / 0 is infinite, as in JAX
+    return {unary(b, kRound, b.emit1(kDiv, {multiple, xy[1]}))};
   }
   ValueId quotient = b.emit1(kDiv, xy);
   ValueId rest = b.emit1(kRem, xy);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/base/text.h"
+#include "runtime/ops/fft_rows.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
@@ -72,6 +73,7 @@ int run(const Arguments&) {
   fmt::print("memory          {}\n", memory_text());
   fmt::print("shared memory   {}\n", shared_memory_text());
   fmt::print("ops             {}\n", all_ops().size());
+  fmt::print("Fourier         {}\n", ops::fft_library());
   fmt::print("transports      local (inside a process), shm (between processes of this host)\n");
   fmt::print("MPI             {}; not used by this version, which starts its processes itself\n",
              in_path("mpirun") ? "mpirun found" : "mpirun not found");

@@ -1,0 +1,40 @@
+#include "runtime/exec/fft.h"
+
+namespace shardlab::fft {
+namespace {
+
+Array one_axis(std::string_view op, const Operand& x, const Options& options) {
+  Attrs attrs{{"axis", options.axis}, {"norm", options.norm}};
+  if (options.n) attrs.set("n", *options.n);
+  return std::move(apply(op, {x}, attrs, x.where()).at(0));
+}
+
+Array many_axes(std::string_view op, const Operand& x, const ManyOptions& options) {
+  Attrs attrs{{"norm", options.norm}};
+  if (!options.axes.is_all()) attrs.set("axes", options.axes.axes());
+  if (options.s) attrs.set("s", *options.s);
+  return std::move(apply(op, {x}, attrs, x.where()).at(0));
+}
+
+Array frequencies(std::string_view op, std::int64_t n, double d, std::source_location where) {
+  return std::move(apply(op, {}, Attrs{{"n", n}, {"d", d}}, Where::from(where)).at(0));
+}
+
+}  // namespace
+
+Array fft(const Operand& x, const Options& options) { return one_axis("fft.fft", x, options); }
+Array ifft(const Operand& x, const Options& options) { return one_axis("fft.ifft", x, options); }
+Array rfft(const Operand& x, const Options& options) { return one_axis("fft.rfft", x, options); }
+Array irfft(const Operand& x, const Options& options) { return one_axis("fft.irfft", x, options); }
+Array fftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.fftn", x, options); }
+Array ifftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.ifftn", x, options); }
+Array rfftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.rfftn", x, options); }
+Array irfftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.irfftn", x, options); }
+Array fft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.fft2", x, options); }
+Array ifft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.ifft2", x, options); }
+Array rfft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.rfft2", x, options); }
+Array irfft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.irfft2", x, options); }
+Array fftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.fftfreq", n, d, where); }
+Array rfftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.rfftfreq", n, d, where); }
+
+}  // namespace shardlab::fft

@@ -1,0 +1,43 @@
+// jax.numpy.fft in C++. Along an axis that is not cut a transform moves nothing; over cut axes arrays move by all-to-alls.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/exec/ops.h"
+
+namespace shardlab::fft {
+
+// fft(x, {.axis = 0, .norm = "ortho"})
+struct Options {
+  shardlab::detail::ByNameOnly by_name{};
+  std::optional<std::int64_t> n = {};  // the length of the signal: cut, or filled with zeros; as it is by default
+  std::int64_t axis = -1;
+  std::string norm = "backward";  // where the scale goes: backward, ortho or forward
+};
+Array fft(const Operand& x, const Options& options = {});
+Array ifft(const Operand& x, const Options& options = {});
+Array rfft(const Operand& x, const Options& options = {});
+Array irfft(const Operand& x, const Options& options = {});
+
+// fftn(x, {.axes = {0, 2}})
+struct ManyOptions {
+  shardlab::detail::ByNameOnly by_name{};
+  std::optional<std::vector<std::int64_t>> s = {};  // the lengths
+  AxisList axes = AxisList::all();                  // of fft2 and its like the last two by default
+  std::string norm = "backward";
+};
+Array fftn(const Operand& x, const ManyOptions& options = {});
+Array ifftn(const Operand& x, const ManyOptions& options = {});
+Array rfftn(const Operand& x, const ManyOptions& options = {});
+Array irfftn(const Operand& x, const ManyOptions& options = {});
+Array fft2(const Operand& x, const ManyOptions& options = {});
+Array ifft2(const Operand& x, const ManyOptions& options = {});
+Array rfft2(const Operand& x, const ManyOptions& options = {});
+Array irfft2(const Operand& x, const ManyOptions& options = {});
+
+// The frequencies of the elements of fft and rfft, for samples at a spacing of d.
+Array fftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());
+Array rfftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());
+
+}  // namespace shardlab::fft

@@ -1,0 +1,70 @@
+#include "runtime/exec/random.h"
+
+namespace shardlab::random {
+namespace {
+
+Array one(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs) {
+  return std::move(apply(op, operands, attrs, operands.front().where()).at(0));
+}
+
+Attrs draw_attrs(const Shape& shape, std::optional<DType> dtype) {
+  Attrs attrs{{"shape", shape}};
+  if (dtype) attrs.set("dtype", *dtype);
+  return attrs;
+}
+
+}  // namespace
+
+Array key(std::int64_t seed, std::source_location where) {
+  return std::move(apply("random.key", {}, Attrs{{"seed", seed}}, Where::from(where)).at(0));
+}
+
+std::vector<Array> split(const Operand& key, std::int64_t num) {
+  std::vector<Array> keys;
+  for (std::int64_t i = 0; i < num; ++i) keys.push_back(one("random.child", {key}, Attrs{{"index", i}, {"num", num}}));
+  return keys;
+}
+
+Array fold_in(const Operand& key, const Operand& data) { return one("random.fold_in", {key, data}, {}); }
+
+Array bits(const Operand& key, const Shape& shape, std::optional<DType> dtype) {
+  return one("random.bits", {key}, draw_attrs(shape, dtype));
+}
+
+Array uniform(const Operand& key, const Shape& shape, const UniformOptions& options) {
+  Attrs attrs = draw_attrs(shape, options.dtype);
+  if (options.minval != 0) attrs.set("minval", options.minval);
+  if (options.maxval != 1) attrs.set("maxval", options.maxval);
+  return one("random.uniform", {key}, attrs);
+}
+
+#define SHARDLAB_DISTRIBUTION(name)                                                \
+  Array name(const Operand& key, const Shape& shape, std::optional<DType> dtype) { \
+    return one("random." #name, {key}, draw_attrs(shape, dtype));                  \
+  }
+SHARDLAB_DISTRIBUTION(normal)
+SHARDLAB_DISTRIBUTION(exponential)
+SHARDLAB_DISTRIBUTION(gumbel)
+SHARDLAB_DISTRIBUTION(laplace)
+SHARDLAB_DISTRIBUTION(logistic)
+SHARDLAB_DISTRIBUTION(cauchy)
+SHARDLAB_DISTRIBUTION(rademacher)
+#undef SHARDLAB_DISTRIBUTION
+
+Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape, std::optional<DType> dtype) {
+  return one("random.truncated_normal", {key, lower, upper}, draw_attrs(shape, dtype));
+}
+
+Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype) {
+  return one("random.randint", {key}, draw_attrs(shape, dtype).set("minval", minval).set("maxval", maxval));
+}
+
+Array bernoulli(const Operand& key, const Operand& p, const Shape& shape) {
+  Attrs attrs;
+  if (!shape.empty() || !p.is_array()) attrs.set("shape", shape);
+  return one("random.bernoulli", {key, p}, attrs);
+}
+
+Array permutation(const Operand& key, std::int64_t n) { return one("random.permutation", {key}, Attrs{{"x", n}}); }
+
+}  // namespace shardlab::random

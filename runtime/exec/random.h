@@ -1,0 +1,44 @@
+// jax.random in C++: random numbers from keys, equal bit for bit to JAX's and the same for every layout of devices.
+//
+// A key is a uint32[2] array. Inside jit a sharded result is made in place: each device computes its own numbers.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "runtime/exec/ops.h"
+
+namespace shardlab::random {
+
+Array key(std::int64_t seed, std::source_location where = std::source_location::current());
+// Keys that are independent of each other and of `key`; use each once.
+std::vector<Array> split(const Operand& key, std::int64_t num = 2);
+Array fold_in(const Operand& key, const Operand& data);
+
+// uint32 unless told: uint8, uint16 or, with enable_x64, uint64.
+Array bits(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+
+struct UniformOptions {
+  detail::ByNameOnly by_name{};
+  double minval = 0, maxval = 1;
+  std::optional<DType> dtype = {};
+};
+// Numbers in [minval, maxval): uniform(key, {8, 8}, {.minval = -1}).
+Array uniform(const Operand& key, const Shape& shape = {}, const UniformOptions& options = {});
+Array normal(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array exponential(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array gumbel(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array laplace(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array logistic(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array cauchy(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array rademacher(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {},
+                       std::optional<DType> dtype = {});
+// Whole numbers in [minval, maxval).
+Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {});
+// True with probability p, which is a number or an array that broadcasts to the shape.
+Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
+// The numbers 0 to n - 1 in random order.
+Array permutation(const Operand& key, std::int64_t n);
+
+}  // namespace shardlab::random

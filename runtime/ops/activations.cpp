@@ -1,0 +1,132 @@
+// The activation functions of jax.nn, and one_hot, decomposed as JAX lowers them.
+#include <array>
+#include <cmath>
+
+#include "runtime/ops/lower.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab::ops {
+namespace {
+
+using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
+
+ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
+  ValueId x = value_of(b, arg);
+  return converted(b, x, inexact(b, b.type(x).dtype));
+}
+ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
+ValueId zeros(GraphBuilder& b, ValueId x) { return filled(b, b.type(x), 0.0); }
+ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
+double number_or(const Attrs& attrs, std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; }
+ValueId applied(GraphBuilder& b, std::string_view name, ValueId x) {
+  const OpDef& op = *find_op(name);
+  const std::array<Arg, 1> args = {x};
+  return op.expand(b, op, args, {}).at(0);
+}
+
+// x above 0, else outer expm1(x / inner): the exponential sees no large numbers, so that gradients stay finite.
+ValueId exponential_tail(GraphBuilder& b, ValueId x, double outer, double inner) {
+  ValueId positive = binary(b, kGreater, x, 0.0);
+  ValueId safe = choose(b, positive, zeros(b, x), x);
+  if (inner != 1) safe = binary(b, kDiv, safe, inner);
+  return choose(b, positive, x, times(b, unary(b, kExpm1, safe), outer));
+}
+
+Values expand_elu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  return {exponential_tail(b, inexact_value(b, args[0]), number_or(attrs, "alpha", 1), 1)};
+}
+Values expand_celu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  double alpha = number_or(attrs, "alpha", 1);
+  return {exponential_tail(b, inexact_value(b, args[0]), alpha, alpha)};
+}
+// Source of the constants: Klambauer et al., "Self-normalizing neural networks".
+Values expand_selu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId tail = exponential_tail(b, inexact_value(b, args[0]), 1.6732632423543772848170429916717, 1);
+  return {times(b, tail, 1.0507009873554804934193349852946)};
+}
+Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  return {choose(b, binary(b, kGreaterEqual, x, 0.0), x, times(b, x, number_or(attrs, "negative_slope", 0.01)))};
+}
+ValueId relu6(GraphBuilder& b, ValueId x) { return binary(b, kMinimum, binary(b, kMaximum, x, 0.0), 6.0); }
+Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, value_of(b, args[0]))}; }
+ValueId hard_sigmoid(GraphBuilder& b, ValueId x) { return binary(b, kDiv, relu6(b, binary(b, kAdd, x, 3.0)), 6.0); }
+Values expand_hard_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {hard_sigmoid(b, inexact_value(b, args[0]))}; }
+Values expand_hard_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kMul, {x, hard_sigmoid(b, x)})};
+}
+Values expand_hard_tanh(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  auto constant = [&](double value) { return filled(b, b.type(x), value); };
+  ValueId low = choose(b, binary(b, kLess, x, -1.0), constant(-1), x);
+  return {choose(b, binary(b, kGreater, x, 1.0), constant(1), low)};
+}
+Values expand_soft_sign(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kDiv, {x, binary(b, kAdd, unary(b, kAbs, x), 1.0)})};
+}
+Values expand_log_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  return {unary(b, kNeg, applied(b, "softplus", unary(b, kNeg, inexact_value(b, args[0]))))};
+}
+Values expand_mish(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kMul, {x, unary(b, kTanh, applied(b, "softplus", x))})};
+}
+Values expand_squareplus(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {x, x}), number_or(attrs, "b", 4)));
+  return {binary(b, kDiv, b.emit1(kAdd, {x, root}), 2.0)};
+}
+
+// Rows of the identity: 1 where the new dimension's index is x, nothing for indices beyond it.
+Values expand_one_hot(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  if (!attrs.has("num_classes")) throw_user_error("{}: attribute 'num_classes' is missing", op.name);
+  std::int64_t classes = attrs.integer("num_classes");
+  int rank = b.type(x).rank() + 1, axis = normalized_axis(op.name, attrs.integer("axis", -1), rank);
+  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
+  Shape shape = b.shape(x), column = b.shape(x);
+  shape.insert(shape.begin() + axis, classes);
+  column.insert(column.begin() + axis, 1);
+  check_shape(op.name, shape);
+  ValueId spread = broadcast_to(b, reshaped(b, x, column), shape);
+  DType own = b.type(x).dtype == DType::kBool ? DType::kInt32 : b.type(x).dtype;
+  ValueId index = b.emit1(kIota, {}, Attrs{{"dtype", own}, {"shape", shape}, {"dimension", std::int64_t(axis)}});
+  return {converted(b, b.emit1(kEqual, {converted(b, spread, own), index}), dtype)};
+}
+
+constexpr AttrDef kAlphaAttrs[] = {{"alpha", AttrDef::Kind::kNumber, false, "the limit far below 0, negated; 1 by default"}};
+constexpr AttrDef kSlopeAttrs[] = {{"negative_slope", AttrDef::Kind::kNumber, false, "the slope below 0; 0.01 by default"}};
+constexpr AttrDef kPlusAttrs[] = {{"b", AttrDef::Kind::kNumber, false, "how smooth it is; 4 by default"}};
+constexpr AttrDef kOneHotAttrs[] = {{"num_classes", AttrDef::Kind::kInteger, true, "the size of the new dimension"},
+                                    {"axis", AttrDef::Kind::kInteger, false, "where in the result it is; the last by default"},
+                                    {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
+constexpr std::string_view kHardSiluAliases[] = {"hard_swish"};
+constexpr std::string_view kSoftSignAliases[] = {"softsign"};
+
+constexpr OpDef activation(std::string_view name, std::string_view doc, Expand expand, std::span<const AttrDef> attrs = {},
+                           std::span<const std::string_view> aliases = {}) {
+  return {.name = name, .doc = doc, .aliases = aliases, .attrs = attrs, .expand = expand};
+}
+
+}  // namespace
+
+extern const OpDef kElu, kCelu, kSelu, kLeakyRelu, kRelu6, kHardSigmoid, kHardSilu, kHardTanh, kSoftSign, kLogSigmoid, kMish, kSquareplus,
+    kOneHot;
+
+const OpDef kElu = activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs);
+const OpDef kCelu = activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs);
+const OpDef kSelu = activation("selu", "The self-normalising scaled elu.", expand_selu);
+const OpDef kLeakyRelu = activation("leaky_relu", "x above 0, a small slope below.", expand_leaky_relu, kSlopeAttrs);
+const OpDef kRelu6 = activation("relu6", "minimum(maximum(x, 0), 6).", expand_relu6);
+const OpDef kHardSigmoid = activation("hard_sigmoid", "relu6(x + 3) / 6.", expand_hard_sigmoid);
+const OpDef kHardSilu = activation("hard_silu", "x * hard_sigmoid(x).", expand_hard_silu, {}, kHardSiluAliases);
+const OpDef kHardTanh = activation("hard_tanh", "x held between -1 and 1.", expand_hard_tanh);
+const OpDef kSoftSign = activation("soft_sign", "x / (|x| + 1).", expand_soft_sign, {}, kSoftSignAliases);
+const OpDef kLogSigmoid = activation("log_sigmoid", "log(logistic(x)).", expand_log_sigmoid);
+const OpDef kMish = activation("mish", "x * tanh(softplus(x)).", expand_mish);
+const OpDef kSquareplus = activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs);
+const OpDef kOneHot = activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs);
+
+}  // namespace shardlab::ops

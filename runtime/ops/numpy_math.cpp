@@ -1,0 +1,275 @@
+// Elementwise functions of jax.numpy that are made of primitives, as JAX lowers them.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "runtime/ops/elementwise.h"
+#include "runtime/ops/random.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab::ops {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
+  ValueId x = value_of(b, arg);
+  return converted(b, x, inexact(b, b.type(x).dtype));
+}
+Values inexact_pair(GraphBuilder& b, const OpDef& op, Args args) {
+  return broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)));
+}
+ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
+ValueId either(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kOr, {x, y}); }
+ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
+ValueId choose(GraphBuilder& b, ValueId condition, double x, ValueId y) { return choose(b, condition, filled(b, b.type(y), x), y); }
+ValueId truth_like(GraphBuilder& b, ValueId x, bool value) { return filled(b, {DType::kBool, b.shape(x)}, Scalar{value}); }
+
+// log(x) / log(base).
+template <int kBase>
+Values expand_log_base(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kDiv, {unary(b, kLog, x), unary(b, kLog, filled(b, b.type(x), double(kBase)))})};
+}
+
+template <bool kToRadians>
+Values expand_angle_unit(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  return {binary(b, kMul, inexact_value(b, args[0]), kToRadians ? M_PI / 180 : 180 / M_PI)};
+}
+
+Values expand_reciprocal(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  return {b.emit1(kDiv, {filled(b, b.type(x), 1.0), x})};
+}
+
+Values expand_positive(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {value_of(b, args[0])}; }
+Values expand_fabs(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {unary(b, kAbs, inexact_value(b, args[0]))}; }
+
+// sin(pi x) / (pi x), 1 at 0.
+Values expand_sinc(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  ValueId is_zero = binary(b, kEqual, x, 0.0);
+  ValueId scaled = binary(b, kMul, choose(b, is_zero, 1.0, x), M_PI);
+  return {choose(b, is_zero, 1.0, b.emit1(kDiv, {unary(b, kSin, scaled), scaled}))};
+}
+
+// The larger times sqrt(1 + ratio^2): without overflow. Infinite where a side is.
+Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = inexact_pair(b, op, args);
+  if (is_complex(b.type(xy[0]).dtype)) throw_user_error("{} does not accept dtype {}; use abs", op.name, name_of(b.type(xy[0]).dtype));
+  ValueId x = unary(b, kAbs, xy[0]), y = unary(b, kAbs, xy[1]);
+  ValueId is_infinite = either(b, binary(b, kEqual, x, kInfinity), binary(b, kEqual, y, kInfinity));
+  ValueId larger = b.emit1(kMaximum, {x, y}), smaller = b.emit1(kMinimum, {x, y});
+  ValueId is_zero = binary(b, kEqual, larger, 0.0);
+  ValueId ratio = b.emit1(kDiv, {smaller, choose(b, is_zero, 1.0, larger)});
+  ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {ratio, ratio}), 1.0));
+  return {choose(b, is_infinite, kInfinity, choose(b, is_zero, larger, b.emit1(kMul, {larger, root})))};
+}
+
+// max(x, y) + log1p(exp(-|x - y|)), in base e or 2; NaN passed on.
+template <bool kBaseTwo>
+Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = inexact_pair(b, op, args);
+  if (is_complex(b.type(xy[0]).dtype))
+    throw_user_error("{} does not accept dtype {}; convert the operands", op.name, name_of(b.type(xy[0]).dtype));
+  ValueId larger = b.emit1(kMaximum, xy), difference = b.emit1(kSub, xy);
+  ValueId distance = unary(b, kNeg, unary(b, kAbs, difference));
+  ValueId tail = unary(b, kLog1p, unary(b, kBaseTwo ? kExp2 : kExp, distance));
+  if (kBaseTwo) tail = binary(b, kDiv, tail, std::log(2.0));
+  return {choose(b, is_nan(b, difference), b.emit1(kAdd, xy), b.emit1(kAdd, {larger, tail}))};
+}
+
+Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = inexact_pair(b, op, args);
+  ValueId at_zero = choose(b, binary(b, kGreater, xy[0], 0.0), 1.0, xy[1]);
+  return {choose(b, binary(b, kLess, xy[0], 0.0), 0.0, at_zero)};
+}
+
+// Whether the sign bit is set: that of -0.0 and of NaN too.
+ValueId signbit(GraphBuilder& b, const OpDef& op, ValueId x) {
+  DType dtype = b.type(x).dtype;
+  if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; take a part", op.name, name_of(dtype));
+  if (dtype == DType::kBool || is_unsigned_integer(dtype)) return truth_like(b, x, false);
+  if (is_signed_integer(dtype)) return binary(b, kLess, x, 0.0);
+  DType bits = size_of(dtype) == 2 ? DType::kInt16 : size_of(dtype) == 4 ? DType::kInt32 : DType::kInt64;
+  return binary(b, kLess, b.emit1(kBitcast, {x}, Attrs{{"dtype", bits}}), 0.0);
+}
+Values expand_signbit(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {signbit(b, op, value_of(b, args[0]))}; }
+
+Values expand_copysign(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = inexact_pair(b, op, args);
+  ValueId size = unary(b, kAbs, xy[0]);
+  return {choose(b, signbit(b, op, xy[1]), unary(b, kNeg, size), size)};
+}
+
+ValueId is_infinite(GraphBuilder& b, ValueId x) { return binary(b, kEqual, unary(b, kAbs, x), kInfinity); }
+
+Values expand_isinf(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = value_of(b, args[0]);
+  DType dtype = b.type(x).dtype;
+  if (is_floating(dtype)) return {is_infinite(b, x)};
+  if (!is_complex(dtype)) return {truth_like(b, x, false)};
+  ValueId re = is_infinite(b, unary(b, kReal, x));
+  return {either(b, re, is_infinite(b, unary(b, kImag, x)))};
+}
+
+template <bool kPositive>
+Values expand_is_signed_inf(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  ValueId x = value_of(b, args[0]);
+  DType dtype = b.type(x).dtype;
+  if (is_complex(dtype)) throw_user_error("{} is not well defined for complex type {}; take a part", op.name, name_of(dtype));
+  if (!is_floating(dtype)) return {truth_like(b, x, false)};
+  return {binary(b, kEqual, x, kPositive ? kInfinity : -kInfinity)};
+}
+
+// The largest finite number of a dtype.
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kBfloat16:
+      return 0x1.fep127;
+    case DType::kFloat16:
+      return 65504;
+    case DType::kFloat32:
+      return double(std::numeric_limits<float>::max());
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+// NaN as 0 and infinities as the largest numbers, or what the attributes say.
+Values expand_nan_to_num(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  DType dtype = b.type(x).dtype;
+  if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; treat the parts", op.name, name_of(dtype));
+  if (!is_floating(dtype)) return {x};
+  auto given = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
+  ValueId result = choose(b, is_nan(b, x), given("nan", 0), x);
+  result = choose(b, binary(b, kEqual, result, kInfinity), given("posinf", largest(dtype)), result);
+  return {choose(b, binary(b, kEqual, result, -kInfinity), given("neginf", -largest(dtype)), result)};
+}
+
+// The other operand where one is NaN.
+template <const OpDef* kCompare>
+Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
+  return {choose(b, either(b, b.emit1(*kCompare, xy), is_nan(b, xy[1])), xy[0], xy[1])};
+}
+
+Values expand_angle(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  if (!is_complex(b.type(x).dtype)) {
+    ValueId turned = choose(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
+    return {choose(b, is_nan(b, x), kNan, turned)};
+  }
+  ValueId im = unary(b, kImag, x);
+  return {b.emit1(kAtan2, {im, unary(b, kReal, x)})};
+}
+
+// x * 2^y.
+Values expand_ldexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = inexact_pair(b, op, args);
+  return {b.emit1(kMul, {xy[0], unary(b, kExp2, xy[1])})};
+}
+
+// The quotient rounded down, and the remainder with the sign of y.
+Values expand_divmod(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  const OpDef& divide = *find_op("floor_divide");
+  ValueId quotient = divide.expand(b, divide, args, {}).at(0);
+  return {quotient, expand_promoted(b, kRemainder, args, {}).at(0)};
+}
+
+// The fraction, with the sign of x, and the whole part.
+Values expand_modf(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  ValueId whole = unary(b, kTrunc, x);
+  ValueId fraction = choose(b, is_infinite(b, x), 0.0, b.emit1(kSub, {x, whole}));
+  return {fraction, whole};
+}
+
+struct Gcd {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x, T y) const {
+    using U = std::make_unsigned_t<T>;
+    U a = x < T(0) ? U(0 - U(x)) : U(x), c = y < T(0) ? U(0 - U(y)) : U(y);
+    return T(std::gcd(a, c));
+  }
+};
+
+void check_whole(const OpDef& op, DType dtype) {
+  if (!is_integer(dtype)) throw_user_error("Arguments to jax.numpy.{} must be integers, got {}; convert them", op.name, name_of(dtype));
+}
+Values expand_gcd(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  check_whole(op, promoted_dtype(b, args));
+  return expand_promoted(b, op, args, attrs);
+}
+Values expand_lcm(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  check_whole(op, promoted_dtype(b, args));
+  Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
+  ValueId x = unary(b, kAbs, xy[0]), y = unary(b, kAbs, xy[1]);
+  ValueId product = b.emit1(kMul, {x, b.emit1(kDiv, {y, b.emit1(*find_op("gcd"), {x, y})})});
+  return {choose(b, binary(b, kEqual, x, 0.0), 0.0, product)};
+}
+
+// |x - y| <= atol + rtol |y|; infinities are close to themselves, NaN to NaN if equal_nan says so.
+Values expand_isclose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Values xy = inexact_pair(b, op, args);
+  auto number = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
+  ValueId distance = unary(b, kAbs, b.emit1(kSub, xy));
+  ValueId bound = binary(b, kAdd, binary(b, kMul, unary(b, kAbs, xy[1]), number("rtol", 1e-5)), number("atol", 1e-8));
+  ValueId finite = b.emit1(kAnd, {unary(b, kIsFinite, unary(b, kAbs, xy[0])), unary(b, kIsFinite, unary(b, kAbs, xy[1]))});
+  ValueId near = b.emit1(kAnd, {finite, b.emit1(kLessEqual, {distance, bound})});
+  ValueId close = either(b, near, b.emit1(kEqual, xy));
+  if (attrs.flag("equal_nan")) close = either(b, close, b.emit1(kAnd, {is_nan(b, xy[0]), is_nan(b, xy[1])}));
+  return {close};
+}
+
+constexpr AttrDef kNanAttrs[] = {{"nan", AttrDef::Kind::kNumber, false, "in place of NaN; 0 by default"},
+                                 {"posinf", AttrDef::Kind::kNumber, false, "in place of infinity; the largest number by default"},
+                                 {"neginf", AttrDef::Kind::kNumber, false, "in place of -infinity; the least number by default"}};
+constexpr AttrDef kCloseAttrs[] = {{"rtol", AttrDef::Kind::kNumber, false, "relative to y; 1e-5 by default"},
+                                   {"atol", AttrDef::Kind::kNumber, false, "absolute; 1e-8 by default"},
+                                   {"equal_nan", AttrDef::Kind::kFlag, false, "whether NaN is close to NaN"}};
+constexpr std::string_view kRadiansAliases[] = {"radians"};
+constexpr std::string_view kDegreesAliases[] = {"degrees"};
+
+constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand,
+                          std::span<const std::string_view> aliases = {}, std::span<const AttrDef> attrs = {}) {
+  return {
+      .name = name, .doc = doc, .aliases = aliases, .operands_min = operands, .operands_max = operands, .attrs = attrs, .expand = expand};
+}
+
+}  // namespace
+
+extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kLogaddexp, kLogaddexp2, kHeaviside,
+    kSignbit, kCopysign, kIsInf, kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
+
+const OpDef kLog2 = composite("log2", "The logarithm in base 2.", 1, expand_log_base<2>);
+const OpDef kLog10 = composite("log10", "The logarithm in base 10.", 1, expand_log_base<10>);
+const OpDef kDeg2rad = composite("deg2rad", "Degrees as radians.", 1, expand_angle_unit<true>, kRadiansAliases);
+const OpDef kRad2deg = composite("rad2deg", "Radians as degrees.", 1, expand_angle_unit<false>, kDegreesAliases);
+const OpDef kReciprocal = composite("reciprocal", "1 / x.", 1, expand_reciprocal);
+const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive);
+const OpDef kFabs = composite("fabs", "The absolute value as a float.", 1, expand_fabs);
+const OpDef kSinc = composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc);
+const OpDef kHypot = composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot);
+const OpDef kLogaddexp = composite("logaddexp", "log(exp(x) + exp(y)), without overflow.", 2, expand_logaddexp<false>);
+const OpDef kLogaddexp2 = composite("logaddexp2", "log2(2^x + 2^y), without overflow.", 2, expand_logaddexp<true>);
+const OpDef kHeaviside = composite("heaviside", "0 below 0, 1 above it, y at it.", 2, expand_heaviside);
+const OpDef kSignbit = composite("signbit", "Whether the sign bit is set, that of -0.0 too.", 1, expand_signbit);
+const OpDef kCopysign = composite("copysign", "The size of x with the sign of y.", 2, expand_copysign);
+const OpDef kIsInf = composite("isinf", "Whether it is infinite.", 1, expand_isinf);
+const OpDef kIsPosInf = composite("isposinf", "Whether it is infinity.", 1, expand_is_signed_inf<true>);
+const OpDef kIsNegInf = composite("isneginf", "Whether it is -infinity.", 1, expand_is_signed_inf<false>);
+const OpDef kNanToNum = composite("nan_to_num", "NaN as 0, infinities as the largest numbers.", 1, expand_nan_to_num, {}, kNanAttrs);
+const OpDef kFmax = composite("fmax", "The larger of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kGreater>);
+const OpDef kFmin = composite("fmin", "The smaller of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kLess>);
+const OpDef kAngle = composite("angle", "The angle of complex numbers in radians.", 1, expand_angle);
+const OpDef kLdexp = composite("ldexp", "x times 2 to the power y.", 2, expand_ldexp);
+const OpDef kDivmod = composite("divmod", "The quotient rounded down, and the remainder.", 2, expand_divmod);
+const OpDef kModf = composite("modf", "The fraction and the whole part of x.", 1, expand_modf);
+const OpDef kGcd = binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd);
+const OpDef kLcm = composite("lcm", "The least common multiple of integers.", 2, expand_lcm);
+const OpDef kIsClose = composite("isclose", "Whether |x - y| <= atol + rtol |y|.", 2, expand_isclose, {}, kCloseAttrs);
+
+}  // namespace shardlab::ops

@@ -1,0 +1,330 @@
+// The primitives of random numbers: bits, split, fold_in and permuted indices from a key, which is uint32[2].
+//
+// Each element depends on the key and its own index alone: whatever part of the result a device holds, it computes by itself.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/ops/lower.h"
+#include "runtime/ops/random.h"
+#include "runtime/ops/threefry.h"
+
+namespace shardlab::ops {
+namespace {
+
+constexpr std::int64_t kOriginalWordsMax = 0xffffffff;
+
+void check_key(const OpDef& op, const TensorType& type) {
+  if (type.dtype != DType::kUint32 || type.shape != Shape{2})
+    throw_user_error("{} accepts a key, uint32[2] as random.key makes it, but was given {}; for several keys call it once for each",
+                     op.name, type.text());
+}
+
+ThreefryKey key_of(const ConstView& view) { return {view.as<std::uint32_t>()[0], view.as<std::uint32_t>()[1]}; }
+
+// The key is wanted whole; each dimension of the result is its own.
+FactorRule key_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  std::vector<int> key_dim(operands.size(), -1);
+  key_dim[0] = 0;
+  rule.add(2, key_dim, {-1}, FactorKind::kReplicate);
+  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], std::vector<int>(operands.size(), -1), {d});
+  return rule;
+}
+
+// Calls f(row-major index in the whole array, place in the part, count) for each contiguous run of a part.
+template <typename F>
+void for_each_run(const MutableView& part, const Shape& whole_shape, const F& f) {
+  const Shape& shape = part.type.shape;
+  if (part.type.elements() == 0) return;
+  Shape strides = strides_of(whole_shape);
+  std::int64_t run = shape.empty() ? 1 : shape.back(), rows = part.type.elements() / run;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t rest = row, at = shape.empty() ? 0 : part.box->back().start;
+    for (std::size_t d = shape.size() - (shape.empty() ? 0 : 1); d-- > 0;) {
+      at += ((*part.box)[d].start + rest % shape[d]) * strides[d];
+      rest /= shape[d];
+    }
+    f(at, row * run, run);
+  }
+}
+
+// `own` with the layout of counters that the call or the config asks for; the partitionable one goes without saying.
+Attrs in_layout(const GraphBuilder& b, const Attrs& given, Attrs own) {
+  if (!given.flag("partitionable", b.config().threefry_partitionable)) own.set("partitionable", false);
+  return own;
+}
+
+// ---- bits
+
+template <typename T>
+struct BitsLoop {
+  SHARDLAB_INLINE static void run(ThreefryKey key, std::uint64_t start, T* out, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint64_t index = start + std::uint64_t(i);
+      ThreefryBlock block = threefry(key, std::uint32_t(index >> 32), std::uint32_t(index));
+      if constexpr (sizeof(T) == 8)
+        out[i] = (T(block.first) << 32) | block.second;
+      else
+        out[i] = T(block.first ^ block.second);
+    }
+  }
+};
+
+template <typename T>
+T original_bits(ThreefryKey key, std::uint64_t index, std::uint64_t elements) {
+  if constexpr (sizeof(T) == 8)
+    return (T(original_word(key, index, 2 * elements)) << 32) | original_word(key, elements + index, 2 * elements);
+  constexpr std::uint64_t kPerWord = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+  std::uint32_t word = original_word(key, index / kPerWord, (elements + kPerWord - 1) / kPerWord);
+  return T(word >> (8 * sizeof(T) * (index % kPerWord) % 32));
+}
+
+std::vector<TensorType> infer_bits(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  check_key(op, types[0]);
+  if (!attrs.has("dtype") || !is_unsigned_integer(attrs.dtype("dtype")))
+    throw_user_error("{}: dtype must be uint8, uint16, uint32 or uint64, got {}", op.name,
+                     attrs.has("dtype") ? name_of(attrs.dtype("dtype")) : "none");
+  TensorType type{attrs.dtype("dtype"), required_integers(op, attrs, "shape")};
+  check_shape(op.name, type.shape);
+  if (!attrs.flag("partitionable", true) && type.bytes() / 4 >= kOriginalWordsMax)
+    throw_user_error("{}: {} needs more than {} words, which the layout without threefry_partitionable does not have", op.name, type.text(),
+                     kOriginalWordsMax);
+  return {type};
+}
+
+void bits_kernel(const KernelArgs& args) {
+  const MutableView& result = args.results[0];
+  ThreefryKey key = key_of(args.operands[0]);
+  const Shape& shape = args.attrs.integers("shape");
+  bool partitionable = args.attrs.flag("partitionable", true);
+  std::uint64_t elements = std::uint64_t(element_count(shape));
+  visit_dtype(result.type.dtype, [&]<typename T>(T) {
+    if constexpr (std::is_unsigned_v<T> && Whole<T>) {
+      auto loop = best_version<BitsLoop<T>, ThreefryKey, std::uint64_t, T*, std::int64_t>();
+      for_each_run(result, shape, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+        if (partitionable) return loop(key, std::uint64_t(from), result.as<T>() + to, count);
+        for (std::int64_t i = 0; i < count; ++i) result.as<T>()[to + i] = original_bits<T>(key, std::uint64_t(from + i), elements);
+      });
+    } else {
+      throw InternalError("random bits of a dtype that the shape rule refuses");
+    }
+  });
+}
+
+Values expand_bits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : canonical(DType::kUint64, b.config().enable_x64);
+  if (!is_unsigned_integer(dtype))
+    throw_user_error("{}: dtype argument to `bits` must be an unsigned int dtype, got {}; take one of uint8, uint16, uint32, uint64",
+                     op.name, name_of(dtype));
+  Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
+  check_shape(op.name, shape);
+  return b.emit(op, {value_of(b, args[0])}, in_layout(b, attrs, Attrs{{"shape", shape}, {"dtype", dtype}}));
+}
+
+std::vector<Sample> bits_samples() {
+  std::vector<Sample> samples;
+  const TensorType key{DType::kUint32, {2}};
+  for (DType dtype : {DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64})
+    for (bool partitionable : {true, false})
+      for (const Shape& shape : {Shape{4, 6}, Shape{7}, Shape{}, Shape{0, 3}, Shape{2, 3, 4}}) {
+        Attrs attrs{{"shape", shape}, {"dtype", dtype}};
+        if (!partitionable) attrs.set("partitionable", false);
+        samples.push_back({{key}, attrs});
+      }
+  return samples;
+}
+
+// ---- split
+
+std::vector<TensorType> infer_split(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  check_key(op, types[0]);
+  Shape shape = required_integers(op, attrs, "num");
+  shape.push_back(2);
+  check_shape(op.name, shape);
+  return {{DType::kUint32, shape}};
+}
+
+void split_kernel(const KernelArgs& args) {
+  const MutableView& result = args.results[0];
+  ThreefryKey key = key_of(args.operands[0]);
+  Shape shape = args.attrs.integers("num");
+  shape.push_back(2);
+  std::uint64_t words = std::uint64_t(element_count(shape));
+  bool partitionable = args.attrs.flag("partitionable", true);
+  for_each_run(result, shape, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint64_t word = std::uint64_t(from + i), index = word / 2;
+      ThreefryBlock block = threefry(key, std::uint32_t(index >> 32), std::uint32_t(index));
+      std::uint32_t value = word % 2 == 0 ? block.first : block.second;
+      result.as<std::uint32_t>()[to + i] = partitionable ? value : original_word(key, word, words);
+    }
+  });
+}
+
+Values expand_split(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, {value_of(b, args[0])},
+                in_layout(b, attrs, Attrs{{"num", attrs.has("num") ? integer_list_of(attrs, "num") : Shape{2}}}));
+}
+
+std::vector<Sample> split_samples() {
+  const TensorType key{DType::kUint32, {2}};
+  return {{{key}, Attrs{{"num", Shape{2}}}},
+          {{key}, Attrs{{"num", Shape{7}}}},
+          {{key}, Attrs{{"num", Shape{2, 3}}}},
+          {{key}, Attrs{{"num", Shape{4}}, {"partitionable", false}}}};
+}
+
+// ---- fold_in
+
+std::vector<TensorType> infer_fold_in(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  check_key(op, types[0]);
+  if (types[1].rank() != 0 || types[1].dtype != DType::kUint32)
+    throw_user_error("{} accepts a single value of data, but was given {}; call it once for each", op.name, types[1].text());
+  return {types[0]};
+}
+
+void fold_in_kernel(const KernelArgs& args) {
+  const MutableView& result = args.results[0];
+  ThreefryBlock block = threefry(key_of(args.operands[0]), 0, args.operands[1].as<std::uint32_t>()[0]);
+  const std::uint32_t words[] = {block.first, block.second};
+  const Interval& held = (*result.box)[0];
+  std::copy(words + held.start, words + held.start + held.size(), result.as<std::uint32_t>());
+}
+
+// The data are an operand or the attribute "data".
+Values expand_fold_in(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (args.size() < 2 && !attrs.has("data")) throw_user_error("{}: the number to fold in is missing; give it as 'data'", op.name);
+  ValueId data = -1;
+  if (args.size() > 1 && std::holds_alternative<ValueId>(args[1]))
+    data = value_of(b, args[1], DType::kUint32);
+  else if (args.size() > 1)
+    data = scalar_constant(b, DType::kUint32, std::get<Scalar>(args[1]));
+  else
+    data = scalar_constant(b, DType::kUint32, Scalar{attrs.integer("data") & 0xffffffff});
+  return b.emit(op, {value_of(b, args[0]), data});
+}
+
+std::vector<Sample> fold_in_samples() { return {{{{DType::kUint32, {2}}, {DType::kUint32, {}}}, {}}}; }
+
+// ---- permuted indices
+
+// Stable sorts by fresh 32-bit keys, as many rounds as make equal keys in all of them unlikely.
+void permutation_kernel(const KernelArgs& args) {
+  const MutableView& result = args.results[0];
+  std::int64_t size = args.attrs.integer("size");
+  bool partitionable = args.attrs.flag("partitionable", true);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+  std::iota(order.begin(), order.end(), 0);
+  ThreefryKey key = key_of(args.operands[0]);
+  int rounds = int(std::ceil(3 * std::log(double(std::max<std::int64_t>(1, size))) / std::log(4294967295.0)));
+  for (int round = 0; round < rounds; ++round) {
+    auto child = [&](std::uint64_t index) -> ThreefryKey {
+      if (!partitionable) return {original_word(key, 2 * index, 4), original_word(key, 2 * index + 1, 4)};
+      ThreefryBlock block = threefry(key, 0, std::uint32_t(index));
+      return {block.first, block.second};
+    };
+    ThreefryKey next = child(0), subkey = child(1);
+    std::vector<std::pair<std::uint32_t, std::int64_t>> keyed;
+    for (std::int64_t i = 0; i < size; ++i) {
+      ThreefryBlock block = threefry(subkey, std::uint32_t(std::uint64_t(i) >> 32), std::uint32_t(i));
+      std::uint32_t bits = partitionable ? block.first ^ block.second : original_word(subkey, std::uint64_t(i), std::uint64_t(size));
+      keyed.emplace_back(bits, order[std::size_t(i)]);
+    }
+    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::int64_t i = 0; i < size; ++i) order[std::size_t(i)] = keyed[std::size_t(i)].second;
+    key = next;
+  }
+  const Interval& held = (*result.box)[0];
+  visit_dtype(result.type.dtype, [&]<typename T>(T) {
+    for (std::int64_t i = 0; i < held.size(); ++i) result.as<T>()[i] = element_from<T>(order[std::size_t(held.start + i)]);
+  });
+}
+
+std::vector<TensorType> infer_permutation(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  check_key(op, types[0]);
+  if (!attrs.has("size") || !attrs.has("dtype")) throw_user_error("{}: attributes 'size' and 'dtype' are needed", op.name);
+  Shape shape{attrs.integer("size")};
+  check_shape(op.name, shape);
+  if (!is_integer(attrs.dtype("dtype"))) throw_user_error("{}: dtype {} is no integer type", op.name, name_of(attrs.dtype("dtype")));
+  return {{attrs.dtype("dtype"), shape}};
+}
+
+Values expand_permuted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (!attrs.has("size")) throw_user_error("{}: attribute 'size' is missing", op.name);
+  Attrs own{{"size", attrs.integer("size")}, {"dtype", dtype_or(b, attrs, WeakKind::kInteger)}};
+  return b.emit(op, {value_of(b, args[0])}, in_layout(b, attrs, std::move(own)));
+}
+
+std::vector<Sample> permutation_samples() {
+  const TensorType key{DType::kUint32, {2}};
+  std::vector<Sample> samples;
+  for (std::int64_t size : {0, 1, 7, 24}) samples.push_back({{key}, Attrs{{"size", size}, {"dtype", DType::kInt32}}});
+  samples.push_back({{key}, Attrs{{"size", std::int64_t(12)}, {"dtype", DType::kInt32}, {"partitionable", false}}});
+  return samples;
+}
+
+constexpr AttrDef kPartitionable = {"partitionable", AttrDef::Kind::kFlag, false,
+                                    "how counters are laid out; the config flag threefry_partitionable by default"};
+constexpr AttrDef kBitsAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, false, "the shape of the result; a scalar by default"},
+                                  {"dtype", AttrDef::Kind::kDType, false, "uint8, uint16, uint32 (the default) or uint64"},
+                                  kPartitionable};
+constexpr AttrDef kSplitAttrs[] = {{"num", AttrDef::Kind::kScalarOrIntegers, false, "how many keys, or a shape of keys; 2 by default"},
+                                   kPartitionable};
+constexpr AttrDef kFoldAttrs[] = {{"data", AttrDef::Kind::kInteger, false, "the number, where it is not the second operand"}};
+constexpr AttrDef kPermutationAttrs[] = {{"size", AttrDef::Kind::kInteger, true, "how many indices"},
+                                         {"dtype", AttrDef::Kind::kDType, false, "int32 by default"},
+                                         kPartitionable};
+constexpr std::string_view kBitsAliases[] = {"random.bits"};
+constexpr std::string_view kSplitAliases[] = {"random.split"};
+constexpr std::string_view kFoldAliases[] = {"random.fold_in"};
+
+}  // namespace
+
+ValueId random_bits(GraphBuilder& b, ValueId key, const Shape& shape, DType dtype) {
+  return b.emit1(kRandomBits, {key}, in_layout(b, {}, Attrs{{"shape", shape}, {"dtype", dtype}}));
+}
+
+const OpDef kRandomBits = {.name = "random_bits",
+                           .doc = "Random bits from a key, the same for every layout of devices.",
+                           .aliases = kBitsAliases,
+                           .attrs = kBitsAttrs,
+                           .expand = expand_bits,
+                           .infer = infer_bits,
+                           .rule = key_rule,
+                           .kernel = bits_kernel,
+                           .uses_position = true,
+                           .samples = bits_samples};
+const OpDef kRandomSplit = {.name = "random_split",
+                            .doc = "New keys from a key, one a row: uint32[num, 2].",
+                            .aliases = kSplitAliases,
+                            .attrs = kSplitAttrs,
+                            .expand = expand_split,
+                            .infer = infer_split,
+                            .rule = key_rule,
+                            .kernel = split_kernel,
+                            .uses_position = true,
+                            .samples = split_samples};
+const OpDef kRandomFoldIn = {.name = "random_fold_in",
+                             .doc = "A new key from a key and a number.",
+                             .aliases = kFoldAliases,
+                             .operands_min = 1,
+                             .operands_max = 2,
+                             .attrs = kFoldAttrs,
+                             .expand = expand_fold_in,
+                             .infer = infer_fold_in,
+                             .rule = key_rule,
+                             .kernel = fold_in_kernel,
+                             .uses_position = true,
+                             .samples = fold_in_samples};
+const OpDef kRandomIndices = {.name = "random_indices",
+                              .doc = "The numbers 0 to size - 1 in random order.",
+                              .attrs = kPermutationAttrs,
+                              .expand = expand_permuted,
+                              .infer = infer_permutation,
+                              .rule = key_rule,
+                              .kernel = permutation_kernel,
+                              .uses_position = true,
+                              .samples = permutation_samples};
+
+}  // namespace shardlab::ops
