@@ -226,14 +226,6 @@ Values expand_right_shift(GraphBuilder& b, const OpDef& op, Args args, const Att
   return b.emit(is_unsigned_integer(dtype) ? kShiftRightLogical : op, broadcast_together(b, op.name, args, dtype), attrs);
 }
 
-Values add_jvp(GraphBuilder& b, const JvpArgs& args) { return {add_tangents(b, args.tangents[0], args.tangents[1])}; }
-Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], args.cotangents[0]}; }
-
-Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
-  if (args.operands[0] == kAsked) return {b.emit1(kMul, {args.cotangents[0], args.operands[1]}), kZero};
-  return {kZero, b.emit1(kMul, {args.operands[0], args.cotangents[0]})};
-}
-
 constexpr std::string_view kSubAliases[] = {"subtract"};
 constexpr std::string_view kMulAliases[] = {"multiply"};
 constexpr std::string_view kDivAliases[] = {"divide", "true_divide"};
@@ -249,11 +241,10 @@ constexpr std::string_view kShiftRightAliases[] = {"right_shift", "bitwise_right
 
 }  // namespace
 
-const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted, {},
-                                  add_jvp, add_transpose);
+const OpDef kAdd = binary_op<Add>("add", "x + y with broadcasting; integers wrap around, of bool the disjunction.", expand_promoted);
 const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap around.", expand_promoted, kSubAliases);
-const OpDef kMul = binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted,
-                                  kMulAliases, multilinear_jvp, mul_transpose);
+const OpDef kMul =
+    binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted, kMulAliases);
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
 const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted, kRemAliases);
 const OpDef kRemainder =

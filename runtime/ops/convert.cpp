@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -98,6 +98,10 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return {value_of(b, args[0], attrs.dtype("dtype"))};
 }
 
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
+  return {converted(b, args.cotangents[0], args.operand_types[0].dtype)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
   for (const DTypeInfo& from : all_dtypes())
@@ -121,6 +125,8 @@ const OpDef kConvert = {
     .kernel = elementwise_kernel<convert_tile>,
     .tile = convert_tile,
     .elementwise = true,
+    .jvp = linear_jvp,
+    .transpose = transpose_rule,
     .samples = samples};
 
 }  // namespace shardlab::ops

@@ -1,8 +1,9 @@
 // dot_general: sums of products over contracting dimensions, for each index of the batch dimensions.
 #include <algorithm>
+#include <numeric>
 
+#include "runtime/ops/derive.h"
 #include "runtime/ops/gemm.h"
-#include "runtime/ops/lower.h"
 #include "runtime/ops/strided.h"
 
 namespace shardlab::ops {
@@ -139,6 +140,74 @@ void kernel(const KernelArgs& args) {
          args.results[0].data + i * size.m * size.n * bytes);
 }
 
+std::vector<std::int64_t> both_sides(const std::vector<int>& lhs, const std::vector<int>& rhs) {
+  std::vector<std::int64_t> both(lhs.begin(), lhs.end());
+  both.insert(both.end(), rhs.begin(), rhs.end());
+  return both;
+}
+
+std::vector<int> range(std::size_t begin, std::size_t count) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), int(begin));
+  return values;
+}
+
+std::vector<int> order_of(const std::vector<int>& values) {  // the places that sort them
+  std::vector<int> places = range(0, values.size());
+  std::stable_sort(places.begin(), places.end(), [&](int i, int j) { return values[std::size_t(i)] < values[std::size_t(j)]; });
+  return places;
+}
+
+// The cotangent with the known operand over the known one's free dimensions; then the dimensions in the asked one's order. The result has
+// batch, the left operand's free and the right operand's free dimensions.
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
+  DotDims dims = dims_of(args.attrs, args.operand_types[0].rank(), args.operand_types[1].rank());
+  bool is_left = args.operands[0] == kAsked;
+  const auto& batch = is_left ? dims.lhs_batch : dims.rhs_batch;
+  const auto& other_batch = is_left ? dims.rhs_batch : dims.lhs_batch;
+  const auto& free = is_left ? dims.lhs_free : dims.rhs_free;
+  const auto& other_free = is_left ? dims.rhs_free : dims.lhs_free;
+  const auto& contract = is_left ? dims.lhs_contract : dims.rhs_contract;
+  const auto& other_contract = is_left ? dims.rhs_contract : dims.lhs_contract;
+  std::vector<int> result_batch = range(0, batch.size());
+  std::vector<int> result_other = range(batch.size() + (is_left ? free.size() : 0), other_free.size());
+  ValueId product = b.emit1(kDotGeneral, {args.cotangents[0], args.operands[is_left ? 1 : 0]},
+                            Attrs{{"contract", both_sides(result_other, other_free)}, {"batch", both_sides(result_batch, other_batch)}});
+  std::vector<int> places = batch;
+  places.insert(places.end(), free.begin(), free.end());
+  for (int i : order_of(other_contract)) places.push_back(contract[std::size_t(i)]);
+  ValueId found = transposed(b, product, order_of(places));
+  return is_left ? Values{found, kZero} : Values{kZero, found};
+}
+
+// The batch is a batch dimension where both operands have it, else a free one.
+std::vector<Batched> batch_rule(GraphBuilder& b, const BatchArgs& args) {
+  auto [left, left_dim] = args.operands[0];
+  auto [right, right_dim] = args.operands[1];
+  DotDims dims = dims_of(args.attrs, b.type(left).rank() - (left_dim != kNotBatched), b.type(right).rank() - (right_dim != kNotBatched));
+  auto shifted = [](std::vector<int> of, int dim) {
+    for (int& d : of) d = dim == kNotBatched ? d : dim_in_batch(d, dim);
+    return of;
+  };
+  std::vector<int> left_batch = shifted(dims.lhs_batch, left_dim), right_batch = shifted(dims.rhs_batch, right_dim);
+  std::size_t place = 0;
+  auto before = [](const std::vector<int>& free, int dim) {
+    return std::size_t(std::count_if(free.begin(), free.end(), [&](int d) { return d < dim; }));
+  };
+  if (left_dim != kNotBatched && right_dim != kNotBatched) {
+    left_batch.insert(left_batch.begin(), left_dim);
+    right_batch.insert(right_batch.begin(), right_dim);
+  } else if (left_dim != kNotBatched) {
+    place = left_batch.size() + before(dims.lhs_free, left_dim);
+  } else {
+    place = left_batch.size() + dims.lhs_free.size() + before(dims.rhs_free, right_dim);
+  }
+  ValueId result = b.emit1(kDotGeneral, {left, right},
+                           Attrs{{"contract", both_sides(shifted(dims.lhs_contract, left_dim), shifted(dims.rhs_contract, right_dim))},
+                                 {"batch", both_sides(left_batch, right_batch)}});
+  return {{result, int(place)}};
+}
+
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   DType dtype = promoted_dtype(b, args);
   Attrs full = attrs;
@@ -187,6 +256,9 @@ const OpDef kDotGeneral = {.name = "dot_general",
                            .rule = rule,
                            .reduction = Reduction::kSum,
                            .kernel = kernel,
+                           .jvp = multilinear_jvp,
+                           .transpose = transpose_rule,
+                           .batch = batch_rule,
                            .samples = samples};
 
 }  // namespace shardlab::ops

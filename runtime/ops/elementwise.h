@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "runtime/ops/derive.h"
+#include "runtime/ops/elementwise_rules.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/tile.h"
 
@@ -12,8 +12,7 @@ namespace shardlab::ops {
 using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
 
 template <typename F>
-constexpr OpDef unary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {},
-                         JvpRule jvp = nullptr) {
+constexpr OpDef unary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,
           .aliases = aliases,
@@ -23,13 +22,13 @@ constexpr OpDef unary_op(std::string_view name, std::string_view doc, Expand exp
           .kernel = elementwise_kernel<tile_of<F, 1>>,
           .tile = tile_of<F, 1>,
           .elementwise = true,
-          .jvp = jvp,
+          .jvp = elementwise_jvp(name),
+          .transpose = elementwise_transpose(name),
           .samples = elementwise_samples<F, 1>};
 }
 
 template <typename F>
-constexpr OpDef binary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {},
-                          JvpRule jvp = nullptr, TransposeRule transpose = nullptr) {
+constexpr OpDef binary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {}) {
   return {.name = name,
           .doc = doc,
           .aliases = aliases,
@@ -41,8 +40,8 @@ constexpr OpDef binary_op(std::string_view name, std::string_view doc, Expand ex
           .kernel = elementwise_kernel<tile_of<F, 2>>,
           .tile = tile_of<F, 2>,
           .elementwise = true,
-          .jvp = jvp,
-          .transpose = transpose,
+          .jvp = elementwise_jvp(name),
+          .transpose = elementwise_transpose(name),
           .samples = elementwise_samples<F, 2>};
 }
 

@@ -352,6 +352,59 @@ std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
   return {{b.emit1(args.op, {x}, Attrs{{"axes", axes}}), dim - before}};
 }
 
+Shape kept_shape_of(const JvpArgs& args, Shape shape) {
+  for (std::int64_t axis : args.attrs.integers("axes")) shape[std::size_t(axis)] = 1;
+  return shape;
+}
+
+// The mean of the tangents where the operand is the result (several where it occurs more than once). Source: jax.lax.
+Values extremum_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], g = args.tangents[0];
+  const TensorType type = b.type(x);
+  ValueId kept = broadcast_to(b, reshaped(b, args.results[0], kept_shape_of(args, type.shape)), type.shape);
+  ValueId is_result = converted(b, b.emit1(kEqual, {x, kept}), type.dtype);
+  ValueId count = b.emit1(kReduceSum, {is_result}, args.attrs);
+  return {b.emit1(kDiv, {b.emit1(kReduceSum, {b.emit1(kMul, {g, is_result})}, args.attrs), count})};
+}
+
+// The product rule: every factor's tangent times the product of the others, which holds where factors are 0.
+Values prod_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const auto& axes = args.attrs.integers("axes");
+  Shape shape = b.shape(args.operands[0]);
+  // The reduced dimensions last, as one, n long; then against each of them all n.
+  std::vector<int> order;
+  Shape kept;
+  for (int d = 0; d < int(shape.size()); ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
+      order.push_back(d);
+      kept.push_back(shape[std::size_t(d)]);
+    }
+  std::int64_t n = 1;
+  for (std::int64_t axis : axes) {
+    order.push_back(int(axis));
+    n *= shape[std::size_t(axis)];
+  }
+  Shape flat = kept, square = kept;
+  flat.push_back(n);
+  square.insert(square.end(), {n, n});
+  auto flattened = [&](ValueId x) { return reshaped(b, transposed(b, x, order), flat); };
+  ValueId x = flattened(args.operands[0]);
+  std::vector<std::int64_t> dims;
+  for (std::int64_t d = 0; d < std::int64_t(kept.size()); ++d) dims.push_back(d);
+  dims.push_back(std::int64_t(kept.size()) + 1);
+  const TensorType type{b.type(x).dtype, square};
+  ValueId all = b.emit1(kBroadcastInDim, {x}, Attrs{{"shape", square}, {"dims", dims}});
+  auto index = [&](std::size_t along) {
+    return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", square}, {"dimension", std::int64_t(along)}});
+  };
+  ValueId row = index(kept.size());
+  ValueId itself = b.emit1(kEqual, {row, index(kept.size() + 1)});
+  ValueId others = b.emit1(kSelect, {itself, filled(b, type, 1.0), all});
+  others = b.emit1(kReduceProd, {others}, Attrs{{"axes", std::vector<std::int64_t>{std::int64_t(kept.size()) + 1}}});
+  ValueId terms = b.emit1(kMul, {flattened(args.tangents[0]), others});
+  return {b.emit1(kReduceSum, {terms}, Attrs{{"axes", std::vector<std::int64_t>{std::int64_t(kept.size())}}})};
+}
+
 // The cotangent, repeated along the reduced axes.
 Values sum_transpose(GraphBuilder& b, const TransposeArgs& args) {
   const auto& axes = args.attrs.integers("axes");
@@ -409,9 +462,9 @@ constexpr OpDef reduction_op(std::string_view name, std::string_view doc, Reduct
 
 const OpDef kReduceSum =
     reduction_op<Sum>("reduce_sum", "The sum along axes; integers wrap around.", Reduction::kSum, linear_jvp, sum_transpose);
-const OpDef kReduceProd = reduction_op<Prod>("reduce_prod", "The product along axes; integers wrap around.", Reduction::kProd);
-const OpDef kReduceMax = reduction_op<Max>("reduce_max", "The largest element along axes; NaN wins.", Reduction::kMax);
-const OpDef kReduceMin = reduction_op<Min>("reduce_min", "The smallest element along axes; NaN wins.", Reduction::kMin);
+const OpDef kReduceProd = reduction_op<Prod>("reduce_prod", "The product along axes; integers wrap around.", Reduction::kProd, prod_jvp);
+const OpDef kReduceMax = reduction_op<Max>("reduce_max", "The largest element along axes; NaN wins.", Reduction::kMax, extremum_jvp);
+const OpDef kReduceMin = reduction_op<Min>("reduce_min", "The smallest element along axes; NaN wins.", Reduction::kMin, extremum_jvp);
 const OpDef kReduceAnd =
     reduction_op<And>("reduce_and", "Whether all elements along axes are true; bit by bit for integers.", Reduction::kAnd);
 const OpDef kReduceOr = reduction_op<Or>("reduce_or", "Whether any element along axes is true; bit by bit for integers.", Reduction::kOr);

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 
 namespace shardlab::ops {
 namespace {
@@ -109,6 +109,15 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, {x}, Attrs{{"shape", shape}});
 }
 
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) { return {reshaped(b, args.cotangents[0], args.operand_types[0].shape)}; }
+
+// The batch becomes the first dimension.
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  Shape shape = args.attrs.integers("shape");
+  shape.insert(shape.begin(), args.size);
+  return {{reshaped(b, batched_at(b, args.operands[0], 0, args.size), shape), 0}};
+}
+
 std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape from, Shape to) { return Sample{{{dtype, std::move(from)}}, Attrs{{"shape", std::move(to)}}}; };
   return {sample(DType::kFloat32, {16}, {2, 8}),    sample(DType::kFloat32, {4, 6}, {6, 4}), sample(DType::kFloat32, {8, 1, 2}, {16}),
@@ -129,6 +138,9 @@ const OpDef kReshape = {.name = "reshape",
                         .kernel = kernel,
                         .pass_through = true,
                         .folds = true,
+                        .jvp = linear_jvp,
+                        .transpose = transpose_rule,
+                        .batch = batch,
                         .samples = samples};
 
 }  // namespace shardlab::ops

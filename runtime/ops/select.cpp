@@ -1,5 +1,5 @@
 // select and clamp: elementwise ops of three operands, of which some may be scalars.
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -100,6 +100,37 @@ Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {b.emit1(kMinimum, {broadcast_to(b, value_of(b, args[2], dtype), shape), x})};
 }
 
+Values select_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const TensorType type = b.type(args.results[0]);
+  ValueId x = instantiated(b, args.tangents[1], type);
+  return {b.emit1(kSelect, {args.operands[0], x, instantiated(b, args.tangents[2], type)})};
+}
+Values select_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  ValueId ct = args.cotangents[0];
+  ValueId zeros = filled(b, b.type(ct), 0.0);
+  Values found = {kZero, kZero, kZero};
+  if (args.operands[1] == kAsked) found[1] = b.emit1(kSelect, {args.operands[0], ct, zeros});
+  if (args.operands[2] == kAsked) found[2] = b.emit1(kSelect, {args.operands[0], zeros, ct});
+  return found;
+}
+
+// Of low, x and high only the one that is the result varies it.
+Values clamp_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const TensorType type = b.type(args.results[0]);
+  Values at;
+  for (ValueId operand : args.operands) at.push_back(broadcast_to(b, operand, type.shape));
+  ValueId low = at[0], x = at[1], high = at[2], sum = kZero;
+  auto where = [&](ValueId condition, ValueId tangent) {
+    return b.emit1(kSelect, {condition, broadcast_to(b, tangent, type.shape), filled(b, type, 0.0)});
+  };
+  auto both = [&](ValueId first, ValueId second) { return b.emit1(kAnd, {first, second}); };
+  auto less = [&](ValueId smaller, ValueId larger) { return b.emit1(kLess, {smaller, larger}); };
+  if (args.tangents[0] != kZero) sum = add_tangents(b, sum, where(both(less(x, low), less(low, high)), args.tangents[0]));
+  if (args.tangents[1] != kZero) sum = add_tangents(b, sum, where(both(less(low, x), less(x, high)), args.tangents[1]));
+  if (args.tangents[2] != kZero) sum = add_tangents(b, sum, where(less(high, b.emit1(kMaximum, {low, x})), args.tangents[2]));
+  return {sum};
+}
+
 std::vector<Sample> select_samples() {
   std::vector<Sample> samples;
   for (const DTypeInfo& each : all_dtypes())
@@ -132,6 +163,8 @@ const OpDef kSelect = {.name = "select",
                        .kernel = elementwise_kernel<select_tile>,
                        .tile = select_tile,
                        .elementwise = true,
+                       .jvp = select_jvp,
+                       .transpose = select_transpose,
                        .samples = select_samples};
 
 const OpDef kClamp = {.name = "clamp",
@@ -144,6 +177,7 @@ const OpDef kClamp = {.name = "clamp",
                       .kernel = elementwise_kernel<clamp_tile>,
                       .tile = clamp_tile,
                       .elementwise = true,
+                      .jvp = clamp_jvp,
                       .samples = clamp_samples};
 
 extern const OpDef kClip;

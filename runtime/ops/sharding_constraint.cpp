@@ -1,7 +1,7 @@
 // with_sharding_constraint: the operand itself, with its sharding fixed.
 #include <cstring>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/derive.h"
 
 namespace shardlab::ops {
 namespace {
@@ -25,6 +25,18 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, {value_of(b, args[0])}, Attrs{{"sharding", sharding_of(op, attrs)}});
 }
 
+// The cotangent lies as the value does.
+Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) { return b.emit(args.op, {args.cotangents[0]}, args.attrs); }
+
+// The elements lie as asked, the batch is whole on each device.
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  auto [x, dim] = args.operands[0];
+  const Sharding& sharding = args.attrs.sharding("sharding");
+  Spec spec = sharding.spec(b.type(x).rank() - 1);
+  spec.insert(spec.begin() + dim, Axes{});
+  return {{b.emit1(args.op, {x}, Attrs{{"sharding", Sharding(sharding.mesh(), spec)}}), dim}};
+}
+
 std::vector<Sample> samples() {
   Sharding sharding(Mesh({2, 2}, {"a", "b"}, {0, 1, 2, 3}), P("a", "b"));
   return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"sharding", sharding}}}, {{{DType::kInt32, {2, 4, 3}}}, Attrs{{"sharding", sharding}}}};
@@ -46,6 +58,9 @@ const OpDef kShardingConstraint = {.name = "with_sharding_constraint",
                                    .kernel = kernel,
                                    .elementwise = true,
                                    .is_constraint = true,
+                                   .jvp = linear_jvp,
+                                   .transpose = transpose_rule,
+                                   .batch = batch,
                                    .samples = samples};
 
 }  // namespace shardlab::ops

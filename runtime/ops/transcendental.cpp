@@ -62,8 +62,6 @@ struct Logistic {
   }
 };
 
-ValueId sin_derivative(GraphBuilder& b, ValueId x, ValueId) { return unary(b, kCos, x); }
-
 constexpr std::string_view kLogisticAliases[] = {"sigmoid"};
 constexpr std::string_view kAsinAliases[] = {"arcsin"};
 constexpr std::string_view kAcosAliases[] = {"arccos"};
@@ -74,7 +72,7 @@ constexpr std::string_view kAtanhAliases[] = {"arctanh"};
 
 }  // namespace
 
-const OpDef kSin = unary_op<Sin>("sin", "The sine in radians. Integers become float32.", expand_inexact, {}, scaling_jvp<sin_derivative>);
+const OpDef kSin = unary_op<Sin>("sin", "The sine in radians. Integers become float32.", expand_inexact);
 const OpDef kCos = unary_op<Cos>("cos", "The cosine in radians. Integers become float32.", expand_inexact);
 const OpDef kTan = unary_op<Tan>("tan", "The tangent in radians. Integers become float32.", expand_inexact);
 const OpDef kAsin = unary_op<Asin>("asin", "The inverse of the sine; NaN beyond 1.", expand_inexact, kAsinAliases);

@@ -1,0 +1,197 @@
+// Source of the formulas: the rules of jax.lax, primitive by primitive, so that gradients are laid out as JAX's.
+#include "runtime/ops/elementwise_rules.h"
+
+#include <cmath>
+
+#include "runtime/ops/derive.h"
+
+namespace shardlab::ops {
+namespace {
+
+ValueId mul(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kMul, {x, y}); }
+ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
+ValueId plus(GraphBuilder& b, ValueId x, double y) { return binary(b, kAdd, x, y); }
+ValueId minus_from(GraphBuilder& b, double x, ValueId y) { return b.emit1(kSub, {filled(b, b.type(y), x), y}); }
+ValueId squared(GraphBuilder& b, ValueId x) { return mul(b, x, x); }
+ValueId div(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kDiv, {x, y}); }
+ValueId inverse_square(GraphBuilder& b, ValueId x) { return div(b, filled(b, b.type(x), 1.0), squared(b, x)); }
+ValueId nonzero(GraphBuilder& b, ValueId x) {  // 1 where it is 0
+  ValueId is_zero = binary(b, kEqual, x, 0.0);
+  return b.emit1(kSelect, {is_zero, filled(b, b.type(x), 1.0), x});
+}
+
+// The sum over the operands that vary of tangent * factor(i).
+template <typename F>
+Values scaled_sum(GraphBuilder& b, const JvpArgs& args, F&& factor) {
+  ValueId sum = kZero;
+  for (std::size_t i = 0; i < args.tangents.size(); ++i)
+    if (args.tangents[i] != kZero) sum = add_tangents(b, sum, mul(b, args.tangents[i], factor(i)));
+  return {sum};
+}
+
+}  // namespace
+
+// A function of x alone, given its derivative as an expression of x and the result y.
+#define SHARDLAB_DERIVATIVE(name, ...)                                        \
+  Values name##_jvp(GraphBuilder& b, const JvpArgs& args) {                   \
+    [[maybe_unused]] const ValueId x = args.operands[0], y = args.results[0]; \
+    const ValueId derivative = __VA_ARGS__;                                   \
+    return {mul(b, args.tangents[0], derivative)};                            \
+  }
+SHARDLAB_DERIVATIVE(sin, unary(b, kCos, x))
+SHARDLAB_DERIVATIVE(cos, unary(b, kNeg, unary(b, kSin, x)))
+SHARDLAB_DERIVATIVE(tan, plus(b, squared(b, y), 1.0))
+SHARDLAB_DERIVATIVE(asin, unary(b, kRsqrt, minus_from(b, 1.0, squared(b, x))))
+SHARDLAB_DERIVATIVE(acos, unary(b, kNeg, unary(b, kRsqrt, minus_from(b, 1.0, squared(b, x)))))
+SHARDLAB_DERIVATIVE(sinh, unary(b, kCosh, x))
+SHARDLAB_DERIVATIVE(cosh, unary(b, kSinh, x))
+SHARDLAB_DERIVATIVE(lgamma, unary(b, kDigamma, x))
+SHARDLAB_DERIVATIVE(asinh, unary(b, kRsqrt, plus(b, squared(b, x), 1.0)))
+SHARDLAB_DERIVATIVE(acosh, unary(b, kRsqrt, plus(b, squared(b, x), -1.0)))
+SHARDLAB_DERIVATIVE(exp, y)
+SHARDLAB_DERIVATIVE(expm1, plus(b, y, 1.0))
+SHARDLAB_DERIVATIVE(exp2, times(b, y, std::log(2.0)))
+SHARDLAB_DERIVATIVE(sqrt, div(b, filled(b, b.type(x), 0.5), y))
+SHARDLAB_DERIVATIVE(rsqrt, times(b, div(b, y, x), -0.5))
+SHARDLAB_DERIVATIVE(cbrt, times(b, inverse_square(b, y), 1.0 / 3))
+SHARDLAB_DERIVATIVE(square, times(b, x, 2.0))
+SHARDLAB_DERIVATIVE(logistic, mul(b, y, minus_from(b, 1.0, y)))
+SHARDLAB_DERIVATIVE(erf, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), 2 / std::sqrt(M_PI)))
+SHARDLAB_DERIVATIVE(erfc, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), -2 / std::sqrt(M_PI)))
+SHARDLAB_DERIVATIVE(erf_inv, times(b, unary(b, kExp, squared(b, y)), std::sqrt(M_PI) / 2))
+#undef SHARDLAB_DERIVATIVE
+
+// Quotients of the tangent.
+#define SHARDLAB_QUOTIENT(name, ...)                        \
+  Values name##_jvp(GraphBuilder& b, const JvpArgs& args) { \
+    const ValueId x = args.operands[0];                     \
+    const ValueId divisor = __VA_ARGS__;                    \
+    return {div(b, args.tangents[0], divisor)};             \
+  }
+SHARDLAB_QUOTIENT(log, x)
+SHARDLAB_QUOTIENT(log1p, plus(b, x, 1.0))
+SHARDLAB_QUOTIENT(atan, plus(b, squared(b, x), 1.0))
+SHARDLAB_QUOTIENT(atanh, minus_from(b, 1.0, squared(b, x)))
+#undef SHARDLAB_QUOTIENT
+
+// (g + g y) (1 - y), which stays accurate where y is near -1.
+Values tanh_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId g = args.tangents[0], y = args.results[0];
+  return {mul(b, b.emit1(kAdd, {g, mul(b, g, y)}), minus_from(b, 1.0, y))};
+}
+
+Values abs_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId g = args.tangents[0], x = args.operands[0];
+  if (!is_complex(b.type(x).dtype)) return {b.emit1(kSelect, {binary(b, kGreaterEqual, x, 0.0), g, unary(b, kNeg, g)})};
+  ValueId magnitude = nonzero(b, converted(b, args.results[0], b.type(x).dtype));
+  return {unary(b, kReal, mul(b, g, div(b, unary(b, kConj, x), magnitude)))};
+}
+
+#define SHARDLAB_STEPS(name) \
+  Values name##_jvp(GraphBuilder& b, const JvpArgs& args) { return zero_jvp(b, args); }
+SHARDLAB_STEPS(sign)
+SHARDLAB_STEPS(floor)
+SHARDLAB_STEPS(ceil)
+SHARDLAB_STEPS(round)
+SHARDLAB_STEPS(trunc)
+#undef SHARDLAB_STEPS
+
+#define SHARDLAB_LINEAR(name) \
+  Values name##_jvp(GraphBuilder& b, const JvpArgs& args) { return linear_jvp(b, args); }
+SHARDLAB_LINEAR(neg)
+SHARDLAB_LINEAR(conj)
+SHARDLAB_LINEAR(real)
+SHARDLAB_LINEAR(imag)
+#undef SHARDLAB_LINEAR
+
+Values neg_transpose(GraphBuilder& b, const TransposeArgs& args) { return {unary(b, kNeg, args.cotangents[0])}; }
+Values conj_transpose(GraphBuilder& b, const TransposeArgs& args) { return {unary(b, kConj, args.cotangents[0])}; }
+Values real_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  return {converted(b, args.cotangents[0], args.operand_types[0].dtype)};
+}
+// The real part of (0 - ct i) z is ct imag(z).
+Values imag_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  ValueId wide = converted(b, args.cotangents[0], args.operand_types[0].dtype);
+  return {mul(b, wide, filled(b, args.operand_types[0], Scalar{std::complex<double>(0, -1)}))};
+}
+
+Values add_jvp(GraphBuilder& b, const JvpArgs& args) { return {add_tangents(b, args.tangents[0], args.tangents[1])}; }
+Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], args.cotangents[0]}; }
+
+Values sub_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.tangents[0], y = args.tangents[1];
+  if (y == kZero) return {x};
+  return {x == kZero ? unary(b, kNeg, y) : b.emit1(kSub, {x, y})};
+}
+Values sub_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  ValueId ct = args.cotangents[0];
+  return {ct, args.operands[1] == kAsked ? unary(b, kNeg, ct) : kZero};
+}
+
+// x * x is a square: one product, as JAX has for square.
+Values mul_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.operands[0] == args.operands[1] && args.tangents[0] == args.tangents[1])
+    return {mul(b, args.tangents[0], times(b, args.operands[0], 2.0))};
+  return multilinear_jvp(b, args);
+}
+Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  if (args.operands[0] == kAsked) return {mul(b, args.cotangents[0], args.operands[1]), kZero};
+  return {kZero, mul(b, args.operands[0], args.cotangents[0])};
+}
+
+Values div_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], y = args.operands[1], sum = kZero;
+  if (args.tangents[0] != kZero) sum = div(b, args.tangents[0], y);
+  if (args.tangents[1] == kZero) return {sum};
+  return {add_tangents(b, sum, mul(b, mul(b, unary(b, kNeg, args.tangents[1]), x), inverse_square(b, y)))};
+}
+Values div_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  if (args.operands[1] == kAsked)
+    throw_user_error("Transpose rule (for reverse-mode differentiation) for 'div' by the variable: not linear");
+  return {div(b, args.cotangents[0], args.operands[1]), kZero};
+}
+
+// The quotient, cut towards zero, is constant between steps.
+Values rem_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[1] == kZero) return {args.tangents[0]};
+  ValueId quotient = div(b, args.operands[0], args.operands[1]);
+  ValueId whole = mul(b, unary(b, kSign, quotient), unary(b, kFloor, unary(b, kAbs, quotient)));
+  return {add_tangents(b, args.tangents[0], mul(b, unary(b, kNeg, args.tangents[1]), whole))};
+}
+Values remainder_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[1] == kZero) return {args.tangents[0]};
+  ValueId whole = unary(b, kFloor, div(b, args.operands[0], args.operands[1]));
+  return {add_tangents(b, args.tangents[0], mul(b, unary(b, kNeg, args.tangents[1]), whole))};
+}
+
+Values pow_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], y = args.operands[1];
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 0) return mul(b, y, b.emit1(kPow, {x, plus(b, y, -1.0)}));
+    return mul(b, unary(b, kLog, nonzero(b, x)), args.results[0]);
+  });
+}
+
+Values atan2_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], y = args.operands[1];
+  return scaled_sum(b, args, [&](std::size_t i) {
+    ValueId norm = b.emit1(kAdd, {squared(b, x), squared(b, y)});
+    return div(b, i == 0 ? y : unary(b, kNeg, x), norm);
+  });
+}
+
+// 1 for the one that won, 1/2 for both where they are equal.
+static Values extremum_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const TensorType type = b.type(args.results[0]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    auto equals_result = [&](ValueId value, double yes, double no) {
+      return b.emit1(kSelect, {b.emit1(kEqual, {value, args.results[0]}), filled(b, type, yes), filled(b, type, no)});
+    };
+    ValueId won = equals_result(args.operands[i], 1.0, 0.0);
+    return div(b, won, equals_result(args.operands[1 - i], 2.0, 1.0));
+  });
+}
+Values maximum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
+Values minimum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
+
+}  // namespace shardlab::ops
