@@ -3,6 +3,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/ops/registry.h"
+#include "runtime/transform/inline.h"
 
 namespace shardlab {
 namespace {
@@ -41,6 +42,27 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
   return graph;
 }
 
+TracedBody Tracer::trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
+                              const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
+                              std::shared_ptr<const ManualAxes> manual, std::optional<Mesh> mesh) {
+  const std::shared_ptr<Tracer>& outer = context.tracer();
+  auto tracer = std::make_shared<Tracer>(context, std::move(name), outer ? outer->mesh_ : std::move(mesh));
+  tracer->is_body_ = true;
+  tracer->builder_.set_manual(manual ? std::move(manual) : outer ? outer->builder_.manual() : nullptr);
+  TracerScope scope(context, tracer);
+  std::vector<Array> args;
+  for (const TensorType& type : params) args.push_back(tracer->tracer_array(tracer->builder_.param(type)));
+  std::vector<ValueId> results;
+  for (const Array& result : function(args)) {
+    if (!result.valid()) throw_user_error("{}: the function returned an empty Array", tracer->builder_.graph().name);
+    results.push_back(tracer->value_of(result, {}));
+  }
+  tracer->builder_.set_results(std::move(results));
+  TracedBody body{without_dead_nodes(tracer->builder_.finish()), std::move(tracer->captured_)};
+  verify(body.graph);
+  return body;
+}
+
 std::vector<Array> Tracer::call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where) {
   std::vector<Arg> args;
   for (const Operand& operand : operands) {
@@ -54,9 +76,25 @@ std::vector<Array> Tracer::call(const OpDef& op, const std::vector<Operand>& ope
   return results;
 }
 
+std::vector<Array> Tracer::emit(const Graph& graph, const std::vector<Array>& args, Where where) {
+  std::vector<ValueId> ids;
+  for (const Array& arg : args) ids.push_back(value_of(arg, where));
+  std::vector<Array> results;
+  for (ValueId id : transform::emit_graph(builder_, graph, ids)) results.push_back(tracer_array(id));
+  return results;
+}
+
 ValueId Tracer::value_of(const Array& array, Where where) {
   if (!array.valid()) throw_user_error("{}: an empty Array is used; give it a value first", where.text());
   const ArrayImpl& impl = *array.impl();
+  if (is_body_ && impl.tracer.get() != this) {
+    auto [found, is_new] = captured_values_.try_emplace(&impl, -1);
+    if (is_new) {
+      found->second = builder_.param(impl.type);
+      captured_.push_back(array);
+    }
+    return found->second;
+  }
   if (impl.is_tracer()) {
     if (impl.tracer.get() != this)
       throw_user_error("{}: a value traced in another function is used here; pass it as an argument or return it", where.text());

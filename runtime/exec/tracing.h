@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,12 @@ namespace shardlab {
 
 class Context;
 
+// A function that stands inside a node, and what it took from around it: parameters of its own after those it was given.
+struct TracedBody {
+  Graph graph;
+  std::vector<Array> captured;
+};
+
 // One function being traced. Ops called meanwhile add nodes to its builder; concrete arrays that it meets become constants.
 class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
@@ -23,7 +30,15 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   static Graph trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                      const std::function<std::vector<Array>(const std::vector<Array>&)>& function);
 
+  // Traces a body: values of functions around it and concrete arrays become captured parameters. `manual`: its manual axes; nothing:
+  // those of the function around it. `mesh`: for specs without one, where no function is around it.
+  static TracedBody trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
+                               const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
+                               std::shared_ptr<const ManualAxes> manual = nullptr, std::optional<Mesh> mesh = std::nullopt);
+
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
+  // Emits a graph on arrays; its results.
+  std::vector<Array> emit(const Graph& graph, const std::vector<Array>& args, Where where);
   // The value that an array stands for; a concrete array becomes a constant. UserError for arrays over processes, and for tracers of
   // another function.
   ValueId value_of(const Array& array, Where where);
@@ -36,6 +51,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   GraphBuilder builder_;
   Context& context_;
   std::optional<Mesh> mesh_;
+  bool is_body_ = false;
+  std::vector<Array> captured_;  // of a body
+  std::map<const ArrayImpl*, ValueId> captured_values_;
 };
 
 }  // namespace shardlab

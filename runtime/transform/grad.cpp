@@ -38,6 +38,35 @@ Graph vjp(const Graph& graph, const std::vector<bool>& active) {
   return without_dead_nodes(b.finish());
 }
 
+Pullback pullback(const Graph& graph, const std::vector<bool>& active) {
+  Pullback out;
+  GraphBuilder forward(graph.name);
+  std::vector<ValueId> args;
+  for (ValueId id : graph.params) args.push_back(forward.param(graph.type(id)));
+  Linearized linearized = linearize(forward, graph, args, active);
+  std::vector<ValueId> results = linearized.results;
+  results.insert(results.end(), linearized.residuals.begin(), linearized.residuals.end());
+
+  GraphBuilder backward(graph.name + "_backward");
+  std::vector<ValueId> residuals, seeds;
+  for (ValueId id : linearized.residuals) residuals.push_back(backward.param(forward.type(id)));
+  for (std::size_t i = 0; i < linearized.results.size(); ++i) {
+    if (linearized.tangent_of[i] < 0) continue;
+    out.cotangents.push_back(int(i));
+    seeds.push_back(backward.param(forward.type(linearized.results[i])));
+  }
+  int asked = int(linearized.linear.params.size() - linearized.residuals.size());
+  std::vector<ValueId> found = emit_transpose(backward, linearized.linear, asked, residuals, seeds);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    found[i] = ops::instantiated(backward, found[i], linearized.linear.type(linearized.linear.params[i]));
+  backward.set_results(std::move(found));
+  forward.set_results(std::move(results));
+  out.forward = without_dead_nodes(forward.finish());
+  out.backward = without_dead_nodes(backward.finish());
+  out.linear = std::move(linearized.linear);
+  return out;
+}
+
 Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::string_view name, Where where) {
   SL_CHECK(!graph.results.empty());
   for (std::size_t i = 0; i < active.size(); ++i) {

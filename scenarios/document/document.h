@@ -50,6 +50,12 @@ struct CallStep {
   bool jit = false;
   std::vector<std::optional<Sharding>> in_shardings, out_shardings;
 };
+// grad and value_and_grad: one program, as jit.
+struct GradStep {
+  std::string function;
+  std::vector<int> argnums;
+  bool with_value = false;
+};
 // fetch and process_allgather: the whole value on every process that asks.
 struct ReadStep {
   bool gather = false;
@@ -58,7 +64,7 @@ struct RepeatStep {
   std::int64_t count = 0;
   Body body;
 };
-using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, ReadStep, RepeatStep>;
+using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

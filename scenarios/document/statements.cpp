@@ -74,6 +74,27 @@ Step read_call_of(const Node& statement, const Document& document, bool jit) {
 
 Step read_jit(const Node& statement, const Document& document) { return read_call_of(statement, document, true); }
 Step read_call(const Node& statement, const Document& document) { return read_call_of(statement, document, false); }
+Step read_grad_of(const Node& statement, const Document& document, bool with_value) {
+  const Function& function = function_at(statement.at("fn"), document);
+  auto args = statement.find("args");
+  check_count(args ? *args : statement, args ? args->size() : 0, function.params.size(), fmt::format("parameters of '{}'", function.name));
+  if (function.results.size() != 1)
+    statement.at("fn").fail(
+        fmt::format("'{}' has {} results, a function to differentiate has one", function.name, function.results.size()));
+  GradStep step{function.name, {0}, with_value};
+  if (auto argnums = statement.find("argnums")) {
+    step.argnums.clear();
+    std::int64_t count = std::int64_t(function.params.size());
+    for (const Node& item : argnums->items()) step.argnums.push_back(int(item.integer(0, count - 1)));
+    std::set<int> distinct(step.argnums.begin(), step.argnums.end());
+    if (distinct.size() != step.argnums.size() || distinct.empty()) argnums->wanted("distinct numbers of arguments");
+  }
+  if (function.params.empty()) statement.at("fn").fail(fmt::format("'{}' has no parameters to differentiate by", function.name));
+  return step;
+}
+
+Step read_grad(const Node& statement, const Document& document) { return read_grad_of(statement, document, false); }
+Step read_value_and_grad(const Node& statement, const Document& document) { return read_grad_of(statement, document, true); }
 Step read_fetch(const Node&, const Document&) { return ReadStep{false}; }
 Step read_allgather(const Node&, const Document&) { return ReadStep{true}; }
 
@@ -84,6 +105,7 @@ constexpr std::string_view kPlaceKeys[] = {"sharding"};
 constexpr std::string_view kConstraintKeys[] = {"spec"};
 constexpr std::string_view kJitKeys[] = {"fn", "in_shardings", "out_shardings"};
 constexpr std::string_view kCallKeys[] = {"fn"};
+constexpr std::string_view kGradKeys[] = {"fn", "argnums"};
 
 const StatementDef kStatements[] = {
     {"constant", kConstantKeys, 0, 0, read_constant},
@@ -91,11 +113,11 @@ const StatementDef kStatements[] = {
     {"with_sharding_constraint", kConstraintKeys, 1, 1, read_constraint},
     {"jit", kJitKeys, 0, -1, read_jit},
     {"call", kCallKeys, 0, -1, read_call},
+    {"grad", kGradKeys, 1, -1, read_grad},
+    {"value_and_grad", kGradKeys, 1, -1, read_value_and_grad},
     {"fetch", {}, 1, 1, read_fetch},
     {"process_allgather", {}, 1, 1, read_allgather},
     // Not run by this version.
-    {"grad", {}},
-    {"value_and_grad", {}},
     {"shard_map", {}},
     {"custom_partitioning", {}},
     {"make_array_from_process_local_data", {}},

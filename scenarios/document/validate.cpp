@@ -131,6 +131,14 @@ class TypeChecker {
     return results;
   }
 
+  // A gradient has its argument's type.
+  std::vector<TensorType> evaluate(const Statement& statement, const GradStep& step, const std::vector<TensorType>& types) {
+    std::vector<TensorType> value = evaluate(statement, CallStep{step.function, false, {}, {}}, types), results;
+    if (step.with_value) results = value;
+    for (int argnum : step.argnums) results.push_back(types.at(std::size_t(argnum)));
+    return results;
+  }
+
   std::vector<TensorType> evaluate(const Statement&, const RepeatStep&, const std::vector<TensorType>&) { return {}; }
 
   void check_shardings(const std::vector<std::optional<Sharding>>& shardings, const std::vector<TensorType>& types, std::string_view what) {

@@ -1,6 +1,9 @@
 #include "scenarios/runner/interpreter.h"
 
+#include <algorithm>
+
 #include "runtime/exec/context.h"
+#include "runtime/exec/transformed.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -95,6 +98,24 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const CallS
   JitOptions options{function.name, step.in_shardings, step.out_shardings};
   auto traced = [this, &function](const std::vector<Array>& params) { return call(function, params); };
   return machine_.jit(statement.pointer, traced, options, args, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const GradStep& step, const Names& names, Where where) {
+  const Function& function = document_.functions.at(step.function);
+  auto differentiated = [this, &function, &step, where](const std::vector<Array>& params) {
+    TransformOptions options{function.name, std::vector<bool>(params.size(), false), where};
+    for (int argnum : step.argnums) options.active[std::size_t(argnum)] = true;
+    auto body = [this, &function](const std::vector<Array>& args) { return call(function, args); };
+    std::vector<Array> found = value_and_grad_of(body, params, options), results;
+    if (step.with_value) results.push_back(found.at(0));
+    for (int argnum : step.argnums) {  // gradients come in the order of the arguments
+      auto before = std::count(options.active.begin(), options.active.begin() + argnum, true);
+      results.push_back(found.at(1 + std::size_t(before)));
+    }
+    return results;
+  };
+  JitOptions options{statement.op + " of " + function.name, {}, {}};
+  return machine_.jit(statement.pointer, differentiated, options, arrays(statement, names, where), where);
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where) {

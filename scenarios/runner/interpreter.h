@@ -41,6 +41,7 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const ConstantStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const PlaceStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CallStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const GradStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const RepeatStep& step, const Names& names, Where where);
 
