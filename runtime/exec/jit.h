@@ -5,8 +5,9 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <typeindex>
 
-#include "runtime/exec/array.h"
+#include "runtime/exec/tree.h"
 
 namespace shardlab {
 
@@ -33,71 +34,60 @@ class JitFunction {
   std::shared_ptr<State> state_;
 };
 
-namespace detail {
-inline std::vector<Array> to_results(Array result) { return {std::move(result)}; }
-inline std::vector<Array> to_results(std::vector<Array> results) { return results; }
-template <typename... Arrays>
-std::vector<Array> to_results(std::tuple<Arrays...> results) {
-  return std::apply([](auto&&... each) { return std::vector<Array>{each...}; }, std::move(results));
-}
-template <typename Result, std::size_t... I>
-Result from_results(std::vector<Array> results, std::index_sequence<I...>) {
-  return Result{std::move(results[I])...};
-}
-}  // namespace detail
-
-// jit(f)(x, y): f takes `const Array&` arguments and returns an Array, a tuple of Arrays or a vector of Arrays.
+// jit(f)(x, y): f takes trees of arrays and returns one (runtime/exec/tree.h). Results have the structure that f gave them when it was
+// traced for such arguments.
 template <typename F>
-class Jitted {
+class Jitted : public detail::AtLine<Jitted<F>> {
  public:
   Jitted(F function, JitOptions options) : function_(std::move(function)), options_(std::move(options)) {}
 
-  // Overloads instead of a pack, so that the caller's line comes by default.
+  using detail::AtLine<Jitted<F>>::operator();
   auto operator()(std::source_location where = std::source_location::current()) const { return call_at(where); }
-  auto operator()(const Array& a0, std::source_location where = std::source_location::current()) const { return call_at(where, a0); }
-  auto operator()(const Array& a0, const Array& a1, std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0, a1);
-  }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0, a1, a2);
-  }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3,
-                  std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0, a1, a2, a3);
-  }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4,
-                  std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0, a1, a2, a3, a4);
-  }
-  auto operator()(const Array& a0, const Array& a1, const Array& a2, const Array& a3, const Array& a4, const Array& a5,
-                  std::source_location where = std::source_location::current()) const {
-    return call_at(where, a0, a1, a2, a3, a4, a5);
-  }
-  // With the caller's line given: jit(f).at(std::source_location::current(), x).
+  // With the caller's line given: jit(f).call_at(std::source_location::current(), x).
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    using Result = std::invoke_result_t<const F&, const Args&...>;
-    if (!jit_)
-      jit_ = std::make_shared<JitFunction>(
-          [function = function_](const std::vector<Array>& arrays) {
-            return [&]<std::size_t... I>(std::index_sequence<I...>) {
-              return detail::to_results(function(arrays[I]...));
-            }(std::index_sequence_for<Args...>{});
+    using State = Traces<Args...>;
+    auto state = std::static_pointer_cast<State>(traces_[std::type_index(typeid(State))]);
+    if (!state) {
+      state = std::make_shared<State>();
+      state->jit = std::make_unique<JitFunction>(
+          [function = function_, s = state.get()](const std::vector<Array>& leaves) {
+            const std::string signature = s->signature;  // the function may call itself through jit
+            std::span<const Array> rest(leaves);
+            auto params = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, s->args);
+            auto result = std::apply([&](const auto&... each) { return detail::invoke_at(function, s->where, each...); }, params);
+            s->results.insert_or_assign(signature, result);
+            return tree::leaves(result);
           },
           options_);
-    std::vector<Array> results = jit_->call({args...}, Where::from(where));
-    if constexpr (std::is_same_v<Result, std::vector<Array>>)
-      return results;
-    else if constexpr (std::is_same_v<Result, Array>)
-      return results.at(0);
-    else
-      return detail::from_results<Result>(std::move(results), std::make_index_sequence<std::tuple_size_v<Result>>{});
+      traces_[std::type_index(typeid(State))] = state;
+    }
+    state->args = std::tuple<Args...>(args...);
+    state->where = where;
+    state->signature = tree::text(state->args);
+    std::string signature = state->signature;
+    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where));
+    state->args = {};
+    auto found = state->results.find(signature);
+    SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
+    return tree::unflatten(found->second, leaves);
   }
 
  private:
+  // Of calls with arguments of these C++ types. `results` holds a structure for every signature traced; its arrays are spent tracers.
+  template <typename... Args>
+  struct Traces {
+    using Result =
+        std::decay_t<decltype(detail::invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
+    std::unique_ptr<JitFunction> jit;
+    std::tuple<Args...> args;  // of the call under way
+    std::source_location where;
+    std::string signature;
+    std::map<std::string, Result> results;
+  };
   F function_;
   JitOptions options_;
-  mutable std::shared_ptr<JitFunction> jit_;
+  mutable std::map<std::type_index, std::shared_ptr<void>> traces_;
 };
 
 template <typename F>

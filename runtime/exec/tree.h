@@ -1,0 +1,193 @@
+// Trees of arrays: an Array, or vectors, tuples, pairs, std::arrays and maps of trees, or structs named with SHARDLAB_TREE.
+//
+//   struct Layer { Array w, b; };
+//   SHARDLAB_TREE(Layer, w, b)
+//   params = tree::map([&](const Array& p, const Array& g) { return p - 0.1 * g; }, params, grads);
+#pragma once
+
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "runtime/exec/array.h"
+
+namespace shardlab {
+namespace tree {
+namespace detail {
+
+template <typename T>
+inline constexpr bool kIsSequence = false;
+template <typename T, typename A>
+inline constexpr bool kIsSequence<std::vector<T, A>> = true;
+template <typename T, std::size_t N>
+inline constexpr bool kIsSequence<std::array<T, N>> = true;
+template <typename T>
+inline constexpr bool kIsMap = false;
+template <typename K, typename T, typename C, typename A>
+inline constexpr bool kIsMap<std::map<K, T, C, A>> = true;
+template <typename T>
+inline constexpr bool kIsTuple = false;
+template <typename... T>
+inline constexpr bool kIsTuple<std::tuple<T...>> = true;
+template <typename A, typename B>
+inline constexpr bool kIsTuple<std::pair<A, B>> = true;
+
+template <typename T>
+concept Named = requires(T& x) { shardlab_tree_members(x); };  // SHARDLAB_TREE
+
+}  // namespace detail
+
+// Calls visit(leaf) on every Array, in order; maps by key.
+template <typename T, typename F>
+void for_each(T& tree, F&& visit) {
+  using Plain = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<Plain, Array>) {
+    visit(tree);
+  } else if constexpr (detail::kIsSequence<Plain>) {
+    for (auto& each : tree) for_each(each, visit);
+  } else if constexpr (detail::kIsMap<Plain>) {
+    for (auto& [key, each] : tree) for_each(each, visit);
+  } else if constexpr (detail::kIsTuple<Plain>) {
+    std::apply([&](auto&... each) { (for_each(each, visit), ...); }, tree);
+  } else {
+    static_assert(detail::Named<T>,
+                  "a tree is an Array, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
+    std::apply([&](auto&... each) { (for_each(each, visit), ...); }, shardlab_tree_members(tree));
+  }
+}
+
+template <typename T>
+std::vector<Array> leaves(const T& tree) {
+  std::vector<Array> result;
+  for_each(tree, [&](const Array& leaf) { result.push_back(leaf); });
+  return result;
+}
+
+// The tree with other leaves, as many as it has; `leaves` loses those that it took.
+template <typename T>
+T unflatten(T like, std::span<const Array>& leaves) {
+  for_each(like, [&](Array& leaf) {
+    SL_CHECK(!leaves.empty(), "too few leaves for a tree");
+    leaf = leaves.front();
+    leaves = leaves.subspan(1);
+  });
+  return like;
+}
+template <typename T>
+T unflatten(T like, const std::vector<Array>& leaves) {
+  std::span<const Array> rest(leaves);
+  T result = unflatten(std::move(like), rest);
+  if (!rest.empty()) throw_user_error("a tree of {} leaves is made of {}", leaves.size() - rest.size(), leaves.size());
+  return result;
+}
+
+// f(leaf, leaves of the others…) for every leaf; the others have the first one's structure. UserError where their counts differ.
+template <typename F, typename T, typename... Others>
+T map(F&& f, const T& first, const Others&... others) {
+  const std::vector<std::vector<Array>> lists = {leaves(first), leaves(others)...};
+  std::vector<Array> results;
+  for (const auto& list : lists)
+    if (list.size() != lists[0].size())
+      throw_user_error("tree::map: the trees have {} and {} leaves; they must have one structure", lists[0].size(), list.size());
+  for (std::size_t i = 0; i < lists[0].size(); ++i)
+    [&]<std::size_t... I>(std::index_sequence<I...>) { results.push_back(f(lists[I][i]...)); }(std::index_sequence_for<T, Others...>{});
+  return unflatten(first, results);
+}
+
+// "(float32[4,8], [float32[8], int32[]])": the leaves' types in their structure, which tells calls apart.
+template <typename T>
+std::string text(const T& tree) {
+  using Plain = std::remove_cv_t<T>;
+  std::string result;
+  auto add = [&](const auto& each) { result += (result.empty() ? "" : ", ") + text(each); };
+  if constexpr (std::is_same_v<Plain, Array>) {
+    return tree.valid() ? tree.type().text() : "empty";
+  } else if constexpr (detail::kIsSequence<Plain>) {
+    for (const auto& each : tree) add(each);
+    return "[" + result + "]";
+  } else if constexpr (detail::kIsMap<Plain>) {
+    for (const auto& [key, each] : tree) result += fmt::format("{}{}: {}", result.empty() ? "" : ", ", key, text(each));
+    return "{" + result + "}";
+  } else if constexpr (detail::kIsTuple<Plain>) {
+    std::apply([&](const auto&... each) { (add(each), ...); }, tree);
+    return "(" + result + ")";
+  } else {
+    std::apply([&](const auto&... each) { (add(each), ...); }, shardlab_tree_members(tree));
+    return "{" + result + "}";
+  }
+}
+
+}  // namespace tree
+
+namespace detail {
+
+// Calls a function with the user's line where it takes one (jit, grad, vmap objects do), so that errors name it through several of them.
+template <typename F, typename... Args>
+decltype(auto) invoke_at(const F& function, std::source_location where, const Args&... args) {
+  if constexpr (requires { function.call_at(where, args...); })
+    return function.call_at(where, args...);
+  else
+    return function(args...);
+}
+
+// operator() for up to six arguments, with the caller's line by default, which a pack could not have.
+template <typename Derived>
+class AtLine {
+ public:
+  using Line = std::source_location;
+  template <typename A>
+  auto operator()(const A& a, Line where = Line::current()) const {
+    return self().call_at(where, a);
+  }
+  template <typename A, typename B>
+  auto operator()(const A& a, const B& b, Line where = Line::current()) const {
+    return self().call_at(where, a, b);
+  }
+  template <typename A, typename B, typename C>
+  auto operator()(const A& a, const B& b, const C& c, Line where = Line::current()) const {
+    return self().call_at(where, a, b, c);
+  }
+  template <typename A, typename B, typename C, typename D>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, Line where = Line::current()) const {
+    return self().call_at(where, a, b, c, d);
+  }
+  template <typename A, typename B, typename C, typename D, typename E>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, Line where = Line::current()) const {
+    return self().call_at(where, a, b, c, d, e);
+  }
+  template <typename A, typename B, typename C, typename D, typename E, typename F>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, Line where = Line::current()) const {
+    return self().call_at(where, a, b, c, d, e, f);
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+}  // namespace detail
+}  // namespace shardlab
+
+// Makes a struct a tree of its members; write it beside the struct, in its namespace.
+#define SHARDLAB_TREE(Type, ...)                                          \
+  inline auto shardlab_tree_members(Type& x) {                            \
+    auto members = [](auto&... each) { return std::tie(each...); };       \
+    return SHARDLAB_TREE_APPLY(members, x, __VA_ARGS__);                  \
+  }                                                                       \
+  inline auto shardlab_tree_members(const Type& x) {                      \
+    auto members = [](const auto&... each) { return std::tie(each...); }; \
+    return SHARDLAB_TREE_APPLY(members, x, __VA_ARGS__);                  \
+  }
+#define SHARDLAB_TREE_APPLY(f, x, ...) f(SHARDLAB_TREE_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(x, __VA_ARGS__))
+#define SHARDLAB_TREE_PICK(a, b, c, d, e, f, g, h, n, ...) SHARDLAB_TREE_##n
+#define SHARDLAB_TREE_1(x, a) x.a
+#define SHARDLAB_TREE_2(x, a, b) x.a, x.b
+#define SHARDLAB_TREE_3(x, a, ...) x.a, SHARDLAB_TREE_2(x, __VA_ARGS__)
+#define SHARDLAB_TREE_4(x, a, ...) x.a, SHARDLAB_TREE_3(x, __VA_ARGS__)
+#define SHARDLAB_TREE_5(x, a, ...) x.a, SHARDLAB_TREE_4(x, __VA_ARGS__)
+#define SHARDLAB_TREE_6(x, a, ...) x.a, SHARDLAB_TREE_5(x, __VA_ARGS__)
+#define SHARDLAB_TREE_7(x, a, ...) x.a, SHARDLAB_TREE_6(x, __VA_ARGS__)
+#define SHARDLAB_TREE_8(x, a, ...) x.a, SHARDLAB_TREE_7(x, __VA_ARGS__)
