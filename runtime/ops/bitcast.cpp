@@ -1,4 +1,5 @@
 // bitcast: the same bits as another dtype of the same width.
+#include "runtime/ops/derive.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/random.h"
 
@@ -61,6 +62,7 @@ const OpDef kBitcast = {.name = "bitcast",
                         .kernel = elementwise_kernel<tile>,
                         .tile = tile,
                         .elementwise = true,
+                        .jvp = zero_jvp,
                         .samples = samples};
 
 }  // namespace shardlab::ops

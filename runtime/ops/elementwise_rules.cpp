@@ -47,7 +47,6 @@ SHARDLAB_DERIVATIVE(sinh, unary(b, kCosh, x))
 SHARDLAB_DERIVATIVE(cosh, unary(b, kSinh, x))
 SHARDLAB_DERIVATIVE(lgamma, unary(b, kDigamma, x))
 SHARDLAB_DERIVATIVE(asinh, unary(b, kRsqrt, plus(b, squared(b, x), 1.0)))
-SHARDLAB_DERIVATIVE(acosh, unary(b, kRsqrt, plus(b, squared(b, x), -1.0)))
 SHARDLAB_DERIVATIVE(exp, y)
 SHARDLAB_DERIVATIVE(expm1, plus(b, y, 1.0))
 SHARDLAB_DERIVATIVE(exp2, times(b, y, std::log(2.0)))
@@ -78,6 +77,14 @@ SHARDLAB_QUOTIENT(atanh, minus_from(b, 1.0, squared(b, x)))
 Values tanh_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId g = args.tangents[0], y = args.results[0];
   return {mul(b, b.emit1(kAdd, {g, mul(b, g, y)}), minus_from(b, 1.0, y))};
+}
+
+// Of complex numbers the roots are taken apart: the root of their product has another branch.
+Values acosh_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0];
+  auto root = [&](double shift) { return unary(b, kRsqrt, plus(b, x, shift)); };
+  ValueId derivative = is_complex(b.type(x).dtype) ? mul(b, root(-1.0), root(1.0)) : unary(b, kRsqrt, plus(b, squared(b, x), -1.0));
+  return {mul(b, args.tangents[0], derivative)};
 }
 
 Values abs_jvp(GraphBuilder& b, const JvpArgs& args) {

@@ -1,0 +1,160 @@
+// grad, vjp, jvp, linearize, vmap and the Jacobians as users call them: nested in each other and in jit, over trees, and their errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/exec/autodiff.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/placement.h"
+#include "runtime/exec/vmap.h"
+
+using namespace shardlab;  // as a user's program has it
+
+struct Layer {
+  Array w, b;
+};
+SHARDLAB_TREE(Layer, w, b)
+
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+auto near(float value) { return FloatNear(value, 1e-5f); }
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UserError& error) { return error.what(); }
+  return "no error";
+}
+
+Array ramp(std::int64_t n) { return arange(n, float32) * 0.5; }
+
+TEST(Autodiff, GradOfAScalarFunction) {
+  auto f = [](const Array& x) { return sum(sin(x)); };
+  EXPECT_THAT(grad(f)(ramp(3)).to_vector<float>(), ElementsAre(near(1), near(std::cos(0.5f)), near(std::cos(1.0f))));
+}
+
+TEST(Autodiff, GradOfGradAndJitInsideAndOutside) {
+  auto f = [](const Array& x) { return x * x * x; };
+  Array x = full({}, 2.0);
+  EXPECT_THAT(grad(grad(f))(x).item<float>(), near(12));
+  EXPECT_THAT(grad(jit(f))(x).item<float>(), near(12));
+  EXPECT_THAT(jit(grad(grad(f)))(x).item<float>(), near(12));
+  EXPECT_THAT(jit(grad(jit(f)))(x).item<float>(), near(12));
+}
+
+TEST(Autodiff, SeveralArgumentsAndTheValue) {
+  auto f = [](const Array& x, const Array& y) { return sum(x * y); };
+  auto [value, both] = value_and_grad<0, 1>(f)(ramp(3), ramp(3) + 1);
+  EXPECT_THAT(value.item<float>(), near(0.5f * 1.5f + 2));
+  EXPECT_THAT(std::get<0>(both).to_vector<float>(), ElementsAre(1, 1.5, 2));
+  EXPECT_THAT(std::get<1>(both).to_vector<float>(), ElementsAre(0, 0.5, 1));
+}
+
+TEST(Autodiff, GradientsHaveTheStructureOfTheirParameters) {
+  auto loss = [](const std::vector<Layer>& params, const Array& x) {
+    Array h = x;
+    for (const Layer& layer : params) h = matmul(h, layer.w) + layer.b;
+    return sum(h);
+  };
+  std::vector<Layer> params = {{ones({2, 3}), zeros({3})}, {ones({3, 1}), zeros({1})}};
+  std::vector<Layer> gradients = jit(grad(loss))(params, ones({4, 2}));
+  ASSERT_EQ(gradients.size(), 2u);
+  EXPECT_THAT(gradients[1].w.to_vector<float>(), ElementsAre(8, 8, 8));
+  EXPECT_THAT(gradients[0].b.to_vector<float>(), ElementsAre(4, 4, 4));
+  std::vector<Layer> stepped = tree::map([](const Array& p, const Array& g) { return p - 0.5 * g; }, params, gradients);
+  EXPECT_THAT(stepped[1].b.to_vector<float>(), ElementsAre(-2));
+}
+
+TEST(Autodiff, JitKnowsTreesOfOtherSizesApart) {
+  auto total = jit([](const std::vector<Array>& parts) {
+    std::vector<Array> sums;
+    for (const Array& part : parts) sums.push_back(sum(part));
+    return sums;
+  });
+  EXPECT_EQ(total(std::vector<Array>{ramp(2), ramp(3)}).size(), 2u);
+  EXPECT_EQ(total(std::vector<Array>{ramp(2)}).size(), 1u);
+  EXPECT_EQ(total(std::vector<Array>{ramp(2), ramp(3)}).size(), 2u);
+}
+
+TEST(Autodiff, AuxiliaryResultsPassThrough) {
+  auto f = [](const Array& x) { return std::pair(sum(x * x), x + 1); };
+  auto [gradient, all] = grad(f)(ramp(2));
+  EXPECT_THAT(gradient.to_vector<float>(), ElementsAre(0, 1));
+  EXPECT_THAT(all.second.to_vector<float>(), ElementsAre(1, 1.5));
+}
+
+TEST(Autodiff, CapturedArraysAreConstantAndStayWhereTheyLie) {
+  Mesh mesh = make_mesh({8}, {"a"});
+  Array x = device_put(ramp(16), NamedSharding(mesh, P("a")));
+  Array gradient = grad([&](const Array& w) { return sum(w * x); })(full({}, 3.0));
+  EXPECT_THAT(gradient.item<float>(), near(60));
+  Array of_x = grad([](const Array& each) { return sum(each * each); })(x);
+  EXPECT_TRUE(of_x.sharding().is_equivalent_to(x.sharding(), x.shape()));
+}
+
+TEST(Autodiff, JvpVjpAndLinearizeAgree) {
+  auto f = [](const Array& x, const Array& y) { return sin(x) * y; };
+  Array x = ramp(3), y = ramp(3) + 1;
+  auto [value, tangent] = jvp(f, std::tuple{x, y}, std::tuple{ones({3}), zeros({3})});
+  auto [again, push] = linearize(f, x, y);
+  EXPECT_EQ(value.to_vector<float>(), again.to_vector<float>());
+  EXPECT_EQ(tangent.to_vector<float>(), push(ones({3}), zeros({3})).to_vector<float>());
+  auto [third, pull] = vjp(f, x, y);
+  auto [dx, dy] = pull(ones({3}));
+  EXPECT_EQ(dx.to_vector<float>(), tangent.to_vector<float>());
+  EXPECT_THAT(dy.to_vector<float>(), ElementsAre(near(0), near(std::sin(0.5f)), near(std::sin(1.0f))));
+}
+
+TEST(Autodiff, JacobiansAndTheHessian) {
+  auto f = [](const Array& x) { return x * x; };
+  EXPECT_THAT(jacfwd(f)(ramp(2)).to_vector<float>(), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(jacrev(f)(ramp(2)).to_vector<float>(), ElementsAre(0, 0, 0, 1));
+  auto cube = [](const Array& x) { return sum(x * x * x); };
+  EXPECT_THAT(hessian(cube)(ramp(2)).to_vector<float>(), ElementsAre(0, 0, 0, near(3)));
+}
+
+TEST(Vmap, OfAFunctionOfGradAndOfVmap) {
+  Array xs = reshape(arange(6, float32), {2, 3});
+  auto dot_with = [](const Array& x, const Array& y) { return sum(x * y); };
+  EXPECT_THAT(vmap(dot_with, {.in_axes = {0, std::nullopt}})(xs, ones({3})).to_vector<float>(), ElementsAre(3, 12));
+  EXPECT_THAT(vmap(dot_with, {.in_axes = {1, 1}})(xs, xs).to_vector<float>(), ElementsAre(9, 17, 29));
+  auto square_sum = [](const Array& x) { return sum(x * x); };
+  EXPECT_THAT(vmap(grad(square_sum))(xs).to_vector<float>(), ElementsAre(0, 2, 4, 6, 8, 10));
+  auto product = [](const Array& x, const Array& y) { return x * y; };
+  auto outer = vmap(vmap(product, {.in_axes = {std::nullopt, 0}}), {.in_axes = {0, std::nullopt}});
+  EXPECT_THAT(outer(ramp(2), ramp(3)).to_vector<float>(), ElementsAre(0, 0, 0, 0, 0.25, 0.5));
+  EXPECT_EQ(vmap([](const Array& x) { return sin(x); }, {.out_axes = {-1}})(xs).shape(), (Shape{3, 2}));
+}
+
+TEST(Autodiff, Errors) {
+  auto identity = [](const Array& x) { return x; };
+  EXPECT_THAT(
+      error_of([&] { grad(identity)(ramp(3)); }),
+      AllOf(HasSubstr("Gradient only defined for scalar-output functions. Output had shape: (3,)."), HasSubstr("autodiff_test.cpp:")));
+  EXPECT_THAT(error_of([&] { grad(identity)(full({}, 3)); }),
+              HasSubstr("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32."));
+  EXPECT_THAT(error_of([&] { jvp(identity, std::tuple{ramp(3)}, std::tuple{ramp(2)}); }),
+              HasSubstr("primal and tangent arguments to jax.jvp do not match"));
+}
+
+TEST(Vmap, Errors) {
+  auto add_both = [](const Array& x, const Array& y) { return x + y; };
+  EXPECT_THAT(error_of([&] { vmap(add_both)(ramp(2), ramp(3)); }),
+              AllOf(HasSubstr("vmap got inconsistent sizes for array axes to be mapped"), HasSubstr("has size 2 along axis 0")));
+  EXPECT_THAT(
+      error_of([&] {
+        vmap(add_both, {.in_axes = {1, 0}})(ramp(2), ramp(2));
+      }),
+      HasSubstr("vmap was requested to map its arguments 0 of f along axis 1, which implies that its rank should be at least 2, but is "
+                "only 1"));
+  EXPECT_THAT(error_of([&] { vmap(add_both, {.in_axes = {std::nullopt}})(ramp(2), ramp(2)); }),
+              HasSubstr("vmap must have at least one non-None value in in_axes"));
+  EXPECT_THAT(error_of([&] { vmap(add_both, {.out_axes = {std::nullopt}})(ramp(2), ramp(2)); }), HasSubstr("vmap has mapped output"));
+}
+
+}  // namespace
