@@ -8,11 +8,15 @@
 
 namespace shardlab {
 
+std::string_view name_of(AxisType type) {
+  return type == AxisType::kAuto ? "Auto" : type == AxisType::kExplicit ? "Explicit" : "Manual";
+}
+
 Mesh::Mesh() : Mesh(Shape{}, {}, {0}) {}
 
 Mesh Mesh::single(int device) { return Mesh(Shape{}, {}, {device}); }
 
-Mesh::Mesh(Shape shape, std::vector<std::string> axis_names, std::vector<int> devices) {
+Mesh::Mesh(Shape shape, std::vector<std::string> axis_names, std::vector<int> devices, std::vector<AxisType> axis_types) {
   if (shape.size() != axis_names.size())
     throw_user_error("Mesh: got {} axis sizes {} and {} axis names ({}); give one name for each size", shape.size(),
                      shardlab::text_of(shape), axis_names.size(), fmt::join(axis_names, ", "));
@@ -24,8 +28,21 @@ Mesh::Mesh(Shape shape, std::vector<std::string> axis_names, std::vector<int> de
     throw_user_error("Mesh: the axis sizes {} ask for {} devices, got {}", shardlab::text_of(shape), element_count(shape), devices.size());
   if (std::set<int>(devices.begin(), devices.end()).size() != devices.size())
     throw_user_error("Mesh: a device is used twice in [{}]", fmt::join(devices, ", "));
+  if (!axis_types.empty() && axis_types.size() != axis_names.size())
+    throw_user_error("Number of axis names should match the number of axis_types. Got axis_names=({}) and {} axis_types",
+                     fmt::join(axis_names, ", "), axis_types.size());
+  axis_types.resize(axis_names.size(), AxisType::kAuto);
   Shape strides = strides_of(shape);
-  data_ = std::make_shared<const Data>(Data{std::move(shape), std::move(strides), std::move(axis_names), std::move(devices)});
+  data_ = std::make_shared<const Data>(
+      Data{std::move(shape), std::move(strides), std::move(axis_names), std::move(devices), std::move(axis_types)});
+}
+
+bool Mesh::has_explicit_axes() const {
+  return std::find(data_->types.begin(), data_->types.end(), AxisType::kExplicit) != data_->types.end();
+}
+
+bool Mesh::is_explicit() const {
+  return std::count(data_->types.begin(), data_->types.end(), AxisType::kExplicit) == axis_count() && axis_count() > 0;
 }
 
 std::optional<int> Mesh::axis_index(std::string_view name) const {
@@ -53,6 +70,11 @@ std::string Mesh::text() const {
   std::string text = "Mesh(";
   for (int axis = 0; axis < axis_count(); ++axis)
     text += fmt::format("{}'{}': {}", axis ? ", " : "", data_->names[axis], data_->shape[axis]);
+  if (std::any_of(data_->types.begin(), data_->types.end(), [](AxisType type) { return type != AxisType::kAuto; })) {
+    std::vector<std::string_view> types;
+    for (AxisType type : data_->types) types.push_back(name_of(type));
+    text += fmt::format(", axis_types=({}{})", fmt::join(types, ", "), types.size() == 1 ? "," : "");
+  }
   bool in_order = true;
   for (int p = 0; p < size(); ++p) in_order &= data_->devices[p] == p;
   if (!in_order) text += fmt::format("{}devices=[{}]", axis_count() ? ", " : "", fmt::join(data_->devices, ","));
@@ -61,7 +83,8 @@ std::string Mesh::text() const {
 
 bool Mesh::operator==(const Mesh& other) const {
   return data_ == other.data_ ||
-         (data_->shape == other.data_->shape && data_->names == other.data_->names && data_->devices == other.data_->devices);
+         (data_->shape == other.data_->shape && data_->names == other.data_->names && data_->devices == other.data_->devices &&
+          data_->types == other.data_->types);
 }
 
 std::vector<std::vector<int>> groups_along(const Mesh& mesh, const Axes& pieces) {

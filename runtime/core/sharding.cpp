@@ -71,8 +71,16 @@ Sharding::Sharding(Mesh mesh, PartitionSpec spec) : mesh_(std::move(mesh)), spec
 Sharding::Sharding(Mesh mesh, Spec spec) : mesh_(std::move(mesh)), spec_(std::move(spec)) {}
 Sharding Sharding::on_device(int device) { return Sharding(Mesh::single(device), Spec{}); }
 
+Sharding Sharding::aligned_right() const {
+  Sharding sharding = *this;
+  sharding.aligned_right_ = true;
+  return sharding;
+}
+
 Spec Sharding::spec(int rank) const {
   Spec spec = spec_;
+  if (aligned_right_)
+    while (int(spec.size()) > rank && spec.front().empty()) spec.erase(spec.begin());
   while (int(spec.size()) > rank && spec.back().empty()) spec.pop_back();
   if (int(spec.size()) > rank)
     throw_user_error(

@@ -68,6 +68,9 @@ class Sharding {
   // From executable form; sub-axes allowed. Dimensions beyond `spec` are not sharded.
   Sharding(Mesh mesh, Spec spec);
   static Sharding on_device(int device);
+  // The same, but aligned with a value's last dimensions: leading entries without axes are dropped for values of lower rank, as
+  // PositionalSharding does.
+  Sharding aligned_right() const;
 
   const Mesh& mesh() const { return mesh_; }
   // Executable spec, padded with empty entries to `rank`. UserError when the spec has more entries than `rank`.
@@ -87,6 +90,7 @@ class Sharding {
  private:
   Mesh mesh_;
   Spec spec_;
+  bool aligned_right_ = false;
 };
 
 // JAX's name for a sharding given by a mesh and a spec.

@@ -25,6 +25,7 @@ ArrayImpl& checked(const std::shared_ptr<ArrayImpl>& impl) {
 // The gate of every host-visible read: computed here, and agreed on by all processes.
 void await(ArrayImpl& impl, std::string_view what, Where where) {
   if (impl.is_tracer()) throw_tracer_read(impl, what, where);
+  check_not_deleted(impl, what, where);
   Context& context = Context::current();
   comm::Ns begin = comm::now_ns();
   context.control().await_agreement(impl.agreement, what, where);
@@ -83,6 +84,14 @@ void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where
   throw_user_error(
       "{} at {}: the value {} is traced by jit, it has a type but no data yet; return it from the function and read it outside", what,
       where.text(), impl.type.text());
+}
+
+void check_not_deleted(const ArrayImpl& impl, std::string_view what, Where where) {
+  if (!impl.deleted) return;
+  throw_user_error(
+      "Array has been deleted with shape={}. {} at {}: its memory was donated to a jitted function; use that function's result, or do not "
+      "donate the argument",
+      impl.type.text(), what, where.text());
 }
 
 const TensorType& Array::type() const { return checked(impl_).type; }

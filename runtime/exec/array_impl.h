@@ -46,6 +46,7 @@ class ArrayImpl {
   std::int64_t launch_number = -1;
   std::int64_t id = 0;
   Where where;
+  bool deleted = false;  // donated: its memory went to the program that it was given to; reading it is an error
   // Tracers.
   std::shared_ptr<Tracer> tracer;
   ValueId value = -1;
@@ -54,6 +55,9 @@ class ArrayImpl {
   // Rethrows what the launch failed with.
   void wait_ready();
 };
+
+// UserError with JAX's text for an array whose memory was donated.
+void check_not_deleted(const ArrayImpl& impl, std::string_view what, Where where);
 
 // What a tracer answers when its data or sharding is read.
 [[noreturn]] void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where);

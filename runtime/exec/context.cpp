@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/exec/array_impl.h"
+#include "runtime/exec/device_profile.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
@@ -62,9 +63,16 @@ std::shared_ptr<Context>& current_context() {
   return context;
 }
 
+const DeviceProfile& profile_of(const ContextOptions& options) {
+  if (!options.profile.empty()) return find_device_profile(options.profile);
+  const char* text = std::getenv("SHARDLAB_DEVICE_PROFILE");
+  return find_device_profile(text == nullptr || *text == '\0' ? "cpu" : text);
+}
+
+// As many as asked for, or as the profile has, or one.
 int default_device_count() {
   const char* text = std::getenv("SHARDLAB_NUM_CPU_DEVICES");
-  if (text == nullptr || *text == '\0') return 1;
+  if (text == nullptr || *text == '\0') return std::max(1, profile_of({}).device_count());
   char* end = nullptr;
   long count = std::strtol(text, &end, 10);
   if (*end != '\0' || count < 1 || count > 1'000'000)
@@ -76,13 +84,8 @@ int default_device_count() {
 
 Context::Context(ContextOptions options) : options_(std::move(options)) {
   if (!options_.control) options_.control = std::make_shared<comm::SoloControl>();
-  for (int process = 0; process < process_count(); ++process) {
-    if (process == options_.process_index) first_local_ = int(devices_.size());
-    for (int local = 0; local < options_.devices_per_process[std::size_t(process)]; ++local) {
-      int ordinal = int(devices_.size());
-      devices_.push_back({ordinal, ordinal, process, local, "cpu"});
-    }
-  }
+  devices_ = make_devices(profile_of(options_), options_.devices_per_process);
+  while (first_local_ < int(devices_.size()) && !is_local(first_local_)) ++first_local_;
   SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");
   fan_out_ = std::make_unique<FanOut>(options_.observers);
   programs_ = std::make_unique<ProgramCache>();

@@ -1,6 +1,6 @@
 #include "runtime/exec/device.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cctype>
 
@@ -9,7 +9,9 @@ namespace shardlab {
 std::string Device::text() const {
   std::string name = platform;
   if (!name.empty()) name[0] = char(std::toupper(static_cast<unsigned char>(name[0])));
-  return fmt::format("{}Device(id={})", name, id);
+  if (platform != "tpu") return fmt::format("{}Device(id={})", name, id);
+  return fmt::format("{}Device(id={}, process_index={}, coords=({}), core_on_chip={})", name, id, process_index, fmt::join(coords, ","),
+                     core_on_chip);
 }
 
 }  // namespace shardlab

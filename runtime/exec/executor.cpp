@@ -33,8 +33,9 @@ Executor::~Executor() {
 }
 
 std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
-                                    Where where) {
+                                    Where where, const std::vector<bool>& donated) {
   Task task;
+  task.donated = donated;
   task.executable = std::move(executable);
   const comm::ProgramInfo& info = *task.executable->info;
   task.state = std::make_shared<LaunchState>();
@@ -181,7 +182,10 @@ std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const
 void Executor::run_steps(Task& task) {
   const Executable& executable = *task.executable;
   std::vector<std::vector<BufferRef>> slots(executable.program.slots.size());
-  for (std::size_t i = 0; i < executable.program.params.size(); ++i) slots[std::size_t(executable.program.params[i])] = load(task, i);
+  for (std::size_t i = 0; i < executable.program.params.size(); ++i) {
+    slots[std::size_t(executable.program.params[i])] = load(task, i);
+    if (i < task.donated.size() && task.donated[i]) task.args[i]->shards.clear();
+  }
   for (const auto& [slot, buffers] : executable.presets) slots[std::size_t(slot)] = buffers;
   for (int i = 0; i < int(executable.steps.size()); ++i) {
     const auto& step = executable.steps[std::size_t(i)];

@@ -26,8 +26,10 @@ class Executor {
   explicit Executor(Context& context, int worker_threads);
   ~Executor();
 
-  // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish.
-  std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed, Where where);
+  // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish. The memory
+  // of `donated` ones (none, or one flag each) is let go as soon as the program needs it no longer; they must be marked as deleted.
+  std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed, Where where,
+                            const std::vector<bool>& donated = {});
   // Waits until everything submitted has finished. Throws what a launch failed with, where nobody has read its results.
   void drain();
   // The number of the last launch over processes; -1: none.
@@ -37,6 +39,7 @@ class Executor {
   struct Task {
     std::shared_ptr<const Executable> executable;
     std::vector<std::shared_ptr<ArrayImpl>> args, results;
+    std::vector<bool> donated;  // empty, or one an argument
     std::shared_ptr<LaunchState> state;
     comm::Launch launch;
     std::uint64_t group = 0, history = 0;

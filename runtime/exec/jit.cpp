@@ -30,9 +30,9 @@ std::uint64_t next_id() {
 Array placed(const Array& arg, const Sharding& wanted, std::size_t index, const std::string& name, Where where) {
   if (arg.committed() && !arg.sharding().is_equivalent_to(wanted, arg.shape()))
     throw_user_error(
-        "Received an argument of {} whose sharding is incompatible with in_shardings: argument {} with shape {} lies as {}, "
-        "in_shardings says {}; device_put it first or leave its in_sharding out [{}]",
-        name, index, arg.type().text(), arg.sharding().text(), wanted.text(), where.text());
+        "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {},\narg sharding: {} for arg type: "
+        "{} (argument {} of {}); device_put it first or leave its in_sharding out [{}]",
+        wanted.text(), arg.sharding().text(), arg.type().text(), index, name, where.text());
   return arg.committed() ? arg : device_put(Operand(arg, where), wanted);
 }
 
@@ -51,6 +51,7 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
   request.where = where;
   request.in_shardings = options.in_shardings;
   request.out_shardings = options.out_shardings;
+  request.donated = options.donate_argnums;
   for (std::size_t i = 0; i < args.size(); ++i) {
     bool given = i < options.in_shardings.size() && options.in_shardings[i];
     if (given) options.in_shardings[i]->check_divisible(args[i].type(), "pjit arguments");

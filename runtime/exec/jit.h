@@ -17,6 +17,9 @@ struct JitOptions {
   std::vector<std::optional<Sharding>> in_shardings;
   // One per result, or empty: as propagation chooses.
   std::vector<std::optional<Sharding>> out_shardings;
+  // Arguments whose memory the function may take: each is deleted by a call where a result has its shape, dtype and sharding, and lives on
+  // where none has.
+  std::vector<int> donate_argnums = {};
 };
 
 // A function of arrays that owns its cache of programs; the key is the arguments' types, shardings and committedness. Arrays that the

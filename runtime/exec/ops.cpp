@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/explicit_types.h"
 #include "runtime/exec/placement.h"
 #include "runtime/ops/registry.h"
 
@@ -283,7 +286,20 @@ Array einsum(std::string_view subscripts, const Operand& x) { return einsum(subs
 Array einsum(std::string_view subscripts, const Operand& x, const Operand& y) { return einsum(subscripts, Operands{x, y}); }
 
 // Inside jit device_put is the constraint.
-Array with_sharding_constraint(const Operand& x, const Sharding& sharding) { return device_put(x, sharding); }
-Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) { return device_put(x, spec); }
+Array with_sharding_constraint(const Operand& x, const Sharding& sharding) {
+  if (!sharding.mesh().is_explicit() || !x.is_array()) return device_put(x, sharding);
+  if (Context::current().tracer())
+    return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}, {"assertion", true}}, x.where()).at(0);
+  if (!x.array().sharding().is_equivalent_to(sharding, x.array().shape()))
+    throw_user_error("{} [{}]", failed_assertion_text(x.array().sharding().spec_text(), sharding.spec_text()), x.where().text());
+  return x.array();
+}
+Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) {
+  if (x.is_array() && !x.array().impl()->is_tracer() && x.array().sharding().mesh().is_explicit())
+    return with_sharding_constraint(x, Sharding(x.array().sharding().mesh(), spec));
+  return device_put(x, spec);
+}
+Array reshard(const Operand& x, const Sharding& sharding) { return device_put(x, sharding); }
+Array reshard(const Operand& x, const PartitionSpec& spec) { return device_put(x, spec); }
 
 }  // namespace shardlab

@@ -311,8 +311,12 @@ Array einsum(std::string_view subscripts, const Operand& x, const Operand& y);
 // --- Placement.
 // ------------------------------------------------------------------------------------------------------------------------
 
-// Inside jit the value lies so at this point; outside it is moved, as by device_put.
+// Inside jit the value lies so at this point; outside it is moved, as by device_put. On a mesh of Explicit axes it is an assertion:
+// UserError where the value's type has another sharding.
 Array with_sharding_constraint(const Operand& x, const Sharding& sharding);
 Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec);  // on x's own mesh, or the arguments'
+// Moves the value, also where the mesh's axes are Explicit and a constraint would be an assertion.
+Array reshard(const Operand& x, const Sharding& sharding);
+Array reshard(const Operand& x, const PartitionSpec& spec);
 
 }  // namespace shardlab

@@ -20,22 +20,29 @@ Array operand_array(const Operand& x) {
 
 }  // namespace
 
-Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, std::source_location where) {
-  int wanted = int(element_count(shape)), have = device_count();
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const MeshOptions& options, std::source_location where) {
+  std::vector<Device> devices = options.devices.empty() ? Context::current().devices() : options.devices;
+  const std::int64_t wanted = element_count(shape), have = std::int64_t(devices.size());
   if (wanted > have)
     throw_user_error(
         "Number of devices {} must be >= the product of mesh_shape {} (= {}) at {}; force more virtual devices with -d or "
         "SHARDLAB_NUM_CPU_DEVICES",
         have, text_of(shape), wanted, Where::from(where).text());
-  std::vector<int> ordinals(static_cast<std::size_t>(wanted));
-  for (int i = 0; i < wanted; ++i) ordinals[std::size_t(i)] = i;
-  return Mesh(std::move(shape), std::move(axis_names), std::move(ordinals));
+  devices.resize(std::size_t(wanted));
+  return make_mesh(create_device_mesh(shape, std::move(devices)), std::move(axis_names), options.axis_types);
 }
 
-Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices) {
-  std::vector<int> ordinals;
-  for (const Device& device : devices) ordinals.push_back(device.ordinal);
-  return Mesh(std::move(shape), std::move(axis_names), std::move(ordinals));
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices, std::source_location where) {
+  return make_mesh(std::move(shape), std::move(axis_names), MeshOptions{.axis_types = {}, .devices = devices}, where);
+}
+
+Mesh make_mesh(const DeviceGrid& devices, std::vector<std::string> axis_names, std::vector<AxisType> axis_types) {
+  if (devices.shape.size() != axis_names.size())
+    throw_user_error(
+        "Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument (`axis_names`), but got "
+        "devices.ndim == {} and len(axis_names) == {}.",
+        devices.shape.size(), axis_names.size());
+  return Mesh(devices.shape, std::move(axis_names), devices.ordinals(), std::move(axis_types));
 }
 
 Array device_put(const Operand& x, const Sharding& sharding) {

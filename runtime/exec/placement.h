@@ -1,13 +1,24 @@
 // Meshes from devices, and placing arrays on them.
 #pragma once
 
+#include "runtime/exec/device_mesh.h"
 #include "runtime/exec/operand.h"
+#include "runtime/exec/positional_sharding.h"
 
 namespace shardlab {
 
-// Devices in mesh order default to the first ones of devices(). UserError where there are too few.
-Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, std::source_location where = std::source_location::current());
-Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices);
+// The first devices of devices(), or those given, in the order that suits the machine (create_device_mesh). UserError where there are too
+// few.
+struct MeshOptions {
+  std::vector<AxisType> axis_types;  // none: all Auto
+  std::vector<Device> devices;       // none: devices()
+};
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const MeshOptions& options = {},
+               std::source_location where = std::source_location::current());
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices,
+               std::source_location where = std::source_location::current());
+// JAX's Mesh(devices, names): the devices as they lie in the array.
+Mesh make_mesh(const DeviceGrid& devices, std::vector<std::string> axis_names, std::vector<AxisType> axis_types = {});
 
 // Places or moves an array; the result is committed. Across processes all owners of source or target devices must call it. Inside jit it
 // is with_sharding_constraint. UserError: a dimension that does not divide.

@@ -5,6 +5,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/explicit_types.h"
 #include "runtime/spmd/partition.h"
 
 namespace shardlab {
@@ -150,15 +151,50 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
       input.results.emplace_back(std::nullopt);
     }
   }
+  if (mesh->has_explicit_axes()) {
+    std::vector<bool> has_out_sharding;
+    for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
+    graph = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
+  }
   auto executable = compile(context, spmd::partition(input), request.name);
   context.programs().add(key, executable);
   return executable;
 }
 
+namespace {
+
+// The donated arguments for which some result has the same type and layout, one result each.
+std::vector<bool> usable_donations(const ProgramRequest& request, const Executable& executable) {
+  std::vector<bool> donated(request.args.size(), false), taken(executable.result_shardings.size(), false);
+  for (int argnum : request.donated) {
+    if (argnum < 0 || argnum >= int(request.args.size()))
+      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", request.name, argnum,
+                       request.args.size(), request.where.text());
+    const Array& arg = request.args[std::size_t(argnum)];
+    const auto is_same = [&](const Array& other) { return other.impl() == arg.impl(); };
+    if (std::count_if(request.args.begin(), request.args.end(), is_same) > 1) continue;  // another argument still needs it
+    for (std::size_t r = 0; r < taken.size() && !donated[std::size_t(argnum)]; ++r) {
+      const comm::ValueInfo& result = executable.info->results[r];
+      if (taken[r] || result.shape != arg.shape() || result.dtype != name_of(arg.dtype())) continue;
+      if (!executable.result_shardings[r].is_equivalent_to(arg.sharding(), arg.shape())) continue;
+      taken[r] = donated[std::size_t(argnum)] = true;
+    }
+  }
+  return donated;
+}
+
+}  // namespace
+
 std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& request) {
   auto executable = prepare_program(context, key, request);
   bool committed = anything_committed(request) || executable->program.mesh.size() > 1;
-  return context.executor().submit(std::move(executable), request.args, committed, request.where);
+  for (const Array& arg : request.args) check_not_deleted(*arg.impl(), request.name, request.where);
+  std::vector<bool> donated;
+  if (!request.donated.empty()) donated = usable_donations(request, *executable);
+  auto results = context.executor().submit(std::move(executable), request.args, committed, request.where, donated);
+  for (std::size_t i = 0; i < donated.size(); ++i)
+    if (donated[i]) request.args[i].impl()->deleted = true;
+  return results;
 }
 
 }  // namespace shardlab

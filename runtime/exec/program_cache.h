@@ -33,6 +33,7 @@ struct ProgramRequest {
   std::vector<std::optional<Sharding>> in_shardings, out_shardings;  // empty, or one each
   std::function<Graph(const std::optional<Mesh>&)> trace;
   Where where;
+  std::vector<int> donated = {};  // arguments that may be deleted
 };
 
 // The signature of arguments for a key: types, shardings, committedness.

@@ -22,7 +22,9 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
 void kernel(const KernelArgs& args) { std::memcpy(args.results[0].data, args.operands[0].data, std::size_t(args.results[0].type.bytes())); }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return b.emit(op, {value_of(b, args[0])}, Attrs{{"sharding", sharding_of(op, attrs)}});
+  Attrs mine{{"sharding", sharding_of(op, attrs)}};
+  if (attrs.flag("assertion")) mine.set("assertion", true);
+  return b.emit(op, {value_of(b, args[0])}, mine);
 }
 
 // The cotangent lies as the value does.
@@ -43,7 +45,8 @@ std::vector<Sample> samples() {
 }
 
 constexpr AttrDef kAttrs[] = {{"spec", AttrDef::Kind::kSharding, false, "the wanted sharding"},
-                              {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"}};
+                              {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"},
+                              {"assertion", AttrDef::Kind::kFlag, false, "on a mesh of Explicit axes: the value must lie so already"}};
 constexpr std::string_view kAliases[] = {"sharding_constraint"};
 
 }  // namespace
