@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "runtime/comm/control.h"
 #include "runtime/comm/observer.h"
+#include "runtime/core/mesh.h"
 #include "runtime/comm/transport.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/device.h"
@@ -68,6 +70,9 @@ class Context {
   void announce(const comm::Launch& launch);
   // Tells observers of an array; of the same one again: that it has this name now.
   void record_array(const ArrayImpl& impl, std::string_view name);
+  // The mesh for specs without one and for computations that nobody places; set outside jit.
+  const std::optional<Mesh>& mesh() const { return mesh_; }
+  std::optional<Mesh> exchange_mesh(std::optional<Mesh> mesh) { return std::exchange(mesh_, std::move(mesh)); }
   std::int64_t new_array_id() { return next_array_++; }
   const Config& config() const { return options_.config; }
   void set_config(const Config& config);  // forgets the programs captured under the flags before
@@ -88,6 +93,7 @@ class Context {
   std::set<const comm::ProgramInfo*> announced_;
   std::set<std::string> warned_;
   std::shared_ptr<Tracer> tracer_;
+  std::optional<Mesh> mesh_;
   std::int64_t next_array_ = 0;
   std::unique_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;

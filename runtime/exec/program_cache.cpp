@@ -121,11 +121,13 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
   return wish->mesh;
 }
 
-std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& key, const ProgramRequest& request) {
+std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& request) {
+  const std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
   if (auto found = context.programs().find(key)) return found;
-  Graph graph = request.trace(mesh_of(request, nullptr));
+  std::optional<Mesh> asked = mesh_of(request, nullptr);
+  Graph graph = request.trace(asked ? asked : context.mesh());
   std::optional<Mesh> mesh = mesh_of(request, &graph);
-  if (!mesh) mesh = Mesh::single(context.default_device());
+  if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 
   spmd::PropagationInput input{&graph, *mesh, {}, {}};
   for (std::size_t i = 0; i < request.args.size(); ++i) {
