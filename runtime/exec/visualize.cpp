@@ -60,25 +60,31 @@ double fraction_of(std::int64_t size, std::int64_t parts) {
   return size == 0 ? 1.0 / double(parts) : double((size + parts - 1) / parts) / double(size);
 }
 
-Grid grid_of(const Shape& shape, const Sharding& sharding, const VisualizeOptions& options) {
-  if (shape.empty() || shape.size() > 2)
-    throw_user_error(
-        "`visualize_sharding` only works for shapes with 1 and 2 dimensions, got shape {}; reshape the array to 2 dimensions, or "
-        "print "
-        "its sharding() and devices_indices_map()",
-        text_of(shape));
+// Which part of the dimensions before the last two is drawn: one number each.
+using Block = std::vector<std::int64_t>;
+
+bool is_in(const Block& block, const Mesh& mesh, int position, const Spec& spec) {
+  for (std::size_t d = 0; d < block.size(); ++d)
+    if (part_of(mesh, position, spec[d]) != block[d]) return false;
+  return true;
+}
+
+// The last two dimensions (or the only one) of a block.
+Grid grid_of(const Shape& whole_shape, const Spec& whole_spec, const Mesh& mesh, const Block& block, const VisualizeOptions& options) {
+  const Shape shape(whole_shape.begin() + std::ptrdiff_t(block.size()), whole_shape.end());
+  const Spec spec(whole_spec.begin() + std::ptrdiff_t(block.size()), whole_spec.end());
   const bool is_flat = shape.size() == 1;
-  const Spec spec = sharding.spec(int(shape.size()));
   const Axes& across = spec.back();
   Grid grid;
   grid.rows = is_flat ? 1 : int(part_count(spec.front()));
   grid.columns = int(part_count(across));
 
   std::vector<std::vector<int>> holders(std::size_t(grid.rows) * std::size_t(grid.columns));
-  for (int position = 0; position < sharding.mesh().size(); ++position) {
-    std::int64_t row = is_flat ? 0 : part_of(sharding.mesh(), position, spec.front());
-    std::int64_t cell = row * grid.columns + part_of(sharding.mesh(), position, across);
-    holders[std::size_t(cell)].push_back(sharding.mesh().devices()[std::size_t(position)]);
+  for (int position = 0; position < mesh.size(); ++position) {
+    if (!is_in(block, mesh, position, whole_spec)) continue;
+    std::int64_t row = is_flat ? 0 : part_of(mesh, position, spec.front());
+    std::int64_t cell = row * grid.columns + part_of(mesh, position, across);
+    holders[std::size_t(cell)].push_back(mesh.devices()[std::size_t(position)]);
   }
   for (const auto& ordinals : holders) grid.labels.push_back(label_of(ordinals));
 
@@ -224,10 +230,39 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
+// "[0:4, :, ...]" of a block, as its elements are named.
+std::string heading_of(const Shape& shape, const Spec& spec, const Block& block) {
+  std::string text = "[";
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    const std::int64_t parts = part_count(spec[d]), size = (shape[d] + parts - 1) / parts;
+    if (parts == 1)
+      text += ":, ";
+    else
+      text += fmt::format("{}:{}, ", std::min(shape[d], block[d] * size), std::min(shape[d], (block[d] + 1) * size));
+  }
+  return text + ":, :]";
+}
+
 }  // namespace
 
 std::string sharding_text(const Shape& shape, const Sharding& sharding, const VisualizeOptions& options) {
-  return Table(grid_of(shape, sharding, options), options).text();
+  if (shape.empty())
+    throw_user_error(
+        "`visualize_sharding` only works for shapes with 1 and more dimensions, got shape (); a scalar has no parts, print its sharding()");
+  const Spec spec = sharding.spec(int(shape.size()));
+  const std::size_t leading = shape.size() > 2 ? shape.size() - 2 : 0;
+  if (leading == 0) return Table(grid_of(shape, spec, sharding.mesh(), {}, options), options).text();
+  // More dimensions: a picture of the last two for every part of those before.
+  std::string text;
+  Block block(leading, 0);
+  for (bool is_done = false; !is_done;) {
+    text += heading_of(shape, spec, block) + '\n' + Table(grid_of(shape, spec, sharding.mesh(), block, options), options).text() + '\n';
+    std::size_t d = leading;
+    while (d-- > 0 && ++block[d] == part_count(spec[d])) block[d] = 0;
+    is_done = d == std::size_t(-1);
+  }
+  text.pop_back();
+  return text;
 }
 
 std::string array_sharding_text(const Array& array, const VisualizeOptions& options) {

@@ -14,7 +14,8 @@ struct VisualizeOptions {
   int max_columns = 80;
 };
 
-// The box drawing of an array of 1 or 2 dimensions, without a trailing newline. UserError for other ranks, with what to do.
+// The box drawing of an array, without a trailing newline: JAX's for 1 and 2 dimensions; of more, one of the last two dimensions for every
+// part of those before, under its indices. UserError for scalars.
 std::string array_sharding_text(const Array& array, const VisualizeOptions& options = {});
 std::string sharding_text(const Shape& shape, const Sharding& sharding, const VisualizeOptions& options = {});
 // Prints it to standard output.

@@ -166,16 +166,32 @@ TEST(Visualize, TracedValuesHaveNoShardingYet) {
 
 TEST(Visualize, NothingToShow) { EXPECT_THAT(sharding_text({0, 4}, on_mesh({2}, {"x"}, P("x"))), HasSubstr("CPU 1")); }
 
-TEST(Visualize, OtherRanksAreErrorsThatSayWhatToTry) {
-  for (const Shape& shape : {Shape{}, Shape{2, 3, 4}}) {
-    try {
-      sharding_text(shape, on_mesh({2}, {"x"}, P()));
-      FAIL() << "no error for " << text_of(shape);
-    } catch (const UserError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("`visualize_sharding` only works for shapes with 1 and 2 dimensions"));
-      EXPECT_THAT(error.what(), HasSubstr(text_of(shape)));
-      EXPECT_THAT(error.what(), HasSubstr("reshape the array to 2 dimensions"));
-    }
+TEST(Visualize, MoreDimensionsAreDrawnPartByPart) {
+  Mesh mesh({2, 2, 2}, {"x", "y", "z"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(sharding_text({4, 6, 6}, NamedSharding(mesh, P("x", "y")), {.scale = 0.4}),
+            "[0:2, :, :]\n"
+            "┌─────────┐\n"
+            "│ CPU 0,1 │\n"
+            "├─────────┤\n"
+            "│ CPU 2,3 │\n"
+            "└─────────┘\n"
+            "[2:4, :, :]\n"
+            "┌─────────┐\n"
+            "│ CPU 4,5 │\n"
+            "├─────────┤\n"
+            "│ CPU 6,7 │\n"
+            "└─────────┘");
+  std::string text = sharding_text({2, 3, 4, 6, 6}, NamedSharding(mesh, P(None, None, "z", None, "y")));
+  EXPECT_THAT(text, HasSubstr("[:, :, 0:2, :, :]"));
+  EXPECT_THAT(text, HasSubstr("CPU 3,7"));
+}
+
+TEST(Visualize, AScalarHasNoParts) {
+  try {
+    sharding_text({}, on_mesh({2}, {"x"}, P()));
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("`visualize_sharding` only works for shapes with 1 and more dimensions"));
   }
 }
 
