@@ -170,17 +170,17 @@ TEST(Visualize, MoreDimensionsAreDrawnPartByPart) {
   Mesh mesh({2, 2, 2}, {"x", "y", "z"}, {0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_EQ(sharding_text({4, 6, 6}, NamedSharding(mesh, P("x", "y")), {.scale = 0.4}),
             "[0:2, :, :]\n"
-            "┌─────────┐\n"
-            "│ CPU 0,1 │\n"
-            "├─────────┤\n"
-            "│ CPU 2,3 │\n"
-            "└─────────┘\n"
+            "┌────────┐\n"
+            "│CPU 0,1 │\n"
+            "├────────┤\n"
+            "│CPU 2,3 │\n"
+            "└────────┘\n"
             "[2:4, :, :]\n"
-            "┌─────────┐\n"
-            "│ CPU 4,5 │\n"
-            "├─────────┤\n"
-            "│ CPU 6,7 │\n"
-            "└─────────┘");
+            "┌────────┐\n"
+            "│CPU 4,5 │\n"
+            "├────────┤\n"
+            "│CPU 6,7 │\n"
+            "└────────┘");
   std::string text = sharding_text({2, 3, 4, 6, 6}, NamedSharding(mesh, P(None, None, "z", None, "y")));
   EXPECT_THAT(text, HasSubstr("[:, :, 0:2, :, :]"));
   EXPECT_THAT(text, HasSubstr("CPU 3,7"));
