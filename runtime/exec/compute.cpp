@@ -22,6 +22,10 @@ std::vector<std::int64_t> class_key(const ComputeCall& call, int position) {
              call.node.op->name, position);
     key.push_back(reinterpret_cast<std::int64_t>((*operand)[std::size_t(position)]->data()));
   }
+  // One buffer may be several parts of an array whose elements are all equal.
+  if (call.node.op->uses_position)
+    for (const auto* boxes : call.operand_boxes)
+      for (const Interval& interval : (*boxes)[std::size_t(position)]) key.push_back(interval.start);
   for (const auto* boxes : call.result_boxes)
     for (const Interval& interval : (*boxes)[std::size_t(position)]) {
       key.push_back(interval.size());
@@ -49,7 +53,8 @@ void run_kernel(const ComputeCall& call, const Class& each) {
   std::vector<MutableView> results;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
-    operands.push_back({local_type(call, call.node.operands[i], box), (*call.operands[i])[std::size_t(position)]->data(), &box});
+    operands.push_back({local_type(call, call.node.operands[i], box), (*call.operands[i])[std::size_t(position)]->data(), &box,
+                        &call.graph.type(call.node.operands[i]).shape});
   }
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Box& box = (*call.result_boxes[i])[std::size_t(position)];

@@ -29,6 +29,7 @@ struct ConstView {
   TensorType type;        // with the shard's shape
   const std::byte* data;  // dense row-major
   const Box* box;         // the shard's global indices
+  const Shape* array;     // the shape of the whole array
   template <typename T>
   const T* as() const {
     return reinterpret_cast<const T*>(data);
@@ -146,6 +147,12 @@ using TransposeRule = std::vector<ValueId> (*)(GraphBuilder&, const TransposeArg
 // The op for each element of the batch: one entry per result, with the batch where the rule likes it best.
 using BatchRule = std::vector<Batched> (*)(GraphBuilder&, const BatchArgs&);
 
+// The part of an operand that a part of the result is computed from.
+struct NeededBox {
+  Box box;       // global indices of the operand; empty intervals are [0, 0)
+  Shape step{};  // per dimension: of the box, each step-th index from its start on is read and no other; empty: every index
+};
+
 // Const aggregates filled with designated initialisers, in runtime/ops/<op>.cpp; runtime/ops/list.cpp names them all.
 //
 // A user's call goes through `expand` into primitive nodes (`jax.numpy`'s mean is reduce_sum and divide, as JAX lowers it). A
@@ -167,9 +174,23 @@ struct OpDef {
   std::optional<Reduction> reduction = std::nullopt;  // combines partial results over its reduced factors
   Kernel kernel = nullptr;
   TileFn (*tile)(std::span<const DType> operands, DType result) = nullptr;  // elementwise ops: the kernel of one contiguous run
+  // The index map of an op that shifts, strides, mirrors, joins or slides a window along dimensions (slice, pad, rev, concatenate,
+  // convolution): what each operand contributes to one box of the result, one entry an operand. A planner that sends a device just
+  // these boxes computes any part of the result, whatever the rule says of the dimension (kPermute or kReplicate): this is the halo
+  // exchange. Maps compose: the needed box of a slice's result asks the slice for its own.
+  //
+  // Contract of the kernel of such an op: an operand's view may have any box that contains the needed one (elements that are not
+  // needed may be garbage), the result's view any box. All results have the same shape and box.
+  std::vector<NeededBox> (*needs)(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&,
+                                  const Box& result) = nullptr;
+  // The same op in blocks: emits nodes that compute the results so that, with `factor` of the rule cut into `parts` equal parts, only
+  // small values cross between the parts (cumsum: each part's total; argmax: each part's best), where otherwise the operand would be
+  // gathered. nullptr: there is no such form; an empty result: not for this factor.
+  std::vector<ValueId> (*in_parts)(GraphBuilder&, const std::vector<ValueId>& operands, const Attrs&, int factor,
+                                   std::int64_t parts) = nullptr;
   bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
   bool constant = false;       // no tensor operands: constant, iota
-  bool uses_position = false;  // the result depends on the box, not on the operands' data alone (iota, constant)
+  bool uses_position = false;  // the result depends on boxes, not on the operands' data alone (iota, slice)
   // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
   bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops
   bool forward_first = false;   // dynamic_slice, dynamic_update_slice: at first only from operands to results

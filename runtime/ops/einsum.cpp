@@ -1,4 +1,4 @@
-// einsum of one or two operands: diagonals and sums, then dot_general, then perhaps a transpose.
+// einsum: diagonals and sums of each operand, then dot_general of one pair after the other, then perhaps a transpose.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -9,7 +9,7 @@
 namespace shardlab::ops {
 namespace {
 
-// A value whose dimensions have names, one letter each.
+// A value whose dimensions have names, one letter each. Dimensions of an ellipsis have digits, '0' for the last: they align from the end.
 struct Named {
   ValueId value;
   std::string names;
@@ -22,15 +22,38 @@ struct Subscripts {
 
 bool has(const std::string& names, char name) { return names.find(name) != std::string::npos; }
 
-std::string letters(const OpDef& op, std::string_view text, std::string_view all) {
+constexpr std::int64_t kEllipsisMax = 10;
+
+// The names of dimensions, with an ellipsis of `ellipsis` dimensions written out.
+std::string letters(const OpDef& op, std::string text, std::string_view all, std::int64_t ellipsis) {
+  if (std::size_t dots = text.find("..."); dots != std::string::npos) {
+    std::string digits;
+    for (std::int64_t i = ellipsis; i-- > 0;) digits += char('0' + i);
+    text = text.substr(0, dots) + text.substr(dots + 3);
+    for (char c : text)
+      if (!std::isalpha(static_cast<unsigned char>(c)))
+        throw_user_error("{}: '{}' in subscripts \"{}\" is no letter; name each dimension by one, or use one ellipsis", op.name, c, all);
+    return text.substr(0, dots) + digits + text.substr(dots);
+  }
   for (char c : text)
     if (!std::isalpha(static_cast<unsigned char>(c)))
-      throw_user_error("{}: '{}' in subscripts \"{}\" is no letter; ellipses are not supported, name every dimension", op.name, c, all);
-  return std::string(text);
+      throw_user_error("{}: '{}' in subscripts \"{}\" is no letter; name each dimension by one, or use one ellipsis", op.name, c, all);
+  return text;
+}
+
+// How many dimensions the ellipsis of an operand of this rank stands for.
+std::int64_t ellipsis_rank(const OpDef& op, const std::string& names, int rank, std::string_view all) {
+  std::int64_t left = rank - (std::int64_t(names.size()) - 3);
+  if (names.find("...") == std::string::npos) return 0;
+  if (left < 0 || left > kEllipsisMax)
+    throw_user_error("{}: the subscripts '{}' of \"{}\" do not fit an operand of {} dimensions (an ellipsis stands for 0 to {})", op.name,
+                     names, all, rank, kEllipsisMax);
+  return left;
 }
 
 // "ij,jk->ik"; without an arrow the result has the letters that occur once, in alphabetical order.
-Subscripts parse(const OpDef& op, const Attrs& attrs, std::size_t operand_count) {
+Subscripts parse(const OpDef& op, const Attrs& attrs, const std::vector<int>& ranks) {
+  std::size_t operand_count = ranks.size();
   const AttrValue* given = attrs.find("subscripts");
   if (given == nullptr || !std::holds_alternative<std::string>(*given)) throw_user_error("{}: attribute 'subscripts' is missing", op.name);
   std::string text;
@@ -41,21 +64,28 @@ Subscripts parse(const OpDef& op, const Attrs& attrs, std::size_t operand_count)
   std::string inputs = text.substr(0, arrow);
   while (true) {
     std::size_t comma = inputs.find(',', start);
-    parsed.operands.push_back(letters(op, inputs.substr(start, comma == std::string::npos ? comma : comma - start), text));
+    parsed.operands.push_back(inputs.substr(start, comma == std::string::npos ? comma : comma - start));
     if (comma == std::string::npos) break;
     start = comma + 1;
   }
   if (parsed.operands.size() != operand_count)
     throw_user_error("{}: subscripts \"{}\" name {} operands, got {}", op.name, text, parsed.operands.size(), operand_count);
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i < operand_count; ++i) {
+    std::int64_t ellipsis = ellipsis_rank(op, parsed.operands[i], ranks[i], text);
+    longest = std::max(longest, ellipsis);
+    parsed.operands[i] = letters(op, parsed.operands[i], text, ellipsis);
+  }
   std::map<char, int> counts;
   for (const std::string& names : parsed.operands)
     for (char c : names) ++counts[c];
   if (arrow == std::string::npos) {
+    parsed.result = letters(op, "...", text, longest);
     for (auto [name, count] : counts)
-      if (count == 1) parsed.result += name;
+      if (count == 1 && std::isalpha(static_cast<unsigned char>(name))) parsed.result += name;
     return parsed;
   }
-  parsed.result = letters(op, text.substr(arrow + 2), text);
+  parsed.result = letters(op, text.substr(arrow + 2), text, longest);
   for (char c : parsed.result)
     if (counts.count(c) == 0 || std::count(parsed.result.begin(), parsed.result.end(), c) > 1)
       throw_user_error("{}: the result's '{}' in subscripts \"{}\" must be in an operand, and in the result once", op.name, c, text);
@@ -163,7 +193,9 @@ Named product(GraphBuilder& b, Named x, Named y, const std::string& result) {
 }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Subscripts subscripts = parse(op, attrs, args.size());
+  std::vector<int> ranks;
+  for (const Arg& arg : args) ranks.push_back(int(shape_of_arg(b, arg).size()));
+  Subscripts subscripts = parse(op, attrs, ranks);
   DType dtype = promoted_dtype(b, args);
   std::map<char, std::int64_t> sizes;
   std::vector<Named> operands;
@@ -179,22 +211,33 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   if (operands.size() == 1) {
     result = summed(b, operands[0], subscripts.result);
   } else {
-    Named x = summed(b, operands[0], subscripts.result + operands[1].names);
-    Named y = summed(b, operands[1], subscripts.result + x.names);
-    result = product(b, x, y, subscripts.result);
+    // From left to right; what only the operands so far have is summed as soon as it can be.
+    result = operands[0];
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      bool is_last = i + 1 == operands.size();
+      std::string later = subscripts.result;
+      for (std::size_t j = i + 1; j < operands.size(); ++j) later += operands[j].names;
+      Named x = summed(b, result, later + operands[i].names);
+      Named y = summed(b, operands[i], later + x.names);
+      std::string kept;
+      for (char c : x.names + y.names)
+        if (has(later, c) && !has(kept, c)) kept += c;
+      result = product(b, x, y, is_last ? subscripts.result : kept);
+    }
   }
   return {reordered(b, result, subscripts.result).value};
 }
 
-constexpr AttrDef kAttrs[] = {{"subscripts", AttrDef::Kind::kString, true, "a letter for each dimension, as \"ij,jk->ik\""}};
+constexpr AttrDef kAttrs[] = {
+    {"subscripts", AttrDef::Kind::kString, true, "a letter for each dimension, as \"ij,jk->ik\"; \"...\" for the others"}};
 
 }  // namespace
 
 extern const OpDef kEinsum;
 const OpDef kEinsum = {.name = "einsum",
-                       .doc = "Einstein's summation over one or two operands.",
+                       .doc = "Einstein's summation over operands.",
                        .operands_min = 1,
-                       .operands_max = 2,
+                       .operands_max = -1,
                        .attrs = kAttrs,
                        .expand = expand};
 

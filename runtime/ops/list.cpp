@@ -18,10 +18,17 @@
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
   /* choose     */ X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) \
-  /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(ExpandDims) X(Ravel) X(Reshape) X(Squeeze) X(Transpose) \
+  /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(Concatenate) X(ExpandDims) X(Pad) X(Ravel) X(Reshape) X(Rev) X(Slice) X(Squeeze) X(Transpose) \
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
-  /* products   */ X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
+  /* search     */ X(Argmax) X(Argmin) X(Argsort) X(Cummax) X(Cummin) X(Cumprod) X(Cumsum) X(Sort) X(TopK) \
+  /* places     */ X(DynamicSlice) X(DynamicUpdateSlice) X(Gather) X(Scatter) X(ScatterAdd) X(ScatterMax) X(ScatterMin) X(ScatterMul) \
+  /* moves      */ X(ArraySplit) X(ColumnStack) X(Diff) X(Dstack) X(Flip) X(Fliplr) X(Flipud) X(Hstack) X(Moveaxis) X(Repeat) X(Roll) \
+                   X(Split) X(Stack) X(Swapaxes) X(Tile) X(Vstack) X(Take) X(TakeAlongAxis) X(DynamicIndexInDim) \
+                   X(DynamicUpdateIndexInDim) \
+  /* matrices   */ X(Diag) X(Diagonal) X(Identity) X(Inner) X(Kron) X(Meshgrid) X(Outer) X(Tensordot) X(Trace) X(Tri) X(Tril) X(Triu) \
+                   X(Vdot) \
+  /* products   */ X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square) \
                    X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
                    X(SoftSign) X(Squareplus) \

@@ -273,7 +273,7 @@ template <typename F, Half H>
 void reduce_half(const ConstView& operand, const MutableView& result, const std::vector<bool>& is_reduced) {
   std::vector<float> wide(std::size_t(operand.type.elements())), combined(std::size_t(result.type.elements()));
   widen(operand.as<H>(), wide.data(), operand.type.elements());
-  ConstView from{{DType::kFloat32, operand.type.shape}, reinterpret_cast<const std::byte*>(wide.data()), operand.box};
+  ConstView from{{DType::kFloat32, operand.type.shape}, reinterpret_cast<const std::byte*>(wide.data()), operand.box, operand.array};
   MutableView to{{DType::kFloat32, result.type.shape}, reinterpret_cast<std::byte*>(combined.data()), result.box};
   reduce<F, float>(from, to, is_reduced);
   narrow(combined.data(), result.as<H>(), result.type.elements());

@@ -1,6 +1,7 @@
 #include "runtime/spmd/partition.h"
 
 #include "runtime/spmd/alone.h"
+#include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/together.h"
 
 namespace shardlab::spmd {
@@ -50,18 +51,28 @@ std::vector<Spec> propagated_specs(const Propagation& propagation) {
   return specs;
 }
 
-}  // namespace
-
-PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
-  Problem problem(propagate(input), input);
+PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
+  Problem problem(std::move(propagation), input);
   PartitionedProgram program = planned_alone(problem, options);
   if (options.search && program.wire_bytes > 0)
     if (auto together = planned_together(problem, options); together && together->wire_bytes < program.wire_bytes)
       program = std::move(*together);
-  Propagation propagation = std::move(problem).take();
-  program.propagated = propagated_specs(propagation);
-  program.graph = std::move(propagation.graph);
-  program.origins = std::move(propagation.origins);
+  Propagation done = std::move(problem).take();
+  program.propagated = propagated_specs(done);
+  program.graph = std::move(done.graph);
+  program.origins = std::move(done.origins);
+  return program;
+}
+
+}  // namespace
+
+PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
+  Propagation propagation = propagate(input);
+  std::optional<Propagation> parted = in_parts(propagation, input);
+  PartitionedProgram program = planned(std::move(propagation), input, options);
+  if (parted && program.wire_bytes > 0)
+    if (PartitionedProgram other = planned(std::move(*parted), input, options); other.wire_bytes < program.wire_bytes)
+      program = std::move(other);
   verify(program);
   return program;
 }

@@ -33,19 +33,22 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node) {
   return node.op->backward_first && node.operands.size() == 1 && graph.type(node.operands[0]).rank() == 0;
 }
 
+std::vector<bool> cloned_nodes(const Graph& graph) {
+  std::vector<bool> constant = constant_expressions(graph), cloned;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    bool scalar = std::all_of(node.results.begin(), node.results.end(), [&](ValueId v) { return graph.type(v).rank() == 0; });
+    cloned.push_back(!scalar && (constant[n] || is_scalar_broadcast(graph, node)));
+  }
+  return cloned;
+}
+
 namespace {
 
 // Copies a graph's nodes in order; cloneable ones only where a user needs them.
 class ConstantCloner {
  public:
-  explicit ConstantCloner(const Graph& source) : source_(source), renamed_(source.values.size(), -1) {
-    std::vector<bool> constant = constant_expressions(source);
-    for (std::size_t n = 0; n < source.nodes.size(); ++n) {
-      const Node& node = source.nodes[n];
-      bool scalar = std::all_of(node.results.begin(), node.results.end(), [&](ValueId v) { return source.type(v).rank() == 0; });
-      cloneable_.push_back(!scalar && (constant[n] || is_scalar_broadcast(source, node)));
-    }
-  }
+  explicit ConstantCloner(const Graph& source) : source_(source), renamed_(source.values.size(), -1) { cloneable_ = cloned_nodes(source); }
 
   Graph run() {
     out_.name = source_.name;

@@ -19,6 +19,9 @@ std::vector<bool> constant_expressions(const Graph& graph);  // per node
 // A broadcast of one scalar.
 bool is_scalar_broadcast(const Graph& graph, const Node& node);
 
+// Per node: whether with_cloned_constants makes a copy of it for each user.
+std::vector<bool> cloned_nodes(const Graph& graph);
+
 // The live graph with every constant expression and every broadcast of a scalar cloned for each user, so that it never links two
 // users' shardings. Scalars are not cloned. Values are numbered in order.
 Graph with_cloned_constants(const Graph& graph);

@@ -26,11 +26,19 @@ Tensor random_tensor(const TensorType& type, std::mt19937& random) {
   return {type, buffer};
 }
 
-std::vector<Tensor> run_part(const OpDef& op, const std::vector<Tensor>& operands, const std::vector<Box>& operand_boxes,
-                             const std::vector<TensorType>& result_types, const std::vector<Box>& result_boxes, const Attrs& attrs) {
+Tensor part_of(const Tensor& tensor, const Box& box) {
+  TensorType type{tensor.type.dtype, shape_of(box)};
+  auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
+  copy_box(tensor.data->data(), whole(tensor.type.shape), buffer->data(), box, box, size_of(type.dtype));
+  return {type, buffer};
+}
+
+std::vector<Tensor> run_part(const OpDef& op, const std::vector<TensorType>& operand_types, const std::vector<Tensor>& operands,
+                             const std::vector<Box>& operand_boxes, const std::vector<TensorType>& result_types,
+                             const std::vector<Box>& result_boxes, const Attrs& attrs) {
   std::vector<ConstView> operand_views;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    operand_views.push_back({operands[i].type, operands[i].data->data(), &operand_boxes[i]});
+    operand_views.push_back({operands[i].type, operands[i].data->data(), &operand_boxes[i], &operand_types[i].shape});
   std::vector<MutableView> result_views;
   std::vector<std::shared_ptr<Buffer>> buffers;
   for (std::size_t i = 0; i < result_types.size(); ++i) {
@@ -53,7 +61,7 @@ std::vector<Tensor> run(const OpDef& op, const std::vector<Tensor>& operands, co
   }
   std::vector<TensorType> result_types = op.infer(op, types, attrs);
   for (const TensorType& type : result_types) result_boxes.push_back(whole(type.shape));
-  return run_part(op, operands, operand_boxes, result_types, result_boxes, attrs);
+  return run_part(op, types, operands, operand_boxes, result_types, result_boxes, attrs);
 }
 
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {

@@ -29,9 +29,12 @@ Tensor tensor_of(const Shape& shape, const std::vector<T>& elements) {
   return {type, buffer};
 }
 
-// One primitive on parts: `operand_boxes` and `result_boxes` are the global indices of the parts.
-std::vector<Tensor> run_part(const OpDef& op, const std::vector<Tensor>& operands, const std::vector<Box>& operand_boxes,
-                             const std::vector<TensorType>& result_types, const std::vector<Box>& result_boxes, const Attrs& attrs);
+// One primitive on parts of arrays of `operand_types`: `operand_boxes` and `result_boxes` are the global indices of the parts.
+std::vector<Tensor> run_part(const OpDef& op, const std::vector<TensorType>& operand_types, const std::vector<Tensor>& operands,
+                             const std::vector<Box>& operand_boxes, const std::vector<TensorType>& result_types,
+                             const std::vector<Box>& result_boxes, const Attrs& attrs);
+// The elements of a box, as an array of its own.
+Tensor part_of(const Tensor& tensor, const Box& box);
 std::vector<Tensor> run(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs);
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params);
 

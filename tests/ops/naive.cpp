@@ -1,10 +1,17 @@
-#include "tests/ops/naive.h"
+#include "tests/ops/naive_index.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 namespace shardlab::testing_ops {
+
+// Whole numbers wrap around at the width of their type.
+Number wrapped(double value, DType dtype) {
+  if (dtype == DType::kBool) return value != 0 ? 1.0 : 0.0;
+  return visit_dtype(dtype, [&]<typename T>(T) { return element_from<double>(element_from<T>(std::int64_t(value))); });
+}
+
 namespace {
 
 using Arguments = std::vector<Number>;
@@ -13,11 +20,6 @@ using ScalarFunction = std::function<Number(const Arguments&, DType)>;
 bool is_whole(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
 bool before(Number a, Number b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
 Number truth(bool value) { return value ? 1.0 : 0.0; }
-// Whole numbers wrap around at the width of their type.
-Number wrapped(double value, DType dtype) {
-  if (dtype == DType::kBool) return truth(value != 0);
-  return visit_dtype(dtype, [&]<typename T>(T) { return element_from<double>(element_from<T>(std::int64_t(value))); });
-}
 std::int64_t bits_of(Number x) { return std::int64_t(x.real()); }
 
 Number quotient(Number x, Number y, DType dtype) {
@@ -152,7 +154,8 @@ const std::map<std::string_view, ScalarFunction>& functions() {
   return table;
 }
 
-// All index tuples of a shape, in row-major order.
+}  // namespace
+
 std::vector<Shape> indices(const Shape& shape) {
   std::vector<Shape> result = {{}};
   for (std::int64_t size : shape) {
@@ -189,6 +192,8 @@ Tensor tensor_from(const TensorType& type, const std::vector<Number>& values) {
   });
   return {type, buffer};
 }
+
+namespace {
 
 Number reduced(Reduction reduction, Number a, Number b, DType dtype) {
   switch (reduction) {
@@ -307,6 +312,8 @@ std::optional<Tensor> naive_result(const OpDef& op, const std::vector<Tensor>& o
     if (operands[0].type.elements() == 0) return std::nullopt;
     return tensor_from(result, naive_reduce(op, operands[0], attrs, result));
   }
+  if (auto moved = naive_moves(op, operands, attrs, result)) return moved;
+  if (auto found = naive_lookup(op, operands, attrs, result)) return found;
   if (auto function = scalar_function(op.name)) return tensor_from(result, naive_elementwise(*function, operands, result));
   if (operands.size() == 1)
     if (auto moved = naive_moved(op, operands[0], attrs, result)) return tensor_from(result, *moved);

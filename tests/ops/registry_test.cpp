@@ -52,19 +52,24 @@ TEST(Registry, RulesFitTheirSamples) {
       if (!rule.present) continue;
       ASSERT_EQ(rule.operands.size(), sample.operands.size());
       ASSERT_EQ(rule.results.size(), results.size());
+      // Along a dimension whose parts are exchanged or wanted whole, both sides have the operand's or the result's size.
+      auto is_exchanged = [&](int factor) {
+        FactorKind kind = rule.factors[std::size_t(factor)].kind;
+        return kind == FactorKind::kPermute || kind == FactorKind::kReplicate;
+      };
       auto check = [&](const FactorRule::TensorMap& map, const TensorType& type, bool may_be_partial) {
         ASSERT_EQ(int(map.size()), type.rank());
         for (std::size_t d = 0; d < map.size(); ++d) {
           ASSERT_FALSE(map[d].empty());
           std::int64_t product = 1;
           for (int factor : map[d]) product *= rule.factors[std::size_t(factor)].size;
-          EXPECT_TRUE(product == type.shape[d] || may_be_partial) << "dimension " << d;
+          EXPECT_TRUE(product == type.shape[d] || may_be_partial || is_exchanged(map[d][0])) << "dimension " << d;
         }
       };
       for (std::size_t i = 0; i < results.size(); ++i) check(rule.results[i], results[i], false);
       for (std::size_t i = 0; i < sample.operands.size(); ++i) check(rule.operands[i], sample.operands[i], false);
       for (const Factor& factor : rule.factors) {
-        if (factor.kind == FactorKind::kReduce) { EXPECT_TRUE(op->reduction.has_value()); }
+        if (factor.kind == FactorKind::kReduce) { EXPECT_TRUE(op->reduction.has_value() || op->in_parts != nullptr); }
       }
     }
   }

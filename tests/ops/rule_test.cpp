@@ -43,13 +43,39 @@ TEST(Rules, AreShardys) {
       {"dot_general", {{16, 8}, {16, 24}}, dot({0, 0}, {}), "{i=8, j=24, k=16 reduced} [k i],[k j]->[i j]"},
       {"dot_general", {{8, 4, 16}, {8, 16, 8}}, dot({2, 1}, {0, 0}), "{i=8, j=4, k=8, l=16 reduced} [i j l],[i l k]->[i j k]"},
       {"dot_general", {{16, 8}, {8}}, dot({1, 0}, {}), "{i=16, j=8 reduced} [i j],[j]->[i]"},
+      {"slice", {{16, 8}}, Attrs{{"start", Dims{4, 0}}, {"limit", Dims{12, 8}}}, "{i=16 permuted, j=8} [i j]->[i j]"},
+      {"pad", {{16, 8}, {}}, Attrs{{"padding", Dims{8, 8, 0, 0, 0, 0}}}, "{i=16 permuted, j=8} [i j],[]->[i j]"},
+      {"pad", {{16, 8}, {}}, Attrs{{"padding", Dims{0, 0, 0, 4, 4, 0}}}, "{i=16, j=8 permuted} [i j],[]->[i j]"},
+      {"rev", {{16, 8}}, Attrs{{"dims", Dims{0}}}, "{i=16 permuted, j=8} [i j]->[i j]"},
+      {"concatenate", {{16, 8}, {16, 8}}, Attrs{{"axis", std::int64_t(0)}}, "{i=32 whole, j=8} [i j],[i j]->[i j]"},
+      {"concatenate", {{16, 1, 8}, {16, 1, 8}}, Attrs{{"axis", std::int64_t(1)}}, "{i=16, j=2 whole, k=8} [i j k],[i j k]->[i j k]"},
+      {"cumsum", {{16, 8}}, Attrs{{"axis", std::int64_t(0)}}, "{i=16 permuted, j=8} [i j]->[i j]"},
+      {"argmax", {{16, 8}}, Attrs{{"axis", std::int64_t(0)}}, "{i=16 reduced, j=8} [i j]->[j]"},
+      {"sort", {{16, 8}}, Attrs{{"axis", std::int64_t(0)}}, "{i=16 whole, j=8} [i j]->[i j]"},
+      {"sort", {{16, 8}, {16, 8}}, Attrs{{"axis", std::int64_t(1)}}, "{i=16, j=8 whole} [i j],[i j]->[i j],[i j]"},
+      {"sort", {{16}}, Attrs{{"axis", std::int64_t(0)}}, "{i=16 whole blocked} [i]->[i]"},
+      {"top_k", {{16, 8}}, Attrs{{"k", std::int64_t(2)}}, "{i=16, j=8 whole blocked} [i j]->[i j],[i j]"},
   };
-  for (const Case& each : cases) {
+  const std::vector<Case> placed = {
+      {"dynamic_slice", {{16, 8}, {}, {}}, Attrs{{"sizes", Dims{8, 8}}}, "{i=16 whole blocked, j=8} [i j],[],[]->[i j]"},
+      {"dynamic_update_slice", {{16, 8}, {4, 8}, {}, {}}, {}, "{i=16, j=4, k=8} [i k],[j k],[],[]->[i k]"},
+      {"gather",
+       {{16, 8}, {4, 1}},
+       Attrs{{"offset_dims", Dims{1}}, {"collapsed_slice_dims", Dims{0}}, {"start_index_map", Dims{0}}, {"slice_sizes", Dims{1, 8}}},
+       "{i=4, j=8, k=16 reduced, l=1 whole} [k j],[i l]->[i j]"},
+      {"scatter_add",
+       {{16, 8}, {4, 1}, {4, 8}},
+       Attrs{{"offset_dims", Dims{1}}, {"collapsed_slice_dims", Dims{0}}, {"start_index_map", Dims{0}}},
+       "{i=8, j=16, k=4 reduced, l=1 whole} [j i],[k l],[k i]->[j i]"},
+  };
+  auto check = [](const Case& each, DType dtype) {
     const OpDef& op = *find_op(each.op);
     std::vector<TensorType> operands;
-    for (const Shape& s : each.operands) operands.push_back({DType::kFloat32, s});
+    for (const Shape& s : each.operands) operands.push_back({dtype, s});
     EXPECT_EQ(op.rule(operands, op.infer(op, operands, each.attrs), each.attrs).text(), each.rule) << each.op;
-  }
+  };
+  for (const Case& each : cases) check(each, DType::kFloat32);
+  for (const Case& each : placed) check(each, DType::kInt32);
 }
 
 TEST(Rules, ScalarOperandsHaveNoFactors) {

@@ -45,11 +45,10 @@ bool is_on_results(const FactorRule& rule, int factor) {
   return false;
 }
 
-Tensor part_of(const Tensor& tensor, const Box& box) {
-  TensorType type{tensor.type.dtype, shape_of(box)};
-  auto buffer = std::make_shared<Buffer>(std::size_t(type.bytes()));
-  copy_box(tensor.data->data(), whole(tensor.type.shape), buffer->data(), box, box, size_of(type.dtype));
-  return {type, buffer};
+std::vector<TensorType> types_of(const std::vector<Tensor>& tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type);
+  return types;
 }
 
 std::vector<Tensor> run_in_parts(const OpDef& op, const std::vector<Tensor>& operands, const std::vector<TensorType>& result_types,
@@ -65,7 +64,7 @@ std::vector<Tensor> run_in_parts(const OpDef& op, const std::vector<Tensor>& ope
     }
     for (std::size_t i = 0; i < result_types.size(); ++i)
       result_boxes.push_back(box_of_part(result_types[i].shape, rule.results[i], factor, parts, part));
-    std::vector<Tensor> results = run_part(op, local, operand_boxes, result_types, result_boxes, attrs);
+    std::vector<Tensor> results = run_part(op, types_of(operands), local, operand_boxes, result_types, result_boxes, attrs);
     bool reduces = rule.factors[std::size_t(factor)].kind == FactorKind::kReduce;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (reduces && part > 0)
@@ -100,8 +99,9 @@ TEST_P(Sharded, PartsGiveTheWhole) {
     }
     for (int factor = 0; factor < int(rule.factors.size()); ++factor) {
       const Factor& cut = rule.factors[std::size_t(factor)];
-      bool passes = cut.kind == FactorKind::kPass || cut.kind == FactorKind::kReduce;
-      bool is_private_to_one_side = op.pass_through && (!is_on_operands(rule, factor) || !is_on_results(rule, factor));
+      bool passes = cut.kind == FactorKind::kPass || (cut.kind == FactorKind::kReduce && op.reduction.has_value());
+      bool is_private_to_one_side =
+          (op.pass_through && !is_on_operands(rule, factor)) || (cut.kind == FactorKind::kPass && !is_on_results(rule, factor));
       if (!passes || is_private_to_one_side || !gives_boxes(rule, factor)) continue;
       for (std::int64_t parts : {2, 3}) {
         if (cut.size % parts != 0 || cut.size == 0) continue;

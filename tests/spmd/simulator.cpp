@@ -22,7 +22,7 @@ std::vector<Bytes> run_kernel(const Node& node, const std::vector<TensorType>& o
                               const std::vector<Box>& result_boxes) {
   std::vector<ConstView> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    inputs.push_back({local_type(operand_types[i], operand_boxes[i]), operands[i].data(), &operand_boxes[i]});
+    inputs.push_back({local_type(operand_types[i], operand_boxes[i]), operands[i].data(), &operand_boxes[i], &operand_types[i].shape});
   std::vector<Bytes> results;
   for (std::size_t i = 0; i < result_types.size(); ++i)
     results.emplace_back(std::size_t(local_type(result_types[i], result_boxes[i]).bytes()));

@@ -1,0 +1,67 @@
+// NumPy's indexing in C++: index(x, {Slice{1, 5}, ellipsis, 0}) is x[1:5, ..., 0], and at(x, {0}).add(y) is x.at[0].add(y).
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "runtime/exec/operand.h"
+
+namespace shardlab {
+
+// start:stop:step. Negative places count from the end; a negative step walks backwards.
+struct Slice {
+  std::optional<std::int64_t> start{}, stop{};
+  std::int64_t step = 1;
+};
+struct NewAxis {};
+struct Ellipsis {};
+inline constexpr NewAxis newaxis{};    // None: a new dimension of size 1
+inline constexpr Ellipsis ellipsis{};  // ...: all dimensions that the others do not name
+inline constexpr Slice all_indices{};  // ':'
+
+// One place of an index: a number (the dimension goes away), a slice, a new dimension, an ellipsis, or an array of integers, whose
+// dimensions stand in place of the one that it indexes.
+class Index {
+ public:
+  template <std::integral Int>
+  Index(Int place) : value_(std::int64_t(place)) {}     // NOLINT: implicit on purpose
+  Index(Slice slice) : value_(slice) {}                 // NOLINT
+  Index(NewAxis axis) : value_(axis) {}                 // NOLINT
+  Index(Ellipsis dots) : value_(dots) {}                // NOLINT
+  Index(Array indices) : value_(std::move(indices)) {}  // NOLINT
+
+  using Value = std::variant<std::int64_t, Slice, NewAxis, Ellipsis, Array>;
+  const Value& value() const { return value_; }
+
+ private:
+  Value value_;
+};
+
+// x[indices]. Numbers out of bounds are a UserError with NumPy's text; slices are cut to the array; of arrays of integers at most one is
+// taken, its places out of bounds are moved to the nearest, as JAX does.
+Array index(const Operand& x, const std::vector<Index>& indices);
+
+// x.at[indices]: new arrays with some elements changed.
+class At {
+ public:
+  At(Operand x, std::vector<Index> indices) : x_(std::move(x)), indices_(std::move(indices)) {}
+
+  Array get() const { return index(x_, indices_); }
+  Array set(const Operand& values) const { return update(values, "scatter"); }
+  Array add(const Operand& values) const { return update(values, "scatter_add"); }
+  Array multiply(const Operand& values) const { return update(values, "scatter_mul"); }
+  Array min(const Operand& values) const { return update(values, "scatter_min"); }
+  Array max(const Operand& values) const { return update(values, "scatter_max"); }
+
+ private:
+  Array update(const Operand& values, std::string_view scatter) const;
+  Operand x_;
+  std::vector<Index> indices_;
+};
+// Values broadcast to the shape of x[indices]. Updates at places out of bounds are dropped. Indices are numbers and slices with positive
+// steps, and at most one array of integers.
+At at(const Operand& x, const std::vector<Index>& indices);
+
+}  // namespace shardlab

@@ -1,0 +1,146 @@
+// argmax, argmin: the index of the first largest or smallest element along one dimension.
+#include <limits>
+
+#include "runtime/ops/derive.h"
+
+namespace shardlab::ops {
+namespace {
+
+template <typename T>
+bool is_nan(T x) {
+  return x != x;
+}
+template <typename T>
+bool is_less(T a, T b) {
+  if constexpr (requires { a.real(); })
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+  else
+    return a < b;
+}
+
+// Whether `a` beats the best so far: NaN beats all numbers, and of equals the first stays.
+template <bool kLargest, typename T>
+bool beats(T a, T best) {
+  if (is_nan(best)) return false;
+  return is_nan(a) || (kLargest ? is_less(best, a) : is_less(a, best));
+}
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  if (!attrs.has("axis")) throw_user_error("{}: attribute 'axis' is missing", op.name);
+  std::int64_t axis = attrs.integer("axis");
+  if (axis < 0 || axis >= types[0].rank())
+    throw_user_error("{}: axis {} is out of bounds for array of shape {}", op.name, axis, text_of(types[0].shape));
+  Shape shape = types[0].shape;
+  if (shape[std::size_t(axis)] == 0)
+    throw_user_error("attempt to get {} of an empty sequence: dimension {} of shape {} is 0", op.name, axis, text_of(shape));
+  shape.erase(shape.begin() + axis);
+  return {{DType::kInt32, shape}};
+}
+
+// As of the reduction of pairs (element, index) that it is.
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
+  FactorRule rule(operands, results);
+  int next = 0;
+  for (int d = 0; d < operands[0].rank(); ++d) {
+    bool reduces = d == attrs.integer("axis");
+    rule.add(operands[0].shape[std::size_t(d)], {d}, {reduces ? -1 : next++}, reduces ? FactorKind::kReduce : FactorKind::kPass);
+  }
+  return rule;
+}
+
+template <bool kLargest>
+void kernel(const KernelArgs& args) {
+  const ConstView& operand = args.operands[0];
+  std::size_t axis = std::size_t(args.attrs.integer("axis"));
+  const Shape& shape = operand.type.shape;
+  std::int64_t inner = 1, outer = 1, count = shape[axis];
+  for (std::size_t d = 0; d < axis; ++d) outer *= shape[d];
+  for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
+  std::int32_t* out = args.results[0].as<std::int32_t>();
+  visit_dtype(operand.type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      const T* rows = operand.as<T>() + o * count * inner;
+      for (std::int64_t i = 0; i < inner; ++i) {
+        std::int64_t best = 0;
+        for (std::int64_t k = 1; k < count; ++k)
+          if (beats<kLargest>(rows[k * inner + i], rows[best * inner + i])) best = k;
+        out[o * inner + i] = std::int32_t(best);
+      }
+    }
+  });
+}
+
+// The extremum, then the least index where it is: two plain reductions, which combine over parts by all-reduces.
+template <const OpDef* kExtremum>
+Values in_parts(GraphBuilder& b, const Values& operands, const Attrs& attrs, int factor, std::int64_t) {
+  std::int64_t axis = attrs.integer("axis");
+  if (factor != axis) return {};
+  ValueId x = operands[0];
+  Shape shape = b.shape(x);
+  std::vector<std::int64_t> axes{axis}, kept;
+  for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d)
+    if (d != axis) kept.push_back(d);
+  ValueId best = b.emit1(*kExtremum, {x}, Attrs{{"axes", axes}});
+  ValueId spread = b.emit1(kBroadcastInDim, {best}, Attrs{{"shape", shape}, {"dims", kept}});
+  ValueId hits = b.emit1(kOr, {b.emit1(kEqual, {x, spread}), b.emit1(kNotEqual, {x, x})});
+  ValueId places = b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", shape}, {"dimension", axis}});
+  ValueId none = filled(b, {DType::kInt32, shape}, double(shape[std::size_t(axis)]));
+  return {b.emit1(kReduceMin, {b.emit1(kSelect, {hits, places, none})}, Attrs{{"axes", axes}})};
+}
+
+// jax.numpy's: over all elements in row-major order where there is no axis.
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  Shape kept(b.shape(x).size(), 1);
+  if (!attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});
+  int axis = normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank());
+  ValueId result = b.emit1(op, {x}, Attrs{{"axis", std::int64_t(axis)}});
+  if (!attrs.flag("keepdims")) return {result};
+  if (attrs.has("axis")) {
+    kept = b.shape(x);
+    kept[std::size_t(axis)] = 1;
+  }
+  return {reshaped(b, result, kept)};
+}
+
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  int dim = args.operands[0].dim, axis = dim_in_batch(int(args.attrs.integer("axis")), dim);
+  return {{b.emit1(args.op, {args.operands[0].value}, Attrs{{"axis", std::int64_t(axis)}}), dim < axis ? dim : dim - 1}};
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  for (DType dtype : {DType::kFloat32, DType::kInt32, DType::kUint32, DType::kBool, DType::kComplex64})
+    for (std::int64_t axis : {0, 1}) samples.push_back({{{dtype, {6, 4}}}, Attrs{{"axis", axis}}});
+  samples.push_back({{{DType::kFloat32, {2, 30, 4}}}, Attrs{{"axis", std::int64_t(1)}}});
+  samples.push_back({{{DType::kFloat32, {7}}}, Attrs{{"axis", std::int64_t(0)}}});
+  samples.push_back({{{DType::kFloat32, {0, 3}}}, Attrs{{"axis", std::int64_t(1)}}});
+  return samples;
+}
+
+constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to look; over all elements by default"},
+                              {"keepdims", AttrDef::Kind::kFlag, false, "whether the dimension stays, with size 1"}};
+
+template <bool kLargest, const OpDef* kExtremum>
+constexpr OpDef index_op(std::string_view name, std::string_view doc) {
+  return {.name = name,
+          .doc = doc,
+          .attrs = kAttrs,
+          .expand = expand,
+          .infer = infer,
+          .rule = rule,
+          .kernel = kernel<kLargest>,
+          .in_parts = in_parts<kExtremum>,
+          .batch = batch,
+          .samples = samples};
+}
+
+}  // namespace
+
+const OpDef kArgmax =
+    index_op<true, &kReduceMax>("argmax", "The index of the first largest element along a dimension, int32; NaN is largest.");
+const OpDef kArgmin =
+    index_op<false, &kReduceMin>("argmin", "The index of the first smallest element along a dimension, int32; NaN is smallest.");
+
+}  // namespace shardlab::ops

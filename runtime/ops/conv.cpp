@@ -1,0 +1,345 @@
+// conv: convolutions over any number of spatial dimensions, with strides, padding, dilation and feature groups.
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/conv_rules.h"
+#include "runtime/ops/regions.h"
+
+namespace shardlab::ops {
+namespace {
+
+constexpr std::int64_t kWindowMax = std::int64_t(1) << 32;  // strides, padding and dilation are below it
+
+bool is_permutation_of_dims(std::vector<std::int64_t> dims, std::size_t rank) {
+  std::sort(dims.begin(), dims.end());
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] != std::int64_t(d)) return false;
+  return dims.size() == rank;
+}
+
+void check_numbers(const OpDef& op, const ConvDims& dims, std::size_t rank) {
+  std::size_t spatial = rank - 2;
+  bool fits = is_permutation_of_dims(dims.lhs, rank) && is_permutation_of_dims(dims.rhs, rank) && is_permutation_of_dims(dims.out, rank) &&
+              dims.strides.size() == spatial && dims.padding.size() == 2 * spatial && dims.lhs_dilation.size() == spatial &&
+              dims.rhs_dilation.size() == spatial;
+  for (const auto* list : {&dims.strides, &dims.lhs_dilation, &dims.rhs_dilation})
+    for (std::int64_t number : *list) fits &= number >= 1 && number < kWindowMax;
+  for (std::int64_t number : dims.padding) fits &= number > -kWindowMax && number < kWindowMax;
+  if (!fits)
+    throw_user_error(
+        "{}: window_strides {}, padding {}, lhs_dilation {} and rhs_dilation {} must have a number (padding two) for each of {} spatial "
+        "dimensions, strides and dilations positive, and the dimension numbers must name each dimension once",
+        op.name, text_of(dims.strides), text_of(dims.padding), text_of(dims.lhs_dilation), text_of(dims.rhs_dilation), spatial);
+}
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  for (std::string_view name : {"lhs_spec", "rhs_spec", "out_spec", "window_strides", "pads", "lhs_dilation", "rhs_dilation"})
+    required_integers(op, attrs, name);
+  const Shape &lhs = types[0].shape, &rhs = types[1].shape;
+  if (lhs.size() != rhs.size() || lhs.size() < 2)
+    throw_user_error("{}: lhs and rhs must have the same rank, 2 or more, got shapes {} and {}", op.name, text_of(lhs), text_of(rhs));
+  if (types[0].dtype != types[1].dtype)
+    throw_user_error("{} requires arguments to have the same dtypes, got {} and {}; convert one of them", op.name, name_of(types[0].dtype),
+                     name_of(types[1].dtype));
+  if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
+  ConvDims dims(attrs);
+  check_numbers(op, dims, lhs.size());
+  std::int64_t features = lhs[std::size_t(dims.lhs[1])], own = rhs[std::size_t(dims.rhs[1])], outputs = rhs[std::size_t(dims.rhs[0])];
+  if (dims.groups < 1 || features != dims.groups * own)
+    throw_user_error(
+        "conv_general_dilated feature_group_count times rhs input feature dimension size must equal lhs feature dimension size, but "
+        "feature_group_count={}, rhs input feature dimension size={}, lhs feature dimension size={}",
+        dims.groups, own, features);
+  if (outputs % dims.groups != 0)
+    throw_user_error(
+        "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a "
+        "multiple of {}",
+        outputs, dims.groups);
+  Shape shape(lhs.size());
+  shape[std::size_t(dims.out[0])] = lhs[std::size_t(dims.lhs[0])];
+  shape[std::size_t(dims.out[1])] = outputs;
+  for (std::size_t i = 0; i < dims.spatial(); ++i)
+    shape[std::size_t(dims.out[i + 2])] = dims.window(i, rhs).results(lhs[std::size_t(dims.lhs[i + 2])]);
+  check_shape(op.name, shape);
+  return {{types[0].dtype, shape}};
+}
+
+// Shardy also holds the window's factor on the operand's spatial dimension, behind the result's; a part of a window is here a part of
+// the kernel alone, as it looks at the whole dimension.
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
+  FactorRule rule(operands, results);
+  ConvDims dims(attrs);
+  const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
+  rule.add(lhs[std::size_t(dims.lhs[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    rule.add(out[std::size_t(dims.out[i + 2])], {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute);
+    rule.add(rhs[std::size_t(dims.rhs[i + 2])], {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
+  }
+  if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
+  rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);
+  rule.add(rhs[std::size_t(dims.rhs[0])] / dims.groups, {-1, int(dims.rhs[0])}, {int(dims.out[1])});
+  return rule;
+}
+
+std::vector<NeededBox> needs(const std::vector<TensorType>& operands, const std::vector<TensorType>&, const Attrs& attrs,
+                             const Box& result) {
+  ConvDims dims(attrs);
+  Box lhs = whole(operands[0].shape), rhs = whole(operands[1].shape);
+  Interval outputs = result[std::size_t(dims.out[1])];
+  lhs[std::size_t(dims.lhs[0])] = result[std::size_t(dims.out[0])];
+  rhs[std::size_t(dims.rhs[0])] = outputs;
+  std::int64_t per_group = operands[1].shape[std::size_t(dims.rhs[0])] / dims.groups, inputs = operands[1].shape[std::size_t(dims.rhs[1])];
+  if (outputs.size() > 0)
+    lhs[std::size_t(dims.lhs[1])] = {outputs.start / per_group * inputs, ((outputs.stop - 1) / per_group + 1) * inputs};
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    std::size_t d = std::size_t(dims.lhs[i + 2]);
+    lhs[d] = dims.window(i, operands[1].shape).elements_of(result[std::size_t(dims.out[i + 2])], operands[0].shape[d]);
+  }
+  return {{lhs, {}}, {rhs, {}}};
+}
+
+// A tensor's part, with its dimensions in the order [batch, feature, spatial…].
+struct Part {
+  std::vector<Interval> box;
+  Shape strides;
+  Part(const Box& of, const Shape& shape, const std::vector<std::int64_t>& spec) {
+    Shape all = strides_of(shape);
+    for (std::int64_t d : spec) {
+      box.push_back(of[std::size_t(d)]);
+      strides.push_back(all[std::size_t(d)]);
+    }
+  }
+};
+
+// Sums are wide: of floats in double, of integers modulo 2^64, from which narrower ones wrap around alike.
+template <typename T>
+auto widened(T x) {
+  if constexpr (Whole<T>)
+    return std::uint64_t(x);
+  else if constexpr (Cplx<T>)
+    return Complex128(x.real(), x.imag());
+  else
+    return element_from<double>(x);
+}
+
+// Direct: for each element of the result the sum over what is here of the window and of its group's input features. Elements outside
+// the operand's part are padding, or other devices' in a dimension whose partial results are added.
+template <typename T>
+void convolve(const KernelArgs& args, const ConvDims& dims) {
+  const ConstView &lhs_view = args.operands[0], &rhs_view = args.operands[1];
+  const MutableView& out_view = args.results[0];
+  Part lhs(*lhs_view.box, lhs_view.type.shape, dims.lhs), rhs(*rhs_view.box, rhs_view.type.shape, dims.rhs);
+  Part out(*out_view.box, out_view.type.shape, dims.out);
+  const Shape& kernel_shape = *rhs_view.array;
+  std::int64_t per_group = kernel_shape[std::size_t(dims.rhs[0])] / dims.groups, inputs = kernel_shape[std::size_t(dims.rhs[1])];
+  std::size_t spatial = dims.spatial();
+  std::vector<ConvWindow> windows;
+  for (std::size_t i = 0; i < spatial; ++i) windows.push_back(dims.window(i, kernel_shape));
+  const T *x = lhs_view.as<T>(), *w = rhs_view.as<T>();
+  std::int64_t taps = 1;
+  for (std::size_t i = 0; i < spatial; ++i) taps *= rhs.box[i + 2].size();
+
+  Shape index;  // of the result, in the order of its spec
+  for (const Interval& interval : out.box) index.push_back(interval.start);
+  std::int64_t count = out_view.type.elements();
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::int64_t to = 0, group = index[1] / std::max<std::int64_t>(per_group, 1);
+    for (std::size_t i = 0; i < index.size(); ++i) to += (index[i] - out.box[i].start) * out.strides[i];
+    Interval features{std::max(group * inputs + rhs.box[1].start, lhs.box[1].start),
+                      std::min(group * inputs + rhs.box[1].stop, lhs.box[1].stop)};
+    decltype(widened(T())) sum = {};
+    Shape tap;
+    for (std::size_t i = 0; i < spatial; ++i) tap.push_back(rhs.box[i + 2].start);
+    for (std::int64_t t = 0; t < taps; ++t) {
+      std::int64_t from = (index[0] - lhs.box[0].start) * lhs.strides[0], with = (index[1] - rhs.box[0].start) * rhs.strides[0];
+      bool is_here = true;
+      for (std::size_t i = 0; i < spatial && is_here; ++i) {
+        std::int64_t place = windows[i].begin(index[i + 2]) + tap[i] * windows[i].rhs_dilation, dilation = windows[i].lhs_dilation;
+        is_here = place >= 0 && place % dilation == 0 && place / dilation >= lhs.box[i + 2].start && place / dilation < lhs.box[i + 2].stop;
+        from += (place / dilation - lhs.box[i + 2].start) * lhs.strides[i + 2];
+        with += (tap[i] - rhs.box[i + 2].start) * rhs.strides[i + 2];
+      }
+      if (is_here) {
+        const T* a = x + from + (features.start - lhs.box[1].start) * lhs.strides[1];
+        const T* b = w + with + (features.start - group * inputs - rhs.box[1].start) * rhs.strides[1];
+        for (std::int64_t f = 0; f < features.size(); ++f) sum += widened(a[f * lhs.strides[1]]) * widened(b[f * rhs.strides[1]]);
+      }
+      for (std::size_t i = spatial; i-- > 0;) {
+        if (++tap[i] < rhs.box[i + 2].stop) break;
+        tap[i] = rhs.box[i + 2].start;
+      }
+    }
+    out_view.as<T>()[to] = element_from<T>(sum);
+    for (std::size_t i = index.size(); i-- > 0;) {
+      if (++index[i] < out.box[i].stop) break;
+      index[i] = out.box[i].start;
+    }
+  }
+}
+
+void kernel(const KernelArgs& args) {
+  ConvDims dims(args.attrs);
+  visit_dtype(args.results[0].type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    if constexpr (std::is_same_v<T, bool>)
+      throw InternalError("a convolution of bool");
+    else
+      convolve<T>(args, dims);
+  });
+}
+
+// ---- the user's call, as jax.lax.conv_general_dilated
+
+// "NCHW" and its like: the places of batch (or output feature), feature and the spatial dimensions, in the kernel's order of them.
+std::vector<std::int64_t> spec_of(const OpDef& op, std::string_view text, char first, char second, std::string_view spatial,
+                                  std::size_t rank) {
+  std::vector<std::int64_t> spec;
+  auto add = [&](char letter) {
+    std::size_t at = text.find(letter);
+    if (at == std::string_view::npos || text.size() != rank)
+      throw_user_error("{}: dimension numbers {} must have {} letters, '{}', '{}' and one for each spatial dimension", op.name, text, rank,
+                       first, second);
+    spec.push_back(std::int64_t(at));
+  };
+  add(first);
+  add(second);
+  for (char letter : spatial) add(letter);
+  return spec;
+}
+
+void set_numbers(const OpDef& op, ConvDims& dims, const Attrs& attrs, std::size_t rank) {
+  dims.lhs.resize(rank);
+  std::iota(dims.lhs.begin(), dims.lhs.end(), 0);
+  dims.rhs = dims.out = dims.lhs;
+  if (!attrs.has("dimension_numbers")) return;
+  const auto& names = attrs.strings("dimension_numbers");
+  if (names.size() != 3) throw_user_error("{}: dimension_numbers must be three, for lhs, rhs and out, got {}", op.name, names.size());
+  std::string spatial;  // in the kernel's order
+  for (char letter : names[1])
+    if (letter != 'O' && letter != 'I') spatial += letter;
+  dims.lhs = spec_of(op, names[0], 'N', 'C', spatial, rank);
+  dims.rhs = spec_of(op, names[1], 'O', 'I', spatial, rank);
+  dims.out = spec_of(op, names[2], 'N', 'C', spatial, rank);
+}
+
+std::vector<std::int64_t> list_or_ones(const OpDef& op, const Attrs& attrs, std::string_view name, std::size_t count) {
+  if (!attrs.has(name)) return std::vector<std::int64_t>(count, 1);
+  std::vector<std::int64_t> list = integer_list_of(attrs, name);
+  if (list.size() != count)
+    throw_user_error("{}: {} must have {} numbers, one for each spatial dimension, got {}", op.name, name, count, text_of(list));
+  for (std::int64_t number : list)
+    if (number < 1 || number >= kWindowMax) throw_user_error("{}: {} must be positive, got {}", op.name, name, text_of(list));
+  return list;
+}
+
+// SAME: as many results as the operand has elements, over the stride; the odd one of the padding at the high side. VALID: none.
+std::vector<std::int64_t> padding_of(const Attrs& attrs, const ConvDims& dims, const Shape& lhs, const Shape& rhs) {
+  std::vector<std::int64_t> padding;
+  if (attrs.has("pads")) return integer_list_of(attrs, "pads");
+  std::string mode = attrs.has("padding") ? attrs.string("padding") : "VALID";
+  if (mode != "SAME" && mode != "SAME_LOWER" && mode != "VALID")
+    throw_user_error("Unknown padding type: {}; use SAME, SAME_LOWER, VALID, or 'pads' with [low, high] for each spatial dimension", mode);
+  for (std::size_t i = 0; i < dims.strides.size(); ++i) {
+    std::int64_t size = lhs[std::size_t(dims.lhs[i + 2])], window = rhs[std::size_t(dims.rhs[i + 2])];
+    std::int64_t dilated = size == 0 ? 0 : (size - 1) * dims.lhs_dilation[i] + 1,
+                 span = window == 0 ? 0 : (window - 1) * dims.rhs_dilation[i] + 1;
+    std::int64_t results = (dilated + dims.strides[i] - 1) / dims.strides[i];
+    std::int64_t total = mode == "VALID" ? 0 : std::max<std::int64_t>((results - 1) * dims.strides[i] + span - dilated, 0);
+    std::int64_t low = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+    padding.insert(padding.end(), {low, total - low});
+  }
+  return padding;
+}
+
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = promoted_dtype(b, args);
+  ValueId lhs = value_of(b, args[0], dtype), rhs = value_of(b, args[1], dtype);
+  std::size_t rank = b.shape(lhs).size();
+  if (rank < 2 || b.shape(rhs).size() != rank)
+    throw_user_error("{}: lhs and rhs must have the same rank, 2 or more, got shapes {} and {}", op.name, text_of(b.shape(lhs)),
+                     text_of(b.shape(rhs)));
+  ConvDims dims;
+  set_numbers(op, dims, attrs, rank);
+  dims.strides = list_or_ones(op, attrs, attrs.has("strides") ? "strides" : "window_strides", rank - 2);
+  dims.lhs_dilation = list_or_ones(op, attrs, "lhs_dilation", rank - 2);
+  dims.rhs_dilation = list_or_ones(op, attrs, "rhs_dilation", rank - 2);
+  dims.groups = attrs.integer("feature_group_count", 1);
+  dims.padding = padding_of(attrs, dims, b.shape(lhs), b.shape(rhs));
+  for (auto [name, spec] : {std::pair("lhs_spec", &dims.lhs), std::pair("rhs_spec", &dims.rhs), std::pair("out_spec", &dims.out)})
+    if (attrs.has(name)) *spec = attrs.integers(name);
+  Attrs full;
+  dims.set(full);
+  return b.emit(op, {lhs, rhs}, full);
+}
+
+std::vector<Sample> samples() {
+  using List = std::vector<std::int64_t>;
+  struct Options {
+    List strides, pads, lhs_dilation, rhs_dilation;
+    std::int64_t groups = 1;
+    List lhs, rhs, out;
+  };
+  auto sample = [](DType dtype, Shape lhs, Shape rhs, Options options) {
+    ConvDims dims;
+    std::size_t rank = lhs.size();
+    dims.lhs.resize(rank);
+    std::iota(dims.lhs.begin(), dims.lhs.end(), 0);
+    dims.rhs = dims.out = dims.lhs;
+    if (!options.lhs.empty()) dims.lhs = options.lhs;
+    if (!options.rhs.empty()) dims.rhs = options.rhs;
+    if (!options.out.empty()) dims.out = options.out;
+    dims.strides = options.strides.empty() ? List(rank - 2, 1) : options.strides;
+    dims.padding = options.pads.empty() ? List(2 * (rank - 2), 0) : options.pads;
+    dims.lhs_dilation = options.lhs_dilation.empty() ? List(rank - 2, 1) : options.lhs_dilation;
+    dims.rhs_dilation = options.rhs_dilation.empty() ? List(rank - 2, 1) : options.rhs_dilation;
+    dims.groups = options.groups;
+    Attrs attrs;
+    dims.set(attrs);
+    return Sample{{{dtype, std::move(lhs)}, {dtype, std::move(rhs)}}, attrs};
+  };
+  return {sample(DType::kFloat32, {2, 2, 6}, {4, 2, 3}, {.pads = {1, 1}}),
+          sample(DType::kFloat32, {2, 3, 6, 5}, {2, 3, 3, 2}, {.strides = {2, 1}, .pads = {1, 0, 0, 1}}),
+          sample(DType::kInt32, {1, 4, 7}, {4, 2, 2}, {.rhs_dilation = {2}, .groups = 2}),
+          sample(DType::kFloat32, {2, 2, 4}, {2, 2, 3}, {.pads = {2, 2}, .lhs_dilation = {2}}),
+          sample(DType::kComplex64, {2, 5, 2}, {2, 2, 2}, {.lhs = {0, 2, 1}, .rhs = {2, 1, 0}, .out = {0, 2, 1}}),
+          sample(DType::kFloat32, {2, 4}, {6, 4}, {}),
+          sample(DType::kFloat32, {2, 2, 2}, {2, 2, 5}, {}),
+          sample(DType::kFloat32, {2, 2, 6}, {2, 2, 3}, {.strides = {2}, .pads = {-1, 2}})};
+}
+
+constexpr AttrDef kAttrs[] = {
+    {"strides", AttrDef::Kind::kScalarOrIntegers, false, "of the window, one for each spatial dimension; 1 by default"},
+    {"window_strides", AttrDef::Kind::kScalarOrIntegers, false, "the same"},
+    {"padding", AttrDef::Kind::kString, false, "SAME, SAME_LOWER or VALID (default)"},
+    {"pads", AttrDef::Kind::kIntegerLists, false, "or [low, high] for each spatial dimension"},
+    {"lhs_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the operand's elements; 1 by default"},
+    {"rhs_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the kernel's elements; 1 by default"},
+    {"feature_group_count", AttrDef::Kind::kInteger, false, "groups of features that are convolved apart; 1 by default"},
+    {"dimension_numbers", AttrDef::Kind::kNames, false, "the dimensions of lhs, rhs and out; [\"NCHW\", \"OIHW\", \"NCHW\"] by default"},
+    {"lhs_spec", AttrDef::Kind::kIntegers, false, "of a node: lhs's batch, feature and spatial dimensions"},
+    {"rhs_spec", AttrDef::Kind::kIntegers, false, "of a node: the kernel's output feature, input feature and spatial dimensions"},
+    {"out_spec", AttrDef::Kind::kIntegers, false, "of a node: the result's batch, feature and spatial dimensions"}};
+constexpr std::string_view kAliases[] = {"conv_general_dilated", "conv_with_general_padding"};
+
+}  // namespace
+
+const OpDef kConv = {.name = "conv",
+                     .doc = "The convolution (cross-correlation) of lhs with a kernel: args [lhs, rhs].",
+                     .aliases = kAliases,
+                     .operands_min = 2,
+                     .operands_max = 2,
+                     .attrs = kAttrs,
+                     .expand = expand,
+                     .infer = infer,
+                     .rule = rule,
+                     .reduction = Reduction::kSum,
+                     .kernel = kernel,
+                     .needs = needs,
+                     .uses_position = true,
+                     .jvp = multilinear_jvp,
+                     .transpose = conv_transpose,
+                     .batch = conv_batch,
+                     .samples = samples};
+
+}  // namespace shardlab::ops

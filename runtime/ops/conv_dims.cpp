@@ -1,0 +1,48 @@
+#include "runtime/ops/conv_dims.h"
+
+#include <algorithm>
+
+namespace shardlab::ops {
+
+std::int64_t ConvWindow::results(std::int64_t elements) const {
+  std::int64_t dilated = elements == 0 ? 0 : (elements - 1) * lhs_dilation + 1;
+  std::int64_t span = size == 0 ? 0 : (size - 1) * rhs_dilation + 1;
+  std::int64_t room = low + dilated + high - span;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+Interval ConvWindow::elements_of(const Interval& results, std::int64_t elements) const {
+  if (results.size() == 0 || size == 0) return {};
+  auto first_at = [&](std::int64_t index) {  // the first element that lies at the index or after it
+    return index <= 0 ? 0 : std::min(elements, (index + lhs_dilation - 1) / lhs_dilation);
+  };
+  Interval seen{first_at(begin(results.start)), first_at(begin(results.stop - 1) + (size - 1) * rhs_dilation + 1)};
+  return seen.size() == 0 ? Interval{} : seen;
+}
+
+ConvDims::ConvDims(const Attrs& attrs)
+    : lhs(attrs.integers("lhs_spec")),
+      rhs(attrs.integers("rhs_spec")),
+      out(attrs.integers("out_spec")),
+      strides(attrs.integers("window_strides")),
+      padding(attrs.integers("pads")),
+      lhs_dilation(attrs.integers("lhs_dilation")),
+      rhs_dilation(attrs.integers("rhs_dilation")),
+      groups(attrs.integer("feature_group_count", 1)) {}
+
+void ConvDims::set(Attrs& attrs) const {
+  attrs.set("lhs_spec", lhs);
+  attrs.set("rhs_spec", rhs);
+  attrs.set("out_spec", out);
+  attrs.set("window_strides", strides);
+  attrs.set("pads", padding);
+  attrs.set("lhs_dilation", lhs_dilation);
+  attrs.set("rhs_dilation", rhs_dilation);
+  attrs.set("feature_group_count", groups);
+}
+
+ConvWindow ConvDims::window(std::size_t i, const Shape& kernel) const {
+  return {kernel[std::size_t(rhs[i + 2])], strides[i], padding[2 * i], padding[2 * i + 1], lhs_dilation[i], rhs_dilation[i]};
+}
+
+}  // namespace shardlab::ops

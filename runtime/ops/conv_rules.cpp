@@ -1,0 +1,130 @@
+#include "runtime/ops/conv_rules.h"
+
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/moves.h"
+
+namespace shardlab::ops {
+
+namespace {
+
+std::int64_t dilated(std::int64_t size, std::int64_t dilation) { return size == 0 ? 0 : (size - 1) * dilation + 1; }
+
+// Batch (or output feature) and feature exchanged.
+std::vector<std::int64_t> exchanged(std::vector<std::int64_t> spec) {
+  std::swap(spec[0], spec[1]);
+  return spec;
+}
+
+// The sizes of one spatial dimension, dilated as the convolution sees them.
+struct Extent {
+  std::int64_t lhs, rhs, out;
+  Extent(const ConvDims& dims, std::size_t i, const Shape& l, const Shape& r, const Shape& o)
+      : lhs(dilated(l[std::size_t(dims.lhs[i + 2])], dims.lhs_dilation[i])),
+        rhs(dilated(r[std::size_t(dims.rhs[i + 2])], dims.rhs_dilation[i])),
+        out(dilated(o[std::size_t(dims.out[i + 2])], dims.strides[i])) {}
+};
+
+ValueId convolved(GraphBuilder& b, ValueId lhs, ValueId rhs, const ConvDims& dims) {
+  Attrs attrs;
+  dims.set(attrs);
+  return b.emit1(kConv, {lhs, rhs}, attrs);
+}
+
+// The cotangent convolved with the mirrored kernel; strides become dilation of what is convolved and back.
+// Source: the transposition in Dumoulin and Visin, A guide to convolution arithmetic (1603.07285).
+ValueId lhs_cotangent(GraphBuilder& b, ValueId out, ValueId rhs, const ConvDims& dims, const Shape& lhs_shape) {
+  ConvDims back = dims;
+  back.lhs = dims.out;
+  back.rhs = exchanged(dims.rhs);
+  back.out = dims.lhs;
+  back.strides = dims.lhs_dilation;
+  back.lhs_dilation = dims.strides;
+  std::vector<int> spatial;
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    Extent extent(dims, i, lhs_shape, b.shape(rhs), b.shape(out));
+    std::int64_t low = extent.rhs - dims.padding[2 * i] - 1;
+    back.padding[2 * i] = low;
+    back.padding[2 * i + 1] = extent.lhs + extent.rhs - 1 - extent.out - low;
+    spatial.push_back(int(dims.rhs[i + 2]));
+  }
+  return convolved(b, out, reversed(b, rhs, spatial), back);
+}
+
+// The operand convolved with the cotangent, over the batch in place of features.
+ValueId rhs_cotangent(GraphBuilder& b, ValueId lhs, ValueId out, const ConvDims& dims, const Shape& rhs_shape) {
+  ConvDims back = dims;
+  back.lhs = exchanged(dims.lhs);
+  back.rhs = exchanged(dims.out);
+  back.out = exchanged(dims.rhs);
+  back.strides = dims.rhs_dilation;
+  back.rhs_dilation = dims.strides;
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    Extent extent(dims, i, b.shape(lhs), rhs_shape, b.shape(out));
+    back.padding[2 * i + 1] = extent.out + extent.rhs - extent.lhs - 1 - dims.padding[2 * i];
+  }
+  return convolved(b, lhs, out, back);
+}
+
+ValueId group_of(GraphBuilder& b, ValueId x, std::int64_t dim, std::int64_t group, std::int64_t groups) {
+  std::int64_t size = b.shape(x)[std::size_t(dim)] / groups;
+  return slice_in_dim(b, x, int(dim), {group * size, (group + 1) * size});
+}
+
+// The batch as the major part of one of the element's dimensions.
+ValueId merged(GraphBuilder& b, const Batched& x, std::int64_t into) {
+  ValueId moved = moved_dim(b, x.value, x.dim, int(into));
+  Shape shape = b.shape(moved);
+  std::size_t d = std::size_t(into);
+  shape[d + 1] *= shape[d];
+  shape.erase(shape.begin() + into);
+  return reshaped(b, moved, shape);
+}
+
+Batched parted(GraphBuilder& b, ValueId x, std::int64_t dim, std::int64_t size) {
+  Shape shape = b.shape(x);
+  shape[std::size_t(dim)] /= size;
+  shape.insert(shape.begin() + dim, size);
+  return {reshaped(b, x, shape), int(dim)};
+}
+
+}  // namespace
+
+// Groups one by one.
+Values conv_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  ConvDims dims(args.attrs);
+  bool of_lhs = args.operands[0] == kAsked;
+  const TensorType& asked = args.operand_types[of_lhs ? 0 : 1];
+  std::int64_t groups = dims.groups;
+  dims.groups = 1;
+  if (args.operand_types[0].elements() == 0 || args.operand_types[1].elements() == 0 || b.type(args.cotangents[0]).elements() == 0)
+    return {kZero, kZero};
+  Values parts;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    ValueId out = group_of(b, args.cotangents[0], dims.out[1], g, groups);
+    if (of_lhs) {
+      Shape shape = asked.shape;
+      shape[std::size_t(dims.lhs[1])] /= groups;
+      parts.push_back(lhs_cotangent(b, out, group_of(b, args.operands[1], dims.rhs[0], g, groups), dims, shape));
+    } else {
+      Shape shape = asked.shape;
+      shape[std::size_t(dims.rhs[0])] /= groups;
+      parts.push_back(rhs_cotangent(b, group_of(b, args.operands[0], dims.lhs[1], g, groups), out, dims, shape));
+    }
+  }
+  ValueId whole = joined(b, parts, int(of_lhs ? dims.lhs[1] : dims.rhs[0]));
+  return of_lhs ? Values{whole, kZero} : Values{kZero, whole};
+}
+
+// A batch of operands is more of their own batch, one of kernels more output features, and of both more groups.
+std::vector<Batched> conv_batch(GraphBuilder& b, const BatchArgs& args) {
+  Batched lhs = args.operands[0], rhs = args.operands[1];
+  ConvDims dims(args.attrs);
+  if (rhs.dim == kNotBatched) return {parted(b, convolved(b, merged(b, lhs, dims.lhs[0]), rhs.value, dims), dims.out[0], args.size)};
+  if (lhs.dim == kNotBatched && dims.groups == 1)
+    return {parted(b, convolved(b, lhs.value, merged(b, rhs, dims.rhs[0]), dims), dims.out[1], args.size)};
+  if (lhs.dim == kNotBatched) lhs = {batched_at(b, lhs, 0, args.size), 0};
+  dims.groups *= args.size;
+  return {parted(b, convolved(b, merged(b, lhs, dims.lhs[1]), merged(b, rhs, dims.rhs[0]), dims), dims.out[1], args.size)};
+}
+
+}  // namespace shardlab::ops

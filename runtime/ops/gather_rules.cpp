@@ -1,0 +1,226 @@
+#include "runtime/ops/gather_rules.h"
+
+#include <algorithm>
+
+#include "runtime/ops/gather_dims.h"
+#include "runtime/ops/moves.h"
+
+namespace shardlab::ops {
+namespace {
+
+std::vector<std::int64_t> plus_one(std::vector<std::int64_t> list) {
+  for (std::int64_t& value : list) ++value;
+  return list;
+}
+std::vector<std::int64_t> with_first(std::int64_t first, std::vector<std::int64_t> list) {
+  list.insert(list.begin(), first);
+  return list;
+}
+
+// The greatest start of each number of an index vector, of the shape of the indices.
+ValueId greatest_starts(GraphBuilder& b, const TensorType& indices, const GatherDims& dims, const Shape& operand, const Shape& windows) {
+  Values columns;
+  Shape one = indices.shape;
+  one.back() = 1;
+  for (std::int64_t d : dims.index_map)
+    columns.push_back(filled(b, {indices.dtype, one}, double(operand[std::size_t(d)] - windows[std::size_t(d)])));
+  if (columns.empty()) return filled(b, indices, 0.0);
+  return joined(b, columns, indices.rank() - 1);
+}
+
+// The size of a window in each of the operand's dimensions.
+Shape windows_of(const GatherDims& dims, int operand_rank, const Shape& updates) {
+  Shape sizes(std::size_t(operand_rank), 1);
+  std::vector<int> windows = dims.window_dims(operand_rank);
+  for (std::size_t i = 0; i < windows.size(); ++i) sizes[std::size_t(windows[i])] = updates[std::size_t(dims.offset[i])];
+  return sizes;
+}
+
+// The starts of a dynamic slice for each element of a batch as index vectors [batch, rank].
+ValueId start_vectors(GraphBuilder& b, std::span<const Batched> starts, std::int64_t size) {
+  Values columns;
+  for (const Batched& start : starts) columns.push_back(converted(b, reshaped(b, batched_at(b, start, 0, size), {size, 1}), DType::kInt32));
+  return joined(b, columns, 1);
+}
+
+bool any_batched(std::span<const Batched> values) {
+  return std::any_of(values.begin(), values.end(), [](const Batched& value) { return value.dim != kNotBatched; });
+}
+
+Values with_starts(Values first, std::span<const Batched> starts, ValueId zero) {
+  first.push_back(zero);
+  for (const Batched& start : starts) first.push_back(start.value);
+  return first;
+}
+
+// Windows of all the operand's dimensions, one for each element of the batch, each from its own operand where that is batched.
+GatherDims batch_of_windows(int rank, bool operand_is_batched) {
+  GatherDims dims;
+  for (int d = 0; d < rank; ++d) {
+    dims.offset.push_back(d + 1);
+    dims.index_map.push_back(operand_is_batched ? d + 1 : d);
+  }
+  if (operand_is_batched) dims.operand_batching = dims.indices_batching = {0};
+  return dims;
+}
+
+}  // namespace
+
+// ---- gather
+
+Values gather_jvp(GraphBuilder& b, const JvpArgs& args) { return b.emit(args.op, {args.tangents[0], args.operands[1]}, args.attrs); }
+
+// Added back to where each came from. Starts out of bounds are moved, as the gather moved them.
+Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  GatherDims dims(args.attrs);
+  const TensorType& operand = args.operand_types[0];
+  TensorType type = args.operand_types[1];
+  ValueId indices = args.operands[1];
+  ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
+  indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
+  Attrs attrs;
+  dims.set(attrs);
+  return {b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, args.cotangents[0]}, attrs), kZero};
+}
+
+std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
+  const Batched &x = args.operands[0], &indices = args.operands[1];
+  GatherDims dims(args.attrs);
+  std::vector<std::int64_t> sizes = args.attrs.integers("slice_sizes");
+  bool has_operand = x.dim != kNotBatched, has_indices = indices.dim != kNotBatched;
+  dims.offset = plus_one(dims.offset);
+  if (has_operand) {
+    dims.collapsed = plus_one(dims.collapsed);
+    dims.index_map = plus_one(dims.index_map);
+    dims.operand_batching = plus_one(dims.operand_batching);
+  }
+  if (has_indices) dims.indices_batching = plus_one(dims.indices_batching);
+  if (has_operand && has_indices) {
+    dims.operand_batching = with_first(0, dims.operand_batching);
+    dims.indices_batching = with_first(0, dims.indices_batching);
+    sizes = with_first(1, sizes);
+  } else if (has_operand) {
+    dims.offset = with_first(0, dims.offset);
+    sizes = with_first(args.size, sizes);
+  }
+  Attrs attrs{{"slice_sizes", sizes}};
+  dims.set(attrs);
+  ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
+  ValueId index = has_indices ? moved_dim(b, indices.value, indices.dim, 0) : indices.value;
+  return {{b.emit1(kGather, {operand, index}, attrs), 0}};
+}
+
+// ---- scatter
+
+Values scatter_add_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId operand = instantiated(b, args.tangents[0], b.type(args.operands[0]));
+  ValueId updates = instantiated(b, args.tangents[2], b.type(args.operands[2]));
+  return b.emit(args.op, {operand, args.operands[1], updates}, args.attrs);
+}
+
+// The updates' cotangents are gathered, zero where an update was dropped.
+Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  Values results{args.operands[0] == kAsked ? args.cotangents[0] : kZero, kZero, kZero};
+  if (args.operands[2] != kAsked) return results;
+  GatherDims dims(args.attrs);
+  TensorType updates = args.operand_types[2], type = args.operand_types[1];
+  const Shape& operand = args.operand_types[0].shape;
+  if (updates.elements() == 0 || element_count(operand) == 0) return results;
+  Shape sizes = windows_of(dims, int(operand.size()), updates.shape);
+  ValueId indices = args.operands[1];
+  ValueId above = b.emit1(kGreaterEqual, {indices, filled(b, type, 0.0)});
+  ValueId below = b.emit1(kLessEqual, {indices, greatest_starts(b, type, dims, operand, sizes)});
+  ValueId is_kept = b.emit1(kReduceAnd, {b.emit1(kAnd, {above, below})}, Attrs{{"axes", std::vector<std::int64_t>{type.rank() - 1}}});
+  ValueId mask =
+      b.emit1(kBroadcastInDim, {is_kept}, Attrs{{"shape", updates.shape}, {"dims", integers_of(dims.batch_dims(updates.rank()))}});
+  Attrs attrs{{"slice_sizes", sizes}};
+  dims.set(attrs);
+  ValueId gathered = b.emit1(kGather, {args.cotangents[0], indices}, attrs);
+  results[2] = b.emit1(kSelect, {mask, gathered, filled(b, updates, 0.0)});
+  return results;
+}
+
+std::vector<Batched> scatter_batch(GraphBuilder& b, const BatchArgs& args) {
+  Values operands;
+  for (const Batched& x : args.operands) operands.push_back(batched_at(b, x, 0, args.size));
+  GatherDims dims(args.attrs);
+  dims.offset = plus_one(dims.offset);
+  dims.collapsed = plus_one(dims.collapsed);
+  dims.index_map = plus_one(dims.index_map);
+  dims.operand_batching = with_first(0, plus_one(dims.operand_batching));
+  dims.indices_batching = with_first(0, plus_one(dims.indices_batching));
+  Attrs attrs;
+  dims.set(attrs);
+  return {{b.emit1(args.op, operands, attrs), 0}};
+}
+
+// ---- dynamic_slice, dynamic_update_slice
+
+Values dynamic_slice_jvp(GraphBuilder& b, const JvpArgs& args) {
+  Values operands(args.operands.begin(), args.operands.end());
+  operands[0] = args.tangents[0];
+  return b.emit(args.op, operands, args.attrs);
+}
+
+Values dynamic_slice_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  Values operands{filled(b, args.operand_types[0], 0.0), args.cotangents[0]};
+  operands.insert(operands.end(), args.operands.begin() + 1, args.operands.end());
+  Values results(args.operands.size(), kZero);
+  results[0] = b.emit1(kDynamicUpdateSlice, operands);
+  return results;
+}
+
+std::vector<Batched> dynamic_slice_batch(GraphBuilder& b, const BatchArgs& args) {
+  const Batched& x = args.operands[0];
+  std::span<const Batched> starts = args.operands.subspan(1);
+  std::vector<std::int64_t> sizes = args.attrs.integers("sizes");
+  bool has_operand = x.dim != kNotBatched;
+  ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
+  if (!any_batched(starts)) {
+    Values operands = with_starts({operand}, starts, scalar_constant(b, DType::kInt32, 0.0));
+    return {{b.emit1(kDynamicSlice, operands, Attrs{{"sizes", with_first(args.size, sizes)}}), 0}};
+  }
+  Attrs attrs{{"slice_sizes", has_operand ? with_first(1, sizes) : sizes}};
+  batch_of_windows(int(starts.size()), has_operand).set(attrs);
+  return {{b.emit1(kGather, {operand, start_vectors(b, starts, args.size)}, attrs), 0}};
+}
+
+Values dynamic_update_slice_jvp(GraphBuilder& b, const JvpArgs& args) {
+  Values operands(args.operands.begin(), args.operands.end());
+  for (std::size_t i : {0u, 1u}) operands[i] = instantiated(b, args.tangents[i], b.type(args.operands[i]));
+  return b.emit(args.op, operands, args.attrs);
+}
+
+Values dynamic_update_slice_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  Values results(args.operands.size(), kZero), starts(args.operands.begin() + 2, args.operands.end());
+  if (args.operands[0] == kAsked) {
+    Values operands{args.cotangents[0], filled(b, args.operand_types[1], 0.0)};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    results[0] = b.emit1(kDynamicUpdateSlice, operands);
+  }
+  if (args.operands[1] == kAsked) {
+    Values operands{args.cotangents[0]};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    results[1] = b.emit1(kDynamicSlice, operands, Attrs{{"sizes", args.operand_types[1].shape}});
+  }
+  return results;
+}
+
+// Where each element has its own starts it is a scatter, with the starts moved into bounds as they would be.
+std::vector<Batched> dynamic_update_slice_batch(GraphBuilder& b, const BatchArgs& args) {
+  std::span<const Batched> starts = args.operands.subspan(2);
+  ValueId operand = batched_at(b, args.operands[0], 0, args.size), update = batched_at(b, args.operands[1], 0, args.size);
+  if (!any_batched(starts))
+    return {{b.emit1(kDynamicUpdateSlice, with_starts({operand, update}, starts, scalar_constant(b, DType::kInt32, 0.0))), 0}};
+  if (starts.empty()) return {{update, 0}};
+  GatherDims dims = batch_of_windows(int(starts.size()), true);
+  ValueId indices = start_vectors(b, starts, args.size);
+  TensorType type = b.type(indices);
+  ValueId last = greatest_starts(b, type, dims, b.shape(operand), windows_of(dims, int(starts.size()) + 1, b.shape(update)));
+  indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
+  Attrs attrs;
+  dims.set(attrs);
+  return {{b.emit1(kScatter, {operand, indices, update}, attrs), 0}};
+}
+
+}  // namespace shardlab::ops

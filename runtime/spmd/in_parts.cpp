@@ -1,0 +1,114 @@
+#include "runtime/spmd/in_parts.h"
+
+#include "runtime/graph/builder.h"
+#include "runtime/spmd/candidates.h"
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/prepare.h"
+
+namespace shardlab::spmd {
+namespace {
+
+struct Cut {
+  int factor = 0;
+  std::int64_t parts = 1;
+};
+
+// The factor of the first operand that is sharded, and cannot be cut as it is.
+std::optional<Cut> cut_of(const Propagation& propagation, const Node& node) {
+  if (node.op->in_parts == nullptr) return std::nullopt;
+  const Graph& graph = propagation.graph;
+  FactorRule rule = rule_of(graph, node);
+  if (!rule.present) return std::nullopt;
+  std::vector<bool> can_cut = cuttable_factors(*node.op, rule);
+  ValueId operand = node.operands[0];
+  Spec spec = normalised(even_prefix(propagation.values[std::size_t(operand)], graph.type(operand).shape));
+  for (std::size_t d = 0; d < spec.size(); ++d) {
+    if (rule.operands[0][d].size() != 1) continue;
+    int factor = rule.operands[0][d][0];
+    std::int64_t parts = shardlab::part_count(spec[d]);
+    if (parts > 1 && !can_cut[std::size_t(factor)]) return Cut{factor, parts};
+  }
+  return std::nullopt;
+}
+
+// The nodes that are not cloned for their users keep their order when constants are cloned again.
+std::vector<NodeId> lasting_nodes(const Graph& graph) {
+  std::vector<bool> cloned = cloned_nodes(graph);
+  std::vector<NodeId> nodes;
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
+    if (!cloned[std::size_t(n)]) nodes.push_back(n);
+  return nodes;
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Propagation& propagation) : propagation_(propagation), builder_(propagation.graph.name) {}
+
+  // The new graph, or nothing where no node changed.
+  std::optional<Graph> run() {
+    const Graph& graph = propagation_.graph;
+    renamed_.resize(graph.values.size(), -1);
+    for (ValueId id : graph.params) renamed_[std::size_t(id)] = builder_.param(graph.type(id));
+    bool changed = false;
+    for (const Node& node : graph.nodes) changed |= copy(node);
+    if (!changed) return std::nullopt;
+    std::vector<ValueId> results;
+    for (ValueId id : graph.results) results.push_back(renamed_[std::size_t(id)]);
+    builder_.set_results(std::move(results));
+    return builder_.finish();
+  }
+  // By value of the old graph: its name in the new one.
+  const std::vector<ValueId>& renamed() const { return renamed_; }
+
+ private:
+  bool copy(const Node& node) {
+    std::vector<ValueId> operands, results;
+    for (ValueId id : node.operands) operands.push_back(renamed_[std::size_t(id)]);
+    builder_.set_place(node.where, node.user_op);
+    bool changed = false;
+    if (auto cut = cut_of(propagation_, node)) {
+      results = node.op->in_parts(builder_, operands, node.attrs, cut->factor, cut->parts);
+      changed = !results.empty();
+    }
+    if (results.empty()) results = builder_.emit(*node.op, operands, node.attrs);
+    for (std::size_t i = 0; i < results.size(); ++i) renamed_[std::size_t(node.results[i])] = results[i];
+    return changed;
+  }
+
+  const Propagation& propagation_;
+  GraphBuilder builder_;
+  std::vector<ValueId> renamed_;
+};
+
+}  // namespace
+
+std::optional<Propagation> in_parts(const Propagation& propagation, const PropagationInput& input) {
+  Rewriter rewriter(propagation);
+  std::optional<Graph> rewritten = rewriter.run();
+  if (!rewritten) return std::nullopt;
+  PropagationInput again = input;
+  again.graph = &*rewritten;
+  Propagation result = propagate(again);
+
+  // From the rewritten graph to the one with its constants cloned anew.
+  std::vector<ValueId> renamed(rewritten->values.size(), -1);
+  std::vector<NodeId> before = lasting_nodes(*rewritten), after = lasting_nodes(result.graph);
+  if (before.size() != after.size()) return std::nullopt;  // a node of the form was of no use
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Node &from = rewritten->nodes[std::size_t(before[i])], &to = result.graph.nodes[std::size_t(after[i])];
+    if (from.op != to.op) return std::nullopt;
+    for (std::size_t r = 0; r < from.results.size(); ++r) renamed[std::size_t(from.results[r])] = to.results[r];
+  }
+  for (std::size_t i = 0; i < rewritten->params.size(); ++i) renamed[std::size_t(rewritten->params[i])] = result.graph.params[i];
+  for (std::size_t id = 0; id < propagation.graph.values.size(); ++id) {
+    ValueId in_rewritten = rewriter.renamed()[id];
+    ValueId now = in_rewritten < 0 ? -1 : renamed[std::size_t(in_rewritten)];
+    if (now < 0) continue;
+    result.values[std::size_t(now)] = propagation.values[id];
+    result.origins[std::size_t(now)] = propagation.origins[id];
+  }
+  result.results = propagation.results;
+  return result;
+}
+
+}  // namespace shardlab::spmd

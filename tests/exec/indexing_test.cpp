@@ -1,0 +1,76 @@
+// NumPy's indexing in C++, and the functions that cut, join and look up arrays.
+#include "runtime/exec/indexing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/exec/array_ops.h"
+
+using namespace shardlab;  // as a user's program has it
+
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::int32_t> ints(const Array& x) { return x.to_vector<std::int32_t>(); }
+Array grid() { return arange(12).reshape({3, 4}); }
+
+TEST(Indexing, TakesWhatNumpyTakes) {
+  Array x = grid();
+  EXPECT_THAT(ints(index(x, {1})), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(ints(index(x, {-1, -1})), ElementsAre(11));
+  EXPECT_EQ(index(x, {0, 0}).shape(), Shape{});
+  EXPECT_THAT(ints(index(x, {Slice{1}, 0})), ElementsAre(4, 8));
+  EXPECT_THAT(ints(index(x, {0, Slice{.start = 1, .stop = -1}})), ElementsAre(1, 2));
+  EXPECT_THAT(ints(index(x, {ellipsis, 2})), ElementsAre(2, 6, 10));
+  EXPECT_THAT(ints(index(x, {all_indices, Slice{.step = 3}})), ElementsAre(0, 3, 4, 7, 8, 11));
+  EXPECT_THAT(ints(index(x, {2, Slice{.step = -1}})), ElementsAre(11, 10, 9, 8));
+  EXPECT_THAT(ints(index(x, {2, Slice{.start = 2, .stop = 0, .step = -2}})), ElementsAre(10));
+  EXPECT_EQ(index(x, {newaxis, ellipsis, newaxis}).shape(), (Shape{1, 3, 4, 1}));
+  EXPECT_EQ(index(x, {Slice{5, 9}}).shape(), (Shape{0, 4}));
+  EXPECT_THAT(ints(index(x, {array<std::int32_t>({2, -3}), 1})), ElementsAre(9, 1));
+  EXPECT_EQ(index(x, {array<std::int32_t>({0, 1, 2, 2}, {2, 2})}).shape(), (Shape{2, 2, 4}));
+}
+
+TEST(Indexing, UpdatesWhatItTakes) {
+  Array x = arange(6).reshape({2, 3});
+  EXPECT_THAT(ints(at(x, {0}).set(9)), ElementsAre(9, 9, 9, 3, 4, 5));
+  EXPECT_THAT(ints(at(x, {all_indices, 1}).add(array<std::int32_t>({10, 20}))), ElementsAre(0, 11, 2, 3, 24, 5));
+  EXPECT_THAT(ints(at(x, {1, Slice{.step = 2}}).multiply(2)), ElementsAre(0, 1, 2, 6, 4, 10));
+  EXPECT_THAT(ints(at(x, {array<std::int32_t>({1, 1})}).add(1)), ElementsAre(0, 1, 2, 5, 6, 7));
+  EXPECT_THAT(ints(at(x, {ellipsis}).max(3)), ElementsAre(3, 3, 3, 3, 4, 5));
+  EXPECT_THAT(ints(at(x, {-1, -1}).set(7)), ElementsAre(0, 1, 2, 3, 4, 7));
+  EXPECT_THAT(ints(at(x, {array<std::int32_t>({5})}).set(7)), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(Indexing, ErrorsSayWhatWasAsked) {
+  auto error_of = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const UserError& error) { return error.what(); }
+    return "no error";
+  };
+  Array x = grid();
+  EXPECT_THAT(error_of([&] { index(x, {3}); }), HasSubstr("index 3 is out of bounds for axis 0 with size 3"));
+  EXPECT_THAT(error_of([&] { index(x, {0, 0, 0}); }), HasSubstr("Too many indices: array is 2-dimensional, but 3 were indexed"));
+  EXPECT_THAT(error_of([&] { index(x, {ellipsis, ellipsis}); }), HasSubstr("an index can only have a single ellipsis"));
+  EXPECT_THAT(error_of([&] { index(x, {Slice{.step = 0}}); }), HasSubstr("slice step cannot be zero"));
+}
+
+TEST(ArrayOps, ComputeWhatTheirOpsDo) {
+  Array x = arange(6).reshape({2, 3});
+  EXPECT_THAT(ints(roll(x, 1, 1)), ElementsAre(2, 0, 1, 5, 3, 4));
+  EXPECT_THAT(ints(concatenate({x, x}, 1)), ElementsAre(0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5));
+  EXPECT_EQ(split(x, 3, 1).size(), 3u);
+  EXPECT_THAT(ints(pad(arange(2), {{1, 1}}, "edge")), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(ints(sort(array<std::int32_t>({2, 0, 1}), {.descending = true})), ElementsAre(2, 1, 0));
+  EXPECT_THAT(ints(top_k(arange(4), 2).second), ElementsAre(3, 2));
+  EXPECT_THAT(ints(cumsum(x, 0)), ElementsAre(0, 1, 2, 3, 5, 7));
+  EXPECT_THAT(ints(take(x, array<std::int32_t>({1}), 0)), ElementsAre(3, 4, 5));
+  EXPECT_THAT(ints(dynamic_slice(arange(5), {arange(1).reshape({})}, {2})), ElementsAre(0, 1));
+  EXPECT_THAT(ints(tril(x)), ElementsAre(0, 0, 0, 3, 4, 0));
+  EXPECT_EQ(meshgrid({arange(2), arange(3)}, {.indexing = "ij"}).at(1).shape(), (Shape{2, 3}));
+}
+
+}  // namespace
