@@ -112,20 +112,19 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
 
 // ---- scatter
 
-Values scatter_add_jvp(GraphBuilder& b, const JvpArgs& args) {
+Values scatter_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId operand = instantiated(b, args.tangents[0], b.type(args.operands[0]));
   ValueId updates = instantiated(b, args.tangents[2], b.type(args.operands[2]));
   return b.emit(args.op, {operand, args.operands[1], updates}, args.attrs);
 }
 
-// The updates' cotangents are gathered, zero where an update was dropped.
-Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args) {
-  Values results{args.operands[0] == kAsked ? args.cotangents[0] : kZero, kZero, kZero};
-  if (args.operands[2] != kAsked) return results;
+namespace {
+
+// `from`, of the operand's shape, gathered where each update goes, and `otherwise` where an update was dropped.
+ValueId gathered_updates(GraphBuilder& b, const TransposeArgs& args, ValueId from, ValueId otherwise) {
   GatherDims dims(args.attrs);
   TensorType updates = args.operand_types[2], type = args.operand_types[1];
   const Shape& operand = args.operand_types[0].shape;
-  if (updates.elements() == 0 || element_count(operand) == 0) return results;
   Shape sizes = windows_of(dims, int(operand.size()), updates.shape);
   ValueId indices = args.operands[1];
   ValueId above = b.emit1(kGreaterEqual, {indices, filled(b, type, 0.0)});
@@ -135,8 +134,35 @@ Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args) {
       b.emit1(kBroadcastInDim, {is_kept}, Attrs{{"shape", updates.shape}, {"dims", integers_of(dims.batch_dims(updates.rank()))}});
   Attrs attrs{{"slice_sizes", sizes}};
   dims.set(attrs);
-  ValueId gathered = b.emit1(kGather, {args.cotangents[0], indices}, attrs);
-  results[2] = b.emit1(kSelect, {mask, gathered, filled(b, updates, 0.0)});
+  return b.emit1(kSelect, {mask, b.emit1(kGather, {from, indices}, attrs), otherwise});
+}
+
+bool has_updates(const TransposeArgs& args) {
+  return args.operands[2] == kAsked && args.operand_types[2].elements() > 0 && args.operand_types[0].elements() > 0;
+}
+
+}  // namespace
+
+Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  Values results{args.operands[0] == kAsked ? args.cotangents[0] : kZero, kZero, kZero};
+  if (has_updates(args)) results[2] = gathered_updates(b, args, args.cotangents[0], filled(b, args.operand_types[2], 0.0));
+  return results;
+}
+
+// Updates are numbered, and the numbers scattered: a place shows who won it.
+Values scatter_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  const TensorType &operand = args.operand_types[0], &updates = args.operand_types[2];
+  Values results(3, kZero);
+  if (args.operands[0] == kAsked)
+    results[0] = b.emit1(args.op, {args.cotangents[0], args.operands[1], filled(b, updates, 0.0)}, args.attrs);
+  if (!has_updates(args)) return results;
+  TensorType numbers{DType::kInt32, updates.shape};
+  Attrs counting{{"dtype", DType::kInt32}, {"shape", Shape{updates.elements()}}, {"dimension", std::int64_t(0)}};
+  ValueId number = reshaped(b, b.emit1(kIota, {}, counting), updates.shape);
+  ValueId winners = b.emit1(args.op, {filled(b, {DType::kInt32, operand.shape}, -1.0), args.operands[1], number}, args.attrs);
+  ValueId winner = gathered_updates(b, args, winners, filled(b, numbers, -1.0));
+  ValueId zeros = filled(b, updates, 0.0);
+  results[2] = b.emit1(kSelect, {b.emit1(kEqual, {winner, number}), gathered_updates(b, args, args.cotangents[0], zeros), zeros});
   return results;
 }
 

@@ -254,7 +254,7 @@ constexpr OpDef combining_op(std::string_view name, std::string_view doc) {
           .reduction = kReduction,
           .kernel = kernel<int(kReduction)>,
           .uses_position = true,
-          .jvp = kReduction == Reduction::kSum ? JvpRule(scatter_add_jvp) : nullptr,
+          .jvp = kReduction == Reduction::kSum ? JvpRule(scatter_jvp) : nullptr,
           .transpose = kReduction == Reduction::kSum ? TransposeRule(scatter_add_transpose) : nullptr,
           .batch = scatter_batch,
           .samples = samples};
@@ -274,6 +274,8 @@ const OpDef kScatter = {.name = "scatter",
                         .rule = rule<false>,
                         .kernel = kernel<-1>,
                         .uses_position = true,
+                        .jvp = scatter_jvp,
+                        .transpose = scatter_transpose,
                         .batch = scatter_batch,
                         .samples = samples};
 const OpDef kScatterAdd = combining_op<Reduction::kSum>("scatter_add", "The operand with updates added to windows, as in scatter.");
