@@ -39,7 +39,14 @@ constexpr CollectiveDef kCollectivePermute = {
     .dual = "collective-permute",
 };
 
-constexpr const CollectiveDef* kAll[] = {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll, &kCollectivePermute};
+constexpr CollectiveDef kCollectiveBroadcast = {
+    .name = "collective-broadcast",
+    .doc = "Every member gets the value of one of them.",
+    .wire_bytes = [](Bytes g, Bytes r) { return (g - 1) * r; },
+    .dual = "all-reduce",
+};
+
+constexpr const CollectiveDef* kAll[] = {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll, &kCollectivePermute, &kCollectiveBroadcast};
 
 }  // namespace
 

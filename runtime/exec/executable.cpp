@@ -84,6 +84,7 @@ struct SlotUse {
 
 SlotUse use_of(const spmd::Step& step) {
   if (auto* compute = std::get_if<ComputeStep>(&step)) return {compute->operands, compute->results};
+  if (auto* region = std::get_if<spmd::RegionStep>(&step)) return {region->operands, region->results};
   const auto& move = std::get<MoveStep>(step);
   return {{move.from}, {move.to}};
 }
@@ -91,6 +92,7 @@ SlotUse use_of(const spmd::Step& step) {
 SlotUse use_of(const Executable::Step& step) {
   if (auto* compute = std::get_if<Executable::Compute>(&step)) return {compute->operands, compute->results};
   if (auto* fused = std::get_if<FusedStep>(&step)) return {fused->inputs, fused->outputs};
+  if (auto* region = std::get_if<Executable::Region>(&step)) return {region->operands, region->results};
   const auto& move = std::get<Executable::Move>(step);
   return {{move.from}, {move.to}};
 }
@@ -136,22 +138,69 @@ Executable::Move plan_move(const Executable& executable, const MoveStep& move, c
     for (auto& collective : describe(p, move, executable.slot_boxes)) info.collectives.push_back(std::move(collective));
     calls = int(info.collectives.size()) - first_call;
   }
-  if (move.reduction) return {move.from, move.to, ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership), first_call, calls};
+  Executable::Move result{move.from, move.to, {}, first_call, calls, {}, nullptr};
+  if (move.reduction) {
+    result.plan = ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership);
+    return result;
+  }
   auto transfers = move.transfers.empty() ? transfers_within(from, to, move.groups, ownership) : move.transfers;
-  return {move.from, move.to, MovePlan(from, to, std::move(transfers), dtype, ownership), first_call, calls};
+  result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership);
+  return result;
+}
+
+// A collective in per-device code.
+Executable::Move plan_member(const Executable& executable, const ComputeStep& step, const Ownership& ownership, comm::ProgramInfo& info) {
+  const PartitionedProgram& p = executable.program;
+  const Node& node = p.graph.nodes[std::size_t(step.node)];
+  MemberMove member = plan_member_move(p.graph, node, p.mesh, ownership);
+  Executable::Move move{step.operands.at(0), step.results.at(0), std::move(member.plan), -1, 0, std::move(member.paddings), &node};
+  if (member.info) {
+    move.first_call = int(info.collectives.size());
+    move.calls = 1;
+    info.collectives.push_back(std::move(*member.info));
+  }
+  return move;
+}
+
+// The devices' places along named axes, known beforehand.
+void preset_ranks(Executable& executable, const ComputeStep& step) {
+  const PartitionedProgram& p = executable.program;
+  std::vector<std::int32_t> ranks = member_ranks(p.graph.nodes[std::size_t(step.node)], p.mesh);
+  std::vector<BufferRef> buffers(ranks.size());
+  std::map<std::int32_t, BufferRef> made;
+  for (int position : executable.local) {
+    BufferRef& buffer = made[ranks[std::size_t(position)]];
+    if (!buffer) {
+      auto scalar = std::make_shared<Buffer>(sizeof(std::int32_t));
+      *scalar->as<std::int32_t>() = ranks[std::size_t(position)];
+      buffer = scalar;
+    }
+    buffers[std::size_t(position)] = buffer;
+  }
+  executable.presets.emplace_back(step.results.at(0), std::move(buffers));
 }
 
 std::string devices_text(const std::vector<int>& devices) { return fmt::format("[{}]", fmt::join(devices, ",")); }
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name) {
+namespace {
+
+std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, comm::ProgramInfo& info);
+
+Executable::Region compile_region(Context& context, const PartitionedProgram& p, const spmd::RegionStep& step, comm::ProgramInfo& info) {
+  Executable::Region region{&p.graph.nodes[std::size_t(step.node)], step.operands, step.results, {}};
+  for (const auto& body : step.bodies) region.bodies.push_back(compile_steps(context, *body, info));
+  return region;
+}
+
+// The steps of a program or of a body; the collectives of both go to one record.
+std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, comm::ProgramInfo& info) {
   auto result = std::make_shared<Executable>();
   Executable& executable = *result;
   executable.program = std::move(program);
   const PartitionedProgram& p = executable.program;
   Ownership ownership = ownership_of(context);
-  auto info = std::make_shared<comm::ProgramInfo>();
 
   for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot.type.shape, slot.spec, p.mesh));
   for (int position = 0; position < p.mesh.size(); ++position)
@@ -165,14 +214,35 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
       continue;
     }
     const spmd::Step& step = p.steps[std::size_t(i++)];
-    if (auto* computed = std::get_if<ComputeStep>(&step)) {
+    if (auto* region = std::get_if<spmd::RegionStep>(&step)) {
+      executable.steps.push_back(compile_region(context, p, *region, info));
+    } else if (auto* computed = std::get_if<ComputeStep>(&step)) {
+      const Node& node = p.graph.nodes[std::size_t(computed->node)];
+      if (!node.op->collective.empty()) {
+        executable.steps.push_back(plan_member(executable, *computed, ownership, info));
+        continue;
+      }
+      if (node.op->member && node.operands.empty()) {
+        preset_ranks(executable, *computed);
+        continue;
+      }
       Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results};
       if (!preset(executable, compute)) executable.steps.push_back(std::move(compute));
     } else {
-      executable.steps.push_back(plan_move(executable, std::get<MoveStep>(step), ownership, *info));
+      executable.steps.push_back(plan_move(executable, std::get<MoveStep>(step), ownership, info));
     }
   }
   executable.last_use = last_uses(p, executable.steps);
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name) {
+  auto info = std::make_shared<comm::ProgramInfo>();
+  std::shared_ptr<Executable> result = compile_steps(context, std::move(program), *info);
+  Executable& executable = *result;
+  const PartitionedProgram& p = executable.program;
 
   for (spmd::SlotId slot : p.params) executable.param_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
   for (spmd::SlotId slot : p.results) executable.result_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);

@@ -9,7 +9,7 @@
 
 #include "runtime/comm/launch.h"
 #include "runtime/exec/fuse.h"
-#include "runtime/exec/moves.h"
+#include "runtime/exec/member_moves.h"
 #include "runtime/spmd/program.h"
 
 namespace shardlab {
@@ -23,12 +23,20 @@ struct Executable {
     std::vector<int> operands, results;  // slots
   };
   struct Move {
-    int from = -1, to = -1;  // slots
-    std::variant<MovePlan, ReducePlan> plan;
-    int first_call = -1;  // index into info->collectives; -1: a free local slice
+    int from = -1, to = -1;                                   // slots
+    std::variant<std::monostate, MovePlan, ReducePlan> plan;  // monostate: the same buffers
+    int first_call = -1;                                      // index into info->collectives; -1: a free local slice
     int calls = 0;
+    std::vector<Padding> paddings;  // of collectives in per-device code
+    const Node* node = nullptr;     // of those
   };
-  using Step = std::variant<Compute, FusedStep, Move>;
+  // A node with bodies; see region_run.cpp.
+  struct Region {
+    const Node* node = nullptr;
+    std::vector<int> operands, results;  // slots
+    std::vector<std::shared_ptr<const Executable>> bodies;
+  };
+  using Step = std::variant<Compute, FusedStep, Move, Region>;
 
   spmd::PartitionedProgram program;  // owns the graph that the steps point into
   std::vector<Step> steps;
@@ -38,8 +46,8 @@ struct Executable {
   std::vector<int> last_use;  // per slot, the step after which nobody reads it
   std::vector<int> local;     // mesh positions of this process
   std::vector<Sharding> param_shardings, result_shardings;
-  std::optional<MovePlan> transfer;  // device_put: no steps, one move from the operand to the result
-  std::shared_ptr<const comm::ProgramInfo> info;
+  std::optional<MovePlan> transfer;               // device_put: no steps, one move from the operand to the result
+  std::shared_ptr<const comm::ProgramInfo> info;  // absent in bodies: their collectives are in that of the whole
 };
 
 // Plans a partitioned program for the context's process.

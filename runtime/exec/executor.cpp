@@ -1,5 +1,7 @@
 #include "runtime/exec/executor.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -18,6 +20,23 @@ comm::CallStatus status_of(const comm::ExchangeResult& result) {
 
 std::uint64_t hash_devices(const std::vector<int>& devices) {
   return hash_bytes({reinterpret_cast<const char*>(devices.data()), devices.size() * sizeof(int)});
+}
+
+// Devices that took another branch, or left the loop, cannot take part in a collective of those that did not.
+[[noreturn]] void refuse_diverged(const Executable& executable, const Executable::Move& step, const std::vector<int>& active) {
+  auto ordinals = [&](bool wanted) {
+    std::vector<int> result;
+    for (int position : executable.local)
+      if ((std::find(active.begin(), active.end(), position) != active.end()) == wanted)
+        result.push_back(executable.program.mesh.devices()[std::size_t(position)]);
+    return result;
+  };
+  std::string what = step.node == nullptr ? "a collective" : fmt::format("{} at {}", step.node->user_op, step.node->where.text());
+  throw_user_error(
+      "{} stands where devices go different ways: devices [{}] came to it, devices [{}] took another branch or left the loop. The "
+      "predicate "
+      "differs between devices; reduce it over the mesh axes (pmax, psum) so that all devices agree",
+      what, fmt::join(ordinals(true), ", "), fmt::join(ordinals(false), ", "));
 }
 
 }  // namespace
@@ -181,11 +200,18 @@ std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const
 
 void Executor::run_steps(Task& task) {
   const Executable& executable = *task.executable;
-  std::vector<std::vector<BufferRef>> slots(executable.program.slots.size());
+  Slots params;
   for (std::size_t i = 0; i < executable.program.params.size(); ++i) {
-    slots[std::size_t(executable.program.params[i])] = load(task, i);
+    params.push_back(load(task, i));
     if (i < task.donated.size() && task.donated[i]) task.args[i]->shards.clear();
   }
+  Slots results = run_program(task, executable, std::move(params), Scope{&executable.local});
+  for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = std::move(results[i]);
+}
+
+Executor::Slots Executor::run_program(const Task& task, const Executable& executable, Slots params, const Scope& scope) {
+  Slots slots(executable.program.slots.size());
+  for (std::size_t i = 0; i < params.size(); ++i) slots[std::size_t(executable.program.params[i])] = std::move(params[i]);
   for (const auto& [slot, buffers] : executable.presets) slots[std::size_t(slot)] = buffers;
   for (int i = 0; i < int(executable.steps.size()); ++i) {
     const auto& step = executable.steps[std::size_t(i)];
@@ -193,28 +219,33 @@ void Executor::run_steps(Task& task) {
       if (executable.last_use[std::size_t(slot)] == i) slots[std::size_t(slot)].clear();
     };
     if (auto* compute = std::get_if<Executable::Compute>(&step)) {
-      run_compute(task, *compute, slots);
+      run_compute(task, executable, *compute, slots, scope);
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
       comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
-      run_fused(*fused, executable.local, executable.slot_boxes, slots, pool_);
+      run_fused(*fused, *scope.active, executable.slot_boxes, slots, pool_);
       if (context_.is_recorded())
         context_.observer().on_compute(task.launch, fused->name, executable.program.graph.nodes[std::size_t(fused->first_node)].where,
                                        begin, comm::now_ns());
       for (int slot : fused->inputs) release(slot);
+    } else if (auto* region = std::get_if<Executable::Region>(&step)) {
+      run_region(task, executable, *region, slots, scope);
+      for (int slot : region->operands) release(slot);
     } else {
       const auto& move = std::get<Executable::Move>(step);
-      run_move(task, move, slots);
+      run_move(task, executable, move, slots, scope);
       release(move.from);
     }
   }
-  for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = slots[std::size_t(executable.program.results[i])];
+  Slots results;
+  for (int slot : executable.program.results) results.push_back(slots[std::size_t(slot)]);
+  return results;
 }
 
-void Executor::run_compute(const Task& task, const Executable::Compute& step, std::vector<std::vector<BufferRef>>& slots) {
-  const Executable& executable = *task.executable;
+void Executor::run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots,
+                           const Scope& scope) {
   comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
-  ComputeCall call{*step.node, executable.program.graph, executable.local, {}, {}, {}, {}};
+  ComputeCall call{*step.node, executable.program.graph, *scope.active, {}, {}, {}, {}};
   for (int slot : step.operands) {
     call.operands.push_back(&slots[std::size_t(slot)]);
     call.operand_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
@@ -254,11 +285,26 @@ void Executor::run_plan(const Task& task, const Plan& plan, int first_call, int 
   if (status.exchange.status == comm::ExchangeStatus::kAborted) throw TransportError("the exchange was aborted");
 }
 
-void Executor::run_move(const Task& task, const Executable::Move& step, std::vector<std::vector<BufferRef>>& slots) {
+void Executor::run_move(const Task& task, const Executable& executable, const Executable::Move& step, Slots& slots, const Scope& scope) {
   auto& targets = slots[std::size_t(step.to)];
-  targets.resize(std::size_t(task.executable->program.mesh.size()));
   const auto& sources = slots[std::size_t(step.from)];
-  std::visit([&](const auto& plan) { run_plan(task, plan, step.first_call, step.calls, sources, targets); }, step.plan);
+  targets.resize(std::size_t(executable.program.mesh.size()));
+  if (scope.diverged && step.calls > 0) refuse_diverged(executable, step, *scope.active);
+  if (auto* move = std::get_if<MovePlan>(&step.plan))
+    run_plan(task, *move, step.first_call, step.calls, sources, targets);
+  else if (auto* reduce = std::get_if<ReducePlan>(&step.plan))
+    run_plan(task, *reduce, step.first_call, step.calls, sources, targets);
+  else
+    targets = sources;
+  for (const Padding& padding : step.paddings) {
+    if (std::find(scope.active->begin(), scope.active->end(), padding.position) == scope.active->end()) continue;
+    auto padded = std::make_shared<Buffer>(std::size_t(padding.bytes));
+    std::memset(padded->data(), 0, std::size_t(padding.bytes));
+    BufferRef& target = targets[std::size_t(padding.position)];
+    if (!padding.received.empty())
+      copy_box(target->data(), padding.box, padded->data(), padding.box, padding.received, padding.element_bytes);
+    target = std::move(padded);
+  }
 }
 
 void Executor::run_transfer(Task& task) { run_plan(task, *task.executable->transfer, 0, 1, task.args[0]->shards, task.results[0]->shards); }

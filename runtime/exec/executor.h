@@ -46,11 +46,23 @@ class Executor {
   };
   void work(std::stop_token stop);
   void run(Task& task);
+  using Slots = std::vector<std::vector<BufferRef>>;  // per slot and mesh position
+  // On which of this process's devices a body runs.
+  struct Scope {
+    const std::vector<int>* active = nullptr;  // mesh positions
+    bool diverged = false;                     // the others do something else meanwhile
+  };
   void run_steps(Task& task);
+  // Runs a program or a body; its results per mesh position. region_run.cpp has the nodes with bodies.
+  Slots run_program(const Task& task, const Executable& executable, Slots params, const Scope& scope);
+  void run_region(const Task& task, const Executable& executable, const Executable::Region& region, Slots& slots, const Scope& scope);
+  Slots run_while(const Task& task, const Executable::Region& region, Slots operands, Scope scope);
+  Slots run_scan(const Task& task, const Executable::Region& region, Slots operands, Scope scope);
+  Slots run_branch(const Task& task, const Executable::Region& region, Slots operands, const Scope& scope);
   void run_transfer(Task& task);
-  void run_compute(const Task& task, const Executable::Compute& step, std::vector<std::vector<BufferRef>>& slots);
+  void run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
   // Runs a move and tells the observers; throws TransportError where it does not end.
-  void run_move(const Task& task, const Executable::Move& step, std::vector<std::vector<BufferRef>>& slots);
+  void run_move(const Task& task, const Executable& executable, const Executable::Move& step, Slots& slots, const Scope& scope);
   template <typename Plan>
   void run_plan(const Task& task, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
                 std::vector<BufferRef>& targets);

@@ -58,6 +58,7 @@ TracedBody Tracer::trace_body(Context& context, std::string name, const std::vec
     results.push_back(tracer->value_of(result, {}));
   }
   tracer->builder_.set_results(std::move(results));
+  for (const std::string& warning : tracer->builder_.warnings()) context.warn(warning);
   TracedBody body{without_dead_nodes(tracer->builder_.finish()), std::move(tracer->captured_)};
   verify(body.graph);
   return body;

@@ -42,7 +42,10 @@
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
-#define SHARDLAB_REGION_OPS(X) X(Cond) X(Scan) X(ShardMap) X(WhileLoop)
+#define SHARDLAB_REGION_OPS(X) \
+  /* bodies      */ X(Cond) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
+  /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on
 
 namespace shardlab {

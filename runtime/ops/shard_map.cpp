@@ -44,6 +44,16 @@ Types infer(const OpDef& op, const Types& types, const Attrs& attrs) {
   return results;
 }
 
+// The operands lie as in_specs say before the body sees them: a constraint each, as far as propagation is concerned.
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  bodies_of(op, attrs, 1);
+  const auto& in = attrs.shardings("in_specs");
+  Values operands;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    operands.push_back(b.emit1(kShardingConstraint, {value_of(b, args[i])}, Attrs{{"sharding", in.at(i)}}));
+  return b.emit(op, operands, attrs);
+}
+
 FactorRule no_rule(const Types&, const Types&, const Attrs&) { return {}; }
 
 constexpr AttrDef kAttrs[] = {
@@ -58,7 +68,7 @@ const OpDef kShardMap = {.name = "shard_map",
                          .operands_min = 0,
                          .operands_max = -1,
                          .attrs = kAttrs,
-                         .expand = refuse_plain_call,
+                         .expand = expand,
                          .infer = infer,
                          .rule = no_rule,
                          .region = RegionKind::kManual};

@@ -149,6 +149,11 @@ std::vector<SlotId> Emitter::compute_step(NodeId id, const Candidate& candidate)
   }
   for (std::size_t i = 0; i < node.results.size(); ++i)
     step.results.push_back(new_slot(node.results[i], candidate.results[i], candidate.partial));
+  if (const RegionPlan* region = problem_.region(id)) {
+    for (const auto& body : region->bodies) program_.wire_bytes += body->wire_bytes;
+    program_.steps.push_back(RegionStep{id, step.operands, step.results, region->bodies});
+    return step.results;
+  }
   program_.steps.push_back(step);
   return step.results;
 }

@@ -33,6 +33,22 @@ std::string step_text(const PartitionedProgram& program, const ComputeStep& step
   return text + "\n";
 }
 
+std::string step_text(const PartitionedProgram& program, const RegionStep& step) {
+  std::string text =
+      fmt::format("  {} = {}({})", slot_list(step.results), program.graph.nodes[std::size_t(step.node)].op->name, slot_list(step.operands));
+  for (std::size_t i = 0; i < step.results.size(); ++i) text += (i ? "; " : " : ") + slot_text(program, step.results[i]);
+  text += "\n";
+  for (const auto& body : step.bodies) {
+    std::string inside = print(*body);
+    text += "    ";
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      text += inside[i];
+      if (inside[i] == '\n' && i + 1 < inside.size()) text += "    ";
+    }
+  }
+  return text;
+}
+
 std::string groups_text(const std::vector<std::vector<int>>& groups) {
   std::vector<std::string> texts;
   for (const auto& group : groups) texts.push_back(fmt::format("[{}]", fmt::join(group, ",")));

@@ -37,6 +37,20 @@ Problem::Problem(Propagation propagation, const PropagationInput& input)
   for (const Node& each : graph().nodes)
     if (each.op->is_constraint) roots_[std::size_t(each.results[0])] = root(each.operands[0]);
   shapes_.resize(graph().nodes.size());
+  regions_.resize(graph().nodes.size());
+}
+
+const RegionPlan* Problem::region(NodeId id) {
+  const Node& each = node(id);
+  if (each.op->region == RegionKind::kNone) return nullptr;
+  auto& plan = regions_[std::size_t(id)];
+  if (!plan) {
+    RegionContext context{graph(), mesh_, {}, {}};
+    for (ValueId value : each.operands) context.operands.push_back(kept(value));
+    for (ValueId value : each.results) context.results.push_back(kept(value));
+    plan = plan_region(context, each);
+  }
+  return &*plan;
 }
 
 Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {

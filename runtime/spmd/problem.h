@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/spmd/candidates.h"
+#include "runtime/spmd/region.h"
 #include "runtime/spmd/reshard.h"
 
 namespace shardlab::spmd {
@@ -36,6 +37,8 @@ class Problem {
   // Made when asked for.
   const OpShape& op_shape(NodeId id);
   ReshardPlanner& reshards() { return reshards_; }
+  // Of a node with bodies the one way to compute it, its bodies partitioned; else nullptr.
+  const RegionPlan* region(NodeId id);
 
   // Gives the propagation away; nothing else may be asked afterwards.
   Propagation take() && { return std::move(propagation_); }
@@ -50,7 +53,8 @@ class Problem {
   std::vector<Spec> kept_;  // per value
   std::vector<Spec> params_;
   Axes atoms_;
-  std::vector<std::optional<OpShape>> shapes_;  // per node
+  std::vector<std::optional<OpShape>> shapes_;      // per node
+  std::vector<std::optional<RegionPlan>> regions_;  // per node
   ReshardPlanner reshards_;
 };
 

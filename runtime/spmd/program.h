@@ -1,6 +1,7 @@
 // A partitioned program: what every device of the mesh does, step by step, in lockstep.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -50,7 +51,16 @@ struct MoveStep {
   std::string cause;                // for people: "operand 1 of matmul is wanted whole along k"
 };
 
-using Step = std::variant<ComputeStep, MoveStep>;
+struct PartitionedProgram;
+
+// A node with bodies: each device repeats, chooses or runs them, in lockstep with the others.
+struct RegionStep {
+  NodeId node = -1;
+  std::vector<SlotId> operands, results;
+  std::vector<std::shared_ptr<const PartitionedProgram>> bodies;
+};
+
+using Step = std::variant<ComputeStep, MoveStep, RegionStep>;
 
 // Why a value has its sharding, for explanations.
 struct Origin {
@@ -62,6 +72,7 @@ struct Origin {
 struct PartitionedProgram {
   Graph graph;
   Mesh mesh;
+  bool is_manual = false;  // the body of a manual region: every slot is each device's own whole value
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<SlotId> params, results;

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "runtime/spmd/prepare.h"
+#include "runtime/spmd/region.h"
 #include "runtime/spmd/visit.h"
 
 namespace shardlab::spmd {
 namespace {
-
-constexpr int kLastLevel = 4;
 
 bool is_open_and_empty(const std::vector<DimSharding>& dims) {
   return std::all_of(dims.begin(), dims.end(), [](const DimSharding& dim) { return dim.axes.empty(); });
@@ -70,7 +70,7 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
 // The graph's shardings on their way to the fixpoint. Invariant: a value's pieces are only ever extended, so that it ends.
 class Propagator {
  public:
-  explicit Propagator(const PropagationInput& input) : mesh_(input.mesh) {
+  explicit Propagator(const PropagationInput& input) : mesh_(input.mesh), last_level_(input.last_level) {
     out_.graph = with_cloned_constants(*input.graph);
     Graph& graph = out_.graph;
     SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
@@ -81,24 +81,29 @@ class Propagator {
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
       ValueId id = graph.params[i];
       value(id) = closed(input.params[i], graph.type(id).rank());
+      if (!value(id) && i < input.open_params.size()) value(id) = input.open_params[i];
       note(id, {}, [&] { return fmt::format("parameter {}", i); });
     }
     for (std::size_t i = 0; i < graph.results.size(); ++i)
       results_.push_back(i < input.results.size() ? closed(input.results[i], graph.type(graph.results[i]).rank()) : std::nullopt);
+    for (std::size_t i = 0; i < input.open_results.size(); ++i)
+      if (!results_[i]) results_[i] = input.open_results[i];
     seed_constraints();
+    seed_regions();
     uses_ = uses_of(graph);
     for (const Node& node : graph.nodes) rules_.push_back(rule_of(graph, node));
     for (const Node& node : graph.nodes) used_once_.push_back(operands_used_once(node));
   }
 
   Propagation run() {
-    for (level_ = 0; level_ <= kLastLevel; ++level_) {
+    for (level_ = 0; level_ <= last_level_; ++level_) {
       exchange_with_results();
       visit_all();
       exchange_with_results();
     }
     for (std::size_t i = 0; i < results_.size(); ++i)
       out_.results.push_back(cut_at_boundary(results_[i], shape(out_.graph.results[i]), mesh_));
+    out_.open_results = std::move(results_);
     return std::move(out_);
   }
 
@@ -112,6 +117,33 @@ class Propagator {
     apply_constraints(out_.graph, mesh_, out_.values);
     for (ValueId id = 0; id < ValueId(before.size()); ++id)
       if (!before[std::size_t(id)] && value(id)) note(id, {}, [] { return std::string("constraint"); });
+  }
+
+  // What per-device code gives lies as its out_specs say.
+  void seed_regions() {
+    for (const Node& n : out_.graph.nodes) {
+      auto specs = demanded_results(n, out_.graph, mesh_);
+      for (std::size_t i = 0; specs && i < specs->size(); ++i) {
+        if (value(n.results[i])) continue;
+        value(n.results[i]) = closed((*specs)[i], out_.graph.type(n.results[i]).rank());
+        note(n.results[i], {}, [&] { return fmt::format("out_specs of {}", n.op->name); });
+      }
+    }
+  }
+
+  bool is_region(NodeId n) const { return node(n).op->region != RegionKind::kNone; }
+
+  void visit_region(NodeId n) {
+    const Node& visited = node(n);
+    Boundary boundary;
+    for (ValueId id : visited.operands) boundary.operands.push_back(value(id));
+    for (ValueId id : visited.results) boundary.results.push_back(value(id));
+    if (!propagate_region(out_.graph, visited, mesh_, level_, boundary)) return;
+    auto take = [&](ValueId id, const ValueSharding& found) {
+      if (found && assign(id, *found, [&] { return fmt::format("through the body of {}", visited.op->name); })) revisit_neighbours(id, n);
+    };
+    for (std::size_t i = 0; i < visited.operands.size(); ++i) take(visited.operands[i], boundary.operands[i]);
+    for (std::size_t i = 0; i < visited.results.size(); ++i) take(visited.results[i], boundary.results[i]);
   }
 
   bool operands_used_once(const Node& n) const {
@@ -159,12 +191,16 @@ class Propagator {
   }
 
   void add_pending(NodeId n) {
-    if (n < 0 || !rules_[std::size_t(n)].present || is_pending_[std::size_t(n)]) return;
+    if (n < 0 || (!rules_[std::size_t(n)].present && !is_region(n)) || is_pending_[std::size_t(n)]) return;
     is_pending_[std::size_t(n)] = true;
     pending_.push_back(n);
   }
 
   void visit(NodeId n) {
+    if (is_region(n)) {
+      visit_region(n);
+      return;
+    }
     const Node& visited = node(n);
     const FactorRule& rule = rules_[std::size_t(n)];
     std::vector<Projection> operands, results;
@@ -235,6 +271,7 @@ class Propagator {
   }
 
   Mesh mesh_;
+  int last_level_;
   Propagation out_;
   std::vector<ValueSharding> results_;  // of the function
   Uses uses_;

@@ -62,6 +62,17 @@ class Verifier {
     for (SlotId id : step.results) make_ready(id);
   }
 
+  // The bodies are verified where they are partitioned; here that they fit: parameters and operands, results and results.
+  void check(const RegionStep& step) {
+    const Node& node = program_.graph.nodes[std::size_t(step.node)];
+    SL_CHECK(step.operands.size() == node.operands.size() && step.results.size() == node.results.size(),
+             "step {}: {} has another number of operands or results", at_, node.op->name);
+    SL_CHECK(step.bodies.size() == node.attrs.bodies().size(), "step {}: {} has {} bodies", at_, node.op->name, step.bodies.size());
+    for (std::size_t i = 0; i < step.operands.size(); ++i)
+      SL_CHECK(need(step.operands[i]).partial.empty(), "step {}: operand {} of {} is partial", at_, i, node.op->name);
+    for (SlotId id : step.results) make_ready(id);
+  }
+
   // A constant has no operands and any form; another op without a rule works on whole arrays.
   void check_without_rule(const ComputeStep& step, const Node& node) const {
     for (SlotId id : step.operands)

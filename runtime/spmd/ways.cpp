@@ -19,6 +19,12 @@ bool only_moves_data(const OpDef& op) { return op.pass_through || op.backward_fi
 std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::vector<Spec>& at_hand) {
   const Node& node = problem.node(id);
   const OpShape& shape = problem.op_shape(id);
+  if (const RegionPlan* region = problem.region(id)) {
+    Candidate only;
+    only.operands = region->operands;
+    only.results = region->results;
+    return {only};
+  }
   if (!shape.rule.present) return {whole_candidate(problem, node)};
   std::vector<Spec> forms = at_hand;
   for (ValueId value : node.results) forms.push_back(problem.kept(value));

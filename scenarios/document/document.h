@@ -64,7 +64,29 @@ struct RepeatStep {
   std::int64_t count = 0;
   Body body;
 };
-using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep>;
+// Per-device code over the shards of the arguments.
+struct ShardMapStep {
+  std::string function;
+  Mesh mesh;
+  std::vector<PartitionSpec> in_specs, out_specs;
+  bool check_vma = false;
+};
+// The first argument chooses: two functions are those of true and of false, for a boolean; else one for each index.
+struct CondStep {
+  std::vector<std::string> functions;
+};
+struct WhileStep {
+  std::string condition, body;
+};
+// The arguments: `carry` carried values, then those that are scanned over.
+struct ScanStep {
+  std::string function;
+  std::int64_t length = -1;  // -1: the leading size of the latter
+  std::int64_t carry = 1;
+  bool reverse = false;
+};
+using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
+                          ScanStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

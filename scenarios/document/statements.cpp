@@ -8,6 +8,7 @@
 #include "runtime/base/text.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/document/document_error.h"
+#include "scenarios/document/region_statements.h"
 #include "scenarios/document/values.h"
 
 namespace shardlab::scenarios {
@@ -43,6 +44,8 @@ Step read_device_put(const Node& statement, const Document& document) {
 
 Step read_constraint(const Node& statement, const Document& document) { return PlaceStep{read_sharding(statement.at("spec"), document)}; }
 
+}  // namespace
+
 const Function& function_at(const Node& node, const Document& document) {
   std::string name = node.string();
   auto found = document.functions.find(name);
@@ -51,6 +54,8 @@ const Function& function_at(const Node& node, const Document& document) {
   for (const auto& [each, function] : document.functions) names.push_back(each);
   node.fail(fmt::format("there is no function '{}'{}", name, did_you_mean(name, names)));
 }
+
+namespace {
 
 void check_count(const Node& node, std::size_t got, std::size_t wanted, std::string_view what) {
   if (got != wanted) node.fail(fmt::format("{} for {} {}", got, wanted, what));
@@ -106,6 +111,10 @@ constexpr std::string_view kConstraintKeys[] = {"spec"};
 constexpr std::string_view kJitKeys[] = {"fn", "in_shardings", "out_shardings"};
 constexpr std::string_view kCallKeys[] = {"fn"};
 constexpr std::string_view kGradKeys[] = {"fn", "argnums"};
+constexpr std::string_view kShardMapKeys[] = {"fn", "mesh", "in_specs", "out_specs", "check_vma"};
+constexpr std::string_view kCondKeys[] = {"fns"};
+constexpr std::string_view kWhileKeys[] = {"cond_fn", "body_fn"};
+constexpr std::string_view kScanKeys[] = {"fn", "length", "num_carry", "reverse", "unroll"};
 
 const StatementDef kStatements[] = {
     {"constant", kConstantKeys, 0, 0, read_constant},
@@ -117,8 +126,11 @@ const StatementDef kStatements[] = {
     {"value_and_grad", kGradKeys, 1, -1, read_value_and_grad},
     {"fetch", {}, 1, 1, read_fetch},
     {"process_allgather", {}, 1, 1, read_allgather},
+    {"shard_map", kShardMapKeys, 0, -1, read_shard_map},
+    {"cond", kCondKeys, 1, -1, read_cond},
+    {"while_loop", kWhileKeys, 1, -1, read_while_loop},
+    {"scan", kScanKeys, 0, -1, read_scan},
     // Not run by this version.
-    {"shard_map", {}},
     {"custom_partitioning", {}},
     {"make_array_from_process_local_data", {}},
     {"make_array_from_single_device_arrays", {}},
@@ -129,18 +141,6 @@ const StatementDef kStatements[] = {
     {"recv", {}},
     {"start", {}},
     {"wait", {}},
-    {"cond", {}},
-    {"while_loop", {}},
-    {"scan", {}},
-    {"psum", {}},
-    {"pmean", {}},
-    {"pmax", {}},
-    {"pmin", {}},
-    {"axis_index", {}},
-    {"all_gather", {}},
-    {"psum_scatter", {}},
-    {"all_to_all", {}},
-    {"ppermute", {}},
 };
 
 // Ops that the format names; whichever the registry lacks, this version does not run.

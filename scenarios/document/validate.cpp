@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "runtime/base/text.h"
 #include "runtime/graph/builder.h"
+#include "runtime/ops/registry.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -86,6 +88,7 @@ class TypeChecker {
 
   std::vector<TensorType> evaluate(const Statement& statement, const OpStep& step, const std::vector<TensorType>& types) {
     GraphBuilder builder("main", document_.config);
+    builder.set_manual(manual_);
     std::vector<Arg> args;
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto* scalar = std::get_if<Scalar>(&statement.args[i].value);
@@ -141,6 +144,92 @@ class TypeChecker {
 
   std::vector<TensorType> evaluate(const Statement&, const RepeatStep&, const std::vector<TensorType>&) { return {}; }
 
+  // ---- statements with functions in them: the functions' types, and the shape rule of the node that they become
+
+  using TypeList = std::vector<TensorType>;
+
+  TypeList results_of(const Statement& statement, const std::string& name, const TypeList& types) {
+    const Function& function = document_.functions.at(name);
+    if (std::find(calls_.begin(), calls_.end(), function.name) != calls_.end())
+      throw DocumentError(statement.pointer, fmt::format("'{}' calls itself", function.name));
+    Types names;
+    for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params.at(i), types[i]);
+    calls_.push_back(function.name);
+    body(function.body, names);
+    TypeList results;
+    for (std::size_t i = 0; i < function.results.size(); ++i)
+      results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
+    calls_.pop_back();
+    return results;
+  }
+
+  // A body of which only the types are known.
+  GraphRef outline(const Statement& statement, const std::string& name, const TypeList& types) {
+    Graph graph;
+    graph.name = name;
+    auto add = [&](const TensorType& type, int index) {
+      graph.values.push_back({type, -1, index});
+      return ValueId(graph.values.size() - 1);
+    };
+    for (std::size_t i = 0; i < types.size(); ++i) graph.params.push_back(add(types[i], int(i)));
+    for (const TensorType& type : results_of(statement, name, types)) graph.results.push_back(add(type, 0));
+    return std::make_shared<const Graph>(std::move(graph));
+  }
+
+  TypeList inferred(std::string_view name, const TypeList& types, const Attrs& attrs) {
+    const OpDef* op = find_op(name);
+    SL_CHECK(op != nullptr);
+    return op->infer(*op, types, attrs);
+  }
+
+  TypeList evaluate(const Statement& statement, const ShardMapStep& step, const TypeList& types) {
+    std::vector<Sharding> in, out;
+    TypeList local = types;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      in.emplace_back(step.mesh, step.in_specs[i]);
+      Spec spec = in.back().spec(types[i].rank());
+      for (std::size_t d = 0; d < spec.size(); ++d) {
+        std::int64_t parts = part_count(spec[d]);
+        if (types[i].shape[d] % parts != 0)
+          throw_user_error(
+              "shard_map applied to the function '{}' was given argument arrays with axis sizes that are not evenly divisible by the "
+              "corresponding mesh axis sizes: argument {} of shape {} is cut along axis {} in {} parts, but {} does not evenly divide {}",
+              step.function, i, types[i].text(), d, parts, parts, types[i].shape[d]);
+        local[i].shape[d] /= parts;
+      }
+    }
+    for (const PartitionSpec& spec : step.out_specs) out.emplace_back(step.mesh, spec);
+    auto outer = std::exchange(manual_, std::make_shared<const ManualAxes>(ManualAxes{step.mesh, step.mesh.axis_names()}));
+    GraphRef graph = outline(statement, step.function, local);
+    manual_ = outer;
+    return inferred("shard_map", types, Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}});
+  }
+
+  TypeList evaluate(const Statement& statement, const CondStep& step, TypeList types) {
+    TypeList operands(types.begin() + 1, types.end());
+    Bodies bodies;
+    for (const std::string& name : step.functions) bodies.push_back(outline(statement, name, operands));
+    types[0].dtype = DType::kInt32;
+    return inferred("cond", types, Attrs{{"bodies", bodies}});
+  }
+
+  TypeList evaluate(const Statement& statement, const WhileStep& step, const TypeList& types) {
+    Bodies bodies{outline(statement, step.condition, types), outline(statement, step.body, types)};
+    return inferred("while_loop", types, Attrs{{"bodies", bodies}});
+  }
+
+  TypeList evaluate(const Statement& statement, const ScanStep& step, const TypeList& types) {
+    TypeList params = types;
+    std::int64_t length = step.length;
+    for (std::size_t i = std::size_t(step.carry); i < types.size(); ++i) {
+      if (types[i].shape.empty()) throw_user_error("scan got value with no leading axis to scan over: {}", types[i].text());
+      if (length < 0) length = types[i].shape[0];
+      params[i].shape.erase(params[i].shape.begin());
+    }
+    Attrs attrs{{"bodies", Bodies{outline(statement, step.function, params)}}, {"length", length}, {"num_carry", step.carry}};
+    return inferred("scan", types, attrs);
+  }
+
   void check_shardings(const std::vector<std::optional<Sharding>>& shardings, const std::vector<TensorType>& types, std::string_view what) {
     for (std::size_t i = 0; i < shardings.size(); ++i)
       if (shardings[i]) shardings[i]->check_divisible(types[i], what);
@@ -158,7 +247,8 @@ class TypeChecker {
   const ValidateOptions& options_;
   int process_;
   std::int64_t evaluations_left_;
-  std::vector<std::string> calls_;  // the functions being evaluated, outermost first
+  std::vector<std::string> calls_;            // the functions being evaluated, outermost first
+  std::shared_ptr<const ManualAxes> manual_;  // inside shard_map
 };
 
 void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {

@@ -21,6 +21,8 @@ std::vector<std::string_view> mesh_names(const Document& document) {
   return names;
 }
 
+}  // namespace
+
 const Mesh& only_mesh(const Node& node, const Document& document) {
   if (document.meshes.empty()) node.fail("a spec needs a mesh, and \"meshes\" has none");
   if (document.meshes.size() > 1)
@@ -34,6 +36,8 @@ const Mesh& mesh_at(const Node& node, const Document& document) {
   if (found == document.meshes.end()) node.fail(fmt::format("there is no mesh '{}'{}", name, did_you_mean(name, mesh_names(document))));
   return found->second;
 }
+
+namespace {
 
 // Shape of nested lists, by their first elements; checked against all of them while filling.
 Shape nested_shape(const Node& node) {

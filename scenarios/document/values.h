@@ -11,6 +11,9 @@
 namespace shardlab::scenarios {
 
 PartitionSpec read_spec(const Node& node);
+// The mesh that a name means, and the one there is where none is named.
+const Mesh& mesh_at(const Node& node, const Document& document);
+const Mesh& only_mesh(const Node& node, const Document& document);
 // {"mesh": "m", "spec": […]}, a bare spec where there is one mesh, or {"device": ordinal}.
 Sharding read_sharding(const Node& node, const Document& document);
 // A list of shardings and nulls.

@@ -1,5 +1,7 @@
 #include "scenarios/runner/collector.h"
 
+#include <algorithm>
+
 #include "runtime/base/text.h"
 
 namespace shardlab::scenarios {
@@ -37,11 +39,36 @@ void Collector::on_launch_issued(const comm::Launch& launch) {
     lost_ = true;
 }
 
+void Collector::on_call_started(const comm::Launch& launch, int index, comm::Ns) {
+  std::lock_guard lock(mutex_);
+  ++runs_[launch.number][index];
+}
+
+void Collector::on_launch_done(const comm::Launch& launch, comm::Ns, comm::CallStatus status) {
+  std::lock_guard lock(mutex_);
+  if (status == comm::CallStatus::kOk) finished_.insert(launch.number);
+}
+
+// In a loop a call counts as often as it ran; of a launch that did not end, what it would have done at least.
+std::int64_t Collector::runs_of(std::int64_t launch, int index) const {
+  auto calls = runs_.find(launch);
+  std::int64_t runs = 0;
+  if (calls != runs_.end())
+    if (auto found = calls->second.find(index); found != calls->second.end()) runs = found->second;
+  return finished_.contains(launch) ? runs : std::max<std::int64_t>(runs, 1);
+}
+
 std::vector<SeenCollective> Collector::collectives() const {
   std::lock_guard lock(mutex_);
   std::vector<SeenCollective> result;
   for (const comm::Launch& launch : launches_)
-    for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) result.push_back(seen_of(launch, i));
+    for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
+      std::int64_t runs = runs_of(launch.number, int(i));
+      for (std::int64_t run = 0; run < runs; ++run) {
+        result.push_back(seen_of(launch, i));
+        result.back().run = run;
+      }
+    }
   return result;
 }
 

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "runtime/comm/observer.h"
@@ -21,6 +23,8 @@ class Collector final : public comm::Observer {
   explicit Collector(AtIssue at_issue = {}) : at_issue_(std::move(at_issue)) {}
 
   void on_launch_issued(const comm::Launch& launch) override;
+  void on_call_started(const comm::Launch& launch, int index, comm::Ns) override;
+  void on_launch_done(const comm::Launch& launch, comm::Ns, comm::CallStatus status) override;
   void on_call_done(const comm::Launch&, int, comm::Ns, comm::CallStatus, std::int64_t moved_bytes) override {
     moved_bytes_ += moved_bytes;
   }
@@ -30,10 +34,14 @@ class Collector final : public comm::Observer {
   bool records_lost() const { return lost_; }
 
  private:
+  std::int64_t runs_of(std::int64_t launch, int index) const;
+
   static constexpr std::size_t kLaunchesMax = 1 << 20;  // kept for the report
   AtIssue at_issue_;
   mutable std::mutex mutex_;
-  std::vector<comm::Launch> launches_;  // those with calls
+  std::vector<comm::Launch> launches_;                        // those with calls
+  std::map<std::int64_t, std::map<int, std::int64_t>> runs_;  // per launch and call: how often it began
+  std::set<std::int64_t> finished_;                           // launches that ended well
   std::int64_t calls_ = 0;
   std::atomic<std::int64_t> moved_bytes_{0};
   std::atomic<bool> lost_{false};

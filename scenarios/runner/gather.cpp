@@ -57,12 +57,12 @@ std::string bound_by(const Document& document, int statement) {
 }
 
 void gather_collectives(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
-  std::set<std::tuple<std::uint64_t, std::uint64_t, std::int64_t, int>> known;
+  std::set<std::tuple<std::uint64_t, std::uint64_t, std::int64_t, int, std::int64_t>> known;
   std::map<std::vector<std::vector<int>>, std::int64_t> ranks;
   for (const ProcessOutcome& outcome : outcomes) {
     report.moved_bytes += outcome.moved_bytes;
     for (const SeenCollective& seen : outcome.collectives) {
-      if (!known.insert({seen.device_set, seen.fingerprint, seen.launch_seq, seen.index}).second) continue;
+      if (!known.insert({seen.device_set, seen.fingerprint, seen.launch_seq, seen.index, seen.run}).second) continue;
       CollectiveReport one{0, seen};
       if (seen.is_transfer) {
         one.seen.array = bound_by(document, seen.statement);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/exec/context.h"
+#include "runtime/exec/shard_map.h"
 #include "runtime/exec/transformed.h"
 
 namespace shardlab::scenarios {
@@ -123,5 +124,50 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const ReadS
 }
 
 std::vector<Array> Interpreter::run_step(const Statement&, const RepeatStep&, const Names&, Where) { return {}; }
+
+ArrayFunction Interpreter::function(const std::string& name) {
+  const Function& found = document_.functions.at(name);
+  return [this, &found](const std::vector<Array>& args) { return call(found, args); };
+}
+
+std::vector<Array> Interpreter::as_program(const Statement& statement, const ArrayFunction& run, const Names& names, Where where) {
+  std::vector<Array> args = arrays(statement, names, where);
+  if (Context::current().tracer()) return run(args);
+  return machine_.jit(statement.pointer, run, JitOptions{statement.op, {}, {}}, args, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where) {
+  auto run = [this, &step, where](const std::vector<Array>& args) {
+    ShardMapOptions options{step.mesh, step.in_specs, step.out_specs, step.check_vma, step.function};
+    return shard_map(function(step.function), options, args, where);
+  };
+  return as_program(statement, run, names, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const CondStep& step, const Names& names, Where where) {
+  auto run = [this, &step, where](const std::vector<Array>& args) {
+    std::vector<ArrayFunction> branches;
+    for (const std::string& name : step.functions) branches.push_back(function(name));
+    if (args.at(0).dtype() == DType::kBool) std::reverse(branches.begin(), branches.end());  // false is branch 0
+    return switch_branches(Operand(args[0], where), branches, {args.begin() + 1, args.end()}, where);
+  };
+  return as_program(statement, run, names, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where) {
+  auto run = [this, &step, where](const std::vector<Array>& args) {
+    return while_loop(function(step.condition), function(step.body), args, where);
+  };
+  return as_program(statement, run, names, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where) {
+  auto run = [this, &step, where](const std::vector<Array>& args) {
+    auto xs = args.begin() + step.carry;
+    return scan(function(step.function), {args.begin(), xs}, {xs, args.end()}, ScanOptions{.length = step.length, .reverse = step.reverse},
+                where);
+  };
+  return as_program(statement, run, names, where);
+}
 
 }  // namespace shardlab::scenarios

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/exec/array.h"
+#include "runtime/exec/control_flow.h"
 #include "scenarios/document/document.h"
 #include "scenarios/runner/machine.h"
 
@@ -44,6 +45,14 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const GradStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const RepeatStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const CondStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where);
+  // A function of the document, for what traces it.
+  ArrayFunction function(const std::string& name);
+  // Inside a function at once; else as a program of its own, made once for the statement.
+  std::vector<Array> as_program(const Statement& statement, const ArrayFunction& run, const Names& names, Where where);
 
   const Document& document_;
   int process_;

@@ -32,6 +32,7 @@ json to_json(const SeenCollective& c) {
           {"device_set", c.device_set},
           {"launch_seq", c.launch_seq},
           {"index", c.index},
+          {"run", c.run},
           {"kind", c.kind},
           {"op", c.op},
           {"array", c.array},
@@ -50,6 +51,7 @@ SeenCollective collective_from(const json& value) {
   value.at("device_set").get_to(c.device_set);
   value.at("launch_seq").get_to(c.launch_seq);
   value.at("index").get_to(c.index);
+  value.at("run").get_to(c.run);
   value.at("kind").get_to(c.kind);
   value.at("op").get_to(c.op);
   value.at("array").get_to(c.array);

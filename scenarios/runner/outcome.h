@@ -16,6 +16,7 @@ namespace shardlab::scenarios {
 struct SeenCollective {
   // The launch: equal on all processes that took part.
   std::uint64_t fingerprint = 0, device_set = 0;
+  std::int64_t run = 0;         // in a loop: which of its runs, from 0
   std::int64_t launch_seq = 0;  // rank on the device set
   int index = 0;                // in the program
 

@@ -69,6 +69,9 @@ class Simulation {
     }
   }
 
+  // Bodies are run by the executor's own tests.
+  void step(const RegionStep& step) { throw InternalError(fmt::format("step of node {} has bodies: not simulated", step.node)); }
+
   void step(const MoveStep& step) {
     make(step.to);
     if (step.reduction) {

@@ -1,0 +1,135 @@
+#include "runtime/exec/control_flow.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/tracing.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab {
+namespace {
+
+std::vector<TensorType> types_of(const std::vector<Array>& arrays) {
+  std::vector<TensorType> types;
+  for (const Array& each : arrays) types.push_back(each.type());
+  return types;
+}
+
+std::vector<Operand> operands_of(const std::vector<Array>& arrays, Where where) {
+  std::vector<Operand> operands;
+  for (const Array& each : arrays) operands.emplace_back(each, where);
+  return operands;
+}
+
+std::vector<Array> joined(std::vector<Array> a, const std::vector<Array>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// What several bodies captured, each array once.
+std::vector<Array> all_captured(const std::vector<TracedBody>& bodies) {
+  std::vector<Array> all;
+  for (const TracedBody& body : bodies)
+    for (const Array& each : body.captured)
+      if (std::none_of(all.begin(), all.end(), [&](const Array& other) { return other.impl() == each.impl(); })) all.push_back(each);
+  return all;
+}
+
+// The body with parameters for all captured arrays, which stand before its own or after them.
+GraphRef with_captured(TracedBody body, const std::vector<Array>& captured, bool first) {
+  Graph& graph = body.graph;
+  std::size_t own = graph.params.size() - body.captured.size();
+  std::vector<ValueId> params(graph.params.begin(), graph.params.begin() + std::ptrdiff_t(own)), taken;
+  for (const Array& each : captured) {
+    auto found = std::find_if(body.captured.begin(), body.captured.end(), [&](const Array& other) { return other.impl() == each.impl(); });
+    if (found != body.captured.end()) {
+      taken.push_back(graph.params[own + std::size_t(found - body.captured.begin())]);
+    } else {
+      taken.push_back(ValueId(graph.values.size()));
+      graph.values.push_back({each.type(), -1, 0});
+    }
+  }
+  params.insert(first ? params.begin() : params.end(), taken.begin(), taken.end());
+  graph.params = std::move(params);
+  for (std::size_t i = 0; i < graph.params.size(); ++i) graph.values[std::size_t(graph.params[i])].result_index = int(i);
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+const OpDef& op(std::string_view name) {
+  const OpDef* found = find_op(name);
+  SL_CHECK(found != nullptr, "there is no op {}", name);
+  return *found;
+}
+
+}  // namespace
+
+std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunction& body, const std::vector<Array>& init, Where where) {
+  Context& context = Context::current();
+  std::vector<TracedBody> bodies;
+  bodies.push_back(Tracer::trace_body(context, "cond_fun", types_of(init), condition));
+  bodies.push_back(Tracer::trace_body(context, "body_fun", types_of(init), body));
+  std::vector<Array> captured = all_captured(bodies);
+  Bodies graphs;
+  for (TracedBody& each : bodies) graphs.push_back(with_captured(std::move(each), captured, true));
+  return apply(op("while_loop"), operands_of(joined(captured, init), where),
+               Attrs{{"bodies", graphs}, {"num_consts", std::int64_t(captured.size())}}, where);
+}
+
+std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& init, const std::vector<Array>& xs, ScanOptions options,
+                        Where where) {
+  std::vector<TensorType> params = types_of(init);
+  for (const Array& each : xs) {
+    TensorType type = each.type();
+    if (type.shape.empty()) throw_user_error("scan got value with no leading axis to scan over: {} [{}]", type.text(), where.text());
+    if (options.length < 0) options.length = type.shape[0];
+    if (type.shape[0] != options.length)
+      throw_user_error("scan got `length` argument of {} which disagrees with leading axis sizes [{}]. [{}]", options.length, type.shape[0],
+                       where.text());
+    type.shape.erase(type.shape.begin());
+    params.push_back(std::move(type));
+  }
+  if (options.length < 0) throw_user_error("scan got no values to scan over and `length` not provided. [{}]", where.text());
+  TracedBody traced = Tracer::trace_body(Context::current(), "body", params, body);
+  std::vector<Array> captured = traced.captured;
+  GraphRef graph = with_captured(std::move(traced), captured, true);
+  Attrs attrs{{"bodies", Bodies{graph}},
+              {"length", options.length},
+              {"num_carry", std::int64_t(init.size())},
+              {"num_consts", std::int64_t(captured.size())},
+              {"reverse", options.reverse}};
+  return apply(op("scan"), operands_of(joined(joined(captured, init), xs), where), attrs, where);
+}
+
+std::vector<Array> fori_loop(std::int64_t lower, std::int64_t upper, const ArrayFunction& body, const std::vector<Array>& init,
+                             Where where) {
+  Array index =
+      apply("full", {Operand(Scalar{lower}, where)}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", DType::kInt32}}, where).at(0);
+  auto step = [&](const std::vector<Array>& carry) {
+    std::vector<Array> next = body(carry);
+    next.insert(next.begin(), apply("add", {Operand(carry.at(0), where), Operand(Scalar{std::int64_t(1)}, where)}, {}, where).at(0));
+    return next;
+  };
+  std::vector<Array> results =
+      scan(step, joined({index}, init), {}, ScanOptions{.length = std::max<std::int64_t>(upper - lower, 0)}, where);
+  results.erase(results.begin());
+  return results;
+}
+
+std::vector<Array> switch_branches(const Operand& index, const std::vector<ArrayFunction>& branches, const std::vector<Array>& operands,
+                                   Where where) {
+  if (branches.empty()) throw_user_error("Empty branch sequence: switch at {} has no branches", where.text());
+  std::vector<TracedBody> bodies;
+  for (std::size_t i = 0; i < branches.size(); ++i)
+    bodies.push_back(Tracer::trace_body(Context::current(), fmt::format("branch{}", i), types_of(operands), branches[i]));
+  std::vector<Array> captured = all_captured(bodies);
+  Bodies graphs;
+  for (TracedBody& each : bodies) graphs.push_back(with_captured(std::move(each), captured, false));
+  Array which = apply("convert", {index}, Attrs{{"dtype", DType::kInt32}}, where).at(0);
+  if (which.ndim() != 0)
+    throw_user_error("Pred must be a scalar, got {} of shape {} [{}]", which.type().text(), text_of(which.shape()), where.text());
+  return apply(op("cond"), operands_of(joined({which}, joined(operands, captured)), where), Attrs{{"bodies", graphs}}, where);
+}
+
+}  // namespace shardlab

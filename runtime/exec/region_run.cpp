@@ -1,0 +1,171 @@
+// Runs nodes with bodies: loops and branches in lockstep over this process's devices.
+//
+// Devices whose predicates differ (per-device code alone has such) run apart, the others waiting; they rejoin after it.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "runtime/exec/context.h"
+#include "runtime/exec/executor.h"
+
+namespace shardlab {
+namespace {
+
+using Buffers = std::vector<BufferRef>;
+using Slots = std::vector<Buffers>;
+
+// Takes the values at these positions over.
+void take(Slots& into, const Slots& from, const std::vector<int>& positions) {
+  into.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (into[i].size() < from[i].size()) into[i].resize(from[i].size());
+    for (int position : positions) into[i][std::size_t(position)] = from[i][std::size_t(position)];
+  }
+}
+
+std::vector<int> where_true(const Buffers& predicate, const std::vector<int>& positions) {
+  std::vector<int> result;
+  for (int position : positions)
+    if (*predicate.at(std::size_t(position))->as<bool>()) result.push_back(position);
+  return result;
+}
+
+// Slice `index` of `count` along the leading dimension; replicas share it.
+Buffers slice_of(const Buffers& whole, std::int64_t index, std::int64_t count, const std::vector<int>& positions) {
+  Buffers result(whole.size());
+  std::map<const Buffer*, BufferRef> made;
+  for (int position : positions) {
+    const BufferRef& source = whole.at(std::size_t(position));
+    BufferRef& slice = made[source.get()];
+    if (!slice) {
+      std::size_t bytes = source->size() / std::size_t(count);
+      auto buffer = std::make_shared<Buffer>(bytes);
+      std::memcpy(buffer->data(), source->data() + bytes * std::size_t(index), bytes);
+      slice = std::move(buffer);
+    }
+    result[std::size_t(position)] = slice;
+  }
+  return result;
+}
+
+// The iterations' results, one after another; devices that had the same ones share it.
+Buffers stacked(const std::vector<Buffers>& slices, std::size_t bytes, std::size_t width, const std::vector<int>& positions) {
+  Buffers result(width);
+  std::map<std::vector<const Buffer*>, BufferRef> made;
+  for (int position : positions) {
+    std::vector<const Buffer*> key;
+    for (const Buffers& each : slices) key.push_back(each.at(std::size_t(position)).get());
+    BufferRef& whole = made[key];
+    if (!whole) {
+      auto buffer = std::make_shared<Buffer>(bytes);
+      std::size_t at = 0;
+      for (const Buffer* slice : key) {
+        std::memcpy(buffer->data() + at, slice->data(), slice->size());
+        at += slice->size();
+      }
+      whole = std::move(buffer);
+    }
+    result[std::size_t(position)] = whole;
+  }
+  return result;
+}
+
+}  // namespace
+
+void Executor::run_region(const Task& task, const Executable& executable, const Executable::Region& region, Slots& slots,
+                          const Scope& scope) {
+  Slots operands;
+  for (int slot : region.operands) operands.push_back(slots[std::size_t(slot)]);
+  Slots results;
+  if (!executable.local.empty() && !scope.active->empty()) {
+    switch (region.node->op->region) {
+      case RegionKind::kWhile:
+        results = run_while(task, region, std::move(operands), scope);
+        break;
+      case RegionKind::kScan:
+        results = run_scan(task, region, std::move(operands), scope);
+        break;
+      case RegionKind::kBranch:
+        results = run_branch(task, region, std::move(operands), scope);
+        break;
+      case RegionKind::kManual:
+      case RegionKind::kCall:
+        results = run_program(task, *region.bodies[0], std::move(operands), scope);
+        break;
+      case RegionKind::kNone:
+        throw InternalError(fmt::format("{} has no bodies", region.node->op->name));
+    }
+  }
+  results.resize(region.results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].resize(std::size_t(executable.program.mesh.size()));
+    slots[std::size_t(region.results[i])] = std::move(results[i]);
+  }
+}
+
+Executor::Slots Executor::run_while(const Task& task, const Executable::Region& region, Slots operands, Scope scope) {
+  std::size_t consts = std::size_t(region.node->attrs.integer("num_consts", 0));
+  std::vector<int> active = *scope.active;
+  while (true) {
+    if (task.launch.program->spans_processes() && context_.control().poisoned())
+      throw TransportError("the loop is left: the processes no longer agree on what they run");
+    Scope now{&active, scope.diverged};
+    Slots predicate = run_program(task, *region.bodies[0], operands, now);
+    std::vector<int> going = where_true(predicate.at(0), active);
+    if (going.empty()) break;
+    if (going.size() != active.size()) {
+      scope.diverged = true;
+      active = std::move(going);
+    }
+    Slots carried = run_program(task, *region.bodies[1], operands, Scope{&active, scope.diverged});
+    for (std::size_t i = 0; i < carried.size(); ++i)
+      for (int position : active) operands[consts + i][std::size_t(position)] = std::move(carried[i][std::size_t(position)]);
+  }
+  operands.erase(operands.begin(), operands.begin() + std::ptrdiff_t(consts));
+  return operands;
+}
+
+Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& region, Slots operands, Scope scope) {
+  const Attrs& attrs = region.node->attrs;
+  std::size_t consts = std::size_t(attrs.integer("num_consts", 0)), carried = std::size_t(attrs.integer("num_carry", 0));
+  std::int64_t length = attrs.integer("length");
+  bool reverse = attrs.flag("reverse");
+  const Executable& body = *region.bodies[0];
+  std::size_t width = std::size_t(body.program.mesh.size()), stacks = body.program.results.size() - carried;
+  std::vector<std::vector<Buffers>> slices(stacks, std::vector<Buffers>(std::size_t(length)));
+  Slots params(operands.begin(), operands.begin() + std::ptrdiff_t(consts + carried));
+  params.resize(operands.size());
+  for (std::int64_t step = 0; step < length; ++step) {
+    std::int64_t index = reverse ? length - 1 - step : step;
+    for (std::size_t i = consts + carried; i < operands.size(); ++i) params[i] = slice_of(operands[i], index, length, *scope.active);
+    Slots results = run_program(task, body, params, scope);
+    for (std::size_t i = 0; i < carried; ++i) params[consts + i] = std::move(results[i]);
+    for (std::size_t i = 0; i < stacks; ++i) slices[i][std::size_t(index)] = std::move(results[carried + i]);
+  }
+  Slots results(params.begin() + std::ptrdiff_t(consts), params.begin() + std::ptrdiff_t(consts + carried));
+  for (std::size_t i = 0; i < stacks; ++i) {
+    int slot = body.program.results[carried + i];
+    const auto& boxes = body.slot_boxes[std::size_t(slot)];
+    std::int64_t bytes =
+        element_count(boxes.at(std::size_t(scope.active->at(0)))) * size_of(body.program.slots[std::size_t(slot)].type.dtype) * length;
+    results.push_back(stacked(slices[i], std::size_t(bytes), width, *scope.active));
+    slices[i].clear();
+  }
+  return results;
+}
+
+Executor::Slots Executor::run_branch(const Task& task, const Executable::Region& region, Slots operands, const Scope& scope) {
+  std::map<std::int32_t, std::vector<int>> ways;
+  std::int32_t last = std::int32_t(region.bodies.size()) - 1;
+  for (int position : *scope.active)
+    ways[std::clamp(*operands[0].at(std::size_t(position))->as<std::int32_t>(), 0, last)].push_back(position);
+  operands.erase(operands.begin());
+  Slots results;
+  for (const auto& [branch, positions] : ways) {
+    Scope inside{&positions, scope.diverged || ways.size() > 1};
+    take(results, run_program(task, *region.bodies[std::size_t(branch)], operands, inside), positions);
+  }
+  return results;
+}
+
+}  // namespace shardlab

@@ -1,0 +1,76 @@
+// shard_map: per-device code over the shards of arrays.
+#pragma once
+
+#include "runtime/exec/control_flow.h"
+
+namespace shardlab {
+
+struct ShardMapOptions {
+  std::optional<Mesh> mesh = std::nullopt;  // nothing: that of the function being traced
+  std::vector<PartitionSpec> in_specs = {}, out_specs = {};
+  bool check_vma = true;  // refuse out_specs that claim replication which cannot be inferred
+  std::string name = "f";
+};
+
+// Every device calls `function` once, on its own shards of the arguments as in_specs cut them; its results are shards of the results as
+// out_specs lay them out. Collectives (psum, all_gather, …) move data between devices. Works eagerly and inside jit. UserError with
+// JAX's texts: specs of too high a rank, sizes that do not divide, unknown axes, results that cannot be known to be replicated.
+std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where);
+
+template <typename F>
+class ShardMapped {
+ public:
+  ShardMapped(F function, ShardMapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
+  auto operator()(const Array& x, std::source_location where = std::source_location::current()) const { return call(where, x); }
+  auto operator()(const Array& x, const Array& y, std::source_location where = std::source_location::current()) const {
+    return call(where, x, y);
+  }
+  auto operator()(const Array& x, const Array& y, const Array& z, std::source_location where = std::source_location::current()) const {
+    return call(where, x, y, z);
+  }
+
+ private:
+  template <typename... Args>
+  auto call(std::source_location where, const Args&... args) const {
+    return detail::call_on<F, Args...>(function_,
+                                       [&](const ArrayFunction& f) { return shard_map(f, options_, {args...}, Where::from(where)); });
+  }
+  F function_;
+  ShardMapOptions options_;
+};
+
+// shard_map(f, {.mesh = mesh, .in_specs = {P("i")}, .out_specs = {P("i")}})(x)
+template <typename F>
+ShardMapped<F> shard_map(F function, ShardMapOptions options) {
+  return ShardMapped<F>(std::move(function), std::move(options));
+}
+
+// Collectives, inside shard_map. `axes`: a name or several, the first one major.
+using AxisNames = std::vector<std::string>;
+Array psum(const Operand& x, const AxisNames& axes);
+Array pmean(const Operand& x, const AxisNames& axes);
+Array pmax(const Operand& x, const AxisNames& axes);
+Array pmin(const Operand& x, const AxisNames& axes);
+struct AllGather {
+  int axis = 0;
+  bool tiled = false;
+};
+Array all_gather(const Operand& x, const AxisNames& axes, AllGather how = {});
+struct PsumScatter {
+  int scatter_dimension = 0;
+  bool tiled = false;
+};
+Array psum_scatter(const Operand& x, const AxisNames& axes, PsumScatter how = {});
+struct AllToAll {
+  int split_axis = 0, concat_axis = 0;
+  bool tiled = false;
+  std::vector<std::int64_t> split_sizes = {};
+};
+Array all_to_all(const Operand& x, const AxisNames& axes, const AllToAll& how);
+Array ppermute(const Operand& x, const AxisNames& axes, const std::vector<std::pair<int, int>>& perm);
+Array pbroadcast(const Operand& x, const AxisNames& axes, int source);
+Array pvary(const Operand& x, const AxisNames& axes);
+Array axis_index(const AxisNames& axes, std::source_location where = std::source_location::current());
+Array axis_size(const AxisNames& axes, std::source_location where = std::source_location::current());
+
+}  // namespace shardlab

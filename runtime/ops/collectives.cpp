@@ -1,0 +1,421 @@
+// The ops of per-device code: collectives over named mesh axes, and what tells a device its place.
+//
+// They are called inside shard_map alone; elsewhere JAX's "unbound axis name" is their error. The executor moves the data: see
+// runtime/exec/member_moves.h.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "runtime/ops/lower.h"
+#include "runtime/ops/region_types.h"
+
+namespace shardlab::ops {
+namespace {
+
+using Types = std::vector<TensorType>;
+using Integers = std::vector<std::int64_t>;
+
+// ---- names and groups
+
+std::int64_t axes_size(const ManualAxes& manual, const std::vector<std::string>& names) {
+  std::int64_t size = 1;
+  for (const std::string& name : names) size *= manual.mesh.axis_size(*manual.mesh.axis_index(name));
+  return size;
+}
+
+// The axes that the call names, all of them bound.
+std::vector<std::string> bound_axes(const GraphBuilder& b, const OpDef& op, const Attrs& attrs) {
+  if (!attrs.has("axis_name")) throw_user_error("{}: it needs axis_name, the mesh axes that it runs over", op.name);
+  const AttrValue* value = attrs.find("axis_name");
+  const auto* one = std::get_if<std::string>(value);
+  std::vector<std::string> names = one != nullptr ? std::vector<std::string>{*one} : attrs.strings("axis_name");
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!b.manual() || !b.manual()->is_bound(name))
+      throw_user_error("{}: unbound axis name: {}. Collectives stand inside shard_map, over its manual axes{}", op.name, name,
+                       b.manual() ? fmt::format(", which are here [{}]", fmt::join(b.manual()->names, ", ")) : "");
+    if (!seen.insert(name).second) throw_user_error("{}: axis '{}' is named twice", op.name, name);
+  }
+  return names;
+}
+
+// Lists of ranks, each stored after its length. Equal sizes, each rank once.
+std::int64_t check_groups(const OpDef& op, const Integers& groups, std::int64_t size) {
+  std::int64_t group_size = groups.empty() ? 0 : groups[0];
+  std::set<std::int64_t> ranks;
+  for (std::size_t i = 0; i < groups.size(); i += std::size_t(groups[i]) + 1) {
+    if (groups[i] != group_size || groups[i] == 0) throw_user_error("{}: axis_index_groups must all be the same size", op.name);
+    for (std::int64_t k = 1; k <= groups[i]; ++k) {
+      std::int64_t rank = groups[i + std::size_t(k)];
+      if (rank < 0 || rank >= size || !ranks.insert(rank).second)
+        throw_user_error("{}: axis_index_groups must cover all indices exactly once, got {} for an axis of size {}", op.name, rank, size);
+    }
+  }
+  if (std::int64_t(ranks.size()) != size)
+    throw_user_error("{}: axis_index_groups must cover all indices exactly once, got {} of {}", op.name, ranks.size(), size);
+  return group_size;
+}
+
+// axis_name, groups and the size of a group: what every collective's node says.
+Attrs group_attrs(const GraphBuilder& b, const OpDef& op, const Attrs& attrs) {
+  std::vector<std::string> names = bound_axes(b, op, attrs);
+  std::int64_t size = axes_size(*b.manual(), names);
+  Attrs result{{"axis_name", names}};
+  if (attrs.has("axis_index_groups")) {
+    result.set("axis_index_groups", attrs.integers("axis_index_groups"));
+    size = check_groups(op, attrs.integers("axis_index_groups"), size);
+  }
+  return result.set("axis_size", size);
+}
+
+std::int64_t dimension(const OpDef& op, const Attrs& attrs, std::string_view name, std::int64_t rank, std::int64_t otherwise = 0) {
+  std::int64_t axis = attrs.integer(name, otherwise);
+  if (axis < -rank || axis >= rank) throw_user_error("{}: {} is {}, of an operand with {} dimensions", op.name, name, axis, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+// ---- reductions
+
+Types infer_same(const OpDef&, const Types& types, const Attrs&) { return types; }
+
+FactorRule rule_same(const Types& operands, const Types& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (int d = 0; d < operands[i].rank(); ++d) {
+      std::vector<int> dims(operands.size(), -1);
+      dims[i] = d;
+      rule.add(operands[i].shape[std::size_t(d)], dims, dims);
+    }
+  return rule;
+}
+
+Values expand_reduction(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Attrs node = group_attrs(b, op, attrs);
+  Values results;
+  for (const Arg& arg : args) {
+    ValueId x = value_of(b, arg);
+    bool counts = op.reduction == Reduction::kSum && b.type(x).dtype == DType::kBool;
+    if (counts) x = converted(b, x, DType::kInt32);
+    results.push_back(b.emit1(op, {x}, node));
+  }
+  return results;
+}
+
+Values expand_pmean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  std::int64_t size = group_attrs(b, op, attrs).integer("axis_size");
+  Values results;
+  for (const Arg& arg : args) {
+    ValueId x = converted(b, value_of(b, arg), inexact(b, dtype_of_arg(b, arg)));
+    ValueId sum = expand_reduction(b, kPsum, std::vector<Arg>{x}, attrs).at(0);
+    results.push_back(binary(b, kDiv, sum, double(size)));
+  }
+  return results;
+}
+
+// ---- gathers and scatters
+
+// Per dimension of the operand the result's dimension, or -1 where data moves along it.
+FactorRule rule_along(const Types& operands, const Types& results, const std::vector<int>& result_dims) {
+  FactorRule rule(operands, results);
+  std::vector<bool> covered(results[0].shape.size(), false);
+  for (int d = 0; d < operands[0].rank(); ++d) {
+    int to = result_dims[std::size_t(d)];
+    bool passes = to >= 0 && operands[0].shape[std::size_t(d)] == results[0].shape[std::size_t(to)];
+    rule.add(operands[0].shape[std::size_t(d)], {d}, {passes ? to : -1}, passes ? FactorKind::kPass : FactorKind::kReplicate);
+    if (passes) covered[std::size_t(to)] = true;
+  }
+  for (int d = 0; d < results[0].rank(); ++d)
+    if (!covered[std::size_t(d)]) rule.add(results[0].shape[std::size_t(d)], {-1}, {d}, FactorKind::kReplicate);
+  return rule;
+}
+
+Types infer_all_gather(const OpDef&, const Types& types, const Attrs& attrs) {
+  TensorType result = types[0];
+  std::size_t axis = std::size_t(attrs.integer("axis"));
+  std::int64_t size = attrs.integer("axis_size");
+  if (attrs.flag("tiled"))
+    result.shape[axis] *= size;
+  else
+    result.shape.insert(result.shape.begin() + std::ptrdiff_t(axis), size);
+  return {result};
+}
+
+FactorRule rule_all_gather(const Types& operands, const Types& results, const Attrs& attrs) {
+  int axis = int(attrs.integer("axis"));
+  bool tiled = attrs.flag("tiled");
+  std::vector<int> dims;
+  for (int d = 0; d < operands[0].rank(); ++d) dims.push_back(tiled ? (d == axis ? -1 : d) : (d < axis ? d : d + 1));
+  return rule_along(operands, results, dims);
+}
+
+Values expand_all_gather(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  Attrs node = group_attrs(b, op, attrs);
+  bool tiled = attrs.flag("tiled");
+  node.set("tiled", tiled).set("axis", dimension(op, attrs, "axis", b.type(x).rank() + (tiled ? 0 : 1)));
+  return b.emit(op, {x}, node);
+}
+
+Types infer_psum_scatter(const OpDef& op, const Types& types, const Attrs& attrs) {
+  TensorType result = types[0];
+  std::size_t axis = std::size_t(attrs.integer("scatter_dimension"));
+  std::int64_t size = attrs.integer("axis_size"), extent = result.shape.at(axis);
+  if (attrs.flag("tiled")) {
+    if (extent % size != 0)
+      throw_user_error("tiled reduce_scatter operand scatter dimension size {} must be divisible by shard_count {}", extent, size);
+    result.shape[axis] /= size;
+    return {result};
+  }
+  if (extent != size) throw_user_error("reduce_scatter operand scatter dimension size {} must match shard count {}", extent, size);
+  result.shape.erase(result.shape.begin() + std::ptrdiff_t(axis));
+  (void)op;
+  return {result};
+}
+
+FactorRule rule_psum_scatter(const Types& operands, const Types& results, const Attrs& attrs) {
+  int axis = int(attrs.integer("scatter_dimension"));
+  bool tiled = attrs.flag("tiled");
+  std::vector<int> dims;
+  for (int d = 0; d < operands[0].rank(); ++d) dims.push_back(d == axis ? -1 : (tiled || d < axis) ? d : d - 1);
+  return rule_along(operands, results, dims);
+}
+
+Values expand_psum_scatter(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  Attrs node = group_attrs(b, op, attrs);
+  node.set("tiled", attrs.flag("tiled")).set("scatter_dimension", dimension(op, attrs, "scatter_dimension", b.type(x).rank()));
+  return b.emit(op, {x}, node);
+}
+
+// ---- all_to_all: in the node always tiled
+
+// What the device of each rank takes along split_axis: the same for all, or as said.
+Integers split_sizes(const Attrs& attrs, std::int64_t extent) {
+  std::int64_t size = attrs.integer("axis_size");
+  return attrs.has("split_sizes") ? attrs.integers("split_sizes") : Integers(std::size_t(size), extent / size);
+}
+
+Types infer_all_to_all(const OpDef& op, const Types& types, const Attrs& attrs) {
+  TensorType result = types[0];
+  std::size_t split = std::size_t(attrs.integer("split_axis")), concat = std::size_t(attrs.integer("concat_axis"));
+  std::int64_t size = attrs.integer("axis_size"), extent = result.shape.at(split);
+  if (!attrs.has("split_sizes") && extent % size != 0)
+    throw_user_error(
+        "all_to_all requires the size of the mapped axis axis_name to divide x.shape[split_axis], but they are {} and {} "
+        "respectively; give split_sizes for an uneven split",
+        size, extent);
+  Integers sizes = split_sizes(attrs, extent);
+  if (std::int64_t(sizes.size()) != size || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 0; }) ||
+      std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0)) != extent)
+    throw_user_error("{}: split_sizes [{}] must be {} sizes that add up to x.shape[split_axis] = {}", op.name, fmt::join(sizes, ", "), size,
+                     extent);
+  result.shape[split] = *std::max_element(sizes.begin(), sizes.end());
+  result.shape[concat] *= size;
+  return {result};
+}
+
+FactorRule rule_all_to_all(const Types& operands, const Types& results, const Attrs& attrs) {
+  std::vector<int> dims;
+  for (int d = 0; d < operands[0].rank(); ++d)
+    dims.push_back(d == int(attrs.integer("split_axis")) || d == int(attrs.integer("concat_axis")) ? -1 : d);
+  return rule_along(operands, results, dims);
+}
+
+Values expand_all_to_all(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  Attrs node = group_attrs(b, op, attrs);
+  std::int64_t rank = b.type(x).rank();
+  std::int64_t split = dimension(op, attrs, "split_axis", rank), concat = dimension(op, attrs, "concat_axis", rank);
+  bool tiled = attrs.flag("tiled");
+  if (attrs.has("split_sizes")) node.set("split_sizes", attrs.integers("split_sizes"));
+  if (!tiled) {
+    // The split dimension goes away and a new one comes: one of size 1 grows by concatenation, and one of size 1 is left by the split.
+    std::int64_t size = node.integer("axis_size"), extent = b.shape(x)[std::size_t(split)];
+    if (extent != size || attrs.has("split_sizes"))
+      throw_user_error(
+          "all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are {} and {} "
+          "respectively.",
+          size, extent);
+    Shape shape = b.shape(x);
+    concat += split <= concat && split != concat ? 1 : 0;
+    split += concat <= split ? 1 : 0;
+    shape.insert(shape.begin() + std::ptrdiff_t(concat), 1);
+    x = reshaped(b, x, shape);
+  }
+  node.set("split_axis", split).set("concat_axis", concat);
+  ValueId result = b.emit1(op, {x}, node);
+  if (tiled) return {result};
+  Shape shape = b.shape(result);
+  shape.erase(shape.begin() + std::ptrdiff_t(split));
+  return {reshaped(b, result, shape)};
+}
+
+// ---- permutes, broadcasts, places
+
+Values expand_ppermute(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Attrs node = group_attrs(b, op, attrs);
+  if (!attrs.has("perm")) throw_user_error("{}: it needs perm, pairs of source and target", op.name);
+  const Integers& perm = attrs.integers("perm");
+  std::int64_t size = node.integer("axis_size");
+  std::set<std::int64_t> sources, targets;
+  if (perm.size() % 2 != 0) throw_user_error("{}: perm has pairs of source and target", op.name);
+  for (std::size_t i = 0; i < perm.size(); i += 2) {
+    bool in_range = perm[i] >= 0 && perm[i] < size && perm[i + 1] >= 0 && perm[i + 1] < size;
+    if (!in_range || !sources.insert(perm[i]).second || !targets.insert(perm[i + 1]).second)
+      throw_user_error("ppermute sources and destinations must be unique and in [0, {}), got perm with ({}, {})", size, perm[i],
+                       perm[i + 1]);
+  }
+  node.set("perm", perm);
+  Values results;
+  for (const Arg& arg : args) results.push_back(b.emit1(op, {value_of(b, arg)}, node));
+  return results;
+}
+
+Values expand_pbroadcast(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Attrs node = group_attrs(b, op, attrs);
+  std::int64_t source = attrs.integer("source", 0), size = node.integer("axis_size");
+  if (source < 0 || source >= size) throw_user_error("{}: source is {}, of {} devices", op.name, source, size);
+  return b.emit(op, {value_of(b, args[0])}, node.set("source", source));
+}
+
+Types infer_axis_index(const OpDef&, const Types&, const Attrs&) { return {{DType::kInt32, {}}}; }
+
+Values expand_axis_index(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) { return b.emit(op, {}, group_attrs(b, op, attrs)); }
+
+Values expand_axis_size(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
+  return {scalar_constant(b, DType::kInt32, double(group_attrs(b, op, attrs).integer("axis_size")))};
+}
+
+void copy_kernel(const KernelArgs& args) { std::copy_n(args.operands[0].data, args.results[0].type.bytes(), args.results[0].data); }
+
+Values expand_pvary(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, {value_of(b, args[0])}, Attrs{{"axis_name", bound_axes(b, op, attrs)}});
+}
+
+// ---- attributes
+
+constexpr AttrDef kAxisName = {"axis_name", AttrDef::Kind::kNames, true, "the mesh axes that it runs over"};
+constexpr AttrDef kGroups = {"axis_index_groups", AttrDef::Kind::kGroups, false, "lists of ranks: each list is a group of its own"};
+constexpr AttrDef kTiled = {"tiled", AttrDef::Kind::kFlag, false, "along the dimension itself, no dimension more or less"};
+constexpr AttrDef kReductionAttrs[] = {kAxisName, kGroups};
+constexpr AttrDef kGatherAttrs[] = {kAxisName, kGroups, kTiled, {"axis", AttrDef::Kind::kInteger, false, "the dimension that grows"}};
+constexpr AttrDef kScatterAttrs[] = {
+    kAxisName, kGroups, kTiled, {"scatter_dimension", AttrDef::Kind::kInteger, false, "the dimension that is cut"}};
+constexpr AttrDef kToAllAttrs[] = {
+    kAxisName,
+    kGroups,
+    kTiled,
+    {"split_axis", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
+    {"concat_axis", AttrDef::Kind::kInteger, true, "the dimension that grows"},
+    {"split_sizes", AttrDef::Kind::kIntegers, false, "what each rank takes along split_axis; shorter parts are padded with zeros"}};
+constexpr AttrDef kPermuteAttrs[] = {kAxisName, kGroups, {"perm", AttrDef::Kind::kIntegerLists, true, "pairs of source and target rank"}};
+constexpr AttrDef kBroadcastAttrs[] = {kAxisName, kGroups, {"source", AttrDef::Kind::kInteger, false, "the rank whose value all get"}};
+constexpr AttrDef kNameAttrs[] = {kAxisName};
+
+}  // namespace
+
+const OpDef kPsum = {.name = "psum",
+                     .doc = "The sum over the devices along mesh axes, on each of them.",
+                     .operands_max = -1,
+                     .attrs = kReductionAttrs,
+                     .expand = expand_reduction,
+                     .infer = infer_same,
+                     .rule = rule_same,
+                     .reduction = Reduction::kSum,
+                     .collective = "all-reduce",
+                     .member = true};
+const OpDef kPmax = {.name = "pmax",
+                     .doc = "The largest value over the devices along mesh axes, on each of them.",
+                     .operands_max = -1,
+                     .attrs = kReductionAttrs,
+                     .expand = expand_reduction,
+                     .infer = infer_same,
+                     .rule = rule_same,
+                     .reduction = Reduction::kMax,
+                     .collective = "all-reduce",
+                     .member = true};
+const OpDef kPmin = {.name = "pmin",
+                     .doc = "The least value over the devices along mesh axes, on each of them.",
+                     .operands_max = -1,
+                     .attrs = kReductionAttrs,
+                     .expand = expand_reduction,
+                     .infer = infer_same,
+                     .rule = rule_same,
+                     .reduction = Reduction::kMin,
+                     .collective = "all-reduce",
+                     .member = true};
+const OpDef kPmean = {.name = "pmean",
+                      .doc = "The mean over the devices along mesh axes, on each of them.",
+                      .operands_max = -1,
+                      .attrs = kReductionAttrs,
+                      .expand = expand_pmean};
+const OpDef kAllGather = {.name = "all_gather",
+                          .doc = "The values of all devices along mesh axes, stacked or, tiled, concatenated, on each of them.",
+                          .attrs = kGatherAttrs,
+                          .expand = expand_all_gather,
+                          .infer = infer_all_gather,
+                          .rule = rule_all_gather,
+                          .collective = "all-gather",
+                          .member = true};
+const OpDef kPsumScatter = {.name = "psum_scatter",
+                            .doc = "The sum over the devices along mesh axes, of which each keeps its part.",
+                            .attrs = kScatterAttrs,
+                            .expand = expand_psum_scatter,
+                            .infer = infer_psum_scatter,
+                            .rule = rule_psum_scatter,
+                            .reduction = Reduction::kSum,
+                            .collective = "reduce-scatter",
+                            .member = true};
+const OpDef kAllToAll = {.name = "all_to_all",
+                         .doc = "Splits each device's value among the devices along mesh axes and concatenates what each gets.",
+                         .attrs = kToAllAttrs,
+                         .expand = expand_all_to_all,
+                         .infer = infer_all_to_all,
+                         .rule = rule_all_to_all,
+                         .collective = "all-to-all",
+                         .member = true};
+const OpDef kPpermute = {.name = "ppermute",
+                         .doc = "Each target gets its source's value; zeros where a device is no target.",
+                         .operands_max = -1,
+                         .attrs = kPermuteAttrs,
+                         .expand = expand_ppermute,
+                         .infer = infer_same,
+                         .rule = rule_same,
+                         .collective = "collective-permute",
+                         .member = true};
+const OpDef kPbroadcast = {.name = "pbroadcast",
+                           .doc = "The value of one rank along mesh axes, on each device.",
+                           .attrs = kBroadcastAttrs,
+                           .expand = expand_pbroadcast,
+                           .infer = infer_same,
+                           .rule = rule_same,
+                           .collective = "collective-broadcast",
+                           .member = true};
+const OpDef kAxisIndex = {.name = "axis_index",
+                          .doc = "The device's rank along mesh axes.",
+                          .operands_min = 0,
+                          .operands_max = 0,
+                          .attrs = kNameAttrs,
+                          .expand = expand_axis_index,
+                          .infer = infer_axis_index,
+                          .rule = rule_same,
+                          .member = true};
+const OpDef kAxisSize = {.name = "axis_size",
+                         .doc = "The number of devices along mesh axes.",
+                         .operands_min = 0,
+                         .operands_max = 0,
+                         .attrs = kNameAttrs,
+                         .expand = expand_axis_size};
+const OpDef kPvary = {.name = "pvary",
+                      .doc = "The value itself, from now on taken to vary over mesh axes.",
+                      .attrs = kNameAttrs,
+                      .expand = expand_pvary,
+                      .infer = infer_same,
+                      .rule = rule_same,
+                      .kernel = copy_kernel,
+                      .elementwise = true,
+                      .member = true};
+
+}  // namespace shardlab::ops

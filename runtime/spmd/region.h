@@ -1,0 +1,37 @@
+// Partition of nodes with bodies: the forms they take and give, and their bodies as programs of their own.
+#pragma once
+
+#include <optional>
+
+#include "runtime/spmd/partition.h"
+
+namespace shardlab::spmd {
+
+struct RegionPlan {
+  std::vector<Spec> operands, results;  // the forms that the node takes and gives
+  std::vector<std::shared_ptr<const PartitionedProgram>> bodies;
+};
+
+// What is known where the planner comes to the node: how its values were left by propagation, normalised and even.
+struct RegionContext {
+  const Graph& graph;
+  const Mesh& mesh;
+  std::vector<Spec> operands, results;
+};
+
+RegionPlan plan_region(const RegionContext& context, const Node& node);
+
+// Makes the program of one device's code that of every device of a mesh.
+void set_mesh(PartitionedProgram& program, const Mesh& mesh);
+
+// The specs that the node itself demands of its results (manual regions), on the program's mesh.
+std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh);
+
+// Where propagation passes through a node with bodies: the shardings of its operands and results, extended by what its bodies do.
+// Loops are followed to a fixed point. Source: Shardy links the values that stand for one carried value by an identity.
+struct Boundary {
+  std::vector<ValueSharding> operands, results;
+};
+bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary);
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,152 @@
+// The forms of a region's values, and its bodies partitioned.
+#include <algorithm>
+
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/region.h"
+
+namespace shardlab::spmd {
+namespace {
+
+Spec without_leading(const Spec& spec) { return {spec.begin() + 1, spec.end()}; }
+
+Spec with_leading(Spec spec) {
+  spec.insert(spec.begin(), Axes{});
+  return spec;
+}
+
+std::shared_ptr<const PartitionedProgram> partition_body(const GraphRef& body, const Mesh& mesh, const std::vector<Spec>& params,
+                                                         const std::vector<Spec>& results) {
+  PropagationInput input{body.get(), mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
+  return std::make_shared<const PartitionedProgram>(partition(input));
+}
+
+template <typename T>
+std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A carried value keeps one form from the first iteration to the last.
+RegionPlan plan_while(const RegionContext& context, const Node& node) {
+  std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0));
+  RegionPlan plan;
+  plan.results = context.results;
+  plan.operands.assign(context.operands.begin(), context.operands.begin() + std::ptrdiff_t(consts));
+  plan.operands = joined(plan.operands, plan.results);
+  const Bodies& bodies = node.attrs.bodies();
+  plan.bodies.push_back(partition_body(bodies[0], context.mesh, plan.operands, {Spec{}}));
+  plan.bodies.push_back(partition_body(bodies[1], context.mesh, plan.operands, plan.results));
+  return plan;
+}
+
+// The dimension that is scanned over is whole on each device.
+RegionPlan plan_scan(const RegionContext& context, const Node& node) {
+  std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
+  RegionPlan plan;
+  std::vector<Spec> params, results;
+  for (std::size_t i = 0; i < context.operands.size(); ++i) {
+    if (i < consts + carried) {
+      plan.operands.push_back(i < consts ? context.operands[i] : context.results[i - consts]);
+      params.push_back(plan.operands.back());
+    } else {
+      params.push_back(without_leading(context.operands[i]));
+      plan.operands.push_back(with_leading(params.back()));
+    }
+  }
+  for (std::size_t i = 0; i < context.results.size(); ++i) {
+    results.push_back(i < carried ? context.results[i] : without_leading(context.results[i]));
+    plan.results.push_back(i < carried ? context.results[i] : with_leading(results.back()));
+  }
+  plan.bodies.push_back(partition_body(node.attrs.bodies()[0], context.mesh, params, results));
+  return plan;
+}
+
+RegionPlan plan_branch(const RegionContext& context, const Node& node) {
+  RegionPlan plan{context.operands, context.results, {}};
+  std::vector<Spec> params(context.operands.begin() + 1, context.operands.end());
+  for (const GraphRef& body : node.attrs.bodies()) plan.bodies.push_back(partition_body(body, context.mesh, params, context.results));
+  return plan;
+}
+
+RegionPlan plan_call(const RegionContext& context, const Node& node) {
+  RegionPlan plan{context.operands, context.results, {}};
+  plan.bodies.push_back(partition_body(node.attrs.bodies()[0], context.mesh, context.operands, context.results));
+  return plan;
+}
+
+// A sharding's spec in the axes of the program's mesh, by name: the axes may stand in another order.
+Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh) {
+  Spec spec = sharding.spec(rank);
+  if (sharding.mesh() == mesh) return spec;
+  for (Axes& axes : spec)
+    for (AxisPiece& piece : axes) {
+      const std::string& name = sharding.mesh().axis_names()[std::size_t(piece.axis)];
+      auto axis = mesh.axis_index(name);
+      if (!axis) throw_user_error("shard_map over axis '{}' stands in a program on {}", name, mesh.text());
+      piece.axis = *axis;
+    }
+  return spec;
+}
+
+// Every device runs the body by itself: as a program for one device, in which all that crosses devices is said by its user.
+RegionPlan plan_manual(const RegionContext& context, const Node& node) {
+  RegionPlan plan;
+  const auto& in = node.attrs.shardings("in_specs");
+  for (std::size_t i = 0; i < in.size(); ++i)
+    plan.operands.push_back(normalised(spec_on(in[i], context.graph.type(node.operands[i]).rank(), context.mesh)));
+  std::vector<Spec> demanded = *demanded_results(node, context.graph, context.mesh);
+  for (Spec& spec : demanded) plan.results.push_back(normalised(spec));
+
+  const GraphRef& body = node.attrs.bodies()[0];
+  Mesh alone = Mesh::single(0);
+  std::vector<Spec> params, results;
+  for (ValueId id : body->params) params.emplace_back(body->type(id).shape.size());
+  for (ValueId id : body->results) results.emplace_back(body->type(id).shape.size());
+  PropagationInput input{body.get(), alone, {params.begin(), params.end()}, {results.begin(), results.end()}};
+  PartitionedProgram program = partition(input);
+  set_mesh(program, context.mesh);
+  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(std::move(program)));
+  return plan;
+}
+
+}  // namespace
+
+void set_mesh(PartitionedProgram& program, const Mesh& mesh) {
+  program.mesh = mesh;
+  program.is_manual = true;
+  for (Step& step : program.steps)
+    if (auto* region = std::get_if<RegionStep>(&step))
+      for (auto& body : region->bodies) {
+        PartitionedProgram inner = *body;
+        set_mesh(inner, mesh);
+        body = std::make_shared<const PartitionedProgram>(std::move(inner));
+      }
+}
+
+std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh) {
+  if (node.op->region != RegionKind::kManual) return std::nullopt;
+  std::vector<Spec> specs;
+  const auto& out = node.attrs.shardings("out_specs");
+  for (std::size_t i = 0; i < out.size(); ++i) specs.push_back(spec_on(out[i], graph.type(node.results[i]).rank(), mesh));
+  return specs;
+}
+
+RegionPlan plan_region(const RegionContext& context, const Node& node) {
+  switch (node.op->region) {
+    case RegionKind::kManual:
+      return plan_manual(context, node);
+    case RegionKind::kWhile:
+      return plan_while(context, node);
+    case RegionKind::kScan:
+      return plan_scan(context, node);
+    case RegionKind::kBranch:
+      return plan_branch(context, node);
+    case RegionKind::kCall:
+      return plan_call(context, node);
+    case RegionKind::kNone:
+      break;
+  }
+  throw InternalError(fmt::format("{} has no bodies", node.op->name));
+}
+
+}  // namespace shardlab::spmd

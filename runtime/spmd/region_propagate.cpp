@@ -1,0 +1,165 @@
+// Propagation through nodes with bodies.
+#include <algorithm>
+
+#include "runtime/spmd/region.h"
+#include "runtime/spmd/visit.h"
+
+namespace shardlab::spmd {
+namespace {
+
+using Values = std::vector<ValueSharding>;
+
+std::vector<DimSharding> dims_of(const ValueSharding& value, std::size_t rank) { return value ? *value : std::vector<DimSharding>(rank); }
+
+// Two names of one value take each other's pieces. Whether either changed.
+bool link(ValueSharding& a, ValueSharding& b, const Shape& shape) {
+  TensorType type{DType::kFloat32, shape};
+  FactorRule rule({type}, {type});
+  for (int d = 0; d < int(shape.size()); ++d) rule.add(shape[std::size_t(d)], {d}, {d});
+  std::vector<DimSharding> dims_a = dims_of(a, shape.size()), dims_b = dims_of(b, shape.size());
+  std::vector<Projection> first{project(dims_a, rule.operands[0], rule.factors)};
+  std::vector<Projection> second{project(dims_b, rule.results[0], rule.factors)};
+  auto changes = extend_factors({rule, first, second, std::vector<Direction>(rule.factors.size(), Direction::kBoth), true});
+  if (changes.empty()) return false;
+  std::vector<DimSharding> new_a = unproject(first[0], rule.operands[0], rule.factors);
+  std::vector<DimSharding> new_b = unproject(second[0], rule.results[0], rule.factors);
+  bool changed = new_a != dims_a || new_b != dims_b;
+  if (new_a != dims_a) a = std::move(new_a);
+  if (new_b != dims_b) b = std::move(new_b);
+  return changed;
+}
+
+ValueSharding slice_of(const ValueSharding& value) {
+  if (!value) return value;
+  return std::vector<DimSharding>(value->begin() + 1, value->end());
+}
+
+// What the slices learned, for the whole: its leading dimension stays as it is.
+bool link_slice(ValueSharding& whole, ValueSharding& slice, const Shape& slice_shape) {
+  ValueSharding rest = slice_of(whole);
+  if (!link(rest, slice, slice_shape)) return false;
+  if (!rest) return true;
+  std::vector<DimSharding> dims(1);
+  if (whole) dims[0] = (*whole)[0];
+  dims.insert(dims.end(), rest->begin(), rest->end());
+  whole = std::move(dims);
+  return true;
+}
+
+struct BodyState {
+  Values params, results;
+};
+
+BodyState run_body(const GraphRef& body, const Mesh& mesh, int level, BodyState state) {
+  PropagationInput input{body.get(), mesh, {}, {}};
+  input.params.resize(body->params.size());
+  input.results.resize(body->results.size());
+  input.open_params = std::move(state.params);
+  input.open_results = std::move(state.results);
+  input.last_level = level;
+  Propagation inner = propagate(input);
+  BodyState after;
+  for (ValueId id : inner.graph.params) after.params.push_back(inner.values[std::size_t(id)]);
+  after.results = std::move(inner.open_results);
+  return after;
+}
+
+// Links the body's parameters and results to the node's values, and runs the body, until nothing changes. `offset`: the operand that is
+// parameter 0; the results of a loop's carried values are the parameters of its next iteration.
+class RegionPropagator {
+ public:
+  RegionPropagator(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary)
+      : graph_(graph), node_(node), mesh_(mesh), level_(level), boundary_(boundary) {}
+
+  bool run() {
+    bool any = false;
+    constexpr int kRoundsMax = 64;  // pieces are only added, so this is never reached
+    for (int round = 0; round < kRoundsMax; ++round) {
+      bool changed = link_carried();
+      for (std::size_t b = 0; b < node_.attrs.bodies().size(); ++b) changed |= through_body(b);
+      if (!changed) return any;
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  bool is_loop() const { return node_.op->region == RegionKind::kWhile || node_.op->region == RegionKind::kScan; }
+  std::size_t consts() const { return std::size_t(node_.attrs.integer("num_consts", 0)); }
+  std::size_t carried() const {
+    if (node_.op->region == RegionKind::kWhile) return node_.results.size();
+    return node_.op->region == RegionKind::kScan ? std::size_t(node_.attrs.integer("num_carry", 0)) : 0;
+  }
+  std::size_t offset() const { return node_.op->region == RegionKind::kBranch ? 1 : 0; }
+
+  bool link_carried() {
+    bool changed = false;
+    for (std::size_t i = 0; i < carried(); ++i)
+      changed |= link(boundary_.operands[consts() + i], boundary_.results[i], graph_.type(node_.results[i]).shape);
+    return changed;
+  }
+
+  bool is_sliced_param(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= consts() + carried(); }
+  bool is_stacked_result(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= carried(); }
+  bool is_predicate(std::size_t body) const { return node_.op->region == RegionKind::kWhile && body == 0; }
+
+  bool through_body(std::size_t b) {
+    const GraphRef& body = node_.attrs.bodies()[b];
+    BodyState state;
+    for (std::size_t i = 0; i < body->params.size(); ++i) {
+      const ValueSharding& outer = boundary_.operands[offset() + i];
+      state.params.push_back(open(is_sliced_param(i) ? slice_of(outer) : outer));
+    }
+    for (std::size_t i = 0; i < body->results.size(); ++i) {
+      if (is_predicate(b))
+        state.results.emplace_back();
+      else
+        state.results.push_back(open(is_stacked_result(i) ? slice_of(boundary_.results[i]) : boundary_.results[i]));
+    }
+    BodyState after = run_body(body, mesh_, level_, std::move(state));
+    bool changed = false;
+    for (std::size_t i = 0; i < after.params.size(); ++i) {
+      ValueSharding& outer = boundary_.operands[offset() + i];
+      const Shape& shape = body->type(body->params[i]).shape;
+      changed |=
+          extends(outer, [&] { is_sliced_param(i) ? link_slice(outer, after.params[i], shape) : link(outer, after.params[i], shape); });
+    }
+    for (std::size_t i = 0; i < after.results.size() && !is_predicate(b); ++i) {
+      ValueSharding& outer = boundary_.results[i];
+      const Shape& shape = body->type(body->results[i]).shape;
+      changed |=
+          extends(outer, [&] { is_stacked_result(i) ? link_slice(outer, after.results[i], shape) : link(outer, after.results[i], shape); });
+    }
+    return changed;
+  }
+
+  // Whether the node's own value changed.
+  template <typename F>
+  static bool extends(ValueSharding& outer, F&& run) {
+    ValueSharding before = outer;
+    run();
+    return outer != before;
+  }
+
+  // Inside, what was closed outside may be extended: the link says what of it comes out.
+  static ValueSharding open(ValueSharding value) {
+    if (value)
+      for (DimSharding& dim : *value) dim.closed = false;
+    return value;
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  const Mesh& mesh_;
+  int level_;
+  Boundary& boundary_;
+};
+
+}  // namespace
+
+bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary) {
+  if (node.op->region == RegionKind::kManual || node.op->region == RegionKind::kNone) return false;
+  return RegionPropagator(graph, node, mesh, level, boundary).run();
+}
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,86 @@
+#include "scenarios/document/region_statements.h"
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/document/values.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+std::size_t arg_count(const Node& statement) {
+  auto args = statement.find("args");
+  return args ? args->size() : 0;
+}
+
+void check_params(const Node& node, const Function& function, std::size_t given) {
+  if (function.params.size() != given)
+    node.fail(fmt::format("'{}' has {} parameters, it would get {}", function.name, function.params.size(), given));
+}
+
+const Mesh& mesh_of(const Node& statement, const Document& document) {
+  if (auto name = statement.find("mesh")) return mesh_at(*name, document);
+  return only_mesh(statement, document);
+}
+
+// Each on its mesh, so that unknown and repeated axes are found here.
+std::vector<PartitionSpec> read_specs(const Node& node, const Mesh& mesh, std::size_t count, std::string_view what) {
+  std::vector<PartitionSpec> specs;
+  for (const Node& item : node.items()) {
+    specs.push_back(read_spec(item));
+    try {
+      Sharding on_mesh(mesh, specs.back());
+    } catch (const UserError& error) { item.fail(error.what()); }
+  }
+  if (specs.size() != count) node.fail(fmt::format("{} specs for {} {}", specs.size(), count, what));
+  return specs;
+}
+
+}  // namespace
+
+Step read_shard_map(const Node& statement, const Document& document) {
+  const Function& function = function_at(statement.at("fn"), document);
+  check_params(statement.at("fn"), function, arg_count(statement));
+  ShardMapStep step{function.name, mesh_of(statement, document), {}, {}};
+  step.in_specs = read_specs(statement.at("in_specs"), step.mesh, arg_count(statement), "arguments");
+  step.out_specs = read_specs(statement.at("out_specs"), step.mesh, function.results.size(), "results");
+  if (auto check = statement.find("check_vma")) step.check_vma = check->flag();
+  return step;
+}
+
+Step read_cond(const Node& statement, const Document& document) {
+  Node fns = statement.at("fns");
+  CondStep step;
+  for (const Node& item : fns.items()) {
+    const Function& function = function_at(item, document);
+    check_params(item, function, arg_count(statement) - 1);
+    step.functions.push_back(function.name);
+  }
+  if (step.functions.empty()) fns.fail("a choice needs functions: [true, false], or one for each index");
+  return step;
+}
+
+Step read_while_loop(const Node& statement, const Document& document) {
+  WhileStep step;
+  for (auto [key, name] : {std::pair{"cond_fn", &step.condition}, {"body_fn", &step.body}}) {
+    const Function& function = function_at(statement.at(key), document);
+    check_params(statement.at(key), function, arg_count(statement));
+    *name = function.name;
+  }
+  return step;
+}
+
+Step read_scan(const Node& statement, const Document& document) {
+  ScanStep step;
+  const Function& function = function_at(statement.at("fn"), document);
+  check_params(statement.at("fn"), function, arg_count(statement));
+  step.function = function.name;
+  if (auto length = statement.find("length"); length && !length->is_null()) step.length = length->integer(0);
+  if (auto carry = statement.find("num_carry")) step.carry = carry->integer(0, std::int64_t(arg_count(statement)));
+  if (auto reverse = statement.find("reverse")) step.reverse = reverse->flag();
+  if (auto unroll = statement.find("unroll")) unroll->integer(1);
+  if (step.length < 0 && std::int64_t(arg_count(statement)) == step.carry)
+    statement.fail("scan got no values to scan over and `length` not provided.");
+  return step;
+}
+
+}  // namespace shardlab::scenarios
