@@ -11,6 +11,7 @@ namespace {
 using spmd::ComputeStep;
 using spmd::MoveStep;
 using spmd::PartitionedProgram;
+using spmd::RegionStep;
 using spmd::Slot;
 using spmd::SlotId;
 
