@@ -79,6 +79,7 @@ void GatherDims::check(std::string_view op, const TensorType& operand, const Ten
 
 ValueId along_dim(GraphBuilder& b, ValueId x, ValueId indices, int dim) {
   Shape shape = b.shape(indices), sizes(shape.size(), 1);
+  if (element_count(b.shape(x)) == 0 && element_count(shape) == 0) return filled(b, {b.type(x).dtype, shape}, 0.0);  // nothing to gather
   GatherDims dims;
   dims.collapsed = dims.index_map = {dim};
   for (int d = 0; d < int(shape.size()); ++d) {

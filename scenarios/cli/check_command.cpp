@@ -20,6 +20,9 @@ constexpr OptionDef kOptions[] = {
 
 // The exit code for one scenario.
 int check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
+  const bool is_expected = loaded.is_program_error && loaded.document->find_check<scenarios::ErrorCheck>() != nullptr;
+  if (is_expected && !quiet) fmt::print("{} ends in the error it expects: {}\n", loaded.name, loaded.error);
+  if (is_expected) return 0;
   if (!loaded.error.empty()) {
     fmt::print("{} {}\n", loaded.name, red(fmt::format("error {}", loaded.error), 1));
     return kExitUserError;
