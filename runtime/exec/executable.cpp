@@ -8,6 +8,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
+#include "runtime/spmd/explain.h"
 
 namespace shardlab {
 namespace {
@@ -54,7 +55,7 @@ std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, co
   } else {
     info.op = program.graph.name;
   }
-  info.cause = step.cause;
+  info.cause = fmt::format("{}; avoided by {}", step.cause, spmd::avoided_by(program, step));
   info.sharding_before = slot_text(program, from);
   info.sharding_after = slot_text(program, to);
   if (step.transfers.empty()) return {info};
@@ -202,7 +203,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   const PartitionedProgram& p = executable.program;
   Ownership ownership = ownership_of(context);
 
-  for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot.type.shape, slot.spec, p.mesh));
+  for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot, p.mesh));
   for (int position = 0; position < p.mesh.size(); ++position)
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
 

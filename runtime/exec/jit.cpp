@@ -10,6 +10,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/spmd/explain.h"
 
 namespace shardlab {
 
@@ -52,6 +53,7 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
   request.in_shardings = options.in_shardings;
   request.out_shardings = options.out_shardings;
   request.donated = options.donate_argnums;
+  request.finer_results = options.finer_results;
   for (std::size_t i = 0; i < args.size(); ++i) {
     bool given = i < options.in_shardings.size() && options.in_shardings[i];
     if (given) options.in_shardings[i]->check_divisible(args[i].type(), "pjit arguments");
@@ -89,6 +91,13 @@ std::string JitFunction::lowered(const std::vector<Array>& args, bool partitione
   ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
   if (!partitioned) return print(request.trace(mesh_of(request, nullptr)), true);
   return spmd::print(prepare_program(context, key_for(state_->id, state_->options, request), request)->program);
+}
+
+std::string JitFunction::explained(const std::vector<Array>& args) const {
+  Context& context = Context::current();
+  ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
+  const auto executable = prepare_program(context, key_for(state_->id, state_->options, request), request);
+  return spmd::text_of(spmd::explain(executable->program), executable->program);
 }
 
 }  // namespace shardlab

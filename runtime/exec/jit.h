@@ -20,6 +20,8 @@ struct JitOptions {
   // Arguments whose memory the function may take: each is deleted by a call where a result has its shape, dtype and sharding, and lives on
   // where none has.
   std::vector<int> donate_argnums = {};
+  // Results may be left cut finer than propagation says, where that moves less: every device then holds a part of what JAX gives it.
+  bool finer_results = false;
 };
 
 // A function of arrays that owns its cache of programs; the key is the arguments' types, shardings and committedness. Arrays that the
@@ -31,10 +33,34 @@ class JitFunction {
   std::vector<Array> call(const std::vector<Array>& args, Where where) const;
   // The program before (traced) or after partitioning, as text, for these arguments.
   std::string lowered(const std::vector<Array>& args, bool partitioned) const;
+  // Why each value has its sharding, and for each collective who asked for it, its bytes and what would avoid it.
+  std::string explained(const std::vector<Array>& args) const;
 
  private:
   struct State;
   std::shared_ptr<State> state_;
+};
+
+// A function lowered for some arguments: jit(f).lower(x).as_text(), jit(f).lower(x).compile().as_text().
+class Lowered {
+ public:
+  class Compiled {
+   public:
+    explicit Compiled(std::string text) : text_(std::move(text)) {}
+    const std::string& as_text() const { return text_; }
+
+   private:
+    std::string text_;
+  };
+  Lowered(std::string traced, std::string partitioned) : traced_(std::move(traced)), compiled_(std::move(partitioned)) {}
+  // The program as it was traced, with the user's lines.
+  const std::string& as_text() const { return traced_; }
+  // As partitioned: the forms of all values, and the collectives between them.
+  const Compiled& compile() const { return compiled_; }
+
+ private:
+  std::string traced_;
+  Compiled compiled_;
 };
 
 // jit(f)(x, y): f takes trees of arrays and returns one (runtime/exec/tree.h). Results have the structure that f gave them when it was
@@ -49,6 +75,43 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   // With the caller's line given: jit(f).call_at(std::source_location::current(), x).
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
+    auto state = prepared(where, args...);
+    std::string signature = state->signature;
+    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where));
+    state->args = {};
+    auto found = state->results.find(signature);
+    SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
+    return tree::unflatten(found->second, leaves);
+  }
+  // The program for these arguments before and after partitioning, without running it.
+  template <typename... Args>
+  Lowered lower(const Args&... args) const {
+    auto state = prepared(std::source_location::current(), args...);
+    std::vector<Array> leaves = tree::leaves(state->args);
+    return {state->jit->lowered(leaves, false), state->jit->lowered(leaves, true)};
+  }
+  // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
+  template <typename... Args>
+  std::string explain(const Args&... args) const {
+    auto state = prepared(std::source_location::current(), args...);
+    return state->jit->explained(tree::leaves(state->args));
+  }
+
+ private:
+  // Of calls with arguments of these C++ types. `results` holds a structure for every signature traced; its arrays are spent tracers.
+  template <typename... Args>
+  struct Traces {
+    using Result =
+        std::decay_t<decltype(detail::invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
+    std::unique_ptr<JitFunction> jit;
+    std::tuple<Args...> args;  // of the call under way
+    std::source_location where;
+    std::string signature;
+    std::map<std::string, Result> results;
+  };
+
+  template <typename... Args>
+  std::shared_ptr<Traces<Args...>> prepared(std::source_location where, const Args&... args) const {
     using State = Traces<Args...>;
     auto state = std::static_pointer_cast<State>(traces_[std::type_index(typeid(State))]);
     if (!state) {
@@ -68,26 +131,9 @@ class Jitted : public detail::AtLine<Jitted<F>> {
     state->args = std::tuple<Args...>(args...);
     state->where = where;
     state->signature = tree::text(state->args);
-    std::string signature = state->signature;
-    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where));
-    state->args = {};
-    auto found = state->results.find(signature);
-    SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
-    return tree::unflatten(found->second, leaves);
+    return state;
   }
 
- private:
-  // Of calls with arguments of these C++ types. `results` holds a structure for every signature traced; its arrays are spent tracers.
-  template <typename... Args>
-  struct Traces {
-    using Result =
-        std::decay_t<decltype(detail::invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
-    std::unique_ptr<JitFunction> jit;
-    std::tuple<Args...> args;  // of the call under way
-    std::source_location where;
-    std::string signature;
-    std::map<std::string, Result> results;
-  };
   F function_;
   JitOptions options_;
   mutable std::map<std::type_index, std::shared_ptr<void>> traces_;

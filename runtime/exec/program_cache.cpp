@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/core/mesh_change.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
@@ -31,7 +32,8 @@ struct Wish {
       a.who, fmt::join(a.mesh.devices(), ", "), b.who, fmt::join(b.mesh.devices(), ", "), order, where.text());
 }
 
-void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where) {
+// The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`.
+void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, bool may_differ = true) {
   Wish mine{sharding.mesh(), std::move(who)};
   if (!wish) {
     wish = std::move(mine);
@@ -43,7 +45,7 @@ void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string w
     wish = std::move(mine);
     return;
   }
-  if (!(wish->mesh == mine.mesh))
+  if (!may_differ)
     throw_user_error(
         "{} is on {} and {} on {}: the same devices under other axes in one computation are not supported; place one with "
         "device_put on the mesh of the other [{}]",
@@ -51,10 +53,15 @@ void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string w
 }
 
 // A sharding's spec on the computation's mesh.
-Spec spec_on(const Sharding& sharding, const Mesh& mesh, int rank) {
-  Spec spec = sharding.spec(rank);
-  if (sharding.mesh().axis_count() == 0 && mesh.axis_count() > 0) spec.assign(std::size_t(rank), {});
-  return spec;
+Spec spec_of(const Sharding& sharding, const Mesh& mesh, int rank, Where where) {
+  if (sharding.mesh().axis_count() == 0) return Spec(std::size_t(rank));
+  auto spec = spec_on(sharding.spec(rank), sharding.mesh(), mesh);
+  if (!spec)
+    throw_user_error(
+        "an array lies as {} in a computation on {}: the axes of the two meshes do not nest; place it with device_put on the mesh of the "
+        "computation [{}]",
+        sharding.text(), mesh.text(), where.text());
+  return *std::move(spec);
 }
 
 bool anything_committed(const ProgramRequest& request) {
@@ -110,7 +117,8 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
   if (graph != nullptr)
     visit_nodes(*graph, [&](const Node& node) {
       auto add = [&](const Sharding& sharding) {
-        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where);
+        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where,
+                 node.op->is_constraint);
       };
       for (const auto& [name, value] : node.attrs.entries()) {
         if (auto* sharding = std::get_if<Sharding>(&value)) add(*sharding);
@@ -134,9 +142,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     const Array& arg = request.args[i];
     if (i < request.in_shardings.size() && request.in_shardings[i]) {
       request.in_shardings[i]->check_divisible(arg.type(), "pjit arguments");
-      input.params.emplace_back(spec_on(*request.in_shardings[i], *mesh, arg.ndim()));
+      input.params.emplace_back(spec_of(*request.in_shardings[i], *mesh, arg.ndim(), request.where));
     } else if (arg.committed()) {
-      input.params.emplace_back(spec_on(arg.sharding(), *mesh, arg.ndim()));
+      input.params.emplace_back(spec_of(arg.sharding(), *mesh, arg.ndim(), request.where));
     } else {
       input.params.emplace_back(std::nullopt);
     }
@@ -148,7 +156,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     if (i < request.out_shardings.size() && request.out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
       request.out_shardings[i]->check_divisible(type, "pjit outputs");
-      input.results.emplace_back(spec_on(*request.out_shardings[i], *mesh, type.rank()));
+      input.results.emplace_back(spec_of(*request.out_shardings[i], *mesh, type.rank(), request.where));
     } else {
       input.results.emplace_back(std::nullopt);
     }
@@ -158,7 +166,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
     graph = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
   }
-  auto executable = compile(context, spmd::partition(input), request.name);
+  auto executable = compile(context, spmd::partition(input, {.exact_results = !request.finer_results}), request.name);
   context.programs().add(key, executable);
   return executable;
 }

@@ -34,6 +34,7 @@ struct ProgramRequest {
   std::function<Graph(const std::optional<Mesh>&)> trace;
   Where where;
   std::vector<int> donated = {};  // arguments that may be deleted
+  bool finer_results = false;     // results may be left cut finer than JAX's, at fewer bytes
 };
 
 // The signature of arguments for a key: types, shardings, committedness.

@@ -69,7 +69,7 @@ class AlonePlanner {
     const Node& node = problem_.node(n);
     int count = 0;
     for (std::size_t i = 0; i < node.operands.size(); ++i)
-      count += !is_repeated(node, candidate, i) && emitter_.bytes_to(node.operands[i], candidate.operands[i]) > 0;
+      count += !is_repeated(node, candidate, i) && emitter_.bytes_to(node.operands[i], wanted_form(candidate, i)) > 0;
     for (std::size_t i = 0; i < node.results.size(); ++i)
       count += !candidate.partial.empty() ||
                emitter_.reshards().elements(emitter_.type(node.results[i]).shape, candidate.results[i], problem_.kept(node.results[i])) > 0;
@@ -88,7 +88,7 @@ class AlonePlanner {
   // Whether operand i is there already in the same form as an earlier operand.
   static bool is_repeated(const Node& node, const Candidate& candidate, std::size_t i) {
     for (std::size_t j = 0; j < i; ++j)
-      if (node.operands[j] == node.operands[i] && candidate.operands[j] == candidate.operands[i]) return true;
+      if (node.operands[j] == node.operands[i] && wanted_form(candidate, j) == wanted_form(candidate, i)) return true;
     return false;
   }
 
@@ -97,7 +97,7 @@ class AlonePlanner {
     const Node& node = problem_.node(n);
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      if (!is_repeated(node, candidate, i)) bytes += emitter_.bytes_to(node.operands[i], candidate.operands[i]);
+      if (!is_repeated(node, candidate, i)) bytes += emitter_.bytes_to(node.operands[i], wanted_form(candidate, i));
       if (limit >= 0 && bytes > limit) return bytes;
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
@@ -117,7 +117,7 @@ class AlonePlanner {
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       price.work += local_elements(emitter_.type(node.operands[i]).shape, candidate.operands[i]);
       if (is_repeated(node, candidate, i)) continue;
-      MoveCost cost = emitter_.cost_to(node.operands[i], candidate.operands[i]);
+      MoveCost cost = emitter_.cost_to(node.operands[i], wanted_form(candidate, i));
       price.collectives += cost.collectives;
       price.moves += cost.moves;
     }

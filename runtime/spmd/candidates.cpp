@@ -11,6 +11,10 @@ bool holds(const FactorRule::TensorMap& map, int factor) {
   return std::any_of(map.begin(), map.end(), [&](const auto& dim) { return std::find(dim.begin(), dim.end(), factor) != dim.end(); });
 }
 
+bool fits(const OpShape& op, int factor, std::int64_t parts) {
+  return op.rule.factors[std::size_t(factor)].size % parts == 0 || may_be_uneven(op.rule, factor);
+}
+
 // False where a factor that is not cut in full is followed by one that is cut.
 bool cut_tensor(const FactorRule& rule, const FactorRule::TensorMap& map, const std::vector<Axes>& pieces, Spec& spec) {
   for (const auto& dim : map) {
@@ -81,10 +85,9 @@ std::vector<Axes> completed(const OpShape& op, const std::vector<Projection>& te
     for (const FactorSharding& sharding : tensors[tensor]) {
       Axes& own = pieces[std::size_t(sharding.factor)];
       if (!own.empty() || !op.can_cut[std::size_t(sharding.factor)]) continue;
-      std::int64_t size = op.rule.factors[std::size_t(sharding.factor)].size;
       for (const AxisPiece& piece : sharding.axes) {
         bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-        if (taken || size % (shardlab::part_count(own) * piece.size) != 0) break;
+        if (taken || !fits(op, sharding.factor, shardlab::part_count(own) * piece.size)) break;
         own.push_back(piece);
       }
       used.insert(used.end(), own.begin(), own.end());
@@ -147,6 +150,14 @@ std::vector<Candidate> candidates_from_forms(const OpShape& op, const std::vecto
   return found;
 }
 
+// Whether some form cuts a factor unevenly.
+bool any_is_uneven(const OpShape& op, const std::vector<Spec>& forms) {
+  for (const Projection& tensor : projections(op, forms))
+    for (const FactorSharding& sharding : tensor)
+      if (op.rule.factors[std::size_t(sharding.factor)].size % shardlab::part_count(sharding.axes) != 0) return true;
+  return false;
+}
+
 // Only the atoms that some form uses.
 Axes atoms_in_use(const Axes& atoms, const std::vector<Spec>& forms) {
   Axes used;
@@ -186,11 +197,24 @@ std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule) {
   return can_cut;
 }
 
+bool may_be_uneven(const FactorRule& rule, int factor) {
+  auto alone_in = [&](const std::vector<FactorRule::TensorMap>& maps) {
+    for (const auto& map : maps)
+      for (const auto& dim : map) {
+        if (std::find(dim.begin(), dim.end(), factor) == dim.end()) continue;
+        for (int other : dim)
+          if (other != factor && rule.factors[std::size_t(other)].size != 1) return false;
+      }
+    return true;
+  };
+  return alone_in(rule.operands) && alone_in(rule.results);
+}
+
 std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces) {
   Candidate candidate;
   for (std::size_t f = 0; f < pieces.size(); ++f) {
     if (pieces[f].empty()) continue;
-    if (!op.can_cut[f] || op.rule.factors[f].size % shardlab::part_count(pieces[f]) != 0) return std::nullopt;
+    if (!op.can_cut[f] || !fits(op, int(f), shardlab::part_count(pieces[f]))) return std::nullopt;
     if (op.rule.factors[f].kind == FactorKind::kReduce)
       candidate.partial.insert(candidate.partial.end(), pieces[f].begin(), pieces[f].end());
   }
@@ -210,10 +234,9 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) 
   Axes used;
   auto take = [&](int factor, const Axes& axes) {
     Axes& own = pieces[std::size_t(factor)];
-    std::int64_t size = op.rule.factors[std::size_t(factor)].size;
     for (const AxisPiece& piece : axes) {
       bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-      if (taken || !op.can_cut[std::size_t(factor)] || size % (shardlab::part_count(own) * piece.size) != 0) break;
+      if (taken || !op.can_cut[std::size_t(factor)] || !fits(op, factor, shardlab::part_count(own) * piece.size)) break;
       own.push_back(piece);
     }
     used.insert(used.end(), own.begin(), own.end());
@@ -240,7 +263,14 @@ std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& res
 
 std::vector<Candidate> candidates_of(const OpShape& op, const Axes& atoms, const std::vector<Spec>& forms) {
   Enumeration all(op, atoms);
-  if (all.count() <= kCandidatesMax) return all.run();
+  if (all.count() <= kCandidatesMax) {
+    std::vector<Candidate> found = all.run();
+    if (any_is_uneven(op, forms)) {  // only even cuts are enumerated
+      std::vector<Candidate> more = candidates_from_forms(op, forms);
+      found.insert(found.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+    return found;
+  }
   std::vector<Candidate> found = candidates_from_forms(op, forms);
   Axes used = atoms_in_use(atoms, forms);
   Enumeration few(op, used);

@@ -11,7 +11,9 @@ struct Candidate {
   std::vector<Spec> operands;  // the forms that the operands must have
   std::vector<Spec> results;   // the forms that come out
   Axes partial;                // the results are partial over these
-  std::int64_t work = 0;       // of one device, in elements of the op's iteration space
+  // Of an op with an index map, per operand: the window that each position needs; empty where the operand's spec says it.
+  std::vector<std::vector<Box>> windows;
+  std::int64_t work = 0;  // of one device, in elements of the op's iteration space
 };
 
 // One op as the planner sees it.
@@ -31,7 +33,10 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms);
 // At most this many ways are looked at for one op.
 inline constexpr int kCandidatesMax = 2048;
 
-// Cuts each factor by its pieces; nothing where that is uneven, or would be a strided layout, or the factor must be whole.
+// Whether parts of unequal size along the factor are the same parts in every tensor: it is a dimension of its own wherever it occurs.
+bool may_be_uneven(const FactorRule& rule, int factor);
+
+// Cuts each factor by its pieces; nothing where that is uneven and may not be, or would be a strided layout, or the factor must be whole.
 std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces);
 
 // The candidate whose first result has the spec, if there is one.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/exchange.h"
+#include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 
 namespace shardlab::spmd {
@@ -24,13 +26,24 @@ MoveCost& MoveCost::operator+=(const MoveCost& other) {
   return *this;
 }
 
-Emitter::Emitter(Problem& problem) : problem_(problem), forms_(problem.graph().values.size()) { program_.mesh = problem.mesh(); }
+WantedForm wanted_form(const Candidate& candidate, std::size_t operand) {
+  if (candidate.windows.empty() || candidate.windows[operand].empty()) return {candidate.operands[operand], {}};
+  return {{}, candidate.windows[operand]};
+}
 
-SlotId Emitter::new_slot(ValueId value, Spec spec, Axes partial) {
+Emitter::Emitter(Problem& problem)
+    : problem_(problem), forms_(problem.graph().values.size()), window_slots_(problem.graph().values.size()) {
+  program_.mesh = problem.mesh();
+}
+
+SlotId Emitter::new_slot(ValueId value, Spec spec, Axes partial, std::vector<Box> windows) {
   SlotId slot = SlotId(program_.slots.size());
   slot_specs_.push_back(normalised(spec));
-  if (partial.empty()) slots_of(value).push_back(slot);
-  program_.slots.push_back({problem_.root(value), type(value), std::move(spec), std::move(partial)});
+  if (!windows.empty())
+    window_slots_[std::size_t(problem_.root(value))].push_back(slot);
+  else if (partial.empty())
+    slots_of(value).push_back(slot);
+  program_.slots.push_back({problem_.root(value), type(value), std::move(spec), std::move(partial), std::move(windows)});
   return slot;
 }
 
@@ -46,15 +59,20 @@ std::vector<Spec> Emitter::forms(ValueId value) const {
   return specs;
 }
 
-std::int64_t Emitter::bytes_to(ValueId value, const Spec& wanted) {
-  if (is_free(value) || type(value).rank() == 0) return 0;
+std::int64_t Emitter::bytes_to(ValueId value, const WantedForm& wanted) {
+  if (problem_.is_costless(value)) return 0;
+  std::int64_t item = size_of(type(value).dtype);
+  if (!wanted.windows.empty() || problem_.is_composed(value)) {
+    Demand demand = demand_of(problem_, value, wanted.windows.empty() ? boxes_of(type(value).shape, wanted.spec, mesh()) : wanted.windows);
+    return problem_.is_costless(demand.value) ? 0 : nearest_form(demand.value, demand.windows).second * item;
+  }
   std::optional<std::int64_t> least;
   for (SlotId slot : slots_of(value)) {
-    std::int64_t elements = reshards().elements(type(value).shape, slot_specs_[std::size_t(slot)], wanted);
+    std::int64_t elements = reshards().elements(type(value).shape, slot_specs_[std::size_t(slot)], wanted.spec);
     if (!least || elements < *least) least = elements;
   }
   SL_CHECK(least, "value %{} is used before it has a form", value);
-  return *least * size_of(type(value).dtype);
+  return *least * item;
 }
 
 SlotId Emitter::cheapest_form(ValueId value, const Spec& wanted) {
@@ -62,7 +80,7 @@ SlotId Emitter::cheapest_form(ValueId value, const Spec& wanted) {
   const Shape& shape = type(value).shape;
   SlotId best = -1;
   std::tuple<std::int64_t, int, std::size_t> best_cost;
-  std::int64_t item = size_of(type(value).dtype), least = bytes_to(value, wanted);
+  std::int64_t item = size_of(type(value).dtype), least = bytes_to(value, {wanted, {}});
   for (SlotId slot : slots_of(value)) {
     const Spec& from = slot_specs_[std::size_t(slot)];
     if (reshards().elements(shape, from, wanted) * item > least) continue;
@@ -80,12 +98,26 @@ Spec Emitter::form_for(ValueId value, const Spec& wanted) {
   return is_free(value) ? wanted : slot_specs_[std::size_t(cheapest_form(value, wanted))];
 }
 
-MoveCost Emitter::cost_to(ValueId value, const Spec& wanted) {
-  if (is_free(value) || type(value).rank() == 0) return {};
-  const Spec& from = slot_specs_[std::size_t(cheapest_form(value, wanted))];
-  if (from == wanted) return {};
-  const ReshardPlan& plan = reshards().plan(type(value).shape, from, wanted);
+MoveCost Emitter::cost_to(ValueId value, const WantedForm& wanted) {
+  if (problem_.is_costless(value)) return {};
+  if (!wanted.windows.empty() || problem_.is_composed(value)) {
+    std::int64_t bytes = bytes_to(value, wanted);
+    return {bytes, bytes > 0 ? 1 : 0, bytes > 0 ? 1 : 0};
+  }
+  const Spec& from = slot_specs_[std::size_t(cheapest_form(value, wanted.spec))];
+  if (from == wanted.spec) return {};
+  const ReshardPlan& plan = reshards().plan(type(value).shape, from, wanted.spec);
   return {plan.elements * size_of(type(value).dtype), plan.collectives, int(plan.steps.size())};
+}
+
+std::pair<SlotId, std::int64_t> Emitter::nearest_form(ValueId value, const std::vector<Box>& windows) const {
+  std::pair<SlotId, std::int64_t> nearest{-1, 0};
+  for (SlotId slot : slots_of(value)) {
+    std::int64_t missing = missing_elements(boxes_of(program_.slots[std::size_t(slot)], mesh()), windows);
+    if (nearest.first < 0 || missing < nearest.second) nearest = {slot, missing};
+  }
+  SL_CHECK(nearest.first >= 0, "value %{} is used before it has a form", value);
+  return nearest;
 }
 
 void Emitter::constrain(NodeId id) {
@@ -96,10 +128,10 @@ void Emitter::constrain(NodeId id) {
 
 void Emitter::add_param(ValueId value, const Spec& spec) { program_.params.push_back(new_slot(value, spec)); }
 
-SlotId Emitter::move(SlotId from, MoveStep step, Spec spec, Axes partial) {
+SlotId Emitter::move(SlotId from, MoveStep step, Spec spec, Axes partial, std::vector<Box> windows) {
   Slot source = program_.slots[std::size_t(from)];
   step.from = from;
-  step.to = new_slot(source.value, std::move(spec), std::move(partial));
+  step.to = new_slot(source.value, std::move(spec), std::move(partial), std::move(windows));
   if (!step.axes.empty()) step.groups = groups_along(mesh(), step.axes);
   SlotId to = step.to;
   program_.wire_bytes += wire_bytes_of(program_, step);
@@ -111,17 +143,52 @@ SlotId Emitter::reshard(SlotId from, const Spec& wanted, const Need& need) {
   if (slot_specs_[std::size_t(from)] == wanted) return from;
   const ReshardPlan& plan = reshards().plan(program_.slots[std::size_t(from)].type.shape, slot_specs_[std::size_t(from)], wanted);
   for (const ReshardStep& step : plan.steps)
-    from = move(
-        from,
-        {.kind = step.kind, .axes = step.axes, .transfers = step.transfers, .calls = step.calls, .node = need.node, .cause = need.cause},
-        step.to);
+    from = move(from,
+                {.kind = step.kind,
+                 .axes = step.axes,
+                 .transfers = step.transfers,
+                 .calls = step.calls,
+                 .node = need.node,
+                 .cause = need.cause,
+                 .operand = need.operand},
+                step.to);
   return from;
 }
 
 SlotId Emitter::obtain(ValueId value, const Spec& wanted, const Need& need) {
   if (SlotId form = find_form(value, wanted); form >= 0) return form;
   if (is_free(value)) return materialise(problem_.root(value), wanted, need);
+  if (problem_.is_composed(value)) return compose(value, boxes_of(type(value).shape, wanted, mesh()), need);
   return reshard(cheapest_form(value, wanted), wanted, need);
+}
+
+SlotId Emitter::obtain_windows(ValueId value, const std::vector<Box>& windows, const Need& need) {
+  if (is_free(value)) return obtain(value, Spec(type(value).shape.size()), need);
+  for (SlotId slot : window_slots_[std::size_t(problem_.root(value))])
+    if (program_.slots[std::size_t(slot)].windows == windows) return slot;
+  if (problem_.is_composed(value)) return compose(value, windows, need);
+  auto [from, missing] = nearest_form(value, windows);
+  if (missing == 0) return from;
+  auto exchange = plan_exchange(boxes_of(program_.slots[std::size_t(from)], mesh()), windows);
+  if (!exchange) return obtain(value, Spec(type(value).shape.size()), need);
+  return move(from,
+              {.kind = "collective-permute",
+               .transfers = std::move(exchange->transfers),
+               .calls = exchange->calls,
+               .node = need.node,
+               .cause = need.cause,
+               .operand = need.operand},
+              Spec(type(value).shape.size()), {}, windows);
+}
+
+// Computes a composed value's producer for just the windows.
+SlotId Emitter::compose(ValueId value, const std::vector<Box>& windows, const Need& need) {
+  NodeId producer = graph().values[std::size_t(problem_.root(value))].producer;
+  const Node& node = graph().nodes[std::size_t(producer)];
+  SlotId operand = obtain_windows(node.operands[0], windows_for(graph(), node, windows)[0], need);
+  SlotId result = new_slot(value, Spec(type(value).shape.size()), {}, windows);
+  program_.steps.push_back(ComputeStep{.node = producer, .operands = {operand}, .results = {result}});
+  return result;
 }
 
 SlotId Emitter::materialise(ValueId value, const Spec& wanted, const Need& need) {
@@ -144,8 +211,11 @@ std::vector<SlotId> Emitter::compute_step(NodeId id, const Candidate& candidate)
   const Node& node = graph().nodes[std::size_t(id)];
   ComputeStep step{.node = id};
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    Need need{id, fmt::format("operand {} of {} is wanted as {}", i, node.op->name, text_of(candidate.operands[i], mesh()))};
-    step.operands.push_back(obtain(node.operands[i], candidate.operands[i], need));
+    WantedForm form = wanted_form(candidate, i);
+    std::string wanted = form.windows.empty() ? "as " + text_of(form.spec, mesh()) : "in windows";
+    Need need{id, fmt::format("operand {} of {} is wanted {}", i, node.op->name, wanted), int(i)};
+    step.operands.push_back(form.windows.empty() ? obtain(node.operands[i], form.spec, need)
+                                                 : obtain_windows(node.operands[i], form.windows, need));
   }
   for (std::size_t i = 0; i < node.results.size(); ++i)
     step.results.push_back(new_slot(node.results[i], candidate.results[i], candidate.partial));
@@ -188,13 +258,15 @@ void Emitter::add_result(ValueId value, const Spec& spec, bool may_be_finer) {
   Need need{-1, fmt::format("result {} is wanted as {}", program_.results.size(), text_of(spec, mesh()))};
   if (may_be_finer) {
     for (SlotId slot : slots_of(value)) {
-      if (reshards().elements(type(value).shape, normalised(spec), slot_specs_[std::size_t(slot)]) != 0) continue;
+      const Spec& held = slot_specs_[std::size_t(slot)];
+      if (!is_even(type(value).shape, held) || reshards().elements(type(value).shape, normalised(spec), held) != 0) continue;
       program_.results.push_back(slot);
       return;
     }
   }
   SlotId slot = obtain(value, normalised(spec), need);
-  if (program_.slots[std::size_t(slot)].spec != spec) slot = move(slot, {.kind = "slice", .cause = need.cause}, spec);
+  if (program_.slots[std::size_t(slot)].spec != spec)
+    slot = move(slot, {.kind = "slice", .cause = need.cause, .operand = need.operand}, spec);
   program_.results.push_back(slot);
 }
 

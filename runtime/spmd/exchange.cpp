@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/spmd/layout.h"
-
 namespace shardlab::spmd {
 namespace {
 
@@ -78,93 +76,71 @@ class EdgeColouring {
   std::vector<int> at_source_, at_target_;  // position × colour → edge or -1
 };
 
-// Who holds which block under a spec.
+// The distinct blocks of a layout, and who holds each.
 class Holders {
  public:
-  Holders(const Mesh& mesh, const Shape& shape, const Spec& spec) : shape_(shape), boxes_(boxes_of(shape, spec, mesh)) {
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      parts_.push_back(shardlab::part_count(spec[d]));
-      blocks_.push_back(shape[d] / parts_.back());
+  explicit Holders(const std::vector<Box>& held) {
+    std::map<std::vector<std::int64_t>, std::size_t> known;
+    for (int p = 0; p < int(held.size()); ++p) {
+      const Box& box = held[std::size_t(p)];
+      if (element_count(box) == 0) continue;
+      std::vector<std::int64_t> start;
+      for (const Interval& interval : box) start.push_back(interval.start);
+      auto [found, is_new] = known.try_emplace(std::move(start), blocks_.size());
+      if (is_new) blocks_.push_back({box, {}});
+      blocks_[found->second].positions.push_back(p);
     }
-    positions_.resize(std::size_t(element_count(parts_)));
-    for (int p = 0; p < mesh.size(); ++p) positions_[block_of(boxes_[std::size_t(p)])].push_back(p);
   }
-
-  const Box& box(int position) const { return boxes_[std::size_t(position)]; }
 
   // Calls visit(part of `box`, positions that hold it) for each block that `box` meets.
   template <typename Visitor>
   void for_each_part(const Box& box, Visitor&& visit) const {
-    Shape first, index, last;
-    for (std::size_t d = 0; d < box.size(); ++d) {
-      first.push_back(box[d].start / blocks_[d]);
-      last.push_back((box[d].stop - 1) / blocks_[d]);
-    }
-    index = first;
-    while (true) {
-      Box block(box.size());
-      for (std::size_t d = 0; d < box.size(); ++d) block[d] = {index[d] * blocks_[d], (index[d] + 1) * blocks_[d]};
-      visit(intersect(block, box), positions_[block_of(block)]);
-      std::size_t d = box.size();
-      while (d > 0 && index[d - 1] == last[d - 1]) {
-        index[d - 1] = first[d - 1];
-        --d;
-      }
-      if (d == 0) return;
-      ++index[d - 1];
+    for (const Block& block : blocks_) {
+      bool meets = true;
+      for (std::size_t d = 0; d < box.size() && meets; ++d)
+        meets = std::max(block.box[d].start, box[d].start) < std::min(block.box[d].stop, box[d].stop);
+      if (meets) visit(intersect(block.box, box), block.positions);
     }
   }
 
  private:
-  std::size_t block_of(const Box& box) const {
-    std::int64_t block = 0;
-    for (std::size_t d = 0; d < box.size(); ++d) block = block * parts_[d] + box[d].start / blocks_[d];
-    return std::size_t(block);
-  }
-
-  Shape shape_, parts_, blocks_;
-  std::vector<Box> boxes_;
-  std::vector<std::vector<int>> positions_;  // per block
+  struct Block {
+    Box box;
+    std::vector<int> positions;
+  };
+  std::vector<Block> blocks_;
 };
 
 }  // namespace
 
-std::int64_t exchange_parts(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
-  std::int64_t parts = mesh.size();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::int64_t from_block = std::max<std::int64_t>(1, shape[d] / shardlab::part_count(from[d]));
-    std::int64_t to_block = shape[d] / shardlab::part_count(to[d]);
-    parts *= (to_block + from_block - 1) / from_block + (to_block % from_block != 0 ? 1 : 0);
-  }
-  return parts;
-}
-
-Exchange plan_exchange(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
+std::optional<Exchange> plan_exchange(const std::vector<Box>& held, const std::vector<Box>& wanted) {
   Exchange exchange;
-  if (element_count(shape) == 0) return exchange;
-  Holders holders(mesh, shape, from);
+  Holders holders(held);
+  int positions = int(wanted.size());
   // A source holds one block, so that the loads of different blocks do not meet and the least loaded holder is the best.
   std::map<Shape, std::vector<int>> loads;  // per shape of part, per position
-  for (int target = 0; target < mesh.size(); ++target) {
-    holders.for_each_part(box_of(shape, to, mesh, target), [&](const Box& part, const std::vector<int>& sources) {
+  for (int target = 0; target < positions; ++target) {
+    if (element_count(wanted[std::size_t(target)]) == 0) continue;
+    holders.for_each_part(wanted[std::size_t(target)], [&](const Box& part, const std::vector<int>& sources) {
       if (std::find(sources.begin(), sources.end(), target) != sources.end()) {
         exchange.transfers.push_back({target, target, part, 0});
         return;
       }
       auto& load = loads[shape_of(part)];
-      load.resize(std::size_t(mesh.size()), 0);
-      auto distance = [&](int source) { return (source - target + mesh.size()) % mesh.size(); };
+      load.resize(std::size_t(positions), 0);
+      auto distance = [&](int source) { return (source - target + positions) % positions; };
       int source = *std::min_element(sources.begin(), sources.end(), [&](int a, int b) {
         return std::pair(load[std::size_t(a)], distance(a)) < std::pair(load[std::size_t(b)], distance(b));
       });
       ++load[std::size_t(source)];
       exchange.transfers.push_back({source, target, part, 0});
     });
+    if (exchange.transfers.size() > kExchangePartsMax) return std::nullopt;
   }
   std::map<Shape, std::vector<Transfer*>> by_shape;
   for (Transfer& transfer : exchange.transfers)
     if (transfer.source != transfer.target) by_shape[shape_of(transfer.box)].push_back(&transfer);
-  for (auto& [part_shape, edges] : by_shape) exchange.calls += EdgeColouring(mesh.size(), std::move(edges)).run(exchange.calls);
+  for (auto& [part_shape, edges] : by_shape) exchange.calls += EdgeColouring(positions, std::move(edges)).run(exchange.calls);
   return exchange;
 }
 

@@ -1,6 +1,7 @@
-// The direct exchange between two specs: each device is sent exactly what it lacks.
+// The direct exchange between two layouts: each device is sent exactly what it lacks.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "runtime/spmd/program.h"
@@ -13,11 +14,11 @@ struct Exchange {
 };
 
 // The most parts that an exchange may have; beyond it reshards go through whole shards.
-inline constexpr std::int64_t kExchangePartsMax = 1 << 19;
-std::int64_t exchange_parts(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to);
+inline constexpr std::size_t kExchangePartsMax = 1 << 19;
 
-// Parts of one shape share a permute as long as each position is at most once its source and once its target; as few permutes as
-// possible, by colouring the edges of the bipartite graph of sources and targets (König).
-Exchange plan_exchange(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to);
+// `held`: per position, the parts of one spec: two of them are equal or disjoint. `wanted`: any boxes. Parts of one shape share a permute
+// as long as each position is at most once its source and once its target; as few permutes as possible, by colouring the edges of the
+// bipartite graph of sources and targets (König). Nothing where there would be more parts than kExchangePartsMax.
+std::optional<Exchange> plan_exchange(const std::vector<Box>& held, const std::vector<Box>& wanted);
 
 }  // namespace shardlab::spmd

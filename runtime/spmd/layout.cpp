@@ -27,13 +27,27 @@ Spec even_prefix(const ValueSharding& value, const Shape& shape) {
   return spec;
 }
 
+Spec propagated_spec(const ValueSharding& value, const Shape& shape) {
+  Spec spec(shape.size());
+  if (value)
+    for (std::size_t d = 0; d < shape.size(); ++d) spec[d] = (*value)[d].axes;
+  return spec;
+}
+
 std::int64_t part_count(const Spec& spec) {
   std::int64_t count = 1;
   for (const Axes& axes : spec) count *= shardlab::part_count(axes);
   return count;
 }
 
-std::int64_t local_elements(const Shape& shape, const Spec& spec) { return element_count(shape) / part_count(spec); }
+std::int64_t local_elements(const Shape& shape, const Spec& spec) {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t parts = shardlab::part_count(spec[d]);
+    count *= (shape[d] + parts - 1) / parts;
+  }
+  return count;
+}
 
 bool is_even(const Shape& shape, const Spec& spec) {
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -234,16 +248,6 @@ class OverlapCount {
   std::vector<std::size_t> group_;            // per dimension: the first dimension that it shares digits with
 };
 
-// Where cuts of one axis do not fit together there are no common digits: position by position.
-std::int64_t missing_by_positions(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
-  std::int64_t missing = 0;
-  for (int p = 0; p < mesh.size(); ++p) {
-    Box wanted = box_of(shape, to, mesh, p);
-    missing += element_count(wanted) - element_count(intersect(box_of(shape, from, mesh, p), wanted));
-  }
-  return missing;
-}
-
 // The digits that the cuts use, or nothing where they do not fit together.
 std::optional<Axes> common_digits(const std::vector<DimCut>& cuts) {
   std::vector<AxisPiece> pieces;
@@ -273,13 +277,29 @@ std::optional<Axes> common_digits(const std::vector<DimCut>& cuts) {
 
 std::int64_t missing_elements(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
   if (from == to || element_count(shape) == 0) return 0;
+  if (!is_even(shape, from) || !is_even(shape, to)) return missing_elements(boxes_of(shape, from, mesh), boxes_of(shape, to, mesh));
   std::int64_t common = 1;  // elements in the dimensions that are cut alike
   std::vector<DimCut> cuts = differing_cuts(shape, from, to, common);
   std::optional<Axes> digits = common_digits(cuts);
-  if (!digits) return missing_by_positions(mesh, shape, from, to);
+  // Where cuts of one axis do not fit together there are no common digits: position by position.
+  if (!digits) return missing_elements(boxes_of(shape, from, mesh), boxes_of(shape, to, mesh));
   std::int64_t replicas = mesh.size() / shardlab::part_count(*digits);
   OverlapCount overlap(std::move(cuts), std::move(*digits));
   return (overlap.needed() - overlap.held()) * common * replicas;
+}
+
+std::int64_t missing_elements(const std::vector<Box>& held, const std::vector<Box>& wanted) {
+  std::int64_t missing = 0;
+  for (std::size_t p = 0; p < wanted.size(); ++p) {
+    std::int64_t common = 1, needed = 1;
+    for (std::size_t d = 0; d < wanted[p].size(); ++d) {
+      const Interval &have = held[p][d], &want = wanted[p][d];
+      needed *= want.size();
+      common *= std::max<std::int64_t>(0, std::min(have.stop, want.stop) - std::max(have.start, want.start));
+    }
+    missing += needed - common;
+  }
+  return missing;
 }
 
 }  // namespace shardlab::spmd

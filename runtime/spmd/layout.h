@@ -12,7 +12,10 @@ namespace shardlab::spmd {
 Spec normalised(const Spec& spec);
 // Per dimension the pieces from the major end as long as they cut it evenly.
 Spec even_prefix(const ValueSharding& value, const Shape& shape);
+// All pieces of a value's sharding, uneven cuts included; nothing decided is no cut.
+Spec propagated_spec(const ValueSharding& value, const Shape& shape);
 std::int64_t part_count(const Spec& spec);
+// Of the largest part.
 std::int64_t local_elements(const Shape& shape, const Spec& spec);
 bool is_even(const Shape& shape, const Spec& spec);
 
@@ -35,7 +38,9 @@ class AtomTable {
 // The atoms that make up the pieces, in order; nothing where a piece is no sequence of atoms.
 std::optional<Axes> split_into(const Axes& pieces, const Axes& atoms);
 
-// Elements that devices need under `to` and lack under `from`, over all devices: no collectives can move fewer. Even specs.
+// Elements that devices need under `to` and lack under `from`, over all devices: no collectives can move fewer.
 std::int64_t missing_elements(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to);
+// The same of boxes by position.
+std::int64_t missing_elements(const std::vector<Box>& held, const std::vector<Box>& wanted);
 
 }  // namespace shardlab::spmd

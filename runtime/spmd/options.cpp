@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/reduce.h"
 #include "runtime/spmd/ways.h"
@@ -11,7 +12,7 @@ namespace {
 
 class OptionLister {
  public:
-  OptionLister(Problem& problem, CostTable& costs, NodeId node, const std::vector<std::vector<SpecId>>& wanted)
+  OptionLister(Problem& problem, CostTable& costs, NodeId node, const std::vector<std::vector<FormId>>& wanted)
       : problem_(problem), costs_(costs), node_(problem.node(node)), wanted_(wanted) {}
 
   Options run(std::vector<Candidate> ways, std::int64_t allowed_work) {
@@ -26,7 +27,12 @@ class OptionLister {
   void add_way(int number) {
     const Candidate& way = options_.ways[std::size_t(number)];
     Option option{.way = number};
-    for (std::size_t i = 0; i < node_.operands.size(); ++i) option.needs.push_back(need_of(way, i));
+    std::vector<FormNeed> needs;
+    for (std::size_t i = 0; i < node_.operands.size(); ++i) {
+      FormNeed need = need_of(way, i);
+      option.needs.push_back(number_of_need(needs, need, i));
+      needs.push_back(need);
+    }
     for (const Spec& spec : way.results) {
       option.kept.push_back(costs_.id_of(spec));
       option.parts *= part_count(spec);
@@ -37,36 +43,41 @@ class OptionLister {
       add_combinations(way, option);
   }
 
-  // An operand that is there already in the same form as an earlier one costs nothing more.
-  int need_of(const Candidate& way, std::size_t i) {
+  FormNeed need_of(const Candidate& way, std::size_t i) {
     ValueId value = node_.operands[i];
-    if (problem_.is_free(value) || problem_.type(value).rank() == 0) return -1;
-    for (std::size_t j = 0; j < i; ++j)
-      if (problem_.root(node_.operands[j]) == problem_.root(value) && way.operands[j] == way.operands[i]) return -1;
+    bool by_windows = !way.windows.empty() && !way.windows[i].empty();
+    if (!by_windows && !problem_.is_composed(value)) return {problem_.root(value), costs_.id_of(way.operands[i])};
+    Demand demand =
+        demand_of(problem_, value, by_windows ? way.windows[i] : boxes_of(problem_.type(value).shape, way.operands[i], problem_.mesh()));
+    return {demand.value, costs_.id_of(demand.windows)};
+  }
+
+  // The number of the operand's need; an operand that is there already in the same form as an earlier one costs nothing more.
+  int number_of_need(const std::vector<FormNeed>& earlier, const FormNeed& need, std::size_t i) {
+    if (problem_.is_costless(need.value) || std::find(earlier.begin(), earlier.end(), need) != earlier.end()) return -1;
     auto& needs = options_.needs[i];
-    SpecId id = costs_.id_of(way.operands[i]);
-    auto found = std::find(needs.begin(), needs.end(), id);
-    if (found == needs.end()) found = needs.insert(found, id);
+    auto found = std::find(needs.begin(), needs.end(), need);
+    if (found == needs.end()) found = needs.insert(found, need);
     return int(found - needs.begin());
   }
 
   // Partial results are combined into a form scattered over some of the partial axes, into the propagated or into a wanted one.
   void add_combinations(const Candidate& way, const Option& option) {
-    std::vector<std::vector<SpecId>> targets;
+    std::vector<std::vector<FormId>> targets;
     if (results_are_alike(way))
       for (const Spec& spec : scattered_forms(problem_.mesh(), problem_.type(node_.results[0]).shape, way.results[0], way.partial))
-        targets.push_back(std::vector<SpecId>(way.results.size(), costs_.id_of(spec)));
-    std::vector<SpecId> kept;
+        targets.push_back(std::vector<FormId>(way.results.size(), costs_.id_of(spec)));
+    std::vector<FormId> kept;
     for (ValueId result : node_.results) kept.push_back(costs_.id_of(problem_.kept(result)));
     targets.push_back(kept);
     for (std::size_t i = 0; i < wanted_.size(); ++i)
-      for (SpecId form : wanted_[i]) {
+      for (FormId form : wanted_[i]) {
         targets.push_back(kept);
         targets.back()[i] = form;
       }
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    for (std::vector<SpecId>& target : targets) {
+    for (std::vector<FormId>& target : targets) {
       Option combined = option;
       combined.parts = 1;
       for (std::size_t i = 0; i < target.size(); ++i) {
@@ -87,14 +98,14 @@ class OptionLister {
   Problem& problem_;
   CostTable& costs_;
   const Node& node_;
-  const std::vector<std::vector<SpecId>>& wanted_;
+  const std::vector<std::vector<FormId>>& wanted_;
   Options options_;
 };
 
 }  // namespace
 
 Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
-                   const std::vector<std::vector<SpecId>>& wanted) {
+                   const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
   std::int64_t allowed = allowed_work(problem, node, ways).value_or(0);
   return OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);

@@ -8,14 +8,21 @@ namespace shardlab::spmd {
 struct Option {
   int way = 0;                    // which candidate
   std::vector<int> needs;         // per operand: index into Options::needs of that operand, -1: costs nothing
-  std::vector<SpecId> kept;       // per result
+  std::vector<FormId> kept;       // per result
   std::int64_t result_bytes = 0;  // to combine partial results into the kept forms
   std::int64_t parts = 1;         // into which the results are cut
 };
 
+// A form of a value that exists: an operand, or what a composed operand asks for.
+struct FormNeed {
+  ValueId value = -1;  // a root
+  FormId form = -1;
+  bool operator==(const FormNeed&) const = default;
+};
+
 struct Options {
   std::vector<Candidate> ways;
-  std::vector<std::vector<SpecId>> needs;  // per operand, each once
+  std::vector<std::vector<FormNeed>> needs;  // per operand, each once
   std::vector<Option> list;
   std::int64_t allowed_work = 0;  // 0: the node only moves data, its work does not count
 };
@@ -25,6 +32,6 @@ inline constexpr std::size_t kOptionsMax = 8192;
 
 // `at_hand` has a form of each operand; `wanted` the results' forms that the function returns, per result of the node.
 Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
-                   const std::vector<std::vector<SpecId>>& wanted);
+                   const std::vector<std::vector<FormId>>& wanted);
 
 }  // namespace shardlab::spmd

@@ -2,6 +2,7 @@
 
 #include "runtime/spmd/alone.h"
 #include "runtime/spmd/in_parts.h"
+#include "runtime/spmd/layout.h"
 #include "runtime/spmd/together.h"
 
 namespace shardlab::spmd {
@@ -39,28 +40,29 @@ std::optional<PartitionedProgram> planned_together(Problem& problem, const Parti
   return with_results(std::move(emitter), options);
 }
 
-// The propagated specs in full, for people.
-std::vector<Spec> propagated_specs(const Propagation& propagation) {
-  std::vector<Spec> specs;
-  for (std::size_t id = 0; id < propagation.values.size(); ++id) {
-    Spec spec(propagation.graph.values[id].type.shape.size());
-    if (const ValueSharding& value = propagation.values[id])
-      for (std::size_t d = 0; d < spec.size(); ++d) spec[d] = (*value)[d].axes;
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
-
-PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
-  Problem problem(std::move(propagation), input);
+// The plan with the fewest bytes; each op alone among equals, since it leaves inner values as propagated.
+PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   PartitionedProgram program = planned_alone(problem, options);
   if (options.search && program.wire_bytes > 0)
     if (auto together = planned_together(problem, options); together && together->wire_bytes < program.wire_bytes)
       program = std::move(*together);
-  Propagation done = std::move(problem).take();
-  program.propagated = propagated_specs(done);
-  program.graph = std::move(done.graph);
-  program.origins = std::move(done.origins);
+  return program;
+}
+
+// The plan of a propagated program, rounded one way or the other, whichever moves less.
+PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
+  PartitionedProgram program;
+  for (Rounding rounding : {Rounding::kAsPropagated, Rounding::kEven}) {
+    bool is_first = rounding == Rounding::kAsPropagated;
+    if (!is_first && (program.wire_bytes == 0 || !Problem::rounding_matters(propagation))) break;
+    Problem problem(propagation, input, rounding);
+    PartitionedProgram next = planned(problem, options);
+    if (is_first || next.wire_bytes < program.wire_bytes) program = std::move(next);
+  }
+  for (std::size_t id = 0; id < propagation.values.size(); ++id)
+    program.propagated.push_back(propagated_spec(propagation.values[id], propagation.graph.values[id].type.shape));
+  program.graph = std::move(propagation.graph);
+  program.origins = std::move(propagation.origins);
   return program;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/core/mesh_change.h"
+
 namespace shardlab::spmd {
 
 Uses uses_of(const Graph& graph) {
@@ -136,11 +138,13 @@ class ConstraintSeeder {
     const Node& node = graph_.nodes[std::size_t(n)];
     const Sharding& sharding = node.attrs.sharding("sharding");
     const Mesh& mesh = sharding.mesh();
-    if (mesh.axis_names() != mesh_.axis_names() || mesh.shape() != mesh_.shape() || !mesh.same_devices(mesh_))
-      throw_user_error("with_sharding_constraint at {}: got a sharding on {}, the program runs on {}; use one mesh", node.where.text(),
-                       mesh.text(), mesh_.text());
+    int rank = graph_.type(node.results[0]).rank();
+    auto spec = mesh.same_devices(mesh_) ? spec_on(sharding.spec(rank), mesh, mesh_) : std::nullopt;
+    if (!spec)
+      throw_user_error("with_sharding_constraint at {}: got a sharding on {}, the program runs on {}; use one mesh, or one whose axes nest",
+                       node.where.text(), mesh.text(), mesh_.text());
     std::vector<DimSharding> dims;
-    for (Axes& axes : sharding.spec(graph_.type(node.results[0]).rank())) dims.push_back({std::move(axes), true});
+    for (Axes& axes : *spec) dims.push_back({std::move(axes), true});
     return dims;
   }
 

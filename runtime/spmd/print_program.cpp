@@ -13,9 +13,19 @@ std::string axes_text(const Axes& axes, const Mesh& mesh) {
   return fmt::format("({})", fmt::join(names, ", "));
 }
 
+std::string box_text(const Box& box) {
+  std::vector<std::string> bounds;
+  for (const Interval& interval : box) bounds.push_back(fmt::format("{}:{}", interval.start, interval.stop));
+  return fmt::format("[{}]", fmt::join(bounds, ","));
+}
+
 std::string slot_text(const PartitionedProgram& program, SlotId id) {
   const Slot& slot = program.slots[std::size_t(id)];
   std::string text = fmt::format("%{} {} {}", slot.value, slot.type.text(), text_of(slot.spec, program.mesh));
+  if (!slot.windows.empty()) {
+    text += " windows";
+    for (const Box& box : slot.windows) text += fmt::format(" {}", box_text(box));
+  }
   if (!slot.partial.empty()) text += fmt::format(" partial over {}", axes_text(slot.partial, program.mesh));
   return text;
 }

@@ -19,11 +19,22 @@ std::vector<bool> free_values(const Graph& graph) {
 
 }  // namespace
 
-Problem::Problem(Propagation propagation, const PropagationInput& input)
-    : mesh_(input.mesh), propagation_(std::move(propagation)), free_(free_values(propagation_.graph)), reshards_(input.mesh) {
+bool Problem::rounding_matters(const Propagation& propagation) {
+  for (std::size_t id = 0; id < propagation.values.size(); ++id) {
+    const Shape& shape = propagation.graph.values[id].type.shape;
+    if (!is_even(shape, propagated_spec(propagation.values[id], shape))) return true;
+  }
+  return false;
+}
+
+Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding)
+    : mesh_(input.mesh), propagation_(propagation), free_(free_values(propagation_.graph)), reshards_(input.mesh) {
   AtomTable table(mesh_);
   for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
-    kept_.push_back(normalised(even_prefix(propagation_.values[std::size_t(id)], type(id).shape)));
+    const ValueSharding& value = propagation_.values[std::size_t(id)];
+    NodeId producer = graph().values[std::size_t(id)].producer;
+    bool in_full = rounding == Rounding::kAsPropagated || (producer >= 0 && node(producer).op->is_constraint);
+    kept_.push_back(normalised(in_full ? propagated_spec(value, type(id).shape) : even_prefix(value, type(id).shape)));
     table.add_cuts(kept_.back());
   }
   for (std::size_t i = 0; i < graph().params.size(); ++i) {
@@ -38,24 +49,43 @@ Problem::Problem(Propagation propagation, const PropagationInput& input)
     if (each.op->is_constraint) roots_[std::size_t(each.results[0])] = root(each.operands[0]);
   shapes_.resize(graph().nodes.size());
   regions_.resize(graph().nodes.size());
+  find_composed();
 }
 
+Spec Problem::even_form(ValueId value) const { return normalised(even_prefix(propagation_.values[std::size_t(value)], type(value).shape)); }
+
+// Bodies are partitioned for even parts.
 const RegionPlan* Problem::region(NodeId id) {
   const Node& each = node(id);
   if (each.op->region == RegionKind::kNone) return nullptr;
   auto& plan = regions_[std::size_t(id)];
   if (!plan) {
     RegionContext context{graph(), mesh_, {}, {}};
-    for (ValueId value : each.operands) context.operands.push_back(kept(value));
-    for (ValueId value : each.results) context.results.push_back(kept(value));
+    for (ValueId value : each.operands) context.operands.push_back(even_form(value));
+    for (ValueId value : each.results) context.results.push_back(even_form(value));
     plan = plan_region(context, each);
   }
   return &*plan;
 }
 
+void Problem::find_composed() {
+  const Graph& g = graph();
+  composed_.assign(g.values.size(), false);
+  Uses uses = uses_of(g);
+  for (const Node& each : g.nodes) {
+    if (each.results.size() != 1) continue;
+    ValueId value = each.results[0];
+    if (each.op->needs == nullptr || !each.op->folds || each.operands.size() != 1 || is_free(value)) continue;
+    const auto& users = uses[std::size_t(value)];
+    composed_[std::size_t(value)] = std::all_of(users.begin(), users.end(), [&](const Use& use) {
+      return use.node >= 0 && node(use.node).op->needs != nullptr && !node(use.node).op->reduction;
+    });
+  }
+}
+
 Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {
   ValueId id = graph().params[i];
-  Spec spec = input.params[i] ? *input.params[i] : kept_[std::size_t(id)];
+  Spec spec = input.params[i] ? *input.params[i] : even_prefix(propagation_.values[std::size_t(id)], type(id).shape);
   spec.resize(type(id).shape.size());
   if (input.params[i]) return spec;
   for (Axes& axes : spec) {
@@ -67,7 +97,8 @@ Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {
 
 bool Problem::is_planned(NodeId id) const {
   const Node& each = node(id);
-  return !each.op->is_constraint && !std::all_of(each.results.begin(), each.results.end(), [&](ValueId v) { return is_free(v); });
+  return !each.op->is_constraint &&
+         !std::all_of(each.results.begin(), each.results.end(), [&](ValueId v) { return is_free(v) || is_composed(v); });
 }
 
 const OpShape& Problem::op_shape(NodeId id) {

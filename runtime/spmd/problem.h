@@ -9,23 +9,36 @@
 
 namespace shardlab::spmd {
 
+// How values are left whose propagated sharding does not divide them.
+enum class Rounding : std::uint8_t {
+  kEven,          // by the even part of it
+  kAsPropagated,  // in parts of unequal size
+};
+
 // Immutable but for what it remembers. *Free* values (constant expressions, broadcasts of a scalar) have no form until one is asked for,
 // and then are computed in just that. The result of a constraint is another name for its operand: both have one *root*.
+// *Composed* values (slices that only ops with index maps use: the halves of a roll) never exist as such: what a window of them needs is
+// asked of their operand.
 class Problem {
  public:
-  Problem(Propagation propagation, const PropagationInput& input);
+  // Refers to the propagation.
+  Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding);
+  // Whether the roundings differ for this program.
+  static bool rounding_matters(const Propagation& propagation);
 
   const Graph& graph() const { return propagation_.graph; }
   const Mesh& mesh() const { return mesh_; }
-  const Propagation& propagation() const { return propagation_; }
   const Node& node(NodeId id) const { return graph().nodes[std::size_t(id)]; }
   const TensorType& type(ValueId value) const { return graph().type(value); }
 
   bool is_free(ValueId value) const { return free_[std::size_t(root(value))]; }
-  // Whether a node needs no plan of its own: a constraint, or all of its results are free.
+  bool is_composed(ValueId value) const { return composed_[std::size_t(root(value))]; }
+  // Of no rank, or free: it is there at no cost.
+  bool is_costless(ValueId value) const { return is_free(value) || type(value).rank() == 0; }
+  // Whether a node has a plan of its own: it is no constraint, and its results are neither free nor composed.
   bool is_planned(NodeId id) const;
   ValueId root(ValueId value) const { return roots_[std::size_t(value)]; }
-  // The form that a value is left in where nothing else is cheaper: the even part of what was propagated.
+  // The form that a value is left in where nothing else is cheaper: what was propagated, rounded; of a constraint exactly what it says.
   const Spec& kept(ValueId value) const { return kept_[std::size_t(value)]; }
   // As given; an open parameter takes what was propagated, as far as it is even and of whole axes.
   const Spec& param(std::size_t i) const { return params_[i]; }
@@ -40,17 +53,16 @@ class Problem {
   // Of a node with bodies the one way to compute it, its bodies partitioned; else nullptr.
   const RegionPlan* region(NodeId id);
 
-  // Gives the propagation away; nothing else may be asked afterwards.
-  Propagation take() && { return std::move(propagation_); }
-
  private:
+  void find_composed();
+  Spec even_form(ValueId value) const;
   Spec param_spec(const PropagationInput& input, std::size_t i) const;
 
   Mesh mesh_;
-  Propagation propagation_;
+  const Propagation& propagation_;
   std::vector<ValueId> roots_;
-  std::vector<bool> free_;  // per value
-  std::vector<Spec> kept_;  // per value
+  std::vector<bool> free_, composed_;  // per value
+  std::vector<Spec> kept_;             // per value
   std::vector<Spec> params_;
   Axes atoms_;
   std::vector<std::optional<OpShape>> shapes_;      // per node

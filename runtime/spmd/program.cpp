@@ -31,14 +31,37 @@ void add_transfers(const std::vector<Box>& held, const Box& wanted, const std::v
   SL_CHECK(left == 0, "position {} lacks {} elements that nobody in its group holds", target, left);
 }
 
+// The same bounds where parts differ in size: what each member of a group receives.
+std::int64_t uneven_wire_bytes(const PartitionedProgram& program, const MoveStep& step) {
+  const Slot& to = program.slots[std::size_t(step.to)];
+  std::vector<Box> held = boxes_of(program.slots[std::size_t(step.from)], program.mesh), wanted = boxes_of(to, program.mesh);
+  std::int64_t elements = 0;
+  for (const auto& group : step.groups) {
+    std::int64_t others = std::int64_t(group.size()) - 1;
+    if (step.kind == "all-reduce") elements += 2 * others * element_count(wanted[std::size_t(group[0])]);
+    for (int member : group) {
+      const Box& box = wanted[std::size_t(member)];
+      if (!step.reduction)
+        elements += element_count(box) - element_count(intersect(held[std::size_t(member)], box));
+      else if (step.kind != "all-reduce")
+        elements += others * element_count(box);
+    }
+  }
+  return elements * size_of(to.type.dtype);
+}
+
 }  // namespace
+
+std::vector<Box> boxes_of(const Slot& slot, const Mesh& mesh) {
+  return slot.windows.empty() ? boxes_of(slot.type.shape, slot.spec, mesh) : slot.windows;
+}
 
 std::vector<Transfer> transfers_of(const PartitionedProgram& program, const MoveStep& step) {
   SL_CHECK(!step.reduction, "{} combines values: it has no transfers", step.kind);
   if (step.kind == "collective-permute") return step.transfers;
   const Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
-  std::vector<Box> held = boxes_of(from.type.shape, from.spec, program.mesh);
-  std::vector<Box> wanted = boxes_of(to.type.shape, to.spec, program.mesh);
+  std::vector<Box> held = boxes_of(from, program.mesh);
+  std::vector<Box> wanted = boxes_of(to, program.mesh);
   std::vector<Transfer> transfers;
   if (step.groups.empty()) {
     for (int p = 0; p < program.mesh.size(); ++p) add_transfers(held, wanted[std::size_t(p)], {p}, p, transfers);
@@ -60,6 +83,8 @@ std::int64_t wire_bytes_of(const PartitionedProgram& program, const MoveStep& st
       if (transfer.source != transfer.target) bytes += collective->wire_bytes(1, element_count(transfer.box) * item);
     return bytes;
   }
+  if (!is_even(to.type.shape, to.spec) || !is_even(to.type.shape, program.slots[std::size_t(step.from)].spec))
+    return uneven_wire_bytes(program, step);
   std::int64_t result_bytes = local_elements(to.type.shape, to.spec) * item;
   for (const auto& group : step.groups) bytes += collective->wire_bytes(std::int64_t(group.size()), result_bytes);
   return bytes;

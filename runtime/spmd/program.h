@@ -13,13 +13,18 @@ namespace shardlab::spmd {
 
 using SlotId = int;
 
-// One form of a value: the value cut by a spec, perhaps still a partial result over some axes.
+// One form of a value: the value cut by a spec, perhaps still a partial result over some axes; or of each position just the window that
+// one op needs there.
 struct Slot {
   ValueId value = -1;
-  TensorType type;  // global
-  Spec spec;        // even cuts only
-  Axes partial;     // non-empty: each device holds a partial result; combined over these axes it is the value
+  TensorType type;           // global
+  Spec spec;                 // uneven cuts: blocks of ceil size, the last ones short or empty; never padded
+  Axes partial;              // non-empty: each device holds a partial result; combined over these axes it is the value
+  std::vector<Box> windows;  // non-empty: per position what it holds, instead of the spec's part
 };
+
+// What each position of the mesh holds of a slot.
+std::vector<Box> boxes_of(const Slot& slot, const Mesh& mesh);
 
 // Every device computes one node on its own shards.
 struct ComputeStep {
@@ -49,6 +54,7 @@ struct MoveStep {
   int calls = 1;                    // how many collectives it counts as (sub-box permutes: one per chunk shape and offset)
   NodeId node = -1;                 // the node that needs it; -1: a result of the function
   std::string cause;                // for people: "operand 1 of matmul is wanted whole along k"
+  int operand = -1;                 // of the node, where it is wanted in another form
 };
 
 struct PartitionedProgram;
@@ -62,11 +68,23 @@ struct RegionStep {
 
 using Step = std::variant<ComputeStep, MoveStep, RegionStep>;
 
-// Why a value has its sharding, for explanations.
+// Why a value's dimension is cut by a piece, for explanations.
 struct Origin {
+  enum class Kind : std::uint8_t {
+    kParameter,   // it was given: `index` is the parameter
+    kConstraint,  // a constraint says so
+    kResult,      // the function's result `index` is wanted so
+    kBody,        // the body of `node` has it so, or its out_specs
+    kRule,        // `node`'s factor rule took it over from the value `from`
+  };
   int dimension = 0;
   AxisPiece piece;
-  std::string reason;  // "parameter 0", "through matmul from %1 (factor i)", …
+  Kind kind = Kind::kRule;
+  int index = -1;
+  NodeId node = -1;
+  ValueId from = -1;
+  int step = 0;   // which of propagation's changes it was; 0: it was so from the beginning
+  int level = 0;  // of op priority at which it was made
 };
 
 struct PartitionedProgram {

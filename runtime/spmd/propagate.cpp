@@ -82,7 +82,7 @@ class Propagator {
       ValueId id = graph.params[i];
       value(id) = closed(input.params[i], graph.type(id).rank());
       if (!value(id) && i < input.open_params.size()) value(id) = input.open_params[i];
-      note(id, {}, [&] { return fmt::format("parameter {}", i); });
+      note(id, {}, {.kind = Origin::Kind::kParameter, .index = int(i)});
     }
     for (std::size_t i = 0; i < graph.results.size(); ++i)
       results_.push_back(i < input.results.size() ? closed(input.results[i], graph.type(graph.results[i]).rank()) : std::nullopt);
@@ -116,7 +116,7 @@ class Propagator {
     std::vector<ValueSharding> before = out_.values;
     apply_constraints(out_.graph, mesh_, out_.values);
     for (ValueId id = 0; id < ValueId(before.size()); ++id)
-      if (!before[std::size_t(id)] && value(id)) note(id, {}, [] { return std::string("constraint"); });
+      if (!before[std::size_t(id)] && value(id)) note(id, {}, {.kind = Origin::Kind::kConstraint});
   }
 
   // What per-device code gives lies as its out_specs say.
@@ -126,7 +126,7 @@ class Propagator {
       for (std::size_t i = 0; specs && i < specs->size(); ++i) {
         if (value(n.results[i])) continue;
         value(n.results[i]) = closed((*specs)[i], out_.graph.type(n.results[i]).rank());
-        note(n.results[i], {}, [&] { return fmt::format("out_specs of {}", n.op->name); });
+        note(n.results[i], {}, {.kind = Origin::Kind::kBody, .node = out_.graph.values[std::size_t(n.results[i])].producer});
       }
     }
   }
@@ -140,7 +140,7 @@ class Propagator {
     for (ValueId id : visited.results) boundary.results.push_back(value(id));
     if (!propagate_region(out_.graph, visited, mesh_, level_, boundary)) return;
     auto take = [&](ValueId id, const ValueSharding& found) {
-      if (found && assign(id, *found, [&] { return fmt::format("through the body of {}", visited.op->name); })) revisit_neighbours(id, n);
+      if (found && assign(id, *found, {.kind = Origin::Kind::kBody, .node = n})) revisit_neighbours(id, n);
     };
     for (std::size_t i = 0; i < visited.operands.size(); ++i) take(visited.operands[i], boundary.operands[i]);
     for (std::size_t i = 0; i < visited.results.size(); ++i) take(visited.results[i], boundary.results[i]);
@@ -172,7 +172,7 @@ class Propagator {
       std::vector<Projection> inner{project(dims_of(value(id)), rule.operands[0], rule.factors)};
       std::vector<Projection> outer{project(dims_of(results_[i]), rule.results[0], rule.factors)};
       extend_factors({rule, inner, outer, std::vector<Direction>(rule.factors.size(), Direction::kBoth)});
-      assign(id, unproject(inner[0], rule.operands[0], rule.factors), [&] { return fmt::format("result {}", i); });
+      assign(id, unproject(inner[0], rule.operands[0], rule.factors), {.kind = Origin::Kind::kResult, .index = int(i)});
       std::vector<DimSharding> dims = unproject(outer[0], rule.results[0], rule.factors);
       if (!same(results_[i], dims)) results_[i] = std::move(dims);
     }
@@ -226,16 +226,16 @@ class Propagator {
       std::size_t i = std::size_t(is_operand ? tensor : tensor - operand_count);
       ValueId id = is_operand ? node(n).operands[i] : node(n).results[i];
       auto dims = unproject(is_operand ? operands[i] : results[i], is_operand ? rule.operands[i] : rule.results[i], rule.factors);
-      if (assign(id, std::move(dims), [&] { return reason(n, *change); })) revisit_neighbours(id, n);
+      if (assign(id, std::move(dims), origin(n, *change))) revisit_neighbours(id, n);
     }
   }
 
-  std::string reason(NodeId n, const Change& change) const {
+  Origin origin(NodeId n, const Change& change) const {
     const Node& from = node(n);
     int operand_count = int(from.operands.size());
     ValueId source = change.source < operand_count ? from.operands[std::size_t(change.source)]
                                                    : from.results[std::size_t(change.source - operand_count)];
-    return fmt::format("through {} from %{}", from.op->name, source);
+    return {.kind = Origin::Kind::kRule, .node = n, .from = source};
   }
 
   void revisit_neighbours(ValueId id, NodeId except) {
@@ -246,17 +246,16 @@ class Propagator {
       if (use->node != except) add_pending(use->node);
   }
 
-  template <typename Reason>
-  bool assign(ValueId id, std::vector<DimSharding> dims, Reason&& why) {
+  bool assign(ValueId id, std::vector<DimSharding> dims, const Origin& why) {
     if (same(value(id), dims)) return false;
     ValueSharding before = std::exchange(value(id), std::move(dims));
+    ++changes_;
     note(id, dims_of(before), why);
     return true;
   }
 
   // Records why the value holds the pieces that it did not hold before.
-  template <typename Reason>
-  void note(ValueId id, const std::vector<DimSharding>& before, Reason&& why) {
+  void note(ValueId id, const std::vector<DimSharding>& before, const Origin& why) {
     const auto& after = dims_of(value(id));
     for (std::size_t d = 0; d < after.size(); ++d) {
       for (const AxisPiece& piece : after[d].axes) {
@@ -265,7 +264,12 @@ class Propagator {
         auto& origins = out_.origins[std::size_t(id)];
         std::erase_if(origins,
                       [&](const Origin& old_origin) { return old_origin.dimension == int(d) && contains(piece, old_origin.piece); });
-        origins.push_back({int(d), piece, why()});
+        Origin origin = why;
+        origin.dimension = int(d);
+        origin.piece = piece;
+        origin.step = changes_;
+        origin.level = level_;
+        origins.push_back(origin);
       }
     }
   }
@@ -278,6 +282,7 @@ class Propagator {
   std::vector<FactorRule> rules_;  // per node
   std::vector<bool> used_once_;    // per node: every non-scalar operand has one use
   int level_ = 0;
+  int changes_ = 0;  // made so far
   std::vector<NodeId> pending_;
   std::vector<bool> is_pending_;
 };

@@ -114,6 +114,8 @@ RegionPlan plan_manual(const RegionContext& context, const Node& node) {
 void set_mesh(PartitionedProgram& program, const Mesh& mesh) {
   program.mesh = mesh;
   program.is_manual = true;
+  for (Slot& slot : program.slots)
+    if (!slot.windows.empty()) slot.windows.assign(std::size_t(mesh.size()), Box(slot.windows[0]));
   for (Step& step : program.steps)
     if (auto* region = std::get_if<RegionStep>(&step))
       for (auto& body : region->bodies) {

@@ -199,9 +199,10 @@ class SequenceSearch {
         continue;
       }
       if (step.kind == "collective-permute") {
-        Exchange exchange = plan_exchange(mesh_, shape_, before, step.to);
-        step.transfers = std::move(exchange.transfers);
-        step.calls = exchange.calls;
+        auto exchange = plan_exchange(boxes_of(shape_, before, mesh_), boxes_of(shape_, step.to, mesh_));
+        SL_CHECK(exchange, "whole shards change places in too many parts");
+        step.transfers = std::move(exchange->transfers);
+        step.calls = exchange->calls;
       }
       if (step.kind != "slice") plan.collectives += step.calls;
       before = step.to;
@@ -221,20 +222,36 @@ class SequenceSearch {
   std::int64_t local_ = 1;
 };
 
+// Everybody gathers everything and keeps its part: what is left where an exchange would have too many parts.
+ReshardPlan gather_plan(const Spec& from, const Spec& to) {
+  ReshardPlan plan{.collectives = 1};
+  Axes gathered;
+  for (const Axes& axes : from) gathered.insert(gathered.end(), axes.begin(), axes.end());
+  std::sort(gathered.begin(), gathered.end());
+  plan.steps.push_back({"all-gather", merged(gathered), Spec(from.size()), {}, 1});
+  plan.steps.push_back({"slice", {}, to, {}, 1});
+  return plan;
+}
+
 ReshardPlan exchange_plan(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
-  ReshardPlan plan;
-  if (exchange_parts(mesh, shape, from, to) > kExchangePartsMax) {
-    Axes gathered;
-    for (const Axes& axes : from) gathered.insert(gathered.end(), axes.begin(), axes.end());
-    std::sort(gathered.begin(), gathered.end());
-    plan.steps.push_back({"all-gather", merged(gathered), Spec(shape.size()), {}, 1});
-    plan.steps.push_back({"slice", {}, to, {}, 1});
-    plan.collectives = 1;
-    return plan;
+  auto exchange = plan_exchange(boxes_of(shape, from, mesh), boxes_of(shape, to, mesh));
+  if (!exchange) return gather_plan(from, to);
+  ReshardPlan plan{.collectives = exchange->calls};
+  plan.steps.push_back({"collective-permute", {}, to, std::move(exchange->transfers), exchange->calls});
+  return plan;
+}
+
+// One all-gather of whole dimensions, where that is all there is to do: the usual way out of an uneven form.
+std::optional<ReshardPlan> single_gather(const Spec& from, const Spec& to) {
+  Axes gathered;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (to[d] == from[d]) continue;
+    if (!to[d].empty()) return std::nullopt;
+    gathered.insert(gathered.end(), from[d].begin(), from[d].end());
   }
-  Exchange exchange = plan_exchange(mesh, shape, from, to);
-  plan.collectives = exchange.calls;
-  plan.steps.push_back({"collective-permute", {}, to, std::move(exchange.transfers), exchange.calls});
+  std::sort(gathered.begin(), gathered.end());
+  ReshardPlan plan{.collectives = 1};
+  plan.steps.push_back({"all-gather", merged(gathered), to, {}, 1});
   return plan;
 }
 
@@ -257,7 +274,8 @@ const ReshardPlan& ReshardPlanner::plan(const Shape& shape, const Spec& from, co
     plan.steps.push_back({"slice", {}, to, {}, 1});
     return plan;
   }
-  auto standard = SequenceSearch(mesh_, shape, from, to).run();
+  bool uneven = !is_even(shape, from) || !is_even(shape, to);
+  auto standard = uneven ? single_gather(from, to) : SequenceSearch(mesh_, shape, from, to).run();
   if (standard && standard->collectives == 1) {
     plan = std::move(*standard);
   } else {

@@ -1,9 +1,8 @@
 #include "runtime/spmd/together.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
-#include "runtime/base/text.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/options.h"
 
@@ -18,7 +17,7 @@ constexpr std::int64_t kSearchStepsMax = 16 << 20;  // options weighed in one se
 // A value's forms at hand, and what they still cost.
 struct Held {
   ValueId value = -1;
-  std::vector<SpecId> forms;    // sorted
+  std::vector<FormId> forms;    // sorted
   std::int64_t to_results = 0;  // bytes from the nearest forms to the wanted results
   std::int64_t to_kept = 0;     // bytes from the nearest form to the propagated one, for values that are no results
 };
@@ -58,11 +57,11 @@ class Search {
     wanted_.resize(graph.values.size());
     last_use_.assign(graph.values.size(), -1);
     for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
-      for (ValueId id : problem.node(n).operands) last_use_[std::size_t(problem.root(id))] = n;
+      for (ValueId id : problem.node(n).operands) note_use(id, n);
     for (std::size_t i = 0; i < graph.results.size(); ++i) {
       ValueId root = problem.root(graph.results[i]);
       auto& wanted = wanted_[std::size_t(root)];
-      SpecId form = costs_.id_of(normalised_result(i));
+      FormId form = costs_.id_of(normalised_result(i));
       if (std::find(wanted.begin(), wanted.end(), form) == wanted.end()) wanted.push_back(form);
     }
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
@@ -86,27 +85,32 @@ class Search {
   }
 
  private:
-  Spec normalised_result(std::size_t i) const { return normalised(problem_.result(i)); }
+  // A composed operand uses what it is made of.
+  void note_use(ValueId value, NodeId n) {
+    value = problem_.root(value);
+    last_use_[std::size_t(value)] = n;
+    if (problem_.is_composed(value)) note_use(problem_.node(problem_.graph().values[std::size_t(value)].producer).operands[0], n);
+  }
 
-  bool is_costless(ValueId value) const { return problem_.is_free(value) || problem_.type(value).rank() == 0; }
+  Spec normalised_result(std::size_t i) const { return normalised(problem_.result(i)); }
 
   // The value's entry; a parameter's is made where it lies as given.
   static std::vector<Held>::iterator place_of(State& state, ValueId value) {
     return std::lower_bound(state.held.begin(), state.held.end(), value, [](const Held& held, ValueId id) { return held.value < id; });
   }
 
-  std::vector<SpecId> forms_of(const State& state, ValueId value) const {
+  std::vector<FormId> forms_of(const State& state, ValueId value) const {
     auto found =
         std::lower_bound(state.held.begin(), state.held.end(), value, [](const Held& held, ValueId id) { return held.value < id; });
     if (found != state.held.end() && found->value == value) return found->forms;
-    SpecId given = param_forms_[std::size_t(value)];
+    FormId given = param_forms_[std::size_t(value)];
     SL_CHECK(given >= 0, "value %{} is used before it has a form", value);
     return {given};
   }
 
-  std::int64_t bytes_to(const State& state, ValueId value, SpecId wanted) {
+  std::int64_t bytes_to(const State& state, ValueId value, FormId wanted) {
     std::int64_t least = -1;
-    for (SpecId form : forms_of(state, value)) {
+    for (FormId form : forms_of(state, value)) {
       std::int64_t bytes = costs_.move_bytes(value, form, wanted);
       if (least < 0 || bytes < least) least = bytes;
     }
@@ -114,17 +118,18 @@ class Search {
   }
 
   // Whether a form may stand for a result: it is cut finer, so that every device holds a part of what it should.
-  std::int64_t result_bytes(ValueId value, SpecId form, SpecId wanted) {
-    return finer_results_ && costs_.move_bytes(value, wanted, form) == 0 ? 0 : costs_.move_bytes(value, form, wanted);
+  std::int64_t result_bytes(ValueId value, FormId form, FormId wanted) {
+    bool may_stand = finer_results_ && is_even(problem_.type(value).shape, costs_.spec(form));
+    return may_stand && costs_.move_bytes(value, wanted, form) == 0 ? 0 : costs_.move_bytes(value, form, wanted);
   }
 
-  void hold(State& state, ValueId value, std::vector<SpecId> forms) {
+  void hold(State& state, ValueId value, std::vector<FormId> forms) {
     std::sort(forms.begin(), forms.end());
     Held held{value, std::move(forms)};
     const auto& wanted = wanted_[std::size_t(value)];
-    for (SpecId want : wanted) {
+    for (FormId want : wanted) {
       std::int64_t least = -1;
-      for (SpecId form : held.forms) {
+      for (FormId form : held.forms) {
         std::int64_t bytes = result_bytes(value, form, want);
         if (least < 0 || bytes < least) least = bytes;
       }
@@ -132,8 +137,8 @@ class Search {
     }
     if (wanted.empty()) {
       held.to_kept = -1;
-      SpecId kept = costs_.id_of(problem_.kept(value));
-      for (SpecId form : held.forms) {
+      FormId kept = costs_.id_of(problem_.kept(value));
+      for (FormId form : held.forms) {
         std::int64_t bytes = costs_.move_bytes(value, form, kept);
         if (held.to_kept < 0 || bytes < held.to_kept) held.to_kept = bytes;
       }
@@ -150,8 +155,8 @@ class Search {
     }
   }
 
-  void add_form(State& state, ValueId value, SpecId form, bool is_forced) {
-    std::vector<SpecId> forms = forms_of(state, value);
+  void add_form(State& state, ValueId value, FormId form, bool is_forced) {
+    std::vector<FormId> forms = forms_of(state, value);
     if (std::find(forms.begin(), forms.end(), form) != forms.end()) return;
     if (forms.size() >= kFormsMax) {
       if (!is_forced) return;
@@ -175,8 +180,8 @@ class Search {
   void constrain(NodeId n) {
     const Node& node = problem_.node(n);
     ValueId value = problem_.root(node.operands[0]);
-    if (is_costless(value)) return;
-    SpecId form = costs_.id_of(problem_.kept(node.results[0]));
+    if (problem_.is_costless(value)) return;
+    FormId form = costs_.id_of(problem_.kept(node.results[0]));
     last_forms_[value] = problem_.kept(node.results[0]);
     for (State& state : states_) {
       std::int64_t bytes = bytes_to(state, value, form);
@@ -191,7 +196,7 @@ class Search {
   bool expand(NodeId n) {
     const Node& node = problem_.node(n);
     std::vector<Spec> at_hand;
-    std::vector<std::vector<SpecId>> wanted;
+    std::vector<std::vector<FormId>> wanted;
     for (ValueId id : node.operands) {
       auto known = last_forms_.find(problem_.root(id));
       at_hand.push_back(known == last_forms_.end() ? problem_.kept(id) : known->second);
@@ -215,7 +220,7 @@ class Search {
     const Node& node = problem_.node(n);
     std::vector<std::vector<std::int64_t>> need_bytes(node.operands.size());
     for (std::size_t i = 0; i < node.operands.size(); ++i)
-      for (SpecId need : options.needs[i]) need_bytes[i].push_back(bytes_to(state, problem_.root(node.operands[i]), need));
+      for (const FormNeed& need : options.needs[i]) need_bytes[i].push_back(bytes_to(state, need.value, need.form));
     std::vector<Successor> all;
     for (int o = 0; o < int(options.list.size()); ++o) {
       const Option& option = options.list[std::size_t(o)];
@@ -243,9 +248,9 @@ class Search {
       if (!is_there) chosen.push_back(*best);
     };
     for (std::size_t i = 0; i < node.results.size(); ++i) {
-      SpecId kept = costs_.id_of(problem_.kept(node.results[i]));
+      FormId kept = costs_.id_of(problem_.kept(node.results[i]));
       add_best_with([&](const Option& option) { return option.kept[i] == kept; });
-      for (SpecId want : wanted_[std::size_t(node.results[i])]) add_best_with([&](const Option& option) { return option.kept[i] == want; });
+      for (FormId want : wanted_[std::size_t(node.results[i])]) add_best_with([&](const Option& option) { return option.kept[i] == want; });
     }
     std::size_t count = std::min(kKeptOptions, all.size());
     std::partial_sort(all.begin(), all.begin() + std::ptrdiff_t(count), all.end(), order);
@@ -270,23 +275,24 @@ class Search {
     state.moves += successor.moves;
     state.parts += option.parts;
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      ValueId value = problem_.root(node.operands[i]);
-      if (option.needs[i] >= 0 && is_needed_after(value, n)) add_form(state, value, options.needs[i][std::size_t(option.needs[i])], false);
+      if (option.needs[i] < 0) continue;
+      const FormNeed& need = options.needs[i][std::size_t(option.needs[i])];
+      if (!costs_.is_windows(need.form) && is_needed_after(need.value, n)) add_form(state, need.value, need.form, false);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i)
-      if (!is_costless(node.results[i]) && is_needed_after(node.results[i], n)) hold(state, node.results[i], {option.kept[i]});
+      if (!problem_.is_costless(node.results[i]) && is_needed_after(node.results[i], n)) hold(state, node.results[i], {option.kept[i]});
     drop_dead(state, n);
     trails_.push_back({from.trail, n, successor.option});
     state.trail = int(trails_.size()) - 1;
     return state;
   }
 
-  static std::string key_of(const State& state) {
-    std::string key;
-    auto add = [&](int number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
+  // Values are written as negative numbers, so that the lists of forms end.
+  static std::vector<int> key_of(const State& state) {
+    std::vector<int> key;
     for (const Held& held : state.held) {
-      add(-1 - held.value);
-      for (SpecId form : held.forms) add(form);
+      key.push_back(-1 - held.value);
+      key.insert(key.end(), held.forms.begin(), held.forms.end());
     }
     return key;
   }
@@ -296,7 +302,7 @@ class Search {
     auto by_results = [](const State& a, const State& b) { return a.by_results() < b.by_results(); };
     auto by_kept = [](const State& a, const State& b) { return a.by_kept() < b.by_kept(); };
     std::stable_sort(next.begin(), next.end(), by_results);
-    std::unordered_set<std::string> seen;
+    std::set<std::vector<int>> seen;
     std::vector<State> distinct;
     for (State& state : next)
       if (seen.insert(key_of(state)).second) distinct.push_back(std::move(state));
@@ -314,7 +320,7 @@ class Search {
       const Options& options = options_[std::size_t(trail.node)];
       const Option& option = options.list[std::size_t(trail.option)];
       Choice choice{options.ways[std::size_t(option.way)], {}};
-      for (SpecId form : option.kept) choice.kept.push_back(costs_.spec(form));
+      for (FormId form : option.kept) choice.kept.push_back(costs_.spec(form));
       choices[std::size_t(trail.node)] = std::move(choice);
     }
     return choices;
@@ -323,8 +329,8 @@ class Search {
   Problem& problem_;
   CostTable costs_;
   bool finer_results_;
-  std::vector<SpecId> param_forms_;          // per value; -1: no parameter
-  std::vector<std::vector<SpecId>> wanted_;  // per root: the forms that the function returns it in
+  std::vector<FormId> param_forms_;          // per value; -1: no parameter
+  std::vector<std::vector<FormId>> wanted_;  // per root: the forms that the function returns it in
   std::vector<NodeId> last_use_;             // per root
   std::map<ValueId, Spec> last_forms_;       // per root: a form that it surely has or could have
   std::vector<Options> options_;             // per node

@@ -3,6 +3,7 @@
 
 #include "runtime/comm/collectives.h"
 #include "runtime/spmd/candidates.h"
+#include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/program.h"
@@ -18,15 +19,18 @@ class Verifier {
 
   void run() {
     for (SlotId slot : program_.params) make_ready(slot);
-    for (const Slot& slot : program_.slots)
-      SL_CHECK(slot.spec.size() == slot.type.shape.size() && is_even(slot.type.shape, slot.spec), "{} is not cut evenly by {}",
-               slot.type.text(), text_of(slot.spec, program_.mesh));
+    for (const Slot& slot : program_.slots) {
+      SL_CHECK(slot.spec.size() == slot.type.shape.size(), "{} is cut by {}", slot.type.text(), text_of(slot.spec, program_.mesh));
+      SL_CHECK(slot.windows.empty() || slot.windows.size() == std::size_t(program_.mesh.size()), "{} has {} windows", slot.type.text(),
+               slot.windows.size());
+    }
     for (at_ = 0; at_ < program_.steps.size(); ++at_) std::visit([&](const auto& step) { check(step); }, program_.steps[at_]);
     SL_CHECK(program_.params.size() == program_.graph.params.size() && program_.results.size() == program_.graph.results.size(),
              "parameters or results are missing");
     for (std::size_t i = 0; i < program_.results.size(); ++i) {
       const Slot& result = need(program_.results[i]);
-      SL_CHECK(result.partial.empty(), "result {} is partial", i);
+      SL_CHECK(result.partial.empty() && result.windows.empty(), "result {} is partial", i);
+      SL_CHECK(is_even(result.type.shape, result.spec), "result {} is cut unevenly by {}", i, text_of(result.spec, program_.mesh));
       SL_CHECK(result.type == program_.graph.type(program_.graph.results[i]), "result {} has type {}", i, result.type.text());
     }
   }
@@ -55,7 +59,9 @@ class Verifier {
                operand.type.text());
     }
     FactorRule rule = rule_of(program_.graph, node);
-    if (rule.present)
+    if (node.op->needs != nullptr && slot(step.results[0]).partial.empty())
+      check_windows(step, node);
+    else if (rule.present)
       check_factors(step, node, rule);
     else
       check_without_rule(step, node);
@@ -84,6 +90,18 @@ class Verifier {
     }
   }
 
+  // Each position holds at least the windows that its part of the results needs.
+  void check_windows(const ComputeStep& step, const Node& node) const {
+    for (SlotId id : step.results) SL_CHECK(slot(id).partial.empty(), "step {}: {} is partial", at_, node.op->name);
+    std::vector<std::vector<Box>> windows = windows_for(program_.graph, node, boxes_of(slot(step.results[0]), program_.mesh));
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      std::vector<Box> held = boxes_of(slot(step.operands[i]), program_.mesh);
+      for (std::size_t p = 0; p < held.size(); ++p)
+        SL_CHECK(holds(held[p], windows[i][p]), "step {}: position {} lacks a part of the window that {} needs of operand {}", at_, p,
+                 node.op->name, i);
+    }
+  }
+
   // Every factor is cut alike in all tensors that hold it.
   void check_factors(const ComputeStep& step, const Node& node, const FactorRule& rule) const {
     std::vector<std::optional<Axes>> pieces(rule.factors.size());
@@ -105,7 +123,8 @@ class Verifier {
       if (!pieces[f] || pieces[f]->empty()) continue;
       const Factor& factor = rule.factors[f];
       SL_CHECK(can_cut[f], "step {}: factor {} of {} must be whole", at_, f, node.op->name);
-      SL_CHECK(factor.size % shardlab::part_count(*pieces[f]) == 0, "step {}: factor {} of {} is cut unevenly", at_, f, node.op->name);
+      SL_CHECK(factor.size % shardlab::part_count(*pieces[f]) == 0 || may_be_uneven(rule, int(f)),
+               "step {}: factor {} of {} is cut unevenly", at_, f, node.op->name);
       if (factor.kind == FactorKind::kReduce) partial.insert(partial.end(), pieces[f]->begin(), pieces[f]->end());
     }
     std::sort(partial.begin(), partial.end());
@@ -141,10 +160,10 @@ class Verifier {
     std::set<AxisPiece> before = digits(from.partial), reduced = digits(step.axes), after = digits(to.partial);
     for (const AxisPiece& piece : reduced) SL_CHECK(before.erase(piece) == 1, "step {}: {} over axes that are not partial", at_, step.kind);
     SL_CHECK(before == after, "step {}: {} leaves other axes partial than it should", at_, step.kind);
-    std::vector<Box> held = boxes_of(from.type.shape, from.spec, program_.mesh);
+    std::vector<Box> held = boxes_of(from, program_.mesh), boxes = boxes_of(to, program_.mesh);
     for (const auto& group : step.groups)
       for (int target : group) {
-        Box wanted = box_of(to.type.shape, to.spec, program_.mesh, target);
+        const Box& wanted = boxes[std::size_t(target)];
         for (int member : group)
           SL_CHECK(holds(held[std::size_t(member)], wanted), "step {}: position {} lacks a part of {}'s box", at_, member, target);
       }
@@ -152,8 +171,8 @@ class Verifier {
 
   void check_transfers(const MoveStep& step, const Slot& from, const Slot& to) const {
     SL_CHECK(from.partial.empty() && to.partial.empty(), "step {}: {} of partial results", at_, step.kind);
-    std::vector<Box> held = boxes_of(from.type.shape, from.spec, program_.mesh);
-    std::vector<Box> wanted = boxes_of(to.type.shape, to.spec, program_.mesh);
+    std::vector<Box> held = boxes_of(from, program_.mesh);
+    std::vector<Box> wanted = boxes_of(to, program_.mesh);
     if (step.kind == "collective-permute") {
       check_permutes(step, held, wanted);
     } else if (step.groups.empty()) {
@@ -183,7 +202,7 @@ class Verifier {
                element_count(wanted[p]));
   }
 
-  // Blocks of one even spec are equal or disjoint: what distinct blocks of the members cover adds up.
+  // Blocks of one spec are equal or disjoint: what distinct blocks of the members cover adds up.
   void check_group(const std::vector<int>& group, const std::vector<Box>& held, const std::vector<Box>& wanted) const {
     std::vector<const Box*> blocks;
     for (int member : group) blocks.push_back(&held[std::size_t(member)]);

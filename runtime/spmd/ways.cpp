@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/index_map.h"
+
 namespace shardlab::spmd {
 namespace {
 
@@ -12,7 +14,7 @@ Candidate whole_candidate(const Problem& problem, const Node& node) {
   return candidate;
 }
 
-bool only_moves_data(const OpDef& op) { return op.pass_through || op.backward_first; }
+bool only_moves_data(const OpDef& op) { return op.pass_through || op.backward_first || (op.needs != nullptr && !op.reduction); }
 
 }  // namespace
 
@@ -25,10 +27,16 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::v
     only.results = region->results;
     return {only};
   }
+  if (node.op->needs != nullptr && !node.op->reduction) return index_map_ways(problem, id);
   if (!shape.rule.present) return {whole_candidate(problem, node)};
   std::vector<Spec> forms = at_hand;
   for (ValueId value : node.results) forms.push_back(problem.kept(value));
   std::vector<Candidate> ways = candidates_of(shape, problem.atoms(), forms);
+  if (node.op->needs != nullptr) {  // parts of the result by index map, parts of a reduction by the rule
+    std::erase_if(ways, [](const Candidate& way) { return way.partial.empty(); });
+    std::vector<Candidate> more = index_map_ways(problem, id);
+    ways.insert(ways.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
   SL_CHECK(!ways.empty(), "no way to compute {}", node.op->name);
   return ways;
 }
@@ -40,7 +48,12 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   std::vector<Spec> propagated;
   for (ValueId value : node.operands) propagated.push_back(problem.kept(value));
   for (ValueId value : node.results) propagated.push_back(problem.kept(value));
-  std::int64_t allowed = propagated_work(shape, propagated), least = ways[0].work;
+  std::int64_t allowed = propagated_work(shape, propagated);
+  // With an index map any dimension of the result can be cut.
+  if (node.op->needs != nullptr)
+    for (const Candidate& way : ways)
+      if (way.results[0] == problem.kept(node.results[0])) allowed = std::min(allowed, way.work);
+  std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);
   return std::max(allowed, least);
 }

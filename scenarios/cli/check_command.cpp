@@ -15,11 +15,12 @@ namespace {
 
 constexpr OptionDef kOptions[] = {
     {"--process", "-p", "K", "go through the program as process K (default 0)"},
+    {"--explain", "-e", "", "say why each value is sharded as it is, who asks for each collective, and what would avoid it"},
     {"--quiet", "-q", "", "print only what is wrong"},
 };
 
 // The exit code for one scenario.
-int check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
+int check_one(const scenarios::Loaded& loaded, int process, bool quiet, bool explain) {
   const bool is_expected = loaded.is_program_error && loaded.document->find_check<scenarios::ErrorCheck>() != nullptr;
   if (is_expected && !quiet) fmt::print("{} ends in the error it expects: {}\n", loaded.name, loaded.error);
   if (is_expected) return 0;
@@ -32,7 +33,8 @@ int check_one(const scenarios::Loaded& loaded, int process, bool quiet) {
     throw_user_error("shardlab check: {} has {} processes, there is no process {}", loaded.name, document.cluster.processes, process);
   scenarios::PlannedProgram planned = plan(document, process);
   if (!quiet || planned.error)
-    fmt::print("{}: {} processes × {} devices\n{}", loaded.name, document.cluster.processes, document.cluster.devices, text_of(planned));
+    fmt::print("{}: {} processes × {} devices\n{}", loaded.name, document.cluster.processes, document.cluster.devices,
+               text_of(planned, explain));
   if (planned.error && document.find_check<scenarios::ErrorCheck>() == nullptr) return kExitUserError;
   scenarios::Report report;
   report.diagnoses = foresee(document);
@@ -46,7 +48,7 @@ int run(const Arguments& arguments) {
   int worst = 0;
   for (const std::string& path : arguments.positional())
     for (const scenarios::Loaded& loaded : scenarios::load_path(path))
-      worst = std::max(worst, check_one(loaded, process, arguments.has("--quiet")));
+      worst = std::max(worst, check_one(loaded, process, arguments.has("--quiet"), arguments.has("--explain")));
   return worst;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/spmd/explain.h"
 #include "scenarios/runner/collector.h"
 #include "scenarios/runner/interpreter.h"
 
@@ -31,7 +32,8 @@ bool any_given(const std::vector<std::optional<Sharding>>& shardings) {
 // Prepares every program and launches none. `seen` gets the collectives of what would run.
 class PlanMachine final : public Machine {
  public:
-  using Seen = std::function<void(const comm::Launch&)>;
+  // What would run, with its partitioned program where it has one.
+  using Seen = std::function<void(const comm::Launch&, const spmd::PartitionedProgram*)>;
   PlanMachine(int processes, Seen seen) : processes_(processes), seen_(std::move(seen)) {}
 
   std::vector<Array> op(const OpStep& step, const std::vector<Operand>& operands, Where where) override {
@@ -56,7 +58,7 @@ class PlanMachine final : public Machine {
     Array array = x.is_array() ? x.array() : apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, where).at(0);
     if (array.committed() && array.sharding() == sharding) return array;
     auto executable = compile_transfer(context, array.type(), array.sharding(), sharding, !array.committed());
-    seen_({0, 0, executable->info, where, 0});
+    seen_({0, 0, executable->info, where, 0}, nullptr);
     return planned_array(array.type(), sharding, true, where);
   }
 
@@ -93,7 +95,7 @@ class PlanMachine final : public Machine {
     for (const Array& arg : args) types.push_back(arg.type());
     request.trace = [&](const std::optional<Mesh>& mesh) { return Tracer::trace(context, request.name, mesh, types, function); };
     auto executable = prepare_program(context, fmt::format("plan{}", next_key_++), request);
-    seen_({0, 0, executable->info, where, 0});
+    seen_({0, 0, executable->info, where, 0}, &executable->program);
     bool committed = executable->program.mesh.size() > 1 || any_given(request.in_shardings) || any_given(request.out_shardings) ||
                      std::any_of(args.begin(), args.end(), [](const Array& arg) { return arg.committed(); });
     std::vector<Array> results;
@@ -136,6 +138,16 @@ std::string collective_text(const SeenCollective& c) {
   return fmt::format("{}{}, for {}: {} bytes a device, {} on the wire", c.kind, over, c.op, c.bytes, c.wire_bytes);
 }
 
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (std::size_t start = 0; start < lines.size();) {
+    std::size_t end = lines.find('\n', start);
+    text += "      | " + lines.substr(start, end - start) + "\n";
+    start = end == std::string::npos ? lines.size() : end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 PlannedProgram plan(const Document& document, int process) {
@@ -145,10 +157,12 @@ PlannedProgram plan(const Document& document, int process) {
   ContextScope scope(std::move(options));
   PlannedProgram result;
   for (const Statement& statement : document.program) result.statements.push_back({statement.pointer, statement.op, {}, {}});
-  auto seen = [&](comm::Launch launch) {
+  auto seen = [&](comm::Launch launch, const spmd::PartitionedProgram* program) {
     launch.number = std::int64_t(result.launches.size());
     result.launches.push_back(launch);
-    auto& collectives = result.statements.at(std::size_t(launch.where.statement)).collectives;
+    PlannedStatement& statement = result.statements.at(std::size_t(launch.where.statement));
+    if (program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
+    auto& collectives = statement.collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
       collectives.push_back(seen_of(launch, i));
       if (!collectives.back().is_transfer) result.wire_bytes += collectives.back().wire_bytes;
@@ -172,13 +186,14 @@ PlannedProgram plan(const Document& document, int process) {
   return result;
 }
 
-std::string text_of(const PlannedProgram& program) {
+std::string text_of(const PlannedProgram& program, bool with_explanations) {
   std::string text;
   for (const PlannedStatement& statement : program.statements) {
     text += fmt::format("  {:16} {}\n", statement.pointer, statement.op);
     for (const PlannedArray& each : statement.results)
       text += fmt::format("      {}: {} {}, {} bytes a device\n", each.name, each.type, each.sharding, each.bytes_per_device);
     for (const SeenCollective& each : statement.collectives) text += fmt::format("      {}\n", collective_text(each));
+    if (with_explanations && !statement.explanation.empty()) text += indented(statement.explanation);
   }
   text += fmt::format("  {} bytes on the wire\n", program.wire_bytes);
   if (program.error) text += fmt::format("  would end in: {}\n", *program.error);

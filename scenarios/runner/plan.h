@@ -20,6 +20,7 @@ struct PlannedStatement {
   std::string pointer, op;
   std::vector<PlannedArray> results;
   std::vector<SeenCollective> collectives;  // transfers too
+  std::string explanation;                  // why its values are sharded as they are, and why it has collectives
 };
 
 struct PlannedProgram {
@@ -33,7 +34,7 @@ struct PlannedProgram {
 // As process `process` goes through the document, on one planning context with all the cluster's devices.
 PlannedProgram plan(const Document& document, int process);
 
-std::string text_of(const PlannedProgram& program);
+std::string text_of(const PlannedProgram& program, bool with_explanations = false);
 
 // The verdict on what all processes would issue, without running: deadlocks and mismatches. Faults are left out.
 std::vector<Diagnosis> foresee(const Document& document);

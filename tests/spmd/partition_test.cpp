@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/spmd/explain.h"
 #include "tests/spmd/graphs.h"
+#include "tests/spmd/simulator.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -50,6 +52,51 @@ TEST(Partition, MatmulBytes) {
     Graph graph = build.finish({build.op("matmul", {x, y})});
     EXPECT_LE(plan(graph, mesh, {c.lhs_spec, c.rhs_spec}).wire_bytes, c.bytes_at_most) << c.lhs_spec << " " << c.rhs_spec;
   }
+}
+
+TEST(Partition, ARollExchangesItsHaloAlone) {
+  Mesh mesh = mesh_of({4, 2});
+  for (auto [spec, bytes] : {std::pair("a-", 8 * 32), std::pair("-a", 8 * 64), std::pair("(ab)-", 8 * 32), std::pair("--", 0)}) {
+    Build build;
+    Graph graph = build.finish(
+        {build.op("roll", {build.param({16, 8})}, Attrs{{"shift", std::int64_t(1)}, {"axis", std::int64_t(spec[0] == '-' ? 1 : 0)}})});
+    PartitionedProgram program = plan(graph, mesh, {spec});
+    EXPECT_EQ(program.wire_bytes, bytes) << spec << "\n" << print(program);
+    EXPECT_EQ(result_spec(program), spec_of(mesh, spec));
+  }
+}
+
+TEST(Partition, UnevenFormsInsideNeedNoPadding) {
+  Mesh mesh = mesh_of({4, 2});
+  for (const Shape& shape : {Shape{10, 7}, Shape{1, 3}, Shape{0, 5}}) {
+    Build build;
+    ValueId x = build.param(shape, DType::kInt32);
+    ValueId h = build.constraint(build.op("mul", {x, x}), mesh, "ab");
+    Graph graph = build.finish({build.op("sum", {build.op("neg", {h})}, Attrs{{"axis", std::int64_t(0)}}), build.op("transpose", {h})});
+    PartitionedProgram program = plan(graph, mesh, {"--"});
+    bool is_held = false;
+    for (const Slot& slot : program.slots) is_held |= slot.spec == spec_of(mesh, "ab");
+    EXPECT_TRUE(is_held) << print(program);
+    std::vector<Bytes> data{random_int32(shape, 1)};
+    EXPECT_EQ(run_partitioned(program, data), run_whole(graph, data)) << print(program);
+  }
+}
+
+TEST(Partition, ExplainsWhoAsksAndWhatWouldAvoidIt) {
+  Mesh mesh = mesh_of({4, 2});
+  Build build;
+  ValueId x = build.param({16, 8}), w = build.param({8, 16});
+  Graph graph = build.finish({build.op("relu", {build.op("matmul", {x, w})})});
+  PartitionedProgram program = plan(graph, mesh, {"ab", "b-"});
+  Explanation explanation = explain(program);
+  ASSERT_EQ(explanation.collectives.size(), 1u);
+  EXPECT_EQ(explanation.collectives[0].purpose, CollectiveReason::Purpose::kReduction);
+  EXPECT_EQ(explanation.collectives[0].wire_bytes, program.wire_bytes);
+  EXPECT_EQ(explanation.collectives[0].avoided_by, "%0 as P('a', None) and %1 as P(None, None)");
+  const ValueReason& product = explanation.values[std::size_t(program.graph.nodes[0].results[0])];
+  ASSERT_EQ(product.pieces.size(), 1u);
+  EXPECT_EQ(product.pieces[0].chain.back().kind, Origin::Kind::kParameter);
+  EXPECT_THAT(text_of(explanation, program), ::testing::HasSubstr("dimension 0 is cut by 'a': from %0 through dot_general"));
 }
 
 TEST(Partition, AConstraintIsReachedByTheLeastBytes) {

@@ -121,9 +121,12 @@ TEST(Propagate, OriginsSayWhy) {
   Propagation propagation = propagate(input_of(graph, mesh, {"a-", "-b"}));
   std::vector<std::string> reasons;
   for (const auto& origins : propagation.origins)
-    for (const Origin& origin : origins)
-      reasons.push_back(fmt::format("{} {}: {}", origin.dimension, mesh.text_of(origin.piece), origin.reason));
-  EXPECT_THAT(reasons, ::testing::IsSupersetOf({"0 a: parameter 0", "1 b: parameter 1", "0 a: through dot_general from %0"}));
+    for (const Origin& origin : origins) {
+      std::string from = origin.kind == Origin::Kind::kParameter ? fmt::format("parameter {}", origin.index)
+                                                                 : fmt::format("%{} through node {}", origin.from, origin.node);
+      reasons.push_back(fmt::format("{} {}: {}", origin.dimension, mesh.text_of(origin.piece), from));
+    }
+  EXPECT_THAT(reasons, ::testing::IsSupersetOf({"0 a: parameter 0", "1 b: parameter 1", "0 a: %0 through node 0"}));
 }
 
 TEST(Propagate, TheSameForAnyDeviceOrder) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <random>
 
+#include "runtime/spmd/explain.h"
 #include "runtime/spmd/layout.h"
 #include "tests/spmd/graphs.h"
 #include "tests/spmd/simulator.h"
@@ -96,10 +99,10 @@ class RandomProgram {
   Shape shape(ValueId id) const { return build_.b.shape(id); }
 
   Mesh random_mesh() {
-    constexpr std::int64_t kSizes[] = {1, 2, 2, 3, 4, 4, 8};
+    constexpr std::int64_t kSizes[] = {1, 2, 2, 3, 4, 4, 7, 8};
     Shape shape;
     for (int i = 0, axes = 1 + below(3); i < axes; ++i) {
-      std::int64_t size = kSizes[below(7)];
+      std::int64_t size = kSizes[below(8)];
       if (element_count(shape) * size <= 24) shape.push_back(size);
     }
     std::vector<int> devices(std::size_t(element_count(shape)));
@@ -109,15 +112,15 @@ class RandomProgram {
   }
 
   Shape random_shape() {
-    constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 6, 8, 8, 12, 16, 24};
+    constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 8, 10, 12, 16, 24};
     Shape shape;
-    for (int i = 0, rank = below(4); i < rank; ++i) shape.push_back(kSizes[below(10)]);
+    for (int i = 0, rank = below(4); i < rank; ++i) shape.push_back(kSizes[below(13)]);
     if (below(40) == 0 && !shape.empty()) shape[0] = 0;
     return shape;
   }
 
-  // Even, each axis at most once; sometimes parts of axes.
-  Spec random_spec(const Shape& shape) {
+  // Each axis at most once.
+  Spec random_spec(const Shape& shape, bool may_be_uneven = false) {
     Spec spec(shape.size());
     if (shape.empty()) return spec;
     std::vector<int> axes(std::size_t(mesh_.axis_count()));
@@ -127,14 +130,14 @@ class RandomProgram {
       if (below(4) == 0) continue;
       std::size_t d = std::size_t(below(int(shape.size())));
       spec[d].push_back(mesh_.whole_axis(axis));
-      if (!is_even(shape, spec)) spec[d].pop_back();
+      if (!may_be_uneven && !is_even(shape, spec)) spec[d].pop_back();
     }
     return spec;
   }
 
   void add_node() {
     ValueId x = pick();
-    switch (below(12)) {
+    switch (below(17)) {
       case 0:
         pool_.push_back(build_.op("neg", {x}));
         break;
@@ -171,6 +174,21 @@ class RandomProgram {
       case 11:
         add_constant(x);
         break;
+      case 12:
+        add_slice(x);
+        break;
+      case 13:
+        add_concatenation(x);
+        break;
+      case 14:
+        add_pad(x);
+        break;
+      case 15:
+        add_roll(x);
+        break;
+      case 16:
+        add_flip_or_scan(x);
+        break;
     }
   }
 
@@ -206,6 +224,7 @@ class RandomProgram {
     Ints dims(std::size_t(1 + below(3)), 1);
     for (std::int64_t prime : {2, 3, 5})
       for (; left % prime == 0; left /= prime) dims[std::size_t(below(int(dims.size())))] *= prime;
+    dims[0] *= left;
     pool_.push_back(build_.op("reshape", {x}, Attrs{{"shape", dims}}));
   }
 
@@ -228,7 +247,7 @@ class RandomProgram {
   }
 
   void add_constraint(ValueId x) {
-    pool_.push_back(build_.op("with_sharding_constraint", {x}, Attrs{{"sharding", Sharding(mesh_, random_spec(shape(x)))}}));
+    pool_.push_back(build_.op("with_sharding_constraint", {x}, Attrs{{"sharding", Sharding(mesh_, random_spec(shape(x), below(2) == 0))}}));
   }
 
   void add_special(ValueId x) {
@@ -244,6 +263,50 @@ class RandomProgram {
         pool_.push_back(build_.b.emit1(kPermutedScan, {x}));
         break;
     }
+  }
+
+  int some_dim(ValueId x) { return below(int(shape(x).size())); }
+
+  void add_slice(ValueId x) {
+    Shape sizes = shape(x);
+    Ints start(sizes.size(), 0), limit = sizes, stride(sizes.size(), 1);
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (below(2) == 0 || sizes[d] == 0) continue;
+      start[d] = below(int(sizes[d]));
+      limit[d] = start[d] + 1 + below(int(sizes[d] - start[d]));
+      stride[d] = 1 + below(3);
+    }
+    pool_.push_back(build_.op("slice", {x}, Attrs{{"start", start}, {"limit", limit}, {"stride", stride}}));
+  }
+
+  void add_concatenation(ValueId x) {
+    if (shape(x).empty()) return;
+    std::vector<Arg> parts{x};
+    for (ValueId id : pool_)
+      if (shape(id) == shape(x) && parts.size() < 3) parts.emplace_back(id);
+    pool_.push_back(build_.op("concatenate", parts, Attrs{{"axis", std::int64_t(some_dim(x))}}));
+  }
+
+  void add_pad(ValueId x) {
+    Ints padding;
+    for (std::int64_t size : shape(x)) {
+      Ints dim{below(4), below(4), below(3) == 0 ? 1 : 0};
+      if (below(3) == 0 && size > 2) dim[0] = -1;
+      padding.insert(padding.end(), dim.begin(), dim.end());
+    }
+    if (padding.empty()) return;
+    pool_.push_back(build_.op("pad", {x, Scalar{std::int64_t(7)}}, Attrs{{"padding", padding}}));
+  }
+
+  void add_roll(ValueId x) {
+    if (shape(x).empty() || element_count(shape(x)) == 0) return;
+    pool_.push_back(build_.op("roll", {x}, Attrs{{"shift", std::int64_t(below(9) - 4)}, {"axis", std::int64_t(some_dim(x))}}));
+  }
+
+  void add_flip_or_scan(ValueId x) {
+    if (shape(x).empty()) return;
+    constexpr const char* kOps[] = {"flip", "cumsum", "sort"};
+    pool_.push_back(build_.op(kOps[below(3)], {x}, Attrs{{"axis", std::int64_t(some_dim(x))}}));
   }
 
   void add_constant(ValueId x) {
@@ -263,19 +326,38 @@ constexpr int kProgramsEach = 20;
 
 class RandomPrograms : public ::testing::TestWithParam<int> {};
 
+void check_program(unsigned seed) {
+  RandomProgram random(seed);
+  random.make();
+  SCOPED_TRACE(fmt::format("program of seed {} on {}\n{}", seed, random.input().mesh.text(), print(random.graph())));
+  std::vector<Bytes> data = random.data();
+  std::vector<Bytes> whole = run_whole(random.graph(), data);
+  try {
+    PartitionedProgram program = partition(random.input());
+    EXPECT_EQ(run_partitioned(program, data), whole) << print(program);
+    EXPECT_EQ(print(program), print(partition(random.input())));
+    PartitionedProgram alone = partition(random.input(), {.search = false});
+    EXPECT_EQ(run_partitioned(alone, data), whole) << print(alone);
+    EXPECT_FALSE(text_of(explain(program), program).empty());
+  } catch (const Error& error) { ADD_FAILURE() << error.what(); }
+}
+
 TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
-  for (int i = 0; i < kProgramsEach; ++i) {
-    RandomProgram random(unsigned(GetParam() * kProgramsEach + i));
-    random.make();
-    SCOPED_TRACE(fmt::format("program {} of seed {} on {}\n{}", i, GetParam(), random.input().mesh.text(), print(random.graph())));
-    std::vector<Bytes> data = random.data();
-    std::vector<Bytes> whole = run_whole(random.graph(), data);
-    try {
-      PartitionedProgram program = partition(random.input());
-      EXPECT_EQ(run_partitioned(program, data), whole) << print(program);
-      EXPECT_EQ(print(program), print(partition(random.input())));
-    } catch (const Error& error) { ADD_FAILURE() << error.what(); }
+  for (int i = 0; i < kProgramsEach; ++i) check_program(unsigned(GetParam() * kProgramsEach + i));
+}
+
+// As long as SHARDLAB_FUZZ_SECONDS says, from seed SHARDLAB_FUZZ_SEED on: the long run of benchmarks/soak.
+TEST(RandomPrograms, HoldForAsLongAsAsked) {
+  const char* seconds = std::getenv("SHARDLAB_FUZZ_SECONDS");
+  if (seconds == nullptr) GTEST_SKIP() << "SHARDLAB_FUZZ_SECONDS is not set";
+  const char* first = std::getenv("SHARDLAB_FUZZ_SEED");
+  unsigned seed = first == nullptr ? 0 : unsigned(std::atoll(first)) * 1'000'000u, programs = 0;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoll(seconds));
+  while (std::chrono::steady_clock::now() < end && !::testing::Test::HasFailure()) {
+    check_program(seed++);
+    ++programs;
   }
+  std::printf("%u programs, from seed %u on\n", programs, seed - programs);
 }
 
 TEST(RandomPrograms, PlannedTogetherTheyMoveNoMoreThanOpByOp) {
@@ -289,7 +371,7 @@ TEST(RandomPrograms, PlannedTogetherTheyMoveNoMoreThanOpByOp) {
     EXPECT_LE(finer.wire_bytes, together.wire_bytes) << "seed " << seed;
     fewer += together.wire_bytes < alone.wire_bytes;
   }
-  EXPECT_GT(fewer, 4);
+  EXPECT_GT(fewer, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 60));

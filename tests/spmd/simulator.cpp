@@ -37,7 +37,7 @@ std::vector<Bytes> run_kernel(const Node& node, const std::vector<TensorType>& o
 class Simulation {
  public:
   explicit Simulation(const PartitionedProgram& program) : program_(program), data_(program.slots.size()) {
-    for (const Slot& slot : program.slots) boxes_.push_back(boxes_of(slot.type.shape, slot.spec, program.mesh));
+    for (const Slot& slot : program.slots) boxes_.push_back(boxes_of(slot, program.mesh));
   }
 
   void put(SlotId slot, const Bytes& value) {
