@@ -126,6 +126,36 @@ TEST_F(Solo, OneOrderedSetOfDevices) {
   EXPECT_THAT(text, ::testing::HasSubstr("program_test.cpp:"));
 }
 
+// As JAX: the first mesh is the computation's.
+TEST_F(Solo, MeshesOfOneDeviceOrderInOneComputation) {
+  auto ab = make_mesh({4, 2}, {"a", "b"}), x = make_mesh({8}, {"x"});
+  auto values = arange(128).reshape({16, 8}).to_vector<int>();
+  auto by_a = device_put(array(values, {16, 8}), NamedSharding(ab, P("a", None)));
+  auto by_x = device_put(array(values, {16, 8}), NamedSharding(x, P("x", None)));
+  auto across = device_put(array(values, {16, 8}), NamedSharding(x, P(None, "x")));
+  EXPECT_EQ((by_a + by_x).sharding().spec_text(), "P(('a', 'b'), None)");
+  EXPECT_EQ((by_x + by_a).sharding().spec_text(), "P('x', None)");
+  EXPECT_EQ((by_a + across).sharding().spec_text(), "P(None, ('a', 'b'))");
+  EXPECT_EQ((by_a + across).to_vector<int>()[5], 10);
+  std::vector<Device> six = devices();
+  six.resize(6);
+  auto three = make_mesh({2, 3}, {"a", "b"}, six), two = make_mesh({3, 2}, {"a", "b"}, six);
+  auto text = error_of([&] { device_put(arange(6), NamedSharding(three, P("a"))) + device_put(arange(6), NamedSharding(two, P("a"))); });
+  EXPECT_THAT(text, ::testing::HasSubstr("the axes of the two meshes do not nest"));
+}
+
+TEST_F(Solo, ALoweredProgramAndItsExplanation) {
+  auto mesh = make_mesh({8}, {"a"});
+  auto x = device_put(ones({16, 8}), NamedSharding(mesh, P("a")));
+  auto f = jit([](const Array& v) { return sum(sin(v)); });
+  EXPECT_THAT(f.lower(x).as_text(), ::testing::HasSubstr("= sin(%0)"));
+  EXPECT_THAT(f.lower(x).compile().as_text(), ::testing::HasSubstr("all-reduce sum"));
+  std::string why = f.explain(x);
+  EXPECT_THAT(why, ::testing::HasSubstr("dimension 0 is cut by 'a': from %0 through sin"));
+  EXPECT_THAT(why, ::testing::HasSubstr("avoided by"));
+  EXPECT_FLOAT_EQ(float(f(x).item<float>()), 128 * std::sin(1.0f));
+}
+
 TEST_F(Solo, UncommittedArraysJoinPlacedOnes) {
   auto mesh = make_mesh({8}, {"a"});
   auto x = device_put(arange(16), NamedSharding(mesh, P("a")));

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "runtime/core/mesh_change.h"
 #include "tests/spmd/specs.h"
 
 namespace shardlab {
@@ -25,6 +26,25 @@ std::set<std::int64_t> places(const AxisPiece& piece) {
   std::set<std::int64_t> covered;
   for (std::int64_t place = piece.pre * 2; place <= piece.pre * piece.size; place *= 2) covered.insert(place);
   return covered;
+}
+
+TEST(MeshChange, TheSameBoxesInOtherAxes) {
+  Shape shape{16, 48};
+  std::vector<Mesh> meshes;
+  for (const Shape& axes : {Shape{8}, Shape{4, 2}, Shape{2, 4}, Shape{2, 2, 2}, Shape{1, 8, 1}}) meshes.push_back(mesh_of(axes));
+  for (const Mesh& from : meshes)
+    for (int axis = 0; axis < from.axis_count(); ++axis)
+      for (const Mesh& to : meshes) {
+        Spec spec{{from.whole_axis(axis)}, {}};
+        auto translated = spec_on(spec, from, to);
+        ASSERT_TRUE(translated) << from.text() << to.text();
+        EXPECT_EQ(boxes_of(shape, *translated, to), boxes_of(shape, spec, from)) << text_of(*translated, to);
+      }
+  Mesh x = mesh_of({8}), ab = mesh_of({4, 2});
+  EXPECT_EQ(text_of(*spec_on({{x.whole_axis(0)}}, x, ab), ab), "P(('a', 'b'),)");
+  EXPECT_EQ(text_of(*spec_on({{ab.whole_axis(0)}}, ab, x), x), "P('a:(1)4',)");
+  // The axes of 2 x 3 and of 3 x 2 do not nest.
+  EXPECT_FALSE(spec_on({{{0, 1, 2}}}, mesh_of({2, 3}), mesh_of({3, 2})));
 }
 
 TEST(Axes, OverlapIsSharedDigits) {
