@@ -105,14 +105,21 @@ bool Sharding::is_fully_replicated() const {
 }
 
 void Sharding::check_divisible(const TensorType& type, std::string_view what) const {
-  Spec full = spec(type.rank());
+  const Spec full = spec(type.rank());
+  std::vector<std::int64_t> factors;
+  for (const Axes& axes : full) factors.push_back(part_count(axes));
   for (int d = 0; d < type.rank(); ++d) {
-    std::int64_t parts = part_count(full[d]);
-    if (type.shape[d] % parts != 0)
-      throw_user_error(
-          "One of {} was given the sharding of {}, which implies that the global size of its dimension {} should be divisible by "
-          "{}, but it is equal to {} (full shape: {}); pad the dimension to {} or leave it unsharded",
-          what, text(), d, parts, type.shape[d], shardlab::text_of(type.shape), (type.shape[d] / parts + 1) * parts);
+    const std::int64_t parts = factors[std::size_t(d)], size = type.shape[std::size_t(d)];
+    if (size % parts == 0) continue;
+    Spec fitting = full;  // each dimension keeps the axes, from the first, that divide it
+    for (std::size_t k = 0; k < fitting.size(); ++k)
+      while (type.shape[k] % part_count(fitting[k]) != 0) fitting[k].pop_back();
+    throw_user_error(
+        "Sharding {} implies that array axis {} is partitioned {} times, but the dimension size is {} (full shape: {}, per-dimension tiling "
+        "factors: [{}] should evenly divide the shape). It was given to {} of type {}: dimension {} should be divisible by {}, but it is equal "
+        "to {} (full shape: {}); pad it to {}, or use a spec that divides: {}",
+        text(), d, parts, size, shardlab::text_of(type.shape), fmt::join(factors, ", "), what, type.text(), d, parts, size,
+        shardlab::text_of(type.shape), (size / parts + 1) * parts, shardlab::text_of(fitting, mesh_));
   }
 }
 

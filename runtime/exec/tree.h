@@ -1,4 +1,5 @@
-// Trees of arrays: an Array, or vectors, tuples, pairs, std::arrays and maps of trees, or structs named with SHARDLAB_TREE.
+// Trees of arrays: an Array, or vectors, tuples, pairs, std::arrays and maps of trees, or structs named with SHARDLAB_TREE. Numbers,
+// enumerators and strings in a tree are static: part of its structure, not leaves.
 //
 //   struct Layer { Array w, b; };
 //   SHARDLAB_TREE(Layer, w, b)
@@ -37,6 +38,8 @@ template <typename A, typename B>
 inline constexpr bool kIsTuple<std::pair<A, B>> = true;
 
 template <typename T>
+concept Static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+template <typename T>
 concept Named = requires(T& x) { shardlab_tree_members(x); };  // SHARDLAB_TREE
 
 }  // namespace detail
@@ -47,6 +50,7 @@ void for_each(T& tree, F&& visit) {
   using Plain = std::remove_const_t<T>;
   if constexpr (std::is_same_v<Plain, Array>) {
     visit(tree);
+  } else if constexpr (detail::Static<Plain>) {
   } else if constexpr (detail::kIsSequence<Plain>) {
     for (auto& each : tree) for_each(each, visit);
   } else if constexpr (detail::kIsMap<Plain>) {
@@ -55,7 +59,7 @@ void for_each(T& tree, F&& visit) {
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, tree);
   } else {
     static_assert(detail::Named<T>,
-                  "a tree is an Array, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
+                  "a tree is an Array, a number, a string, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, shardlab_tree_members(tree));
   }
 }
@@ -98,7 +102,7 @@ T map(F&& f, const T& first, const Others&... others) {
   return unflatten(first, results);
 }
 
-// "(float32[4,8], [float32[8], int32[]])": the leaves' types in their structure, which tells calls apart.
+// "(float32[4,8], [float32[8], 3])": the leaves' types and the static values in their structure, which tells calls apart.
 template <typename T>
 std::string text(const T& tree) {
   using Plain = std::remove_cv_t<T>;
@@ -106,6 +110,14 @@ std::string text(const T& tree) {
   auto add = [&](const auto& each) { result += (result.empty() ? "" : ", ") + text(each); };
   if constexpr (std::is_same_v<Plain, Array>) {
     return tree.valid() ? tree.type().text() : "empty";
+  } else if constexpr (std::is_floating_point_v<Plain>) {
+    return fmt::format("{:a}", tree);
+  } else if constexpr (std::is_arithmetic_v<Plain>) {
+    return fmt::format("{}", tree);
+  } else if constexpr (std::is_enum_v<Plain>) {
+    return fmt::format("{}", static_cast<std::int64_t>(tree));
+  } else if constexpr (std::is_same_v<Plain, std::string>) {
+    return fmt::format("'{}:{}'", tree.size(), tree);
   } else if constexpr (detail::kIsSequence<Plain>) {
     for (const auto& each : tree) add(each);
     return "[" + result + "]";
