@@ -67,12 +67,12 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
   return request;
 }
 
-static std::string key_for(std::uint64_t id, const JitOptions& options, const ProgramRequest& request) {
-  return fmt::format("jit{}({}){}>{}", id, signature_of(request.args), signature_of(options.in_shardings),
+static std::string key_for(std::uint64_t id, std::string_view structure, const JitOptions& options, const ProgramRequest& request) {
+  return fmt::format("jit{}{}({}){}>{}", id, structure, signature_of(request.args), signature_of(options.in_shardings),
                      signature_of(options.out_shardings));
 }
 
-std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where) const {
+std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where, std::string_view structure) const {
   Context& context = Context::current();
   if (context.tracer()) {  // inlined; its out_shardings become constraints
     std::vector<Array> results = state_->function(args);
@@ -83,20 +83,20 @@ std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where
   for (const Array& arg : args)
     if (!arg.valid()) throw_user_error("jit of {} at {}: an empty Array is passed", state_->options.name, where.text());
   ProgramRequest request = request_of(context, state_->function, state_->options, args, where);
-  return run_program(context, key_for(state_->id, state_->options, request), request);
+  return run_program(context, key_for(state_->id, structure, state_->options, request), request);
 }
 
-std::string JitFunction::lowered(const std::vector<Array>& args, bool partitioned) const {
+std::string JitFunction::lowered(const std::vector<Array>& args, bool partitioned, std::string_view structure) const {
   Context& context = Context::current();
   ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
   if (!partitioned) return print(request.trace(mesh_of(request, nullptr)), true);
-  return spmd::print(prepare_program(context, key_for(state_->id, state_->options, request), request)->program);
+  return spmd::print(prepare_program(context, key_for(state_->id, structure, state_->options, request), request)->program);
 }
 
-std::string JitFunction::explained(const std::vector<Array>& args) const {
+std::string JitFunction::explained(const std::vector<Array>& args, std::string_view structure) const {
   Context& context = Context::current();
   ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
-  const auto executable = prepare_program(context, key_for(state_->id, state_->options, request), request);
+  const auto executable = prepare_program(context, key_for(state_->id, structure, state_->options, request), request);
   return spmd::text_of(spmd::explain(executable->program), executable->program);
 }
 

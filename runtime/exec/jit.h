@@ -30,11 +30,12 @@ class JitFunction {
  public:
   using Function = std::function<std::vector<Array>(const std::vector<Array>&)>;
   JitFunction(Function function, JitOptions options);
-  std::vector<Array> call(const std::vector<Array>& args, Where where) const;
+  // `structure` tells apart calls that the function answers differently for equal types: trees of another form, other static values.
+  std::vector<Array> call(const std::vector<Array>& args, Where where, std::string_view structure = {}) const;
   // The program before (traced) or after partitioning, as text, for these arguments.
-  std::string lowered(const std::vector<Array>& args, bool partitioned) const;
+  std::string lowered(const std::vector<Array>& args, bool partitioned, std::string_view structure = {}) const;
   // Why each value has its sharding, and for each collective who asked for it, its bytes and what would avoid it.
-  std::string explained(const std::vector<Array>& args) const;
+  std::string explained(const std::vector<Array>& args, std::string_view structure = {}) const;
 
  private:
   struct State;
@@ -63,7 +64,8 @@ class Lowered {
   Compiled compiled_;
 };
 
-// jit(f)(x, y): f takes trees of arrays and returns one (runtime/exec/tree.h). Results have the structure that f gave them when it was
+// jit(f)(x, y, 3): f takes trees of arrays and returns one (runtime/exec/tree.h); numbers and strings among the arguments are static, each
+// value is a program of its own. Results have the structure that f gave them when it was
 // traced for such arguments.
 template <typename F>
 class Jitted : public detail::AtLine<Jitted<F>> {
@@ -77,7 +79,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     auto state = prepared(where, args...);
     std::string signature = state->signature;
-    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where));
+    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where), signature);
     state->args = {};
     auto found = state->results.find(signature);
     SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
@@ -88,13 +90,13 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   Lowered lower(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
     std::vector<Array> leaves = tree::leaves(state->args);
-    return {state->jit->lowered(leaves, false), state->jit->lowered(leaves, true)};
+    return {state->jit->lowered(leaves, false, state->signature), state->jit->lowered(leaves, true, state->signature)};
   }
   // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
   template <typename... Args>
   std::string explain(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
-    return state->jit->explained(tree::leaves(state->args));
+    return state->jit->explained(tree::leaves(state->args), state->signature);
   }
 
  private:

@@ -47,7 +47,6 @@ TEST(Jit, LowersWithoutRunning) {
   EXPECT_THAT(lowered.as_text(), HasSubstr("reduce_sum"));
   EXPECT_THAT(lowered.as_text(), Not(HasSubstr("all-reduce")));
   EXPECT_THAT(lowered.compile().as_text(), HasSubstr("all-reduce"));
-  EXPECT_GT(lowered.compile().wire_bytes(), 0);
 }
 
 }  // namespace
