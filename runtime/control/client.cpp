@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "control.grpc.pb.h"
 #include "runtime/base/error.h"
 #include "runtime/control/coordinator.h"
+#include "runtime/control/network.h"
 #include "runtime/control/wire.h"
 #include "traces/checks/evidence_json.h"
 
@@ -23,13 +23,13 @@ namespace {
 constexpr int kBatchMax = 256;  // words in one message
 constexpr int kLingerMs = 1;    // how long issued launches wait for more of them
 
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("localhost");
-}
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address) {
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address, int silence_ms = 0) {
   grpc::ChannelArguments arguments;
+  if (silence_ms > 0) {
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, silence_ms / 2);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, silence_ms / 2);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
@@ -44,7 +44,7 @@ class ControlClient::Link final : public Uplink {
  public:
   Link(ControlClient& owner, ClientOptions options) : owner_(owner), options_(std::move(options)) {
     auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(options_.join_timeout_ms);
-    channel_ = make_channel(options_.address);
+    channel_ = make_channel(options_.address, options_.heartbeat_timeout_ms);
     if (!channel_->WaitForConnected(deadline))
       throw TransportError(fmt::format("process {} cannot reach the coordinator at {} within {} ms", options_.process_index,
                                        options_.address, options_.join_timeout_ms));
@@ -52,7 +52,7 @@ class ControlClient::Link final : public Uplink {
     context_.AddMetadata(kTokenKey, options_.token);
     stream_ = stub_->Attend(&context_);
     wire::Word word = make_word();
-    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices});
+    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity()});
     push(std::move(word), When::kNow);
     reader_ = std::jthread([this] { read(); });
     sender_ = std::jthread([this](std::stop_token stop) { send(stop); });
@@ -76,17 +76,21 @@ class ControlClient::Link final : public Uplink {
 
   void wait_for_all() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(options_.join_timeout_ms), [&] { return all_joined_ || over_; });
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.join_timeout_ms);
+    auto here = [&] { return all_joined_ || over_; };
+    for (auto tell_at = std::chrono::steady_clock::now() + kTellAfter; !here() && std::chrono::steady_clock::now() < end;) {
+      if (changed_.wait_until(lock, std::min(end, tell_at), here) || std::chrono::steady_clock::now() < tell_at) continue;
+      tell_who_is_here();
+      tell_at += kTellAgainAfter;
+    }
     if (all_joined_) return;
     if (over_) {
       lock.unlock();
-      owner_.gate().pass_leaving();  // throws what ended it
+      owner_.gate().pass_leaving(std::chrono::milliseconds(0));  // throws what ended it
     }
-    std::vector<int> missing;
-    for (int p = 0; p < options_.num_processes; ++p)
-      if (std::none_of(members_.begin(), members_.end(), [&](const Member& m) { return m.process == p; })) missing.push_back(p);
-    throw TransportError(fmt::format("not all processes joined the job within {} ms: missing {} of {}: {}", options_.join_timeout_ms,
-                                     missing.size(), options_.num_processes, fmt::join(missing, ", ")));
+    std::vector<int> missing = missing_processes();
+    throw TransportError(fmt::format("not all processes joined the job within {} ms: missing {} of {}: {}; {}", options_.join_timeout_ms,
+                                     missing.size(), options_.num_processes, fmt::join(missing, ", "), joined_text()));
   }
 
   const std::vector<Member>& members() const { return members_; }
@@ -164,6 +168,25 @@ class ControlClient::Link final : public Uplink {
 
  private:
   static constexpr int kKeyMs = 10'000;
+  static constexpr std::chrono::seconds kTellAfter{3}, kTellAgainAfter{15};
+
+  // With the lock held.
+  std::vector<int> missing_processes() const {
+    std::vector<int> missing;
+    for (int p = 0; p < options_.num_processes; ++p)
+      if (std::none_of(members_.begin(), members_.end(), [&](const Member& m) { return m.process == p; })) missing.push_back(p);
+    return missing;
+  }
+  std::string joined_text() const {
+    std::string text;
+    for (const Member& member : members_) text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", member.process, member.host);
+    return text.empty() ? "none has joined" : "joined: " + text;
+  }
+  void tell_who_is_here() const {
+    std::vector<int> missing = missing_processes();
+    fmt::print(stderr, "shardlab: process {} waits for {} of {} processes: {} ({})\n", options_.process_index, missing.size(),
+               options_.num_processes, fmt::join(missing, ", "), joined_text());
+  }
 
   static wire::Word make_word() {
     wire::Word word;
@@ -300,7 +323,8 @@ class ControlClient::Link final : public Uplink {
   std::jthread reader_, sender_;
 };
 
-ControlClient::ControlClient(ClientOptions options) : ProcessControl(options.process_index, options.on_stop) {
+ControlClient::ControlClient(ClientOptions options)
+    : ProcessControl(options.process_index, options.on_stop, std::chrono::milliseconds(options.shutdown_timeout_ms)) {
   link_ = std::make_unique<Link>(*this, std::move(options));
 }
 ControlClient::~ControlClient() = default;
@@ -316,12 +340,14 @@ std::unique_ptr<ControlClient> connect(ClientOptions options) {
   return client;
 }
 
-std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int timeout_ms) {
+std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms) {
   constexpr int kAnswerMs = 1000, kBetweenMs = 20;
-  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  constexpr std::chrono::seconds kTellAfter{3}, kTellAgainAfter{15};
+  auto begin = std::chrono::steady_clock::now(), end = begin + std::chrono::milliseconds(timeout_ms), tell_at = begin + kTellAfter;
+  std::string wanted = ports == 1 ? join_address(host, first) : fmt::format("{} ports {} to {}", host, first, first + ports - 1), last;
   do {
     for (int port = first; port < first + ports; ++port) {
-      std::string address = fmt::format("{}:{}", host, port);
+      std::string address = join_address(host, port);
       auto stub = wire::Coordination::NewStub(make_channel(address));
       grpc::ClientContext context;
       context.AddMetadata(kTokenKey, token);
@@ -329,13 +355,22 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
       wire::KeyValue hello;
       hello.set_key("hello");
       wire::Nothing answer;
-      if (stub->SetKey(&context, hello, &answer).ok()) return address;
+      grpc::Status status = stub->SetKey(&context, hello, &answer);
+      if (status.ok()) return address;
+      last = status.error_message();
+    }
+    if (std::chrono::steady_clock::now() >= tell_at) {
+      fmt::print(stderr, "shardlab: process {} waits for the coordinator, which process 0 starts, at {}: {}\n", process_index, wanted,
+                 last);
+      tell_at += kTellAgainAfter;
     }
     // Nobody tells when another process begins to listen: asking again is all there is.
     std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenMs));
   } while (std::chrono::steady_clock::now() < end);
-  throw TransportError(
-      fmt::format("no coordinator of this job answers at {} on ports {} to {} within {} ms", host, first, first + ports - 1, timeout_ms));
+  throw TransportError(fmt::format(
+      "process {}: no coordinator of this job answers at {} within {} ms ({}). Process 0 starts it: does it run, and can its host "
+      "be reached from here?",
+      process_index, wanted, timeout_ms, last));
 }
 
 }  // namespace shardlab::control

@@ -53,6 +53,13 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     builder.AddListeningPort(fmt::format("{}:{}", options_.host, options_.port), grpc::InsecureServerCredentials(), &port);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+    if (options_.silence_ms > 0) {
+      builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, options_.silence_ms / 2);
+      builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, options_.silence_ms / 2);
+    }
+    // Processes may ask for a sign of life as often as they like.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 100);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (!server_ || port == 0) throw TransportError(fmt::format("the coordinator cannot listen on {}:{}", options_.host, options_.port));

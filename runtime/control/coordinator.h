@@ -22,6 +22,8 @@ struct CoordinatorOptions {
   int port = 0;                    // 0: the system's choice
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;
+  // Unsupervised: a process whose host gives no sign of life for so long is lost. 0: no limit.
+  int silence_ms = 0;
   std::function<void()> on_finding;                   // the first proof: no data moves any more
   std::function<void(const VerdictRef&)> on_verdict;  // both from a thread of the coordinator's, without locks
 };

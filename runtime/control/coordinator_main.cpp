@@ -1,5 +1,5 @@
-// shardlab-coordinator PROCESSES FIRST_PORT PORTS JOIN_TIMEOUT_MS: the coordinator of a job that another launcher (mpirun) started. The
-// job's token comes by SHARDLAB_JOB_TOKEN, the descriptor that wants the address by SHARDLAB_READY_FD.
+// shardlab-coordinator PROCESSES HOST FIRST_PORT PORTS JOIN_TIMEOUT_MS HEARTBEAT_TIMEOUT_MS: the coordinator of a job that another launcher
+// (mpirun) started. The job's token comes by SHARDLAB_JOB_TOKEN, the descriptor that wants the address by SHARDLAB_READY_FD.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,17 +11,19 @@ int main(int argc, char** argv) {
   using namespace shardlab::control;
   const char* token = std::getenv(kTokenVariable);
   const char* ready = std::getenv("SHARDLAB_READY_FD");
-  if (argc != 5 || !token) {
-    std::fprintf(stderr, "usage: SHARDLAB_JOB_TOKEN=… %s PROCESSES FIRST_PORT PORTS JOIN_TIMEOUT_MS\n", argv[0]);
+  if (argc != 7 || !token) {
+    std::fprintf(stderr, "usage: SHARDLAB_JOB_TOKEN=… %s PROCESSES HOST FIRST_PORT PORTS JOIN_TIMEOUT_MS HEARTBEAT_TIMEOUT_MS\n", argv[0]);
     return 2;
   }
   try {
     return serve({.num_processes = std::atoi(argv[1]),
                   .token = token,
-                  .first_port = std::atoi(argv[2]),
-                  .ports = std::atoi(argv[3]),
+                  .host = argv[2],
+                  .first_port = std::atoi(argv[3]),
+                  .ports = std::atoi(argv[4]),
                   .ready_fd = ready ? std::atoi(ready) : -1,
-                  .join_timeout_ms = std::atoi(argv[4])});
+                  .join_timeout_ms = std::atoi(argv[5]),
+                  .heartbeat_timeout_ms = std::atoi(argv[6])});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "shardlab-coordinator: %s\n", error.what());
     return 1;

@@ -1,10 +1,11 @@
-// How a process finds its job: what its surroundings say, and joining accordingly.
+// How a process finds its job: what it was told, what its surroundings say, and joining accordingly.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/control/client.h"
 
@@ -18,38 +19,55 @@ inline constexpr char kNumProcessesVariable[] = "SHARDLAB_NUM_PROCESSES";
 inline constexpr char kNumDevicesVariable[] = "SHARDLAB_NUM_CPU_DEVICES";
 inline constexpr char kShmVariable[] = "SHARDLAB_SHM";
 inline constexpr char kTraceDirVariable[] = "SHARDLAB_TRACE_DIR";
+inline constexpr char kTransportVariable[] = "SHARDLAB_TRANSPORT";
+inline constexpr char kVerdictToldVariable[] = "SHARDLAB_VERDICT_TOLD";  // whoever started the process prints the verdict
+inline constexpr char kHostAddressVariable[] = "SHARDLAB_HOST_ADDRESS";
+
+// What a program says itself: the arguments of distributed::initialize.
+struct JobRequest {
+  std::optional<std::string> coordinator_address;  // "192.168.0.1:8000"
+  std::optional<std::int64_t> num_processes, process_id;
+  std::vector<int> local_device_ids;
+  std::optional<std::string> cluster_detection_method;  // a ClusterDef's name, or "deactivate"
+  std::optional<std::string> coordinator_bind_address;  // where process 0 listens
+  int initialization_timeout_ms = 300'000;
+  int heartbeat_timeout_ms = 100'000;
+  int shutdown_timeout_ms = 300'000;
+};
 
 struct JobEnvironment {
-  enum class Source { kLauncher, kOpenMpi };
+  enum class Source { kLauncher, kCluster, kExplicit };
   Source source = Source::kLauncher;
   int process_index = 0;
   int num_processes = 1;
-  int local_index = 0;                 // among the processes of this host
-  std::string coordinator, token;      // empty where process 0 has yet to start the coordinator
-  std::string shm;                     // the segment's name; empty: agreed through the key-value store
-  std::string trace_dir;               // where records go; empty: none asked for
+  std::string coordinator, token;  // the coordinator's address
+  std::string bind_host;           // where process 0 has yet to start it; empty: it runs
+  int ports = 1;                   // how many to try from the coordinator's on
+  std::string shm;                 // the segment's name; empty: agreed through the key-value store
+  std::string trace_dir;           // where records go; empty: none asked for
+  std::string transport = "auto";
   std::optional<int> num_cpu_devices;  // the number of virtual devices asked for
-  std::string open_mpi_uri;            // with kOpenMpi
+  int join_timeout_ms = 300'000, heartbeat_timeout_ms = 100'000, shutdown_timeout_ms = 300'000;
 };
 
-// Our launcher's variables first, then Open MPI's; nullopt for a program started by itself. Throws UserError that names a variable
-// whose value makes no sense.
-std::optional<JobEnvironment> detect_environment();
+// Our launcher's variables first, unless the program says otherwise; then what the program says, completed by JAX's variables and by the
+// cluster. nullopt for a program started by itself that says nothing. Throws UserError: JAX's text, and more.
+std::optional<JobEnvironment> find_job(const JobRequest& request = {});
 
-// SHARDLAB_NUM_CPU_DEVICES, which also counts for a program started by itself. Throws UserError unless it is a positive number.
+// SHARDLAB_NUM_CPU_DEVICES or JAX_NUM_CPU_DEVICES, which also count for a program started by itself. Throws UserError unless it is a
+// positive number.
 std::optional<int> devices_from_environment();
 
 struct JoinOptions {
   int num_devices = 1;
-  int join_timeout_ms = 300'000;
   std::function<void(const std::string& why)> on_stop;
 };
 
-// Joins the job; under Open MPI process 0 first starts the coordinator as a small child in a session of its own, and the others find it.
+// Joins the job; where nobody runs the coordinator, process 0 first starts it as a small child in a session of its own, and the others
+// find it.
 std::unique_ptr<ControlClient> join_job(const JobEnvironment&, const JoinOptions&);
 
-// Open MPI's rule, which JAX has too: where to look for the coordinator of the job with that contact address.
-int open_mpi_port(const std::string& uri);
-std::string open_mpi_token(const std::string& uri);
+// The address at which other hosts of the job reach this process.
+std::string own_address(const JobEnvironment&);
 
 }  // namespace shardlab::control

@@ -1,7 +1,5 @@
 #include "runtime/control/gate.h"
 
-#include <chrono>
-
 #include "runtime/comm/control.h"
 
 namespace shardlab::control {
@@ -44,10 +42,11 @@ bool Gate::pass(std::int64_t launch, const Report& report) {
   return waited;
 }
 
-void Gate::pass_leaving() {
+bool Gate::pass_leaving(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return over() || left_; });
+  bool ended = changed_.wait_for(lock, limit, [&] { return over() || left_; });
   throw_if_over();
+  return ended;
 }
 
 void Gate::wait_acknowledged(int limit_ms) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -27,8 +28,8 @@ class Gate {
   bool admit(std::int64_t launch, const Report& report);
   // Returns once all launches up to `launch` are matched. Returns whether it waited.
   bool pass(std::int64_t launch, const Report& report);
-  // Returns once the process has left.
-  void pass_leaving();
+  // Returns once the process has left; false when that took longer than the limit.
+  bool pass_leaving(std::chrono::milliseconds limit);
   // Waits until `raised` is acknowledged, the control plane is gone or `limit_ms` passed.
   void wait_acknowledged(int limit_ms);
 

@@ -11,6 +11,11 @@ struct Member {
   std::int64_t pid = 0;
   std::string host;
   int devices = 0;
+  std::string host_id;  // equal for processes that can share memory
 };
+
+// This process's host_id: hosts differ in it, and so do containers and network namespaces of one machine.
+std::string host_identity();
+std::string host_name();
 
 }  // namespace shardlab::control

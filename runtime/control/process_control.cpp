@@ -14,8 +14,8 @@ std::string place(Where where) { return where.known() ? where.text() : std::stri
 
 }  // namespace
 
-ProcessControl::ProcessControl(int process_index, std::function<void(const std::string&)> on_stop)
-    : process_index_(process_index), on_stop_(std::move(on_stop)) {}
+ProcessControl::ProcessControl(int process_index, std::function<void(const std::string&)> on_stop, std::chrono::milliseconds shutdown_limit)
+    : process_index_(process_index), shutdown_limit_(shutdown_limit), on_stop_(std::move(on_stop)) {}
 
 void ProcessControl::issued(const comm::Launch& launch) {
   const comm::ProgramInfo& program = *launch.program;
@@ -64,7 +64,9 @@ void ProcessControl::raised(std::string_view text, Where where) {
 
 void ProcessControl::leave() {
   uplink().leaving();
-  gate_.pass_leaving();
+  if (!gate_.pass_leaving(shutdown_limit_))
+    throw TransportError(fmt::format("Shutdown barrier has failed: process {} waited {} ms for the others to end too", process_index_,
+                                     shutdown_limit_.count()));
 }
 
 void ProcessControl::stop(const std::string& why) {

@@ -1,6 +1,7 @@
 // comm::Control for one process of several: everything but how the words travel to the referee.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <set>
 #include <string>
@@ -29,10 +30,12 @@ class Uplink {
 // The issuing thread calls issued, await_agreement, leave and raised; the executing thread calls the rest; poisoned() is for all.
 class ProcessControl : public comm::Control {
  public:
-  static constexpr int kRaisedMs = 1000;  // how long an error may take to be told
+  static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
+  static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
 
   // `on_stop` is called once, from the thread that brings the news, when no data may move any more: abort the transport there.
-  ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop);
+  ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,
+                 std::chrono::milliseconds shutdown_limit = kShutdown);
 
   void issued(const comm::Launch&) override;
   void await_agreement(std::int64_t launch, std::string_view what, Where where) override;
@@ -58,6 +61,7 @@ class ProcessControl : public comm::Control {
   void stop(const std::string& why);
 
   const int process_index_;
+  const std::chrono::milliseconds shutdown_limit_;
   std::function<void(const std::string&)> on_stop_;
   std::atomic<bool> stopped_ = false;
   Gate gate_;

@@ -62,6 +62,9 @@ void detach(int keep_fd) {
     if (fd != keep_fd) close(fd);
 }
 
+// Who listens everywhere is reached by loopback from here.
+std::string reached(const std::string& host) { return host == "[::]" || host == "0.0.0.0" ? "127.0.0.1" : host; }
+
 std::string read_line(int fd) {
   std::string line;
   comm::Ns end_ns = comm::now_ns() + comm::Ns(kStartMs) * 1'000'000;
@@ -86,13 +89,17 @@ int serve(const ServeOptions& options) {
     try {
       coordinator = std::make_unique<Coordinator>(CoordinatorOptions{.num_processes = options.num_processes,
                                                                      .token = options.token,
+                                                                     .host = options.host,
                                                                      .port = options.first_port ? options.first_port + i : 0,
-                                                                     .supervised = false});
+                                                                     .supervised = false,
+                                                                     .silence_ms = options.heartbeat_timeout_ms});
     } catch (const TransportError&) {  // the port is another's: the next one
     }
   }
   if (options.ready_fd >= 0) {
-    std::string line = (coordinator ? coordinator->address() : std::string()) + "\n";
+    std::string line;
+    if (coordinator) line = reached(options.host) + coordinator->address().substr(coordinator->address().rfind(':'));
+    line += '\n';
     ssize_t n = write(options.ready_fd, line.data(), line.size());
     close(options.ready_fd);
     if (n != ssize_t(line.size())) return 1;
@@ -111,8 +118,13 @@ std::string start_server(ServeOptions options) {
   options.ready_fd = ends[1];
   std::string program = find_program();
   // Prepared here: between fork and exec nothing may allocate.
-  std::vector<std::string> arguments{program, std::to_string(options.num_processes), std::to_string(options.first_port),
-                                     std::to_string(options.ports), std::to_string(options.join_timeout_ms)};
+  std::vector<std::string> arguments{program,
+                                     std::to_string(options.num_processes),
+                                     options.host,
+                                     std::to_string(options.first_port),
+                                     std::to_string(options.ports),
+                                     std::to_string(options.join_timeout_ms),
+                                     std::to_string(options.heartbeat_timeout_ms)};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -134,10 +146,11 @@ std::string start_server(ServeOptions options) {
   std::string address = middle > 0 ? read_line(ends[0]) : std::string();
   close(ends[0]);
   if (address.empty())
-    throw TransportError(fmt::format("the coordinator could not be started{}",
-                                     options.first_port
-                                         ? fmt::format(" on ports {} to {}", options.first_port, options.first_port + options.ports - 1)
-                                         : std::string()));
+    throw TransportError(fmt::format("the coordinator could not be started on {}{}; is the port taken by another job?", options.host,
+                                     !options.first_port ? std::string()
+                                     : options.ports == 1
+                                         ? fmt::format(" port {}", options.first_port)
+                                         : fmt::format(" ports {} to {}", options.first_port, options.first_port + options.ports - 1)));
   return address;
 }
 

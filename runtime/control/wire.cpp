@@ -42,10 +42,13 @@ wire::Member to_wire(const Member& member) {
   message.set_pid(member.pid);
   message.set_host(utf8(member.host));
   message.set_devices(member.devices);
+  message.set_host_id(utf8(member.host_id));
   return message;
 }
 
-Member from_wire(const wire::Member& message) { return {message.process(), message.pid(), message.host(), message.devices()}; }
+Member from_wire(const wire::Member& message) {
+  return {message.process(), message.pid(), message.host(), message.devices(), message.host_id()};
+}
 
 wire::Program to_wire(const ProgramEvidence& program) {
   wire::Program message;

@@ -8,6 +8,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/device_profile.h"
+#include "runtime/exec/devices.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
@@ -63,6 +64,11 @@ std::shared_ptr<Context>& current_context() {
   return context;
 }
 
+bool& context_used() {
+  thread_local bool used = false;
+  return used;
+}
+
 const DeviceProfile& profile_of(const ContextOptions& options) {
   if (!options.profile.empty()) return find_device_profile(options.profile);
   const char* text = std::getenv("SHARDLAB_DEVICE_PROFILE");
@@ -113,6 +119,7 @@ Context* Context::current_or_null() { return current_context().get(); }
 
 Context& Context::current() {
   auto& context = current_context();
+  context_used() = true;
   if (!context) {
     ContextOptions options;
     options.devices_per_process = {default_device_count()};
@@ -121,7 +128,12 @@ Context& Context::current() {
   return *context;
 }
 
-void Context::set_current(std::shared_ptr<Context> context) { current_context() = std::move(context); }
+bool is_context_used() { return context_used(); }
+
+void Context::set_current(std::shared_ptr<Context> context) {
+  current_context() = std::move(context);
+  context_used() = false;
+}
 
 const Device& Context::device(int ordinal) const {
   if (ordinal < 0 || ordinal >= int(devices_.size()))

@@ -8,6 +8,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/movement.h"
 #include "runtime/spmd/explain.h"
 
 namespace shardlab {
@@ -266,8 +267,13 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   return result;
 }
 
+std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from, const Sharding& to,
+                                                   bool from_host) {
+  return compile_transfer(context, type, from, to, from_host, TransferName());
+}
+
 std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from_sharding,
-                                                   const Sharding& to_sharding, bool from_host) {
+                                                   const Sharding& to_sharding, bool from_host, const TransferName& name) {
   auto result = std::make_shared<Executable>();
   Executable& executable = *result;
   Ownership ownership = ownership_of(context);
@@ -283,9 +289,11 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
     transfers = transfers_between(from, to, ownership);
 
   auto info = std::make_shared<comm::ProgramInfo>();
-  info->name = "device_put";
+  info->name = name.name;
   std::string source = from_host ? "host" : from_sharding.text() + " " + devices_text(from.devices);
-  info->text = fmt::format("device_put {} from {} to {} {}", type.text(), source, to_sharding.text(), devices_text(to.devices));
+  // The two sides of a send call it differently and issue the same.
+  info->text = fmt::format("{} {}{}{} from {} to {} {}", name.kind == "transfer" ? name.name : name.kind, name.detail,
+                           name.detail.empty() ? "" : " ", type.text(), source, to_sharding.text(), devices_text(to.devices));
   info->fingerprint = sha256_prefix(info->text);
   info->mesh = to_sharding.mesh().text();
   info->devices = to.devices;
@@ -298,14 +306,14 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
   info->results.push_back(describe_value(type, to_sharding.spec(type.rank()), to_sharding.mesh(), "result"));
 
   comm::CollectiveInfo collective;
-  collective.kind = "transfer";
-  collective.op = "device_put";
+  collective.kind = name.kind;
+  collective.op = name.kind == "transfer" ? name.name : name.kind;
   collective.dtype = name_of(type.dtype);
   collective.shape = to.boxes.empty() ? Shape{} : shape_of(to.boxes[0]);
   collective.bytes = element_count(collective.shape) * size_of(type.dtype);
   collective.sharding_before = info->operands[0].sharding;
   collective.sharding_after = info->results[0].sharding;
-  collective.cause = "device_put";
+  collective.cause = name.detail.empty() ? name.name : name.detail;
   if (!from_host) {
     for (const auto& transfer : transfers) {
       int source_device = from.devices[std::size_t(transfer.source)], target_device = to.devices[std::size_t(transfer.target)];

@@ -73,7 +73,7 @@ std::vector<Transfer> transfers_between(const Layout& from, const Layout& to, co
     int device = to.devices[std::size_t(target)], process = ownership.process_of(device);
     std::vector<int> own, near, far;
     for (int i = 0; i < sources; ++i) {
-      int source = (i + target) % sources;  // replicas in turn
+      int source = (i + process) % sources;  // replicas in turn, one for all devices of a process: what they share crosses once
       int source_device = from.devices[std::size_t(source)];
       (source_device == device ? own : ownership.process_of(source_device) == process ? near : far).push_back(source);
     }
@@ -154,14 +154,21 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
   std::vector<Buffer> received;
   if (!sends_.empty() || !receives_.empty()) {
     std::vector<Buffer> packed;  // parts that are not a whole shard are packed first
-    packed.reserve(sends_.size());
     std::vector<comm::Send> sends;
     for (const PeerPieces& peer : sends_) {
-      packed.emplace_back(std::size_t(peer.bytes));
-      for (const Piece& piece : peer.pieces)
-        copy_box(sources[std::size_t(piece.source)]->data(), from_.boxes[std::size_t(piece.source)], packed.back().data() + piece.offset,
-                 piece.box, piece.box, element_bytes_);
-      sends.push_back({peer.peer, {packed.back().bytes()}});
+      comm::Send send{peer.peer, {}};
+      for (const Piece& piece : peer.pieces) {
+        const Buffer& source = *sources[std::size_t(piece.source)];
+        const Box& held = from_.boxes[std::size_t(piece.source)];
+        if (piece.box == held) {
+          send.parts.push_back(source.bytes());
+          continue;
+        }
+        packed.emplace_back(std::size_t(element_count(piece.box) * element_bytes_));
+        copy_box(source.data(), held, packed.back().data(), piece.box, piece.box, element_bytes_);
+        send.parts.push_back(packed.back().bytes());
+      }
+      sends.push_back(std::move(send));
       status.bytes_sent += peer.bytes;
     }
     std::vector<comm::Receive> receives;

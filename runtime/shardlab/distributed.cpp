@@ -8,6 +8,8 @@
 #include <exception>
 #include <mutex>
 
+#include "runtime/control/environment.h"
+#include "runtime/exec/devices.h"
 #include "runtime/shardlab/job.h"
 
 namespace shardlab::distributed {
@@ -40,6 +42,17 @@ void print_error(const std::string& text) {
   std::fflush(stderr);
 }
 
+int milliseconds(int seconds, const char* name, Where where) {
+  if (seconds < 1 || seconds > 1'000'000)
+    throw_user_error("{} must be a positive number of seconds; got {} [{}]", name, seconds, where.text());
+  return seconds * 1000;
+}
+
+// Every process of a job has the verdict; one that somebody supervises leaves it to him to say it, once.
+void print_verdict(const comm::DiagnosisError& error) {
+  if (std::getenv(control::kVerdictToldVariable) == nullptr) print_error(error.what());
+}
+
 // Ends the process now: what is recorded is written out, other threads are not waited for.
 [[noreturn]] void end_with(int status) {
   if (auto job = current_job()) {
@@ -57,7 +70,7 @@ void print_error(const std::string& text) {
     if (auto error = std::current_exception()) std::rethrow_exception(error);
     print_error("terminate was called without an error");
   } catch (const comm::DiagnosisError& error) {
-    print_error(error.what());
+    print_verdict(error);
     end_with(kDiagnosedStatus);
   } catch (const std::exception& error) {
     print_error(fmt::format("error: {}", error.what()));
@@ -77,7 +90,7 @@ void on_exit_handler(int status, void*) {
     try {
       shutdown();
     } catch (const comm::DiagnosisError& error) {
-      print_error(error.what());
+      print_verdict(error);
       end_with(kDiagnosedStatus);
     } catch (const std::exception& error) {
       print_error(fmt::format("error: {}", error.what()));
@@ -92,28 +105,48 @@ void on_exit_handler(int status, void*) {
 
 }  // namespace
 
-void initialize(std::source_location where) {
+void initialize(std::source_location where) { initialize(InitializeOptions(), where); }
+
+void initialize(const std::string& coordinator_address, std::int64_t num_processes, std::int64_t process_id, std::source_location where) {
+  initialize({.coordinator_address = coordinator_address, .num_processes = num_processes, .process_id = process_id}, where);
+}
+
+void initialize(const InitializeOptions& options, std::source_location where) {
   Where place = Where::from(where);
-  if (is_initialized()) throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
-  if (Context::current_or_null() != nullptr)
-    throw_user_error(
-        "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend. This includes any "
-        "computation, but also calls to jax.devices, jax.device_put, and others. Here: before any use of a device; call it first in "
-        "main() [{}]",
-        place.text());
-  std::shared_ptr<Job> job = Job::from_environment();
-  Context::set_current(job->context());
-  {
-    std::lock_guard lock(state().mutex);
-    state().job = std::move(job);
-    state().left = false;
-  }
   static const bool registered = [] {
     std::set_terminate(on_terminate);
     on_exit(on_exit_handler, nullptr);
     return true;
   }();
   (void)registered;
+  if (is_context_used())
+    throw_user_error(
+        "jax.distributed.initialize() must be called before any JAX calls that might initialise the XLA backend. This includes any "
+        "computation, but also calls to jax.devices, jax.device_put, and others. Here: before any use of a device; call it first in "
+        "main() [{}]",
+        place.text());
+  control::JobRequest request{.coordinator_address = options.coordinator_address,
+                              .num_processes = options.num_processes,
+                              .process_id = options.process_id,
+                              .local_device_ids = options.local_device_ids,
+                              .cluster_detection_method = options.cluster_detection_method,
+                              .coordinator_bind_address = options.coordinator_bind_address,
+                              .initialization_timeout_ms = milliseconds(options.initialization_timeout, "initialization_timeout", place),
+                              .heartbeat_timeout_ms = milliseconds(options.heartbeat_timeout_seconds, "heartbeat_timeout_seconds", place),
+                              .shutdown_timeout_ms = milliseconds(options.shutdown_timeout_seconds, "shutdown_timeout_seconds", place)};
+  auto once = [&] {
+    if (is_initialized()) throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
+  };
+  std::shared_ptr<Job> job;
+  try {
+    job = Job::find(request, once);
+  } catch (const UserError& error) { throw_user_error("{} [distributed::initialize at {}]", error.what(), place.text()); }
+  Context::set_current(job->context());
+  {
+    std::lock_guard lock(state().mutex);
+    state().job = std::move(job);
+    state().left = false;
+  }
 }
 
 void shutdown() {

@@ -11,15 +11,14 @@
 #include "runtime/control/environment.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
-#include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab {
 namespace {
 
 constexpr const char* kTraceVariable = "SHARDLAB_TRACE";
-constexpr const char* kSegmentKey = "shardlab/shm";
-constexpr std::chrono::seconds kSegmentLimit{60};
+constexpr std::chrono::seconds kConnectLimit{60};
+constexpr std::chrono::milliseconds kLinkLimit{10'000};  // limits.link_ms of a scenario
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -36,21 +35,23 @@ std::string own_command_line() {
   return text;
 }
 
-// The transport of processes on one host; several hosts are refused by name.
-void check_one_host(const std::vector<control::Member>& members) {
-  for (const control::Member& member : members)
-    if (member.host != members[0].host)
-      throw_user_error(
-          "distributed::initialize: process {} runs on {} and process {} on {}; this version joins the processes of one host "
-          "(transport shm)",
-          members[0].process, members[0].host, member.process, member.host);
-}
+// The job's key-value store, as transports use it.
+class JobRendezvous final : public Rendezvous {
+ public:
+  explicit JobRendezvous(control::ControlClient& control) : control_(control) {}
+  void set(const std::string& key, const std::string& value) override { control_.set_key(key, value); }
+  std::string get(const std::string& key, std::chrono::milliseconds limit) override { return control_.get_key(key, limit); }
+
+ private:
+  control::ControlClient& control_;
+};
 
 }  // namespace
 
-std::shared_ptr<Job> Job::from_environment() {
+std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::function<void()>& before_joining) {
   std::shared_ptr<Job> job(new Job());
-  auto environment = control::detect_environment();
+  auto environment = control::find_job(request);
+  before_joining();
   if (environment && environment->num_processes > 1) {
     job->join(*environment);
     return job;
@@ -91,22 +92,28 @@ void Job::join(const control::JobEnvironment& environment) {
   control_ = control::join_job(environment, options);
   std::vector<int> devices_per_process;
   for (const control::Member& member : control_->members()) devices_per_process.push_back(member.devices);
-  check_one_host(control_->members());
-
-  if (environment.num_processes > 1) {
-    std::string segment = environment.shm;
-    if (segment.empty() && environment.process_index == 0) {
-      segment_ = ShmSegment::create(environment.num_processes);
-      segment = segment_->name();
-      control_->set_key(kSegmentKey, segment);
-    } else if (segment.empty()) {
-      segment = control_->get_key(kSegmentKey, kSegmentLimit);
-    }
-    transport_ = kShmTransport.make({environment.process_index, environment.num_processes, segment});
-    abortable_ = transport_.get();
-    if (stopped_) transport_->abort("the job was stopped while this process joined it");
-  }
+  if (environment.num_processes > 1) connect(environment);
   start(environment.process_index, std::move(devices_per_process));
+}
+
+void Job::connect(const control::JobEnvironment& environment) {
+  JobRendezvous rendezvous(*control_);
+  TransportOptions options{.process_index = environment.process_index,
+                           .num_processes = environment.num_processes,
+                           .address = environment.shm,
+                           .rendezvous = &rendezvous,
+                           .secret = environment.token,
+                           .bind_address = control::own_address(environment),
+                           .limit = kConnectLimit,
+                           .link = kLinkLimit};
+  for (const control::Member& member : control_->members()) options.hosts.push_back(member.host_id);
+  const TransportDef& transport = transport_named(environment.transport);
+  if (transport.processes_max > 0 && environment.num_processes > transport.processes_max)
+    throw_user_error("the transport {} joins at most {} processes, and the job has {}; use auto", transport.name, transport.processes_max,
+                     environment.num_processes);
+  transport_ = transport.make(options);
+  abortable_ = transport_.get();
+  if (stopped_) transport_->abort("the job was stopped while this process joined it");
 }
 
 void Job::start(int process, std::vector<int> devices_per_process) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,18 +12,19 @@ namespace shardlab {
 
 namespace control {
 struct JobEnvironment;
+struct JobRequest;
 class ControlClient;
 }  // namespace control
 namespace recorder {
 class Recorder;
 }
-class ShmSegment;
 
 // Owns what the context borrows. Made and ended by the issuing thread; stop() comes from the control plane's.
 class Job {
  public:
-  // What the surroundings say: started by our launcher, by mpirun, or on its own. Throws UserError, TransportError, DiagnosisError.
-  static std::shared_ptr<Job> from_environment();
+  // What the program says and its surroundings: our launcher, a cluster, by hand, or on its own. Throws UserError, TransportError,
+  // DiagnosisError. `before_joining` may throw: the place is known and right, and nothing has happened yet.
+  static std::shared_ptr<Job> find(const control::JobRequest& request, const std::function<void()>& before_joining);
   ~Job();
 
   const std::shared_ptr<Context>& context() const { return context_; }
@@ -36,6 +38,7 @@ class Job {
  private:
   Job() = default;
   void join(const control::JobEnvironment& environment);
+  void connect(const control::JobEnvironment& environment);
   void record_into(const std::string& directory, int process, int processes);
   void start(int process, std::vector<int> devices_per_process);
   void stop(const std::string& why);
@@ -43,7 +46,6 @@ class Job {
   std::shared_ptr<recorder::Recorder> recorder_;
   std::string trace_;            // where a process on its own leaves its trace
   std::string trace_directory_;  // its parts until then
-  std::unique_ptr<ShmSegment> segment_;
   std::shared_ptr<comm::Transport> transport_;
   std::atomic<comm::Transport*> abortable_{nullptr};
   std::atomic<bool> stopped_{false};

@@ -11,6 +11,7 @@
 #include "scenarios/launch/launcher.h"
 #include "traces/checks/wording.h"
 #include "traces/recorder/merge.h"
+#include "virtualdev/transports/transport_def.h"
 
 namespace shardlab::cli {
 namespace {
@@ -22,6 +23,7 @@ constexpr int kExitInconclusive = 5;
 constexpr OptionDef kOptions[] = {
     {"--processes", "-n", "P", "processes (default 1)"},
     {"--devices", "-d", "D", "virtual devices of each process (default: SHARDLAB_NUM_CPU_DEVICES, else 1)"},
+    {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
     {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
 };
@@ -87,6 +89,7 @@ int run(const Arguments& arguments) {
   options.devices = int(arguments.integer("--devices", 0, 1, 65536));
   if (auto seconds = arguments.number("--limit", 0.001))
     options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
+  if (auto transport = arguments.text("--transport")) options.transport = transport_named(*transport).name;
   options.output = options.processes > 1 ? Output::kPrefix : Output::kPass;
   options.handle_signals = true;
   auto trace = arguments.text("--trace");
@@ -102,7 +105,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 const CommandDef kRun{.name = "run",
-                      .usage = "[-n P] [-d D] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
+                      .usage = "[-n P] [-d D] [--transport NAME] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
                       .summary = "start the processes of a program, record them, diagnose what goes wrong",
                       .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
                       .options = kOptions,

@@ -104,6 +104,8 @@ std::vector<std::string> child_environment(const LaunchOptions& options, int pro
   };
   if (options.devices > 0) added.emplace_back(control::kNumDevicesVariable, std::to_string(options.devices));
   if (!options.trace_dir.empty()) added.emplace_back(control::kTraceDirVariable, options.trace_dir);
+  if (!options.transport.empty()) added.emplace_back(control::kTransportVariable, options.transport);
+  if (options.output != Output::kCapture) added.emplace_back(control::kVerdictToldVariable, "1");
   added.insert(added.end(), options.environment.begin(), options.environment.end());
   if (options.environment_of) {
     auto own = options.environment_of(process);

@@ -25,6 +25,7 @@ struct LaunchOptions {
   std::vector<std::string> argv;  // the program, looked up in PATH, and its arguments
   int processes = 1;
   int devices = 0;                     // virtual devices of each process; 0: as the program or its surroundings say
+  std::string transport;               // a TransportDef's name; empty: as the surroundings say, else auto
   std::string trace_dir;               // where processes put their records; empty: they record nothing
   std::chrono::milliseconds limit{0};  // then the run is ended as inconclusive; 0: none
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours

@@ -37,11 +37,10 @@ class Process {
   explicit Process(const control::JobEnvironment& environment)
       : index_(environment.process_index), count_(environment.num_processes), everyone_(std::size_t(count_)) {
     std::iota(everyone_.begin(), everyone_.end(), 0);
-    control_ = control::join_job(
-        environment,
-        {.num_devices = environment.num_cpu_devices.value_or(1), .join_timeout_ms = 30'000, .on_stop = [this](const std::string& why) {
-           if (comm::Transport* transport = transport_.load()) transport->abort(why);
-         }});
+    control_ =
+        control::join_job(environment, {.num_devices = environment.num_cpu_devices.value_or(1), .on_stop = [this](const std::string& why) {
+                                          if (comm::Transport* transport = transport_.load()) transport->abort(why);
+                                        }});
     std::string shm = environment.shm;
     if (shm.empty() && index_ == 0) {
       segment_ = ShmSegment::create(count_);
@@ -137,7 +136,7 @@ bool is_for(std::string& step, int process) {
 }
 
 int run(int argc, char** argv) {
-  std::optional<control::JobEnvironment> environment = control::detect_environment();
+  std::optional<control::JobEnvironment> environment = control::find_job();
   if (!environment) {
     std::fprintf(stderr, "this process is in no job\n");
     return 2;

@@ -10,39 +10,12 @@
 #include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
-#include "tests/support/thread_transport.h"
+#include "tests/support/thread_job.h"
 
 namespace shardlab {
 namespace {
 
-using testing::ThreadHub;
-using testing::ThreadTransport;
-
-// Runs `body` once a process; each thread is a process of a job with these devices.
-void on_job(const std::vector<int>& devices_per_process, const std::function<void()>& body) {
-  auto hub = std::make_shared<ThreadHub>();
-  std::vector<std::jthread> threads;
-  for (std::size_t p = 0; p < devices_per_process.size(); ++p)
-    threads.emplace_back([&, p] {
-      ContextOptions options;
-      options.process_index = int(p);
-      options.devices_per_process = devices_per_process;
-      options.worker_threads = 1;
-      options.transport = std::make_shared<ThreadTransport>(hub, int(p));
-      Context::set_current(std::make_shared<Context>(options));
-      try {
-        body();
-        Context::current().leave();
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << "process " << p << ": " << error.what();
-        hub->mutex.lock();
-        hub->aborted = true;
-        hub->mutex.unlock();
-        hub->changed.notify_all();
-      }
-      Context::set_current(nullptr);
-    });
-}
+using testing::on_job;
 
 class Solo : public ::testing::Test {
  protected:

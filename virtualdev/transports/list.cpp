@@ -10,7 +10,7 @@
 namespace shardlab {
 
 std::span<const TransportDef* const> all_transports() {
-  static constexpr std::array<const TransportDef*, 2> kTransports{&kLocalTransport, &kShmTransport};
+  static constexpr std::array kTransports{&kAutoTransport, &kLocalTransport, &kShmTransport, &kTcpTransport};
   return kTransports;
 }
 

@@ -20,7 +20,7 @@ namespace shardlab {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x736861726473686dULL;  // "shardshm"
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 struct Header {
   std::uint64_t magic, version, num_processes, ring_bytes;
@@ -77,9 +77,12 @@ int named_file(std::string& name, std::size_t bytes) {
   throw IoError("no place for shared memory:" + failed);
 }
 
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
-  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit = nullptr) {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
 }
+
+// Behind the header.
+std::atomic<std::uint32_t>& arrivals(std::byte* base) { return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + sizeof(Header)); }
 
 }  // namespace
 
@@ -141,6 +144,23 @@ ShmRing& ShmSegment::ring(int from, int to) const {
 }
 std::byte* ShmSegment::ring_data(int from, int to) const {
   return base_ + data_at(num_processes_) + (std::size_t(from) * num_processes_ + to) * ring_bytes_;
+}
+
+void ShmSegment::arrive() const {
+  arrivals(base_).fetch_add(1);
+  futex(arrivals(base_), FUTEX_WAKE, INT_MAX);
+}
+
+bool ShmSegment::wait_arrived(int others, std::chrono::milliseconds limit) const {
+  auto end = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    std::uint32_t count = arrivals(base_).load();
+    if (int(count) >= others) return true;
+    auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - std::chrono::steady_clock::now()).count();
+    if (left <= 0) return false;
+    timespec time{time_t(left / 1'000'000'000), long(left % 1'000'000'000)};
+    futex(arrivals(base_), FUTEX_WAIT, count, &time);
+  }
 }
 
 void ShmSegment::ring_bell(int process) const {

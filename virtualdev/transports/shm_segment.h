@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,10 +11,12 @@
 
 namespace shardlab {
 
-// A stream of bytes from one process to another. Positions only grow; the writer owns `written`, the reader owns `taken`.
+// A stream of bytes from one process to another. Positions only grow; the writer owns `written`, the reader owns `taken`. A writer that
+// found no room sets `writer_waits`; the reader that makes room clears it and rings: no other read wakes anybody.
 struct ShmRing {
   alignas(64) std::atomic<std::uint64_t> written;
   alignas(64) std::atomic<std::uint64_t> taken;
+  std::atomic<std::uint32_t> writer_waits;
 };
 
 // Where a process sleeps and is woken. `bell` is the futex word: whoever changes something for that process increments it.
@@ -45,6 +48,10 @@ class ShmSegment {
   ShmDoorbell& doorbell(int process) const;
   ShmRing& ring(int from, int to) const;
   std::byte* ring_data(int from, int to) const;
+
+  // Who makes a segment for others waits until they have opened it, lest it end before; false when the time was over.
+  void arrive() const;
+  bool wait_arrived(int others, std::chrono::milliseconds limit) const;
 
   // Wakes the process if it sleeps.
   void ring_bell(int process) const;

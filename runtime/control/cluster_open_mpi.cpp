@@ -1,0 +1,53 @@
+// Open MPI: mpirun gives each process its rank and the address of its own contact point.
+#include <charconv>
+#include <regex>
+
+#include "runtime/base/error.h"
+#include "runtime/control/cluster.h"
+
+namespace shardlab::control {
+namespace {
+
+constexpr char kUri[] = "OMPI_MCA_orte_hnp_uri";
+
+bool present() { return !variable(kUri).empty(); }
+
+std::string host_of(const std::string& uri) {
+  static const std::regex kV4("tcp://([^,:]+)"), kV6("tcp6://\\[([^,:][^,\\]]*)");
+  std::smatch match;
+  if (std::regex_search(uri, match, kV4) || std::regex_search(uri, match, kV6)) return match[1];
+  throw_user_error("Could not parse coordinator IP address from Open MPI environment. {} is '{}'", kUri, uri);
+}
+
+int port_of(const std::string& uri) {
+  unsigned long long job = 0;
+  auto [end, error] = std::from_chars(uri.data(), uri.data() + uri.size(), job);
+  if (error != std::errc() || end == uri.data() + uri.size() || *end != '.')
+    throw_user_error("the job's number cannot be read from {}: '{}'", kUri, uri);
+  return int((job / 4096) % 4096) + 61440;
+}
+
+ClusterPlace describe(std::chrono::milliseconds) {
+  std::string uri = variable(kUri);
+  ClusterPlace place;
+  place.num_processes = number_variable("OMPI_COMM_WORLD_SIZE", 1);
+  place.process_index = number_variable("OMPI_COMM_WORLD_RANK", 0);
+  place.local_index = number_variable("OMPI_COMM_WORLD_LOCAL_RANK", 0);
+  place.coordinator_port = port_of(uri);
+  place.coordinator_host = host_of(uri);
+  // All on one host: nobody outside has to reach the coordinator.
+  if (variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE")) place.coordinator_host = "127.0.0.1";
+  place.job = uri;
+  return place;
+}
+
+}  // namespace
+
+const ClusterDef kOpenMpiCluster{
+    .name = "ompi",
+    .doc = "started by Open MPI's mpirun: OMPI_MCA_orte_hnp_uri is set",
+    .present = present,
+    .describe = describe,
+};
+
+}  // namespace shardlab::control

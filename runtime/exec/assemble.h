@@ -1,0 +1,36 @@
+// Arrays made of data that each process has already: no communication, whatever processes they span.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "runtime/exec/operand.h"
+
+namespace shardlab {
+
+// Asks `data` for each device of this process: the part of the array that the device holds. `dtype` is needed where this process has no
+// device of the sharding. UserError with JAX's texts: a part of another shape or dtype, a dimension that does not divide.
+Array make_array_from_callback(const Shape& shape, const Sharding& sharding, const std::function<Array(const Box& index)>& data,
+                               std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+
+// From one array for each device of this process that the sharding has, in any order; each lies on its device. Processes without such a
+// device give none, and the dtype. UserError with JAX's texts.
+Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays,
+                                           std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+
+// From the data of each process: a dimension of it is the global one's, or what this process's devices hold of it. Without a global shape
+// that is inferred, where the processes hold equally much. UserError with JAX's texts.
+Array make_array_from_process_local_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape = {},
+                                         std::source_location where = std::source_location::current());
+
+// The same with the place given (scenarios).
+Array array_from_process_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape, Where where);
+Array array_from_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
+                             Where where);
+
+// The shape that process-local data of `local` shape makes, seen by any process; nullopt for dimensions that processes hold unequally much
+// of.
+std::vector<std::optional<std::int64_t>> infer_global_shape(const Sharding& sharding, const Shape& local, int process);
+
+}  // namespace shardlab
