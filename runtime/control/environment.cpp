@@ -21,6 +21,7 @@ namespace shardlab::control {
 namespace {
 
 constexpr int kPortsTried = 16;
+constexpr int kLinkMs = 10'000;  // as a scenario's limits.link_ms
 
 // Where we may listen when nothing else is said: everywhere if the address is one that other hosts use.
 constexpr char kEverywhere[] = "[::]";
@@ -172,7 +173,9 @@ std::optional<JobEnvironment> find_job(const JobRequest& request) {
   environment->trace_dir = variable(kTraceDirVariable);
   if (!variable(kTransportVariable).empty()) environment->transport = variable(kTransportVariable);
   environment->join_timeout_ms = request.initialization_timeout_ms;
-  environment->heartbeat_timeout_ms = request.heartbeat_timeout_ms;
+  // Between hosts a link may be cut, which nobody is told of.
+  bool one_host = environment->bind_host.empty() || environment->bind_host == "127.0.0.1";
+  environment->heartbeat_timeout_ms = one_host ? request.heartbeat_timeout_ms : std::min(request.heartbeat_timeout_ms, kLinkMs);
   environment->shutdown_timeout_ms = request.shutdown_timeout_ms;
   return environment;
 }

@@ -1,0 +1,152 @@
+// The programs of the multi-controller guide: with 1, 2 and 4 processes by the command, by hand with a coordinator's address, and under
+// mpirun; over each transport.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+
+struct Ran {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+Ran shell(const std::string& line) {
+  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
+  std::string whole = std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "; } 2>&1";
+  FILE* pipe = ::popen(whole.c_str(), "r");
+  Ran ran;
+  char bytes[4096];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
+  int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
+enum class By { kCommand, kCommandOverTcp, kHand, kMpirun };
+
+struct Way {
+  By by;
+  int processes;
+};
+
+class Guide : public testing::TestWithParam<Way> {
+ protected:
+  void SetUp() override {
+    if (GetParam().by == By::kMpirun && shell("mpirun --version").code != 0) GTEST_SKIP() << "mpirun is not installed";
+  }
+
+  // The program with 8 devices over all processes; the output of all of them.
+  std::string run(const std::string& program) {
+    auto [by, n] = GetParam();
+    std::string count = std::to_string(n), devices = std::to_string(8 / n);
+    std::string line;
+    switch (by) {
+      case By::kCommand:
+      case By::kCommandOverTcp:
+        line = "$BIN/shardlab run --limit 60 -n " + count + " -d " + devices + (by == By::kCommandOverTcp ? " --transport tcp" : "") +
+               " -- $BIN/" + program;
+        break;
+      case By::kHand: {
+        // A port that was free a moment ago, for the coordinator that process 0 starts.
+        std::string port = std::to_string(20000 + getpid() % 20000);
+        line = "export SHARDLAB_NUM_CPU_DEVICES=" + devices + "; code=0; pids=; for i in $(seq 0 " + std::to_string(n - 1) + "); do $BIN/" +
+               program + " localhost:" + port + " $i " + count +
+               " & pids=\"$pids $!\"; done; for p in $pids; do wait $p || code=1; done; exit $code";
+        break;
+      }
+      case By::kMpirun:
+        line = "SHARDLAB_NUM_CPU_DEVICES=" + devices + " timeout 60 mpirun --allow-run-as-root --oversubscribe -n " + count + " $BIN/" +
+               program;
+        break;
+    }
+    Ran ran = shell(line);
+    EXPECT_EQ(ran.code, 0) << line << "\n" << ran.output;
+    return ran.output;
+  }
+
+  static int count(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  }
+};
+
+TEST_P(Guide, Toy) {
+  std::string output = run("guide_toy");
+  int n = GetParam().processes;
+  for (int p = 0; p < n; ++p) EXPECT_THAT(output, HasSubstr("process=" + std::to_string(p) + " got result: -0.12398731708526611\n"));
+  for (const char* line : {"device 0 has local data [[0 1 2 3]]\n", "device 1 has local data [[4 5 6 7]]\n",
+                           "device 2 has local data [[ 8  9 10 11]]\n", "device 7 has local data [[28 29 30 31]]\n"})
+    EXPECT_EQ(count(output, line), 1) << output;
+}
+
+TEST_P(Guide, Devices) {
+  std::string output = run("guide_devices");
+  EXPECT_EQ(count(output,
+                  "global devices = [CpuDevice(id=0), CpuDevice(id=1), CpuDevice(id=2), CpuDevice(id=3), CpuDevice(id=4), "
+                  "CpuDevice(id=5), CpuDevice(id=6), CpuDevice(id=7)]\n"),
+            GetParam().processes);
+  EXPECT_EQ(count(output, "process id = "), GetParam().processes);
+  if (GetParam().processes == 4) EXPECT_THAT(output, HasSubstr("local devices = [CpuDevice(id=2), CpuDevice(id=3)]\n"));
+}
+
+TEST_P(Guide, Matmul) {
+  std::string output = run("guide_matmul");
+  EXPECT_THAT(output, HasSubstr("│       CPU 0,1       "));
+  EXPECT_THAT(output, HasSubstr("spec=P('a'"));
+  EXPECT_THAT(output, HasSubstr("[[2048. 2048. 2048. ... 2048. 2048. 2048.]\n"));
+  EXPECT_EQ(
+      count(output, "RuntimeError: Fetching value for `jax.Array` that spans non-addressable (non process local) devices is not possible."),
+      GetParam().processes > 1 ? GetParam().processes : 0);
+}
+
+TEST_P(Guide, Subset) {
+  std::string output = run("guide_subset");
+  int n = GetParam().processes, holders = n == 1 ? 1 : n / 2;
+  EXPECT_EQ(count(output, "device 4 has local data [[ 0  1  2  3  4  5  6  7]\n"), 1) << output;
+  EXPECT_EQ(count(output, " got result: 0.0965856"), holders) << output;
+  EXPECT_EQ(count(output, " got result: Array(shape=(), dtype=float32)\n"), n - holders) << output;
+}
+
+TEST_P(Guide, Pipeline) {
+  std::string output = run("guide_pipeline");
+  EXPECT_EQ(count(output, "has seen 12 microbatches\n"), GetParam().processes);
+}
+
+TEST_P(Guide, Data) { EXPECT_EQ(count(run("guide_data"), "made all its arrays\n"), GetParam().processes); }
+
+INSTANTIATE_TEST_SUITE_P(, Guide,
+                         testing::Values(Way{By::kCommand, 1}, Way{By::kCommand, 2}, Way{By::kCommand, 4}, Way{By::kCommandOverTcp, 4},
+                                         Way{By::kHand, 2}, Way{By::kHand, 4}, Way{By::kMpirun, 2}, Way{By::kMpirun, 4}),
+                         [](const auto& info) {
+                           static const char* const kNames[] = {"Command", "CommandOverTcp", "Hand", "Mpirun"};
+                           return kNames[int(info.param.by)] + std::to_string(info.param.processes);
+                         });
+
+// More processes than cores sleep while they wait.
+TEST(Crowd, SixteenProcessesRunTheToy) {
+  Ran ran = shell("$BIN/shardlab run --limit 60 -n 16 -d 1 -- $BIN/toy");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("[0] -0.12398732"));
+}
+
+TEST(Verdict, IsPrintedOnce) {
+  Ran ran = shell("$BIN/shardlab run --limit 60 -n 3 -d 2 -- $BIN/deadlock_swapped");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  std::size_t first = ran.output.find("program-mismatch:");
+  ASSERT_NE(first, std::string::npos) << ran.output;
+  EXPECT_EQ(ran.output.find("program-mismatch:", first + 1), std::string::npos) << ran.output;
+}
+
+}  // namespace

@@ -1,0 +1,145 @@
+// Several hosts, imitated by network namespaces on one switch: each has two processes of two devices. The same loss to the last bit as on
+// one host; slow and lossy networks; a cable that is cut. Skipped, with the reason, where namespaces are not permitted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+
+struct Ran {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+Ran shell(const std::string& line) {
+  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
+  FILE* pipe = ::popen((std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "\n} 2>&1").c_str(), "r");
+  Ran ran;
+  char bytes[4096];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
+  int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
+// Hosts 10.77.0.1, 10.77.0.2 … as network namespaces, each with a cable to one switch. Taken down on destruction.
+class Network {
+ public:
+  explicit Network(int hosts) : hosts_(hosts), name_("slt" + std::to_string(getpid())) {
+    std::string lines = "set -e; ip netns add " + space("sw") + "; ip -n " + space("sw") + " link add br0 type bridge; ip -n " +
+                        space("sw") + " link set br0 up; ";
+    for (int h = 0; h < hosts; ++h) {
+      std::string host = space(h), cable = name_ + "c" + std::to_string(h);
+      lines += "ip netns add " + host + "; ip link add " + cable + " type veth peer name eth0 netns " + host + "; ip link set " + cable +
+               " netns " + space("sw") + "; ip -n " + space("sw") + " link set " + cable + " master br0 up; ip -n " + host +
+               " addr add 10.77.0." + std::to_string(h + 1) + "/24 dev eth0; ip -n " + host + " link set eth0 up; ip -n " + host +
+               " link set lo up; ";
+    }
+    Ran ran = shell(lines);
+    if (ran.code != 0) why_not_ = ran.output;
+  }
+  ~Network() {
+    for (int h = 0; h < hosts_; ++h) shell("ip netns del " + space(h));
+    shell("ip netns del " + space("sw"));
+  }
+  const std::string& why_not() const { return why_not_; }
+  std::string in(int host) const { return "ip netns exec " + space(host) + " "; }
+  // Of every host's way out; what tc says where it does not.
+  std::string impair(const std::string& netem) const {
+    for (int h = 0; h < hosts_; ++h) {
+      Ran ran = shell("ip netns exec " + space(h) + " tc qdisc add dev eth0 root netem " + netem);
+      if (ran.code != 0) return ran.output;
+    }
+    return "";
+  }
+  std::string cut(int host) const { return "ip -n " + space(host) + " link set eth0 down"; }
+
+ private:
+  std::string space(int host) const { return name_ + "h" + std::to_string(host); }
+  std::string space(const char* part) const { return name_ + part; }
+  int hosts_;
+  std::string name_, why_not_;
+};
+
+// The distinct losses that any process printed, by step.
+std::set<std::string> losses(const std::string& output) {
+  std::set<std::string> found;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);)
+    if (std::size_t at = line.find("step "); at != std::string::npos) found.insert(line.substr(at));
+  return found;
+}
+
+constexpr int kProcessesPerHost = 2;
+
+// Shell lines that start all processes by hand in the background; their numbers in $pids.
+std::string start(const Network& network, int hosts, int steps) {
+  int processes = hosts * kProcessesPerHost;
+  std::string lines = "export SHARDLAB_NUM_CPU_DEVICES=2; pids=; ";
+  for (int p = 0; p < processes; ++p)
+    lines += network.in(p / kProcessesPerHost) + "timeout -k 1 60 $BIN/train_step 10.77.0.1:7000 " + std::to_string(p) + " " +
+             std::to_string(processes) + " " + std::to_string(steps) + " & pids=\"$pids $!\"; ";
+  return lines;
+}
+
+std::string wait_all() { return "code=0; for p in $pids; do wait $p || code=$?; done; exit $code"; }
+
+Ran on_one_host(int processes, int steps) {
+  return shell("$BIN/shardlab run --limit 100 -n " + std::to_string(processes) + " -d 2 -- $BIN/train_step " + std::to_string(steps));
+}
+
+class Hosts : public testing::TestWithParam<int> {};
+
+TEST_P(Hosts, TheSameLossToTheLastBit) {
+  int hosts = GetParam();
+  Network network(hosts);
+  if (!network.why_not().empty()) GTEST_SKIP() << "no network namespaces here: " << network.why_not();
+  Ran together = shell(start(network, hosts, 5) + wait_all());
+  ASSERT_EQ(together.code, 0) << together.output;
+  Ran alone = on_one_host(hosts * kProcessesPerHost, 5);
+  ASSERT_EQ(alone.code, 0) << alone.output;
+  EXPECT_EQ(losses(together.output), losses(alone.output)) << together.output;
+  EXPECT_EQ(losses(together.output).size(), 5u) << "all processes print the same";
+}
+
+INSTANTIATE_TEST_SUITE_P(, Hosts, testing::Values(2, 4));
+
+TEST(SlowNetwork, DelayLossAndRateAreSurvived) {
+  Network network(2);
+  if (!network.why_not().empty()) GTEST_SKIP() << "no network namespaces here: " << network.why_not();
+  if (std::string why = network.impair("delay 5ms 2ms loss 2% rate 20mbit"); !why.empty()) GTEST_SKIP() << "no netem here: " << why;
+  Ran together = shell(start(network, 2, 5) + wait_all());
+  ASSERT_EQ(together.code, 0) << together.output;
+  EXPECT_EQ(losses(together.output), losses(on_one_host(4, 5).output)) << together.output;
+}
+
+TEST(CutCable, EndsTheJobWithinTheLimits) {
+  Network network(2);
+  if (!network.why_not().empty()) GTEST_SKIP() << "no network namespaces here: " << network.why_not();
+  std::string log = testing::TempDir() + "/cut-" + std::to_string(getpid());
+  auto begin = std::chrono::steady_clock::now();
+  // The cable goes once training runs. Both sides must end by themselves: timeout would say 124.
+  Ran ran = shell("exec > " + log + " 2>&1; " + start(network, 2, 1000000) + "for i in $(seq 300); do grep -q 'step 20 ' " + log +
+                  " && break; sleep 0.1; done; " + network.cut(1) + "; code=0; for p in $pids; do wait $p; c=$?; echo \"code $c\"; done");
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::string output = shell("cat " + log + "; rm " + log).output;
+  std::string tail = output.substr(output.size() - std::min<std::size_t>(output.size(), 4000));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(output.find("code 0\n"), std::string::npos) << tail;
+  EXPECT_EQ(output.find("code 124\n"), std::string::npos) << tail;
+  EXPECT_LT(seconds, 55) << tail;
+  EXPECT_THAT(tail, testing::AnyOf(HasSubstr("the connection of process"), HasSubstr("disappeared"), HasSubstr("its stream to process")))
+      << tail;
+}
+
+}  // namespace
