@@ -1,6 +1,8 @@
 #include "runtime/control/network.h"
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,6 +34,18 @@ Addresses resolve(const std::string& host, int& error) {
 std::string numeric(const sockaddr* address, socklen_t size) {
   char text[NI_MAXHOST];
   return getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+// The first address of this host that is not loopback; empty where there is none.
+std::string first_outer_address() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return "";
+  std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* each = list; each; each = each->ifa_next) {
+    bool outer = each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) && !(each->ifa_flags & IFF_LOOPBACK);
+    if (outer) return numeric(each->ifa_addr, sizeof(sockaddr_in));
+  }
+  return "";
 }
 
 }  // namespace
@@ -75,7 +89,11 @@ std::string own_address_towards(const std::string& host) {
     bool good = connect(probe, each->ai_addr, each->ai_addrlen) == 0 && getsockname(probe, reinterpret_cast<sockaddr*>(&own), &size) == 0;
     if (!good) why = std::strerror(errno);
     close(probe);
-    if (good) return numeric(reinterpret_cast<sockaddr*>(&own), size);
+    if (!good) continue;
+    std::string address = numeric(reinterpret_cast<sockaddr*>(&own), size);
+    // Some systems give a host's own name a loopback address, by which nobody else reaches it.
+    std::string outer = is_loopback(address) && !is_loopback(host) ? first_outer_address() : std::string();
+    return outer.empty() ? address : outer;
   }
   throw TransportError(fmt::format("there is no way from here to the host '{}': {}", host, why));
 }

@@ -1,11 +1,17 @@
 // shardlab run: starts the processes of a program, records, diagnoses.
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <regex>
 
 #include "runtime/base/error.h"
+#include "runtime/control/coordinator.h"
+#include "runtime/control/environment.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/launch/launcher.h"
@@ -23,6 +29,7 @@ constexpr int kExitInconclusive = 5;
 constexpr OptionDef kOptions[] = {
     {"--processes", "-n", "P", "processes (default 1)"},
     {"--devices", "-d", "D", "virtual devices of each process (default: SHARDLAB_NUM_CPU_DEVICES, else 1)"},
+    {"--hosts", "", "A:2,B:2", "start the processes on these hosts, so many on each, by Open MPI's mpirun; instead of -n"},
     {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
     {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
@@ -80,9 +87,44 @@ int conclude(const LaunchResult& result) {
   return program_exit_code(result);
 }
 
+// "a:2,b:2": how many processes in all. UserError where it is not of that form.
+int count_on_hosts(const std::string& hosts) {
+  static const std::regex kForm("[^:,]+:[1-9][0-9]{0,3}(,[^:,]+:[1-9][0-9]{0,3})*");
+  if (!std::regex_match(hosts, kForm))
+    throw_user_error("shardlab run: --hosts wants hosts with numbers of processes, as in a:2,b:2; got '{}'", hosts);
+  int count = 0;
+  for (std::size_t colon = hosts.find(':'); colon != std::string::npos; colon = hosts.find(':', colon + 1))
+    count += std::stoi(hosts.substr(colon + 1));
+  return count;
+}
+
+// Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
+[[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
+  for (const char* other : {"--processes", "--trace", "--limit"})
+    if (arguments.has(other)) throw_user_error("shardlab run: {} goes with processes of this host, not with --hosts", other);
+  std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output"};
+  if (::geteuid() == 0) words.push_back("--allow-run-as-root");
+  auto pass = [&](const char* name, const std::string& value) {
+    ::setenv(name, value.c_str(), 1);
+    words.insert(words.end(), {"-x", name});
+  };
+  pass(control::kTokenVariable, control::random_token());
+  if (arguments.has("--devices")) pass(control::kNumDevicesVariable, std::to_string(arguments.integer("--devices", 0, 1, 65536)));
+  if (auto transport = arguments.text("--transport")) pass(control::kTransportVariable, std::string(transport_named(*transport).name));
+  words.insert(words.end(), arguments.program().begin(), arguments.program().end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::fflush(nullptr);
+  ::execvp(argv[0], argv.data());
+  throw_user_error("shardlab run: --hosts needs Open MPI's mpirun, which cannot be started: {}. By hand, without it: docs/launching.md",
+                   std::strerror(errno));
+}
+
 int run(const Arguments& arguments) {
   if (arguments.program().empty())
     throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
+  if (auto hosts = arguments.text("--hosts")) run_on_hosts(arguments, *hosts);
   LaunchOptions options;
   options.argv = arguments.program();
   options.processes = int(arguments.integer("--processes", 1, 1, 4096));
@@ -105,7 +147,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 const CommandDef kRun{.name = "run",
-                      .usage = "[-n P] [-d D] [--transport NAME] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
+                      .usage = "[-n P] [-d D] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
                       .summary = "start the processes of a program, record them, diagnose what goes wrong",
                       .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
                       .options = kOptions,

@@ -141,6 +141,19 @@ TEST(Crowd, SixteenProcessesRunTheToy) {
   EXPECT_THAT(ran.output, HasSubstr("[0] -0.12398732"));
 }
 
+TEST(OnHosts, ByMpirun) {
+  if (shell("mpirun --version").code != 0) GTEST_SKIP() << "mpirun is not installed";
+  Ran ran = shell("timeout 60 $BIN/shardlab run --hosts localhost:4 -d 2 -- $BIN/toy");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("-0.12398732"));
+  for (const char* bad : {"localhost", "localhost:0", "a:2,,b:1", "a:b"}) {
+    ran = shell(std::string("$BIN/shardlab run --hosts ") + bad + " -- true");
+    EXPECT_EQ(ran.code, 3) << bad;
+    EXPECT_THAT(ran.output, HasSubstr("as in a:2,b:2")) << bad;
+  }
+  EXPECT_EQ(shell("$BIN/shardlab run --hosts localhost:2 --trace t.db -- true").code, 3);
+}
+
 TEST(Verdict, IsPrintedOnce) {
   Ran ran = shell("$BIN/shardlab run --limit 60 -n 3 -d 2 -- $BIN/deadlock_swapped");
   EXPECT_EQ(ran.code, 2) << ran.output;

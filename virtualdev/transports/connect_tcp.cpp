@@ -139,10 +139,10 @@ Socket try_connect(const TransportOptions& options, ProcessIndex peer, const std
     why = "it does not answer the greeting";
     return Socket();
   }
-  if (!equal(answer.mac, answer_to(greeting, answer.nonce, options.secret).mac)) {
-    why = "who listens there does not know this job's token";
-    return Socket();
-  }
+  if (!equal(answer.mac, answer_to(greeting, answer.nonce, options.secret).mac))
+    throw TransportError(
+        fmt::format("process {} finds at {}:{}, where process {} should listen, somebody who does not know this job's token",
+                    options.process_index, host, port, peer));
   Proof proof = proof_of(greeting, answer.nonce, options.secret);
   if (!send_all(link.get(), &proof, sizeof proof, end_ns)) {
     why = "it closed the connection";
