@@ -4,9 +4,12 @@
 
 namespace shardlab::control {
 
-void Gate::throw_if_over() const {
-  if (verdict_) throw comm::DiagnosisError(verdict_->code, verdict_->text);
-  if (broken_) throw TransportError(reason_);
+void Gate::throw_over(std::unique_lock<std::mutex>& lock) const {
+  VerdictRef verdict = verdict_;
+  std::string reason = reason_;
+  lock.unlock();
+  if (verdict) throw comm::DiagnosisError(verdict->code, verdict->text);
+  throw TransportError(reason);
 }
 
 bool Gate::admit(std::int64_t launch, const Report& report) {
@@ -21,7 +24,7 @@ bool Gate::admit(std::int64_t launch, const Report& report) {
     waited = true;
     changed_.wait(lock, [&] { return over() || !blocked() || poisoned() != was_poisoned; });
   }
-  throw_if_over();
+  if (over()) throw_over(lock);
   unmatched_.push_back(launch);
   if (poisoned()) ++poisoned_launches_;
   return waited;
@@ -38,14 +41,14 @@ bool Gate::pass(std::int64_t launch, const Report& report) {
     waited = true;
     changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || (!poisoned() && open_for(launch)); });
   }
-  throw_if_over();
+  if (over()) throw_over(lock);
   return waited;
 }
 
 bool Gate::pass_leaving(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   bool ended = changed_.wait_for(lock, limit, [&] { return over() || left_; });
-  throw_if_over();
+  if (over()) throw_over(lock);
   return ended;
 }
 

@@ -44,7 +44,8 @@ class Gate {
   VerdictRef current_verdict() const;
 
  private:
-  void throw_if_over() const;  // with the lock held
+  // Unlocks first: an error that nobody catches ends the process where it is thrown, and its terminate handler asks this gate.
+  [[noreturn]] void throw_over(std::unique_lock<std::mutex>& lock) const;
   bool over() const { return verdict_ || broken_; }
   bool open_for(std::int64_t launch) const { return unmatched_.empty() || unmatched_.front() > launch; }
 

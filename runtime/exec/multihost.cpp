@@ -21,7 +21,8 @@ Mesh own_mesh_of_processes() {
   std::vector<int> first;
   for (const Device& device : context.devices())
     if (device.local_index == 0) first.push_back(device.ordinal);
-  return Mesh({std::int64_t(first.size())}, {"processes"}, std::move(first));
+  Shape shape{std::int64_t(first.size())};
+  return Mesh(std::move(shape), {"processes"}, std::move(first));
 }
 
 Array made(TensorType type, Sharding sharding, std::vector<BufferRef> shards, Where where) {
@@ -97,7 +98,8 @@ Mesh mesh_of_processes(const std::vector<int>& devices_per_process) {
   std::vector<int> first;
   int next = 0;
   for (int count : devices_per_process) first.push_back(std::exchange(next, next + count));
-  return Mesh({std::int64_t(first.size())}, {"processes"}, std::move(first));
+  Shape shape{std::int64_t(first.size())};
+  return Mesh(std::move(shape), {"processes"}, std::move(first));
 }
 
 Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled, const Mesh& processes) {

@@ -54,7 +54,7 @@ TEST(ProcessLocalData, PermutedDevicesAndAxesTogether) {
   on_job({2, 2}, [] {
     // Process 0 holds cuts 0 and 3 of the rows, process 1 cuts 1 and 2.
     Mesh mesh({2, 2}, {"x", "y"}, {0, 2, 3, 1});
-    Sharding sharding = NamedSharding(mesh, P({"x", "y"}));
+    Sharding sharding = NamedSharding(mesh, P(SpecEntry{"x", "y"}));
     Array mine = process_index() == 0 ? array<int>({0, 1, 2, 9, 10, 11}, {2, 3}) : array<int>({3, 4, 5, 6, 7, 8}, {2, 3});
     EXPECT_EQ(whole_of(make_array_from_process_local_data(sharding, mine)), iota_vector(0, 12));
     // Columns by process: both hold every row.
@@ -157,7 +157,7 @@ TEST(SingleDeviceArrays, Errors) {
     EXPECT_THAT(error_of([&] { make_array_from_single_device_arrays({4}, NamedSharding(Mesh({1}, {"a"}, {1}), P("a")), {on(0, 4)}); }),
                 HasSubstr("Sharding contains devices {1} that are not present in per-device arrays. Per-device arrays contain devices {0} "
                           "that are not present in the sharding."));
-    EXPECT_THAT(error_of([&] { make_array_from_single_device_arrays({5}, sharding, {}); }), HasSubstr("should evenly divide the shape"));
+    EXPECT_THAT(error_of([&] { make_array_from_single_device_arrays({5}, sharding, {}); }), HasSubstr("should be divisible by 2"));
     EXPECT_THAT(error_of([&] { make_array_from_single_device_arrays({4}, NamedSharding(Mesh({1}, {"a"}, {2}), P("a")), {}); }),
                 HasSubstr("`dtype` must be provided"));
   });

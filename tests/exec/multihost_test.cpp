@@ -143,9 +143,9 @@ Sharding random_sharding(std::mt19937& random, int device_count) {
     case 2:
       return Sharding(mesh, P("y", "x"));
     case 3:
-      return Sharding(mesh, P({"y", "x"}));
+      return Sharding(mesh, P(SpecEntry{"y", "x"}));
     case 4:
-      return Sharding(mesh, P(None, {"x", "y"}));
+      return Sharding(mesh, P(None, SpecEntry{"x", "y"}));
     default:
       return Sharding(mesh, P("y"));
   }
