@@ -25,7 +25,7 @@ inline constexpr char kHostAddressVariable[] = "SHARDLAB_HOST_ADDRESS";
 
 // What a program says itself: the arguments of distributed::initialize.
 struct JobRequest {
-  std::optional<std::string> coordinator_address;  // "192.168.0.1:8000"
+  std::optional<std::string> coordinator_address;  // "192.0.2.1:8000"
   std::optional<std::int64_t> num_processes, process_id;
   std::vector<int> local_device_ids;
   std::optional<std::string> cluster_detection_method;  // a ClusterDef's name, or "deactivate"

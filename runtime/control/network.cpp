@@ -66,7 +66,7 @@ std::pair<std::string, int> split_address(const std::string& address, const std:
   } else {
     good = good && host.find(':') == std::string::npos;
   }
-  if (!good) throw_user_error("{} must be of the form host:port, as in 192.168.0.1:8000 or [fe80::1]:8000; got '{}'", what, address);
+  if (!good) throw_user_error("{} must be of the form host:port, as in 192.0.2.1:8000 or [fe80::1]:8000; got '{}'", what, address);
   return {host, port};
 }
 

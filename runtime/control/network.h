@@ -7,7 +7,7 @@
 
 namespace shardlab::control {
 
-// "10.0.0.1:8000", "[fe80::1]:8000", "node1:8000"; throws UserError that says what is wrong. `what` names the value.
+// "192.0.2.1:8000", "[fe80::1]:8000", "node1:8000"; throws UserError that says what is wrong. `what` names the value.
 std::pair<std::string, int> split_address(const std::string& address, const std::string& what);
 // The inverse: brackets around what has colons.
 std::string join_address(const std::string& host, int port);

@@ -14,7 +14,7 @@ namespace shardlab::distributed {
 
 // jax.distributed.initialize's arguments; what is not given is found out.
 struct InitializeOptions {
-  std::optional<std::string> coordinator_address = {};  // "192.168.0.1:8000": where process 0 serves the job, as all others reach it
+  std::optional<std::string> coordinator_address = {};  // "192.0.2.1:8000": where process 0 serves the job, as all others reach it
   std::optional<std::int64_t> num_processes = {}, process_id = {};
   std::vector<int> local_device_ids = {};                    // as many virtual devices, where no variable says how many
   std::optional<std::string> cluster_detection_method = {};  // "ompi", "slurm", "k8s", or "deactivate"

@@ -1,6 +1,6 @@
 // The guide's GPU example: every process prints its number, all devices, and its own.
-//   guide_devices 192.168.0.1:8000 0 4     on the first host
-//   guide_devices 192.168.0.1:8000 1 4     on the second, and so on
+//   guide_devices 192.0.2.1:8000 0 4     on the first host
+//   guide_devices 192.0.2.1:8000 1 4     on the second, and so on
 #include <iostream>
 
 #include "guide.h"

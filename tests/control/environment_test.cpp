@@ -63,7 +63,7 @@ class Environment : public testing::Test {
     } catch (const UserError& error) { return error.what(); }
   }
   static void set_open_mpi() {
-    set("OMPI_MCA_orte_hnp_uri", "773652480.0;tcp://192.0.2.2,10.1.1.1:60751");
+    set("OMPI_MCA_orte_hnp_uri", "773652480.0;tcp://192.0.2.2,198.51.100.1:60751");
     set("OMPI_COMM_WORLD_SIZE", "4");
     set("OMPI_COMM_WORLD_RANK", "3");
     set("OMPI_COMM_WORLD_LOCAL_RANK", "1");
@@ -175,8 +175,8 @@ TEST_F(Environment, SlurmsRule) {
 
 TEST_F(Environment, WhatTheProgramSaysWins) {
   set_slurm("node1,node2");
-  auto environment = find_job({.coordinator_address = "10.0.0.9:8000", .num_processes = 8});
-  EXPECT_EQ(environment->coordinator, "10.0.0.9:8000");
+  auto environment = find_job({.coordinator_address = "192.0.2.9:8000", .num_processes = 8});
+  EXPECT_EQ(environment->coordinator, "192.0.2.9:8000");
   EXPECT_EQ(environment->num_processes, 8) << "said";
   EXPECT_EQ(environment->process_index, 5) << "found out";
 }

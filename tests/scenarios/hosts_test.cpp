@@ -32,7 +32,7 @@ Ran shell(const std::string& line) {
   return ran;
 }
 
-// Hosts 10.77.0.1, 10.77.0.2 … as network namespaces, each with a cable to one switch. Taken down on destruction.
+// Hosts 198.51.100.1, 198.51.100.2 … as network namespaces, each with a cable to one switch. Taken down on destruction.
 class Network {
  public:
   explicit Network(int hosts) : hosts_(hosts), name_("slt" + std::to_string(getpid())) {
@@ -42,7 +42,7 @@ class Network {
       std::string host = space(h), cable = name_ + "c" + std::to_string(h);
       lines += "ip netns add " + host + "; ip link add " + cable + " type veth peer name eth0 netns " + host + "; ip link set " + cable +
                " netns " + space("sw") + "; ip -n " + space("sw") + " link set " + cable + " master br0 up; ip -n " + host +
-               " addr add 10.77.0." + std::to_string(h + 1) + "/24 dev eth0; ip -n " + host + " link set eth0 up; ip -n " + host +
+               " addr add 198.51.100." + std::to_string(h + 1) + "/24 dev eth0; ip -n " + host + " link set eth0 up; ip -n " + host +
                " link set lo up; ";
     }
     Ran ran = shell(lines);
@@ -87,7 +87,7 @@ std::string start(const Network& network, int hosts, int steps) {
   int processes = hosts * kProcessesPerHost;
   std::string lines = "export SHARDLAB_NUM_CPU_DEVICES=2; pids=; ";
   for (int p = 0; p < processes; ++p)
-    lines += network.in(p / kProcessesPerHost) + "timeout -k 1 60 $BIN/train_step 10.77.0.1:7000 " + std::to_string(p) + " " +
+    lines += network.in(p / kProcessesPerHost) + "timeout -k 1 60 $BIN/train_step 198.51.100.1:7000 " + std::to_string(p) + " " +
              std::to_string(processes) + " " + std::to_string(steps) + " & pids=\"$pids $!\"; ";
   return lines;
 }
