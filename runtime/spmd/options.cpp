@@ -10,6 +10,8 @@
 namespace shardlab::spmd {
 namespace {
 
+constexpr std::size_t kScatteredFormsMax = 64;  // of one partial result; where there are more, it goes to a kept or wanted form
+
 class OptionLister {
  public:
   OptionLister(Problem& problem, CostTable& costs, NodeId node, const std::vector<std::vector<FormId>>& wanted)
@@ -64,9 +66,11 @@ class OptionLister {
   // Partial results are combined into a form scattered over some of the partial axes, into the propagated or into a wanted one.
   void add_combinations(const Candidate& way, const Option& option) {
     std::vector<std::vector<FormId>> targets;
-    if (results_are_alike(way))
-      for (const Spec& spec : scattered_forms(problem_.mesh(), problem_.type(node_.results[0]).shape, way.results[0], way.partial))
-        targets.push_back(std::vector<FormId>(way.results.size(), costs_.id_of(spec)));
+    if (results_are_alike(way)) {
+      std::set<Spec> forms = scattered_forms(problem_.mesh(), problem_.type(node_.results[0]).shape, way.results[0], way.partial);
+      if (forms.size() <= kScatteredFormsMax)
+        for (const Spec& spec : forms) targets.push_back(std::vector<FormId>(way.results.size(), costs_.id_of(spec)));
+    }
     std::vector<FormId> kept;
     for (ValueId result : node_.results) kept.push_back(costs_.id_of(problem_.kept(result)));
     targets.push_back(kept);
