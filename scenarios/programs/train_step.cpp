@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   join(by_hand ? 4 : 1, argv);
   int steps = given ? std::atoi(argv[argc - 1]) : 5;
 
-  constexpr int kBatch = 64, kIn = 32, kOut = 16;
+  constexpr int kBatch = 240, kIn = 32, kOut = 16;
   auto mesh = make_mesh({device_count()}, {"batch"});
   auto rows = NamedSharding(mesh, P("batch")), everywhere = NamedSharding(mesh, P());
   auto x = device_put(sin(arange(kBatch * kIn).reshape({kBatch, kIn})), rows);
