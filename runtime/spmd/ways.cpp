@@ -49,10 +49,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   for (ValueId value : node.operands) propagated.push_back(problem.kept(value));
   for (ValueId value : node.results) propagated.push_back(problem.kept(value));
   std::int64_t allowed = propagated_work(shape, propagated);
-  // With an index map any dimension of the result can be cut.
+  // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
   if (node.op->needs != nullptr)
     for (const Candidate& way : ways)
-      if (way.results[0] == problem.kept(node.results[0])) allowed = std::min(allowed, way.work);
+      if (way.partial.empty() && way.results[0] == problem.kept(node.results[0])) allowed = way.work;
   std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);
   return std::max(allowed, least);
