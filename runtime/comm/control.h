@@ -35,6 +35,13 @@ class Control {
   virtual void wire_mismatch(const Launch&, int call, const WireMismatch&) = 0;
   // The executor begins waiting for peers in a call; with no peers, it ends.
   virtual void waiting(const Launch&, int /*call*/, const std::vector<ProcessIndex>& /*peers*/) {}
+  // What tells where the process is between its calls; kept for the verdict alone, the last of it. From the issuing thread; cheap.
+  // A launch on devices of its own.
+  virtual void local(const Launch&) {}
+  // A value that the program asked for and may decide by: process_index(), a variable of the environment, fetched data.
+  virtual void observed(std::string_view /*what*/, std::string_view /*value*/, Where) {}
+  // The line, or the statement, that begins.
+  virtual void at(Where) {}
   // This process ends in an error; the others are told. Returns quickly.
   virtual void raised(std::string_view text, Where where) = 0;
   // This process ends normally: await_agreement on all that it issued, then goodbye. Throws DiagnosisError.

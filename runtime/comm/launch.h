@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/where.h"
+#include "runtime/comm/digest.h"
 
 namespace shardlab::comm {
 
@@ -42,6 +44,16 @@ struct ValueInfo {
   std::string sharding;  // "P('a', None) on mesh(a=4, b=2)"
 };
 
+// The two ends of a message between two processes. They are programs of their own, with one channel: the n-th receive of a channel takes
+// its n-th send. A buffered send is over when it is issued; another one waits for its receive.
+struct Channel {
+  ProcessIndex from = 0, to = 0;
+  std::int64_t tag = 0;
+  bool receives = false;
+  bool buffered = true;
+  std::string type;  // "float32[8,4]": both ends must say the same
+};
+
 // One traced and partitioned program. Immutable; shared by all its launches.
 struct ProgramInfo {
   std::uint64_t fingerprint = 0;        // first 64 bits of SHA-256 of `text`
@@ -52,6 +64,7 @@ struct ProgramInfo {
   std::vector<ProcessIndex> processes;  // those that own any of them, ascending
   std::vector<ValueInfo> operands, results;
   std::vector<CollectiveInfo> collectives;
+  std::optional<Channel> channel;  // a send or a receive, and nothing else
   bool spans_processes() const { return processes.size() > 1; }
 };
 
@@ -62,6 +75,8 @@ struct Launch {
   std::shared_ptr<const ProgramInfo> program;
   Where where;
   Ns issued_ns = 0;
+  // What every process brings whole, e.g. of a device_put from the host: it must be equal on all of them.
+  std::shared_ptr<const ValueDigest> value;
 };
 
 // Which device holds what of an array, for the record.

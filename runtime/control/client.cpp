@@ -165,6 +165,11 @@ class ControlClient::Link final : public Uplink {
     word.mutable_leaving();
     push(std::move(word), When::kNow);
   }
+  void recent(Recent recent) override {
+    wire::Word word = make_word();
+    *word.mutable_recent() = to_wire(recent);
+    push(std::move(word), When::kNow);
+  }
 
  private:
   static constexpr int kKeyMs = 10'000;
@@ -278,6 +283,7 @@ class ControlClient::Link final : public Uplink {
         break;
       case wire::News::kPoison:
         owner_.hear_poison();
+        recent(owner_.ProcessControl::recent());
         break;
       case wire::News::kVerdict: {
         owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));

@@ -145,6 +145,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
 
   RefereeOptions referee_options() {
     return {.num_processes = options_.num_processes,
+            .stuck = options_.stuck,
             .on_finding =
                 [this] {
                   if (options_.on_finding) options_.on_finding();
@@ -327,6 +328,9 @@ class Coordinator::Impl::Session final : public grpc::ServerBidiReactor<wire::Wo
         send(std::move(news));
         break;
       }
+      case wire::Word::kRecent:
+        referee.recent(process_, from_wire(word.recent()));
+        break;
       case wire::Word::kLeaving:
         referee.leaving(process_, word.time_ns());
         break;

@@ -20,6 +20,7 @@ struct CoordinatorOptions {
   std::string token;               // empty: a random one
   std::string host = "127.0.0.1";  // loopback unless told otherwise
   int port = 0;                    // 0: the system's choice
+  std::chrono::milliseconds stuck{10'000};  // how long a process that others wait for may be silent
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;
   // Unsupervised: a process whose host gives no sign of life for so long is lost. 0: no limit.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
@@ -46,9 +47,13 @@ std::uint64_t device_group(const std::vector<comm::Ordinal>& devices) {
   return hash_bytes({reinterpret_cast<const char*>(devices.data()), devices.size() * sizeof(comm::Ordinal)});
 }
 
+std::uint64_t group_of(const comm::ProgramInfo& program) {
+  return device_group(program.devices) + (program.channel && program.channel->receives ? 1 : 0);
+}
+
 ProgramEvidence program_evidence(const comm::ProgramInfo& program) {
   ProgramEvidence evidence{.fingerprint = program.fingerprint,
-                           .group = device_group(program.devices),
+                           .group = group_of(program),
                            .name = program.name,
                            .text = program.text,
                            .mesh = program.mesh,
@@ -56,6 +61,14 @@ ProgramEvidence program_evidence(const comm::ProgramInfo& program) {
                            .processes = program.processes,
                            .operands = value_texts(program.operands),
                            .results = value_texts(program.results)};
+  if (program.channel) {
+    evidence.channel = fmt::format("{} to {}, tag {}", program.channel->from, program.channel->to, program.channel->tag);
+    evidence.message = program.channel->type;
+    evidence.receives = program.channel->receives;
+    evidence.buffered = program.channel->buffered;
+    evidence.from = program.channel->from;
+    evidence.to = program.channel->to;
+  }
   for (const comm::CollectiveInfo& collective : program.collectives) {
     evidence.collectives.push_back(
         {.kind = collective.kind,
@@ -75,14 +88,31 @@ CallEvidence call_evidence(const comm::Launch& launch) {
   return {.launch = launch.number,
           .seq = launch.seq,
           .fingerprint = launch.program->fingerprint,
-          .group = device_group(launch.program->devices),
+          .group = group_of(*launch.program),
           .op = launch.program->name,
           .where = launch.where.text(),
           .statement = launch.where.statement,
-          .issued_ns = launch.issued_ns};
+          .issued_ns = launch.issued_ns,
+          .matched = false,
+          .value_hash = launch.value ? launch.value->hash : 0,
+          .value_head = launch.value ? launch.value->head : std::vector<std::string>()};
 }
 
-Ledger::Ledger(int num_processes) : processes_(std::size_t(num_processes)), progressed_(std::size_t(num_processes), false) {
+std::uint64_t local_fingerprint(const comm::ProgramInfo& program) {
+  std::string text = program.name;
+  if (program.text.find('\n') != std::string::npos) {
+    for (std::string_view line : split(program.text, '\n')) {
+      bool names_devices = line.find("devices") != line.npos || line.find("esh") != line.npos;
+      if (!names_devices) text += fmt::format("\n{}", line);
+    }
+  } else {
+    for (const auto& values : {program.operands, program.results})
+      for (const comm::ValueInfo& value : values) text += "\n" + type_text(value.dtype, value.shape);
+  }
+  return hash_bytes(text);
+}
+
+Ledger::Ledger(int num_processes) : processes_(std::size_t(num_processes)), has_progressed_(std::size_t(num_processes), false) {
   SL_CHECK(num_processes > 0, "{} processes", num_processes);
   for (int p = 0; p < num_processes; ++p) processes_[p].evidence.process = p;
 }
@@ -179,6 +209,33 @@ void Ledger::died(int process, int exit_code, int signal, std::int64_t time_ns) 
   if (signal != 0 || exit_code != 0 || anyone) find(Finding::Kind::kDeath, {process}, time_ns);
 }
 
+void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::string& at_line, std::int32_t statement) {
+  ProcessEvidence& evidence = at(process).evidence;
+  evidence.steps = std::move(steps);
+  evidence.at = at_line;
+  evidence.at_statement = statement;
+}
+
+void Ledger::stuck(int process) { at(process).evidence.state = ProcessState::kSilent; }
+
+std::vector<int> Ledger::awaited() const {
+  std::vector<int> result;
+  for (int p = 0; p < num_processes(); ++p) {
+    const Process& process = at(p);
+    bool runs = process.evidence.state == ProcessState::kRunning || process.evidence.state == ProcessState::kSilent;
+    if (process.queue.empty() && !process.ended && !process.leaving && runs && awaited_since(p) >= 0) result.push_back(p);
+  }
+  return result;
+}
+
+std::int64_t Ledger::awaited_since(int process) const {
+  std::int64_t first = -1;
+  for (const auto& [key, program] : standing_)
+    if (program->includes[std::size_t(process)])
+      for (int p : program->at_head) first = first < 0 ? at(p).head_since_ns : std::min(first, at(p).head_since_ns);
+  return first;
+}
+
 void Ledger::report_finding(std::vector<int> processes, std::int64_t time_ns) {
   find(Finding::Kind::kReported, std::move(processes), time_ns);
 }
@@ -188,10 +245,9 @@ bool Ledger::all_ended() const {
 }
 
 std::vector<int> Ledger::take_progress() {
-  std::vector<int> processes;
-  for (int p = 0; p < num_processes(); ++p)
-    if (progressed_[p]) processes.push_back(p);
-  progressed_.assign(processes_.size(), false);
+  for (int p : progressed_) has_progressed_[std::size_t(p)] = false;
+  std::vector<int> processes = std::exchange(progressed_, {});
+  std::sort(processes.begin(), processes.end());
   return processes;
 }
 
@@ -201,8 +257,10 @@ void Ledger::end(int process, ProcessState state, std::int64_t time_ns) {
   ending.evidence.since_ns = time_ns;
   ending.ended = true;
   ending.ended_ns = std::max(time_ns, ending.head_since_ns);
-  progressed_[process] = true;
-  if (ending.queue.empty()) seek_needed(process);
+  progress(process);
+  if (!ending.queue.empty()) return;
+  ++gone_;
+  seek_needed(process);
 }
 
 // A new head may complete a match, which gives others new heads; each is then held against all the others.
@@ -215,8 +273,10 @@ void Ledger::head_changed(int process) {
     if (current.queue.empty()) {
       if (current.leaving && !current.ended)
         end(p, ProcessState::kLeft, current.head_since_ns);
-      else if (current.ended)
+      else if (current.ended) {
+        ++gone_;
         seek_needed(p);
+      }
       continue;
     }
     Program& program = *current.queue.front().program;
@@ -224,7 +284,7 @@ void Ledger::head_changed(int process) {
       program.at_head.push_back(p);
       standing_[{program.evidence.fingerprint, program.evidence.group}] = &program;
     }
-    if (try_match(program, changed)) continue;
+    if (program.evidence.channel.empty() ? try_match(program, changed) : try_message(p, changed)) continue;
     if (finding_) continue;
     seek_contradiction(p);
     seek_gone(p);
@@ -234,6 +294,13 @@ void Ledger::head_changed(int process) {
 
 bool Ledger::try_match(Program& program, std::vector<int>& changed) {
   if (program.at_head.size() != program.evidence.processes.size()) return false;
+  // Equal calls on unequal values: nothing that follows from them may leave.
+  if (values_differ(program)) {
+    std::int64_t complete_ns = 0;
+    for (int q : program.at_head) complete_ns = std::max(complete_ns, at(q).head_since_ns);
+    find(Finding::Kind::kValues, program.at_head, complete_ns);
+    return true;
+  }
   std::vector<int> members = std::move(program.at_head);
   program.at_head.clear();
   standing_.erase({program.evidence.fingerprint, program.evidence.group});
@@ -243,6 +310,90 @@ bool Ledger::try_match(Program& program, std::vector<int>& changed) {
   std::sort(members.begin(), members.end(), std::greater<>());
   changed.insert(changed.end(), members.begin(), members.end());
   return true;
+}
+
+bool Ledger::values_differ(const Program& program) const {
+  std::uint64_t value = 0;
+  for (int p : program.at_head) {
+    std::uint64_t mine = head(p)->call.value_hash;
+    if (value == 0) value = mine;
+    if (mine != 0 && mine != value) return true;
+  }
+  return false;
+}
+
+bool Ledger::try_message(int process, std::vector<int>& changed) {
+  const ProgramEvidence& mine = head(process)->program->evidence;
+  if (mine.receives ? take_sent(process, changed) : mine.buffered && pass_send(process, changed)) return true;
+  int other = mine.processes.front() == process ? mine.processes.back() : mine.processes.front();
+  const OpenCall* end = head(other);
+  if (!end || end->program->evidence.channel != mine.channel || end->program->evidence.receives == mine.receives) return false;
+  if (end->program->evidence.message != mine.message) {
+    find(Finding::Kind::kContradiction, {process, other}, std::max(at(process).head_since_ns, at(other).head_since_ns));
+    return true;
+  }
+  std::int64_t time_ns = std::max(at(process).head_since_ns, at(other).head_since_ns);
+  for (int p : {process, other}) {
+    leave_head(p);
+    pop(p, time_ns);
+    changed.push_back(p);
+  }
+  return true;
+}
+
+// The receiver takes what lies in the channel, or what its sender stands at.
+bool Ledger::take_sent(int process, std::vector<int>& changed) {
+  const ProgramEvidence& mine = head(process)->program->evidence;
+  Channel& channel = channels_[mine.channel];
+  if (channel.sent.empty()) return false;
+  const CallEvidence& sent = channel.sent.front();
+  const ProgramEvidence& sender = programs_.at({sent.fingerprint, sent.group})->evidence;
+  if (sender.message != mine.message) {
+    find(Finding::Kind::kContradiction, {channel.from, process}, std::max(at(process).head_since_ns, sent.issued_ns));
+    return true;
+  }
+  std::int64_t time_ns = std::max(at(process).head_since_ns, sent.issued_ns);
+  channel.sent.pop_front();
+  leave_head(process);
+  pop(process, time_ns);
+  changed.push_back(process);
+  return true;
+}
+
+bool Ledger::pass_send(int process, std::vector<int>& changed) {
+  const ProgramEvidence& mine = head(process)->program->evidence;
+  int to = mine.to;
+  Channel& channel = channels_[mine.channel];
+  channel.from = process;
+  channel.to = to;
+  channel.sent.push_back(head(process)->call);
+  channel.sent.back().sent = true;
+  leave_head(process);
+  pop(process, at(process).head_since_ns);
+  changed.push_back(process);
+  const OpenCall* other = head(to);
+  if (other && other->program->evidence.channel == mine.channel) changed.push_back(to);
+  if (at(to).ended && at(to).queue.empty()) seek_unreceived(to);
+  return true;
+}
+
+void Ledger::leave_head(int process) {
+  Program& program = *head(process)->program;
+  std::erase(program.at_head, process);
+  if (program.at_head.empty()) standing_.erase({program.evidence.fingerprint, program.evidence.group});
+}
+
+void Ledger::seek_unreceived(int gone) {
+  if (finding_) return;
+  for (const auto& [name, channel] : channels_)
+    if (channel.to == gone && !channel.sent.empty())
+      return find(Finding::Kind::kGone, {channel.from, gone}, std::max(channel.sent.front().issued_ns, at(gone).ended_ns));
+}
+
+void Ledger::progress(int process) {
+  if (has_progressed_[std::size_t(process)]) return;
+  has_progressed_[std::size_t(process)] = true;
+  progressed_.push_back(process);
 }
 
 void Ledger::pop(int process, std::int64_t time_ns) {
@@ -255,11 +406,13 @@ void Ledger::pop(int process, std::int64_t time_ns) {
   current.matched.push_back(std::move(call));
   if (current.matched.size() > kMatchedKept) current.matched.pop_front();
   current.head_since_ns = current.queue.empty() ? time_ns : std::max(time_ns, current.queue.front().call.issued_ns);
-  progressed_[process] = true;
+  current.matched_ns = time_ns;
+  progress(process);
 }
 
 void Ledger::seek_contradiction(int process) {
   const Program* mine = head(process)->program;
+  if (standing_.size() < 2) return;
   for (const auto& [key, other] : standing_) {
     if (other == mine || !other->includes[process]) continue;
     for (int q : other->at_head)
@@ -269,6 +422,7 @@ void Ledger::seek_contradiction(int process) {
 }
 
 void Ledger::seek_gone(int process) {
+  if (gone_ == 0) return;
   for (int q : head(process)->program->evidence.processes)
     if (at(q).ended && at(q).queue.empty())
       return find(Finding::Kind::kGone, {process, q}, std::max(at(process).head_since_ns, std::max(at(q).ended_ns, at(q).head_since_ns)));
@@ -276,6 +430,7 @@ void Ledger::seek_gone(int process) {
 
 void Ledger::seek_needed(int gone) {
   if (finding_) return;
+  seek_unreceived(gone);
   for (const auto& [key, program] : standing_)
     if (program->includes[gone])
       for (int p : program->at_head)
@@ -284,7 +439,7 @@ void Ledger::seek_needed(int gone) {
 
 // Depth first along "needs one that stands elsewhere", from the process whose head is new: an older circle was found before.
 void Ledger::seek_cycle(int process) {
-  if (finding_) return;
+  if (finding_ || standing_.size() < 2) return;
   std::vector<int> came_from(processes_.size(), -1);
   std::vector<int> open{process};
   while (!open.empty()) {
@@ -330,6 +485,8 @@ Evidence Ledger::evidence(std::int64_t now_ns) const {
     ProcessEvidence copy = process.evidence;
     for (const CallEvidence& call : process.matched) copy.calls.push_back(call);
     for (const OpenCall& open : process.queue) copy.calls.push_back(open.call);
+    for (const auto& [name, channel] : channels_)
+      if (channel.from == process.evidence.process) copy.calls.insert(copy.calls.end(), channel.sent.begin(), channel.sent.end());
     for (const CallEvidence& call : copy.calls) used[{call.fingerprint, call.group}] = programs_.at({call.fingerprint, call.group}).get();
     evidence.processes.push_back(std::move(copy));
   }

@@ -17,12 +17,16 @@ namespace shardlab::control {
 
 // The hash of an ordered device set, and what the ledger keeps of a program and of a launch.
 std::uint64_t device_group(const std::vector<comm::Ordinal>& devices);
+// The same of a program; the two ends of a message are told apart.
+std::uint64_t group_of(const comm::ProgramInfo& program);
 ProgramEvidence program_evidence(const comm::ProgramInfo&);
 CallEvidence call_evidence(const comm::Launch&);
+// Of a program on one process's own devices, whichever they are.
+std::uint64_t local_fingerprint(const comm::ProgramInfo&);
 
 // Why no schedule can complete the run any more.
 struct Finding {
-  enum class Kind { kContradiction, kGone, kCycle, kDeath, kReported };
+  enum class Kind { kContradiction, kGone, kCycle, kDeath, kValues, kReported };
   Kind kind = Kind::kContradiction;
   std::int64_t complete_ns = 0;  // the issue or death that completed the proof, by the clock of who did it
   std::vector<int> processes;    // those that the proof rests on
@@ -36,6 +40,9 @@ struct Finding {
 // - contradiction: the heads of p and q differ and each needs the other;
 // - gone: the head of p needs q, which issues nothing any more and has nothing open;
 // - cycle: a longer circle of processes whose heads each need the next one, which stands at another call;
+// A buffered send is over at once; what it left in its channel goes to the next receive there. Another send, and every receive, waits at
+// the head like any call, for the other end.
+// - values: equal calls met, but what every process brings to them whole is not equal;
 // - death: a process was killed or ended without leaving.
 // The first of them is the finding. Calls are taken in and matched afterwards too, for the look-ahead, but no other finding is sought.
 class Ledger {
@@ -58,6 +65,13 @@ class Ledger {
   void leaving(int process, std::int64_t time_ns);
   // Ended by `signal`, or with `exit_code` where that is 0. Who had left or raised before stays so.
   void died(int process, int exit_code, int signal, std::int64_t time_ns);
+  // What the process did last beside its calls, and where it is.
+  void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
+  // Alive and in no call, but it has said nothing for longer than it may.
+  void stuck(int process);
+  // Processes that have issued all that is known of them, in no call and not ended, for which another one waits; and since when.
+  std::vector<int> awaited() const;
+  std::int64_t awaited_since(int process) const;
   // Something outside the calls proves that the run cannot go on.
   void report_finding(std::vector<int> processes, std::int64_t time_ns);
 
@@ -74,6 +88,8 @@ class Ledger {
   std::int64_t first_open(int process) const { return at(process).queue.empty() ? -1 : at(process).queue.front().call.launch; }
   // Processes whose count of matched calls grew, or that have left, since this was asked last.
   std::vector<int> take_progress();
+  // When its last matched call was.
+  std::int64_t matched_ns(int process) const { return at(process).matched_ns; }
   Evidence evidence(std::int64_t now_ns) const;
 
  private:
@@ -87,13 +103,18 @@ class Ledger {
     CallEvidence call;
     Program* program;
   };
+  // Messages from one process to another on one channel.
+  struct Channel {
+    int from = 0, to = 0;
+    std::deque<CallEvidence> sent;  // buffered, and not yet received
+  };
   struct Process {
     ProcessEvidence evidence;  // without its calls
     std::deque<CallEvidence> matched;
     std::deque<OpenCall> queue;
     std::int64_t head_since_ns = 0;  // when the head was both issued and first in the queue; for an empty queue, when it became so
     bool leaving = false, ended = false;
-    std::int64_t ended_ns = 0;
+    std::int64_t ended_ns = 0, matched_ns = 0;
   };
 
   Process& at(int process);
@@ -101,7 +122,15 @@ class Ledger {
   const OpenCall* head(int process) const { return at(process).queue.empty() ? nullptr : &at(process).queue.front(); }
   void head_changed(int process);  // it has a new head or an empty queue
   bool try_match(Program&, std::vector<int>& changed);
+  bool values_differ(const Program&) const;
+  // The same for the two ends of a channel.
+  bool try_message(int process, std::vector<int>& changed);
+  bool take_sent(int process, std::vector<int>& changed);
+  bool pass_send(int process, std::vector<int>& changed);
+  void leave_head(int process);  // it no longer stands there
+  void seek_unreceived(int gone);
   void pop(int process, std::int64_t time_ns);
+  void progress(int process);
   void end(int process, ProcessState, std::int64_t time_ns);
   void seek_contradiction(int process);
   void seek_gone(int process);
@@ -112,7 +141,10 @@ class Ledger {
   std::vector<Process> processes_;
   std::map<Key, std::unique_ptr<Program>> programs_;
   std::map<Key, Program*> standing_;  // programs with a process at their head
-  std::vector<bool> progressed_;
+  std::map<std::string, Channel> channels_;
+  std::vector<int> progressed_;
+  std::vector<bool> has_progressed_;
+  int gone_ = 0;  // processes that have ended with nothing open
   std::optional<Finding> finding_;
   std::int64_t issued_total_ = 0, issued_at_finding_ = 0;
 };

@@ -20,11 +20,13 @@ class LocalLedgerControl::Link final : public Uplink, public Listener {
     owner_.gate().acknowledged();
   }
   void leaving() override { referee_.leaving(process_, comm::now_ns()); }
+  void recent(Recent recent) override { referee_.recent(process_, std::move(recent)); }
 
   void matched(std::int64_t count) override { owner_.hear_matched(count); }
   void poison() override { owner_.hear_poison(); }
   void verdict(const VerdictRef& verdict) override { owner_.hear_verdict(verdict); }
   void left() override { owner_.gate().left(); }
+  std::optional<Recent> recent() const override { return owner_.ProcessControl::recent(); }
 
  private:
   LocalLedgerControl& owner_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/text.h"
+
 namespace shardlab::control {
 namespace {
 
@@ -26,12 +28,18 @@ void ProcessControl::issued(const comm::Launch& launch) {
     uplink().reading({kEverything, poisoned, "issue", place(launch.where), launch.where.statement});
   });
   if (waited) uplink().running();
+  {
+    std::lock_guard lock(steps_mutex_);
+    ++calls_;
+    at_ = launch.where;
+  }
   if (declared_.insert({call.fingerprint, call.group}).second) uplink().declare(program_evidence(program));
   uplink().issued(std::move(call));
 }
 
 void ProcessControl::await_agreement(std::int64_t launch, std::string_view what, Where where) {
   if (launch < 0) return;
+  keep({StepEvidence::Kind::kRead, nullptr, std::string(what), "", where, 0});
   bool waited = gate_.pass(launch, [&](bool poisoned) {
     uplink().reading({launch, poisoned, std::string(what), place(where), where.statement});
   });
@@ -58,15 +66,56 @@ void ProcessControl::waiting(const comm::Launch& launch, int, const std::vector<
 
 void ProcessControl::raised(std::string_view text, Where where) {
   if (gate_.current_verdict()) return;
+  uplink().recent(recent());
   uplink().raised(std::string(text), place(where), where.statement);
   gate_.wait_acknowledged(kRaisedMs);
 }
 
 void ProcessControl::leave() {
+  uplink().recent(recent());
   uplink().leaving();
   if (!gate_.pass_leaving(shutdown_limit_))
     throw TransportError(fmt::format("Shutdown barrier has failed: process {} waited {} ms for the others to end too", process_index_,
                                      shutdown_limit_.count()));
+}
+
+void ProcessControl::keep(Step step) {
+  std::lock_guard lock(steps_mutex_);
+  step.after = calls_;
+  if (step.where.known()) at_ = step.where;
+  steps_.push_back(std::move(step));
+  if (steps_.size() > kStepsKept) steps_.pop_front();
+}
+
+void ProcessControl::local(const comm::Launch& launch) {
+  keep({StepEvidence::Kind::kLocal, launch.program, "", "", launch.where, 0});
+}
+
+void ProcessControl::observed(std::string_view what, std::string_view value, Where where) {
+  keep({StepEvidence::Kind::kObserved, nullptr, std::string(what), std::string(value), where, 0});
+}
+
+void ProcessControl::at(Where where) {
+  std::lock_guard lock(steps_mutex_);
+  at_ = where;
+}
+
+Recent ProcessControl::recent() const {
+  std::lock_guard lock(steps_mutex_);
+  Recent result;
+  result.at = place(at_);
+  result.statement = at_.statement;
+  for (const Step& step : steps_) {
+    StepEvidence evidence{.kind = step.kind,
+                          .what = step.program ? step.program->name : step.what,
+                          .where = place(step.where),
+                          .statement = step.where.statement,
+                          .value = step.value,
+                          .after = step.after};
+    evidence.fingerprint = step.program ? local_fingerprint(*step.program) : hash_bytes(step.value);
+    result.steps.push_back(std::move(evidence));
+  }
+  return result;
 }
 
 void ProcessControl::stop(const std::string& why) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,6 +28,7 @@ class Uplink {
   virtual void wire_mismatch(int from, std::string what) = 0;
   virtual void raised(std::string error, std::string where, std::int32_t statement) = 0;  // acknowledged through the gate
   virtual void leaving() = 0;
+  virtual void recent(Recent recent) = 0;
 };
 
 // The issuing thread calls issued, await_agreement, leave and raised; the executing thread calls the rest; poisoned() is for all.
@@ -32,6 +36,7 @@ class ProcessControl : public comm::Control {
  public:
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
+  static constexpr std::size_t kStepsKept = 64;         // local launches, reads and observations
 
   // `on_stop` is called once, from the thread that brings the news, when no data may move any more: abort the transport there.
   ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,
@@ -44,6 +49,9 @@ class ProcessControl : public comm::Control {
   void waiting(const comm::Launch&, int call, const std::vector<comm::ProcessIndex>& peers) override;
   void raised(std::string_view text, Where where) override;
   void leave() override;
+  void local(const comm::Launch&) override;
+  void observed(std::string_view what, std::string_view value, Where where) override;
+  void at(Where where) override;
 
   int process_index() const { return process_index_; }
   VerdictRef verdict() const { return gate_.current_verdict(); }
@@ -51,6 +59,8 @@ class ProcessControl : public comm::Control {
  protected:
   virtual Uplink& uplink() = 0;
   Gate& gate() { return gate_; }
+  // The last steps, for the verdict. Any thread.
+  Recent recent() const;
   // What the referee says, from whatever thread brings it.
   void hear_matched(std::int64_t count) { gate_.matched(count); }
   void hear_poison();
@@ -60,12 +70,25 @@ class ProcessControl : public comm::Control {
  private:
   void stop(const std::string& why);
 
+  struct Step {
+    StepEvidence::Kind kind = StepEvidence::Kind::kLocal;
+    std::shared_ptr<const comm::ProgramInfo> program;  // of a local launch
+    std::string what, value;
+    Where where;
+    std::int64_t after = 0;
+  };
+  void keep(Step step);
+
   const int process_index_;
   const std::chrono::milliseconds shutdown_limit_;
   std::function<void(const std::string&)> on_stop_;
   std::atomic<bool> stopped_ = false;
   Gate gate_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> declared_;
+  mutable std::mutex steps_mutex_;
+  std::deque<Step> steps_;
+  std::int64_t calls_ = 0;  // issued
+  Where at_;
 };
 
 }  // namespace shardlab::control

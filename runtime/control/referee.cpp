@@ -49,12 +49,14 @@ void Referee::joined(int process, comm::Ns time) {
 
 void Referee::issued(int process, CallEvidence call) {
   std::lock_guard lock(mutex_);
+  heard(process, call.issued_ns);
   ledger_.issued(process, std::move(call));
   after_event();
 }
 
 void Referee::reading(int process, Reading reading, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  heard(process, time);
   ledger_.state(process, ProcessState::kReading, reading.doing, reading.where, reading.statement, time);
   sides_.at(std::size_t(process)).reading = std::move(reading);
   after_event();
@@ -62,12 +64,14 @@ void Referee::reading(int process, Reading reading, comm::Ns time) {
 
 void Referee::running(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  heard(process, time);
   ledger_.state(process, ProcessState::kRunning, "", "", -1, time);
   sides_.at(std::size_t(process)).reading.reset();
 }
 
 void Referee::waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  heard(process, time);
   // A read in progress says more than the call that the executor is in.
   if (sides_.at(std::size_t(process)).reading) return;
   ledger_.state(process, doing.empty() ? ProcessState::kRunning : ProcessState::kWaiting, doing, where, statement, time);
@@ -94,6 +98,13 @@ void Referee::leaving(int process, comm::Ns time) {
   ledger_.leaving(process, time);
   last_end_ns_ = std::max(last_end_ns_, time);
   after_event();
+}
+
+void Referee::recent(int process, Recent recent) {
+  std::lock_guard lock(mutex_);
+  ledger_.recent(process, std::move(recent.steps), recent.at, recent.statement);
+  sides_.at(std::size_t(process)).told_recent = true;
+  if (found_) changed_.notify_all();
 }
 
 void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
@@ -156,10 +167,24 @@ void Referee::after_event() {
 bool Referee::settled(int process) const {
   const Side& side = sides_[process];
   if (ledger_.issues_no_more(process)) return true;
+  if (side.listener && !side.told_recent) return false;
   if (ledger_.issued_of(process) - side.issued_at_finding >= options_.look_ahead_calls) return true;
   if (!side.reading) return false;
   std::int64_t open = ledger_.first_open(process);
   return side.reading->poisoned || (open >= 0 && open <= side.reading->launch);
+}
+
+// Silence is no proof, but after so long it is told: somebody waits for a process that is alive, in no call, and says nothing.
+void Referee::seek_stuck() {
+  comm::Ns now = comm::now_ns(), limit = std::chrono::nanoseconds(options_.stuck).count();
+  std::vector<int> stuck;
+  for (int p : ledger_.awaited()) {
+    comm::Ns quiet_since = std::max(sides_[std::size_t(p)].heard_ns, ledger_.awaited_since(p));
+    if (now - quiet_since >= limit) stuck.push_back(p);
+  }
+  if (stuck.empty()) return;
+  for (int p : stuck) ledger_.stuck(p);
+  ledger_.report_finding(stuck, now);
 }
 
 bool Referee::look_ahead_over() const {
@@ -171,7 +196,9 @@ bool Referee::look_ahead_over() const {
 
 void Referee::judge_loop(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return ledger_.finding() || ledger_.all_ended() || wire_; });
+  while (!stop.stop_requested() &&
+         !changed_.wait_for(lock, stop, options_.stuck / 4, [&] { return ledger_.finding() || ledger_.all_ended() || wire_; }))
+    seek_stuck();
   if (!stop.stop_requested() && !ledger_.finding() && !ledger_.all_ended()) {
     // An executor met a message that does not fit. The calls that explain it are under way.
     changed_.wait_for(lock, stop, options_.wire_grace, [&] { return ledger_.finding() || ledger_.all_ended(); });
@@ -199,7 +226,12 @@ void Referee::judge_loop(std::stop_token stop) {
   found_ = true;
   for (int p = 0; p < ledger_.num_processes(); ++p) {
     sides_[p].issued_at_finding = ledger_.issued_of(p);
-    if (sides_[p].listener) sides_[p].listener->poison();
+    if (!sides_[p].listener) continue;
+    sides_[p].listener->poison();
+    if (auto recent = sides_[p].listener->recent()) {
+      ledger_.recent(p, std::move(recent->steps), recent->at, recent->statement);
+      sides_[p].told_recent = true;
+    }
   }
   if (options_.on_finding) {
     lock.unlock();

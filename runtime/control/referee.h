@@ -16,6 +16,13 @@
 
 namespace shardlab::control {
 
+// Where a process is and what it did last beside its calls.
+struct Recent {
+  std::vector<StepEvidence> steps;
+  std::string at;  // the line or statement that it began last
+  std::int32_t statement = -1;
+};
+
 // One process's ear. Called with the referee's lock held: hand on quickly and do not call the referee.
 class Listener {
  public:
@@ -24,6 +31,8 @@ class Listener {
   virtual void poison() = 0;                     // no data moves any more; issue on until the next read
   virtual void verdict(const VerdictRef&) = 0;
   virtual void left() = 0;  // its leaving is complete
+  // The process's last steps, if they can be had at once; those of a remote one come as a word, after the poison.
+  virtual std::optional<Recent> recent() const { return std::nullopt; }
 };
 
 // A process blocked at a host-visible read until its launches up to `launch` are matched.
@@ -39,6 +48,8 @@ struct RefereeOptions {
   // How long processes may issue on after a finding, and how many calls each.
   std::chrono::milliseconds look_ahead{50};
   std::int64_t look_ahead_calls = 1000;
+  // How long a process that others wait for may be alive, in no call, and say nothing.
+  std::chrono::milliseconds stuck{10'000};
   // How long a mismatch seen by an executor alone waits for the ledger to explain it.
   std::chrono::milliseconds wire_grace{1000};
   // From the judge's thread, without locks: once at the first finding, once at the verdict.
@@ -66,6 +77,7 @@ class Referee {
   void wire_mismatch(int process, int from, const std::string& what, comm::Ns time);
   void raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time);
   void leaving(int process, comm::Ns time);
+  void recent(int process, Recent recent);
   void died(int process, int exit_code, int signal, comm::Ns time);
 
   Evidence evidence() const;   // as it was at the verdict; without one, as it is
@@ -84,8 +96,12 @@ class Referee {
     Listener* listener = nullptr;
     std::optional<Reading> reading;
     std::int64_t issued_at_finding = 0;
+    bool told_recent = false;  // since the poison
+    comm::Ns heard_ns = 0;     // its last word
   };
   void after_event();  // with the lock held: tells who progressed, wakes the judge
+  void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
+  void seek_stuck();
   bool settled(int process) const;
   bool look_ahead_over() const;
   void judge_loop(std::stop_token stop);

@@ -59,6 +59,12 @@ wire::Program to_wire(const ProgramEvidence& program) {
   message.set_mesh(utf8(program.mesh));
   message.mutable_devices()->Add(program.devices.begin(), program.devices.end());
   message.mutable_processes()->Add(program.processes.begin(), program.processes.end());
+  message.set_channel(utf8(program.channel));
+  message.set_message(utf8(program.message));
+  message.set_receives(program.receives);
+  message.set_buffered(program.buffered);
+  message.set_from(program.from);
+  message.set_to(program.to);
   for (const std::string& operand : program.operands) message.add_operands(utf8(operand));
   for (const std::string& result : program.results) message.add_results(utf8(result));
   for (const ProgramEvidence::Collective& collective : program.collectives) {
@@ -86,6 +92,12 @@ ProgramEvidence from_wire(const wire::Program& message) {
                           .processes = {message.processes().begin(), message.processes().end()},
                           .operands = {message.operands().begin(), message.operands().end()},
                           .results = {message.results().begin(), message.results().end()}};
+  program.channel = message.channel();
+  program.message = message.message();
+  program.receives = message.receives();
+  program.buffered = message.buffered();
+  program.from = message.from();
+  program.to = message.to();
   for (const wire::Collective& c : message.collectives())
     program.collectives.push_back({c.kind(), c.dtype(), c.shape(), c.reduction(), c.op(), c.groups(), c.pairs(), c.bytes(), c.where()});
   return program;
@@ -101,6 +113,8 @@ wire::Call to_wire(const CallEvidence& call) {
   message.set_where(utf8(call.where));
   message.set_statement(call.statement);
   message.set_issued_ns(call.issued_ns);
+  message.set_value_hash(call.value_hash);
+  for (const std::string& element : call.value_head) message.add_value_head(element);
   return message;
 }
 
@@ -112,7 +126,43 @@ CallEvidence from_wire(const wire::Call& message) {
           .op = message.op(),
           .where = message.where(),
           .statement = message.statement(),
-          .issued_ns = message.issued_ns()};
+          .issued_ns = message.issued_ns(),
+          .matched = false,
+          .value_hash = message.value_hash(),
+          .value_head = {message.value_head().begin(), message.value_head().end()}};
+}
+
+wire::Recent to_wire(const Recent& recent) {
+  constexpr std::size_t kValueMax = 256;
+  wire::Recent message;
+  message.set_at(utf8(recent.at));
+  message.set_statement(recent.statement);
+  for (const StepEvidence& step : recent.steps) {
+    wire::Step* added = message.add_steps();
+    added->set_kind(int(step.kind));
+    added->set_what(utf8(step.what));
+    added->set_where(utf8(step.where));
+    added->set_statement(step.statement);
+    added->set_value(utf8(step.value, kValueMax));
+    added->set_fingerprint(step.fingerprint);
+    added->set_after(step.after);
+  }
+  return message;
+}
+
+Recent from_wire(const wire::Recent& message) {
+  Recent recent{{}, message.at(), message.statement()};
+  for (const wire::Step& step : message.steps())
+    recent.steps.push_back({.kind = step.kind() == int(StepEvidence::Kind::kLocal)  ? StepEvidence::Kind::kLocal
+                                    : step.kind() == int(StepEvidence::Kind::kRead) ? StepEvidence::Kind::kRead
+                                                                                    : StepEvidence::Kind::kObserved,
+                            .what = step.what(),
+                            .where = step.where(),
+                            .statement = step.statement(),
+                            .value = step.value(),
+                            .fingerprint = step.fingerprint(),
+                            .after = step.after()});
+  return recent;
 }
 
 }  // namespace shardlab::control

@@ -23,5 +23,7 @@ wire::Program to_wire(const ProgramEvidence&);
 ProgramEvidence from_wire(const wire::Program&);
 wire::Call to_wire(const CallEvidence&);
 CallEvidence from_wire(const wire::Call&);
+wire::Recent to_wire(const Recent&);
+Recent from_wire(const wire::Recent&);
 
 }  // namespace shardlab::control

@@ -57,6 +57,14 @@ bool is_covered(const ArrayImpl& impl, const std::vector<Box>& boxes, std::vecto
   return !positions.empty() && covered == impl.type.elements();
 }
 
+// Throws JAX's error where this process lacks a part.
+std::vector<int> covering_positions(const ArrayImpl& impl, const std::vector<Box>& boxes, Where where) {
+  std::vector<int> positions;
+  if (!is_covered(impl, boxes, positions))
+    throw_user_error("{} [{}; {} with {}]", kNotAddressable, where.text(), impl.type.text(), impl.sharding.text());
+  return positions;
+}
+
 }  // namespace
 
 void LaunchState::finish(std::exception_ptr error) {
@@ -139,15 +147,19 @@ std::vector<std::pair<int, Box>> Array::devices_indices_map() const {
   return map;
 }
 
+void Array::check_fetchable(Where where) const {
+  ArrayImpl& impl = checked(impl_);
+  if (impl.is_tracer()) throw_tracer_read(impl, "fetch", where);
+  covering_positions(impl, impl.sharding.boxes(impl.type.shape), where);
+}
+
 Buffer Array::fetch(std::source_location where) const { return fetch_at(Where::from(where), "fetch"); }
 
 Buffer Array::fetch_at(Where where, std::string_view what) const {
   ArrayImpl& impl = checked(impl_);
   if (impl.is_tracer()) throw_tracer_read(impl, what, where);
   std::vector<Box> boxes = impl.sharding.boxes(impl.type.shape);
-  std::vector<int> positions;
-  if (!is_covered(impl, boxes, positions))
-    throw_user_error("{} [{}; {} with {}]", kNotAddressable, where.text(), impl.type.text(), impl.sharding.text());
+  std::vector<int> positions = covering_positions(impl, boxes, where);
   await(impl, what, where);
   Buffer whole_value{std::size_t(impl.type.bytes())};
   Box all = whole(impl.type.shape);

@@ -60,6 +60,8 @@ class Array {
   T item(std::source_location where = std::source_location::current()) const;
   // The value with the place of a read given (scenarios).
   Buffer fetch_at(Where where, std::string_view what) const;
+  // Throws what fetch would throw where this process holds only a part.
+  void check_fetchable(Where where) const;
   std::vector<Shard> shards_at(Where where, std::string_view what) const;
 
   void block_until_ready(std::source_location where = std::source_location::current()) const;

@@ -164,7 +164,10 @@ void Context::announce(const comm::Launch& launch) {
     if (announced_.insert(launch.program.get()).second) observer().on_program(launch.program);
     observer().on_launch_issued(launch);
   }
-  if (launch.program->spans_processes()) control().issued(launch);
+  if (launch.program->spans_processes())
+    control().issued(launch);
+  else
+    control().local(launch);
 }
 
 void Context::record_array(const ArrayImpl& impl, std::string_view name) {

@@ -39,6 +39,13 @@ std::uint64_t hash_devices(const std::vector<int>& devices) {
       what, fmt::join(ordinals(true), ", "), fmt::join(ordinals(false), ", "));
 }
 
+// The digest of a value that this process has whole. It waits until the value is there, as a copy from the host would.
+std::shared_ptr<const comm::ValueDigest> host_value(const ArrayImpl& array) {
+  if (array.launch) array.launch->wait();
+  if ((array.launch && array.launch->error()) || array.shards.empty() || !array.shards[0]) return nullptr;
+  return std::make_shared<comm::ValueDigest>(comm::digest_of(array.type, array.shards[0]->bytes()));
+}
+
 }  // namespace
 
 Executor::Executor(Context& context, int worker_threads) : context_(context), pool_(worker_threads) {}
@@ -64,7 +71,8 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.group = hash_devices(info.devices);
   task.history = group->second.history;
   group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
-  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns()};
+  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr};
+  if (info.spans_processes() && task.executable->transfer && !args.at(0).impl()->committed) task.launch.value = host_value(*args[0].impl());
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
   last_spanning_launch_ = std::max(last_spanning_launch_, agreement);

@@ -8,6 +8,7 @@
 #include "scenarios/document/load.h"
 #include "scenarios/runner/expect.h"
 #include "scenarios/runner/plan.h"
+#include "scenarios/runner/simulate.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab::cli {

@@ -10,6 +10,7 @@
 #include "scenarios/cli/terminal.h"
 #include "scenarios/runner/batch.h"
 #include "scenarios/runner/run.h"
+#include "scenarios/runner/shrink.h"
 
 namespace shardlab::cli {
 namespace {
@@ -25,6 +26,7 @@ constexpr OptionDef kOptions[] = {
     {"--trace", "", "T.db", "keep the trace (of one scenario)"},
     {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
     {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
+    {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
     {"--jobs", "-j", "N", "scenarios at a time (default 1)"},
     {"--limit", "", "S", "seconds that a scenario may take, instead of its limits.run_ms"},
     {"--repeat", "", "N", "run each N times (default 1)"},
@@ -36,6 +38,7 @@ struct Plan {
   std::string trace, trace_folder;
   bool keep_failures = true;
   std::optional<std::int64_t> limit_ms;
+  std::string shrink_folder;
   int jobs = 1;
   bool quiet = false;
 
@@ -68,6 +71,7 @@ Plan plan_of(const Arguments& arguments) {
   plan.trace_folder = arguments.text("--trace-dir").value_or("");
   if (!plan.trace.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --trace keeps one trace, and there are {} scenarios; use --trace-dir", plan.scenarios.size());
+  plan.shrink_folder = arguments.text("--shrink").value_or("");
   plan.keep_failures = !arguments.has("--no-failure-traces");
   if (auto seconds = arguments.number("--limit", 0.001)) plan.limit_ms = std::int64_t(std::ceil(*seconds * 1000));
   plan.jobs = int(arguments.integer("--jobs", 1, 1, 1024));
@@ -98,8 +102,18 @@ class Replay {
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
       results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options)) : scenarios::replayed(run_scenario(loaded, options));
       print(results_[i].summary);
+      if (!plan_.shrink_folder.empty() && loaded.error.empty()) save_shrunk(loaded);
       if (results_[i].summary.interrupted) next_ = plan_.scenarios.size();
     }
+  }
+
+  void save_shrunk(const Loaded& loaded) {
+    std::optional<scenarios::Shrunk> shrunk = scenarios::shrink(loaded);
+    if (!shrunk) return;
+    std::string file = fmt::format("{}/{}-{}.json", plan_.shrink_folder, Plan::file_name(loaded.name), shrunk->code);
+    write_text(file, shrunk->text + "\n");
+    std::lock_guard lock(mutex_);
+    fmt::print("    shrunk in {} runs to {}\n", shrunk->runs, file);
   }
 
   void print(const scenarios::Summary& summary) {

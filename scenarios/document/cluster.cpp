@@ -31,9 +31,9 @@ RunMode read_run(const Node& node) {
   return text == "auto" ? RunMode::kAuto : text == "spawned" ? RunMode::kSpawned : RunMode::kSimulated;
 }
 
-void check_execute(const Node& node) {
-  static constexpr std::string_view kKnown[] = {"data"}, kLater[] = {"structure"};
-  word(node, kKnown, kLater);
+bool read_structure(const Node& node) {
+  static constexpr std::string_view kKnown[] = {"data", "structure"};
+  return word(node, kKnown, {}) == "structure";
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ Cluster read_cluster(const Node& node) {
   if (cluster.transport == "local" && cluster.processes > 1)
     node.at("transport").fail("'local' is inside one process; several need 'shm' or 'auto'");
   if (auto each = node.find("run")) cluster.run = read_run(*each);
-  if (cluster.run == RunMode::kSimulated && cluster.processes > 1)
-    throw NotSupportedError(node.at("run").pointer(), "several simulated processes in one; write \"spawned\" or \"auto\"");
-  if (auto each = node.find("execute")) check_execute(*each);
+  if (auto each = node.find("execute")) cluster.structure = read_structure(*each);
+  if (cluster.structure && cluster.run == RunMode::kSpawned)
+    node.at("run").fail("\"structure\" runs nothing: with it, \"run\" is \"simulated\" or \"auto\"");
   for (std::string_view later : {"profile", "topology", "memory_bytes_per_device"})
     if (auto each = node.find(later)) throw NotSupportedError(each->pointer(), fmt::format("'{}' of a cluster", later));
   return cluster;
@@ -67,10 +67,24 @@ Limits read_limits(const Node& node) {
   node.only_keys(kKeys, "the limits");
   Limits limits;
   if (auto each = node.find("run_ms")) limits.run_ms = each->integer(1, kLimitMsMax);
-  for (std::string_view later : {"stuck_ms", "link_ms"})
-    if (auto each = node.find(later))
-      throw NotSupportedError(each->pointer(), fmt::format("'{}': no diagnosis of this version waits so long", later));
+  if (auto each = node.find("stuck_ms")) limits.stuck_ms = each->integer(1, kLimitMsMax);
+  if (auto each = node.find("link_ms")) limits.link_ms = each->integer(1, kLimitMsMax);
   return limits;
+}
+
+Schedules read_schedules(const Node& node) {
+  static constexpr std::string_view kKeys[] = {"policy", "depth", "count", "choices", "note"};
+  static constexpr std::string_view kPolicies[] = {"fifo", "random", "pct", "exhaustive", "replay"};
+  constexpr std::int64_t kCountMax = 100'000'000;
+  node.only_keys(kKeys, "the schedules");
+  Schedules schedules;
+  schedules.policy = word(node.at("policy"), kPolicies, {});
+  if (auto each = node.find("depth")) schedules.depth = int(each->integer(1, 16));
+  if (auto each = node.find("count")) schedules.count = each->integer(1, kCountMax);
+  if (schedules.policy == "exhaustive" && !node.find("count")) schedules.count = kCountMax;
+  if (auto each = node.find("choices")) schedules.choices = each->strings();
+  if (schedules.policy == "replay" && !node.find("choices")) node.fail("\"replay\" needs \"choices\": the threads in order, as a report names them");
+  return schedules;
 }
 
 Mesh read_mesh(const Node& node, const Document& document) {

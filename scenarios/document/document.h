@@ -85,8 +85,30 @@ struct ScanStep {
   std::int64_t carry = 1;
   bool reverse = false;
 };
+// Every process comes to it, and goes on when all have.
+struct BarrierStep {
+  std::string name;
+};
+// Point to point between processes.
+struct SendStep {
+  int peer = 0;
+  std::int64_t tag = 0;
+};
+struct ReceiveStep {
+  int peer = 0;
+  std::int64_t tag = 0;
+  TensorType type;
+};
+// Statements that another thread of the process issues, at the same time; and the wait until such threads have ended.
+struct IssuerStep {
+  std::string name;
+  Body body;
+};
+struct WaitStep {
+  std::vector<std::string> issuers;
+};
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
-                          ScanStep>;
+                          ScanStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"
@@ -96,6 +118,7 @@ struct Statement {
   std::optional<ProcessSet> on;
   Step step;
   bool runs_on(int process) const { return !on || on->contains(process); }
+  const Body* body() const;  // of a loop or an issuer; or nothing
 };
 
 struct Function {
@@ -112,6 +135,7 @@ struct Cluster {
   int devices = 1;  // per process
   std::string backend = "cpu", transport = "auto";
   RunMode run = RunMode::kAuto;
+  bool structure = false;  // "execute": shapes, shardings, collectives and diagnoses, without data
   int device_count() const { return processes * devices; }
 };
 
@@ -132,7 +156,21 @@ struct Fault {
 };
 
 struct Limits {
-  std::int64_t run_ms = 60000;
+  std::int64_t run_ms = 60000, stuck_ms = 10000, link_ms = 10000;
+};
+
+// Which interleavings are tried.
+struct Schedules {
+  std::string policy = "fifo";
+  int depth = 2;
+  std::int64_t count = 100;
+  std::vector<std::string> choices;  // of "replay": "p0", "p2.1", …
+};
+
+// One run for each process, each of its calls and each fault.
+struct Sweep {
+  std::vector<Fault> faults;
+  std::vector<int> processes;
 };
 
 // Expectations.
@@ -184,11 +222,15 @@ struct Document {
   std::map<std::string, Function> functions;
   Body program;
   std::vector<Fault> faults;
+  std::int64_t seed = 0;
+  std::optional<Schedules> schedules;
+  std::optional<Sweep> sweep;
   Limits limits;
   std::vector<Expectation> expect;
 
   // The number of the program's statement that a pointer lies in, or -1: "/program/3/body/0" is in 3.
   static int statement_index(std::string_view pointer);
+  bool has_issuers() const;
   template <typename T>
   const T* find_check() const {
     for (const Expectation& each : expect)

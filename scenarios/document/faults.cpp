@@ -121,6 +121,24 @@ Fault read_fault(const Node& node, const Document& document, const std::set<std:
 
 }  // namespace
 
+Sweep read_sweep(const Node& node, const Document& document) {
+  static constexpr std::string_view kKeys[] = {"at", "do", "processes", "note"};
+  node.only_keys(kKeys, "a sweep");
+  Node at = node.at("at");
+  if (at.string() != "every-collective") at.wanted("\"every-collective\"");
+  Sweep sweep;
+  for (const Node& item : node.at("do").items()) {
+    Fault fault;
+    fault.pointer = item.pointer();
+    read_do(item, fault);
+    sweep.faults.push_back(std::move(fault));
+  }
+  sweep.processes.resize(std::size_t(document.cluster.processes));
+  std::iota(sweep.processes.begin(), sweep.processes.end(), 0);
+  if (auto processes = node.find("processes")) sweep.processes = read_processes(*processes, document);
+  return sweep;
+}
+
 std::vector<Fault> read_faults(const Node& node, const Document& document, const std::set<std::string>& statements) {
   std::vector<Fault> faults;
   for (const Node& item : node.items()) faults.push_back(read_fault(item, document, statements));

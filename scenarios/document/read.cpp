@@ -45,7 +45,7 @@ void collect(const Body& body, std::set<std::string>& pointers, std::set<std::st
   for (const Statement& statement : body) {
     pointers.insert(statement.pointer);
     names.insert(statement.let.begin(), statement.let.end());
-    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) collect(repeat->body, pointers, names);
+    if (const Body* inner = statement.body()) collect(*inner, pointers, names);
   }
 }
 
@@ -67,6 +67,16 @@ void check_version(const Node& root) {
 
 bool ProcessSet::contains(int process) const { return std::binary_search(processes.begin(), processes.end(), process) != complement; }
 
+const Body* Statement::body() const {
+  if (const auto* repeat = std::get_if<RepeatStep>(&step)) return &repeat->body;
+  if (const auto* issuer = std::get_if<IssuerStep>(&step)) return &issuer->body;
+  return nullptr;
+}
+
+bool Document::has_issuers() const {
+  return std::any_of(program.begin(), program.end(), [](const Statement& each) { return std::holds_alternative<IssuerStep>(each.step); });
+}
+
 int Document::statement_index(std::string_view pointer) {
   constexpr std::string_view kPrefix = "/program/";
   if (!pointer.starts_with(kPrefix)) return -1;
@@ -86,9 +96,8 @@ Document read_document(const nlohmann::json& json) {
   if (auto node = root.find("description")) document.description = node->string();
   if (auto node = root.find("cluster")) document.cluster = read_cluster(*node);
   if (auto node = root.find("config")) document.config = read_config(*node);
-  for (std::string_view later : {"schedules", "sweep"})
-    if (auto node = root.find(later)) throw NotSupportedError(node->pointer(), fmt::format("'{}'", later));
-  if (auto node = root.find("seed")) node->integer();
+  if (auto node = root.find("seed")) document.seed = node->integer();
+  if (auto node = root.find("schedules")) document.schedules = read_schedules(*node);
   if (auto node = root.find("limits")) document.limits = read_limits(*node);
   if (auto node = root.find("meshes")) read_meshes(*node, document);
   if (auto node = root.find("functions")) read_functions(*node, document);
@@ -101,6 +110,7 @@ Document read_document(const nlohmann::json& json) {
     collect(function.body, pointers, locals);
   }
   if (auto node = root.find("faults")) document.faults = read_faults(*node, document, pointers);
+  if (auto node = root.find("sweep")) document.sweep = read_sweep(*node, document);
   return document;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/base/text.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/document/document_error.h"
+#include "scenarios/document/host_statements.h"
 #include "scenarios/document/region_statements.h"
 #include "scenarios/document/values.h"
 
@@ -130,17 +131,17 @@ const StatementDef kStatements[] = {
     {"cond", kCondKeys, 1, -1, read_cond},
     {"while_loop", kWhileKeys, 1, -1, read_while_loop},
     {"scan", kScanKeys, 0, -1, read_scan},
+    {"barrier", kBarrierKeys, 0, 0, read_barrier},
+    {"send", kSendKeys, 1, 1, read_send},
+    {"recv", kReceiveKeys, 0, 0, read_receive},
+    {"wait", {}, 1, -1, read_wait},
     // Not run by this version.
     {"custom_partitioning", {}},
     {"make_array_from_process_local_data", {}},
     {"make_array_from_single_device_arrays", {}},
-    {"barrier", {}},
     {"assert_equal", {}},
     {"broadcast", {}},
-    {"send", {}},
-    {"recv", {}},
     {"start", {}},
-    {"wait", {}},
 };
 
 // Ops that the format names; whichever the registry lacks, this version does not run.
@@ -342,11 +343,20 @@ Statement read_repeat(const Node& node, const Document& document) {
   return {node.pointer(), "repeat", {}, {}, read_on(node, document), std::move(step)};
 }
 
+Statement read_issuer(const Node& node, const Document& document) {
+  static constexpr std::string_view kKeys[] = {"issuer", "body", "on", "not_on", "note"};
+  node.only_keys(kKeys, "an issuer");
+  IssuerStep step{read_name(node.at("issuer")), read_body(node.at("body"), document)};
+  for (const Statement& statement : step.body)
+    if (std::holds_alternative<IssuerStep>(statement.step)) node.at("body").fail("an issuer inside an issuer");
+  return {node.pointer(), "issuer", {}, {}, read_on(node, document), std::move(step)};
+}
+
 Statement read_statement(const Node& node, const Document& document) {
   if (!node.is_object()) node.wanted("a statement, which is an object");
   if (auto note = node.find("note")) note->string();
   if (node.find("repeat")) return read_repeat(node, document);
-  if (auto issuer = node.find("issuer")) throw NotSupportedError(issuer->pointer(), "steps issued by another thread");
+  if (node.find("issuer")) return read_issuer(node, document);
   auto named = node.find("op");
   if (!named) {
     static constexpr std::string_view kKeys[] = {"let", "op", "args", "repeat", "body", "on", "not_on", "note", "issuer"};
@@ -360,7 +370,7 @@ Statement read_statement(const Node& node, const Document& document) {
   const OpDef* op = def ? nullptr : find_op(name);
   if (!def && !op) unknown_op(*named, name);
   statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
-  statement.args = read_args(node, document);
+  if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, document);  // a wait names no arrays
   return statement;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/base/text.h"
@@ -37,6 +38,13 @@ class TypeChecker {
       loop(*repeat, names);
       return;
     }
+    if (const auto* issuer = std::get_if<IssuerStep>(&statement.step)) {
+      issuers_.insert(issuer->name);
+      return body(issuer->body, names);
+    }
+    if (const auto* wait = std::get_if<WaitStep>(&statement.step))
+      for (const std::string& name : wait->issuers)
+        if (!issuers_.contains(name)) throw DocumentError(statement.pointer + "/args", fmt::format("no issuer '{}' has begun before", name));
     std::vector<TensorType> args;
     for (const Argument& argument : statement.args) args.push_back(type_of(argument, names));
     std::vector<TensorType> results = std::visit(
@@ -125,7 +133,9 @@ class TypeChecker {
     Types names;
     for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params[i], types[i]);
     calls_.push_back(function.name);
+    bool outer = std::exchange(in_jit_, in_jit_ || step.jit);
     body(function.body, names);
+    in_jit_ = outer;
     std::vector<TensorType> results;
     for (std::size_t i = 0; i < function.results.size(); ++i)
       results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
@@ -143,6 +153,29 @@ class TypeChecker {
   }
 
   std::vector<TensorType> evaluate(const Statement&, const RepeatStep&, const std::vector<TensorType>&) { return {}; }
+  std::vector<TensorType> evaluate(const Statement&, const IssuerStep&, const std::vector<TensorType>&) { return {}; }
+  std::vector<TensorType> evaluate(const Statement&, const WaitStep&, const std::vector<TensorType>&) { return {}; }
+  std::vector<TensorType> evaluate(const Statement& statement, const BarrierStep&, const std::vector<TensorType>&) {
+    no_function(statement);
+    return {};
+  }
+  std::vector<TensorType> evaluate(const Statement& statement, const SendStep& step, const std::vector<TensorType>&) {
+    check_peer(statement, step.peer);
+    return {};
+  }
+  std::vector<TensorType> evaluate(const Statement& statement, const ReceiveStep& step, const std::vector<TensorType>&) {
+    check_peer(statement, step.peer);
+    return {step.type};
+  }
+
+  void check_peer(const Statement& statement, int peer) const {
+    no_function(statement);
+    if (peer == process_) throw DocumentError(statement.pointer + "/peer", fmt::format("process {} is its own peer", process_));
+  }
+  // Processes talk between programs, not in them.
+  void no_function(const Statement& statement) const {
+    if (!calls_.empty() && in_jit_) throw DocumentError(statement.pointer, fmt::format("'{}' inside a jitted function", statement.op));
+  }
 
   // ---- statements with functions in them: the functions' types, and the shape rule of the node that they become
 
@@ -155,7 +188,9 @@ class TypeChecker {
     Types names;
     for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params.at(i), types[i]);
     calls_.push_back(function.name);
+    bool outer = std::exchange(in_jit_, true);
     body(function.body, names);
+    in_jit_ = outer;
     TypeList results;
     for (std::size_t i = 0; i < function.results.size(); ++i)
       results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
@@ -249,12 +284,14 @@ class TypeChecker {
   std::int64_t evaluations_left_;
   std::vector<std::string> calls_;            // the functions being evaluated, outermost first
   std::shared_ptr<const ManualAxes> manual_;  // inside shard_map
+  std::set<std::string> issuers_;             // begun
+  bool in_jit_ = false;
 };
 
 void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {
   for (const Statement& statement : body) {
     if (statement.on) sets.push_back(&*statement.on);
-    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) collect_sets(repeat->body, sets);
+    if (const Body* inner = statement.body()) collect_sets(*inner, sets);
   }
 }
 

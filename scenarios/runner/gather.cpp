@@ -106,7 +106,8 @@ const ArrayReport* Report::array(std::string_view array_name) const {
 }
 
 void gather(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
-  gather_arrays(report, std::size_t(document.cluster.processes), outcomes);
+  // Of a structure one process of each kind tells.
+  gather_arrays(report, document.cluster.structure ? outcomes.size() : std::size_t(document.cluster.processes), outcomes);
   gather_collectives(report, document, outcomes);
 }
 

@@ -25,7 +25,7 @@ Array array_of(const Literal& literal) { return array_from_host(literal.type, li
 void Interpreter::run() {
   for (std::size_t i = 0; i < document_.program.size(); ++i) {
     statement_ = int(i);
-    if (!document_.program[i].runs_on(process_)) continue;
+    if (!runs(document_.program[i])) continue;
     one(document_.program[i], names_);
     if (after_) after_(document_.program[i], names_);
   }
@@ -33,7 +33,13 @@ void Interpreter::run() {
 
 void Interpreter::body(const Body& statements, Names& names) {
   for (const Statement& statement : statements)
-    if (statement.runs_on(process_)) one(statement, names);
+    if (runs(statement)) one(statement, names);
+}
+
+bool Interpreter::runs(const Statement& statement) {
+  if (!statement.on) return true;
+  machine_.asked_process(process_, Where::at_statement(document_.name, statement.pointer, statement_));
+  return statement.runs_on(process_);
 }
 
 void Interpreter::one(const Statement& statement, Names& names) {
@@ -41,6 +47,12 @@ void Interpreter::one(const Statement& statement, Names& names) {
   before_(statement);
   if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) {
     for (std::int64_t i = 0; i < repeat->count; ++i) body(repeat->body, names);
+    return;
+  }
+  if (const auto* issuer = std::get_if<IssuerStep>(&statement.step)) {
+    machine_.begin_issuer(issuer->name, where_);
+    body(issuer->body, names);
+    machine_.end_issuer();
     return;
   }
   Where where = where_;
@@ -124,6 +136,26 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const ReadS
 }
 
 std::vector<Array> Interpreter::run_step(const Statement&, const RepeatStep&, const Names&, Where) { return {}; }
+std::vector<Array> Interpreter::run_step(const Statement&, const IssuerStep&, const Names&, Where) { return {}; }
+
+std::vector<Array> Interpreter::run_step(const Statement&, const BarrierStep& step, const Names&, Where where) {
+  machine_.barrier(step.name, where);
+  return {};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const SendStep& step, const Names& names, Where where) {
+  machine_.send(operands(statement, names, where).at(0), step, where);
+  return {};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement&, const ReceiveStep& step, const Names&, Where where) {
+  return {machine_.receive(step, where)};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement&, const WaitStep& step, const Names&, Where where) {
+  for (const std::string& issuer : step.issuers) machine_.wait_for(issuer, where);
+  return {};
+}
 
 ArrayFunction Interpreter::function(const std::string& name) {
   const Function& found = document_.functions.at(name);

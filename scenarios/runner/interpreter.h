@@ -33,6 +33,7 @@ class Interpreter {
  private:
   void body(const Body& statements, Names& names);
   void one(const Statement& statement, Names& names);
+  bool runs(const Statement& statement);
   Operand operand(const Argument& argument, const Names& names, Where where) const;
   std::vector<Operand> operands(const Statement& statement, const Names& names, Where where) const;
   std::vector<Array> arrays(const Statement& statement, const Names& names, Where where) const;
@@ -45,6 +46,11 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const GradStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const RepeatStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const BarrierStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const SendStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ReceiveStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const IssuerStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const WaitStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CondStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where);

@@ -23,6 +23,16 @@ class Machine {
                                  const std::vector<Array>& args, Where where) = 0;
   // The whole value as an array of this process.
   virtual Array read(const Array& x, const ReadStep& step, Where where) = 0;
+  virtual void barrier(const std::string& name, Where where) = 0;
+  virtual void send(const Operand& x, const SendStep& step, Where where) = 0;
+  virtual Array receive(const ReceiveStep& step, Where where) = 0;
+  // What comes between is issued by another thread of the process; and the wait for such a thread. Where there is one thread alone, it
+  // does everything in the order of the document.
+  virtual void begin_issuer(const std::string& /*name*/, Where) {}
+  virtual void end_issuer() {}
+  virtual void wait_for(const std::string& /*issuer*/, Where) {}
+  // The statement depends on which process this is.
+  virtual void asked_process(int process, Where where) = 0;
 };
 
 // Runs everything on the thread's context.

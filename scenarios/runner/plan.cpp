@@ -4,14 +4,18 @@
 
 #include <algorithm>
 
+#include "runtime/base/text.h"
+#include "runtime/control/ledger.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/message_program.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/spmd/explain.h"
 #include "scenarios/runner/collector.h"
 #include "scenarios/runner/interpreter.h"
+#include "scenarios/runner/process.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -29,12 +33,119 @@ bool any_given(const std::vector<std::optional<Sharding>>& shardings) {
   return std::any_of(shardings.begin(), shardings.end(), [](const auto& each) { return each.has_value(); });
 }
 
-// Prepares every program and launches none. `seen` gets the collectives of what would run.
-class PlanMachine final : public Machine {
+// Nothing is ever sent.
+class NoTransport final : public comm::Transport {
+ public:
+  std::string_view name() const override { return "none"; }
+  comm::ExchangeResult exchange(const comm::MessageHeader&, std::span<const comm::Send>, std::span<const comm::Receive>,
+                                const std::function<void(const std::vector<comm::ProcessIndex>&)>&) override {
+    return {comm::ExchangeStatus::kAborted, {}};
+  }
+  void abort(std::string_view) override {}
+};
+
+// Writes down what the process would do, in order.
+class PlanRecorder {
  public:
   // What would run, with its partitioned program where it has one.
   using Seen = std::function<void(const comm::Launch&, const spmd::PartitionedProgram*)>;
-  PlanMachine(int processes, Seen seen) : processes_(processes), seen_(std::move(seen)) {}
+  PlanRecorder(int process, simulate::ProcessPlan& plan, Seen seen) : process_(process), plan_(plan), seen_(std::move(seen)) {}
+
+  void statement(const Statement& statement, Where where) {
+    simulate::Event event{.kind = simulate::Event::Kind::kStatement, .pointer = statement.pointer};
+    event.step = {.what = statement.op, .where = where.text(), .statement = where.statement};
+    add(std::move(event));
+  }
+
+  // The number of the call, or -1: no other process takes part, or this one does not.
+  std::int64_t launch(const std::shared_ptr<const comm::ProgramInfo>& program, const spmd::PartitionedProgram* partitioned, Where where) {
+    const auto& owners = program->processes;
+    comm::Launch launch{launches_++, seqs_[program->devices]++, program, where, 0, nullptr};
+    seen_(launch, partitioned);
+    if (!std::binary_search(owners.begin(), owners.end(), process_)) return -1;
+    simulate::Event event{.kind = simulate::Event::Kind::kStep};
+    event.collectives = std::int64_t(program->collectives.size());
+    if (!program->spans_processes()) {
+      event.step = {.kind = StepEvidence::Kind::kLocal,
+                    .what = program->name,
+                    .where = where.text(),
+                    .statement = where.statement,
+                    .fingerprint = local_fingerprint(program)};
+      add(std::move(event));
+      return -1;
+    }
+    event.kind = simulate::Event::Kind::kCall;
+    event.call = control::call_evidence(launch);
+    event.number = plan_.calls++;
+    event.program = evidence(program);
+    add(std::move(event));
+    return plan_.calls - 1;
+  }
+
+  void observed(std::string_view what, std::string value, Where where) {
+    simulate::Event event{.kind = simulate::Event::Kind::kStep};
+    event.step = {.kind = StepEvidence::Kind::kObserved, .what = std::string(what), .where = where.text(), .statement = where.statement};
+    event.step.fingerprint = hash_bytes(value);
+    event.step.value = std::move(value);
+    add(std::move(event));
+  }
+
+  // All that was issued so far.
+  void read_all(std::string_view what, Where where) { read(what, where, plan_.calls - 1); }
+
+  void begin_issuer(const std::string& name, Where where) {
+    issuers_[name] = plan_.issuers;
+    simulate::Event event{.kind = simulate::Event::Kind::kSpawn, .other = plan_.issuers};
+    event.step = {.what = "issuer " + name, .where = where.text(), .statement = where.statement};
+    add(std::move(event));
+    issuer_ = plan_.issuers++;
+  }
+  void end_issuer() { issuer_ = 0; }
+  void join(const std::string& name, Where where) {
+    simulate::Event event{.kind = simulate::Event::Kind::kJoin, .other = issuers_.at(name)};
+    event.step = {.what = "wait", .where = where.text(), .statement = where.statement};
+    add(std::move(event));
+  }
+
+  void read(std::string_view what, Where where, std::int64_t needs) {
+    if (needs < 0) return;
+    simulate::Event event{.kind = simulate::Event::Kind::kRead};
+    event.step = {.kind = StepEvidence::Kind::kRead, .what = std::string(what), .where = where.text(), .statement = where.statement};
+    event.needs = needs;
+    add(std::move(event));
+  }
+
+ private:
+  void add(simulate::Event event) {
+    event.issuer = issuer_;
+    plan_.events.push_back(std::move(event));
+  }
+  std::shared_ptr<const ProgramEvidence> evidence(const std::shared_ptr<const comm::ProgramInfo>& program) {
+    auto& known = evidence_[program];
+    if (!known) known = std::make_shared<ProgramEvidence>(control::program_evidence(*program));
+    return known;
+  }
+  std::uint64_t local_fingerprint(const std::shared_ptr<const comm::ProgramInfo>& program) {
+    auto [found, is_new] = local_.try_emplace(program, 0);
+    if (is_new) found->second = control::local_fingerprint(*program);
+    return found->second;
+  }
+
+  int process_;
+  simulate::ProcessPlan& plan_;
+  Seen seen_;
+  std::int64_t launches_ = 0;
+  int issuer_ = 0;
+  std::map<std::string, int> issuers_;
+  std::map<std::vector<int>, std::int64_t> seqs_;
+  std::map<std::shared_ptr<const comm::ProgramInfo>, std::shared_ptr<const ProgramEvidence>> evidence_;
+  std::map<std::shared_ptr<const comm::ProgramInfo>, std::uint64_t> local_;
+};
+
+// Prepares every program and launches none.
+class PlanMachine final : public Machine {
+ public:
+  PlanMachine(int processes, PlanRecorder& recorder) : processes_(processes), recorder_(recorder) {}
 
   std::vector<Array> op(const OpStep& step, const std::vector<Operand>& operands, Where where) override {
     if (Context::current().tracer()) return apply_to(*step.op, operands, step.attrs, where, step.sharding);
@@ -49,20 +160,24 @@ class PlanMachine final : public Machine {
     };
     std::vector<std::optional<Sharding>> out;
     if (step.sharding) out.push_back(step.sharding);
-    return run(std::string(step.op->name), function, args, {}, std::move(out), where);
+    return run(where.function, std::string(step.op->name), function, args, {}, std::move(out), where);
   }
 
   Array place(const Operand& x, const Sharding& sharding, Where where) override {
     Context& context = Context::current();
     if (context.tracer()) return device_put(x, sharding);
-    Array array = x.is_array() ? x.array() : apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, where).at(0);
+    Array array = x.is_array() ? x.array() : op_of_scalar(x, where);
     if (array.committed() && array.sharding() == sharding) return array;
-    auto executable = compile_transfer(context, array.type(), array.sharding(), sharding, !array.committed());
-    seen_({0, 0, executable->info, where, 0}, nullptr);
-    return planned_array(array.type(), sharding, true, where);
+    std::string key = fmt::format("device_put{}{}", signature_of(std::vector<Array>{array}), signature_of({sharding}));
+    auto executable = context.programs().find(key);
+    if (!executable) {
+      executable = compile_transfer(context, array.type(), array.sharding(), sharding, !array.committed());
+      context.programs().add(key, executable);
+    }
+    return launched(*executable, {array}, true, where).at(0);
   }
 
-  std::vector<Array> jit(const std::string&, const JitFunction::Function& function, const JitOptions& options,
+  std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
                          const std::vector<Array>& args, Where where) override {
     if (Context::current().tracer()) return JitFunction(function, options).call(args, where);
     std::vector<Array> placed;
@@ -70,16 +185,57 @@ class PlanMachine final : public Machine {
       bool given = i < options.in_shardings.size() && options.in_shardings[i];
       placed.push_back(given ? place_argument(args[i], *options.in_shardings[i], where) : args[i]);
     }
-    return run(options.name, function, placed, options.in_shardings, options.out_shardings, where);
+    return run(call_site, options.name, function, placed, options.in_shardings, options.out_shardings, where);
   }
 
   Array read(const Array& x, const ReadStep& step, Where where) override {
     TensorType type = x.type();
-    if (step.gather && processes_ == 1) type.shape.insert(type.shape.begin(), 1);
-    return planned_array(type, Sharding::on_device(0), false, where);
+    if (!step.gather) return local_copy(x, type, "fetch", where);
+    if (processes_ == 1) {
+      type.shape.insert(type.shape.begin(), 1);
+      return local_copy(x, type, "process_allgather", where);
+    }
+    if (x.is_fully_addressable())
+      throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
+    Array everywhere = place(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()), where);
+    return local_copy(everywhere, type, "process_allgather", where);
   }
 
+  void barrier(const std::string& name, Where where) override {
+    launched(*barrier_program(Context::current(), name), {}, true, where);
+    recorder_.read_all("barrier", where);
+  }
+  void send(const Operand& x, const SendStep& step, Where where) override {
+    Context& context = Context::current();
+    Array array = x.is_array() ? x.array() : op_of_scalar(x, where);
+    bool at_hand = array.sharding().is_single_device() && array.sharding().mesh().devices()[0] == context.default_device();
+    if (!at_hand) array = local_copy(array, array.type(), "send", where);
+    launched(*message_program(context, {context.process_index(), step.peer, step.tag, false}, array.type()), {array}, true, where);
+  }
+  Array receive(const ReceiveStep& step, Where where) override {
+    Context& context = Context::current();
+    return launched(*message_program(context, {step.peer, context.process_index(), step.tag, true}, step.type), {}, false, where).at(0);
+  }
+  void begin_issuer(const std::string& name, Where where) override { recorder_.begin_issuer(name, where); }
+  void end_issuer() override { recorder_.end_issuer(); }
+  void wait_for(const std::string& issuer, Where where) override { recorder_.join(issuer, where); }
+
+  void asked_process(int process, Where where) override { recorder_.observed("process_index", std::to_string(process), where); }
+
  private:
+  // What a real read would do, but for the data: JAX's error where parts are missing, agreement, a copy on this process alone.
+  Array local_copy(const Array& x, const TensorType& type, std::string_view what, Where where) {
+    x.check_fetchable(where);
+    recorder_.read(what, where, x.impl()->agreement);
+    return planned_array(type, Sharding::on_device(Context::current().default_device()), false, where);
+  }
+
+  Array op_of_scalar(const Operand& x, Where where) {
+    return run(where.function, "full", [&](const std::vector<Array>&) {
+             return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, where);
+           }, {}, {}, {}, where).at(0);
+  }
+
   Array place_argument(const Array& arg, const Sharding& wanted, Where where) {
     if (!arg.committed()) return place(Operand(arg, where), wanted, where);
     if (!arg.sharding().is_equivalent_to(wanted, arg.shape()))
@@ -87,28 +243,35 @@ class PlanMachine final : public Machine {
     return arg;
   }
 
-  std::vector<Array> run(std::string name, const JitFunction::Function& function, const std::vector<Array>& args,
+  std::vector<Array> run(std::string_view call_site, std::string name, const JitFunction::Function& function, const std::vector<Array>& args,
                          std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out, Where where) {
     Context& context = Context::current();
+    std::string key = fmt::format("{} {}", call_site, signature_of(args));
     ProgramRequest request{std::move(name), args, std::move(in), std::move(out), nullptr, where};
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
     request.trace = [&](const std::optional<Mesh>& mesh) { return Tracer::trace(context, request.name, mesh, types, function); };
-    auto executable = prepare_program(context, fmt::format("plan{}", next_key_++), request);
-    seen_({0, 0, executable->info, where, 0}, &executable->program);
+    auto executable = prepare_program(context, key, request);
     bool committed = executable->program.mesh.size() > 1 || any_given(request.in_shardings) || any_given(request.out_shardings) ||
                      std::any_of(args.begin(), args.end(), [](const Array& arg) { return arg.committed(); });
+    return launched(*executable, args, committed, where);
+  }
+
+  std::vector<Array> launched(const Executable& executable, const std::vector<Array>& args, bool committed, Where where) {
+    std::int64_t agreement = recorder_.launch(executable.info, executable.program.slots.empty() ? nullptr : &executable.program, where);
+    if (agreement < 0)
+      for (const Array& arg : args) agreement = std::max(agreement, arg.impl()->agreement);
     std::vector<Array> results;
-    for (std::size_t i = 0; i < executable->result_shardings.size(); ++i) {
-      const comm::ValueInfo& value = executable->info->results[i];
-      results.push_back(planned_array({*dtype_from_name(value.dtype), value.shape}, executable->result_shardings[i], committed, where));
+    for (std::size_t i = 0; i < executable.result_shardings.size(); ++i) {
+      const comm::ValueInfo& value = executable.info->results[i];
+      results.push_back(planned_array({*dtype_from_name(value.dtype), value.shape}, executable.result_shardings[i], committed, where));
+      results.back().impl()->agreement = agreement;
     }
     return results;
   }
 
   int processes_;
-  Seen seen_;
-  std::int64_t next_key_ = 0;
+  PlanRecorder& recorder_;
 };
 
 PlannedArray planned(const std::string& name, const Array& array) {
@@ -122,7 +285,7 @@ void add_names(const Body& body, std::vector<std::string>& names) {
   for (const Statement& statement : body) {
     for (const std::string& name : statement.let)
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) add_names(repeat->body, names);
+    if (const Body* inner = statement.body()) add_names(*inner, names);
   }
 }
 
@@ -150,38 +313,52 @@ std::string indented(const std::string& lines) {
 
 }  // namespace
 
-PlannedProgram plan(const Document& document, int process) {
+PlannedProgram plan(const Document& document, int process, bool explain) {
   ContextOptions options;
-  options.devices_per_process = {document.cluster.device_count()};
+  options.process_index = process;
+  options.devices_per_process.assign(std::size_t(document.cluster.processes), document.cluster.devices);
+  options.transport = std::make_shared<NoTransport>();
   options.worker_threads = 1;
   ContextScope scope(std::move(options));
+  Context::current().set_config(document.config);
   PlannedProgram result;
   for (const Statement& statement : document.program) result.statements.push_back({statement.pointer, statement.op, {}, {}});
-  auto seen = [&](comm::Launch launch, const spmd::PartitionedProgram* program) {
-    launch.number = std::int64_t(result.launches.size());
-    result.launches.push_back(launch);
+  auto seen = [&](const comm::Launch& launch, const spmd::PartitionedProgram* program) {
     PlannedStatement& statement = result.statements.at(std::size_t(launch.where.statement));
-    if (program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
+    if (explain && program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
     auto& collectives = statement.collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
       collectives.push_back(seen_of(launch, i));
+      result.outcome.collectives.push_back(collectives.back());
       if (!collectives.back().is_transfer) result.wire_bytes += collectives.back().wire_bytes;
     }
   };
-  PlanMachine machine(document.cluster.processes, seen);
-  Interpreter interpreter(document, process, machine, [](const Statement&) {});
+  PlanRecorder recorder(process, result.events, seen);
+  PlanMachine machine(document.cluster.processes, recorder);
+  Interpreter* running = nullptr;
+  Interpreter interpreter(document, process, machine, [&](const Statement& statement) { recorder.statement(statement, running->where()); });
+  running = &interpreter;
   interpreter.after_statement([&](const Statement& statement, const Interpreter::Names& names) {
     std::vector<std::string> bound = statement.let;
-    if (const auto* repeat = std::get_if<RepeatStep>(&statement.step)) add_names(repeat->body, bound);
+    if (const Body* inner = statement.body()) add_names(*inner, bound);
     for (const std::string& name : bound)
       if (auto found = names.find(name); found != names.end())
         result.statements[std::size_t(interpreter.statement())].results.push_back(planned(name, found->second));
   });
+  result.outcome.process = process;
   try {
     interpreter.run();
+    for (const auto& [name, array] : interpreter.names()) result.outcome.arrays.push_back(bound_array(name, array));
   } catch (const UserError& error) {
     result.error = error.what();
+    result.outcome.error = result.error;
+    result.outcome.where = interpreter.where().text();
+    result.outcome.pointer = interpreter.where().function;
+    result.outcome.statement = interpreter.statement();
     result.error_where = interpreter.where();
+    result.events.error = result.error;
+    result.events.error_where = result.error_where.text();
+    result.events.error_statement = result.error_where.statement;
   }
   return result;
 }

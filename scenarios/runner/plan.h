@@ -7,6 +7,7 @@
 #include "runtime/comm/launch.h"
 #include "scenarios/document/document.h"
 #include "scenarios/runner/report.h"
+#include "scenarios/simulate/process_plan.h"
 
 namespace shardlab::scenarios {
 
@@ -25,18 +26,16 @@ struct PlannedStatement {
 
 struct PlannedProgram {
   std::vector<PlannedStatement> statements;
-  std::vector<comm::Launch> launches;  // in order
+  simulate::ProcessPlan events;  // what the process would do, for simulated runs
+  ProcessOutcome outcome;        // what the process would hold and see, without data
   std::int64_t wire_bytes = 0;
   std::optional<std::string> error;  // what the process would end in
   Where error_where;
 };
 
-// As process `process` goes through the document, on one planning context with all the cluster's devices.
-PlannedProgram plan(const Document& document, int process);
+// As process `process` goes through the document.
+PlannedProgram plan(const Document& document, int process, bool explain = true);
 
 std::string text_of(const PlannedProgram& program, bool with_explanations = false);
-
-// The verdict on what all processes would issue, without running: deadlocks and mismatches. Faults are left out.
-std::vector<Diagnosis> foresee(const Document& document);
 
 }  // namespace shardlab::scenarios

@@ -19,7 +19,9 @@ std::vector<std::vector<std::string>> spec_names(const Sharding& sharding, int r
   return result;
 }
 
-BoundArray bound_array(const std::string& name, const Array& array, Where where) {
+}  // namespace
+
+BoundArray bound_array(const std::string& name, const Array& array) {
   BoundArray result;
   result.name = name;
   result.type = array.type();
@@ -28,6 +30,13 @@ BoundArray bound_array(const std::string& name, const Array& array, Where where)
   if (sharding.mesh().axis_count() > 0) result.spec = spec_names(sharding, array.ndim());
   result.shards = array.devices_indices_map();
   std::sort(result.shards.begin(), result.shards.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return result;
+}
+
+namespace {
+
+BoundArray read_array(const std::string& name, const Array& array, Where where) {
+  BoundArray result = bound_array(name, array);
   // "exit": the program is over, and a verdict may count on it.
   for (const Shard& shard : array.shards_at(where, "exit")) {
     bool known = std::any_of(result.parts.begin(), result.parts.end(), [&](const Part& part) { return part.box == shard.index; });
@@ -73,12 +82,18 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
   outcome.process = process;
   Context::current().set_config(document.config);
   std::unique_ptr<Machine> machine = make_real_machine();
-  Interpreter interpreter(document, process, *machine, [&](const Statement& statement) { faults.before_statement(statement); });
+  Interpreter* running = nullptr;
+  auto current = [&] { return running ? running->statement() : -1; };
+  Interpreter interpreter(document, process, *machine, [&](const Statement& statement) {
+    Context::current().control().at(Where::at_statement(document.name, statement.pointer, current()));
+    faults.before_statement(statement);
+  });
+  running = &interpreter;
   faults.start();
   guarded(outcome, interpreter, [&] { interpreter.run(); });
   if (!outcome.error)
     guarded(outcome, interpreter, [&] {
-      for (const auto& [name, array] : interpreter.names()) outcome.arrays.push_back(bound_array(name, array, interpreter.where()));
+      for (const auto& [name, array] : interpreter.names()) outcome.arrays.push_back(read_array(name, array, interpreter.where()));
       finish();
     });
   outcome.collectives = collector.collectives();

@@ -3,12 +3,16 @@
 
 #include <memory>
 
+#include "runtime/exec/array.h"
 #include "scenarios/document/document.h"
 #include "scenarios/runner/collector.h"
 #include "scenarios/runner/fault_injector.h"
 #include "scenarios/runner/outcome.h"
 
 namespace shardlab::scenarios {
+
+// An array as reports know it, without its data.
+BoundArray bound_array(const std::string& name, const Array& array);
 
 // On the thread's context, which `collector` observes. `finish` runs once the program has ended and its arrays are read (leaving the
 // job); what it throws counts as the program's. Never throws for what the program does.

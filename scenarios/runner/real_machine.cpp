@@ -1,5 +1,6 @@
 #include <map>
 
+#include "runtime/exec/messages.h"
 #include "runtime/exec/placement.h"
 #include "scenarios/runner/machine.h"
 
@@ -32,6 +33,14 @@ class RealMachine final : public Machine {
       throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
     Array everywhere = device_put(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()));
     return local_copy(everywhere.fetch_at(where, "process_allgather"), x.type());
+  }
+
+  void barrier(const std::string& name, Where where) override { shardlab::barrier(name, where); }
+  void send(const Operand& x, const SendStep& step, Where where) override { send_to(x, {step.peer, step.tag}, where); }
+  Array receive(const ReceiveStep& step, Where where) override { return receive_from(step.type, {step.peer, step.tag}, where); }
+
+  void asked_process(int process, Where where) override {
+    Context::current().control().observed("process_index", std::to_string(process), where);
   }
 
  private:

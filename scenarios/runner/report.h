@@ -44,6 +44,15 @@ struct ExpectationReport {
   std::string message;
 };
 
+// One run of a sweep.
+struct SweepCell {
+  int process = 0;
+  std::int64_t call = 0;     // of the process, from 0
+  std::string fault;         // its "do"
+  std::string outcome;       // a diagnosis's code, "endured", "never struck", "not classified"
+  bool as_expected = false;  // it is what such a fault must lead to, and names the process
+};
+
 struct Report {
   std::string name, source;
   Status status = Status::kPassed;
@@ -54,6 +63,7 @@ struct Report {
   std::int64_t wire_bytes = 0, moved_bytes = 0;
   std::vector<Diagnosis> diagnoses;
   std::vector<ExpectationReport> expectations;
+  std::vector<SweepCell> sweep;
   std::vector<std::string> notes;  // "a fault never fired", …
   std::string trace;               // the file kept, or empty
   bool interrupted = false;        // by a signal to the command

@@ -134,6 +134,13 @@ ordered_json report_json(const Report& report) {
   result["expectations"] = ordered_json::array();
   for (const ExpectationReport& each : report.expectations)
     result["expectations"].push_back({{"check", ordered_json::parse(each.check)}, {"passed", each.passed}, {"message", each.message}});
+  if (!report.sweep.empty()) result["sweep"] = ordered_json::array();
+  for (const SweepCell& cell : report.sweep)
+    result["sweep"].push_back({{"process", cell.process},
+                               {"call", cell.call},
+                               {"do", ordered_json::parse(cell.fault)},
+                               {"outcome", cell.outcome},
+                               {"as_expected", cell.as_expected}});
   if (!report.notes.empty()) result["notes"] = report.notes;
   if (!report.trace.empty()) result["trace"] = report.trace;
   return result;

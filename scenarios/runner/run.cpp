@@ -5,6 +5,7 @@
 
 #include "scenarios/runner/expect.h"
 #include "scenarios/runner/process.h"
+#include "scenarios/runner/simulated_run.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -58,6 +59,12 @@ std::string kept_trace(const Report& report, const RunOptions& options) {
 
 void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
   const Document& document = *loaded.document;
+  if (is_simulated(document)) {
+    std::vector<ProcessOutcome> outcomes = run_simulated(report, document, options);
+    gather(report, document, outcomes);
+    judge_expectations(report, document, outcomes, "");
+    return;
+  }
   if (runs_in_process(document, options)) {
     std::vector<ProcessOutcome> outcomes = {run_in_process(document)};
     if (outcomes[0].records_lost) report.status = Status::kInconclusive;
@@ -78,6 +85,7 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
 }  // namespace
 
 bool runs_in_process(const Document& document, const RunOptions& options) {
+  if (is_simulated(document)) return true;
   return document.cluster.processes == 1 && document.cluster.run != RunMode::kSpawned && document.faults.empty() &&
          document.find_check<TraceCheck>() == nullptr && options.trace.empty();
 }

@@ -18,7 +18,7 @@ struct RunOptions {
   std::string program = "/proc/self/exe";  // the command, for processes of their own
 };
 
-// The scenario can run inside the calling process: it has one process, no faults, and nothing looks at its trace.
+// The scenario can run inside the calling process: it is simulated, or it has one process, no faults, and nothing looks at its trace.
 bool runs_in_process(const Document& document, const RunOptions& options);
 
 Report run_scenario(const Loaded& loaded, const RunOptions& options = {});

@@ -35,6 +35,7 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   launch.argv = {options.program, "worker", "--scenario", (folder / "scenario.json").string(), "--out", folder.string()};
   launch.processes = loaded.document->cluster.processes;
   launch.devices = loaded.document->cluster.devices;
+  launch.stuck = std::chrono::milliseconds(loaded.document->limits.stuck_ms);
   launch.limit = std::chrono::milliseconds(limit_of(*loaded.document, options));
   launch.handle_signals = options.handle_signals;
   if (record) {

@@ -4,15 +4,17 @@
 #include <string>
 #include <string_view>
 
-#include "traces/checks/disagreement.h"
+#include "traces/checks/alignment.h"
 
 namespace shardlab {
 namespace {
 
-std::vector<CallKey> calls(std::string_view letters) {
-  std::vector<CallKey> keys;
-  for (char letter : letters) keys.push_back({std::uint64_t(letter), 1});
-  return keys;
+// One letter a call, each op on a line of its own.
+Track calls(std::string_view letters) {
+  Track track;
+  for (std::size_t i = 0; i < letters.size(); ++i)
+    track.items.push_back({{std::uint64_t(letters[i]), 1}, letters.substr(i, 1), letters.substr(i, 1), nullptr});
+  return track;
 }
 
 struct Case {
@@ -43,6 +45,39 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"XABC", "ABC", Relation::kExtra, 1}, Case{"XYAB", "ABC", Relation::kExtra, 2},
                     Case{"AAB", "BAB", Relation::kProgram, 1}, Case{"BABAB", "ABAB", Relation::kExtra, 1},
                     Case{"XAAA", "AAA", Relation::kExtra, 1}));
+
+// A process that waits at a read shows nothing of what would follow; whether the other one comes to that read tells.
+TEST(AlignTracks, AReadThatTheOtherNeverComesTo) {
+  StepEvidence read{.kind = StepEvidence::Kind::kRead, .what = "fetch", .where = "toy.cpp:4"};
+  StepEvidence other{.kind = StepEvidence::Kind::kRead, .what = "fetch", .where = "toy.cpp:9"};
+  auto with = [](std::string_view names, const StepEvidence& step) {
+    Track track = calls(names);
+    track.items.push_back({{0, 0}, step.what, step.where, &step});
+    return track;
+  };
+  EXPECT_EQ(align(with("B", other), with("A", read)).relation, Relation::kSkipped);
+  EXPECT_EQ(align(with("B", read), with("A", read)).relation, Relation::kProgram);
+  EXPECT_EQ(align(with("B", read), calls("AC")).relation, Relation::kExtra);
+}
+
+TEST(AlignTracks, TheSameOpOnDevicesOfItsOwnIsAnotherProgram) {
+  StepEvidence local{.kind = StepEvidence::Kind::kLocal, .what = "A", .where = "toy.cpp:4"};
+  Track tail = calls("B");
+  tail.items.insert(tail.items.begin(), {{7, 0}, local.what, local.where, &local});
+  Alignment alignment = align(tail, calls("AB"));
+  EXPECT_EQ(alignment.relation, Relation::kProgram);
+  EXPECT_EQ(alignment.step, &local);
+}
+
+TEST(AlignTracks, WhatFollowsFromTheFirstDifferenceIsKnownByItsLine) {
+  // The reference moves x first; the tail does the rest on x as it lies.
+  auto line = [](std::uint64_t key, std::string_view op, std::string_view where) { return TrackItem{{key, 1}, op, where, nullptr}; };
+  Track reference{{line(1, "device_put", "t:4"), line(2, "sin", "t:5"), line(3, "sum", "t:6")}, true};
+  Track tail{{line(12, "sin", "t:5"), line(13, "sum", "t:6")}, true};
+  EXPECT_EQ(align(tail, reference).relation, Relation::kSkipped);
+  Track swapped{{line(12, "sin", "t:5"), line(1, "device_put", "t:4"), line(3, "sum", "t:6")}, true};
+  EXPECT_EQ(align(swapped, reference).relation, Relation::kOrder);
+}
 
 }  // namespace
 }  // namespace shardlab

@@ -36,8 +36,28 @@ TEST(Judge, NothingToSayOfSlowProcesses) {
   EvidenceBuilder b(4);
   b.program("A").program("B").calls({0, 1}, "AB").calls({2}, "A");
   EXPECT_TRUE(judge(b.evidence()).empty());  // process 3 has issued nothing yet
-  b.state(3, ProcessState::kSilent);
+}
+
+TEST(Judge, SilentForTooLongIsStuckWhereItWasLast) {
+  EvidenceBuilder b(4);
+  b.program("A").calls({0, 1, 2}, "A").state(3, ProcessState::kSilent);
+  b.process(3).at = "toy.cpp:88";
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "process-stuck");
+  EXPECT_THAT(d.processes, ElementsAre(3));
+  EXPECT_EQ(d.participants[0].where, "toy.cpp:88");
+  b.call(3, "A");  // it stands at the call: nobody waits for it any more
   EXPECT_TRUE(judge(b.evidence()).empty());
+}
+
+TEST(Judge, AnAlternativeThatWouldNotEndIsAPotentialDeadlock) {
+  EvidenceBuilder b(2);
+  b.state(0, ProcessState::kLeft).state(1, ProcessState::kLeft);
+  b.evidence().alternatives.push_back({"sends that are not buffered", "deadlock", "a circle", {0, 1}, ""});
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "potential-deadlock");
+  EXPECT_EQ(d.severity, "warning");
+  EXPECT_THAT(d.processes, ElementsAre(0, 1));
 }
 
 TEST(Judge, ThreeAgainstOneIsTheOnesProgram) {

@@ -207,5 +207,113 @@ TEST_F(LedgerTest, MatchedCallsShrinkToTheLast64) {
 
 TEST_F(LedgerTest, UndeclaredProgramsAreAnError) { EXPECT_THROW(issue(0, 'Z'), InternalError); }
 
+// Two ends of a channel, in the order of issue.
+class Messages : public LedgerTest {
+ protected:
+  void end(char name, int from, int to, bool receives, std::string type = "float32[4]", bool buffered = true, int tag = 0) {
+    ProgramEvidence program{.fingerprint = std::uint64_t(name), .group = 1, .name = receives ? "recv" : "send"};
+    program.processes = {std::min(from, to), std::max(from, to)};
+    program.channel = std::to_string(from) + " to " + std::to_string(to) + ", tag " + std::to_string(tag);
+    program.message = std::move(type);
+    program.receives = receives;
+    program.buffered = buffered;
+    program.from = from;
+    program.to = to;
+    ledger.declare(program);
+  }
+  std::vector<Diagnosis> verdict() { return judge(ledger.evidence(0)); }
+};
+
+TEST_F(Messages, ABufferedSendIsOverAtOnceAndReceivedInOrder) {
+  end('s', 0, 1, false);
+  end('r', 0, 1, true);
+  issue(0, "ss");
+  EXPECT_EQ(ledger.matched_of(0), 2);
+  issue(1, "r");
+  EXPECT_EQ(ledger.matched_of(1), 1);
+  issue(1, "rr");
+  EXPECT_EQ(ledger.matched_of(1), 2);
+  EXPECT_FALSE(ledger.finding());
+  issue(0, "s");
+  EXPECT_EQ(ledger.matched_of(1), 3);
+}
+
+TEST_F(Messages, AnUnbufferedSendWaitsForItsReceive) {
+  end('s', 0, 1, false, "float32[4]", false);
+  end('r', 0, 1, true);
+  issue(0, "s");
+  EXPECT_EQ(ledger.matched_of(0), 0);
+  issue(1, "r");
+  EXPECT_EQ(ledger.matched_of(0), 1);
+  EXPECT_EQ(ledger.matched_of(1), 1);
+}
+
+TEST_F(Messages, AllReceivingFirstIsADeadlockAndNoMismatch) {
+  end('a', 0, 1, false);
+  end('A', 0, 1, true);
+  end('b', 1, 0, false);
+  end('B', 1, 0, true);
+  issue(0, "Ba");
+  EXPECT_FALSE(ledger.finding());
+  issue(1, "Ab");
+  ASSERT_TRUE(ledger.finding());
+  ASSERT_EQ(verdict().size(), 1u);
+  EXPECT_EQ(verdict()[0].code, "deadlock");
+  EXPECT_THAT(verdict()[0].processes, ElementsAre(0, 1));
+}
+
+TEST_F(Messages, EndsThatDoNotFitAreAProgramMismatch) {
+  end('s', 0, 1, false, "float32[4]");
+  end('r', 0, 1, true, "float32[8]");
+  issue(0, "s");
+  issue(1, "r");
+  ASSERT_TRUE(ledger.finding());
+  ASSERT_EQ(verdict().size(), 1u);
+  EXPECT_EQ(verdict()[0].code, "program-mismatch");
+  EXPECT_THAT(verdict()[0].processes, ElementsAre(0, 1));
+  EXPECT_TRUE(verdict()[0].tie);
+}
+
+TEST_F(Messages, WhatIsNeverSentOrNeverReceivedNamesWhoDoesNot) {
+  end('r', 0, 1, true);
+  issue(1, "r");
+  ledger.leaving(0, 9);
+  ASSERT_TRUE(ledger.finding());
+  ASSERT_EQ(verdict().size(), 1u);
+  EXPECT_EQ(verdict()[0].code, "missing-participant");
+  EXPECT_THAT(verdict()[0].processes, ElementsAre(0));
+}
+
+TEST_F(Messages, ASendThatNobodyReceives) {
+  end('s', 2, 3, false);
+  issue(2, "s");
+  for (int p = 0; p < 4; ++p) ledger.leaving(p, 9);
+  ASSERT_TRUE(ledger.finding());
+  ASSERT_EQ(verdict().size(), 1u);
+  EXPECT_EQ(verdict()[0].code, "missing-participant");
+  EXPECT_THAT(verdict()[0].processes, ElementsAre(3));
+}
+
+TEST_F(LedgerTest, EqualCallsOnUnequalValuesNeverMatch) {
+  declare('A', {0, 1, 2, 3});
+  for (int p = 0; p < 4; ++p)
+    ledger.issued(p, {.fingerprint = 'A', .group = 1, .op = "device_put", .value_hash = p == 2 ? 8u : 7u, .value_head = {"1.0", p == 2 ? "3.0" : "2.0"}});
+  ASSERT_TRUE(ledger.finding());
+  EXPECT_EQ(ledger.matched_of(0), 0);
+  std::vector<Diagnosis> found = judge(ledger.evidence(0));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].code, "input-divergence");
+  EXPECT_THAT(found[0].processes, ElementsAre(2));
+  EXPECT_NE(found[0].message.find("element 1 is 3.0 on process 2 and 2.0 on processes 0, 1 and 3"), std::string::npos) << found[0].message;
+}
+
+TEST_F(LedgerTest, KnowsForWhomOthersWait) {
+  declare('A', {0, 1, 2, 3});
+  EXPECT_TRUE(ledger.awaited().empty());
+  for (int p : {0, 1, 3}) issue(p, 'A', 10 + p);
+  EXPECT_THAT(ledger.awaited(), ElementsAre(2));
+  EXPECT_EQ(ledger.awaited_since(2), 10);
+}
+
 }  // namespace
 }  // namespace shardlab::control

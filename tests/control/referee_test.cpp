@@ -36,6 +36,7 @@ struct Process {
 };
 
 const std::vector<int> kAll{0, 1, 2, 3};
+const std::vector<int> kThree{0, 1, 2};
 
 // Runs body for each of n processes in a thread of its own; the error's code by process, "" where it left normally.
 std::vector<std::string> run(Referee& referee, int n, const std::function<void(Process&)>& body) {
@@ -260,6 +261,37 @@ TEST(Referee, ReadsOfNothingReturnAtOnce) {
   LocalLedgerControl control(referee, 0);
   control.await_agreement(-1, "print", {});
   control.await_agreement(5, "print", {});  // launches that do not span processes need no agreement
+}
+
+TEST(Referee, WhoIsSilentForTooLongIsNamedWithItsLine) {
+  Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
+  auto codes = run(referee, 2, [&](Process& p) {
+    if (p.index == 0) {
+      p.issue("A", {0, 1});
+      p.read();
+    } else {
+      p.control.at({"toy.cpp", "main", 77, -1});
+      while (!referee.verdict()) std::this_thread::yield();  // alive, in no call
+      p.issue("A", {0, 1});
+    }
+  });
+  ASSERT_NE(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.verdict()->code, "process-stuck");
+  EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(1));
+  EXPECT_THAT(referee.verdict()->text, HasSubstr("toy.cpp:77"));
+}
+
+TEST(Referee, StepsBetweenCallsTellASkippedCallFromAnotherProgram) {
+  Referee referee({.num_processes = 3});
+  run(referee, 3, [](Process& p) {
+    if (p.index != 1) p.issue("A", kThree);
+    if (p.index != 1) p.read();
+    p.issue("B", kThree);
+    p.control.await_agreement(p.issuer.last(), "print", {"toy.cpp", "main", 120, -1});
+  });
+  ASSERT_NE(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.verdict()->code, "missing-participant");
+  EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(1));
 }
 
 }  // namespace

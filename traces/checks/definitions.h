@@ -12,5 +12,8 @@ extern const CheckDef kOrderMismatch;
 extern const CheckDef kProgramMismatch;
 extern const CheckDef kMissingParticipant;
 extern const CheckDef kDeadlock;
+extern const CheckDef kProcessStuck;
+extern const CheckDef kInputDivergence;
+extern const CheckDef kPotentialDeadlock;
 
 }  // namespace shardlab

@@ -7,49 +7,6 @@
 namespace shardlab {
 namespace {
 
-constexpr std::size_t kAlignMax = 2048;  // calls of a tail that are aligned: more than a look-ahead gives
-
-// Do `a` from `i` and `b` from `j` agree as far as both go? `least` calls must be there to compare.
-bool agree(const std::vector<CallKey>& a, std::size_t i, const std::vector<CallKey>& b, std::size_t j, std::size_t least) {
-  std::size_t n = std::min(a.size() - i, b.size() - j);
-  if (n < least) return false;
-  return std::equal(a.begin() + std::ptrdiff_t(i), a.begin() + std::ptrdiff_t(i + n), b.begin() + std::ptrdiff_t(j));
-}
-
-// The shortest permuted prefix after which both agree, or 0.
-std::size_t permuted_prefix(const std::vector<CallKey>& a, const std::vector<CallKey>& b) {
-  std::map<CallKey, int> balance;
-  std::size_t unbalanced = 0;
-  auto change = [&](const CallKey& key, int by) {
-    int& count = balance[key];
-    if (count == 0) ++unbalanced;
-    count += by;
-    if (count == 0) --unbalanced;
-  };
-  for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
-    change(a[k], 1);
-    change(b[k], -1);
-    if (unbalanced == 0 && k > 0 && agree(a, k + 1, b, k + 1, 0)) return k + 1;
-  }
-  return 0;
-}
-
-// The fewest calls at the front of `longer` without which it agrees with `shorter`, or 0.
-std::size_t inserted_prefix(const std::vector<CallKey>& longer, const std::vector<CallKey>& shorter) {
-  for (std::size_t k = 1; k < longer.size(); ++k)
-    if (agree(longer, k, shorter, 0, 1)) return k;
-  return 0;
-}
-
-std::vector<CallKey> common_calls(const Positions& positions, int p, int q) {
-  std::vector<CallKey> keys;
-  for (const CallEvidence* call : positions.tail(p)) {
-    if (keys.size() == kAlignMax) break;
-    if (positions.includes(*call, q)) keys.push_back(key_of(*call));
-  }
-  return keys;
-}
-
 // The pair of processes, one of each side, that contradict each other and have said most.
 struct Witnesses {
   int a = -1, b = -1;
@@ -91,7 +48,7 @@ void align_with_reference(const Positions& positions, Disagreement& found) {
     if (&side == &reference) continue;
     Witnesses pair = witnesses(positions, side, reference);
     if (pair.a < 0) continue;  // they contradict a third side only
-    side.alignment = align(common_calls(positions, pair.a, pair.b), common_calls(positions, pair.b, pair.a));
+    side.alignment = align(track(positions, pair.a, pair.b), track(positions, pair.b, pair.a));
   }
 }
 
@@ -126,24 +83,6 @@ void blame(const Positions& positions, Disagreement& found) {
 }
 
 }  // namespace
-
-Alignment align(const std::vector<CallKey>& tail, const std::vector<CallKey>& reference) {
-  std::size_t permuted = permuted_prefix(tail, reference);
-  std::size_t skipped = inserted_prefix(reference, tail);
-  std::size_t extra = inserted_prefix(tail, reference);
-  bool replaced = !tail.empty() && !reference.empty() && agree(tail, 1, reference, 1, 1);
-  // A loop's tail can be read in several ways. The lengths tell, where neither tail is cut short: a permutation and a replacement keep
-  // them, a missing call does not.
-  bool same_length = tail.size() == reference.size();
-  if (permuted && same_length) return {Relation::kOrder, int(permuted)};
-  if (replaced && same_length) return {Relation::kProgram, 1};
-  if (skipped && reference.size() == tail.size() + skipped) return {Relation::kSkipped, int(skipped)};
-  if (extra && tail.size() == reference.size() + extra) return {Relation::kExtra, int(extra)};
-  if (permuted) return {Relation::kOrder, int(permuted)};
-  if (skipped && (!extra || skipped <= extra)) return {Relation::kSkipped, int(skipped)};
-  if (extra) return {Relation::kExtra, int(extra)};
-  return {Relation::kProgram, 1};
-}
 
 std::vector<int> Disagreement::guilty() const {
   std::vector<int> processes;

@@ -3,25 +3,9 @@
 
 #include <vector>
 
-#include "traces/checks/positions.h"
+#include "traces/checks/alignment.h"
 
 namespace shardlab {
-
-// How one sequence of calls differs from a reference, in order of precedence.
-enum class Relation {
-  kOrder,    // a permutation
-  kProgram,  // another call in the place of one
-  kSkipped,  // lacks calls of the reference
-  kExtra,    // makes calls that the reference does not
-};
-
-struct Alignment {
-  Relation relation = Relation::kProgram;
-  int length = 1;  // calls permuted, lacking or in excess
-};
-
-// Aligns two tails that differ in their first call; either may be cut short (the process had not issued more when it was asked).
-Alignment align(const std::vector<CallKey>& tail, const std::vector<CallKey>& reference);
 
 // The processes that stand at one call.
 struct Side {

@@ -21,6 +21,26 @@ struct CallEvidence {
   std::int32_t statement = -1;    // of a scenario
   std::int64_t issued_ns = 0;
   bool matched = false;
+  bool sent = false;  // a buffered send that is over for its process, and not yet received
+  // Of a value that every process brings whole: it must be equal on all. Its hash (0: there is none) and its first elements.
+  std::uint64_t value_hash = 0;
+  std::vector<std::string> value_head;
+};
+
+// What a process did between its calls. Nobody else takes part in it, but it tells where the process was on its way.
+struct StepEvidence {
+  enum class Kind : std::uint8_t {
+    kLocal,     // a launch on devices of its own
+    kRead,      // a host-visible read
+    kObserved,  // a value that the program asked for: process_index(), a seed, a variable of the environment, a decision
+  };
+  Kind kind = Kind::kLocal;
+  std::string what;  // "sin", "fetch", "process_index"
+  std::string where;
+  std::int32_t statement = -1;
+  std::string value;              // observed, as text
+  std::uint64_t fingerprint = 0;  // of a local launch's program, or the observed value's hash
+  std::int64_t after = 0;         // calls that it had issued before
 };
 
 // What is known of a program by its fingerprint.
@@ -36,6 +56,10 @@ struct ProgramEvidence {
     std::string where;  // on the process that declared the program first
   };
   std::vector<Collective> collectives;
+  // Of one end of a message: which channel ("0 to 1, tag 3"), which end, and what it carries. Empty: no message.
+  std::string channel, message;
+  bool receives = false, buffered = false;
+  int from = -1, to = -1;  // processes
 };
 
 enum class ProcessState : std::uint8_t {
@@ -47,7 +71,7 @@ enum class ProcessState : std::uint8_t {
   kRaised,   // ended in an error
   kExited,   // ended with a code, or without leaving the job
   kKilled,   // by a signal
-  kSilent,   // no heartbeat
+  kSilent,   // alive and in no call, but it has said nothing for longer than it may
 };
 
 // The exit code of a process that is not ours to wait for, and whose connection closed.
@@ -68,6 +92,17 @@ struct ProcessEvidence {
   std::int64_t since_ns = 0;        // when this state began
   std::uint64_t history = 0;        // rolling hash over all matched calls
   bool joined = false;              // ever heard of
+  std::vector<StepEvidence> steps;  // the last ones, in order
+  std::string at;                   // the line that it began last
+  std::int32_t at_statement = -1;
+};
+
+// What another legal schedule, or less buffering, would have come to.
+struct Alternative {
+  std::string under;  // "another schedule", "sends that are not buffered"
+  std::string code, message;
+  std::vector<int> processes;
+  std::string details;  // how to see it
 };
 
 struct Evidence {
@@ -76,6 +111,7 @@ struct Evidence {
   std::int64_t now_ns = 0;
   std::int64_t complete_ns = 0;       // the issue or death that proved the first finding; 0 where there is none
   std::int64_t look_ahead_calls = 0;  // seen after the first finding
+  std::vector<Alternative> alternatives;
   const ProgramEvidence* program(std::uint64_t fingerprint) const {
     for (const auto& program : programs)
       if (program.fingerprint == fingerprint) return &program;

@@ -10,13 +10,16 @@ using Json = nlohmann::json;
 }
 
 // nlohmann finds these by argument-dependent lookup; every field is named once.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched, sent,
+                                   value_hash, value_head)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepEvidence, kind, what, where, statement, value, fingerprint, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results,
-                                   collectives)
+                                   collectives, channel, message, receives, buffered, from, to)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued, matched,
-                                   calls, since_ns, history, joined)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls)
+                                   calls, since_ns, history, joined, steps, at, at_statement)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Alternative, under, code, message, processes, details)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls, alternatives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh, devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, code, severity, message, explain, processes, tie, participants, fields, details, evidence_ns,
                                    detected_ns)

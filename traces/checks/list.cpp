@@ -7,8 +7,9 @@
 namespace shardlab {
 
 std::span<const CheckDef* const> all_checks() {
-  static constexpr std::array<const CheckDef*, 7> kChecks{
-      &kProcessKilled, &kProcessRaised, &kProcessExited, &kOrderMismatch, &kProgramMismatch, &kMissingParticipant, &kDeadlock,
+  static constexpr std::array<const CheckDef*, 10> kChecks{
+      &kProcessKilled, &kProcessRaised, &kProcessExited, &kOrderMismatch,  &kProgramMismatch,
+      &kMissingParticipant, &kDeadlock,    &kInputDivergence, &kProcessStuck,  &kPotentialDeadlock,
   };
   return kChecks;
 }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
+#include "traces/checks/abandoned.h"
 #include "traces/checks/definitions.h"
+#include "traces/checks/messages.h"
 #include "traces/checks/mismatch.h"
 #include "traces/checks/wording.h"
 
@@ -35,71 +36,15 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
   return diagnosis;
 }
 
-// Processes at one call that needs others which ended normally without it.
-struct Abandoned {
-  const CallEvidence* call = nullptr;
-  std::vector<int> have;
-  std::vector<int> lack;   // all that are past it or end without it
-  std::vector<int> ended;  // of those, the ones that have left
-};
-
-// Blocked at a read, with nothing open.
-bool at_read(const Positions& positions, int process) {
-  return positions.at(process).state == ProcessState::kReading && !positions.head(process);
-}
-
-// Does `process` make the call no more? It has left, is about to leave, or is stopped at the very read that one in the call has come to.
-bool is_past(const Positions& positions, int process, const std::vector<int>& in_call) {
-  const ProcessEvidence& evidence = positions.at(process);
-  if (positions.head(process)) return false;
-  if (evidence.state == ProcessState::kLeft) return true;
-  if (!at_read(positions, process)) return false;
-  if (evidence.doing == "exit" || evidence.doing == "leave") return true;
-  return !evidence.where.empty() && std::any_of(in_call.begin(), in_call.end(), [&](int p) {
-    const ProcessEvidence& other = positions.at(p);
-    return other.state == ProcessState::kReading && other.where == evidence.where && other.statement == evidence.statement;
-  });
-}
-
-std::vector<Abandoned> abandoned_calls(const Positions& positions) {
-  std::map<CallKey, Abandoned> by_call;
-  for (int p : positions.processes()) {
-    const CallEvidence* head = positions.head(p);
-    if (!head) continue;
-    Abandoned& call = by_call[key_of(*head)];
-    if (!call.call) call.call = head;
-    call.have.push_back(p);
-  }
-  std::vector<Abandoned> calls;
-  for (auto& [key, call] : by_call) {
-    for (int q : positions.processes()) {
-      if (!positions.includes(*call.call, q) || !is_past(positions, q, call.have)) continue;
-      call.lack.push_back(q);
-      if (positions.at(q).state == ProcessState::kLeft) call.ended.push_back(q);
-    }
-    if (!call.ended.empty()) calls.push_back(std::move(call));
-  }
-  std::sort(calls.begin(), calls.end(), [](const Abandoned& a, const Abandoned& b) { return a.have.front() < b.have.front(); });
-  return calls;
-}
-
 Diagnosis of_abandoned(const Positions& positions, const Abandoned& call) {
-  const Evidence& evidence = positions.evidence();
-  bool extra = call.have.size() < call.lack.size();
-  const std::vector<int>& guilty = extra ? call.have : call.lack;
-  Diagnosis diagnosis{.processes = guilty};
-  std::vector<int> others;
-  for (int p : positions.participants(*call.call))
-    if (std::find(positions.processes().begin(), positions.processes().end(), p) != positions.processes().end()) others.push_back(p);
-  diagnosis.participants = sides(positions, guilty, others);
-  diagnosis.message = fmt::format("{} {}, but {} ended normally without it", subject(call.have, "run"), call_at(evidence, *call.call),
-                                  processes_text(call.ended));
+  Diagnosis diagnosis = diagnosis_of(positions, call);
+  diagnosis.message = fmt::format("{} {}, but {} ended normally without it", subject(call.have, "run"),
+                                  call_at(positions.evidence(), *call.call), processes_text(call.ended));
   std::vector<int> ending;
   std::set_difference(call.lack.begin(), call.lack.end(), call.ended.begin(), call.ended.end(), std::back_inserter(ending));
   if (!ending.empty()) diagnosis.message += fmt::format(", and {} {} past it", processes_text(ending), ending.size() == 1 ? "is" : "are");
-  diagnosis.details.emplace_back("direction", extra ? "extra" : "skipped");
+  diagnosis.details.emplace_back("direction", call.is_extra() ? "extra" : "skipped");
   diagnosis.details.emplace_back("ended", "normally");
-  diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
   return diagnosis;
 }
 
@@ -114,8 +59,11 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   for (const Abandoned& call : abandoned_calls(positions)) {
     bool known = std::any_of(call.have.begin(), call.have.end(),
                              [&](int p) { return std::find(involved.begin(), involved.end(), p) != involved.end(); });
-    if (!known) found.push_back(of_abandoned(positions, call));
+    if (!known && !call.step) found.push_back(of_abandoned(positions, call));
   }
+  for (const MessageFault& fault : message_faults(positions))
+    if (fault.kind == MessageFault::Kind::kNoSend || fault.kind == MessageFault::Kind::kNoReceive)
+      found.push_back(diagnosis_of(positions, fault));
   return found;
 }
 

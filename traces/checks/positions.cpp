@@ -17,7 +17,7 @@ Positions::Positions(const Evidence& evidence) : evidence_(&evidence) {
     }
     by_process_[process.process] = &process;
     for (const CallEvidence& call : process.calls)
-      if (!call.matched) tails_[process.process].push_back(&call);
+      if (!call.matched && !call.sent) tails_[process.process].push_back(&call);
   }
   std::sort(processes_.begin(), processes_.end());
 }
@@ -43,10 +43,16 @@ bool Positions::includes(const CallEvidence& call, int process) const {
   return std::binary_search(members.begin(), members.end(), process);
 }
 
+bool Positions::is_message(const CallEvidence& call) const {
+  const ProgramEvidence* program = evidence_->program(call);
+  return program && !program->channel.empty();
+}
+
 bool Positions::contradict(int p, int q) const {
   const CallEvidence* a = head(p);
   const CallEvidence* b = head(q);
-  return a && b && p != q && key_of(*a) != key_of(*b) && includes(*a, q) && includes(*b, p);
+  if (!a || !b || p == q || key_of(*a) == key_of(*b) || !includes(*a, q) || !includes(*b, p)) return false;
+  return !is_message(*a) && !is_message(*b);
 }
 
 bool Positions::ended(int process) const {

@@ -24,12 +24,13 @@ class Positions {
   const Evidence& evidence() const { return *evidence_; }
   const std::vector<int>& processes() const { return processes_; }  // ascending
   const ProcessEvidence& at(int process) const;
-  // Unmatched calls in order of issue; the first is the head.
+  // Unmatched calls in order of issue, without buffered sends; the first is the head.
   const std::vector<const CallEvidence*>& tail(int process) const;
   const CallEvidence* head(int process) const { return tail(process).empty() ? nullptr : tail(process).front(); }
   const std::vector<int>& participants(const CallEvidence& call) const;
   bool includes(const CallEvidence& call, int process) const;
-  // The heads of p and q differ and each needs the other: neither can ever go on.
+  bool is_message(const CallEvidence& call) const;  // a send or a receive
+  // The heads of p and q differ, neither is a message, and each needs the other: neither can ever go on.
   bool contradict(int p, int q) const;
   bool ended(int process) const;  // left, raised, exited or killed: issues nothing any more
   // Processes whose head includes one of `gone` that does not stand at the same call.

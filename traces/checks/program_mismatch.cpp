@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "traces/checks/abandoned.h"
 #include "traces/checks/definitions.h"
+#include "traces/checks/messages.h"
 #include "traces/checks/mismatch.h"
+#include "traces/checks/origin.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab {
@@ -48,6 +51,8 @@ Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreem
     }
   }
   diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
+  int one = two.guilty->guilty.empty() ? two.guilty->processes.front() : two.guilty->guilty.front();
+  add_origin(positions, one, two.others.front(), diagnosis);
   return diagnosis;
 }
 
@@ -59,8 +64,11 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   for (const Disagreement& disagreement : disagreements_of(positions, {Relation::kProgram})) {
     Diagnosis diagnosis = diagnosis_of(positions, disagreement);
     TwoSides two = two_sides(disagreement);
-    diagnosis.message = fmt::format("{} {} where {} {}", subject(two.guilty->guilty, "run"), call_at(evidence, *two.guilty->call),
-                                    subject(two.others, "run"), call_at(evidence, *two.other->call));
+    const StepEvidence* step = two.guilty->alignment.step;
+    std::string mine = step ? fmt::format("{}{} on devices of its own", step->what, where_text(step->where)) : call_at(evidence, *two.guilty->call);
+    diagnosis.message = fmt::format("{} {} where {} {}", subject(two.guilty->guilty, "run"), mine, subject(two.others, "run"),
+                                    call_at(evidence, *two.other->call));
+    if (step) diagnosis.fields = {"mesh"};
     bool look_alike = call_text(evidence, *two.guilty->call) == call_text(evidence, *two.other->call);
     for (const auto& [name, value] : diagnosis.details)
       if (look_alike && name == "first differing line") {
@@ -75,6 +83,18 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     }
     found.push_back(std::move(diagnosis));
   }
+  for (const Abandoned& call : abandoned_calls(positions)) {
+    if (!call.step) continue;
+    Diagnosis diagnosis = diagnosis_of(positions, call);
+    diagnosis.fields = {"mesh"};
+    diagnosis.message = fmt::format("{} {}{} on devices of {} own, where {} {}", subject(call.lack, "run"), call.step->what,
+                                    where_text(call.step->where), call.lack.size() == 1 ? "its" : "their", subject(call.have, "run"),
+                                    call_at(evidence, *call.call));
+    found.push_back(std::move(diagnosis));
+  }
+  for (const MessageFault& fault : message_faults(positions))
+    if (fault.kind == MessageFault::Kind::kType || fault.kind == MessageFault::Kind::kTag || fault.kind == MessageFault::Kind::kPeer)
+      found.push_back(diagnosis_of(positions, fault));
   return found;
 }
 

@@ -124,6 +124,7 @@ Participant participant(const Positions& positions, int process, const CallEvide
   const ProcessEvidence& evidence = positions.at(process);
   Participant side{.process = process, .kind = "", .state = state_text(evidence)};
   bool own_place = evidence.state == ProcessState::kRaised && !evidence.where.empty();
+  bool silent_at = evidence.state == ProcessState::kSilent && !evidence.at.empty();
   if (!call) call = positions.head(process);
   // One that ended with nothing open was last seen in the last call that it made.
   if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
@@ -156,6 +157,9 @@ Participant participant(const Positions& positions, int process, const CallEvide
   if (own_place || (side.where.empty() && !evidence.where.empty())) {
     side.where = evidence.where;
     side.statement = evidence.statement;
+  } else if (silent_at) {
+    side.where = evidence.at;
+    side.statement = evidence.at_statement;
   }
   return side;
 }
