@@ -27,6 +27,5 @@ Mesh mesh_of_processes(const std::vector<int>& devices_per_process);
 Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled, const Mesh& processes);
 Movement broadcast_movement(const TensorType& type, int root, const Mesh& processes);
 Movement barrier_movement(std::string_view name, const Mesh& processes);
-Movement send_movement(const TensorType& type, int from, int to, std::int64_t tag, const Mesh& processes);
 
 }  // namespace shardlab

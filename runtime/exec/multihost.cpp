@@ -8,6 +8,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/messages.h"
 #include "runtime/exec/movement.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
@@ -83,13 +84,6 @@ std::vector<BufferRef> parts(const Sharding& sharding, int position, BufferRef o
   return shards;
 }
 
-void check_peer(int peer, std::string_view what, Where where) {
-  Context& context = Context::current();
-  if (peer < 0 || peer >= context.process_count() || peer == context.process_index())
-    throw_user_error("{} with process {}: this is process {} of {}, and a peer is another of them [{}]", what, peer,
-                     context.process_index(), context.process_count(), where.text());
-}
-
 Sharding on_process(const Mesh& processes, int process) { return Sharding::on_device(processes.devices()[std::size_t(process)]); }
 
 }  // namespace
@@ -119,20 +113,12 @@ Movement broadcast_movement(const TensorType& type, int root, const Mesh& proces
   return {type, on_process(processes, root), Sharding(processes, PartitionSpec()), {"broadcast_one_to_all", "transfer", ""}};
 }
 
-// Everybody sends everybody a message without data.
+// Everybody sends everybody one element: no data, no message, and nobody would wait.
 Movement barrier_movement(std::string_view name, const Mesh& processes) {
-  return {{DType::kInt32, {0}},
+  return {{DType::kInt32, {processes.size()}},
           Sharding(processes, PartitionSpec("processes")),
           Sharding(processes, PartitionSpec()),
           {"barrier", "barrier", std::string(name)}};
-}
-
-// The same launch on both sides; the array of the receiving side is the result, the sending side's has no data.
-Movement send_movement(const TensorType& type, int from, int to, std::int64_t tag, const Mesh& processes) {
-  return {type,
-          on_process(processes, from),
-          on_process(processes, to),
-          {"send", "send", fmt::format("from process {} to {} tag {}", from, to, tag)}};
 }
 
 Array local_copy(const Array& x, Where where, std::string_view what) { return array_from_host(x.type(), x.fetch_at(where, what).bytes()); }
@@ -161,22 +147,7 @@ Array broadcast_async(const Operand& operand, int root, Where where) {
 
 Array barrier_async(std::string_view name, Where where) {
   Movement movement = barrier_movement(name, own_mesh_of_processes());
-  return launch(movement, parts(movement.from, Context::current().process_index(), std::make_shared<Buffer>(0)), where);
-}
-
-Array send_async(const Operand& operand, int peer, std::int64_t tag, Where where) {
-  check_peer(peer, "send", where);
-  Array x = array_of(operand);
-  if (!is_own(x))
-    throw_user_error("send of {} with {}: it takes what a process has for itself; device_put moves arrays over processes [{}]",
-                     x.type().text(), x.sharding().text(), where.text());
-  int self = Context::current().process_index();
-  return launch(send_movement(x.type(), self, peer, tag, own_mesh_of_processes()), {own_data(x, where, "send")}, where);
-}
-
-Array recv_async(const TensorType& type, int peer, std::int64_t tag, Where where) {
-  check_peer(peer, "recv", where);
-  return launch(send_movement(type, peer, Context::current().process_index(), tag, own_mesh_of_processes()), {nullptr}, where);
+  return launch(movement, parts(movement.from, Context::current().process_index(), std::make_shared<Buffer>(sizeof(std::int32_t))), where);
 }
 
 void assert_equal_at(const Operand& operand, std::string_view fail_message, Where where) {
@@ -198,10 +169,10 @@ void assert_equal_at(const Operand& operand, std::string_view fail_message, Wher
   }
 }
 
-void send(const Operand& x, int peer, std::int64_t tag, std::source_location where) { send_async(x, peer, tag, Where::from(where)); }
+void send(const Operand& x, int peer, std::int64_t tag, std::source_location where) { send_to(x, {peer, tag}, Where::from(where)); }
 
 Array recv(const TensorType& type, int peer, std::int64_t tag, std::source_location where) {
-  return recv_async(type, peer, tag, Where::from(where));
+  return receive_from(type, {peer, tag}, Where::from(where));
 }
 
 namespace multihost_utils {

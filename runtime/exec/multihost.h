@@ -30,7 +30,7 @@ void assert_equal(const Operand& x, std::string_view fail_message = "", std::sou
 
 }  // namespace multihost_utils
 
-// One array to another process, and the other side of it. Both issue the same launch: the types and the tags must agree, and messages
+// One array to another process, and the other side of it (runtime/exec/messages.h): the types and the tags must agree, and messages
 // between two processes are received in the order in which they are sent.
 void send(const Operand& x, int peer, std::int64_t tag = 0, std::source_location where = std::source_location::current());
 Array recv(const TensorType& type, int peer, std::int64_t tag = 0, std::source_location where = std::source_location::current());
@@ -40,8 +40,6 @@ Array allgather_async(const Operand& x, bool tiled, Where where);  // over one d
 Array broadcast_async(const Operand& x, int root, Where where);
 Array barrier_async(std::string_view name, Where where);
 void assert_equal_at(const Operand& x, std::string_view fail_message, Where where);
-Array send_async(const Operand& x, int peer, std::int64_t tag, Where where);
-Array recv_async(const TensorType& type, int peer, std::int64_t tag, Where where);
 // This process's copy of a replicated value, as an array of its own; waits for it.
 Array local_copy(const Array& x, Where where, std::string_view what);
 
