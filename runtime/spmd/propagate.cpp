@@ -131,7 +131,8 @@ class Propagator {
     }
   }
 
-  bool is_region(NodeId n) const { return node(n).op->region != RegionKind::kNone; }
+  // Nodes through whose bodies propagation passes; those that have a rule are ops like others.
+  bool is_region(NodeId n) const { return node(n).op->region != RegionKind::kNone && !rules_[std::size_t(n)].present; }
 
   void visit_region(NodeId n) {
     const Node& visited = node(n);

@@ -1,6 +1,7 @@
 // The forms of a region's values, and its bodies partitioned.
 #include <algorithm>
 
+#include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/region.h"
 
@@ -68,44 +69,62 @@ RegionPlan plan_branch(const RegionContext& context, const Node& node) {
   return plan;
 }
 
-RegionPlan plan_call(const RegionContext& context, const Node& node) {
-  RegionPlan plan{context.operands, context.results, {}};
-  plan.bodies.push_back(partition_body(node.attrs.bodies()[0], context.mesh, context.operands, context.results));
-  return plan;
-}
-
 // A sharding's spec in the axes of the program's mesh, by name: the axes may stand in another order.
-Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh) {
+Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh, std::string_view who) {
   Spec spec = sharding.spec(rank);
   if (sharding.mesh() == mesh) return spec;
   for (Axes& axes : spec)
     for (AxisPiece& piece : axes) {
       const std::string& name = sharding.mesh().axis_names()[std::size_t(piece.axis)];
       auto axis = mesh.axis_index(name);
-      if (!axis) throw_user_error("shard_map over axis '{}' stands in a program on {}", name, mesh.text());
+      if (!axis) throw_user_error("{} over axis '{}' stands in a program on {}", who, name, mesh.text());
       piece.axis = *axis;
     }
   return spec;
 }
 
 // Every device runs the body by itself: as a program for one device, in which all that crosses devices is said by its user.
+std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, const Mesh& mesh) {
+  Mesh alone = Mesh::single(0);
+  std::vector<Spec> params, results;
+  for (ValueId id : body.params) params.emplace_back(body.type(id).shape.size());
+  for (ValueId id : body.results) results.emplace_back(body.type(id).shape.size());
+  PropagationInput input{&body, alone, {params.begin(), params.end()}, {results.begin(), results.end()}};
+  PartitionedProgram program = partition(input);
+  set_mesh(program, mesh);
+  return std::make_shared<const PartitionedProgram>(std::move(program));
+}
+
 RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   RegionPlan plan;
   const auto& in = node.attrs.shardings("in_specs");
   for (std::size_t i = 0; i < in.size(); ++i)
-    plan.operands.push_back(normalised(spec_on(in[i], context.graph.type(node.operands[i]).rank(), context.mesh)));
+    plan.operands.push_back(normalised(spec_on(in[i], context.graph.type(node.operands[i]).rank(), context.mesh, "shard_map")));
   std::vector<Spec> demanded = *demanded_results(node, context.graph, context.mesh);
   for (Spec& spec : demanded) plan.results.push_back(normalised(spec));
+  plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], context.mesh));
+  return plan;
+}
 
+// The node's callback says the shardings around the devices' code; on one device there is nothing to say.
+RegionPlan plan_call(const RegionContext& context, const Node& node) {
   const GraphRef& body = node.attrs.bodies()[0];
-  Mesh alone = Mesh::single(0);
-  std::vector<Spec> params, results;
-  for (ValueId id : body->params) params.emplace_back(body->type(id).shape.size());
-  for (ValueId id : body->results) results.emplace_back(body->type(id).shape.size());
-  PropagationInput input{body.get(), alone, {params.begin(), params.end()}, {results.begin(), results.end()}};
-  PartitionedProgram program = partition(input);
-  set_mesh(program, context.mesh);
-  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(std::move(program)));
+  const PartitionCallback* callback = partition_of(body);
+  if (callback == nullptr || context.mesh.size() == 1) {
+    RegionPlan plan{context.operands, context.results, {}};
+    plan.bodies.push_back(partition_body(body, context.mesh, context.operands, context.results));
+    return plan;
+  }
+  PartitionRequest request{context.mesh, context.graph.types(node.operands), context.graph.types(node.results), {}, {}};
+  for (const Spec& spec : context.operands) request.arg_shardings.emplace_back(context.mesh, spec);
+  for (const Spec& spec : context.results) request.result_shardings.emplace_back(context.mesh, spec);
+  PartitionAnswer answer = (*callback)(request);
+  RegionPlan plan;
+  for (std::size_t i = 0; i < request.args.size(); ++i)
+    plan.operands.push_back(normalised(spec_on(answer.arg_shardings.at(i), request.args[i].rank(), context.mesh, node.op->name)));
+  for (std::size_t i = 0; i < request.results.size(); ++i)
+    plan.results.push_back(normalised(spec_on(answer.result_shardings.at(i), request.results[i].rank(), context.mesh, node.op->name)));
+  plan.bodies.push_back(partition_manual(*answer.body, context.mesh));
   return plan;
 }
 
@@ -129,7 +148,7 @@ std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph&
   if (node.op->region != RegionKind::kManual) return std::nullopt;
   std::vector<Spec> specs;
   const auto& out = node.attrs.shardings("out_specs");
-  for (std::size_t i = 0; i < out.size(); ++i) specs.push_back(spec_on(out[i], graph.type(node.results[i]).rank(), mesh));
+  for (std::size_t i = 0; i < out.size(); ++i) specs.push_back(spec_on(out[i], graph.type(node.results[i]).rank(), mesh, node.op->name));
   return specs;
 }
 

@@ -71,6 +71,11 @@ struct ShardMapStep {
   std::vector<PartitionSpec> in_specs, out_specs;
   bool check_vma = false;
 };
+// A function with a sharding rule; `rule` has the rule's attributes as the op takes them.
+struct CustomPartitioningStep {
+  std::string function;
+  Attrs rule;
+};
 // The first argument chooses: two functions are those of true and of false, for a boolean; else one for each index.
 struct CondStep {
   std::vector<std::string> functions;
@@ -108,7 +113,7 @@ struct WaitStep {
   std::vector<std::string> issuers;
 };
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
-                          ScanStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep>;
+                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

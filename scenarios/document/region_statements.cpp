@@ -47,6 +47,26 @@ Step read_shard_map(const Node& statement, const Document& document) {
   return step;
 }
 
+Step read_custom_partitioning(const Node& statement, const Document& document) {
+  const Function& function = function_at(statement.at("fn"), document);
+  check_params(statement.at("fn"), function, arg_count(statement));
+  CustomPartitioningStep step{function.name, Attrs{{"sharding_rule", statement.at("sharding_rule").string()}}};
+  for (auto [key, attribute] : {std::pair{"need_replication", "need_replication_factors"},
+                                {"permutation", "permutation_factors"},
+                                {"reduction", "reduction_factors"}})
+    if (auto factors = statement.find(key); factors && factors->size() > 0) step.rule.set(attribute, factors->strings());
+  if (auto sizes = statement.find("factor_sizes")) {
+    std::vector<std::string> names;
+    std::vector<std::int64_t> values;
+    for (const std::string& name : sizes->keys()) {
+      names.push_back(name);
+      values.push_back(sizes->at(name).integer(1));
+    }
+    step.rule.set("factor_names", names).set("factor_sizes", values);
+  }
+  return step;
+}
+
 Step read_cond(const Node& statement, const Document& document) {
   Node fns = statement.at("fns");
   CondStep step;

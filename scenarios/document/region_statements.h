@@ -1,4 +1,4 @@
-// Statements with functions in them: shard_map, cond, while_loop and scan.
+// Statements with functions in them: shard_map, custom_partitioning, cond, while_loop and scan.
 #pragma once
 
 #include "scenarios/document/document.h"
@@ -8,6 +8,7 @@ namespace shardlab::scenarios {
 
 // Throws DocumentError where functions, counts or specs do not fit; types are checked by validate.
 Step read_shard_map(const Node& statement, const Document& document);
+Step read_custom_partitioning(const Node& statement, const Document& document);
 Step read_cond(const Node& statement, const Document& document);
 Step read_while_loop(const Node& statement, const Document& document);
 Step read_scan(const Node& statement, const Document& document);

@@ -113,6 +113,8 @@ constexpr std::string_view kJitKeys[] = {"fn", "in_shardings", "out_shardings"};
 constexpr std::string_view kCallKeys[] = {"fn"};
 constexpr std::string_view kGradKeys[] = {"fn", "argnums"};
 constexpr std::string_view kShardMapKeys[] = {"fn", "mesh", "in_specs", "out_specs", "check_vma"};
+constexpr std::string_view kCustomPartitioningKeys[] = {"fn",          "sharding_rule", "need_replication",
+                                                        "permutation", "reduction",     "factor_sizes"};
 constexpr std::string_view kCondKeys[] = {"fns"};
 constexpr std::string_view kWhileKeys[] = {"cond_fn", "body_fn"};
 constexpr std::string_view kScanKeys[] = {"fn", "length", "num_carry", "reverse", "unroll"};
@@ -128,6 +130,7 @@ const StatementDef kStatements[] = {
     {"fetch", {}, 1, 1, read_fetch},
     {"process_allgather", {}, 1, 1, read_allgather},
     {"shard_map", kShardMapKeys, 0, -1, read_shard_map},
+    {"custom_partitioning", kCustomPartitioningKeys, 0, -1, read_custom_partitioning},
     {"cond", kCondKeys, 1, -1, read_cond},
     {"while_loop", kWhileKeys, 1, -1, read_while_loop},
     {"scan", kScanKeys, 0, -1, read_scan},
@@ -136,7 +139,6 @@ const StatementDef kStatements[] = {
     {"recv", kReceiveKeys, 0, 0, read_receive},
     {"wait", {}, 1, -1, read_wait},
     // Not run by this version.
-    {"custom_partitioning", {}},
     {"make_array_from_process_local_data", {}},
     {"make_array_from_single_device_arrays", {}},
     {"assert_equal", {}},

@@ -241,6 +241,12 @@ class TypeChecker {
     return inferred("shard_map", types, Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}});
   }
 
+  TypeList evaluate(const Statement& statement, const CustomPartitioningStep& step, const TypeList& types) {
+    Attrs attrs = step.rule;
+    attrs.set("bodies", Bodies{outline(statement, step.function, types)});
+    return inferred("custom_partitioning", types, attrs);
+  }
+
   TypeList evaluate(const Statement& statement, const CondStep& step, TypeList types) {
     TypeList operands(types.begin() + 1, types.end());
     Bodies bodies;

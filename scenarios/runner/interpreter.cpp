@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/exec/context.h"
-#include "runtime/exec/shard_map.h"
+#include "runtime/exec/custom_partitioning.h"
 #include "runtime/exec/transformed.h"
 
 namespace shardlab::scenarios {
@@ -172,6 +172,21 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const Shard
   auto run = [this, &step, where](const std::vector<Array>& args) {
     ShardMapOptions options{step.mesh, step.in_specs, step.out_specs, step.check_vma, step.function};
     return shard_map(function(step.function), options, args, where);
+  };
+  return as_program(statement, run, names, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const CustomPartitioningStep& step, const Names& names, Where where) {
+  auto names_of = [&](std::string_view key) { return step.rule.has(key) ? step.rule.strings(key) : std::vector<std::string>{}; };
+  CustomPartitioningOptions options{.sharding_rule = step.rule.string("sharding_rule"),
+                                    .reduction_factors = names_of("reduction_factors"),
+                                    .need_replication_factors = names_of("need_replication_factors"),
+                                    .permutation_factors = names_of("permutation_factors"),
+                                    .name = step.function};
+  std::vector<std::string> sized = names_of("factor_names");
+  for (std::size_t i = 0; i < sized.size(); ++i) options.factor_sizes[sized[i]] = step.rule.integers("factor_sizes")[i];
+  auto run = [this, &step, options, where](const std::vector<Array>& args) {
+    return custom_partitioning(function(step.function), options, args, where);
   };
   return as_program(statement, run, names, where);
 }

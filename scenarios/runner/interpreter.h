@@ -53,6 +53,7 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const WaitStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CondStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const CustomPartitioningStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where);
   // A function of the document, for what traces it.
