@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/ops/collective_rules.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/region_types.h"
 
@@ -325,7 +326,10 @@ const OpDef kPsum = {.name = "psum",
                      .rule = rule_same,
                      .reduction = Reduction::kSum,
                      .collective = "all-reduce",
-                     .member = true};
+                     .member = true,
+                     .jvp = linear_jvp,
+                     .transpose = psum_transpose,
+                     .batch = same_dim_batch};
 const OpDef kPmax = {.name = "pmax",
                      .doc = "The largest value over the devices along mesh axes, on each of them.",
                      .operands_max = -1,
@@ -335,7 +339,8 @@ const OpDef kPmax = {.name = "pmax",
                      .rule = rule_same,
                      .reduction = Reduction::kMax,
                      .collective = "all-reduce",
-                     .member = true};
+                     .member = true,
+                     .batch = same_dim_batch};
 const OpDef kPmin = {.name = "pmin",
                      .doc = "The least value over the devices along mesh axes, on each of them.",
                      .operands_max = -1,
@@ -345,7 +350,8 @@ const OpDef kPmin = {.name = "pmin",
                      .rule = rule_same,
                      .reduction = Reduction::kMin,
                      .collective = "all-reduce",
-                     .member = true};
+                     .member = true,
+                     .batch = same_dim_batch};
 const OpDef kPmean = {.name = "pmean",
                       .doc = "The mean over the devices along mesh axes, on each of them.",
                       .operands_max = -1,
@@ -358,7 +364,10 @@ const OpDef kAllGather = {.name = "all_gather",
                           .infer = infer_all_gather,
                           .rule = rule_all_gather,
                           .collective = "all-gather",
-                          .member = true};
+                          .member = true,
+                          .jvp = linear_jvp,
+                          .transpose = all_gather_transpose,
+                          .batch = all_gather_batch};
 const OpDef kPsumScatter = {.name = "psum_scatter",
                             .doc = "The sum over the devices along mesh axes, of which each keeps its part.",
                             .attrs = kScatterAttrs,
@@ -367,7 +376,10 @@ const OpDef kPsumScatter = {.name = "psum_scatter",
                             .rule = rule_psum_scatter,
                             .reduction = Reduction::kSum,
                             .collective = "reduce-scatter",
-                            .member = true};
+                            .member = true,
+                            .jvp = linear_jvp,
+                            .transpose = psum_scatter_transpose,
+                            .batch = psum_scatter_batch};
 const OpDef kAllToAll = {.name = "all_to_all",
                          .doc = "Splits each device's value among the devices along mesh axes and concatenates what each gets.",
                          .attrs = kToAllAttrs,
@@ -375,7 +387,10 @@ const OpDef kAllToAll = {.name = "all_to_all",
                          .infer = infer_all_to_all,
                          .rule = rule_all_to_all,
                          .collective = "all-to-all",
-                         .member = true};
+                         .member = true,
+                         .jvp = linear_jvp,
+                         .transpose = all_to_all_transpose,
+                         .batch = all_to_all_batch};
 const OpDef kPpermute = {.name = "ppermute",
                          .doc = "Each target gets its source's value; zeros where a device is no target.",
                          .operands_max = -1,
@@ -384,7 +399,10 @@ const OpDef kPpermute = {.name = "ppermute",
                          .infer = infer_same,
                          .rule = rule_same,
                          .collective = "collective-permute",
-                         .member = true};
+                         .member = true,
+                         .jvp = linear_jvp,
+                         .transpose = ppermute_transpose,
+                         .batch = same_dim_batch};
 const OpDef kPbroadcast = {.name = "pbroadcast",
                            .doc = "The value of one rank along mesh axes, on each device.",
                            .attrs = kBroadcastAttrs,
@@ -392,7 +410,10 @@ const OpDef kPbroadcast = {.name = "pbroadcast",
                            .infer = infer_same,
                            .rule = rule_same,
                            .collective = "collective-broadcast",
-                           .member = true};
+                           .member = true,
+                           .jvp = linear_jvp,
+                           .transpose = pbroadcast_transpose,
+                           .batch = same_dim_batch};
 const OpDef kAxisIndex = {.name = "axis_index",
                           .doc = "The device's rank along mesh axes.",
                           .operands_min = 0,
@@ -416,6 +437,9 @@ const OpDef kPvary = {.name = "pvary",
                       .rule = rule_same,
                       .kernel = copy_kernel,
                       .elementwise = true,
-                      .member = true};
+                      .member = true,
+                      .jvp = linear_jvp,
+                      .transpose = pvary_transpose,
+                      .batch = same_dim_batch};
 
 }  // namespace shardlab::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
+#include "runtime/transform/region.h"
 
 namespace shardlab::transform {
 namespace {
@@ -15,6 +16,7 @@ std::vector<Batched> batch_node(GraphBuilder& b, const Node& node, const std::ve
     for (ValueId id : b.emit(*node.op, ids, node.attrs)) results.push_back({id, kNotBatched});
     return results;
   }
+  if (has_bodies(node)) return emit_region_batch(b, node, operands, size);
   BatchRule rule = node.op->batch;
   if (rule == nullptr && node.op->elementwise && !node.op->is_constraint) rule = ops::batch_elementwise;
   if (rule == nullptr) throw_no_rule(node, "Batching rule", "the op cannot be vmapped; loop over the batch instead");

@@ -11,6 +11,7 @@ class Renaming {
   explicit Renaming(const Graph& graph) : ids_(graph.values.size(), kZero) {}
   ValueId& operator[](ValueId id) { return ids_[std::size_t(id)]; }
   ValueId operator[](ValueId id) const { return ids_[std::size_t(id)]; }
+  void grow(std::size_t count) { ids_.resize(ids_.size() + count, kZero); }
   std::vector<ValueId> of(const std::vector<ValueId>& ids) const;
 
  private:

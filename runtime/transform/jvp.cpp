@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
+#include "runtime/transform/region.h"
 
 namespace shardlab::transform {
 namespace {
@@ -43,8 +44,15 @@ WithTangents emit_jvp(GraphBuilder& b, const Graph& graph, const std::vector<Val
     with_place(b, node, [&] {
       std::vector<ValueId> operands = primal.of(node.operands), operand_tangents;
       for (ValueId id : node.operands) operand_tangents.push_back(tangent[id]);
-      std::vector<ValueId> results = b.emit(*node.op, operands, node.attrs);
-      std::vector<ValueId> found = tangents_of(b, node, operands, results, operand_tangents);
+      std::vector<ValueId> results, found;
+      if (has_bodies(node) && !std::all_of(operand_tangents.begin(), operand_tangents.end(), is_zero)) {
+        WithTangents both = emit_region_jvp(b, node, operands, operand_tangents);
+        results = std::move(both.results);
+        found = std::move(both.tangents);
+      } else {
+        results = b.emit(*node.op, operands, node.attrs);
+        found = tangents_of(b, node, operands, results, operand_tangents);
+      }
       for (std::size_t i = 0; i < results.size(); ++i) {
         primal[node.results[i]] = results[i];
         tangent[node.results[i]] = found[i];

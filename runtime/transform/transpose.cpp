@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
+#include "runtime/transform/region.h"
 
 namespace shardlab::transform {
 namespace {
@@ -43,11 +44,13 @@ class Transposer {
 
  private:
   void transpose(const Node& node, const std::vector<ValueId>& cotangents) {
-    if (node.op->transpose == nullptr)
+    if (node.op->transpose == nullptr && !has_bodies(node))
       throw_no_rule(node, "Transpose rule (for reverse-mode differentiation)", "forward mode (jvp) works, or leave the op out");
     std::vector<ValueId> operands;
     for (ValueId id : node.operands) operands.push_back(asked_[std::size_t(id)] ? kAsked : known_[id]);
-    std::vector<ValueId> found = node.op->transpose(b_, {*node.op, node.attrs, operands, graph_.types(node.operands), cotangents});
+    std::vector<TensorType> types = graph_.types(node.operands);
+    std::vector<ValueId> found = has_bodies(node) ? emit_region_transpose(b_, node, operands, types, cotangents)
+                                                  : node.op->transpose(b_, {*node.op, node.attrs, operands, types, cotangents});
     SL_CHECK(found.size() == operands.size(), "{}: its transpose rule gives {} cotangents for {} operands", node.op->name, found.size(),
              operands.size());
     for (std::size_t i = 0; i < found.size(); ++i)

@@ -1,0 +1,26 @@
+// Derivatives, transposes and batches of the collectives of per-device code.
+//
+// Source: JAX's rules without varying axes: psum is its own transpose, all_gather's is psum_scatter, and shard_map's own transpose
+// (runtime/transform/region_transpose.cpp) makes up for what that counts more than once.
+#pragma once
+
+#include "runtime/ops/derive.h"
+
+namespace shardlab::ops {
+
+Values psum_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values all_gather_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values psum_scatter_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values all_to_all_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values ppermute_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values pbroadcast_transpose(GraphBuilder& b, const TransposeArgs& args);
+Values pvary_transpose(GraphBuilder& b, const TransposeArgs& args);
+
+// The batch stays where it is.
+std::vector<Batched> same_dim_batch(GraphBuilder& b, const BatchArgs& args);
+// The batch goes first, and the dimensions that these attributes name move up.
+std::vector<Batched> all_gather_batch(GraphBuilder& b, const BatchArgs& args);
+std::vector<Batched> psum_scatter_batch(GraphBuilder& b, const BatchArgs& args);
+std::vector<Batched> all_to_all_batch(GraphBuilder& b, const BatchArgs& args);
+
+}  // namespace shardlab::ops

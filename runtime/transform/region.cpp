@@ -1,0 +1,37 @@
+#include "runtime/transform/region.h"
+
+namespace shardlab::transform {
+
+LoopParts loop_parts(const Node& node) {
+  LoopParts parts;
+  parts.consts = std::size_t(node.attrs.integer("num_consts", 0));
+  parts.carried =
+      node.op->region == RegionKind::kWhile ? node.operands.size() - parts.consts : std::size_t(node.attrs.integer("num_carry", 0));
+  return parts;
+}
+
+Attrs with_parts(const Node& node, std::size_t consts, std::size_t carried) {
+  Attrs attrs = node.attrs;
+  attrs.set("num_consts", std::int64_t(consts));
+  if (node.op->region == RegionKind::kScan) attrs.set("num_carry", std::int64_t(carried));
+  return attrs;
+}
+
+GraphRef body_ref(Graph body) { return std::make_shared<const Graph>(without_dead_nodes(body)); }
+
+Graph reordered(Graph graph, const std::vector<std::size_t>& order) {
+  std::vector<ValueId> params;
+  for (std::size_t i : order) params.push_back(graph.params.at(i));
+  SL_CHECK(params.size() == graph.params.size(), "{} parameters in an order of {}", graph.params.size(), params.size());
+  graph.params = std::move(params);
+  for (std::size_t i = 0; i < graph.params.size(); ++i) graph.values[std::size_t(graph.params[i])].result_index = int(i);
+  return graph;
+}
+
+Sharding with_leading(const Sharding& sharding, int rank, const Axes& axes) {
+  Spec spec = sharding.spec(rank);
+  spec.insert(spec.begin(), axes);
+  return {sharding.mesh(), std::move(spec)};
+}
+
+}  // namespace shardlab::transform

@@ -1,0 +1,278 @@
+// Nodes with bodies cut in two, their bodies by the same cut: what the second half needs of the first is saved as residuals.
+#include <algorithm>
+
+#include "runtime/ops/derive.h"
+#include "runtime/transform/region.h"
+#include "runtime/transform/split.h"
+
+namespace shardlab::transform {
+namespace {
+
+// A body cut by which of its parameters are known.
+class BodySplit {
+ public:
+  BodySplit(const Graph& body, const std::vector<bool>& unknown) : body_(body), b_(body.name), split_(b_, body) {
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      if (unknown[i]) {
+        split_.unknown_param(body.params[i]);
+      } else {
+        param_of_.push_back(int(i));
+        split_.known_param(body.params[i], b_.param(body.type(body.params[i])));
+      }
+    }
+    split_.run();
+  }
+
+  bool varies(std::size_t result) const { return split_.varies(body_.results[result]); }
+  void finish(const std::vector<bool>& is_linear) {
+    std::vector<ValueId> known, tangents;
+    for (std::size_t i = 0; i < is_linear.size(); ++i) (is_linear[i] ? tangents : known).push_back(body_.results[i]);
+    cut_ = split_.finish(known, tangents);
+  }
+
+  GraphBuilder& builder() { return b_; }
+  const Linearized& cut() const { return cut_; }
+  // The parameter of the body that a residual is, or -1.
+  int param_of(ValueId residual) const {
+    return residual < ValueId(param_of_.size()) ? param_of_[std::size_t(residual)] : -1;  // parameters are a builder's first values
+  }
+
+ private:
+  const Graph& body_;
+  GraphBuilder b_;
+  std::vector<int> param_of_;
+  Split split_;
+  Linearized cut_;
+};
+
+std::vector<bool> unknown_of(const std::vector<ValueId>& known, std::size_t first = 0) {
+  std::vector<bool> unknown;
+  for (std::size_t i = first; i < known.size(); ++i) unknown.push_back(known[i] == kZero);
+  return unknown;
+}
+
+// The known results in their places, and which results are linear.
+void place_results(RegionSplit& out, const std::vector<bool>& is_linear, const std::vector<ValueId>& known) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < is_linear.size(); ++i) {
+    out.known_results.push_back(is_linear[i] ? kZero : known.at(next++));
+    if (is_linear[i]) out.results.push_back(int(i));
+  }
+}
+
+// Residuals of an iteration are stacked; what is the same for all of them, or is scanned over anyway, is passed as it is.
+RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
+  LoopParts parts = loop_parts(node);
+  const Graph& body = *node.attrs.bodies()[0];
+  std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size());
+  std::optional<BodySplit> split;
+  for (bool grew = true; grew;) {
+    split.emplace(body, unknown);
+    grew = false;
+    for (std::size_t i = 0; i < parts.carried; ++i) {
+      grew |= split->varies(i) && !unknown[parts.consts + i];
+      if (split->varies(i)) unknown[parts.consts + i] = true;
+    }
+  }
+  for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = i < parts.carried ? unknown[parts.consts + i] : split->varies(i);
+  split->finish(is_linear);
+  const Linearized& cut = split->cut();
+
+  RegionSplit out;
+  // The linear body's parameters in the order of a scan's: unknown ones by kind, then residuals, which the cut has last.
+  std::vector<std::size_t> consts, carry, xs;
+  std::vector<RegionSplit::LinearOperand> const_operands, carry_operands, x_operands;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (!unknown[i]) continue;
+    RegionSplit::LinearOperand operand =
+        known[i] == kZero ? RegionSplit::LinearOperand{int(i), kZero} : RegionSplit::LinearOperand{-1, known[i]};
+    bool is_const = i < parts.consts, is_carry = !is_const && i < parts.first_x();
+    (is_const ? consts : is_carry ? carry : xs).push_back(number++);
+    (is_const ? const_operands : is_carry ? carry_operands : x_operands).push_back(operand);
+  }
+  std::vector<ValueId> results = cut.results;
+  std::vector<std::size_t> stacked_at;  // in x_operands
+  for (ValueId residual : cut.residuals) {
+    int param = split->param_of(residual);
+    bool is_const = param >= 0 && std::size_t(param) < parts.consts;
+    bool is_x = param >= 0 && std::size_t(param) >= parts.first_x();
+    (is_const ? consts : xs).push_back(number++);
+    if (is_const || is_x) {
+      (is_const ? const_operands : x_operands).push_back({-1, known[std::size_t(param)]});
+    } else {
+      stacked_at.push_back(x_operands.size());
+      x_operands.push_back({-1, kZero});
+      results.push_back(residual);
+    }
+  }
+  std::vector<ValueId> made;
+  if (!results.empty()) {
+    std::vector<ValueId> operands;
+    std::size_t known_consts = 0, known_carry = 0;
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      if (unknown[i]) continue;
+      operands.push_back(known[i]);
+      known_consts += i < parts.consts;
+      known_carry += i >= parts.consts && i < parts.first_x();
+    }
+    split->builder().set_results(results);
+    Attrs attrs = with_parts(node, known_consts, known_carry);
+    made = b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(split->builder().finish())}));
+  }
+  for (std::size_t i = 0; i < stacked_at.size(); ++i) x_operands[stacked_at[i]].residual = made.at(cut.results.size() + i);
+  place_results(out, is_linear, made);
+
+  std::vector<std::size_t> order = consts;
+  order.insert(order.end(), carry.begin(), carry.end());
+  order.insert(order.end(), xs.begin(), xs.end());
+  out.op = node.op;
+  out.operands = const_operands;
+  out.operands.insert(out.operands.end(), carry_operands.begin(), carry_operands.end());
+  out.operands.insert(out.operands.end(), x_operands.begin(), x_operands.end());
+  out.attrs = with_parts(node, consts.size(), carry.size());
+  out.attrs.set("bodies", Bodies{body_ref(reordered(cut.linear, order))});
+  return out;
+}
+
+// Every branch gives the residuals of all, zeros for those of the others.
+RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
+  const Bodies& bodies = node.attrs.bodies();
+  std::vector<bool> unknown = unknown_of(known, 1), is_linear(node.results.size(), false);
+  std::deque<BodySplit> splits;
+  for (const GraphRef& body : bodies) {
+    splits.emplace_back(*body, unknown);
+    for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = is_linear[i] || splits.back().varies(i);
+  }
+  struct Residual {
+    std::size_t branch;
+    ValueId value;
+    TensorType type;
+  };
+  std::vector<Residual> residuals;
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    splits[k].finish(is_linear);
+    for (ValueId id : splits[k].cut().residuals) residuals.push_back({k, id, splits[k].builder().type(id)});
+  }
+  Bodies known_bodies, linear_bodies;
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    BodySplit& split = splits[k];
+    std::vector<ValueId> results = split.cut().results;
+    for (const Residual& each : residuals) results.push_back(each.branch == k ? each.value : ops::filled(split.builder(), each.type, 0.0));
+    split.builder().set_results(results);
+    GraphBuilder linear(bodies[k]->name);
+    std::vector<ValueId> args;
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+      if (unknown[i]) args.push_back(linear.param(bodies[k]->type(bodies[k]->params[i])));
+    for (const Residual& each : residuals) {
+      ValueId param = linear.param(each.type);
+      if (each.branch == k) args.push_back(param);
+    }
+    linear.set_results(emit_graph(linear, split.cut().linear, args));
+    linear_bodies.push_back(body_ref(linear.finish()));
+    known_bodies.push_back(body_ref(split.builder().finish()));
+  }
+  RegionSplit out;
+  std::vector<ValueId> operands{known[0]}, made;
+  out.operands.push_back({-1, known[0]});
+  for (std::size_t i = 1; i < known.size(); ++i) {
+    if (known[i] == kZero)
+      out.operands.push_back({int(i), kZero});
+    else
+      operands.push_back(known[i]);
+  }
+  Attrs attrs = node.attrs;
+  std::size_t known_results = splits[0].cut().results.size();
+  if (known_results + residuals.size() > 0) made = b.emit(*node.op, operands, attrs.set("bodies", known_bodies));
+  for (std::size_t i = 0; i < residuals.size(); ++i) out.operands.push_back({-1, made[known_results + i]});
+  place_results(out, is_linear, made);
+  out.op = node.op;
+  out.attrs = node.attrs;
+  out.attrs.set("bodies", linear_bodies);
+  return out;
+}
+
+// A residual is each device's own: it leaves per-device code with one more dimension, cut over all axes, and comes back the same way.
+RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
+  const Graph& body = *node.attrs.bodies()[0];
+  const auto &in = node.attrs.shardings("in_specs"), &out_specs = node.attrs.shardings("out_specs");
+  std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size());
+  BodySplit split(body, unknown);
+  for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
+  split.finish(is_linear);
+  const Linearized& cut = split.cut();
+  GraphBuilder& first = split.builder();
+
+  const Mesh& mesh = in.empty() ? out_specs.at(0).mesh() : in[0].mesh();
+  Axes all;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) all.push_back(mesh.whole_axis(axis));
+  GraphBuilder second(body.name);
+  std::vector<ValueId> operands, results = cut.results, args, made;
+  std::vector<Sharding> known_in, known_out, linear_in, linear_out;
+  RegionSplit out;
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (unknown[i]) {
+      args.push_back(second.param(body.type(body.params[i])));
+      linear_in.push_back(in[i]);
+      out.operands.push_back({int(i), kZero});
+    } else {
+      operands.push_back(known[i]);
+      known_in.push_back(in[i]);
+    }
+  }
+  for (std::size_t i = 0; i < is_linear.size(); ++i) (is_linear[i] ? linear_out : known_out).push_back(out_specs[i]);
+  std::vector<std::size_t> saved_at;
+  for (ValueId residual : cut.residuals) {
+    TensorType type = first.type(residual);
+    if (int param = split.param_of(residual); param >= 0) {
+      args.push_back(second.param(type));
+      linear_in.push_back(in[std::size_t(param)]);
+      out.operands.push_back({-1, known[std::size_t(param)]});
+      continue;
+    }
+    TensorType boxed = type;
+    boxed.shape.insert(boxed.shape.begin(), 1);
+    results.push_back(ops::reshaped(first, residual, boxed.shape));
+    args.push_back(ops::reshaped(second, second.param(boxed), type.shape));
+    Sharding sharding = with_leading(Sharding(mesh, Spec(type.shape.size())), type.rank(), all);
+    known_out.push_back(sharding);
+    linear_in.push_back(sharding);
+    saved_at.push_back(out.operands.size());
+    out.operands.push_back({-1, kZero});
+  }
+  if (!results.empty()) {
+    first.set_results(results);
+    Attrs attrs = node.attrs;
+    attrs.set("bodies", Bodies{body_ref(first.finish())}).set("in_specs", known_in).set("out_specs", known_out);
+    made = b.emit(*node.op, operands, attrs);
+  }
+  for (std::size_t i = 0; i < saved_at.size(); ++i) out.operands[saved_at[i]].residual = made.at(cut.results.size() + i);
+  place_results(out, is_linear, made);
+  second.set_results(emit_graph(second, cut.linear, args));
+  out.op = node.op;
+  out.attrs = node.attrs;
+  out.attrs.set("bodies", Bodies{body_ref(second.finish())}).set("in_specs", linear_in).set("out_specs", linear_out);
+  return out;
+}
+
+}  // namespace
+
+RegionSplit split_region(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
+  switch (node.op->region) {
+    case RegionKind::kScan:
+      return split_scan(b, node, known);
+    case RegionKind::kBranch:
+      return split_cond(b, node, known);
+    case RegionKind::kManual:
+      return split_shard_map(b, node, known);
+    case RegionKind::kWhile:
+      throw_user_error(
+          "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try using "
+          "lax.scan, or using fori_loop with static start/stop. (The number of iterations is not known beforehand, so neither is how "
+          "much to save; forward mode, jvp, works.)");
+    default:
+      throw_no_rule(node, "Differentiation rule", "write the derivative as another function with a sharding rule of its own");
+  }
+}
+
+}  // namespace shardlab::transform
