@@ -103,7 +103,7 @@ TEST_F(CustomPartitioning, TheTutorialsTransformMovesByTwoAllToAlls) {
     EXPECT_EQ(count(text, "all-gather") + count(text, "all-reduce") + count(text, "collective-permute"), 0) << text;
   }
   Array transformed = forward(placed);
-  EXPECT_EQ(transformed.sharding().spec_text(), sharding.spec_text());
+  EXPECT_TRUE(transformed.sharding().is_equivalent_to(sharding, transformed.shape()));
   expect_near(transformed.to_vector<Complex>(), fft::fftn(x).to_vector<Complex>(), 1e-2F);
   expect_near(inverse(transformed).to_vector<Complex>(), x.to_vector<Complex>(), 1e-5F);
 }
@@ -118,7 +118,7 @@ TEST_F(CustomPartitioning, OtherShardingsNeedNoMoreThanAllToAlls) {
     EXPECT_LE(count(text, "all-to-all"), 4) << text;
     if (spec.text() != P().text()) EXPECT_EQ(count(text, "all-gather"), 0) << text;
     Array got = transform(placed);
-    EXPECT_EQ(got.sharding().spec_text(), placed.sharding().spec_text());
+    EXPECT_TRUE(got.sharding().is_equivalent_to(placed.sharding(), x.shape())) << got.sharding().spec_text();
     expect_near(got.to_vector<Complex>(), fft::fftn(x).to_vector<Complex>(), 1e-2F);
   }
 }
@@ -171,7 +171,7 @@ TEST_F(CustomPartitioning, WithoutCallbackTheRuleDecides) {
 TEST_F(CustomPartitioning, PropagationPassesByTheRule) {
   auto flatten = custom_partitioning(
       [](const Array& x) {
-        return x.reshape({8, 6});
+        return x.reshape({x.shape()[0], x.shape()[1] * x.shape()[2]});
       },
       {.sharding_rule = "a b c -> a (b c)", .need_replication_factors = {"c"}});
   Program program([&](const Array& x) { return flatten(x * 2); });
