@@ -95,10 +95,12 @@ struct Rem {
     return std::fmod(x, y);
   }
 };
-struct Remainder {
+struct Remainder {  // of integers by 0 it is 0, as jnp.remainder has it; lax.rem gives the dividend
   template <typename T>
     requires Whole<T> || Real<T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
+    if constexpr (Whole<T>)
+      if (y == 0) return 0;
     T r = Rem()(x, y);
     return r != 0 && ((r < 0) != (y < 0)) ? T(r + y) : r;
   }
@@ -246,7 +248,8 @@ const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap
 const OpDef kMul =
     binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted, kMulAliases);
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
-const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted, kRemAliases);
+const OpDef kRem =
+    binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted, kRemAliases);
 const OpDef kRemainder =
     binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
 const OpDef kPow =

@@ -79,6 +79,7 @@ Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const At
     return {unary(b, kRound, b.emit1(kDiv, {multiple, xy[1]}))};
   }
   ValueId quotient = b.emit1(kDiv, xy);
+  if (is_unsigned_integer(dtype)) return {quotient};
   ValueId rest = b.emit1(kRem, xy);
   ValueId has_rest = binary(b, kNotEqual, rest, 0.0);
   ValueId signs_differ = b.emit1(kNotEqual, {unary(b, kSign, xy[0]), unary(b, kSign, xy[1])});

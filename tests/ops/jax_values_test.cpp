@@ -87,6 +87,9 @@ TEST(JaxValues, OfTwoOperands) {
   expect_values(reals(call("left_shift", {s, n})[0]), {8, -6, 0}, 0, "left_shift");
   Tensor r = tensor_of<std::int32_t>({3}, {8, -3, 5});
   expect_values(reals(call("right_shift", {r, n})[0]), {1, -2, 0}, 0, "right_shift");
+  Tensor u = tensor_of<std::uint8_t>({2}, {7, 1}), v = tensor_of<std::uint8_t>({2}, {2, 0});
+  expect_values(reals(call("floor_divide", {u, v})[0]), {3, 255}, 0, "floor_divide of unsigned");
+  expect_values(reals(call("remainder", {u, v})[0]), {1, 0}, 0, "remainder by 0");
   Tensor nan = tensor_of<float>({2}, {std::nanf(""), 1}), two = tensor_of<float>({2}, {2, std::nanf("")});
   expect_values(reals(call("fmax", {nan, two})[0]), {2, 1}, 0, "fmax of NaN");
 }

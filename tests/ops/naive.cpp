@@ -28,7 +28,7 @@ Number quotient(Number x, Number y, DType dtype) {
   return std::trunc(x.real() / y.real());
 }
 Number python_remainder(Number x, Number y, DType dtype) {
-  if (y.real() == 0) return is_whole(dtype) ? x : Number(NAN);
+  if (y.real() == 0) return is_whole(dtype) ? Number(0) : Number(NAN);
   double rest = std::fmod(x.real(), y.real());
   return rest != 0 && (rest < 0) != (y.real() < 0) ? rest + y.real() : rest;
 }
