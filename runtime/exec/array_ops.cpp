@@ -75,6 +75,9 @@ Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis) {
   return one("repeat", {x}, on_one_axis("repeat", axis, {{"repeats", repeats}}));
 }
 
+Array copy(const Operand& x) { return one("copy", {x}); }
+Array glu(const Operand& x, std::int64_t axis) { return one("glu", {x}, {{"axis", axis}}); }
+
 Array roll(const Operand& x, std::int64_t shift, const AxisList& axis) { return one("roll", {x}, on_axis(axis, {{"shift", shift}})); }
 Array roll(const Operand& x, const std::vector<std::int64_t>& shift, const AxisList& axis) {
   return one("roll", {x}, on_axis(axis, {{"shift", shift}}));

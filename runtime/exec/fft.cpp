@@ -16,6 +16,12 @@ Array many_axes(std::string_view op, const Operand& x, const ManyOptions& option
   return std::move(apply(op, {x}, attrs, x.where()).at(0));
 }
 
+Array shifted(std::string_view op, const Operand& x, const AxisList& axes) {
+  Attrs attrs;
+  if (!axes.is_all()) attrs.set("axes", axes.axes());
+  return std::move(apply(op, {x}, attrs, x.where()).at(0));
+}
+
 Array frequencies(std::string_view op, std::int64_t n, double d, std::source_location where) {
   return std::move(apply(op, {}, Attrs{{"n", n}, {"d", d}}, Where::from(where)).at(0));
 }
@@ -34,6 +40,8 @@ Array fft2(const Operand& x, const ManyOptions& options) { return many_axes("fft
 Array ifft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.ifft2", x, options); }
 Array rfft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.rfft2", x, options); }
 Array irfft2(const Operand& x, const ManyOptions& options) { return many_axes("fft.irfft2", x, options); }
+Array fftshift(const Operand& x, const AxisList& axes) { return shifted("fft.fftshift", x, axes); }
+Array ifftshift(const Operand& x, const AxisList& axes) { return shifted("fft.ifftshift", x, axes); }
 Array fftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.fftfreq", n, d, where); }
 Array rfftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.rfftfreq", n, d, where); }
 

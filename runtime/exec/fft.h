@@ -36,6 +36,10 @@ Array ifft2(const Operand& x, const ManyOptions& options = {});
 Array rfft2(const Operand& x, const ManyOptions& options = {});
 Array irfft2(const Operand& x, const ManyOptions& options = {});
 
+// The zero frequency moved to the middle, and back; over all axes by default.
+Array fftshift(const Operand& x, const AxisList& axes = AxisList::all());
+Array ifftshift(const Operand& x, const AxisList& axes = AxisList::all());
+
 // The frequencies of the elements of fft and rfft, for samples at a spacing of d.
 Array fftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());
 Array rfftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());

@@ -67,4 +67,37 @@ Array bernoulli(const Operand& key, const Operand& p, const Shape& shape) {
 
 Array permutation(const Operand& key, std::int64_t n) { return one("random.permutation", {key}, Attrs{{"x", n}}); }
 
+Array permutation(const Operand& key, const Array& x, const PermutationOptions& options) {
+  return one("random.permutation", {key, Operand(x)}, Attrs{{"axis", options.axis}, {"independent", options.independent}});
+}
+
+namespace {
+
+std::vector<Operand> chosen_from(const Operand& key, std::optional<Array> x, const ChoiceOptions& options) {
+  std::vector<Operand> operands{key};
+  if (x) operands.emplace_back(*x);
+  if (options.p) operands.emplace_back(*options.p);
+  return operands;
+}
+
+Attrs choice_attrs(const Shape& shape, const ChoiceOptions& options) {
+  return Attrs{{"shape", shape}, {"replace", options.replace}, {"axis", options.axis}, {"weighted", options.p.has_value()}};
+}
+
+}  // namespace
+
+Array choice(const Operand& key, const Array& x, const Shape& shape, const ChoiceOptions& options) {
+  return one("random.choice", chosen_from(key, x, options), choice_attrs(shape, options));
+}
+
+Array choice(const Operand& key, std::int64_t n, const Shape& shape, const ChoiceOptions& options) {
+  return one("random.choice", chosen_from(key, std::nullopt, options), choice_attrs(shape, options).set("a", n));
+}
+
+Array categorical(const Operand& key, const Operand& logits, const CategoricalOptions& options) {
+  Attrs attrs{{"axis", options.axis}, {"replace", options.replace}};
+  if (options.shape) attrs.set("shape", *options.shape);
+  return one("random.categorical", {key, logits}, attrs);
+}
+
 }  // namespace shardlab::random

@@ -40,5 +40,30 @@ Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::
 Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
 // The numbers 0 to n - 1 in random order.
 Array permutation(const Operand& key, std::int64_t n);
+// The parts of an array along an axis in random order: whole rows, or where they are independent each column for itself.
+struct PermutationOptions {
+  detail::ByNameOnly by_name{};
+  std::int64_t axis = 0;
+  bool independent = false;
+};
+Array permutation(const Operand& key, const Array& x, const PermutationOptions& options = {});
+// Drawn from the parts of an array along an axis, or from the numbers 0 to n - 1, with replacement unless told.
+struct ChoiceOptions {
+  detail::ByNameOnly by_name{};
+  bool replace = true;
+  std::optional<Array> p = {};  // the probability of each; equal by default
+  std::int64_t axis = 0;
+};
+Array choice(const Operand& key, const Array& x, const Shape& shape = {}, const ChoiceOptions& options = {});
+Array choice(const Operand& key, std::int64_t n, const Shape& shape = {}, const ChoiceOptions& options = {});
+// Places along an axis, each with the probability that softmax gives its logit. The shape is that of the logits without the axis, perhaps
+// with further dimensions before them; all of it by default.
+struct CategoricalOptions {
+  detail::ByNameOnly by_name{};
+  std::int64_t axis = -1;
+  std::optional<Shape> shape = {};
+  bool replace = true;
+};
+Array categorical(const Operand& key, const Operand& logits, const CategoricalOptions& options = {});
 
 }  // namespace shardlab::random

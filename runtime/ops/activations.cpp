@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/moves.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab::ops {
@@ -79,6 +79,17 @@ Values expand_squareplus(GraphBuilder& b, const OpDef&, Args args, const Attrs& 
   return {binary(b, kDiv, b.emit1(kAdd, {x, root}), 2.0)};
 }
 
+// One half times the logistic function of the other.
+Values expand_glu(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = inexact_value(b, args[0]);
+  int axis = normalized_axis(op.name, attrs.integer("axis", -1), b.type(x).rank());
+  std::int64_t size = b.shape(x)[std::size_t(axis)];
+  if (size % 2 != 0)
+    throw_user_error("{}: axis size must be divisible by 2, got size {} of axis {} in {}", op.name, size, axis, b.type(x).text());
+  ValueId first = slice_in_dim(b, x, axis, {0, size / 2}), second = slice_in_dim(b, x, axis, {size / 2, size});
+  return {b.emit1(kMul, {first, unary(b, kLogistic, second)})};
+}
+
 // Rows of the identity: 1 where the new dimension's index is x, nothing for indices beyond it.
 Values expand_one_hot(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
@@ -99,6 +110,7 @@ Values expand_one_hot(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
 constexpr AttrDef kAlphaAttrs[] = {{"alpha", AttrDef::Kind::kNumber, false, "the limit far below 0, negated; 1 by default"}};
 constexpr AttrDef kSlopeAttrs[] = {{"negative_slope", AttrDef::Kind::kNumber, false, "the slope below 0; 0.01 by default"}};
 constexpr AttrDef kPlusAttrs[] = {{"b", AttrDef::Kind::kNumber, false, "how smooth it is; 4 by default"}};
+constexpr AttrDef kGluAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "which is halved; the last by default"}};
 constexpr AttrDef kOneHotAttrs[] = {{"num_classes", AttrDef::Kind::kInteger, true, "the size of the new dimension"},
                                     {"axis", AttrDef::Kind::kInteger, false, "where in the result it is; the last by default"},
                                     {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
@@ -113,7 +125,7 @@ constexpr OpDef activation(std::string_view name, std::string_view doc, Expand e
 }  // namespace
 
 extern const OpDef kElu, kCelu, kSelu, kLeakyRelu, kRelu6, kHardSigmoid, kHardSilu, kHardTanh, kSoftSign, kLogSigmoid, kMish, kSquareplus,
-    kOneHot;
+    kOneHot, kGlu;
 
 const OpDef kElu = activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs);
 const OpDef kCelu = activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs);
@@ -127,6 +139,7 @@ const OpDef kSoftSign = activation("soft_sign", "x / (|x| + 1).", expand_soft_si
 const OpDef kLogSigmoid = activation("log_sigmoid", "log(logistic(x)).", expand_log_sigmoid);
 const OpDef kMish = activation("mish", "x * tanh(softplus(x)).", expand_mish);
 const OpDef kSquareplus = activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs);
+const OpDef kGlu = activation("glu", "The first half along an axis times the logistic function of the second.", expand_glu, kGluAttrs);
 const OpDef kOneHot = activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs);
 
 }  // namespace shardlab::ops

@@ -105,12 +105,12 @@ struct Remainder {  // of integers by 0 it is 0, as jnp.remainder has it; lax.re
     return r != 0 && ((r < 0) != (y < 0)) ? T(r + y) : r;
   }
 };
-struct Pow {
+struct Pow {  // of integers, six bits of the exponent count, as jnp.power has it
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    if (y < T(0)) return x == T(1) ? T(1) : (x == T(-1) ? ((y & 1) ? T(-1) : T(1)) : T(0));
+    if (x == 0 && y != 0) return 0;
     Wrapping<T> base = Wrapping<T>(x), result = 1;
-    for (Wrapping<T> exponent = Wrapping<T>(y); exponent != 0; exponent >>= 1, base *= base)
+    for (unsigned exponent = unsigned(y) & 63; exponent != 0; exponent >>= 1, base *= base)
       if (exponent & 1) result *= base;
     return T(result);
   }
@@ -211,11 +211,37 @@ ValueId integer_power(GraphBuilder& b, ValueId x, std::int64_t exponent) {
   return exponent < 0 ? b.emit1(kDiv, {filled(b, b.type(result), 1.0), result}) : result;
 }
 
+// What jnp's arithmetic makes of bool: numbers.
+DType numeric(const GraphBuilder& b, DType dtype) {
+  return dtype == DType::kBool ? default_dtype(WeakKind::kInteger, b.config().enable_x64) : dtype;
+}
+Values expand_numeric(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return b.emit(op, broadcast_together(b, op.name, args, numeric(b, promoted_dtype(b, args))), attrs);
+}
+
+// The remainder with the sign of x; of integers by 0 it is 0.
+Values expand_fmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Values xy = broadcast_together(b, op.name, args, numeric(b, promoted_dtype(b, args)));
+  if (is_integer(b.type(xy[1]).dtype)) xy[1] = b.emit1(kSelect, {binary(b, kEqual, xy[1], 0.0), filled(b, b.type(xy[1]), 1.0), xy[1]});
+  return b.emit(kRem, xy);
+}
+
+// Of complex numbers -i log((x + i y) / sqrt(x^2 + y^2)).
+Values expand_atan2(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  DType dtype = inexact(b, promoted_dtype(b, args));
+  if (!is_complex(dtype)) return expand_inexact(b, op, args, attrs);
+  Values yx = broadcast_together(b, op.name, args, dtype);
+  auto times_i = [&](ValueId z, double sign) { return b.emit1(kMul, {z, filled(b, b.type(z), Scalar{std::complex<double>(0, sign)})}); };
+  ValueId radius = unary(b, kSqrt, b.emit1(kAdd, {b.emit1(kMul, {yx[1], yx[1]}), b.emit1(kMul, {yx[0], yx[0]})}));
+  ValueId direction = b.emit1(kDiv, {b.emit1(kAdd, {yx[1], times_i(yx[0], 1)}), radius});
+  return {times_i(unary(b, kLog, direction), -1)};
+}
+
 Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Scalar* scalar = std::get_if<Scalar>(&args[1]);
   const std::int64_t* exponent = scalar ? std::get_if<std::int64_t>(&scalar->value) : nullptr;
-  if (exponent == nullptr || !std::holds_alternative<ValueId>(args[0])) return expand_promoted(b, op, args, attrs);
-  ValueId x = value_of(b, args[0], promoted_dtype(b, args));
+  if (exponent == nullptr || !std::holds_alternative<ValueId>(args[0])) return expand_numeric(b, op, args, attrs);
+  ValueId x = value_of(b, args[0], numeric(b, promoted_dtype(b, args)));
   if (*exponent < 0 && is_integer(b.type(x).dtype))
     throw_user_error("{}: Integers cannot be raised to negative powers, got integer dtype {} and exponent {}; convert to float32 first",
                      op.name, name_of(b.type(x).dtype), *exponent);
@@ -224,7 +250,7 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
 
 // jnp.right_shift keeps the sign of signed integers.
 Values expand_right_shift(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  DType dtype = promoted_dtype(b, args);
+  DType dtype = numeric(b, promoted_dtype(b, args));
   return b.emit(is_unsigned_integer(dtype) ? kShiftRightLogical : op, broadcast_together(b, op.name, args, dtype), attrs);
 }
 
@@ -234,7 +260,6 @@ constexpr std::string_view kDivAliases[] = {"divide", "true_divide"};
 constexpr std::string_view kPowAliases[] = {"power"};
 constexpr std::string_view kAtan2Aliases[] = {"arctan2"};
 constexpr std::string_view kRemainderAliases[] = {"mod"};
-constexpr std::string_view kRemAliases[] = {"fmod"};
 constexpr std::string_view kAndAliases[] = {"bitwise_and"};
 constexpr std::string_view kOrAliases[] = {"bitwise_or"};
 constexpr std::string_view kXorAliases[] = {"bitwise_xor"};
@@ -248,10 +273,15 @@ const OpDef kSub = binary_op<Sub>("sub", "x - y with broadcasting; integers wrap
 const OpDef kMul =
     binary_op<Mul>("mul", "x * y with broadcasting; integers wrap around, of bool the conjunction.", expand_promoted, kMulAliases);
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
-const OpDef kRem =
-    binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted, kRemAliases);
+const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
 const OpDef kRemainder =
-    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_promoted, kRemainderAliases);
+    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_numeric, kRemainderAliases);
+extern const OpDef kFmod;
+const OpDef kFmod = {.name = "fmod",
+                     .doc = "The remainder of the division cut towards zero, with the sign of x; of integers by 0 it is 0.",
+                     .operands_min = 2,
+                     .operands_max = 2,
+                     .expand = expand_fmod};
 const OpDef kPow =
     binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases);
 const OpDef kMaximum = binary_op<Maximum>("maximum",
@@ -263,12 +293,12 @@ const OpDef kMinimum = binary_op<Minimum>("minimum",
                                           "imaginary part.",
                                           expand_promoted);
 const OpDef kAtan2 =
-    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_inexact, kAtan2Aliases);
+    binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_atan2, kAtan2Aliases);
 const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, kAndAliases);
 const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, kOrAliases);
 const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, kXorAliases);
 const OpDef kShiftLeft = binary_op<ShiftLeft>("shift_left", "x shifted left by y bits; 0 where y is no less than there are, or negative.",
-                                              expand_promoted, kShiftLeftAliases);
+                                              expand_numeric, kShiftLeftAliases);
 const OpDef kShiftRightArithmetic = binary_op<ShiftRightArithmetic>(
     "shift_right_arithmetic", "x shifted right by y bits, filled with its sign.", expand_right_shift, kShiftRightAliases);
 const OpDef kShiftRightLogical =

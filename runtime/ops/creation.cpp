@@ -4,6 +4,9 @@
 #include "runtime/ops/lower.h"
 
 namespace shardlab::ops {
+
+extern const OpDef kLinspace;
+
 namespace {
 
 double real_number(std::string_view op, const Scalar& scalar) {
@@ -68,6 +71,17 @@ Values expand_linspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
     values = b.emit1(kSelect, {is_last, filled(b, b.type(values), last), values});
   }
   return {converted(b, values, dtype)};
+}
+
+// base ** linspace(start, stop, num).
+Values expand_logspace(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
+  Attrs own{{"dtype", inexact(b, dtype)}};
+  for (std::string_view name : {"num", "endpoint"})
+    if (const AttrValue* value = attrs.find(name)) own.set(name, *value);
+  ValueId exponents = kLinspace.expand(b, kLinspace, args, own).at(0);
+  double base = attrs.has("base") ? attrs.number("base") : 10.0;
+  return {converted(b, b.emit1(kPow, {filled(b, b.type(exponents), base), exponents}), dtype)};
 }
 
 Shape shape_attribute(const OpDef& op, const Attrs& attrs) {
@@ -138,6 +152,10 @@ constexpr AttrDef kShapeAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, t
                                    {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
 constexpr AttrDef kLikeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "the operand's by default"},
                                   {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the operand's by default"}};
+constexpr AttrDef kLogspaceAttrs[] = {{"num", AttrDef::Kind::kInteger, false, "how many elements; 50 by default"},
+                                      {"endpoint", AttrDef::Kind::kFlag, false, "whether the last exponent is stop; true by default"},
+                                      {"base", AttrDef::Kind::kNumber, false, "10 by default"},
+                                      {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
 constexpr AttrDef kFullAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, true, "the shape of the result"},
                                   {"fill_value", AttrDef::Kind::kLiteral, false, "the value, where it is not the operand"},
                                   {"dtype", AttrDef::Kind::kDType, false, "the value's by default"}};
@@ -148,7 +166,7 @@ constexpr AttrDef kEyeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "float3
 
 }  // namespace
 
-extern const OpDef kArange, kLinspace, kZeros, kOnes, kEmpty, kFull, kZerosLike, kOnesLike, kFullLike, kEye;
+extern const OpDef kArange, kLinspace, kLogspace, kZeros, kOnes, kEmpty, kFull, kZerosLike, kOnesLike, kFullLike, kEye;
 
 const OpDef kArange = {.name = "arange",
                        .doc = "Evenly spaced numbers: args [stop], [start, stop] or [start, stop, step]; stop is left out.",
@@ -162,6 +180,12 @@ const OpDef kLinspace = {.name = "linspace",
                          .operands_max = 3,
                          .attrs = kLinspaceAttrs,
                          .expand = expand_linspace};
+const OpDef kLogspace = {.name = "logspace",
+                         .doc = "A base to `num` evenly spaced powers from start to stop: args [start, stop] or [start, stop, num].",
+                         .operands_min = 2,
+                         .operands_max = 3,
+                         .attrs = kLogspaceAttrs,
+                         .expand = expand_logspace};
 const OpDef kZeros = {
     .name = "zeros", .doc = "An array of zeros.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs, .expand = expand_filled<0>};
 const OpDef kOnes = {

@@ -7,14 +7,15 @@
 
 // clang-format off
 #define SHARDLAB_OPS(X) \
-  /* constants  */ X(Constant) X(Iota) X(Arange) X(Linspace) X(Zeros) X(Ones) X(Empty) X(Full) X(ZerosLike) X(OnesLike) X(FullLike) X(Eye) \
+  /* constants  */ X(Constant) X(Iota) X(Arange) X(Linspace) X(Logspace) X(Zeros) X(Ones) X(Empty) X(Full) X(ZerosLike) X(OnesLike) X(FullLike) \
+                   X(Eye) \
   /* unary      */ X(Abs) X(Cbrt) X(Ceil) X(Clz) X(Conj) X(Floor) X(Imag) X(IsFinite) X(Neg) X(Not) X(PopulationCount) X(Real) X(Round) \
-                   X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
+                   X(Rint) X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
-                   X(FloorDivide) X(Gcd) \
+                   X(FloorDivide) X(Fmod) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
   /* choose     */ X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) \
@@ -31,15 +32,18 @@
   /* products   */ X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square) \
                    X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
-                   X(SoftSign) X(Squareplus) \
+                   X(SoftSign) X(Squareplus) X(Glu) \
   /* numpy      */ X(Angle) X(Bitcast) X(Copysign) X(Deg2rad) X(Divmod) X(Fabs) X(Fmax) X(Fmin) X(Heaviside) X(Hypot) X(IsClose) X(IsInf) \
                    X(IsNegInf) X(IsPosInf) X(Lcm) X(Ldexp) X(Log10) X(Log2) X(Logaddexp) X(Logaddexp2) X(Modf) X(NanToNum) X(Positive) \
                    X(Rad2deg) X(Reciprocal) X(Signbit) X(Sinc) \
+                   X(Allclose) X(ArrayEqual) X(Average) X(Bincount) X(Median) X(Percentile) X(Quantile) X(Searchsorted) \
                    X(CountNonzero) X(Nanmax) X(Nanmean) X(Nanmin) X(Nanprod) X(Nanstd) X(Nansum) X(Nanvar) X(Ptp) \
-  /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCauchy) X(RandomChild) X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
+  /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCategorical) X(RandomCauchy) X(RandomChild) X(RandomChoice) \
+                   X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
                    X(RandomIndices) X(RandomKey) X(RandomLaplace) X(RandomLogistic) X(RandomNormal) X(RandomPermutation) \
-                   X(RandomRademacher) X(RandomRandint) X(RandomSplit) X(RandomTruncatedNormal) X(RandomUniform) \
-  /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) X(Rfft) X(Rfft2) \
+                   X(RandomRademacher) X(RandomRandint) X(RandomSplit) X(RandomTruncatedNormal) X(RandomUniform) X(Threefry2x32) \
+  /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
+                   X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \

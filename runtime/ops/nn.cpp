@@ -16,6 +16,7 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
 
 Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = value_of(b, args[0]);
+  if (b.type(x).dtype == DType::kBool) x = converted(b, x, default_dtype(WeakKind::kInteger, b.config().enable_x64));
   return {b.emit1(kMul, {x, x})};
 }
 

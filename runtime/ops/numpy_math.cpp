@@ -44,7 +44,11 @@ Values expand_reciprocal(GraphBuilder& b, const OpDef&, Args args, const Attrs&)
 }
 
 Values expand_positive(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {value_of(b, args[0])}; }
-Values expand_fabs(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {unary(b, kAbs, inexact_value(b, args[0]))}; }
+Values expand_fabs(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  ValueId x = inexact_value(b, args[0]);
+  if (is_complex(b.type(x).dtype)) throw_user_error("{} does not accept dtype {}; use abs", op.name, name_of(b.type(x).dtype));
+  return {unary(b, kAbs, x)};
+}
 
 // sin(pi x) / (pi x), 1 at 0.
 Values expand_sinc(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
@@ -67,21 +71,37 @@ Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {choose(b, is_infinite, kInfinity, choose(b, is_zero, larger, b.emit1(kMul, {larger, root})))};
 }
 
-// max(x, y) + log1p(exp(-|x - y|)), in base e or 2; NaN passed on.
+// The remainder of x + a by 2 a, less a.
+ValueId wrapped_between(GraphBuilder& b, ValueId x, double a) {
+  ValueId rest = binary(b, kRem, binary(b, kAdd, x, a), 2 * a);
+  rest = choose(b, binary(b, kLess, rest, 0.0), binary(b, kAdd, rest, 2 * a), rest);
+  return binary(b, kSub, rest, a);
+}
+
+// max(x, y) + log1p(exp(-|x - y|)), in base e or 2; NaN passed on. Of complex numbers, with the imaginary part in one turn.
 template <bool kBaseTwo>
 Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Values xy = inexact_pair(b, op, args);
-  if (is_complex(b.type(xy[0]).dtype))
-    throw_user_error("{} does not accept dtype {}; convert the operands", op.name, name_of(b.type(xy[0]).dtype));
-  ValueId larger = b.emit1(kMaximum, xy), difference = b.emit1(kSub, xy);
-  ValueId distance = unary(b, kNeg, unary(b, kAbs, difference));
+  DType dtype = b.type(xy[0]).dtype;
+  ValueId larger = b.emit1(kMaximum, xy), difference = -1, distance = -1;
+  if (is_complex(dtype)) {
+    distance = b.emit1(kSub, {b.emit1(kAdd, xy), binary(b, kMul, larger, 2.0)});
+  } else {
+    difference = b.emit1(kSub, xy);
+    distance = unary(b, kNeg, unary(b, kAbs, difference));
+  }
   ValueId tail = unary(b, kLog1p, unary(b, kBaseTwo ? kExp2 : kExp, distance));
   if (kBaseTwo) tail = binary(b, kDiv, tail, std::log(2.0));
-  return {choose(b, is_nan(b, difference), b.emit1(kAdd, xy), b.emit1(kAdd, {larger, tail}))};
+  ValueId sum = b.emit1(kAdd, {larger, tail});
+  if (!is_complex(dtype)) return {choose(b, is_nan(b, difference), b.emit1(kAdd, xy), sum)};
+  ValueId angle = converted(b, wrapped_between(b, unary(b, kImag, sum), kBaseTwo ? M_PI / std::log(2.0) : M_PI), dtype);
+  ValueId turned = b.emit1(kMul, {angle, filled(b, b.type(angle), Scalar{std::complex<double>(0, 1)})});
+  return {b.emit1(kAdd, {converted(b, unary(b, kReal, sum), dtype), turned})};
 }
 
 Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Values xy = inexact_pair(b, op, args);
+  if (is_complex(b.type(xy[0]).dtype)) throw_user_error("{} does not accept dtype {}; take a part", op.name, name_of(b.type(xy[0]).dtype));
   ValueId at_zero = choose(b, binary(b, kGreater, xy[0], 0.0), 1.0, xy[1]);
   return {choose(b, binary(b, kLess, xy[0], 0.0), 0.0, at_zero)};
 }
@@ -230,6 +250,7 @@ constexpr AttrDef kNanAttrs[] = {{"nan", AttrDef::Kind::kNumber, false, "in plac
 constexpr AttrDef kCloseAttrs[] = {{"rtol", AttrDef::Kind::kNumber, false, "relative to y; 1e-5 by default"},
                                    {"atol", AttrDef::Kind::kNumber, false, "absolute; 1e-8 by default"},
                                    {"equal_nan", AttrDef::Kind::kFlag, false, "whether NaN is close to NaN"}};
+constexpr std::string_view kPositiveAliases[] = {"copy"};
 constexpr std::string_view kRadiansAliases[] = {"radians"};
 constexpr std::string_view kDegreesAliases[] = {"degrees"};
 
@@ -249,7 +270,7 @@ const OpDef kLog10 = composite("log10", "The logarithm in base 10.", 1, expand_l
 const OpDef kDeg2rad = composite("deg2rad", "Degrees as radians.", 1, expand_angle_unit<true>, kRadiansAliases);
 const OpDef kRad2deg = composite("rad2deg", "Radians as degrees.", 1, expand_angle_unit<false>, kDegreesAliases);
 const OpDef kReciprocal = composite("reciprocal", "1 / x.", 1, expand_reciprocal);
-const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive);
+const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive, kPositiveAliases);
 const OpDef kFabs = composite("fabs", "The absolute value as a float.", 1, expand_fabs);
 const OpDef kSinc = composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc);
 const OpDef kHypot = composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot);

@@ -280,17 +280,8 @@ Values expand_child(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   return {child_key(b, value_of(b, args[0]), index, num)};
 }
 
-// The numbers below x in random order.
-Values expand_permutation(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  if (!attrs.has("x")) throw_user_error("{}: x must be an integer known when the program is built; give it as 'x'", op.name);
-  std::int64_t size = attrs.integer("x");
-  if (size < 0) throw_user_error("{}: x is {}, wanted 0 or more", op.name, size);
-  return kRandomIndices.expand(b, kRandomIndices, args.first(1), Attrs{{"size", size}});
-}
-
 constexpr AttrDef kChildAttrs[] = {{"index", AttrDef::Kind::kInteger, false, "which of the keys; the first by default"},
                                    {"num", AttrDef::Kind::kInteger, false, "how many keys there are; 2 by default"}};
-constexpr AttrDef kPermutationAttrs[] = {{"x", AttrDef::Kind::kInteger, true, "how many numbers"}};
 constexpr AttrDef kShape = {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the shape of the result; a scalar by default"};
 constexpr AttrDef kFloat = {"dtype", AttrDef::Kind::kDType, false, "float32 by default"};
 constexpr AttrDef kDrawAttrs[] = {kShape, kFloat};
@@ -319,7 +310,7 @@ constexpr OpDef distribution(std::string_view name, std::string_view doc, std::s
 }  // namespace
 
 extern const OpDef kRandomKey, kRandomUniform, kRandomNormal, kRandomRandint, kRandomBernoulli, kRandomExponential, kRandomGumbel,
-    kRandomLaplace, kRandomLogistic, kRandomCauchy, kRandomTruncatedNormal, kRandomRademacher, kRandomChild, kRandomPermutation;
+    kRandomLaplace, kRandomLogistic, kRandomCauchy, kRandomTruncatedNormal, kRandomRademacher, kRandomChild;
 
 const OpDef kRandomKey = {.name = "random.key",
                           .doc = "A key from a seed: uint32[2].",
@@ -345,8 +336,6 @@ const OpDef kRandomCauchy = distribution("random.cauchy", "Numbers of the Cauchy
 const OpDef kRandomTruncatedNormal = distribution("random.truncated_normal", "Normal numbers between two limits: args key, lower, upper.",
                                                   kTruncatedAttrs, expand_truncated_normal, 3);
 const OpDef kRandomChild = distribution("random.child", "One of the keys that a key is split into: args key.", kChildAttrs, expand_child);
-const OpDef kRandomPermutation =
-    distribution("random.permutation", "The numbers 0 to x - 1 in random order: args key.", kPermutationAttrs, expand_permutation);
 const OpDef kRandomRademacher = distribution("random.rademacher", "-1 or 1: args key.", kRademacherAttrs, expand_rademacher);
 
 }  // namespace shardlab::ops

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/moves.h"
 #include "runtime/ops/random.h"
 #include "runtime/ops/threefry.h"
 
@@ -71,15 +71,6 @@ struct BitsLoop {
   }
 };
 
-template <typename T>
-T original_bits(ThreefryKey key, std::uint64_t index, std::uint64_t elements) {
-  if constexpr (sizeof(T) == 8)
-    return (T(original_word(key, index, 2 * elements)) << 32) | original_word(key, elements + index, 2 * elements);
-  constexpr std::uint64_t kPerWord = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
-  std::uint32_t word = original_word(key, index / kPerWord, (elements + kPerWord - 1) / kPerWord);
-  return T(word >> (8 * sizeof(T) * (index % kPerWord) % 32));
-}
-
 std::vector<TensorType> infer_bits(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   check_key(op, types[0]);
   if (!attrs.has("dtype") || !is_unsigned_integer(attrs.dtype("dtype")))
@@ -87,9 +78,6 @@ std::vector<TensorType> infer_bits(const OpDef& op, const std::vector<TensorType
                      attrs.has("dtype") ? name_of(attrs.dtype("dtype")) : "none");
   TensorType type{attrs.dtype("dtype"), required_integers(op, attrs, "shape")};
   check_shape(op.name, type.shape);
-  if (!attrs.flag("partitionable", true) && type.bytes() / 4 >= kOriginalWordsMax)
-    throw_user_error("{}: {} needs more than {} words, which the layout without threefry_partitionable does not have", op.name, type.text(),
-                     kOriginalWordsMax);
   return {type};
 }
 
@@ -97,19 +85,90 @@ void bits_kernel(const KernelArgs& args) {
   const MutableView& result = args.results[0];
   ThreefryKey key = key_of(args.operands[0]);
   const Shape& shape = args.attrs.integers("shape");
-  bool partitionable = args.attrs.flag("partitionable", true);
-  std::uint64_t elements = std::uint64_t(element_count(shape));
   visit_dtype(result.type.dtype, [&]<typename T>(T) {
     if constexpr (std::is_unsigned_v<T> && Whole<T>) {
       auto loop = best_version<BitsLoop<T>, ThreefryKey, std::uint64_t, T*, std::int64_t>();
       for_each_run(result, shape, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-        if (partitionable) return loop(key, std::uint64_t(from), result.as<T>() + to, count);
-        for (std::int64_t i = 0; i < count; ++i) result.as<T>()[to + i] = original_bits<T>(key, std::uint64_t(from + i), elements);
+        loop(key, std::uint64_t(from), result.as<T>() + to, count);
       });
     } else {
       throw InternalError("random bits of a dtype that the shape rule refuses");
     }
   });
+}
+
+// ---- random_threefry2x32, and the older layout made of it
+
+std::vector<TensorType> infer_block(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  check_key(op, types[0]);
+  if (types[1].dtype != DType::kUint32 || !(types[1] == types[2]))
+    throw_user_error("{}: the counters must be uint32 of one shape, got {} and {}", op.name, types[1].text(), types[2].text());
+  return {types[1], types[2]};
+}
+
+FactorRule block_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  rule.add(2, {0, -1, -1}, {-1, -1}, FactorKind::kReplicate);
+  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {-1, d, d}, {d, d});
+  return rule;
+}
+
+void block_kernel(const KernelArgs& args) {
+  ThreefryKey key = key_of(args.operands[0]);
+  const std::uint32_t *x0 = args.operands[1].as<std::uint32_t>(), *x1 = args.operands[2].as<std::uint32_t>();
+  for (std::int64_t i = 0; i < args.results[0].type.elements(); ++i) {
+    ThreefryBlock block = threefry(key, x0[i], x1[i]);
+    args.results[0].as<std::uint32_t>()[i] = block.first;
+    args.results[1].as<std::uint32_t>()[i] = block.second;
+  }
+}
+
+std::vector<Sample> block_samples() {
+  std::vector<Sample> samples;
+  for (const Shape& shape : {Shape{4, 6}, Shape{7}, Shape{}, Shape{0}})
+    samples.push_back({{{DType::kUint32, {2}}, {DType::kUint32, shape}, {DType::kUint32, shape}}, {}});
+  return samples;
+}
+
+// `count` words: the counters 0 … count - 1, a 0 added where they are odd, are cut in two halves that are hashed as pairs; the outputs
+// follow each other. Where the result is cut, the halves move: the reason for the other layout.
+ValueId original_words(GraphBuilder& b, ValueId key, std::int64_t count) {
+  std::int64_t half = (count + 1) / 2;
+  ValueId counters = b.emit1(kIota, {}, Attrs{{"dtype", DType::kUint32}, {"shape", Shape{count}}, {"dimension", std::int64_t(0)}});
+  if (count % 2 != 0) counters = joined(b, {counters, filled(b, {DType::kUint32, {1}}, 0.0)}, 0);
+  ValueId low = slice_in_dim(b, counters, 0, {0, half}), high = slice_in_dim(b, counters, 0, {half, 2 * half});
+  Values words = b.emit(kThreefry2x32, {key, low, high});
+  return slice_in_dim(b, joined(b, words, 0), 0, {0, count});
+}
+
+// Of narrow types a word holds several, the low bits first; of wide ones two words far apart make one.
+ValueId original_bits(GraphBuilder& b, std::string_view op, ValueId key, const Shape& shape, DType dtype) {
+  std::int64_t size = element_count(shape), bytes = size * size_of(dtype), count = (bytes + 3) / 4;
+  if (size == 0) return filled(b, {dtype, shape}, 0.0);
+  if (count >= kOriginalWordsMax)
+    throw_user_error("{}: {} needs more than {} words, which the layout without threefry_partitionable does not have", op,
+                     TensorType{dtype, shape}.text(), kOriginalWordsMax);
+  ValueId words = original_words(b, key, count);
+  auto word = [&](ValueId like, std::int64_t value) { return filled(b, b.type(like), Scalar{value}); };
+  if (size_of(dtype) == 8) {
+    ValueId high = converted(b, slice_in_dim(b, words, 0, {0, size}), dtype);
+    ValueId low = converted(b, slice_in_dim(b, words, 0, {size, 2 * size}), dtype);
+    words = b.emit1(kOr, {b.emit1(kShiftLeft, {high, word(high, 32)}), low});
+  } else if (size_of(dtype) < 4) {
+    std::int64_t width = 8 * size_of(dtype), per_word = 32 / width;
+    Shape spread{count, per_word};
+    ValueId place = b.emit1(kIota, {}, Attrs{{"dtype", DType::kUint32}, {"shape", spread}, {"dimension", std::int64_t(1)}});
+    words = b.emit1(kBroadcastInDim, {words}, Attrs{{"shape", spread}, {"dims", std::vector<std::int64_t>{0}}});
+    words = b.emit1(kShiftRightLogical, {words, b.emit1(kMul, {place, word(place, width)})});
+    words = b.emit1(kAnd, {words, word(words, (std::int64_t(1) << width) - 1)});
+    words = slice_in_dim(b, converted(b, reshaped(b, words, {count * per_word}), dtype), 0, {0, size});
+  }
+  return reshaped(b, words, shape);
+}
+
+ValueId bits_of(GraphBuilder& b, std::string_view op, ValueId key, const Shape& shape, DType dtype, const Attrs& given) {
+  if (!given.flag("partitionable", b.config().threefry_partitionable)) return original_bits(b, op, key, shape, dtype);
+  return b.emit1(kRandomBits, {key}, Attrs{{"shape", shape}, {"dtype", dtype}});
 }
 
 Values expand_bits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -119,19 +178,17 @@ Values expand_bits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
                      op.name, name_of(dtype));
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
-  return b.emit(op, {value_of(b, args[0])}, in_layout(b, attrs, Attrs{{"shape", shape}, {"dtype", dtype}}));
+  ValueId key = value_of(b, args[0]);
+  check_key(op, b.type(key));
+  return {bits_of(b, op.name, key, shape, dtype, attrs)};
 }
 
 std::vector<Sample> bits_samples() {
   std::vector<Sample> samples;
   const TensorType key{DType::kUint32, {2}};
   for (DType dtype : {DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64})
-    for (bool partitionable : {true, false})
-      for (const Shape& shape : {Shape{4, 6}, Shape{7}, Shape{}, Shape{0, 3}, Shape{2, 3, 4}}) {
-        Attrs attrs{{"shape", shape}, {"dtype", dtype}};
-        if (!partitionable) attrs.set("partitionable", false);
-        samples.push_back({{key}, attrs});
-      }
+    for (const Shape& shape : {Shape{4, 6}, Shape{7}, Shape{}, Shape{0, 3}, Shape{2, 3, 4}})
+      samples.push_back({{key}, Attrs{{"shape", shape}, {"dtype", dtype}}});
   return samples;
 }
 
@@ -282,7 +339,7 @@ constexpr std::string_view kFoldAliases[] = {"random.fold_in"};
 }  // namespace
 
 ValueId random_bits(GraphBuilder& b, ValueId key, const Shape& shape, DType dtype) {
-  return b.emit1(kRandomBits, {key}, in_layout(b, {}, Attrs{{"shape", shape}, {"dtype", dtype}}));
+  return bits_of(b, "random.bits", key, shape, dtype, {});
 }
 
 const OpDef kRandomBits = {.name = "random_bits",
@@ -295,6 +352,15 @@ const OpDef kRandomBits = {.name = "random_bits",
                            .kernel = bits_kernel,
                            .uses_position = true,
                            .samples = bits_samples};
+const OpDef kThreefry2x32 = {.name = "random_threefry2x32",
+                             .doc = "Two counters hashed by a key, element by element: args key, counters, counters; two results.",
+                             .operands_min = 3,
+                             .operands_max = 3,
+                             .expand = expand_plain,
+                             .infer = infer_block,
+                             .rule = block_rule,
+                             .kernel = block_kernel,
+                             .samples = block_samples};
 const OpDef kRandomSplit = {.name = "random_split",
                             .doc = "New keys from a key, one a row: uint32[num, 2].",
                             .aliases = kSplitAliases,

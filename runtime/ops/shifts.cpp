@@ -1,4 +1,4 @@
-// roll, flip, diff, moveaxis, swapaxes, as jax.numpy lowers them: slices, concatenate, rev, transpose.
+// roll, fftshift, flip, diff, moveaxis, swapaxes, as jax.numpy lowers them: slices, concatenate, rev, transpose.
 #include <algorithm>
 
 #include "runtime/ops/moves.h"
@@ -32,6 +32,20 @@ Values expand_roll(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
     x = joined(b, {end, slice_in_dim(b, x, dim, {0, middle})}, dim);
   }
   return {reshaped(b, x, shape)};
+}
+
+// The element of frequency 0 in the middle of each axis, or back at the start: a roll by half the size.
+template <bool kBack>
+Values expand_shift(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  int rank = b.type(x).rank();
+  std::vector<int> axes;
+  for (int d = 0; d < rank; ++d) axes.push_back(d);
+  if (auto given = axes_of(op.name, attrs, "axes", rank)) axes = *given;
+  if (axes.empty()) return {x};
+  std::vector<std::int64_t> shifts;
+  for (int d : axes) shifts.push_back((kBack ? -1 : 1) * (b.shape(x)[std::size_t(d)] / 2));
+  return expand_roll(b, op, std::vector<Arg>{x}, Attrs{{"shift", shifts}, {"axis", integers_of(axes)}});
 }
 
 Values expand_flip(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -98,6 +112,7 @@ Values expand_swapaxes(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 
 constexpr AttrDef kRollAttrs[] = {{"shift", AttrDef::Kind::kScalarOrIntegers, true, "by how many places, one number or one for each axis"},
                                   {"axis", AttrDef::Kind::kScalarOrIntegers, false, "along which; over all elements in order by default"}};
+constexpr AttrDef kShiftAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers, false, "along which; all by default"}};
 constexpr AttrDef kFlipAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "along which; all by default"}};
 constexpr AttrDef kDiffAttrs[] = {{"n", AttrDef::Kind::kInteger, false, "how many times; 1 by default"},
                                   {"axis", AttrDef::Kind::kInteger, false, "along which; the last by default"}};
@@ -108,12 +123,18 @@ constexpr AttrDef kSwapAttrs[] = {{"axis1", AttrDef::Kind::kInteger, true, "one 
 
 }  // namespace
 
-extern const OpDef kRoll, kFlip, kFlipud, kFliplr, kDiff, kMoveaxis, kSwapaxes;
+extern const OpDef kRoll, kFftshift, kIfftshift, kFlip, kFlipud, kFliplr, kDiff, kMoveaxis, kSwapaxes;
 
 const OpDef kRoll = {.name = "roll",
                      .doc = "The elements shifted along dimensions; those that leave at one end come in at the other.",
                      .attrs = kRollAttrs,
                      .expand = expand_roll};
+const OpDef kFftshift = {.name = "fft.fftshift",
+                         .doc = "The element of frequency 0 moved to the middle of axes.",
+                         .attrs = kShiftAttrs,
+                         .expand = expand_shift<false>};
+const OpDef kIfftshift = {
+    .name = "fft.ifftshift", .doc = "The inverse of fftshift, for odd sizes too.", .attrs = kShiftAttrs, .expand = expand_shift<true>};
 const OpDef kFlip = {.name = "flip", .doc = "The elements in reverse order along axes.", .attrs = kFlipAttrs, .expand = expand_flip};
 const OpDef kFlipud = {.name = "flipud", .doc = "The rows in reverse order.", .expand = expand_flip_dim<0>};
 const OpDef kFliplr = {.name = "fliplr", .doc = "The columns in reverse order.", .expand = expand_flip_dim<1>};

@@ -140,16 +140,30 @@ Values expand_rounding(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   if (is_integer(dtype) || dtype == DType::kBool) return {x};
   return b.emit(op, {x}, attrs);
 }
+// A complex number of the parts' images.
+ValueId by_parts(GraphBuilder& b, const OpDef& op, ValueId x) {
+  DType dtype = b.type(x).dtype;
+  ValueId re = converted(b, b.emit1(op, {unary(b, kReal, x)}), dtype), im = converted(b, b.emit1(op, {unary(b, kImag, x)}), dtype);
+  return b.emit1(kAdd, {re, b.emit1(kMul, {im, filled(b, b.type(im), Scalar{std::complex<double>(0, 1)})})});
+}
+// jnp.rint: always inexact.
+Values expand_rint(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  ValueId x = value_of(b, args[0]);
+  DType dtype = b.type(x).dtype;
+  if (!is_inexact(dtype)) return {converted(b, x, inexact(b, DType::kInt32))};
+  return {is_complex(dtype) ? by_parts(b, kRound, x) : b.emit1(kRound, {x})};
+}
 // round(x, decimals): round(x * 10^decimals) / 10^decimals.
 Values expand_round(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   DType dtype = b.type(x).dtype;
   std::int64_t decimals = attrs.integer("decimals", 0);
-  if (is_integer(dtype) || dtype == DType::kBool) {
+  if (dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert to float32, or use rint", op.name);
+  if (is_integer(dtype)) {
     if (decimals < 0) throw_user_error("{}: integer dtype with decimals < 0 is not implemented; convert to float32 first", op.name);
     return {x};
   }
-  if (decimals == 0) return b.emit(op, {x});
+  if (decimals == 0) return {is_complex(dtype) ? by_parts(b, op, x) : b.emit1(op, {x})};
   if (decimals < -400 || decimals > 400) throw_user_error("{}: decimals is {}, wanted a small whole number", op.name, decimals);
   // JAX rounds complex numbers by part, and 16-bit ones in float32.
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; round the parts", op.name, name_of(dtype));
@@ -170,13 +184,27 @@ Values expand_imag(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   return b.emit(op, {x}, attrs);
 }
 
+// A complex number is finite where both parts are.
+Values expand_is_finite(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  if (!is_complex(b.type(x).dtype)) return expand_inexact(b, op, args, attrs);
+  return {b.emit1(kAnd, {b.emit1(op, {unary(b, kReal, x)}), b.emit1(op, {unary(b, kImag, x)})})};
+}
+
+// Bool is its own absolute value.
+Values expand_abs(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  if (b.type(x).dtype == DType::kBool) return {x};
+  return b.emit(op, {x}, attrs);
+}
+
 constexpr std::string_view kNegAliases[] = {"negative"};
 constexpr std::string_view kAbsAliases[] = {"absolute"};
 constexpr std::string_view kIsFiniteAliases[] = {"isfinite"};
 constexpr std::string_view kNotAliases[] = {"bitwise_not", "invert", "bitwise_invert"};
 constexpr std::string_view kConjAliases[] = {"conjugate"};
 constexpr std::string_view kTruncAliases[] = {"fix"};
-constexpr std::string_view kRoundAliases[] = {"rint", "around"};
+constexpr std::string_view kRoundAliases[] = {"around"};
 constexpr std::string_view kCountAliases[] = {"bitwise_count"};
 constexpr AttrDef kRoundAttrs[] = {{"decimals", AttrDef::Kind::kInteger, false, "digits after the point to keep; 0 by default"}};
 
@@ -189,7 +217,7 @@ constexpr OpDef round_op() {
 }  // namespace
 
 const OpDef kNeg = unary_op<Neg>("neg", "-x, element by element; integers wrap around.", expand_plain, kNegAliases);
-const OpDef kAbs = unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, a real.", expand_plain, kAbsAliases);
+const OpDef kAbs = unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, a real.", expand_abs, kAbsAliases);
 const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; complex: x / abs(x).", expand_plain);
 const OpDef kSqrt = unary_op<Sqrt>("sqrt", "The square root; NaN below 0. Integers become float32.", expand_inexact);
 const OpDef kRsqrt = unary_op<Rsqrt>("rsqrt", "1 / sqrt(x). Integers become float32.", expand_inexact);
@@ -198,7 +226,9 @@ const OpDef kFloor = unary_op<Floor>("floor", "The largest whole number not abov
 const OpDef kCeil = unary_op<Ceil>("ceil", "The smallest whole number not below x; integers stay.", expand_rounding);
 const OpDef kTrunc = unary_op<Trunc>("trunc", "The whole number between 0 and x next to x; integers stay.", expand_rounding, kTruncAliases);
 const OpDef kRound = round_op();
-const OpDef kIsFinite = unary_op<IsFinite>("is_finite", "Whether x is neither infinite nor NaN.", expand_inexact, kIsFiniteAliases);
+extern const OpDef kRint;
+const OpDef kRint = {.name = "rint", .doc = "The nearest whole number, halves to even. Integers become float32.", .expand = expand_rint};
+const OpDef kIsFinite = unary_op<IsFinite>("is_finite", "Whether x is neither infinite nor NaN.", expand_is_finite, kIsFiniteAliases);
 const OpDef kNot = unary_op<Not>("not", "Every bit inverted; of bool the negation.", expand_plain, kNotAliases);
 const OpDef kPopulationCount =
     unary_op<PopulationCount>("population_count", "How many bits of an integer are 1.", expand_plain, kCountAliases);

@@ -21,6 +21,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/random.h"
 #include "runtime/exec/shard_map.h"
+#include "runtime/exec/statistics.h"
 #include "runtime/exec/tree.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
