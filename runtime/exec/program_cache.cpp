@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "runtime/core/mesh_change.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -18,6 +21,19 @@ struct Wish {
   std::string who;
 };
 
+// "device ids [0, 1] on platform TPU"
+std::string devices_text(const Mesh& mesh) {
+  std::vector<int> ids;
+  std::string platform = "cpu";
+  for (int ordinal : mesh.devices()) {
+    const Device& device = Context::current().device(ordinal);
+    ids.push_back(device.id);
+    platform = device.platform;
+  }
+  std::transform(platform.begin(), platform.end(), platform.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return fmt::format("device ids [{}] on platform {}", fmt::join(ids, ", "), platform);
+}
+
 [[noreturn]] void throw_incompatible(const Wish& a, const Wish& b, Where where) {
   std::string order;
   auto sorted = [](std::vector<int> devices) {
@@ -26,10 +42,8 @@ struct Wish {
   };
   if (sorted(a.mesh.devices()) == sorted(b.mesh.devices()))
     order = "; these are the same devices in another order: place one with device_put on the mesh of the other";
-  throw_user_error(
-      "Received incompatible devices for jitted computation. Got {} with device ids [{}] on platform CPU and {} with device ids [{}] on "
-      "platform CPU{} [{}]",
-      a.who, fmt::join(a.mesh.devices(), ", "), b.who, fmt::join(b.mesh.devices(), ", "), order, where.text());
+  throw_user_error("Received incompatible devices for jitted computation. Got {} with {} and {} with {}{} [{}]", a.who,
+                   devices_text(a.mesh), b.who, devices_text(b.mesh), order, where.text());
 }
 
 // The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`.

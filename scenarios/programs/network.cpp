@@ -59,15 +59,19 @@ int main(int argc, char** argv) {
 
   train("one device", params, batch);
 
-  auto mesh8 = make_mesh({8}, {"batch"});
-  train("8-way data parallel", tree::map(put(NamedSharding(mesh8, P())), params), tree::map(put(NamedSharding(mesh8, P("batch"))), batch));
+  auto sharding = PositionalSharding(devices()).reshape(8, 1);
+  train("8-way data parallel", tree::map(put(sharding.replicate()), params), tree::map(put(sharding), batch));
 
-  auto mesh = make_mesh({4, 2}, {"batch", "model"});
-  auto lay = [&](const Array& x, const P& spec) { return device_put(x, NamedSharding(mesh, spec)); };
-  Params split = tree::map(put(NamedSharding(mesh, P())), params);
-  split[1] = {lay(params[1].W, P(None, "model")), lay(params[1].b, P("model"))};
-  split[2].W = lay(params[2].W, P("model", None));
-  split = train("4-way data, 2-way tensor parallel", split, tree::map(put(NamedSharding(mesh, P("batch"))), batch));
+  sharding = sharding.reshape(4, 2);
+  batch = tree::map(put(sharding.replicate(1)), batch);
+  visualize_array_sharding(batch.inputs);
+  visualize_array_sharding(batch.targets);
+  Params split = tree::map(put(sharding.replicate()), params);
+  split[1] = tree::map(put(sharding.replicate(0)), params[1]);
+  split[2].W = device_put(params[2].W, sharding.replicate(0).T());
+  visualize_array_sharding(split[1].W);
+  visualize_array_sharding(split[2].W);
+  split = train("4-way data, 2-way tensor parallel", split, batch);
   visualize_array_sharding(split[1].W);
   visualize_array_sharding(split[2].W);
 }
