@@ -84,6 +84,14 @@ struct EventRow {
   std::uint32_t flags = 0;
 };
 
+// An event of a known track, with ids instead of text.
+struct EventCore {
+  Ns time_ns = 0, duration_ns = kNoTime;
+  EventKind kind = EventKind::kCompute;
+  Id name = 0, collective = 0, site = 0;
+  std::uint32_t flags = 0;
+};
+
 struct ProgramValueRow {
   bool is_result = false;
   std::string name, dtype, sharding;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "gui/app/bench.h"
 #include "gui/app/main_window.h"
 #include "gui/app/options.h"
 #include "gui/app/screenshot.h"
@@ -31,7 +32,7 @@ void take_picture(MainWindow& window, const QString& path) {
       &window, &MainWindow::idle, &window,
       [&window, path] {
         try {
-          write_picture(window, path);
+          window.write_picture(path);
           QApplication::exit(0);
         } catch (const std::exception& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
       },
@@ -52,7 +53,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!display_available()) {
-    if (options.screenshot.isEmpty()) return complain(QStringLiteral("there is no display; use --screenshot OUT.png for a picture"));
+    if (options.screenshot.isEmpty() && options.bench.isEmpty())
+      return complain(QStringLiteral("there is no display; use --screenshot OUT.png for a picture"));
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }
   qInstallMessageHandler(print_message);
@@ -63,6 +65,8 @@ int main(int argc, char** argv) {
       options.theme == ThemeChoice::kDark || (options.theme == ThemeChoice::kSystem && options.screenshot.isEmpty() && system_is_dark());
   apply_style(dark);
 
+  QApplication::setOrganizationName(QStringLiteral("shardlab"));
+  options.remember = options.screenshot.isEmpty() && options.bench.isEmpty();
   MainWindow window(options);
   QObject::connect(&window, &MainWindow::trace_shown, &window, [&] {
     try {
@@ -72,6 +76,14 @@ int main(int argc, char** argv) {
   QObject::connect(&window, &MainWindow::load_failed, &window, [](const QString& message) { QApplication::exit(complain(message)); });
   if (!options.screenshot.isEmpty()) take_picture(window, options.screenshot);
   window.show();
+  if (!options.bench.isEmpty()) {
+    Bench bench(window, options.bench);
+    QObject::connect(
+        &bench, &Bench::done, &window, [](const QString& problem) { QApplication::exit(problem.isEmpty() ? 0 : complain(problem)); },
+        Qt::QueuedConnection);
+    bench.start(options.trace);
+    return QApplication::exec();
+  }
   if (!options.trace.isEmpty()) window.open(options.trace);
   return QApplication::exec();
 }

@@ -3,17 +3,23 @@
 #include <QAbstractEventDispatcher>
 #include <QAction>
 #include <QApplication>
+#include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
+#include <QMimeData>
 #include <QStatusBar>
 #include <QStyleFactory>
 #include <QThread>
-#include <QTimer>
 #include <QToolBar>
 
+#include "gui/app/key_map.h"
+#include "gui/app/screenshot.h"
+#include "gui/app/view_state.h"
 #include "gui/models/format.h"
+#include "gui/views/diagram_access.h"
 #include "gui/views/theme.h"
+#include "gui/views/timeline_canvas.h"
 
 namespace shardlab::gui {
 
@@ -48,17 +54,28 @@ MainWindow::MainWindow(const Options& options)
   make_menus();
   make_status();
   connect(&job_, &LoadJob::progressed, this, [this](double fraction) { banner_->show_loading(options_.trace, fraction); });
+  connect(&job_, &LoadJob::previewed, this, &MainWindow::show_trace);
   connect(&job_, &LoadJob::finished, this, &MainWindow::show_trace);
   connect(&job_, &LoadJob::failed, this, [this](const QString& message) {
     banner_->show_failure(message);
     Q_EMIT load_failed(message);
   });
   watch_idle();
+  watch_file();
+  setAcceptDrops(true);
+  install_diagram_access();
+  if (!options.compare.isEmpty()) compare_with(views_.at("compare"), options.compare);
   resize(options.size);
 }
 
+// The views go first: they give back what they have running in the background.
+MainWindow::~MainWindow() {
+  for (const auto& [id, dock] : docks_) delete dock;
+  delete takeCentralWidget();
+}
+
 void MainWindow::make_views() {
-  ViewContext context{selection_};
+  ViewContext context{selection_, background_, [this](const QString& path) { open(path); }, [this](std::string_view id) { show_view(id); }};
   std::map<ViewArea, QDockWidget*> first;
   for (const ViewDef* def : all_views()) {
     QWidget* view = def->make(context);
@@ -76,7 +93,8 @@ void MainWindow::make_views() {
                                     : def->area == ViewArea::kRight ? Qt::RightDockWidgetArea
                                                                     : Qt::BottomDockWidgetArea;
     QDockWidget*& before = first[def->area];
-    if (def->area == ViewArea::kBottomRight) dock->setTitleBarWidget(new QWidget(dock));  // their tabs name them
+    if (def->area == ViewArea::kBottomRight || def->area == ViewArea::kBottom)
+      dock->setTitleBarWidget(new QWidget(dock));  // their tabs name them
     if (before) {
       tabifyDockWidget(before, dock);
       continue;
@@ -96,6 +114,7 @@ void MainWindow::make_menus() {
     action->setShortcut(QKeySequence(key));
     action->setStatusTip(doc);
     connect(action, &QAction::triggered, this, run);
+    menu_actions_ << action;
   };
   for (const auto& def : all_actions())
     add(QString::fromUtf8(def.menu), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc),
@@ -106,6 +125,18 @@ void MainWindow::make_menus() {
   for (const auto& def : all_perspectives())
     add(QStringLiteral("&Window"), QString::fromUtf8(def.title), QString::fromUtf8(def.key), QString::fromUtf8(def.doc),
         [this, &def] { apply(def); });
+  apply_keys();
+}
+
+// The actions lie in the order of all_keys().
+void MainWindow::apply_keys() {
+  const auto entries = all_keys();
+  for (qsizetype i = 0; i < menu_actions_.size() && std::size_t(i) < entries.size(); ++i)
+    menu_actions_[i]->setShortcut(key_of(entries[std::size_t(i)].id, entries[std::size_t(i)].fallback));
+  for (auto* canvas : findChildren<TimelineCanvas*>())
+    canvas->key_of = [](const TimelineKeyDef& def) {
+      return gui::key_of(QStringLiteral("timeline-") + QString::fromUtf8(def.key), QKeySequence(QString::fromUtf8(def.key)));
+    };
 }
 
 void MainWindow::make_status() {
@@ -152,6 +183,7 @@ void MainWindow::show_only(std::string_view id) {
 }
 
 void MainWindow::apply(const PerspectiveDef& def) {
+  perspective_ = qstr(def.id);
   for (const ViewDef* view : all_views()) {
     const bool hidden = (view->area == ViewArea::kLeft && def.left_px == 0) || (view->area == ViewArea::kRight && def.right_px == 0);
     widget_of(view->id)->setVisible(!hidden);
@@ -160,15 +192,94 @@ void MainWindow::apply(const PerspectiveDef& def) {
   for (const ViewDef* view : all_views()) {
     if (view->area == ViewArea::kLeft) left = docks_.at(view->id);
     if (view->area == ViewArea::kRight) right = docks_.at(view->id);
-    if (view->area == ViewArea::kBottom) bottom = docks_.at(view->id);
+    if (view->area == ViewArea::kBottom && !bottom) bottom = docks_.at(view->id);
   }
+  bottom->raise();
   bottom_right->raise();
   resizeDocks({left, right}, {std::max(def.left_px, 1), std::max(def.right_px, 1)}, Qt::Horizontal);
   resizeDocks({bottom, bottom_right}, {int(width() * def.bottom_left_share), int(width() * (1 - def.bottom_left_share))}, Qt::Horizontal);
   resizeDocks({bottom}, {int((height() - 120) * def.bottom_share)}, Qt::Vertical);
 }
 
+void MainWindow::step_view(int direction) {
+  std::vector<QWidget*> shown;
+  int now = -1;
+  for (const ViewDef* def : all_views()) {
+    QWidget* each = views_.at(def->id);
+    if (!each->isVisible() || each->visibleRegion().isEmpty()) continue;
+    if (each == focusWidget() || each->isAncestorOf(focusWidget())) now = int(shown.size());
+    shown.push_back(each);
+  }
+  if (shown.empty()) return;
+  const int count = int(shown.size());
+  shown[std::size_t(((now < 0 ? (direction > 0 ? -1 : 0) : now) + direction + count) % count)]->setFocus(Qt::TabFocusReason);
+}
+
+void MainWindow::reload() {
+  if (options_.trace.isEmpty()) return;
+  keep_state();
+  open(options_.trace);
+}
+
+// A trace that is written again, or grows, is read again when it has been still for a moment.
+void MainWindow::watch_file() {
+  constexpr int kStillMs = 400;
+  reload_timer_.setSingleShot(true);
+  reload_timer_.setInterval(kStillMs);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { reload_timer_.start(); });
+  connect(&reload_timer_, &QTimer::timeout, this, [this] {
+    if (QFileInfo::exists(options_.trace))
+      reload();
+    else
+      reload_timer_.start();  // between the removal of the old and the appearance of the new
+  });
+}
+
+void MainWindow::keep_state() {
+  auto* canvas = views_.at("timeline")->findChild<TimelineCanvas*>();
+  if (!options_.remember || !selection_.trace() || selection_.trace()->preview || selection_.trace()->path.empty()) return;
+  ViewState state{.perspective = perspective_,
+                  .theme = theme_of(this).dark ? QStringLiteral("dark") : QStringLiteral("light"),
+                  .marks = canvas->marks,
+                  .bookmarks = canvas->bookmarks,
+                  .pinned = canvas->pinned,
+                  .hidden = canvas->hidden,
+                  .docks = saveState()};
+  if (canvas->axis() == TimeAxis::kWall && canvas->scale().window() != canvas->scale().limits()) state.window = canvas->scale().window();
+  const QString trace = qstr(selection_.trace()->path);
+  // Nothing set up: no file. What was there is brought up to date.
+  if (!(state.marks.empty() && state.bookmarks.empty() && state.pinned.empty() && state.hidden.empty() && state.window.empty()) ||
+      QFileInfo::exists(state_path(trace)))
+    write_state(trace, state);
+}
+
+void MainWindow::restore_state() {
+  auto* canvas = views_.at("timeline")->findChild<TimelineCanvas*>();
+  const ViewState state =
+      options_.remember && selection_.trace() && !selection_.trace()->preview ? read_state(qstr(selection_.trace()->path)) : ViewState{};
+  canvas->marks = state.marks;
+  canvas->bookmarks = state.bookmarks;
+  canvas->pinned = state.pinned;
+  canvas->hidden = state.hidden;
+  canvas->set_up();
+  if (!state.window.empty()) canvas->set_window(state.window);
+  if (!state.docks.isEmpty()) restoreState(state.docks);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  keep_state();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().value(0).isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) { open(event->mimeData()->urls().value(0).toLocalFile()); }
+
 void MainWindow::open(const QString& path) {
+  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+  if (options_.remember && QFileInfo::exists(path)) watcher_.addPath(path);
   options_.trace = path;
   setWindowTitle(QFileInfo(path).fileName() + QStringLiteral(" – shardlab"));
   banner_->show_loading(path, 0);
@@ -178,12 +289,36 @@ void MainWindow::open(const QString& path) {
 
 void MainWindow::show_trace(TracePtr trace) {
   idle_told_ = false;
+  paint_awaited_ = true;
+  const bool again = selection_.trace() && selection_.trace()->preview && selection_.trace()->path == trace->path;
+  const bool preview = trace->preview;
   selection_.set_trace(std::move(trace));
-  if (options_.view.isEmpty())
-    apply(perspective(banner_->verdict().perspective.toStdString()));
-  else
-    show_only(options_.view.toStdString());
+  if (preview) banner_->show_loading(options_.trace, 0);
+  if (!again || banner_->verdict().perspective != perspective_) {
+    if (options_.view.isEmpty())
+      apply(perspective(banner_->verdict().perspective.toStdString()));
+    else
+      show_only(options_.view.toStdString());
+  }
+  if (preview) return;
+  restore_state();
   Q_EMIT trace_shown();
+}
+
+QString MainWindow::text() const {
+  if (!selection_.trace()) return QStringLiteral("no trace\n");
+  const Verdict& verdict = banner_->verdict();
+  QString text = verdict.sentence + QLatin1Char('\n') + verdict.context + QLatin1Char('\n');
+  for (const ViewDef* def : all_views()) {
+    const QWidget* view = views_.at(def->id);
+    if (!view->isVisible() || view->visibleRegion().isEmpty() || !def->text) continue;
+    text += QStringLiteral("\n== %1 ==\n").arg(QString::fromUtf8(def->title)) + def->text(selection_);
+  }
+  return text;
+}
+
+void MainWindow::write_picture(const QString& path) {
+  gui::write_picture(*this, path, [this] { return text(); });
 }
 
 void MainWindow::step_problem(int direction) {
@@ -206,7 +341,11 @@ void MainWindow::choose_and_open() {
 void MainWindow::watch_idle() {
   // The dispatcher blocks only when no event is left: every layout and paint that was asked for is done.
   connect(QAbstractEventDispatcher::instance(QThread::currentThread()), &QAbstractEventDispatcher::aboutToBlock, this, [this] {
-    if (idle_told_ || job_.running() || !isVisible()) return;
+    if (paint_awaited_ && isVisible() && selection_.trace()) {
+      paint_awaited_ = false;
+      Q_EMIT painted(selection_.trace()->preview);
+    }
+    if (idle_told_ || job_.running() || !background_.idle() || compare_busy(views_.at("compare")) || !isVisible()) return;
     idle_told_ = true;
     Q_EMIT idle();
   });

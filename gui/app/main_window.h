@@ -4,8 +4,10 @@
 #pragma once
 
 #include <QDockWidget>
+#include <QFileSystemWatcher>
 #include <QLabel>
 #include <QMainWindow>
+#include <QTimer>
 
 #include <map>
 #include <span>
@@ -37,6 +39,7 @@ class MainWindow : public QMainWindow {
 
  public:
   explicit MainWindow(const Options& options);
+  ~MainWindow() override;
 
   Selection& selection() { return selection_; }
   void open(const QString& path);
@@ -49,28 +52,56 @@ class MainWindow : public QMainWindow {
   void toggle_theme();
   void choose_and_open();
   void save_picture();
+  // The verdict and what the visible views show, as text.
+  QString text() const;
+  void write_picture(const QString& path);
   void show_keys();
+  void show_palette();
+  void save_report();
+  void reload();
+  void step_view(int direction);  // the focus, over the views in sight
+  QWidget& view(std::string_view id) { return *views_.at(id); }
+  // What the menus hold, for the palette.
+  QList<QAction*> actions_of_menus() const { return menu_actions_; }
+  // After keys were changed.
+  void apply_keys();
+  // Marks, pins, window and docks beside the trace; only a window that a person uses keeps them.
+  void keep_state();
+  void restore_state();
 
  Q_SIGNALS:
   void trace_shown();
   void load_failed(const QString& message);
   void idle();
+  void painted(bool preview);  // a trace that was shown has been painted for the first time
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
 
  private:
   void make_views();
   void make_menus();
   void make_status();
   void watch_idle();
+  void watch_file();
   QWidget* widget_of(std::string_view id) const;
 
   Options options_;
   Selection selection_;
   LoadJob job_;
+  Background background_;
   VerdictBanner* banner_;
   QLabel* status_;
   std::map<std::string_view, QDockWidget*> docks_;
   std::map<std::string_view, QWidget*> views_;
+  QString perspective_;  // the id of the last that was applied
+  QList<QAction*> menu_actions_;
+  QFileSystemWatcher watcher_;
+  QTimer reload_timer_;
   bool idle_told_ = true;
+  bool paint_awaited_ = false;
 };
 
 // Fusion, the theme's palette and style sheet, a fixed font size and locale.

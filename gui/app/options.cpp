@@ -57,9 +57,12 @@ struct OptionDef {
   void (*set)(Options&, const QString&);
 };
 const OptionDef kOptions[] = {
-    {"--screenshot", "OUT.png", "write a picture instead of opening a window; needs no display",
+    {"--screenshot", "OUT.png", "write a picture (.png, .svg, .pdf) or text (.txt) instead of opening a window; needs no display",
      [](Options& o, const QString& v) { o.screenshot = v; }},
+    {"--bench-gui", "OUT.json", "measure opening, zoom and pan, write the figures and end; needs no display",
+     [](Options& o, const QString& v) { o.bench = v; }},
     {"--view", "NAME", "show this view alone", set_view},
+    {"--compare", "OTHER.db", "a second trace, for the compare view", [](Options& o, const QString& v) { o.compare = v; }},
     {"--array", "NAME", "the array of the sharding view", [](Options& o, const QString& v) { o.array = v; }},
     {"--select", "KIND:N", "diagnosis:0, collective:12, device:3 or process:1", [](Options& o, const QString& v) { o.select = v; }},
     {"--size", "WxH", "of the window in pixels (1600x1000)", set_size},
@@ -93,6 +96,7 @@ Options parse_options(const QStringList& arguments) {
     }
   }
   if (!options.screenshot.isEmpty() && options.trace.isEmpty()) fail(QStringLiteral("--screenshot wants a trace to show"));
+  if (!options.bench.isEmpty() && options.trace.isEmpty()) fail(QStringLiteral("--bench-gui wants a trace to measure with"));
   return options;
 }
 

@@ -15,12 +15,15 @@ enum class ThemeChoice : std::uint8_t { kSystem, kLight, kDark };
 
 struct Options {
   QString trace;       // empty: the window opens without one
+  QString bench;       // file for the measurements of the window; "-": standard output
   QString screenshot;  // empty: an ordinary window
   QString view;        // id of the only view to show; empty: all of the perspective
   QString array;       // name of the array to show
   QString select;      // "diagnosis:0", "collective:12", "device:3", "process:1"
   QSize size{1600, 1000};
   ThemeChoice theme = ThemeChoice::kSystem;
+  QString compare;        // a second trace
+  bool remember = false;  // marks, pins and window, beside the trace
   bool help = false;
 };
 

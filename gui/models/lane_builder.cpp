@@ -77,7 +77,7 @@ void LaneBuilder::add(Track track) {
 }
 
 void LaneBuilder::add_lanes(const Track& track, const Rows& rows) {
-  Lane lane{.process = track.process, .device = track.device, .name = track.name};
+  Lane lane{.process = track.process, .device = track.device, .name = track.name, .summary = track.summary};
   if (rows.empty()) trace_.lanes.push_back(lane);
   for (const auto& row : rows) {
     lane.events = row;

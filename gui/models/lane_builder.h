@@ -24,6 +24,7 @@ class LaneBuilder {
     std::string name;
     std::int64_t batch = 0;  // 0: none
     LaneEvents own;
+    Lane::Summary summary;
   };
   void add(Track track);
   // Puts the lanes in order: by process, its host first, then its devices.

@@ -83,4 +83,10 @@ LaneSummary LaneForest::query(std::span<const Ns> begin, std::span<const Ns> end
   return sum;
 }
 
+std::size_t LaneForest::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& level : levels_) bytes += level.capacity() * sizeof(LaneSummary);
+  return bytes;
+}
+
 }  // namespace shardlab::gui

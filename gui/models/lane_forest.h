@@ -43,6 +43,8 @@ class LaneForest {
   LaneSummary query(std::span<const Ns> begin, std::span<const Ns> end, std::span<const std::uint8_t> flags, std::size_t first,
                     std::size_t last) const;
 
+  std::size_t bytes() const;
+
  private:
   std::vector<std::vector<LaneSummary>> levels_;  // levels_[k][i]: blocks [i << k, (i + 1) << k)
 };

@@ -15,6 +15,17 @@ void LoadJob::cancel() {
   thread_ = {};  // asks to stop, and joins
 }
 
+// On the object's thread, unless a newer start superseded this one.
+template <typename Run>
+void LoadJob::tell(std::uint64_t generation, Run run) {
+  QMetaObject::invokeMethod(
+      this,
+      [this, generation, run] {
+        if (generation == generation_) run();
+      },
+      Qt::QueuedConnection);
+}
+
 void LoadJob::start(const std::string& path) {
   cancel();
   running_ = true;
@@ -23,14 +34,11 @@ void LoadJob::start(const std::string& path) {
     TracePtr trace;
     QString error;
     try {
-      trace = load_trace({.path = path, .stop = stop, .progress = [this, generation](double fraction) {
-                            QMetaObject::invokeMethod(
-                                this,
-                                [this, generation, fraction] {
-                                  if (generation == generation_) Q_EMIT progressed(fraction);
-                                },
-                                Qt::QueuedConnection);
-                          }});
+      trace = load_trace(
+          {.path = path,
+           .stop = stop,
+           .preview = [this, generation](TracePtr first) { tell(generation, [this, first] { Q_EMIT previewed(first); }); },
+           .progress = [this, generation](double fraction) { tell(generation, [this, fraction] { Q_EMIT progressed(fraction); }); }});
     } catch (const std::exception& problem) { error = qstr(problem.what()); }
     if (stop.stop_requested()) return;
     QMetaObject::invokeMethod(

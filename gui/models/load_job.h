@@ -24,11 +24,14 @@ class LoadJob : public QObject {
   bool running() const { return running_; }
 
  Q_SIGNALS:
+  void previewed(shardlab::gui::TracePtr trace);
   void progressed(double fraction);
   void finished(shardlab::gui::TracePtr trace);
   void failed(const QString& message);
 
  private:
+  template <typename Run>
+  void tell(std::uint64_t generation, Run run);
   void post(std::uint64_t generation, TracePtr trace, const QString& error);
 
   std::jthread thread_;

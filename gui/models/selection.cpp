@@ -34,12 +34,19 @@ void Selection::set_trace(TracePtr trace) {
   past_.clear();
   future_.clear();
   state_ = {};
+  visible_ = trace_ ? trace_->range : TimeRange{};
   if (trace_) {
     state_.array = most_telling_array(*trace_);
     if (!trace_->diagnoses.empty()) state_ = of_diagnosis(0);
   }
   Q_EMIT trace_changed();
   Q_EMIT changed(state_, nullptr);
+}
+
+void Selection::set_visible(TimeRange window) {
+  if (window == visible_) return;
+  visible_ = window;
+  Q_EMIT visible_changed(window);
 }
 
 void Selection::set(SelectionState next, QObject* origin) {

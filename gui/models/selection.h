@@ -48,6 +48,10 @@ class Selection : public QObject {
   void select_range(TimeRange range, QObject* origin = nullptr);
   void clear(QObject* origin = nullptr);  // all but the array, which the sharding view always shows
 
+  // The window of time that the timeline shows; other views follow it. No part of the history.
+  void set_visible(TimeRange window);
+  TimeRange visible() const { return visible_; }
+
   bool can_go_back() const { return !past_.empty(); }
   bool can_go_forward() const { return !future_.empty(); }
   void back();
@@ -62,6 +66,7 @@ class Selection : public QObject {
  Q_SIGNALS:
   void trace_changed();  // followed by `changed`
   void changed(const shardlab::gui::SelectionState& state, QObject* origin);
+  void visible_changed(shardlab::gui::TimeRange window);
 
  private:
   void set(SelectionState next, QObject* origin);
@@ -69,6 +74,7 @@ class Selection : public QObject {
 
   TracePtr trace_;
   SelectionState state_;
+  TimeRange visible_;
   std::vector<SelectionState> past_, future_;
 };
 

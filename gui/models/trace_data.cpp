@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "runtime/base/where.h"
 
@@ -105,9 +107,15 @@ const Device* TraceData::device(int ordinal) const {
   return nullptr;
 }
 
+const Launch* TraceData::launch(int process, std::int64_t number) const {
+  const auto it = std::lower_bound(launches.begin(), launches.end(), std::pair(process, number),
+                                   [](const Launch& l, const auto& key) { return std::pair(l.process, l.number) < key; });
+  return it != launches.end() && it->process == process && it->number == number ? &*it : nullptr;
+}
+
 std::size_t TraceData::event_count() const {
   std::size_t count = 0;
-  for (const auto& lane : lanes) count += lane.events->size();
+  for (const auto& lane : lanes) count += preview ? std::size_t(lane.summary.count) : lane.events->size();
   return count;
 }
 
@@ -181,19 +189,43 @@ void finish_events(LaneEvents& events, const TraceData& trace, Ns open_end) {
 
 }  // namespace
 
-void finish(TraceData& trace) {
+void finish(TraceData& trace) { finish(trace, 1); }
+
+void finish(TraceData& trace, int threads) {
   link_diagnoses(trace);
   find_range(trace);
   // What never ended is drawn a little beyond the last record, so that it is seen to be open.
   const Ns open_end = trace.range.end + std::max<Ns>(trace.range.length() / 8, 1000);
-  bool any_open = false;
-  std::set<const LaneEvents*> done;
-  for (auto& lane : trace.lanes) {
-    if (!done.insert(lane.events.get()).second) continue;
-    any_open |= std::find(lane.events->end.begin(), lane.events->end.end(), kOpen) != lane.events->end.end();
-    finish_events(*lane.events, trace, open_end);
+  std::set<LaneEvents*> distinct;
+  for (auto& lane : trace.lanes) distinct.insert(lane.events.get());
+  const std::vector<LaneEvents*> stores(distinct.begin(), distinct.end());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> any_open = false;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < stores.size(); i = next++) {
+      LaneEvents& events = *stores[i];
+      if (std::find(events.end.begin(), events.end.end(), kOpen) != events.end.end()) any_open = true;
+      finish_events(events, trace, open_end);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+    work();
   }
   if (any_open) trace.range.end = open_end;
+}
+
+std::size_t event_bytes(const TraceData& trace) {
+  std::set<const LaneEvents*> done;
+  std::size_t bytes = 0;
+  for (const auto& lane : trace.lanes) {
+    const LaneEvents& e = *lane.events;
+    if (!done.insert(&e).second) continue;
+    bytes += (e.begin.capacity() + e.end.capacity()) * sizeof(Ns) + (e.label.capacity() + e.collective.capacity()) * 4 + e.kind.capacity() +
+             e.flags.capacity() + e.forest.bytes();
+  }
+  return bytes;
 }
 
 }  // namespace shardlab::gui

@@ -49,6 +49,42 @@ struct Process {
   bool ended_badly() const;
 };
 
+// Of the trace's programs: what a launch runs.
+struct Program {
+  struct Value {
+    std::string name, dtype, sharding;
+    std::vector<std::int64_t> shape;
+  };
+  std::string name, text, mesh;
+  std::vector<int> devices, processes;
+  std::vector<Value> operands, results;
+};
+
+// A run of a program, as one process issued it.
+struct Launch {
+  int process = 0;
+  std::int64_t number = 0, seq = 0;
+  int program = -1;
+  int site = -1;
+  Ns issued = 0;
+  Ns started = kOpen, done = kOpen;  // kOpen: never
+};
+
+// A value on its way to the host: print, fetch, exit.
+struct HostRead {
+  int process = 0;
+  Ns begin = 0, end = kOpen;
+  std::string what;
+  int site = -1;
+};
+
+// `process` waited for `peer` in a collective.
+struct WaitEdge {
+  int process = 0, peer = 0;
+  Ns begin = 0, end = kOpen;
+  int collective = -1;
+};
+
 struct Device {
   int ordinal = 0;
   int process = 0;
@@ -90,6 +126,8 @@ struct Array {
   std::shared_ptr<const ArrayLayout> layout;
   int site = -1;
   Ns time = 0;
+  int process = 0;                   // the lowest that made it
+  std::int64_t launch = -1;          // of that process, that made it
   std::string display_name() const;  // the name, or what stands for it
   std::string type_text() const;     // "float32[8,16]"
   std::int64_t bytes_per_device() const;
@@ -106,6 +144,7 @@ struct DeviceGroups {
 // What all runs of one collective of a program share.
 struct CollectiveType {
   std::string kind, op, dtype, shape, reduction, axes, cause, sharding_before, sharding_after;
+  std::vector<std::pair<int, int>> pairs;  // [source, target] of permutes and transfers
   std::int64_t bytes = 0;
   std::int64_t wire_bytes = 0;
   int site = -1;
@@ -120,6 +159,7 @@ struct Member {
   Ns start = kOpen;  // when the last of its peers had arrived; kOpen: one never came
   Ns exit = kOpen;
   int site = -1;
+  std::int64_t moved_bytes = 0;  // seen to leave for other processes
   bool waiting() const { return exit == kOpen; }
 };
 
@@ -127,7 +167,10 @@ struct Member {
 struct Collective {
   std::shared_ptr<const CollectiveType> type;
   std::int64_t seq = 0;
-  std::string state;  // "matched", "partial", "mismatched"
+  int program = -1;
+  int call = 0;              // index in the program
+  std::int64_t launch = -1;  // number on the lowest process that issued it
+  std::string state;         // "matched", "partial", "mismatched"
   int diagnosis = -1;
   bool failed = false;
   bool open = false;            // a member never left
@@ -165,6 +208,11 @@ struct Lane {
   int device = -1;  // ordinal; -1: the host lane
   std::string name;
   std::shared_ptr<LaneEvents> events = std::make_shared<LaneEvents>();
+  // What the file says of the whole lane, known before its events are read.
+  struct Summary {
+    std::int64_t count = 0, errors = 0, open = 0;
+    Ns first = kOpen, last = kOpen, busy = 0;
+  } summary;
 };
 
 // A fault of the trace itself that a reader must know: what was lost, cut off or not understood.
@@ -186,10 +234,16 @@ struct TraceData {
   std::vector<Lane> lanes;              // by process, host lane first, then by device
   std::vector<Diagnosis> diagnoses;
   std::vector<Notice> notices;
+  std::vector<Program> programs;
+  std::vector<Launch> launches;  // by process, then number
+  std::vector<HostRead> host_reads;
+  std::vector<WaitEdge> wait_edges;
+  bool preview = false;  // events and collectives are still being read: lanes have their summary alone
 
   std::string site_text(int site) const;
   const Process* process(int index) const;
   const Device* device(int ordinal) const;
+  const Launch* launch(int process, std::int64_t number) const;
   std::size_t event_count() const;
   bool torn() const;
 };
@@ -199,5 +253,9 @@ using TracePtr = std::shared_ptr<const TraceData>;
 // After the rows are filled: lanes' flags and forests, the range, collectives' `open`, and their diagnoses where the
 // trace does not name them.
 void finish(TraceData& trace);
+// The same over `threads` threads.
+void finish(TraceData& trace, int threads);
+// Of the columns and forests, counted once where lanes share them.
+std::size_t event_bytes(const TraceData& trace);
 
 }  // namespace shardlab::gui

@@ -11,8 +11,9 @@ namespace shardlab::gui {
 
 struct LoadOptions {
   std::string path;
-  std::stop_token stop;                  // asked for between rows; a stopped load returns null
-  std::function<void(double)> progress;  // 0…1, from the loading thread; may be empty
+  std::stop_token stop;                   // asked for between rows; a stopped load returns null
+  std::function<void(TracePtr)> preview;  // of a large trace, from the loading thread: all but events and collectives; may be empty
+  std::function<void(double)> progress;   // 0…1, from any of the loading threads; may be empty
 };
 
 // Throws IoError (with the file's name and what to try) where the file is missing or no trace. A torn trace loads: what

@@ -2,6 +2,7 @@
 #include <QLineEdit>
 #include <QVBoxLayout>
 
+#include "gui/models/text_twin.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
 
@@ -37,6 +38,12 @@ const ViewDef kCollectivesView{
     .doc = "Every collective with its op, groups, bytes, time and source line",
     .area = ViewArea::kBottomRight,
     .make = make_collectives,
+    .text =
+        [](const Selection& s) {
+          TraceTableModel model(collective_table());
+          model.set_trace(s.trace());
+          return model_text(model);
+        },
 };
 
 }  // namespace shardlab::gui

@@ -4,6 +4,7 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "gui/models/text_twin.h"
 #include "gui/views/diagnosis_html.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
@@ -66,6 +67,7 @@ const ViewDef kDiagnosesView{
     .doc = "What is wrong, with both sides, their source lines and what to do",
     .area = ViewArea::kBottomRight,
     .make = make_diagnoses,
+    .text = [](const Selection& s) { return diagnosis_text(*s.trace(), s.state().diagnosis); },
 };
 
 }  // namespace shardlab::gui

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 
 #include "gui/models/process_model.h"
+#include "gui/models/text_twin.h"
 #include "gui/views/theme.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
@@ -127,6 +128,14 @@ const ViewDef kExplorerView{
     .doc = "Processes with their devices, and the arrays of the program",
     .area = ViewArea::kLeft,
     .make = make_explorer,
+    .text =
+        [](const Selection& s) {
+          ProcessModel processes;
+          processes.set_trace(s.trace());
+          TraceTableModel arrays(array_table());
+          arrays.set_trace(s.trace());
+          return model_text(processes) + QLatin1Char('\n') + model_text(arrays);
+        },
 };
 
 }  // namespace shardlab::gui

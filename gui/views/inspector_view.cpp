@@ -1,6 +1,7 @@
 // What is selected, in words: an event, a collective with its members, a device, a process.
 #include <QEvent>
 #include <QTextBrowser>
+#include <QTextDocument>
 
 #include <algorithm>
 
@@ -183,6 +184,26 @@ void describe_trace(Page& page, const TraceData& trace) {
       QStringLiteral("<font color='%1'>Select an event, a device, a cell or a row to see it here.</font>").arg(page.theme().muted.name()));
 }
 
+QString page_of(const Selection& selection, const Theme& theme) {
+  const TracePtr& trace = selection.trace();
+  const SelectionState& state = selection.state();
+  Page page(theme);
+  if (state.collective >= 0) {
+    describe_collective(page, *trace, state.collective);
+  } else if (state.lane >= 0 && state.event >= 0) {
+    describe_event(page, *trace, state);
+  }
+  if (state.device >= 0) describe_device(page, *trace, state.device);
+  if (state.device < 0 && state.process >= 0) describe_process(page, *trace, state.process);
+  if (!state.range.empty()) {
+    page.title(QStringLiteral("Range"));
+    page.fact("From", duration_text(state.range.begin - trace->range.begin));
+    page.fact("Length", duration_text(state.range.length()));
+  }
+  if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
+  return page.done();
+}
+
 class Inspector : public QTextBrowser {
  public:
   explicit Inspector(Selection& selection) : selection_(selection) {
@@ -202,24 +223,8 @@ class Inspector : public QTextBrowser {
 
  private:
   void refresh() {
-    const TracePtr& trace = selection_.trace();
-    if (!trace) return clear();
-    const SelectionState& state = selection_.state();
-    Page page(theme_of(this));
-    if (state.collective >= 0) {
-      describe_collective(page, *trace, state.collective);
-    } else if (state.lane >= 0 && state.event >= 0) {
-      describe_event(page, *trace, state);
-    }
-    if (state.device >= 0) describe_device(page, *trace, state.device);
-    if (state.device < 0 && state.process >= 0) describe_process(page, *trace, state.process);
-    if (!state.range.empty()) {
-      page.title(QStringLiteral("Range"));
-      page.fact("From", duration_text(state.range.begin - trace->range.begin));
-      page.fact("Length", duration_text(state.range.length()));
-    }
-    if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
-    setHtml(page.done());
+    if (!selection_.trace()) return clear();
+    setHtml(page_of(selection_, theme_of(this)));
   }
 
   Selection& selection_;
@@ -236,6 +241,12 @@ const ViewDef kInspectorView{
     .doc = "The facts of what is selected",
     .area = ViewArea::kRight,
     .make = make_inspector,
+    .text =
+        [](const Selection& s) {
+          QTextDocument document;
+          document.setHtml(page_of(s, light_theme()));
+          return document.toPlainText() + QLatin1Char('\n');
+        },
 };
 
 }  // namespace shardlab::gui

@@ -3,9 +3,11 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPainterPath>
 #include <QToolTip>
 
 #include <algorithm>
+#include <cmath>
 
 #include "gui/models/format.h"
 #include "gui/views/theme.h"
@@ -13,6 +15,7 @@
 namespace shardlab::gui {
 namespace {
 constexpr int kMargin = 10, kAxisLeft = 30, kAxisTop = 34, kPlaneGap = 26;
+constexpr std::size_t kArrowsMax = 64;
 constexpr int kCellMax = 104, kCellHeightMax = 72, kLabelPxMin = 8;
 }  // namespace
 
@@ -80,7 +83,60 @@ void MeshWidget::paintEvent(QPaintEvent*) {
   paint_axes(painter);
   paint_processes(painter);
   paint_places(painter);
-  paint_groups(painter);
+  if (arrows_.empty())
+    paint_groups(painter);
+  else
+    paint_arrows(painter);
+}
+
+void MeshWidget::set_arrows(const std::vector<std::pair<int, int>>& arrows) {
+  arrows_ = arrows;
+  std::sort(arrows_.begin(), arrows_.end());
+  arrows_.erase(std::unique(arrows_.begin(), arrows_.end()), arrows_.end());
+  update();
+}
+
+void MeshWidget::paint_arrows(QPainter& painter) {
+  const Theme& theme = theme_of(this);
+  const int chosen = selection_.state().device;
+  std::vector<std::pair<int, int>> shown;
+  for (const auto& [source, target] : arrows_)
+    if (chosen < 0 || source == chosen || target == chosen) shown.emplace_back(source, target);
+  if (shown.empty()) shown = arrows_;
+  if (shown.size() > kArrowsMax) {
+    const QString note = QStringLiteral("%1 moves – select a device to see its own").arg(shown.size());
+    painter.setPen(theme.muted);
+    painter.drawText(rect().adjusted(8, 0, -8, -6), Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, note);
+    return;
+  }
+  for (const auto& [source, target] : shown) {
+    const MeshPlace *from = nullptr, *to = nullptr;
+    for (const auto& place : layout_.places) {
+      if (place.device == source) from = &place;
+      if (place.device == target) to = &place;
+    }
+    if (!from || !to) continue;
+    const QPointF a = QRectF(place_box(*from)).center(), b = QRectF(place_box(*to)).center();
+    const QPointF d = b - a;
+    const double length = std::max(std::hypot(d.x(), d.y()), 1.0);
+    const QPointF unit = d / length, side(-unit.y(), unit.x());
+    const double near = std::min(cell_w_, cell_h_) * 0.28;
+    const QPointF start = a + unit * near + side * 4, end = b - unit * near + side * 4;
+    const QPointF control = (start + end) / 2 + side * std::min(length * 0.16, 26.0);
+    QPainterPath path(start);
+    path.quadTo(control, end);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.base, 3.6));
+    painter.drawPath(path);
+    painter.setPen(QPen(theme.text, 1.6));
+    painter.drawPath(path);
+    const double angle = std::atan2(end.y() - control.y(), end.x() - control.x());
+    QPolygonF head{end};
+    for (const double turn : {2.7, -2.7}) head << end + QPointF(std::cos(angle + turn), std::sin(angle + turn)) * 8;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.text);
+    painter.drawPolygon(head);
+  }
 }
 
 void MeshWidget::paint_axes(QPainter& painter) {
@@ -203,19 +259,54 @@ const MeshPlace* MeshWidget::place_at(QPoint position) const {
 
 QString MeshWidget::tooltip_at(QPoint position) const {
   const MeshPlace* place = place_at(position);
-  const Device* device = place ? trace_->device(place->device) : nullptr;
+  return place ? place_text(*place) : QString();
+}
+
+QString MeshWidget::place_text(const MeshPlace& place) const {
+  const Device* device = trace_->device(place.device);
   if (!device) return {};
   QStringList coordinates;
-  for (std::size_t a = 0; a < place->coordinates.size() && mesh_ >= 0; ++a)
-    coordinates << QStringLiteral("%1=%2").arg(html(trace_->meshes[std::size_t(mesh_)].axes[a].name)).arg(place->coordinates[a]);
+  for (std::size_t a = 0; a < place.coordinates.size() && mesh_ >= 0; ++a)
+    coordinates << QStringLiteral("%1=%2").arg(html(trace_->meshes[std::size_t(mesh_)].axes[a].name)).arg(place.coordinates[a]);
   QString text = QStringLiteral("<b>%1</b><br>process %2").arg(html(device->name)).arg(device->process);
   if (!coordinates.isEmpty()) text += QStringLiteral("<br>") + coordinates.join(QStringLiteral(", "));
   const int collective = selection_.state().collective;
   if (collective >= 0) {
-    const int group = trace_->collectives[std::size_t(collective)].type->groups->group_of(place->device);
+    const int group = trace_->collectives[std::size_t(collective)].type->groups->group_of(place.device);
     if (group >= 0) text += QStringLiteral("<br>group %1 of the selected collective").arg(group);
   }
   return text;
+}
+
+const MeshPlace* MeshWidget::place_of(int plane, int item) const {
+  for (const auto& place : layout_.places)
+    if (place.plane == plane && item-- == 0) return &place;
+  return nullptr;
+}
+
+QString MeshWidget::access_group_name(int group) const {
+  const auto& title = layout_.plane_titles[std::size_t(group)];
+  return title.empty() ? accessibleName() : qstr(title);
+}
+
+int MeshWidget::access_items(int group) const {
+  return int(std::count_if(layout_.places.begin(), layout_.places.end(), [&](const MeshPlace& place) { return place.plane == group; }));
+}
+
+QString MeshWidget::access_item_name(int group, int item) const {
+  const MeshPlace* place = place_of(group, item);
+  if (!place) return {};
+  QString text = place_text(*place);
+  return text.replace(QStringLiteral("<br>"), QStringLiteral(", ")).remove(QStringLiteral("<b>")).remove(QStringLiteral("</b>"));
+}
+
+QRect MeshWidget::access_item_box(int group, int item) const {
+  const MeshPlace* place = place_of(group, item);
+  return place ? place_box(*place) : QRect();
+}
+
+void MeshWidget::access_choose(int group, int item) {
+  if (const MeshPlace* place = place_of(group, item)) selection_.select_device(place->device, this);
 }
 
 void MeshWidget::mousePressEvent(QMouseEvent* event) {

@@ -45,15 +45,27 @@ ShardWidget::ShardWidget(Selection& selection, QWidget* parent) : QWidget(parent
   connect(&selection, &Selection::changed, this, [this] { update(); });
 }
 
-const Array* ShardWidget::array() const {
-  return trace_ && array_ >= 0 && std::size_t(array_) < trace_->arrays.size() ? &trace_->arrays[std::size_t(array_)] : nullptr;
-}
+const Array* ShardWidget::array() const { return trace_ && shown_.layout ? &shown_ : nullptr; }
 
 void ShardWidget::set_array(int array) {
   trace_ = selection_.trace();
-  array_ = array;
-  grid_ = this->array() ? make_shard_grid(*this->array()) : ShardGrid{};
-  setAccessibleDescription(this->array() ? qstr(this->array()->display_name() + ": " + grid_.summary()) : QString());
+  partial_.clear();
+  show(trace_ && array >= 0 && std::size_t(array) < trace_->arrays.size() ? trace_->arrays[std::size_t(array)] : Array{});
+}
+
+void ShardWidget::set_layout(const std::string& name, const std::string& dtype, std::shared_ptr<const ArrayLayout> layout,
+                             const std::vector<std::string>& partial) {
+  trace_ = selection_.trace();
+  QStringList axes;
+  for (const auto& axis : partial) axes << qstr(axis);
+  partial_ = axes.join(QStringLiteral(", "));
+  show({.name = name, .dtype = dtype, .layout = std::move(layout)});
+}
+
+void ShardWidget::show(Array array) {
+  shown_ = std::move(array);
+  grid_ = this->array() ? make_shard_grid(shown_) : ShardGrid{};
+  setAccessibleDescription(this->array() ? qstr(shown_.display_name() + ": " + grid_.summary()) : QString());
   arrange();
   update();
 }
@@ -162,13 +174,26 @@ void ShardWidget::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme.base);
   if (tiles_.empty()) {
     painter.setPen(theme.muted);
-    const QString text = !trace_ || trace_->arrays.empty() ? QStringLiteral("No array was recorded.")
-                         : grid_.planes.empty()            ? QStringLiteral("No shards were recorded for this array.")
-                                                           : QStringLiteral("Make this view larger to see the array.");
+    const QString text = !trace_ || (trace_->arrays.empty() && !shown_.layout) ? QStringLiteral("No array was recorded.")
+                         : !shown_.layout                                      ? QStringLiteral("It came from the host.")
+                         : grid_.planes.empty()                                ? QStringLiteral("No shards were recorded for this array.")
+                                                                               : QStringLiteral("Make this view larger to see the array.");
     painter.drawText(rect(), Qt::AlignCenter, text);
     return;
   }
   for (const auto& tile : tiles_) paint_tile(painter, tile);
+  if (partial_.isEmpty()) return;
+  // Summands: hatched over, and said.
+  QColor veil = theme.warning;
+  veil.setAlphaF(0.35F);
+  for (const auto& tile : tiles_) painter.fillRect(tile.box, QBrush(veil, Qt::FDiagPattern));
+  const QString note = QStringLiteral("Σ partial over %1").arg(partial_);
+  const QRect plate(tiles_[0].box.left() + 8, tiles_[0].box.bottom() - fontMetrics().height() - 10,
+                    std::min(fontMetrics().horizontalAdvance(note) + 12, tiles_[0].box.width() - 12), fontMetrics().height() + 4);
+  painter.fillRect(plate, theme.warning_back);
+  painter.setPen(theme.warning);
+  painter.drawText(plate.adjusted(6, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                   fontMetrics().elidedText(note, Qt::ElideRight, plate.width() - 10));
 }
 
 void ShardWidget::paint_tile(QPainter& painter, const Tile& tile) {
@@ -340,6 +365,30 @@ void ShardWidget::mousePressEvent(QMouseEvent* event) {
   // A second click on a shared cell goes on to its next holder.
   const auto at = std::find(cell->devices.begin(), cell->devices.end(), selection_.state().device);
   selection_.select_device(at == cell->devices.end() || at + 1 == cell->devices.end() ? cell->devices[0] : *(at + 1), this);
+}
+
+QString ShardWidget::access_group_name(int group) const {
+  const auto& plane = grid_.planes[std::size_t(group)];
+  return QStringLiteral("%1 %2").arg(qstr(shown_.display_name()), plane.title.empty() ? qstr(grid_.summary()) : qstr(plane.title));
+}
+
+QString ShardWidget::access_item_name(int group, int item) const {
+  const GridCell& cell = grid_.planes[std::size_t(group)].cells[std::size_t(item)];
+  return QStringLiteral("%1 on %2 %3")
+      .arg(qstr(cell.slice_text()), cell.devices.size() == 1 ? QStringLiteral("device") : QStringLiteral("devices"),
+           set_text(cell.devices));
+}
+
+QRect ShardWidget::access_item_box(int group, int item) const {
+  for (const auto& tile : tiles_)
+    if (tile.plane == group)
+      if (const QRect box = cell_box(tile, grid_.planes[std::size_t(group)].cells[std::size_t(item)]); !box.isEmpty()) return box;
+  return {};
+}
+
+void ShardWidget::access_choose(int group, int item) {
+  const auto& devices = grid_.planes[std::size_t(group)].cells[std::size_t(item)].devices;
+  if (!devices.empty()) selection_.select_device(devices[0], this);
 }
 
 bool ShardWidget::event(QEvent* event) {

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "gui/models/format.h"
+#include "gui/models/text_twin.h"
 #include "gui/views/mesh_widget.h"
 #include "gui/views/shard_widget.h"
 #include "gui/views/theme.h"
@@ -109,6 +110,12 @@ const ViewDef kShardingView{
     .doc = "Which device holds which part of an array, and where that device lies in the mesh",
     .area = ViewArea::kBottom,
     .make = make_sharding,
+    .text =
+        [](const Selection& s) {
+          const int array = s.state().array;
+          return array_text(*s.trace(), array) +
+                 mesh_text(*s.trace(), array < 0 ? -1 : s.trace()->arrays[std::size_t(array)].layout->mesh, s.state());
+        },
 };
 
 }  // namespace shardlab::gui

@@ -2,10 +2,18 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QKeySequence>
 
+#include <functional>
+#include <map>
 #include <span>
 
+#include "gui/models/background.h"
+#include "gui/models/in_flight.h"
+#include "gui/models/marks.h"
+#include "gui/models/retime.h"
 #include "gui/models/selection.h"
+#include "gui/views/diagram_access.h"
 #include "gui/views/timeline_painter.h"
 
 namespace shardlab::gui {
@@ -20,11 +28,12 @@ struct TimelineKeyDef {
 };
 std::span<const TimelineKeyDef> timeline_keys();
 
-class TimelineCanvas : public QAbstractScrollArea {
+class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   Q_OBJECT
 
  public:
-  explicit TimelineCanvas(Selection& selection, QWidget* parent = nullptr);
+  TimelineCanvas(Selection& selection, Background& background, QWidget* parent = nullptr);
+  ~TimelineCanvas() override;
 
   const TimeScale& scale() const { return scale_; }
   void set_window(TimeRange window);
@@ -38,9 +47,43 @@ class TimelineCanvas : public QAbstractScrollArea {
   void step_event(int direction);  // next or previous event in the lane
   void step_lane(int direction);   // the lane above or below, at the same time
   void clear_selection();
+  void step_member(int direction);     // of the selected collective, over its devices
+  void step_same_kind(int direction);  // to the event of the same name in the lane
+  void toggle_lateness();
+  void cycle_axis();
+  void set_axis(TimeAxis axis);
+  TimeAxis axis() const { return axis_; }
+  // The trace on the chosen axis; null while it is being made.
+  const TracePtr& shown() const { return trace_; }
+  void toggle_mark();
+  void set_bookmark(int number);
+  void go_to_bookmark(int number);
+  void toggle_pin();
+  void hide_row();
+  void show_all_rows();
+  void select_range_of_selection();
+  void toggle_counters();
+
+  using Lanes = std::vector<std::pair<int, int>>;  // (process, device), device -1: the host lane
+  // What a person has set up, to be kept beside the trace.
+  std::vector<TimeMark> marks;
+  std::map<int, TimeRange> bookmarks;
+  Lanes pinned, hidden;
+  void set_up();  // after these were changed
+
+  std::function<void(std::string_view view)> show_view;
+  std::function<QKeySequence(const TimelineKeyDef&)> key_of;  // where keys were changed
+
+  int access_groups() const override { return int(rows_.size()); }
+  QString access_group_name(int group) const override;
+  int access_items(int group) const override;
+  QString access_item_name(int group, int item) const override;
+  QRect access_item_box(int group, int item) const override;
+  void access_choose(int group, int item) override;
 
  Q_SIGNALS:
   void window_changed(shardlab::gui::TimeRange window);
+  void shown_changed();               // another trace or axis
   void hovered(const QString& text);  // one line for the status bar
 
  protected:
@@ -59,6 +102,7 @@ class TimelineCanvas : public QAbstractScrollArea {
  private:
   static constexpr int kLabelWidth = 168;
   static constexpr int kRulerHeight = 26;
+  static constexpr int kCounterHeight = 34;
 
   struct Hit {
     int row = -1;  // index into rows_
@@ -68,20 +112,30 @@ class TimelineCanvas : public QAbstractScrollArea {
   };
   Hit hit(QPoint position) const;
   void set_trace();
+  void show_trace(TracePtr trace);
+  int rows_room() const;
+  Ns snapped(QPoint position) const;
   void layout_rows();
   void make_rows(bool merged);
   void on_selection(const SelectionState& state, QObject* origin);
   void reveal(TimeRange range);
   TimelineScene scene() const;
+  void fold_ahead();
   void select_hit(const Hit& hit);
   int selected_row() const;
 
   Selection& selection_;
+  Background& background_;
+  FoldSet folds_;
   TracePtr trace_;
   CollectiveIndex collectives_;
   TimeScale scale_;
   std::vector<TimelineRow> rows_;
   int rows_height_ = 0;
+  InFlight in_flight_;
+  TimeAxis axis_ = TimeAxis::kWall;
+  bool lateness_ = false;
+  bool counters_ = true;
   int hover_collective_ = -1;
   QPoint press_;
   QPoint last_;
@@ -89,6 +143,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool choosing_ = false;  // a range, with Shift
   bool fitted_ = false;    // the last fit was to the selection
   bool by_keyboard_ = false;
+  // What fold_ahead() has asked for and not yet got.
+  const TraceData* asked_trace_ = nullptr;
+  Ns asked_level_ = 0;
+  TimeRange asked_;
   TimeRange drag_;
 };
 

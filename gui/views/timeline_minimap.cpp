@@ -47,8 +47,8 @@ TimelineMinimap::TimelineMinimap(Selection& selection, int left_margin, QWidget*
   setCursor(Qt::PointingHandCursor);
 }
 
-void TimelineMinimap::set_limits(TimeRange limits) {
-  trace_ = selection_.trace();
+void TimelineMinimap::set_trace(TracePtr trace, TimeRange limits) {
+  trace_ = std::move(trace);
   limits_ = limits;
   strip_ = {};
   update();

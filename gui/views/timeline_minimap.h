@@ -14,7 +14,7 @@ class TimelineMinimap : public QWidget {
  public:
   // `left_margin`: the canvas' label column, so that both have one time axis direction and edge.
   TimelineMinimap(Selection& selection, int left_margin, QWidget* parent = nullptr);
-  void set_limits(TimeRange limits);
+  void set_trace(TracePtr trace, TimeRange limits);
   void set_window(TimeRange window);
 
  Q_SIGNALS:

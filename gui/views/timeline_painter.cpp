@@ -1,5 +1,7 @@
 #include "gui/views/timeline_painter.h"
 
+#include <QPaintEngine>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,11 +9,14 @@
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
+
+using timeline::kFoldPx;
+
 namespace {
 
-constexpr double kFoldPx = 2.5;            // narrower events are folded
 constexpr double kLabelPxMin = 26;         // narrower boxes have no text
 constexpr std::size_t kCurtainsMax = 400;  // more would be a grey wash
+constexpr std::size_t kFlowsMax = 150;     // more hide what they join
 
 }  // namespace
 
@@ -34,7 +39,8 @@ QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane
 
 TimelinePainter::TimelinePainter(QPainter& painter, const TimelineScene& scene)
     : painter_(painter), scene_(scene), trace_(*scene.trace), theme_(*scene.theme) {
-  plot_ = QRect(scene.label_width, scene.ruler_height, scene.size.width() - scene.label_width, scene.size.height() - scene.ruler_height);
+  plot_ = QRect(scene.label_width, scene.ruler_height, scene.size.width() - scene.label_width,
+                scene.size.height() - scene.ruler_height - (scene.in_flight ? scene.counter_height : 0));
   int highest = -1;
   for (const auto& device : trace_.devices) highest = std::max(highest, device.ordinal);
   row_of_device_.assign(std::size_t(highest + 1), -1);
@@ -67,7 +73,9 @@ void TimelinePainter::paint() {
   paint_rows();
   painter_.restore();
   paint_labels();
+  if (scene_.in_flight) paint_counter();
   paint_ruler();
+  if (scene_.marks) paint_marks();
   if (scene_.focused) {
     painter_.setPen(QPen(theme_.accent, 1));
     painter_.setBrush(Qt::NoBrush);
@@ -109,30 +117,93 @@ void TimelinePainter::paint_lane(const TimelineRow& row) {
     paint_text(box, QStringLiteral("no records"), theme_.muted, theme_.lane);
     return;
   }
-  items_.clear();
-  fold_lane(*lane.events, scene_.scale.window(), std::max<Ns>(Ns(scene_.scale.ns_per_px() * kFoldPx), 1), items_);
-  for (const auto& item : items_) {
-    const QRectF box = box_of(row, item.begin, item.end);
-    if (item.count > 1)
-      paint_fold(lane, item, box);
-    else
-      paint_event(lane, item, box);
+  if (trace_.preview) return paint_preview(lane, box_of(row, lane.summary.first, lane.summary.last));
+  std::span<const LaneItem> items;
+  if (scene_.folds && scene_.folds->has(lane)) {
+    items = scene_.folds->items(lane, scene_.scale.window());
+  } else {
+    items_.clear();
+    fold_lane(*lane.events, scene_.scale.window(), FoldSet::level(scene_.scale.ns_per_px(), kFoldPx) * scene_.coarser, items_);
+    items = items_;
   }
+  const bool raster = painter_.paintEngine() && painter_.paintEngine()->type() == QPaintEngine::Raster;
+  if (raster) start_strip(row);
+  for (const auto& item : items) {
+    if (item.count == 1) continue;
+    const QRectF box = box_of(row, item.begin, item.end);
+    if (raster)
+      fold_into_strip(lane, item, box);
+    else
+      paint_fold(lane, item, box);
+  }
+  if (strip_used_) painter_.drawImage(strip_box_, strip_);
+  for (const auto& item : items)
+    if (item.count == 1) paint_event(lane, item, box_of(row, item.begin, item.end));
+  for (const auto& item : items)
+    if (item.count > 1 && item.flags & kFlagError) paint_error_mark(box_of(row, item.begin, item.end));
+}
+
+void TimelinePainter::start_strip(const TimelineRow& row) {
+  strip_ratio_ = painter_.device()->devicePixelRatioF();
+  strip_box_ = QRectF(plot_.left() - 8, scene_.ruler_height + row.top - scene_.scroll_y, plot_.width() + 16, row.height);
+  const QSize size((strip_box_.size() * strip_ratio_).toSize());
+  if (strip_.size() != size) strip_ = QImage(size, QImage::Format_ARGB32_Premultiplied);
+  strip_.fill(Qt::transparent);
+  strip_used_ = false;
+}
+
+void TimelinePainter::fill_strip(double left, double right, double top, double bottom, const QColor& colour) {
+  const auto at = [&](double v, double origin) { return int(std::lround((v - origin) * strip_ratio_)); };
+  const int x0 = std::max(at(left, strip_box_.left()), 0), x1 = std::min(std::max(at(right, strip_box_.left()), x0 + 1), strip_.width());
+  const int y0 = std::max(at(top, strip_box_.top()), 0), y1 = std::min(std::max(at(bottom, strip_box_.top()), y0 + 1), strip_.height());
+  const QRgb rgb = colour.rgb();
+  for (int y = y0; y < y1; ++y) {
+    auto* line = reinterpret_cast<QRgb*>(strip_.scanLine(y));
+    for (int i = x0; i < x1; ++i) line[i] = rgb;
+  }
+  strip_used_ = true;
+}
+
+// Heights of a fold's two parts: the share of time that each took.
+struct TimelinePainter::FoldHeights {
+  double other, collective;
+};
+
+TimelinePainter::FoldHeights TimelinePainter::fold_heights(const LaneItem& item, double height) {
+  const double length = double(std::max<Ns>(item.end - item.begin, 1));
+  return {std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * height,
+                   item.busy > item.collective_busy || item.busy == 0 ? 1.0 : 0.0),
+          std::min(double(item.collective_busy) / length, 1.0) * height};
+}
+
+void TimelinePainter::fold_into_strip(const Lane& lane, const LaneItem& item, const QRectF& box) {
+  const auto [other, collective] = fold_heights(item, box.height());
+  if (other > 0)
+    fill_strip(box.left(), box.right(), box.bottom() - other, box.bottom(), item.flags & kFlagCompute ? theme_.compute : theme_.host);
+  if (collective > 0)
+    fill_strip(box.left(), box.right(), box.bottom() - other - collective, box.bottom() - other,
+               event_colour(trace_, theme_, lane, item.collective_index));
+}
+
+// Before the events are there: how busy the lane was between its first and last record.
+void TimelinePainter::paint_preview(const Lane& lane, const QRectF& box) {
+  if (lane.summary.count == 0 || lane.summary.first == kOpen) return;
+  const double share = std::clamp(double(lane.summary.busy) / double(std::max<Ns>(lane.summary.last - lane.summary.first, 1)), 0.02, 1.0);
+  painter_.fillRect(box, theme_.faint);
+  painter_.fillRect(QRectF(box.left(), box.bottom() - share * box.height(), box.width(), share * box.height()), theme_.compute);
+  if (lane.summary.errors > 0) painter_.fillRect(QRectF(box.left(), box.top(), box.width(), std::min(3.0, box.height())), theme_.error);
+  paint_text(box, QStringLiteral("reading %1").arg(count_text(lane.summary.count, "event", "events")), theme_.text, theme_.faint);
 }
 
 void TimelinePainter::paint_fold(const Lane& lane, const LaneItem& item, const QRectF& box) {
-  // As high as the share of time that each took: compute below, collectives above it.
-  const double length = double(std::max<Ns>(item.end - item.begin, 1));
-  const double collective = std::min(double(item.collective_busy) / length, 1.0) * box.height();
-  const double other = std::max(std::min(double(item.busy - item.collective_busy) / length, 1.0) * box.height(),
-                                item.busy > item.collective_busy || item.busy == 0 ? 1.0 : 0.0);
+  // Compute below, collectives above it.
+  const auto [other, collective] = fold_heights(item, box.height());
   if (other > 0)
     painter_.fillRect(QRectF(box.left(), box.bottom() - other, box.width(), other),
                       item.flags & kFlagCompute ? theme_.compute : theme_.host);
   if (collective > 0)
     painter_.fillRect(QRectF(box.left(), box.bottom() - other - collective, box.width(), collective),
                       event_colour(trace_, theme_, lane, item.collective_index));
-  if (item.flags & kFlagError) paint_error_mark(box);
 }
 
 void TimelinePainter::paint_error_mark(const QRectF& box) {
@@ -174,6 +245,17 @@ void TimelinePainter::paint_collective_parts(const Lane& lane, const LaneItem& i
     painter_.fillRect(QRectF(wait.left(), wait.top(), std::min(2.0, wait.width()), wait.height()), colour);
   }
   if (transfer.width() > 0.5) painter_.fillRect(transfer, colour);
+  if (scene_.lateness && member) {
+    // From the first to the last of its members: pale to strong, and a bar as high as it was late.
+    Ns first = kOpen, last = 0;
+    for (const auto& each : call->members) {
+      first = std::min(first, each.enter);
+      last = std::max(last, each.enter);
+    }
+    const double late = last > first ? double(member->enter - first) / double(last - first) : 0;
+    painter_.fillRect(box, blend(QColor(0xe69f00), theme_.lane, 0.12 + 0.75 * late));
+    painter_.fillRect(QRectF(box.left(), box.bottom() - late * box.height(), std::min(4.0, box.width()), late * box.height()), theme_.text);
+  }
   const bool open = item.flags & kFlagOpen;
   if (open && box.width() > 8) {
     // No end was recorded: it fades out instead of ending.
@@ -274,6 +356,8 @@ void TimelinePainter::paint_selection() {
       painter_.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5));
     }
   }
+  if (state.collective >= 0 && !trace_.preview) paint_flows(trace_.collectives[std::size_t(state.collective)]);
+  painter_.setBrush(Qt::NoBrush);
   if (state.lane >= 0 && state.event >= 0)
     for (const auto& row : scene_.rows)
       if (state.lane >= row.lane && state.lane < row.lane + row.lanes) {
@@ -282,7 +366,7 @@ void TimelinePainter::paint_selection() {
         painter_.drawRect(
             box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
       }
-  const TimeRange range = scene_.drag.empty() ? state.range : scene_.drag;
+  const TimeRange range = !scene_.drag.empty() ? scene_.drag : scene_.axis == TimeAxis::kWall ? state.range : TimeRange{};
   if (!range.empty()) {
     QColor wash = theme_.accent;
     wash.setAlphaF(0.14F);
@@ -291,7 +375,78 @@ void TimelinePainter::paint_selection() {
     painter_.setPen(theme_.accent);
     painter_.drawLine(area.topLeft(), area.bottomLeft());
     painter_.drawLine(area.topRight(), area.bottomRight());
+    paint_text(QRectF(area.left(), area.top(), std::max(area.width(), 70.0), 20), QStringLiteral("Δ ") + duration_text(range.length()),
+               theme_.text, theme_.raised);
   }
+}
+
+// Sends of the selected collective, from the sender's start to the receiver's end.
+void TimelinePainter::paint_flows(const Collective& call) {
+  if (call.type->pairs.empty() || call.type->pairs.size() > kFlowsMax) return;
+  painter_.save();
+  painter_.setRenderHint(QPainter::Antialiasing);
+  for (const auto& [source, target] : call.type->pairs) {
+    const TimelineRow *from = row_of_device(source), *to = row_of_device(target);
+    const Device *sender = trace_.device(source), *receiver = trace_.device(target);
+    const Member* out = sender ? call.member_of(*sender) : nullptr;
+    const Member* in = receiver ? call.member_of(*receiver) : nullptr;
+    if (!from || !to || from == to || !out || !in) continue;
+    const QRectF a = box_of(*from, out->enter, out->enter),
+                 b = box_of(*to, in->exit == kOpen ? trace_.range.end : in->exit, in->exit == kOpen ? trace_.range.end : in->exit);
+    const QPointF start(a.left(), a.center().y()), end(b.left(), b.center().y());
+    painter_.setPen(QPen(theme_.text, 1.2));
+    painter_.drawLine(start, end);
+    const double angle = std::atan2(end.y() - start.y(), end.x() - start.x());
+    for (const double turn : {2.7, -2.7}) painter_.drawLine(end, end + QPointF(std::cos(angle + turn), std::sin(angle + turn)) * 7);
+  }
+  painter_.restore();
+}
+
+void TimelinePainter::paint_marks() {
+  const QFontMetrics metrics(scene_.font);
+  painter_.save();
+  painter_.setClipRect(QRect(scene_.label_width, 0, plot_.width(), scene_.size.height()));
+  double free = plot_.left();  // texts do not lie over each other
+  for (const auto& mark : *scene_.marks) {
+    const double at = std::round(x(mark.time)) + 0.5;
+    if (at < plot_.left() - 120 || at > plot_.right()) continue;
+    painter_.setPen(QPen(theme_.accent, 1, Qt::DashLine));
+    painter_.drawLine(QLineF(at, 4, at, plot_.bottom()));
+    painter_.setPen(Qt::NoPen);
+    painter_.setBrush(theme_.accent);
+    painter_.drawPolygon(QPolygonF{{at, 1}, {at + 9, 5}, {at, 9}});
+    if (at < free) continue;
+    const QString text = metrics.elidedText(mark.text, Qt::ElideRight, 110);
+    painter_.setPen(theme_.accent);
+    painter_.drawText(QPointF(at + 12, 11), text);
+    free = at + metrics.horizontalAdvance(text) + 18;
+  }
+  painter_.restore();
+}
+
+// Bytes in flight: the most in each column of pixels.
+void TimelinePainter::paint_counter() {
+  const int top = plot_.bottom() + 1, height = scene_.counter_height;
+  painter_.fillRect(QRect(0, top, scene_.size.width(), height), theme_.window);
+  painter_.setPen(theme_.line);
+  painter_.drawLine(0, top, scene_.size.width(), top);
+  painter_.setPen(theme_.muted);
+  const QFontMetrics metrics(scene_.font);
+  const QString title = QStringLiteral("in flight, at most ") + bytes_text(std::int64_t(scene_.in_flight->most()));
+  painter_.drawText(QRect(8, top, scene_.label_width - 12, height), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
+                    metrics.horizontalAdvance(title) > 2 * (scene_.label_width - 20) ? QStringLiteral("in flight") : title);
+  if (scene_.in_flight->most() <= 0) return;
+  constexpr int kColumnPx = 2;
+  for (int c = 0; c < plot_.width(); c += kColumnPx) {
+    const double value = scene_.in_flight->most_in(scene_.scale.time_at(c), scene_.scale.time_at(c + kColumnPx));
+    const int bar = value <= 0 ? 0 : std::max(int(std::lround(value / scene_.in_flight->most() * (height - 6))), 1);
+    if (bar > 0) painter_.fillRect(QRect(plot_.left() + c, top + height - bar, kColumnPx, bar), theme_.collective("all-reduce"));
+  }
+}
+
+QString TimelinePainter::tick_label(Ns time, Ns step) const {
+  if (scene_.axis != TimeAxis::kLogical) return tick_text(time, step);
+  return step % kLogicalStep == 0 || time % kLogicalStep == 0 ? QStringLiteral("step %1").arg(time / kLogicalStep) : QString();
 }
 
 QString TimelinePainter::row_name(const TimelineRow& row) const {
@@ -376,12 +531,14 @@ void TimelinePainter::paint_ruler() {
     const double at = std::round(x(tick.time)) + 0.5;
     painter_.setPen(tick.major ? theme_.muted : theme_.line);
     painter_.drawLine(QLineF(at, scene_.ruler_height - (tick.major ? 8 : 4), at, scene_.ruler_height - 2));
-    if (tick.major) painter_.drawText(QPointF(at + 4, scene_.ruler_height - 8), tick_text(tick.time - trace_.range.begin, ruler.step));
+    if (tick.major) painter_.drawText(QPointF(at + 4, scene_.ruler_height - 8), tick_label(tick.time - trace_.range.begin, ruler.step));
   }
   painter_.restore();
   painter_.setPen(theme_.muted);
   painter_.drawText(QRect(8, 0, scene_.label_width - 12, scene_.ruler_height), Qt::AlignVCenter | Qt::AlignLeft,
-                    QStringLiteral("window ") + duration_text(scene_.scale.window().length()));
+                    scene_.axis == TimeAxis::kLogical ? QStringLiteral("window %1 steps").arg(scene_.scale.window().length() / kLogicalStep)
+                    : scene_.axis == TimeAxis::kVirtual ? QStringLiteral("virtual ") + duration_text(scene_.scale.window().length())
+                                                        : QStringLiteral("window ") + duration_text(scene_.scale.window().length()));
 }
 
 }  // namespace shardlab::gui

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gui/models/format.h"
+#include "gui/models/text_twin.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/timeline_minimap.h"
 #include "gui/views/view_def.h"
@@ -76,7 +77,7 @@ class Legend : public QWidget {
 
 QWidget* make_timeline(ViewContext& context) {
   auto* view = new QWidget;
-  auto* canvas = new TimelineCanvas(context.selection, view);
+  auto* canvas = new TimelineCanvas(context.selection, context.background, view);
   auto* minimap = new TimelineMinimap(context.selection, canvas->label_width(), view);
   auto* legend = new Legend(context.selection, view);
   auto* layout = new QVBoxLayout(view);
@@ -87,10 +88,15 @@ QWidget* make_timeline(ViewContext& context) {
   layout->addWidget(legend);
   view->setFocusProxy(canvas);
   QObject::connect(canvas, &TimelineCanvas::window_changed, minimap, &TimelineMinimap::set_window);
+  canvas->show_view = context.show_view;
+  // On another axis times mean something else: the other views then have the whole.
+  QObject::connect(canvas, &TimelineCanvas::window_changed, &context.selection, [canvas, selection = &context.selection](TimeRange window) {
+    if (selection->trace()) selection->set_visible(canvas->axis() == TimeAxis::kWall ? window : selection->trace()->range);
+  });
   QObject::connect(minimap, &TimelineMinimap::window_asked, canvas, &TimelineCanvas::set_window);
   QObject::connect(canvas, &TimelineCanvas::hovered, legend, &Legend::set_hint);
-  QObject::connect(&context.selection, &Selection::trace_changed, minimap, [canvas, minimap] {
-    minimap->set_limits(canvas->scale().limits());
+  QObject::connect(canvas, &TimelineCanvas::shown_changed, minimap, [canvas, minimap] {
+    minimap->set_trace(canvas->shown(), canvas->scale().limits());
     minimap->set_window(canvas->scale().window());
   });
   return view;
@@ -105,6 +111,7 @@ const ViewDef kTimelineView{
     .doc = "What every device did when: compute, collectives over all their members, host reads",
     .area = ViewArea::kCentre,
     .make = make_timeline,
+    .text = [](const Selection& s) { return timeline_text(*s.trace(), s.visible()); },
 };
 
 }  // namespace shardlab::gui

@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 
+#include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 
 namespace shardlab::gui {
@@ -46,6 +47,7 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   setTabKeyNavigation(false);
   setSortingEnabled(true);
   sortByColumn(-1, Qt::AscendingOrder);
+  offer_export(*this);
   verticalHeader()->hide();
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   verticalHeader()->setDefaultSectionSize(22);

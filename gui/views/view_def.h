@@ -4,9 +4,11 @@
 #include <QWidget>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
+#include "gui/models/background.h"
 #include "gui/models/selection.h"
 
 namespace shardlab::gui {
@@ -16,6 +18,9 @@ enum class ViewArea : std::uint8_t { kCentre, kLeft, kRight, kBottom, kBottomRig
 // What a view may use. It outlives the views.
 struct ViewContext {
   Selection& selection;
+  Background& background;
+  std::function<void(const QString& path)> open_trace = {};  // in the window
+  std::function<void(std::string_view id)> show_view = {};
 };
 
 struct ViewDef {
@@ -25,6 +30,9 @@ struct ViewDef {
   const char* doc;  // one sentence, for tooltips and the key map
   ViewArea area;
   QWidget* (*make)(ViewContext&);
+  // The same as text, of a selection with a trace: what a .txt picture holds.
+  QString (*text)(const Selection&);
+  bool in_report = true;  // shows what the trace has, not what one does with it
 };
 
 // All views; the first of an area is the one in front. Exactly one is in the centre.
@@ -36,5 +44,17 @@ extern const ViewDef kDiagnosesView;
 extern const ViewDef kCollectivesView;
 extern const ViewDef kExplorerView;
 extern const ViewDef kInspectorView;
+extern const ViewDef kSequenceView;
+extern const ViewDef kWaitsView;
+extern const ViewDef kMatrixView;
+extern const ViewDef kReshardView;
+extern const ViewDef kEventsView;
+extern const ViewDef kCompareView;
+extern const ViewDef kSqlView;
+extern const ViewDef kRunView;
+
+// Opens a second trace in the compare view; false where the widget is another one.
+bool compare_with(QWidget* compare_view, const QString& path);
+bool compare_busy(const QWidget* compare_view);
 
 }  // namespace shardlab::gui

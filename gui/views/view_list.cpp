@@ -5,8 +5,9 @@
 namespace shardlab::gui {
 
 std::span<const ViewDef* const> all_views() {
-  static constexpr std::array<const ViewDef*, 6> kViews{&kTimelineView,    &kShardingView, &kDiagnosesView,
-                                                        &kCollectivesView, &kExplorerView, &kInspectorView};
+  static constexpr std::array kViews{&kTimelineView, &kShardingView,    &kReshardView,  &kDiagnosesView, &kSequenceView,
+                                     &kWaitsView,    &kCollectivesView, &kEventsView,   &kMatrixView,    &kCompareView,
+                                     &kSqlView,      &kRunView,         &kExplorerView, &kInspectorView};
   return kViews;
 }
 

@@ -302,6 +302,37 @@ TEST_F(CommandLine, TakesPicturesWithoutADisplay) {
   EXPECT_EQ(QImage(out).size(), QSize(900, 600));
 }
 
+// The same bytes each time, in every format, and the text says what the picture shows.
+TEST_F(CommandLine, WritesEveryFormatTheSameEachTime) {
+  const QString db = trace("deadlock");
+  for (const char* ending : {"png", "svg", "pdf", "txt"}) {
+    QByteArray bytes[2];
+    for (int i = 0; i < 2; ++i) {
+      const QString out = folder_.filePath(QStringLiteral("%1.%2").arg(i).arg(QString::fromUtf8(ending)));
+      const Result result = run({db, QStringLiteral("--screenshot"), out});
+      EXPECT_EQ(result.code, 0) << result.error.toStdString();
+      QFile file(out);
+      EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+      bytes[i] = file.readAll();
+    }
+    EXPECT_GT(bytes[0].size(), 500) << ending;
+    EXPECT_EQ(bytes[0], bytes[1]) << ending;
+    if (qstrcmp(ending, "svg") == 0) { EXPECT_TRUE(bytes[0].contains("all-reduce</text>") && bytes[0].endsWith("</svg>\n")); }
+    if (qstrcmp(ending, "txt") == 0) { EXPECT_TRUE(bytes[0].contains("== Timeline ==") && bytes[0].contains("✖ process")); }
+  }
+}
+
+TEST_F(CommandLine, WritesEveryViewAsText) {
+  const QString db = trace("deadlock"), out = folder_.filePath(QStringLiteral("view.txt"));
+  for (const ViewDef* def : all_views()) {
+    ASSERT_TRUE(def->text) << def->id;
+    EXPECT_EQ(run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), qstr(def->id)}).code, 0) << def->id;
+    QFile file(out);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(file.readAll().contains(QStringLiteral("== %1 ==").arg(QString::fromUtf8(def->title)).toUtf8())) << def->id;
+  }
+}
+
 TEST_F(CommandLine, SaysWhatIsWrongAndExitsWith3) {
   const QString out = folder_.filePath(QStringLiteral("out.png")), toy = trace("toy");
   const std::vector<std::pair<QStringList, QString>> cases{
@@ -313,6 +344,7 @@ TEST_F(CommandLine, SaysWhatIsWrongAndExitsWith3) {
       {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--select"), QStringLiteral("device:99")}, QStringLiteral("device:99")},
       {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--size"), QStringLiteral("big")}, QStringLiteral("WIDTHxHEIGHT")},
       {{toy, QStringLiteral("--screenshot")}, QStringLiteral("OUT.png")},
+      {{toy, QStringLiteral("--screenshot"), QStringLiteral("picture.bmp")}, QStringLiteral(".svg")},
       {{toy, QStringLiteral("--screenshot"), QStringLiteral("/nowhere/out.png")}, QStringLiteral("cannot write")},
       {{toy}, QStringLiteral("no display")},
       {{toy, QStringLiteral("--bogus")}, QStringLiteral("--bogus")}};

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/images from recorded scenarios: docs/make_pictures.py [BUILD] [--only NAME].
+
+Every picture is a recorded run shown without a display: `shardlab replay … --trace`, then `shardlab view … --screenshot`.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "scenarios" / "corpus"
+
+
+def network():
+    """Two layers on a 4 x 2 mesh: rows of the batch over a, features over b, a loss over all."""
+    return {
+        "shardlab": 1, "name": "network", "cluster": {"processes": 4, "devices": 2},
+        "meshes": {"m": {"shape": [4, 2], "axes": ["a", "b"]}},
+        "program": [
+            {"let": "x", "op": "ones", "shape": [32, 64]},
+            {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["a", None]},
+            {"let": "w1", "op": "ones", "shape": [64, 128]},
+            {"let": "w1", "op": "device_put", "args": ["w1"], "sharding": [None, "b"]},
+            {"let": "w2", "op": "ones", "shape": [128, 64]},
+            {"let": "w2", "op": "device_put", "args": ["w2"], "sharding": ["b", None]},
+            {"let": "h", "op": "matmul", "args": ["x", "w1"]},
+            {"let": "h", "op": "relu", "args": ["h"]},
+            {"let": "y", "op": "matmul", "args": ["h", "w2"]},
+            {"let": "y", "op": "device_put", "args": ["y"], "sharding": [None, "b"]},
+            {"let": "l", "op": "sum", "args": ["y"]},
+        ],
+        "expect": [{"array": "y", "shape": [32, 64]}],
+    }
+
+
+def pipeline():
+    """Stages on rows of the mesh, each moved on to the next by a resharding."""
+    program = [{"let": "x", "op": "ones", "shape": [16, 48]},
+               {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["stage", None]}]
+    for _ in range(4):
+        program += [{"let": "x", "op": "sin", "args": ["x"]},
+                    {"let": "x", "op": "device_put", "args": ["x"], "sharding": [None, "stage"]},
+                    {"let": "x", "op": "cos", "args": ["x"]},
+                    {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["stage", None]}]
+    return {"shardlab": 1, "name": "pipeline", "cluster": {"processes": 4, "devices": 1},
+            "meshes": {"m": {"shape": [4], "axes": ["stage"]}}, "program": program,
+            "expect": [{"array": "x", "shape": [16, 48]}]}
+
+
+def wide():
+    """512 devices in 8 processes."""
+    return {"shardlab": 1, "name": "512 devices", "cluster": {"processes": 8, "devices": 64},
+            "meshes": {"m": {"shape": [32, 16], "axes": ["data", "model"]}},
+            "program": [
+                {"let": "x", "op": "ones", "shape": [512, 256]},
+                {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["data", "model"]},
+                {"let": "w", "op": "ones", "shape": [256, 128]},
+                {"let": "w", "op": "device_put", "args": ["w"], "sharding": ["model", None]},
+                {"let": "y", "op": "matmul", "args": ["x", "w"]},
+                {"let": "y", "op": "device_put", "args": ["y"], "sharding": [["data", "model"], None]},
+                {"let": "s", "op": "sum", "args": ["y"]}],
+            "expect": [{"array": "y", "shape": [512, 128]}]}
+
+
+# trace -> a scenario of the corpus, or a document
+TRACES = {
+    "toy": "toy.json",
+    "network": network,
+    "pipeline": pipeline,
+    "wide": wide,
+    "swapped": "deadlock_operands_swapped.json",
+    "order": "order_swapped.json",
+    "device_put": "deadlock_device_put_on_process_0.json",
+    "killed": "killed.json",
+    "exited": "exited.json",
+    "raises": "process_raises.json",
+    "torn": None,  # the network, cut off
+}
+
+# picture -> trace, arguments of the window
+PICTURES = {
+    "workbench": ("swapped", []),
+    "workbench_dark": ("swapped", ["--theme", "dark"]),
+    "toy": ("toy", []),
+    "network": ("network", ["--select", "collective:1"]),
+    "network_dark": ("network", ["--theme", "dark"]),
+    "pipeline": ("pipeline", []),
+    "order": ("order", []),
+    "device_put": ("device_put", []),
+    "killed": ("killed", []),
+    "exited": ("exited", []),
+    "raises": ("raises", ["--theme", "dark"]),
+    "wide": ("wide", []),
+    "torn": ("torn", []),
+    "timeline": ("network", ["--view", "timeline", "--size", "1400x560"]),
+    "sharding": ("network", ["--view", "sharding", "--size", "1200x620"]),
+    "sharding_wide": ("wide", ["--view", "sharding", "--size", "1400x800"]),
+    "reshard": ("network", ["--view", "reshard", "--array", "y", "--size", "1400x520"]),
+    "diagnoses": ("swapped", ["--view", "diagnoses", "--size", "1200x620"]),
+    "calls": ("order", ["--view", "sequence", "--size", "1200x420"]),
+    "waits": ("swapped", ["--view", "waits", "--size", "1200x480"]),
+    "traffic": ("network", ["--view", "matrix", "--size", "1200x480"]),
+    "traffic_dark": ("wide", ["--view", "matrix", "--size", "1200x480", "--theme", "dark"]),
+    "events": ("network", ["--view", "events", "--size", "1200x480"]),
+    "compare": ("network", ["--view", "compare", "--compare", "pipeline", "--size", "1300x640"]),
+    "run": ("toy", ["--view", "run", "--size", "1200x520"]),
+    "sql": ("toy", ["--view", "sql", "--size", "1200x420"]),
+}
+
+
+def record(shardlab, name, folder):
+    trace = folder / f"{name}.db"
+    source = TRACES[name]
+    if source is None:
+        whole = folder / "network.db"
+        data = whole.read_bytes()
+        trace.write_bytes(data[: len(data) * 3 // 5])
+        return
+    if callable(source):
+        scenario = folder / f"{name}.json"
+        scenario.write_text(json.dumps(source()))
+    else:
+        scenario = CORPUS / source
+    done = subprocess.run([shardlab, "replay", scenario, "--trace", trace, "--quiet"], cwd=folder, capture_output=True, text=True)
+    if not trace.exists():
+        raise SystemExit(f"{name}: no trace\n{done.stdout}{done.stderr}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", nargs="?", default=ROOT / "build" / "release", type=pathlib.Path)
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--out", default=ROOT / "docs" / "images", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the traces")
+    options = parser.parse_args()
+    shardlab = options.build.resolve() / "bin" / "shardlab"
+    wanted = {name: PICTURES[name] for name in options.only} or PICTURES
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        needed = {trace for trace, _ in wanted.values()} | {"network", "pipeline"}
+        for name in TRACES:
+            if name in needed and not (folder / f"{name}.db").exists():
+                record(shardlab, name, folder)
+        for name, (trace, arguments) in wanted.items():
+            arguments = [str(folder / f"{a}.db") if a in TRACES and previous == "--compare" else a
+                         for previous, a in zip([""] + arguments, arguments)]
+            out = options.out / f"{name}.png"
+            subprocess.run([shardlab.parent / "shardlab-view", folder / f"{trace}.db", "--screenshot", out, *arguments], check=True)
+            print(out.relative_to(ROOT) if out.is_relative_to(ROOT) else out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+#include "gui/models/call_sequence.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace shardlab::gui {
+namespace {
+
+constexpr int kMissingProgram = -2;
+
+using Place = std::pair<std::vector<int>, std::int64_t>;  // devices, rank on them
+
+struct Call {
+  Ns first = kOpen;
+  std::map<int, int> launch_of;  // process -> index into launches
+};
+
+bool spans(const TraceData& trace, const Launch& launch) {
+  return launch.program >= 0 && trace.programs[std::size_t(launch.program)].processes.size() > 1;
+}
+
+std::map<Place, Call> calls_of(const TraceData& trace) {
+  const bool any = std::any_of(trace.launches.begin(), trace.launches.end(), [&](const Launch& l) { return spans(trace, l); });
+  std::map<Place, Call> calls;
+  for (std::size_t i = 0; i < trace.launches.size(); ++i) {
+    const Launch& launch = trace.launches[i];
+    if (launch.program < 0 || (any && !spans(trace, launch))) continue;
+    Call& call = calls[{trace.programs[std::size_t(launch.program)].devices, launch.seq}];
+    call.first = std::min(call.first, launch.issued);
+    call.launch_of.try_emplace(launch.process, int(i));
+  }
+  return calls;
+}
+
+// What most of them run; kMissingProgram where two are equally many.
+int majority(const std::map<int, std::vector<int>>& processes_by_program) {
+  std::size_t most = 0, second = 0;
+  int program = kMissingProgram;
+  for (const auto& [candidate, processes] : processes_by_program) {
+    if (processes.size() > most) {
+      second = most;
+      most = processes.size();
+      program = candidate;
+    } else {
+      second = std::max(second, processes.size());
+    }
+  }
+  return most == second ? kMissingProgram : program;
+}
+
+}  // namespace
+
+CallSequence make_call_sequence(const TraceData& trace) {
+  const auto calls = calls_of(trace);
+  std::vector<std::pair<const Place*, const Call*>> ordered;
+  for (const auto& [place, call] : calls) ordered.emplace_back(&place, &call);
+  // By time, but never against the order on one device set, which the map keeps.
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return a.first->first == b.first->first ? a.first->second < b.first->second : a.second->first < b.second->first;
+  });
+  CallSequence sequence;
+  std::map<int, std::vector<SequenceCell>> cells_of;
+  for (const auto& process : trace.processes) cells_of[process.index];
+  for (const auto& [place, call] : ordered) {
+    std::set<int> owners;
+    for (const int device : place->first)
+      if (const Device* row = trace.device(device)) owners.insert(row->process);
+    std::map<int, std::vector<int>> by_program;
+    for (const int process : owners) {
+      const auto launch = call->launch_of.find(process);
+      by_program[launch == call->launch_of.end() ? kMissingProgram : trace.launches[std::size_t(launch->second)].program].push_back(
+          process);
+    }
+    SequenceColumn column{.seq = place->second};
+    std::map<int, std::vector<int>> issued = by_program;
+    issued.erase(kMissingProgram);
+    column.program = majority(issued);
+    column.divergent = by_program.size() > 1;
+    const bool tie = column.program == kMissingProgram;
+    if (tie) column.program = issued.begin()->first;
+    for (auto& [process, cells] : cells_of) {
+      SequenceCell cell;
+      if (owners.contains(process)) {
+        const auto launch = call->launch_of.find(process);
+        if (launch == call->launch_of.end()) {
+          cell.match = CallMatch::kMissing;
+        } else {
+          cell.launch = launch->second;
+          const bool equal = trace.launches[std::size_t(cell.launch)].program == column.program;
+          cell.match = tie ? CallMatch::kTie : equal ? CallMatch::kEqual : CallMatch::kDiffers;
+        }
+      }
+      cells.push_back(cell);
+    }
+    if (column.divergent && sequence.first_divergence < 0) sequence.first_divergence = int(sequence.columns.size());
+    sequence.divergence_count += column.divergent;
+    sequence.columns.push_back(column);
+  }
+  // Processes that did the same are one row.
+  std::map<std::vector<std::pair<CallMatch, int>>, SequenceRow> rows;
+  for (auto& [process, cells] : cells_of) {
+    std::vector<std::pair<CallMatch, int>> key;
+    for (const auto& cell : cells) key.emplace_back(cell.match, cell.launch < 0 ? -1 : trace.launches[std::size_t(cell.launch)].program);
+    SequenceRow& row = rows[key];
+    row.processes.push_back(process);
+    if (row.cells.empty()) row.cells = std::move(cells);
+  }
+  for (auto& [key, row] : rows) sequence.rows.push_back(std::move(row));
+  std::stable_sort(sequence.rows.begin(), sequence.rows.end(), [](const SequenceRow& a, const SequenceRow& b) {
+    return a.processes.size() != b.processes.size() ? a.processes.size() > b.processes.size() : a.processes < b.processes;
+  });
+  for (auto& row : sequence.rows)
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      SequenceCell& cell = row.cells[c];
+      if (cell.match != CallMatch::kDiffers) continue;
+      const int program = trace.launches[std::size_t(cell.launch)].program;
+      for (std::size_t distance = 1; distance < sequence.columns.size() && cell.same_as < 0; ++distance)
+        for (const std::int64_t at : {std::int64_t(c) + std::int64_t(distance), std::int64_t(c) - std::int64_t(distance)})
+          if (at >= 0 && at < std::int64_t(sequence.columns.size()) && sequence.columns[std::size_t(at)].program == program &&
+              cell.same_as < 0)
+            cell.same_as = int(at);
+    }
+  return sequence;
+}
+
+std::string program_name(const TraceData& trace, int program) {
+  return program >= 0 && std::size_t(program) < trace.programs.size() ? trace.programs[std::size_t(program)].name : "(unknown)";
+}
+
+std::string describe(const TraceData& trace, const CallSequence& sequence, std::size_t row, std::size_t column) {
+  const SequenceRow& who = sequence.rows[row];
+  const SequenceCell& cell = who.cells[column];
+  const std::string processes = fmt::format("process{} {}", who.processes.size() == 1 ? "" : "es", fmt::join(who.processes, ", "));
+  const bool one = who.processes.size() == 1;
+  if (cell.match == CallMatch::kOutside) return fmt::format("{} {} no device of this call", processes, one ? "owns" : "own");
+  if (cell.match == CallMatch::kMissing) return fmt::format("{} never came to call {}", processes, sequence.columns[column].seq);
+  const Launch& launch = trace.launches[std::size_t(cell.launch)];
+  const Program& program = trace.programs[std::size_t(launch.program)];
+  std::string text = fmt::format("{} {} {} at {}", processes, one ? "runs" : "run", program.name, trace.site_text(launch.site));
+  std::vector<std::string> operands;
+  for (const auto& value : program.operands)
+    operands.push_back(fmt::format("{}[{}] {}", value.dtype, fmt::join(value.shape, ","), value.sharding));
+  if (!operands.empty()) text += fmt::format(" on {}", fmt::join(operands, ", "));
+  if (cell.match == CallMatch::kDiffers)
+    text += cell.same_as >= 0 ? fmt::format("; most run that as call {}", sequence.columns[std::size_t(cell.same_as)].seq)
+                              : fmt::format("; most run {} here", program_name(trace, sequence.columns[column].program));
+  return text;
+}
+
+}  // namespace shardlab::gui

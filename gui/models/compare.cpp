@@ -1,0 +1,138 @@
+#include "gui/models/compare.h"
+
+#include <algorithm>
+#include <map>
+
+#include "gui/models/format.h"
+
+namespace shardlab::gui {
+namespace {
+
+constexpr std::size_t kAlignMax = 1500;  // the table of an alignment grows with the square
+
+QString identity(const Collective& call) {
+  const CollectiveType& t = *call.type;
+  return qstr(t.kind + "|" + t.op + "|" + t.axes);
+}
+
+QString name_of(const TraceData& trace, int index) {
+  const Collective& call = trace.collectives[std::size_t(index)];
+  const std::string where = trace.site_text(call.type->site);
+  return qstr(call.type->kind + " of " + call.type->op + (where.empty() ? "" : " at " + where));
+}
+
+QStringList differences(const Collective& a, const Collective& b) {
+  QStringList out;
+  const auto text = [&](const char* name, const std::string& x, const std::string& y) {
+    if (x != y)
+      out << QStringLiteral("%1: %2 / %3")
+                 .arg(QString::fromUtf8(name), x.empty() ? QStringLiteral("–") : qstr(x), y.empty() ? QStringLiteral("–") : qstr(y));
+  };
+  text("kind", a.type->kind, b.type->kind);
+  text("op", a.type->op, b.type->op);
+  text("axes", a.type->axes, b.type->axes);
+  text("type", a.type->dtype + a.type->shape, b.type->dtype + b.type->shape);
+  text("reduction", a.type->reduction, b.type->reduction);
+  text("before", a.type->sharding_before, b.type->sharding_before);
+  text("after", a.type->sharding_after, b.type->sharding_after);
+  text("state", a.state, b.state);
+  if (a.type->wire_bytes != b.type->wire_bytes)
+    out << QStringLiteral("wire: %1 / %2").arg(bytes_text(a.type->wire_bytes), bytes_text(b.type->wire_bytes));
+  if (a.type->groups->lists != b.type->groups->lists)
+    out << QStringLiteral("groups: %1 / %2").arg(a.type->groups->lists.size()).arg(b.type->groups->lists.size());
+  return out;
+}
+
+// Indices of both sides, in order, of the longest common order (Wagner and Fischer 1974) with what lies between as gaps.
+std::vector<ComparePair> align(const TraceData& left, const TraceData& right) {
+  const std::size_t n = left.collectives.size(), m = right.collectives.size();
+  std::vector<ComparePair> pairs;
+  std::size_t same = 0;
+  std::vector<QString> a, b;
+  for (const auto& call : left.collectives) a.push_back(identity(call));
+  for (const auto& call : right.collectives) b.push_back(identity(call));
+  while (same < std::min(n, m) && a[same] == b[same]) {
+    pairs.push_back({int(same), int(same), {}});
+    ++same;
+  }
+  if (n - same > kAlignMax || m - same > kAlignMax) {
+    for (std::size_t i = same; i < std::max(n, m); ++i) pairs.push_back({i < n ? int(i) : -1, i < m ? int(i) : -1, {}});
+    return pairs;
+  }
+  const std::size_t rows = n - same, columns = m - same;
+  std::vector<std::vector<std::uint16_t>> longest(rows + 1, std::vector<std::uint16_t>(columns + 1, 0));
+  for (std::size_t i = rows; i-- > 0;)
+    for (std::size_t j = columns; j-- > 0;)
+      longest[i][j] =
+          a[same + i] == b[same + j] ? std::uint16_t(longest[i + 1][j + 1] + 1) : std::max(longest[i + 1][j], longest[i][j + 1]);
+  for (std::size_t i = 0, j = 0; i < rows || j < columns;) {
+    if (i < rows && j < columns && a[same + i] == b[same + j])
+      pairs.push_back({int(same + i++), int(same + j++), {}});
+    else if (j == columns || (i < rows && longest[i + 1][j] >= longest[i][j + 1]))
+      pairs.push_back({int(same + i++), -1, {}});
+    else
+      pairs.push_back({-1, int(same + j++), {}});
+  }
+  return pairs;
+}
+
+std::int64_t wire(const TraceData& trace) {
+  std::int64_t sum = 0;
+  for (const auto& call : trace.collectives) sum += call.type->wire_bytes;
+  return sum;
+}
+
+QString programs(const TraceData& trace) {
+  QStringList names;
+  for (const auto& launch : trace.launches)
+    if (!trace.processes.empty() && launch.process == trace.processes[0].index && launch.program >= 0)
+      names << qstr(trace.programs[std::size_t(launch.program)].name);
+  return names.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+Comparison compare_traces(const TraceData& left, const TraceData& right) {
+  Comparison result;
+  const auto fact = [&](const char* name, const QString& a, const QString& b) {
+    result.facts.push_back({QString::fromUtf8(name), a, b, a != b});
+  };
+  const auto number = [&](const char* name, std::size_t a, std::size_t b) { fact(name, QString::number(a), QString::number(b)); };
+  number("Processes", left.processes.size(), right.processes.size());
+  number("Devices", left.devices.size(), right.devices.size());
+  fact("Mesh", left.meshes.empty() ? QString() : qstr(left.meshes[0].text()),
+       right.meshes.empty() ? QString() : qstr(right.meshes[0].text()));
+  number("Launches", left.launches.size(), right.launches.size());
+  number("Collectives", left.collectives.size(), right.collectives.size());
+  fact("Wire bytes", bytes_text(wire(left)), bytes_text(wire(right)));
+  number("Arrays", left.arrays.size(), right.arrays.size());
+  number("Diagnoses", left.diagnoses.size(), right.diagnoses.size());
+  fact("Lasted", duration_text(left.range.length()), duration_text(right.range.length()));
+  fact("Programs of the first process", programs(left), programs(right));
+  result.pairs = align(left, right);
+  for (std::size_t i = 0; i < result.pairs.size(); ++i) {
+    ComparePair& pair = result.pairs[i];
+    if (pair.left < 0)
+      pair.differences = {QStringLiteral("only in the second")};
+    else if (pair.right < 0)
+      pair.differences = {QStringLiteral("only in the first")};
+    else
+      pair.differences = differences(left.collectives[std::size_t(pair.left)], right.collectives[std::size_t(pair.right)]);
+    if (!pair.differences.isEmpty() && result.first_divergence < 0) result.first_divergence = int(i);
+  }
+  if (result.first_divergence < 0) {
+    const bool facts = std::any_of(result.facts.begin(), result.facts.end(),
+                                   [](const CompareFact& each) { return each.differs && each.name != QLatin1String("Lasted"); });
+    result.verdict = facts ? QStringLiteral("The collectives are the same; see what else differs.")
+                           : QStringLiteral("Both runs made the same collectives, in the same order, with the same bytes.");
+    return result;
+  }
+  const ComparePair& first = result.pairs[std::size_t(result.first_divergence)];
+  result.verdict =
+      QStringLiteral("The runs first differ at collective %1: %2 (%3).")
+          .arg(result.first_divergence)
+          .arg(first.left >= 0 ? name_of(left, first.left) : name_of(right, first.right), first.differences.join(QStringLiteral(", ")));
+  return result;
+}
+
+}  // namespace shardlab::gui

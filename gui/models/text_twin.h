@@ -1,0 +1,30 @@
+// Views as text: the same facts in the same order, for logs, tests and people who do not look at pictures.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QString>
+
+#include "gui/models/call_sequence.h"
+#include "gui/models/comm_matrix.h"
+#include "gui/models/reshard.h"
+#include "gui/models/selection.h"
+#include "gui/models/wait_graph.h"
+
+namespace shardlab::gui {
+
+// Columns padded to their widest cell; children of trees are indented. At most `rows_max` rows, then how many more.
+QString model_text(const QAbstractItemModel& model, int rows_max = 200);
+QString padded_text(const QStringList& head, const QList<QStringList>& rows, int rows_max = 200);
+
+// A line an event of each lane in the window; stretches of short ones are summed.
+QString timeline_text(const TraceData& trace, TimeRange window);
+QString array_text(const TraceData& trace, int array);
+QString mesh_text(const TraceData& trace, int mesh, const SelectionState& state);
+QString reshard_text(const TraceData& trace, const Reshard& reshard);
+QString diagnosis_text(const TraceData& trace, int diagnosis);
+QString sequence_text(const TraceData& trace, const CallSequence& sequence);
+QString waits_text(const TraceData& trace, const std::vector<Wait>& waits, Ns time, int process);
+QString matrix_text(const CommMatrix& matrix, MatrixMetric metric);
+QString matrix_value_text(const MatrixCell& cell, MatrixMetric metric);
+
+}  // namespace shardlab::gui

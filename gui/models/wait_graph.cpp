@@ -1,0 +1,294 @@
+#include "gui/models/wait_graph.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace shardlab::gui {
+namespace {
+
+// The peers of each waiting process at a time.
+std::map<int, std::set<int>> peers_at(const std::vector<Wait>& waits, Ns time) {
+  std::map<int, std::set<int>> peers;
+  for (const auto& wait : waits)
+    if (wait.at(time) && wait.peer != wait.process) peers[wait.process].insert(wait.peer);
+  return peers;
+}
+
+const Wait* wait_of(const std::vector<Wait>& waits, int process, Ns time) {
+  const Wait* found = nullptr;
+  for (const auto& wait : waits)
+    if (wait.process == process && wait.at(time) && (!found || (wait.collective >= 0 && found->collective < 0))) found = &wait;
+  return found;
+}
+
+// Strongly connected sets with more than one member (Tarjan 1972).
+std::vector<std::vector<int>> cycles_of(const std::map<int, std::set<int>>& peers) {
+  std::map<int, int> index, low;
+  std::vector<int> stack;
+  std::set<int> on_stack;
+  std::vector<std::vector<int>> cycles;
+  const std::function<void(int)> visit = [&](int at) {
+    const int number = int(index.size());
+    index[at] = low[at] = number;
+    stack.push_back(at);
+    on_stack.insert(at);
+    if (const auto out = peers.find(at); out != peers.end())
+      for (const int to : out->second) {
+        if (!index.contains(to)) {
+          visit(to);
+          low[at] = std::min(low[at], low[to]);
+        } else if (on_stack.contains(to)) {
+          low[at] = std::min(low[at], index[to]);
+        }
+      }
+    if (low[at] != index[at]) return;
+    std::vector<int> members;
+    while (true) {
+      const int top = stack.back();
+      stack.pop_back();
+      on_stack.erase(top);
+      members.push_back(top);
+      if (top == at) break;
+    }
+    if (members.size() < 2) return;
+    std::sort(members.begin(), members.end());
+    cycles.push_back(std::move(members));
+  };
+  for (const auto& [process, out] : peers)
+    if (!index.contains(process)) visit(process);
+  std::sort(cycles.begin(), cycles.end());
+  return cycles;
+}
+
+// A read of the host waits until every launch issued before it is issued by all of its processes.
+void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
+  using Place = std::tuple<int, std::int64_t>;  // program, rank on its devices
+  std::map<Place, std::map<int, Ns>> issued;
+  for (const auto& launch : trace.launches)
+    if (launch.program >= 0) issued[{launch.program, launch.seq}].try_emplace(launch.process, launch.issued);
+  for (std::size_t r = 0; r < trace.host_reads.size(); ++r) {
+    const HostRead& read = trace.host_reads[r];
+    std::map<int, Wait> of_peer;  // the first launch that each peer lacks
+    for (std::size_t l = 0; l < trace.launches.size(); ++l) {
+      const Launch& launch = trace.launches[l];
+      if (launch.process != read.process || launch.issued > read.begin || launch.program < 0) continue;
+      const auto& others = trace.programs[std::size_t(launch.program)].processes;
+      if (others.size() < 2) continue;
+      const auto& when = issued[{launch.program, launch.seq}];
+      for (const int peer : others) {
+        if (peer == read.process) continue;
+        const auto it = when.find(peer);
+        const Ns came = it == when.end() ? kOpen : it->second;
+        if (came <= read.begin) continue;
+        Wait wait{
+            .process = read.process, .peer = peer, .begin = read.begin, .end = std::min(came, read.end), .launch = int(l), .read = int(r)};
+        const auto [known, fresh] = of_peer.try_emplace(peer, wait);
+        if (!fresh) known->second.end = std::max(known->second.end, wait.end);
+      }
+    }
+    for (auto& [peer, wait] : of_peer) waits.push_back(wait);
+  }
+}
+
+std::string state_text(const TraceData& trace, int process) {
+  const Process* row = trace.process(process);
+  if (!row) return "is not part of the trace";
+  if (row->signal != 0) return fmt::format("was killed by signal {}", row->signal);
+  if (row->state == "raised") return fmt::format("raised an error{}{}", row->where.empty() ? "" : " at ", row->where);
+  if (row->state == "exited") return fmt::format("exited with code {}", row->exit_code);
+  if (row->state == "left") return "left the job";
+  return row->state.empty() ? "runs" : fmt::format("is {}", row->state);
+}
+
+}  // namespace
+
+std::vector<Wait> find_waits(const TraceData& trace) {
+  std::vector<Wait> waits;
+  for (const auto& edge : trace.wait_edges)
+    waits.push_back({.process = edge.process, .peer = edge.peer, .begin = edge.begin, .end = edge.end, .collective = edge.collective});
+  add_reads(trace, waits);
+  std::stable_sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.begin < b.begin; });
+  return waits;
+}
+
+std::vector<Ns> change_times(const std::vector<Wait>& waits) {
+  std::vector<Ns> times;
+  for (const auto& wait : waits) {
+    times.push_back(wait.begin);
+    if (wait.end != kOpen) times.push_back(wait.end);
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits) {
+  constexpr std::size_t kTimesMax = 2000;  // of a long run only the end is looked at: a hang is there
+  auto times = change_times(waits);
+  if (times.empty()) return -1;
+  if (times.size() > kTimesMax) times.erase(times.begin(), times.end() - std::ptrdiff_t(kTimesMax));
+  Ns best = times.front();
+  std::size_t most = 0;
+  bool cyclic = false;
+  for (const Ns time : times) {
+    const auto peers = peers_at(waits, time);
+    const auto cycles = cycles_of(peers);
+    std::size_t size = 0;
+    for (const auto& cycle : cycles) size += cycle.size();
+    // The largest cycle; without one, the last time at which most wait.
+    const std::size_t score = cycles.empty() ? peers.size() : size;
+    if (cycles.empty() < !cyclic || (cycles.empty() == !cyclic && (cycles.empty() ? score >= most : score > most))) {
+      best = time;
+      most = score;
+      cyclic = !cycles.empty();
+    }
+  }
+  (void)trace;
+  return best;
+}
+
+std::string wait_reason(const TraceData& trace, const Wait& wait) {
+  if (wait.collective >= 0) {
+    const Collective& call = trace.collectives[std::size_t(wait.collective)];
+    const Member* mine = nullptr;
+    for (const auto& member : call.members)
+      if (member.process == wait.process) mine = &member;
+    const std::string where = trace.site_text(mine && mine->site >= 0 ? mine->site : call.type->site);
+    return fmt::format("{} of {}{}{}", call.type->kind, call.type->op, where.empty() ? "" : " at ", where);
+  }
+  if (wait.launch < 0) return "its peers";
+  const Launch& launch = trace.launches[std::size_t(wait.launch)];
+  const HostRead& read = trace.host_reads[std::size_t(wait.read)];
+  const std::string where = trace.site_text(launch.site), read_at = trace.site_text(read.site);
+  return fmt::format("{}{}{}: {} at {} is not agreed", read.what.empty() ? "a read" : read.what, read_at.empty() ? "" : " at ", read_at,
+                     trace.programs[std::size_t(launch.program)].name, where);
+}
+
+int WaitGraph::node_of(int process) const {
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    if (std::binary_search(nodes[n].processes.begin(), nodes[n].processes.end(), process)) return int(n);
+  return -1;
+}
+
+WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time) {
+  const auto peers = peers_at(waits, time);
+  WaitGraph graph;
+  graph.cycles = cycles_of(peers);
+  const auto cycle_of = [&](int process) {
+    for (std::size_t c = 0; c < graph.cycles.size(); ++c)
+      if (std::binary_search(graph.cycles[c].begin(), graph.cycles[c].end(), process)) return int(c);
+    return -1;
+  };
+  // One node for those that wait for the same others in the same place; waiting for each other too counts as the same.
+  std::map<std::tuple<int, std::string, std::set<int>>, std::vector<int>> classes;
+  for (const auto& [process, whom] : peers) {
+    const Wait* wait = wait_of(waits, process, time);
+    const std::string reason = wait ? wait_reason(trace, *wait) : std::string();
+    std::set<int> with_self = whom;
+    with_self.insert(process);
+    const bool mutual = std::all_of(whom.begin(), whom.end(), [&](int peer) {
+      const auto other = peers.find(peer);
+      if (other == peers.end()) return true;
+      std::set<int> theirs = other->second;
+      theirs.insert(peer);
+      return theirs == with_self;
+    });
+    classes[{cycle_of(process), reason, mutual ? with_self : whom}].push_back(process);
+  }
+  std::set<int> waited;
+  for (const auto& [process, whom] : peers) waited.insert(whom.begin(), whom.end());
+  for (auto& [key, processes] : classes)
+    graph.nodes.push_back({.processes = processes, .waits = true, .in_cycle = std::get<0>(key) >= 0, .reason = std::get<1>(key)});
+  std::map<std::string, std::vector<int>> free;
+  for (const auto& process : trace.processes)
+    if (!peers.contains(process.index))
+      free[fmt::format("{}|{}", waited.contains(process.index), state_text(trace, process.index))].push_back(process.index);
+  for (auto& [key, processes] : free) graph.nodes.push_back({.processes = processes, .reason = key.substr(key.find('|') + 1)});
+  std::stable_sort(graph.nodes.begin(), graph.nodes.end(), [](const WaitNode& a, const WaitNode& b) {
+    return std::tuple(!a.in_cycle, !a.waits) < std::tuple(!b.in_cycle, !b.waits);
+  });
+  std::set<std::pair<int, int>> edges;
+  for (const auto& [process, whom] : peers)
+    for (const int peer : whom) {
+      const int from = graph.node_of(process), to = graph.node_of(peer);
+      if (from >= 0 && to >= 0 && from != to) edges.emplace(from, to);
+    }
+  graph.edges.assign(edges.begin(), edges.end());
+  return graph;
+}
+
+std::vector<int> freed_by(const std::vector<Wait>& waits, Ns time, const std::vector<int>& came) {
+  auto peers = peers_at(waits, time);
+  std::set<int> free(came.begin(), came.end());
+  std::vector<int> freed;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto it = peers.begin(); it != peers.end();) {
+      // A collective wants all: the last of its peers frees it.
+      if (!free.contains(it->first) && std::includes(free.begin(), free.end(), it->second.begin(), it->second.end())) {
+        free.insert(it->first);
+        freed.push_back(it->first);
+        it = peers.erase(it);
+        changed = true;
+      } else {
+        ++it;
+      }
+    }
+  }
+  std::sort(freed.begin(), freed.end());
+  return freed;
+}
+
+std::vector<Unblocker> best_unblockers(const TraceData& trace, const std::vector<Wait>& waits, Ns time) {
+  std::vector<Unblocker> all;
+  for (const auto& process : trace.processes)
+    if (auto frees = freed_by(waits, time, {process.index}); !frees.empty()) all.push_back({process.index, std::move(frees)});
+  std::stable_sort(all.begin(), all.end(), [](const Unblocker& a, const Unblocker& b) { return a.frees.size() > b.frees.size(); });
+  if (!all.empty()) std::erase_if(all, [most = all[0].frees.size()](const Unblocker& each) { return each.frees.size() < most; });
+  return all;
+}
+
+std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time) {
+  std::vector<WaitStep> steps;
+  std::set<int> seen;
+  const auto peers = peers_at(waits, time);
+  while (true) {
+    const auto whom = peers.find(process);
+    if (whom == peers.end()) {
+      std::string doing;
+      for (const auto& launch : trace.launches)
+        if (launch.process == process && launch.issued <= time && launch.program >= 0)
+          doing = fmt::format("; the last it issued is {} at {}", trace.programs[std::size_t(launch.program)].name,
+                              trace.site_text(launch.site));
+      steps.push_back(
+          {.process = process, .text = fmt::format("process {} waits for nobody: it {}{}", process, state_text(trace, process), doing)});
+      return steps;
+    }
+    if (!seen.insert(process).second) {
+      steps.push_back(
+          {.process = process, .text = fmt::format("process {} again: the circle is closed, and none of them can go on", process)});
+      return steps;
+    }
+    const Wait* wait = wait_of(waits, process, time);
+    const int site = wait->launch >= 0       ? trace.launches[std::size_t(wait->launch)].site
+                     : wait->collective >= 0 ? trace.collectives[std::size_t(wait->collective)].type->site
+                                             : -1;
+    steps.push_back({.process = process,
+                     .collective = wait->collective,
+                     .site = site,
+                     .text = fmt::format("process {} waits in {} for process{} {}", process, wait_reason(trace, *wait),
+                                         whom->second.size() == 1 ? "" : "es", fmt::join(whom->second, ", "))});
+    // Towards the root: somebody who waits for nobody, else the first.
+    int next = *whom->second.begin();
+    for (const int peer : whom->second)
+      if (!peers.contains(peer)) next = peer;
+    process = next;
+  }
+}
+
+}  // namespace shardlab::gui

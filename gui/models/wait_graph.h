@@ -1,0 +1,63 @@
+// Who waits for whom at a time, why, and what would free them: from recorded waits and reads that wait for agreement.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gui/models/trace_data.h"
+
+namespace shardlab::gui {
+
+// `process` could not go on before `peer` came.
+struct Wait {
+  int process = 0, peer = 0;
+  Ns begin = 0, end = kOpen;
+  int collective = -1;  // that it waits in, or
+  int launch = -1;      // index of the launch that the peer has not issued,
+  int read = -1;        // and of the host read that needs it
+  bool at(Ns time) const { return begin <= time && time < end; }
+};
+
+// Processes that wait for the same are one node.
+struct WaitNode {
+  std::vector<int> processes;
+  bool waits = false;
+  bool in_cycle = false;
+  std::string reason;  // "all-reduce of matmul at toy.cpp:11"
+};
+
+struct WaitGraph {
+  std::vector<WaitNode> nodes;             // in a cycle first, then waiting, then free
+  std::vector<std::pair<int, int>> edges;  // waits for; indices of nodes
+  std::vector<std::vector<int>> cycles;    // processes of each strongly connected set, ascending
+  int node_of(int process) const;          // -1: none
+};
+
+std::vector<Wait> find_waits(const TraceData& trace);
+// Times at which the graph changes, ascending, each once.
+std::vector<Ns> change_times(const std::vector<Wait>& waits);
+// The first time with a cycle, else the one with most waits; -1 where nobody waits.
+Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits);
+WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time);
+
+// Which processes could go on if these came to where they are waited for; the freed free others in turn.
+std::vector<int> freed_by(const std::vector<Wait>& waits, Ns time, const std::vector<int>& came);
+// The processes each of which alone would free the most, with whom they free.
+struct Unblocker {
+  int process = 0;
+  std::vector<int> frees;
+};
+std::vector<Unblocker> best_unblockers(const TraceData& trace, const std::vector<Wait>& waits, Ns time);
+
+// The chain from a waiting process to its root: each step says who waits in what for whom.
+struct WaitStep {
+  int process = 0;
+  int collective = -1;
+  int site = -1;
+  std::string text;
+};
+std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time);
+
+std::string wait_reason(const TraceData& trace, const Wait& wait);
+
+}  // namespace shardlab::gui

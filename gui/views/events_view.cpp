@@ -1,0 +1,176 @@
+// All events in a table, found by the filter language, with the timeline's selection in sight.
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QStyledItemDelegate>
+#include <QTableView>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include "gui/models/background.h"
+#include "gui/models/event_model.h"
+#include "gui/models/format.h"
+#include "gui/models/text_twin.h"
+#include "gui/views/table_export.h"
+#include "gui/views/theme.h"
+#include "gui/views/view_def.h"
+
+namespace shardlab::gui {
+namespace {
+
+constexpr std::size_t kRowsMax = 20'000'000;
+constexpr int kTypeMs = 150;  // from the last key to the search
+
+class EventDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->textElideMode = Qt::ElideMiddle;
+    if (index.data(EventModel::kErrorRole).toBool()) option->backgroundBrush = theme_of(option->widget).error_back;
+  }
+};
+
+class EventsView : public QWidget {
+ public:
+  explicit EventsView(ViewContext& context) : selection_(context.selection), background_(context.background), model_(new EventModel(this)) {
+    filter_ = new QLineEdit(this);
+    filter_->setPlaceholderText(QStringLiteral("Filter: kind:all-gather dev:0-3 dur>10us at:toy.cpp matmul"));
+    filter_->setAccessibleName(QStringLiteral("Filter of events"));
+    filter_->setClearButtonEnabled(true);
+    QStringList help;
+    for (const auto& field : filter_fields())
+      help << QStringLiteral("%1: %2").arg(QString::fromUtf8(field.name), QString::fromUtf8(field.doc));
+    filter_->setToolTip(QStringLiteral("Words are joined by \"and\"; - before a word negates it.\n") + help.join(QLatin1Char('\n')));
+    note_ = new QLabel(this);
+    note_->setContentsMargins(8, 0, 8, 0);
+    table_ = new QTableView(this);
+    table_->setModel(model_);
+    table_->setItemDelegate(new EventDelegate(table_));
+    table_->setAccessibleName(QStringLiteral("Events"));
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setShowGrid(false);
+    table_->setWordWrap(false);
+    table_->setTabKeyNavigation(false);
+    table_->verticalHeader()->hide();
+    table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    table_->verticalHeader()->setDefaultSectionSize(22);
+    table_->horizontalHeader()->setHighlightSections(false);
+    table_->horizontalHeader()->setStretchLastSection(true);
+    table_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+    const int widths[] = {90, 78, 130, 90, 90, 78, 140};
+    for (int c = 0; c < EventModel::kColumnCount; ++c) table_->setColumnWidth(c, widths[c]);
+    offer_export(*table_);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 4, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(filter_);
+    layout->addWidget(note_);
+    layout->addWidget(table_, 1);
+    setFocusProxy(filter_);
+    timer_.setSingleShot(true);
+    timer_.setInterval(kTypeMs);
+    connect(filter_, &QLineEdit::textChanged, &timer_, qOverload<>(&QTimer::start));
+    connect(filter_, &QLineEdit::returnPressed, table_, qOverload<>(&QWidget::setFocus));
+    connect(&timer_, &QTimer::timeout, this, [this] { find(); });
+    connect(table_->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int column) {
+      const bool again = table_->horizontalHeader()->isSortIndicatorShown() && sorted_ == column && order_ == Qt::AscendingOrder;
+      order_ = again ? Qt::DescendingOrder : Qt::AscendingOrder;
+      sorted_ = column;
+      table_->horizontalHeader()->setSortIndicatorShown(true);
+      table_->horizontalHeader()->setSortIndicator(column, order_);
+      if (model_->rowCount() <= kSortMax) model_->sort(column, order_);
+    });
+    connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+      if (!following_ && at.isValid()) selection_.select_event(int(model_->at(at.row()).lane), model_->at(at.row()).event, this);
+    });
+    connect(&selection_, &Selection::trace_changed, this, [this] {
+      model_->set_rows(nullptr, {});
+      found_ = nullptr;
+      if (isVisible()) find();
+    });
+    connect(&selection_, &Selection::changed, this, [this](const SelectionState& state, QObject* origin) {
+      if (origin != this) follow(state);
+    });
+  }
+  ~EventsView() override { background_.cancel(this); }
+
+ protected:
+  void showEvent(QShowEvent* event) override {
+    QWidget::showEvent(event);
+    if (found_ != selection_.trace().get()) find();
+  }
+
+ private:
+  static constexpr int kSortMax = 2'000'000;  // more would hold up the window
+
+  void find() {
+    const TracePtr trace = selection_.trace();
+    if (!trace || trace->preview) return;
+    found_ = trace.get();
+    QString error;
+    const Filter filter = Filter::parse(filter_->text(), &error);
+    if (!error.isEmpty()) return note_->setText(error);
+    note_->setText(QStringLiteral("Searching …"));
+    background_.run(
+        this, [trace, filter](const std::stop_token& stop) { return find_events(*trace, filter, kRowsMax, stop); },
+        [this, trace](std::vector<EventRef> rows) {
+          const auto count = std::int64_t(rows.size());
+          following_ = true;
+          model_->set_rows(trace, std::move(rows));
+          following_ = false;
+          note_->setText(count_text(count, "event", "events") +
+                         (std::size_t(count) < trace->event_count()
+                              ? QStringLiteral(" of %1").arg(count_text(std::int64_t(trace->event_count()), "", "").trimmed())
+                              : QString()));
+          if (count == 0 && trace->event_count() > 0) note_->setText(QStringLiteral("No event passes the filter."));
+          follow(selection_.state());
+        });
+  }
+
+  void follow(const SelectionState& state) {
+    if (!isVisible() || state.lane < 0 || state.event < 0) return;
+    const int row = model_->row_of(state.lane, state.event);
+    if (row < 0) return;
+    following_ = true;
+    table_->selectRow(row);
+    table_->scrollTo(model_->index(row, 0));
+    following_ = false;
+  }
+
+  Selection& selection_;
+  Background& background_;
+  EventModel* model_;
+  QLineEdit* filter_;
+  QLabel* note_;
+  QTableView* table_;
+  QTimer timer_;
+  const TraceData* found_ = nullptr;
+  int sorted_ = -1;
+  Qt::SortOrder order_ = Qt::AscendingOrder;
+  bool following_ = false;
+};
+
+QWidget* make_events(ViewContext& context) { return new EventsView(context); }
+QString text(const Selection& selection) {
+  EventModel model;
+  model.set_rows(selection.trace(), find_events(*selection.trace(), {}, 2000, {}));
+  return model_text(model);
+}
+
+}  // namespace
+
+const ViewDef kEventsView{
+    .id = "events",
+    .title = "Events",
+    .key = "Ctrl+Shift+E",
+    .doc = "Every event in a table with a filter: kind:all-gather dev:0-3 dur>10us",
+    .area = ViewArea::kBottomRight,
+    .make = make_events,
+    .text = text,
+};
+
+}  // namespace shardlab::gui

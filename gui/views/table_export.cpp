@@ -1,0 +1,82 @@
+#include "gui/views/table_export.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFile>
+#include <QFileDialog>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMessageBox>
+
+#include "gui/models/text_twin.h"
+
+namespace shardlab::gui {
+namespace {
+
+QByteArray field(QString text) {
+  if (!text.contains(QLatin1Char(',')) && !text.contains(QLatin1Char('"')) && !text.contains(QLatin1Char('\n')) &&
+      !text.contains(QLatin1Char('\r')))
+    return text.toUtf8();
+  return '"' + text.replace(QLatin1Char('"'), QStringLiteral("\"\"")).toUtf8() + '"';
+}
+
+void export_table(QAbstractItemView& view) {
+  const QString path = QFileDialog::getSaveFileName(&view, QStringLiteral("Export the table"), QStringLiteral("table.csv"),
+                                                    QStringLiteral("CSV (*.csv);;JSON (*.json);;Text (*.txt)"));
+  if (path.isEmpty()) return;
+  const QByteArray bytes = path.endsWith(QLatin1String(".json"))  ? table_json(*view.model())
+                           : path.endsWith(QLatin1String(".txt")) ? model_text(*view.model(), 1 << 30).toUtf8()
+                                                                  : table_csv(*view.model());
+  QFile file(path);
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+    QMessageBox::warning(&view, QStringLiteral("Export"), QStringLiteral("Cannot write %1: %2").arg(path, file.errorString()));
+}
+
+}  // namespace
+
+QByteArray table_csv(const QAbstractItemModel& model) {
+  QByteArray csv;
+  const int columns = model.columnCount();
+  for (int c = 0; c < columns; ++c) csv += (c ? "," : "") + field(model.headerData(c, Qt::Horizontal).toString());
+  csv += "\r\n";
+  for (int r = 0; r < model.rowCount(); ++r) {
+    for (int c = 0; c < columns; ++c) csv += (c ? "," : "") + field(model.index(r, c).data().toString());
+    csv += "\r\n";
+  }
+  return csv;
+}
+
+QByteArray table_json(const QAbstractItemModel& model) {
+  QJsonArray rows;
+  for (int r = 0; r < model.rowCount(); ++r) {
+    QJsonObject row;
+    for (int c = 0; c < model.columnCount(); ++c)
+      row[model.headerData(c, Qt::Horizontal).toString()] = QJsonValue::fromVariant(model.index(r, c).data());
+    rows.append(row);
+  }
+  return QJsonDocument(rows).toJson();
+}
+
+void offer_export(QAbstractItemView& view) {
+  view.setContextMenuPolicy(Qt::ActionsContextMenu);
+  const auto add = [&](const char* title, const QKeySequence& key, auto run) {
+    auto* action = new QAction(QString::fromUtf8(title), &view);
+    action->setShortcut(key);
+    action->setShortcutContext(Qt::WidgetShortcut);
+    action->setStatusTip(action->text());
+    QObject::connect(action, &QAction::triggered, &view, run);
+    view.addAction(action);
+  };
+  add("Copy Row", QKeySequence(QStringLiteral("Ctrl+C")), [&view] {
+    QStringList cells;
+    const QModelIndex at = view.currentIndex();
+    for (int c = 0; at.isValid() && c < view.model()->columnCount(); ++c) cells << at.siblingAtColumn(c).data().toString();
+    QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
+  });
+  add("Copy Table as CSV", {}, [&view] { QApplication::clipboard()->setText(QString::fromUtf8(table_csv(*view.model()))); });
+  add("Export Table …", {}, [&view] { export_table(view); });
+}
+
+}  // namespace shardlab::gui

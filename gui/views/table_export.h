@@ -1,0 +1,17 @@
+// Any table as CSV, JSON or text, and its right-click menu that offers them.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QAbstractItemView>
+
+namespace shardlab::gui {
+
+// RFC 4180: a header line, fields with commas, quotes or line breaks in quotes, \r\n.
+QByteArray table_csv(const QAbstractItemModel& model);
+// A list of objects by column title.
+QByteArray table_json(const QAbstractItemModel& model);
+
+// Adds "Copy as CSV", "Export …" to the view's context menu, and Ctrl+C for the chosen row.
+void offer_export(QAbstractItemView& view);
+
+}  // namespace shardlab::gui

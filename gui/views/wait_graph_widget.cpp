@@ -1,0 +1,211 @@
+#include "gui/views/wait_graph_widget.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "gui/models/format.h"
+#include "gui/views/theme.h"
+
+namespace shardlab::gui {
+namespace {
+constexpr double kBoxWidth = 196, kBoxHeight = 48, kMargin = 14, kArrow = 9;
+}
+
+WaitGraphWidget::WaitGraphWidget(QWidget* parent) : QWidget(parent) {
+  setAccessibleName(QStringLiteral("Wait-for graph"));
+  setFocusPolicy(Qt::StrongFocus);
+}
+
+void WaitGraphWidget::show_graph(WaitGraph graph, const QString& empty_text) {
+  graph_ = std::move(graph);
+  empty_text_ = empty_text;
+  QStringList words;
+  for (const auto& node : graph_.nodes) words << title_of(node) + QStringLiteral(": ") + qstr(node.reason);
+  setAccessibleDescription(words.join(QStringLiteral("; ")));
+  arrange();
+  update();
+}
+
+void WaitGraphWidget::choose(int process) {
+  process_ = process;
+  update();
+}
+
+QString WaitGraphWidget::title_of(const WaitNode& node) const {
+  return (node.processes.size() == 1 ? QStringLiteral("process ") : QStringLiteral("processes ")) + set_text(node.processes, 16);
+}
+
+void WaitGraphWidget::resizeEvent(QResizeEvent*) { arrange(); }
+
+// Columns: who waits outside of any circle, the circle, who waits for nobody.
+void WaitGraphWidget::arrange() {
+  boxes_.assign(graph_.nodes.size(), {});
+  std::vector<std::size_t> waiting, circle, free;
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const auto& node = graph_.nodes[n];
+    (node.in_cycle ? circle : node.waits ? waiting : free).push_back(n);
+  }
+  std::vector<std::vector<std::size_t>*> groups;
+  for (auto* group : {&waiting, &circle, &free})
+    if (!group->empty()) groups.push_back(group);
+  if (groups.empty()) return;
+  const bool stacked = width() < int(groups.size()) * (kBoxWidth + 2 * kMargin) && height() > width();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const QRectF area =
+        stacked ? QRectF(0, double(height()) * double(g) / double(groups.size()), width(), double(height()) / double(groups.size()))
+                : QRectF(double(width()) * double(g) / double(groups.size()), 0, double(width()) / double(groups.size()), height());
+    const auto& group = *groups[g];
+    const double w = std::min(kBoxWidth, area.width() - 2 * kMargin);
+    const auto place = [&](std::size_t node, QPointF centre) {
+      centre.setX(std::clamp(centre.x(), area.left() + w / 2 + 4, std::max(area.right() - w / 2 - 4, area.left() + w / 2 + 4)));
+      boxes_[node] = QRectF(centre.x() - w / 2, centre.y() - kBoxHeight / 2, w, kBoxHeight);
+    };
+    if (groups[g] == &circle && group.size() > 1) {
+      const double rx = std::max((area.width() - w) / 2 - kMargin, 10.0), ry = std::max((area.height() - kBoxHeight) / 2 - kMargin, 10.0);
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        // Two lie beside each other where there is room, more start at the top.
+        const bool beside = group.size() == 2 && rx >= w / 2 + 12;
+        const double angle = 2 * std::numbers::pi * double(i) / double(group.size()) + (beside ? std::numbers::pi : -std::numbers::pi / 2);
+        place(group[i], area.center() + QPointF(std::cos(angle) * std::min(rx, 330.0), std::sin(angle) * std::min(ry, 200.0)));
+      }
+    } else {
+      const double step = std::min((area.height() - 2 * kMargin) / double(group.size()), kBoxHeight + 18);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        place(group[i], QPointF(area.center().x(), area.center().y() + (double(i) - double(group.size() - 1) / 2) * step));
+    }
+  }
+}
+
+void WaitGraphWidget::paintEvent(QPaintEvent*) {
+  const Theme& theme = theme_of(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.fillRect(rect(), theme.base);
+  if (graph_.edges.empty() && !empty_text_.isEmpty()) {
+    painter.setPen(theme.muted);
+    painter.drawText(rect().adjusted(20, 0, -20, 0), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+    return;
+  }
+  const std::set<std::pair<int, int>> edges(graph_.edges.begin(), graph_.edges.end());
+  for (const auto& [from, to] : graph_.edges) paint_edge(painter, from, to, edges.contains({to, from}));
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) paint_node(painter, n);
+  if (hasFocus()) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(theme.accent);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+}
+
+void WaitGraphWidget::paint_edge(QPainter& painter, int from, int to, bool both) {
+  const Theme& theme = theme_of(this);
+  const QRectF a = boxes_[std::size_t(from)], b = boxes_[std::size_t(to)];
+  const bool cyclic = graph_.nodes[std::size_t(from)].in_cycle && graph_.nodes[std::size_t(to)].in_cycle;
+  const QColor colour = cyclic ? theme.error : theme.muted;
+  // From border to border along a curve that leaves to the right of its direction, so that both ways are seen.
+  const QPointF direct = b.center() - a.center();
+  const double length = std::max(std::hypot(direct.x(), direct.y()), 1.0);
+  const QPointF side(-direct.y() / length, direct.x() / length);
+  const double bend = both ? std::min(length * 0.22, 46.0) : 0;
+  const QPointF control = (a.center() + b.center()) / 2 + side * bend;
+  const auto border = [](const QRectF& box, QPointF towards) {
+    const QPointF d = towards - box.center();
+    const double sx = std::abs(d.x()) > 1e-6 ? box.width() / 2 / std::abs(d.x()) : 1e9;
+    const double sy = std::abs(d.y()) > 1e-6 ? box.height() / 2 / std::abs(d.y()) : 1e9;
+    return box.center() + d * std::min({sx, sy, 1.0});
+  };
+  const QPointF start = border(a, control), end = border(b, control);
+  QPainterPath path(start);
+  path.quadTo(control, end);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(colour, cyclic ? 2.2 : 1.4, cyclic ? Qt::SolidLine : Qt::DashLine));
+  painter.drawPath(path);
+  const double angle = std::atan2(end.y() - control.y(), end.x() - control.x());
+  QPolygonF head{end};
+  for (const double turn : {2.7, -2.7}) head << end + QPointF(std::cos(angle + turn), std::sin(angle + turn)) * kArrow;
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  painter.drawPolygon(head);
+}
+
+void WaitGraphWidget::paint_node(QPainter& painter, std::size_t n) {
+  const Theme& theme = theme_of(this);
+  const WaitNode& node = graph_.nodes[n];
+  const QRectF box = boxes_[n];
+  const bool chosen = std::binary_search(node.processes.begin(), node.processes.end(), process_);
+  painter.setPen(QPen(chosen ? theme.accent : node.in_cycle ? theme.error : theme.line, chosen ? 2.4 : 1.4));
+  painter.setBrush(node.in_cycle ? theme.error_back : node.waits ? theme.warning_back : theme.raised);
+  painter.drawRoundedRect(box, 6, 6);
+  const QRectF inside = box.adjusted(10, 6, -10, -6);
+  QFont bold = font();
+  bold.setBold(true);
+  painter.setFont(bold);
+  painter.setPen(node.in_cycle ? theme.error : theme.text);
+  const QString sign = node.in_cycle ? QStringLiteral("⟳ ") : node.waits ? QStringLiteral("… ") : QString();
+  painter.drawText(inside.adjusted(0, 0, 0, -inside.height() / 2), Qt::AlignLeft | Qt::AlignVCenter,
+                   QFontMetrics(bold).elidedText(sign + title_of(node), Qt::ElideRight, int(inside.width())));
+  painter.setFont(font());
+  painter.setPen(theme.muted);
+  painter.drawText(inside.adjusted(0, inside.height() / 2, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                   fontMetrics().elidedText(qstr(node.reason), Qt::ElideMiddle, int(inside.width())));
+}
+
+int WaitGraphWidget::node_at(QPoint position) const {
+  for (std::size_t n = 0; n < boxes_.size(); ++n)
+    if (boxes_[n].contains(position)) return int(n);
+  return -1;
+}
+
+QString WaitGraphWidget::access_item_name(int, int item) const {
+  const WaitNode& node = graph_.nodes[std::size_t(item)];
+  QString text = title_of(node) + (node.in_cycle ? QStringLiteral(", in a circle") : QString()) + QStringLiteral(": ") + qstr(node.reason);
+  QStringList peers;
+  for (const auto& [from, to] : graph_.edges)
+    if (from == item) peers << title_of(graph_.nodes[std::size_t(to)]);
+  if (!peers.isEmpty()) text += QStringLiteral("; waits for ") + peers.join(QStringLiteral(", "));
+  return text;
+}
+
+QRect WaitGraphWidget::access_item_box(int, int item) const { return boxes_[std::size_t(item)].toRect(); }
+
+void WaitGraphWidget::mousePressEvent(QMouseEvent* event) {
+  const int node = node_at(event->pos());
+  if (node < 0) return;
+  // A second click goes on to the next process of the node.
+  const auto& processes = graph_.nodes[std::size_t(node)].processes;
+  const auto at = std::find(processes.begin(), processes.end(), process_);
+  Q_EMIT chosen(at == processes.end() || at + 1 == processes.end() ? processes[0] : *(at + 1));
+}
+
+void WaitGraphWidget::keyPressEvent(QKeyEvent* event) {
+  const int step = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down ? 1
+                   : event->key() == Qt::Key_Left || event->key() == Qt::Key_Up  ? -1
+                                                                                 : 0;
+  if (step == 0 || graph_.nodes.empty()) return QWidget::keyPressEvent(event);
+  const int count = int(graph_.nodes.size());
+  const int now = graph_.node_of(process_);
+  Q_EMIT chosen(graph_.nodes[std::size_t((std::max(now, step > 0 ? -1 : 0) + step + count) % count)].processes[0]);
+}
+
+bool WaitGraphWidget::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const int node = node_at(help->pos());
+    QToolTip::showText(
+        help->globalPos(),
+        node < 0 ? QString() : title_of(graph_.nodes[std::size_t(node)]) + QLatin1Char('\n') + qstr(graph_.nodes[std::size_t(node)].reason),
+        this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace shardlab::gui

@@ -1,0 +1,198 @@
+// Who waits for whom, on a time slider: circles form and dissolve; who would free whom; the chain behind any wait.
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSlider>
+#include <QSplitter>
+#include <QTextBrowser>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "gui/models/format.h"
+#include "gui/models/text_twin.h"
+#include "gui/views/theme.h"
+#include "gui/views/trace_table.h"
+#include "gui/views/view_def.h"
+#include "gui/views/wait_graph_widget.h"
+
+namespace shardlab::gui {
+namespace {
+
+constexpr int kPlayStepMs = 500;
+
+class WaitsView : public QWidget {
+ public:
+  explicit WaitsView(Selection& selection) : selection_(selection) {
+    graph_ = new WaitGraphWidget(this);
+    words_ = new QTextBrowser(this);
+    words_->setOpenLinks(false);
+    words_->setAccessibleName(QStringLiteral("Who waits, and what would free them"));
+    words_->document()->setDocumentMargin(10);
+    slider_ = new QSlider(Qt::Horizontal, this);
+    slider_->setAccessibleName(QStringLiteral("Time of the wait-for graph"));
+    slider_->setToolTip(QStringLiteral("Each step is a moment at which somebody began or ceased to wait"));
+    play_ = new QToolButton(this);
+    play_->setText(QStringLiteral("▶"));
+    play_->setToolTip(QStringLiteral("Play the changes one by one"));
+    play_->setAccessibleName(QStringLiteral("Play"));
+    play_->setCheckable(true);
+    time_ = new QLabel(this);
+    time_->setMinimumWidth(150);
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(8, 4, 8, 6);
+    bar->setSpacing(8);
+    bar->addWidget(play_);
+    bar->addWidget(slider_, 1);
+    bar->addWidget(time_);
+    auto* split = new QSplitter(Qt::Horizontal, this);
+    split->addWidget(graph_);
+    split->addWidget(words_);
+    split->setSizes({560, 340});
+    split->setChildrenCollapsible(false);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(split, 1);
+    layout->addLayout(bar);
+    setFocusProxy(graph_);
+    timer_.setInterval(kPlayStepMs);
+    connect(&timer_, &QTimer::timeout, this, [this] {
+      if (slider_->value() == slider_->maximum()) return play_->setChecked(false);
+      slider_->setValue(slider_->value() + 1);
+    });
+    connect(play_, &QToolButton::toggled, this, [this](bool on) {
+      play_->setText(on ? QStringLiteral("❚❚") : QStringLiteral("▶"));
+      if (on && slider_->value() == slider_->maximum()) slider_->setValue(0);
+      on ? timer_.start() : timer_.stop();
+    });
+    connect(slider_, &QSlider::valueChanged, this, [this] { show_time(); });
+    connect(graph_, &WaitGraphWidget::chosen, this, [this](int process) { selection_.select_process(process, this); });
+    connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
+    connect(&selection, &Selection::trace_changed, this, [this] { set_trace(); });
+    connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
+  }
+
+ protected:
+  void changeEvent(QEvent* event) override {
+    if (event->type() == QEvent::PaletteChange) show_time();
+    QWidget::changeEvent(event);
+  }
+
+ private:
+  void set_trace() {
+    const TracePtr& trace = selection_.trace();
+    waits_ = trace && !trace->preview ? find_waits(*trace) : std::vector<Wait>{};
+    times_ = change_times(waits_);
+    play_->setChecked(false);
+    const QSignalBlocker blocked(slider_);
+    slider_->setRange(0, std::max(int(times_.size()) - 1, 0));
+    slider_->setEnabled(times_.size() > 1);
+    play_->setEnabled(times_.size() > 1);
+    process_ = -1;
+    if (trace && !times_.empty()) {
+      const Ns telling = telling_time(*trace, waits_);
+      slider_->setValue(int(std::lower_bound(times_.begin(), times_.end(), telling) - times_.begin()));
+    }
+    show_time();
+  }
+
+  void follow(const SelectionState& state) {
+    if (!selection_.trace() || state.process == process_) return;
+    process_ = state.process;
+    show_time();
+  }
+
+  Ns now() const { return times_.empty() ? 0 : times_[std::size_t(std::clamp(slider_->value(), 0, int(times_.size()) - 1))]; }
+
+  void show_time() {
+    const TracePtr& trace = selection_.trace();
+    graph_->choose(process_);
+    if (!trace || times_.empty()) {
+      graph_->show_graph(
+          {}, trace ? QStringLiteral("No process waited for another.\nWhere one does, its circle of waiting appears here.") : QString());
+      words_->clear();
+      time_->clear();
+      return;
+    }
+    const WaitGraph graph = make_wait_graph(*trace, waits_, now());
+    graph_->show_graph(graph, QStringLiteral("At this moment nobody waits. Move the slider, or press play."));
+    time_->setText(
+        QStringLiteral("%1  (%2 of %3)").arg(duration_text(now() - trace->range.begin)).arg(slider_->value() + 1).arg(times_.size()));
+    words_->setHtml(words(*trace, graph));
+  }
+
+  QString words(const TraceData& trace, const WaitGraph& graph) const {
+    const Theme& theme = theme_of(this);
+    const auto links = [](const std::vector<int>& processes) {
+      QStringList all;
+      for (const int p : processes) {
+        if (all.size() == 12) {
+          all << QStringLiteral("…");
+          break;
+        }
+        all << QStringLiteral("<a href='process:%1'>%1</a>").arg(p);
+      }
+      return all.join(QStringLiteral(", "));
+    };
+    QString text;
+    for (const auto& cycle : graph.cycles)
+      text += QStringLiteral("<p><b><font color='%1'>⟳ Processes %2 wait for each other.</font></b> None of them can go on.</p>")
+                  .arg(theme.error.name(), links(cycle));
+    if (graph.cycles.empty() && !graph.edges.empty()) text += QStringLiteral("<p>Somebody waits, but in no circle: it may still come.</p>");
+    const auto best = best_unblockers(trace, waits_, now());
+    if (!best.empty()) {
+      text += QStringLiteral("<p><b>Who would free whom</b></p><ul style='margin-left:-24px'>");
+      for (std::size_t i = 0; i < std::min<std::size_t>(best.size(), 4); ++i)
+        text += QStringLiteral("<li>if process %1 came, it would free %2</li>").arg(links({best[i].process}), links(best[i].frees));
+      text += QStringLiteral("</ul>");
+    }
+    int process = process_;
+    if (process < 0 && !graph.nodes.empty() && graph.nodes[0].waits) process = graph.nodes[0].processes[0];
+    if (process >= 0) {
+      text += QStringLiteral("<p><b>Why process %1 waits</b></p><ol style='margin-left:-24px'>").arg(process);
+      for (const auto& step : explain_wait(trace, waits_, process, now())) {
+        QString line = html(step.text);
+        if (step.collective >= 0) line += QStringLiteral(" <a href='collective:%1'>#%1</a>").arg(step.collective);
+        text += QStringLiteral("<li>%1</li>").arg(line);
+      }
+      text += QStringLiteral("</ol>");
+    }
+    return text;
+  }
+
+  Selection& selection_;
+  std::vector<Wait> waits_;
+  std::vector<Ns> times_;
+  int process_ = -1;
+  WaitGraphWidget* graph_;
+  QTextBrowser* words_;
+  QSlider* slider_;
+  QToolButton* play_;
+  QLabel* time_;
+  QTimer timer_;
+};
+
+QWidget* make_waits(ViewContext& context) { return new WaitsView(context.selection); }
+
+QString text(const Selection& selection) {
+  const auto waits = find_waits(*selection.trace());
+  const Ns time = telling_time(*selection.trace(), waits);
+  int process = selection.state().process;
+  if (process < 0 && !waits.empty()) process = waits[0].process;
+  return waits_text(*selection.trace(), waits, time, process);
+}
+
+}  // namespace
+
+const ViewDef kWaitsView{
+    .id = "waits",
+    .title = "Waits",
+    .key = "Ctrl+8",
+    .doc = "Who waits for whom at any time, which circles there are, and who would free whom",
+    .area = ViewArea::kBottomRight,
+    .make = make_waits,
+    .text = text,
+};
+
+}  // namespace shardlab::gui

@@ -1,0 +1,151 @@
+// Calls in lockstep and the wait-for graph: hard cases made by hand.
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+
+#include "gui/models/sequence_model.h"
+#include "gui/models/text_twin.h"
+#include "gui/models/wait_graph.h"
+
+namespace shardlab::gui {
+namespace {
+
+// Processes with one device each; programs by name over all or some of them.
+class Job {
+ public:
+  explicit Job(int processes) {
+    for (int p = 0; p < processes; ++p) {
+      trace.processes.push_back({.index = p, .state = "waiting", .devices = {p}});
+      trace.devices.push_back({.ordinal = p, .process = p});
+    }
+    trace.range = {0, 1000};
+  }
+  int program(const std::string& name, std::vector<int> processes) {
+    trace.programs.push_back({.name = name, .devices = processes, .processes = processes});
+    return int(trace.programs.size()) - 1;
+  }
+  void launch(int process, int program, std::int64_t seq, Ns issued) {
+    trace.launches.push_back({.process = process, .number = number_[process]++, .seq = seq, .program = program, .issued = issued});
+  }
+  TraceData trace;
+
+ private:
+  std::map<int, std::int64_t> number_;
+};
+
+TEST(CallSequence, MergesEqualProcessesAndFindsTheSwap) {
+  Job job(4);
+  const int a = job.program("a", {0, 1, 2, 3}), b = job.program("b", {0, 1, 2, 3}), c = job.program("c", {0, 1, 2, 3});
+  for (int p = 0; p < 4; ++p) {
+    job.launch(p, a, 0, 10 + p);
+    job.launch(p, p == 2 ? c : b, 1, 20 + p);
+    job.launch(p, p == 2 ? b : c, 2, 30 + p);
+  }
+  const CallSequence sequence = make_call_sequence(job.trace);
+  ASSERT_EQ(sequence.columns.size(), 3U);
+  EXPECT_EQ(sequence.first_divergence, 1);
+  EXPECT_EQ(sequence.divergence_count, 2U);
+  ASSERT_EQ(sequence.rows.size(), 2U);
+  EXPECT_EQ(sequence.rows[0].processes, (std::vector<int>{0, 1, 3}));
+  EXPECT_EQ(sequence.rows[1].cells[1].match, CallMatch::kDiffers);
+  EXPECT_EQ(sequence.rows[1].cells[1].same_as, 2) << "the swapped call is found where the others run it";
+  EXPECT_NE(describe(job.trace, sequence, 1, 1).find("most run that as call 2"), std::string::npos) << describe(job.trace, sequence, 1, 1);
+}
+
+TEST(CallSequence, DisjointGroupsDoNotDivergeAndAbsenceDoes) {
+  Job job(4);
+  const int left = job.program("left", {0, 1}), right = job.program("right", {2, 3});
+  for (const int p : {0, 1}) job.launch(p, left, 0, 10);
+  for (const int p : {2, 3}) job.launch(p, right, 0, 11);
+  EXPECT_EQ(make_call_sequence(job.trace).first_divergence, -1);
+  job.launch(2, right, 1, 20);
+  const CallSequence sequence = make_call_sequence(job.trace);
+  ASSERT_EQ(sequence.first_divergence, 2);
+  for (const auto& row : sequence.rows)
+    EXPECT_EQ(row.cells[2].match, row.processes[0] == 3   ? CallMatch::kMissing
+                                  : row.processes[0] == 2 ? CallMatch::kEqual
+                                                          : CallMatch::kOutside);
+}
+
+TEST(CallSequence, TwoAgainstTwoBlamesNobody) {
+  Job job(4);
+  const int a = job.program("a", {0, 1, 2, 3}), b = job.program("b", {0, 1, 2, 3});
+  for (int p = 0; p < 4; ++p) job.launch(p, p < 2 ? a : b, 0, p);
+  const CallSequence sequence = make_call_sequence(job.trace);
+  for (const auto& row : sequence.rows) EXPECT_EQ(row.cells[0].match, CallMatch::kTie);
+}
+
+TEST(SequenceModel, KeepsTheRulesAndFoldsEqualStretches) {
+  Job job(3);
+  const int a = job.program("a", {0, 1, 2}), b = job.program("b", {0, 1, 2});
+  for (int p = 0; p < 3; ++p)
+    for (int i = 0; i < 100; ++i) job.launch(p, i == 60 && p == 1 ? b : a, i, 10 * i + p);
+  SequenceModel model;
+  QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set_trace(nullptr);
+  model.set_trace(std::make_shared<TraceData>(job.trace));
+  EXPECT_LT(model.columnCount(), 20);
+  const int at = model.first_divergent_column();
+  ASSERT_GE(at, 0);
+  EXPECT_EQ(model.calls_of(at), (std::pair(60, 61)));
+  EXPECT_EQ(model.index(1, at).data().toString(), QStringLiteral("b"));
+  int calls = 0;
+  for (int c = 0; c < model.columnCount(); ++c) calls += model.calls_of(c).second - model.calls_of(c).first;
+  EXPECT_EQ(calls, 100) << "no call is lost by folding";
+  EXPECT_TRUE(model_text(model).contains(QStringLiteral("equal")));
+}
+
+Wait wait(int process, int peer, Ns begin, Ns end = kOpen) { return {.process = process, .peer = peer, .begin = begin, .end = end}; }
+
+TEST(WaitGraph, ACircleFormsAndDissolves) {
+  Job job(3);
+  const std::vector<Wait> waits{wait(0, 1, 10), wait(1, 2, 20, 90), wait(2, 0, 30, 80)};
+  EXPECT_EQ(change_times(waits), (std::vector<Ns>{10, 20, 30, 80, 90}));
+  EXPECT_TRUE(make_wait_graph(job.trace, waits, 20).cycles.empty());
+  const WaitGraph graph = make_wait_graph(job.trace, waits, 30);
+  ASSERT_EQ(graph.cycles.size(), 1U);
+  EXPECT_EQ(graph.cycles[0], (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(make_wait_graph(job.trace, waits, 80).cycles.empty());
+  EXPECT_EQ(telling_time(job.trace, waits), 30);
+}
+
+TEST(WaitGraph, ManyWaitingForOneAreOneNode) {
+  Job job(512);
+  std::vector<Wait> waits;
+  for (int p = 0; p < 511; ++p) waits.push_back(wait(p, 511, 10));
+  const WaitGraph graph = make_wait_graph(job.trace, waits, 10);
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(graph.nodes[0].processes.size(), 511U);
+  EXPECT_EQ(graph.edges, (std::vector<std::pair<int, int>>{{0, 1}}));
+  const auto best = best_unblockers(job.trace, waits, 10);
+  ASSERT_EQ(best.size(), 1U);
+  EXPECT_EQ(best[0].process, 511);
+  EXPECT_EQ(best[0].frees.size(), 511U);
+}
+
+TEST(WaitGraph, ACollectiveWantsAllOfThem) {
+  Job job(3);
+  const std::vector<Wait> waits{wait(0, 1, 10), wait(0, 2, 10)};
+  EXPECT_TRUE(freed_by(waits, 10, {1}).empty());
+  EXPECT_EQ(freed_by(waits, 10, {1, 2}), (std::vector<int>{0}));
+}
+
+TEST(WaitGraph, AReadWaitsForWhatIsNotAgreed) {
+  Job job(2);
+  const int a = job.program("a", {0, 1}), b = job.program("b", {0, 1});
+  job.launch(0, a, 0, 10);
+  job.launch(1, b, 0, 12);
+  job.trace.host_reads = {{.process = 0, .begin = 20, .end = 500, .what = "print"},
+                          {.process = 1, .begin = 25, .end = 500, .what = "print"}};
+  const auto waits = find_waits(job.trace);
+  const WaitGraph graph = make_wait_graph(job.trace, waits, 100);
+  ASSERT_EQ(graph.cycles.size(), 1U);
+  const auto steps = explain_wait(job.trace, waits, 0, 100);
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_NE(steps[0].text.find("print"), std::string::npos) << steps[0].text;
+  EXPECT_NE(steps[2].text.find("circle is closed"), std::string::npos);
+  EXPECT_TRUE(make_wait_graph(job.trace, waits, 500).cycles.empty()) << "the verdict frees all";
+}
+
+}  // namespace
+}  // namespace shardlab::gui

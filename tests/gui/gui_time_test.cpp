@@ -1,0 +1,132 @@
+// Other time axes, bytes in flight, comparison of runs, and what is kept beside a trace.
+#include <gtest/gtest.h>
+
+#include <QTemporaryDir>
+
+#include "gui/app/view_state.h"
+#include "gui/models/compare.h"
+#include "gui/models/in_flight.h"
+#include "gui/models/retime.h"
+#include "tests/gui/sample_traces.h"
+
+namespace shardlab::gui {
+namespace {
+
+TEST(Retime, KeepsEveryRowAndTheOrderInEachLane) {
+  for (const auto& trace : {sample::toy(), sample::toy(1), sample::deadlock(), sample::grid(4, 3, 3, 7), sample::torn(), sample::empty()})
+    for (const TimeAxis axis : {TimeAxis::kVirtual, TimeAxis::kLogical}) {
+      const TracePtr other = retime(*trace, axis);
+      ASSERT_EQ(other->lanes.size(), trace->lanes.size());
+      ASSERT_EQ(other->collectives.size(), trace->collectives.size());
+      for (std::size_t l = 0; l < trace->lanes.size(); ++l) {
+        const LaneEvents &before = *trace->lanes[l].events, &after = *other->lanes[l].events;
+        ASSERT_EQ(before.size(), after.size());
+        for (std::size_t i = 0; i < after.size(); ++i) {
+          EXPECT_LE(after.begin[i], after.end[i]);
+          if (i > 0) { EXPECT_GE(after.begin[i], after.end[i - 1]); }
+          EXPECT_EQ(before.label[i], after.label[i]);
+          EXPECT_EQ(before.flags[i] & kFlagError, after.flags[i] & kFlagError);
+        }
+      }
+    }
+}
+
+TEST(Retime, MembersOfACollectiveEndTogetherAfterTheLastHasCome) {
+  const TracePtr trace = sample::grid(4, 2, 2, 5);
+  for (const TimeAxis axis : {TimeAxis::kVirtual, TimeAxis::kLogical}) {
+    const TracePtr other = retime(*trace, axis);
+    for (const auto& call : other->collectives) {
+      Ns last = 0, end = -1;
+      for (const auto& member : call.members) {
+        last = std::max(last, member.enter);
+        EXPECT_TRUE(end < 0 || end == member.exit);
+        end = member.exit;
+      }
+      EXPECT_GE(end, last);
+    }
+  }
+}
+
+TEST(Retime, LogicalStepsCountEvents) {
+  const TracePtr trace = sample::grid(2, 2, 4, 3), other = retime(*trace, TimeAxis::kLogical);
+  for (const auto& lane : other->lanes)
+    for (std::size_t i = 0; i < lane.events->size(); ++i) EXPECT_EQ(lane.events->begin[i], Ns(i) * kLogicalStep);
+}
+
+TEST(Retime, TimeSlicingDisappearsOnTheVirtualAxis) {
+  // Two devices that took turns on one core: side by side when each has its own clock.
+  TraceData data;
+  data.labels.push_back({"op", -1});
+  for (int d = 0; d < 2; ++d) {
+    data.devices.push_back({.ordinal = d});
+    Lane lane{.device = d, .name = "CPU"};
+    LaneEvents& events = *lane.events;
+    for (int i = 0; i < 3; ++i) {
+      events.begin.push_back(i * 200 + d * 100);
+      events.end.push_back(i * 200 + d * 100 + 100);
+      events.label.push_back(0);
+      events.collective.push_back(-1);
+      events.kind.push_back(EventKind::kCompute);
+    }
+    data.lanes.push_back(lane);
+  }
+  finish(data);
+  EXPECT_EQ(data.range.length(), 600);
+  EXPECT_EQ(retime(data, TimeAxis::kVirtual)->range.length(), 300);
+}
+
+TEST(InFlight, IsTheSumOfWhatOverlaps) {
+  const TracePtr trace = sample::toy();
+  const InFlight counter(*trace);
+  double most = 0;
+  for (Ns time = trace->range.begin; time < trace->range.end; time += 500) {
+    double sum = 0;
+    for (const auto& call : trace->collectives)
+      for (const auto& member : call.members)
+        if ((member.start == kOpen ? member.enter : member.start) <= time && (member.exit == kOpen || time < member.exit))
+          sum += double(call.type->bytes);
+    EXPECT_DOUBLE_EQ(counter.most_in(time, time + 1), sum) << time;
+    most = std::max(most, sum);
+  }
+  EXPECT_GE(counter.most(), most);
+}
+
+TEST(Compare, EqualRunsAreEqualAndTheFirstDifferenceIsFound) {
+  const TracePtr toy = sample::toy();
+  EXPECT_EQ(compare_traces(*toy, *sample::toy()).first_divergence, -1);
+  TraceData changed = *toy;
+  auto type = *changed.collectives[1].type;
+  type.wire_bytes *= 2;
+  changed.collectives[1].type = std::make_shared<CollectiveType>(type);
+  Comparison comparison = compare_traces(*toy, changed);
+  EXPECT_EQ(comparison.first_divergence, 1);
+  EXPECT_TRUE(comparison.verdict.contains(QStringLiteral("wire"))) << comparison.verdict.toStdString();
+  // One more in the middle: what follows is still aligned.
+  changed = *toy;
+  changed.collectives.insert(changed.collectives.begin() + 1, changed.collectives[2]);
+  comparison = compare_traces(*toy, changed);
+  EXPECT_EQ(comparison.first_divergence, 1);
+  EXPECT_EQ(comparison.pairs.back().left, int(toy->collectives.size()) - 1);
+  EXPECT_EQ(comparison.pairs.back().right, int(changed.collectives.size()) - 1);
+  EXPECT_EQ(compare_traces(*sample::empty(), *sample::empty()).first_divergence, -1);
+}
+
+TEST(ViewState, ComesBackAsItWas) {
+  QTemporaryDir folder;
+  const QString trace = folder.filePath(QStringLiteral("run.db"));
+  const ViewState state{.perspective = QStringLiteral("hang"),
+                        .theme = QStringLiteral("dark"),
+                        .window = {1'234'567'890'123'456'789, 1'234'567'890'123'999'999},
+                        .marks = {{5, QStringLiteral("here")}},
+                        .bookmarks = {{3, {7, 9}}},
+                        .pinned = {{1, -1}},
+                        .hidden = {{0, 4}},
+                        .docks = QByteArray("\x00\x01", 2)};
+  ASSERT_TRUE(write_state(trace, state));
+  EXPECT_TRUE(read_state(trace) == state) << "times keep all their digits";
+  EXPECT_TRUE(state_from_json("nothing like it") == ViewState{});
+  EXPECT_FALSE(write_state(QStringLiteral("/nowhere/run.db"), state));
+}
+
+}  // namespace
+}  // namespace shardlab::gui

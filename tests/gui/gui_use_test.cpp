@@ -1,0 +1,270 @@
+// The window as it is used: every key, every item for a screen reader, two keys to both guilty lines, and a monkey with a seed.
+#include <gtest/gtest.h>
+
+#include <QAccessible>
+#include <QAction>
+#include <QApplication>
+#include <QDialog>
+#include <QElapsedTimer>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTextBrowser>
+
+#include <random>
+
+#include "gui/app/bench.h"
+#include "gui/app/html_report.h"
+#include "gui/app/key_map.h"
+#include "gui/app/main_window.h"
+#include "gui/app/palette.h"
+#include "gui/models/trace_loader.h"
+#include "gui/views/timeline_canvas.h"
+#include "tests/gui/sample_traces.h"
+#include "tests/traces/sample_trace.h"
+
+namespace shardlab::gui {
+namespace {
+
+struct Shown {
+  explicit Shown(TracePtr trace) : window(Options{}) {
+    window.show();
+    window.show_trace(std::move(trace));
+    QTest::qWait(0);
+  }
+  MainWindow window;
+};
+
+void press(QWidget* widget, const QKeySequence& key) {
+  const QKeyCombination combination = key[0];
+  QTest::keyClick(widget, combination.key(), combination.keyboardModifiers());
+}
+
+// Every key of the map does what it says or says why not: nothing is left without a handler.
+TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
+  Shown shown(sample::deadlock());
+  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  std::set<QString> triggered;
+  for (QAction* action : shown.window.actions_of_menus())
+    QObject::connect(action, &QAction::triggered, &shown.window, [&triggered, action] { triggered.insert(action->text()); });
+  const std::set<QString> opens_files{QStringLiteral("&Open …"), QStringLiteral("Save &Picture …"), QStringLiteral("Save &Report …"),
+                                      QStringLiteral("&Quit")};
+  for (QAction* action : shown.window.actions_of_menus()) {
+    EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
+    if (opens_files.contains(action->text())) continue;  // a file dialog would wait for a person
+    canvas->setFocus();
+    press(&shown.window, action->shortcut());
+    EXPECT_TRUE(triggered.contains(action->text()))
+        << action->text().toStdString() << " by " << action->shortcut().toString().toStdString();
+    for (QWidget* dialog : QApplication::topLevelWidgets())
+      if (qobject_cast<QDialog*>(dialog)) dialog->close();
+    QTest::qWait(0);
+  }
+  apply_style(false);
+  shown.window.apply(perspective("hang"));
+  for (const auto& def : timeline_keys()) {
+    canvas->setFocus();
+    press(canvas, QKeySequence(QString::fromUtf8(def.key)));
+  }
+  EXPECT_EQ(canvas->bookmarks.size(), 6U);
+}
+
+TEST(Keyboard, KeysCanBeChangedAndAreKeptApart) {
+  QCoreApplication::setOrganizationName(QStringLiteral("shardlab-test"));
+  QCoreApplication::setApplicationName(QStringLiteral("keys"));
+  reset_keys();
+  const auto entries = all_keys();
+  EXPECT_GT(entries.size(), 60U);
+  set_key(QStringLiteral("palette"), QKeySequence(QStringLiteral("Ctrl+J")));
+  EXPECT_EQ(key_of(QStringLiteral("palette"), {}), QKeySequence(QStringLiteral("Ctrl+J")));
+  ASSERT_NE(holder_of(entries, QKeySequence(QStringLiteral("Ctrl+J")), QStringLiteral("open")), nullptr);
+  EXPECT_EQ(holder_of(entries, QKeySequence(QStringLiteral("Ctrl+J")), QStringLiteral("palette")), nullptr);
+  MainWindow window{Options{}};
+  const QList<QAction*> actions = window.actions_of_menus();
+  EXPECT_TRUE(std::any_of(actions.begin(), actions.end(),
+                          [](const QAction* action) { return action->shortcut() == QKeySequence(QStringLiteral("Ctrl+J")); }));
+  EXPECT_TRUE(key_map_html().contains(QStringLiteral("Ctrl+J")));
+  reset_keys();
+}
+
+TEST(Timeline, MarksBookmarksPinsAndAxes) {
+  Shown shown(sample::toy());
+  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  canvas->setFocus();
+  const int rows = canvas->access_groups();
+  press(canvas, QKeySequence(QStringLiteral("Down")));
+  press(canvas, QKeySequence(QStringLiteral("M")));
+  ASSERT_EQ(canvas->marks.size(), 1U);
+  press(canvas, QKeySequence(QStringLiteral("M")));
+  EXPECT_TRUE(canvas->marks.empty()) << "the same place again takes it away";
+  press(canvas, QKeySequence(QStringLiteral("W")));
+  const TimeRange kept = canvas->scale().window();
+  press(canvas, QKeySequence(QStringLiteral("Alt+2")));
+  press(canvas, QKeySequence(QStringLiteral("0")));
+  press(canvas, QKeySequence(QStringLiteral("2")));
+  EXPECT_EQ(canvas->scale().window(), kept);
+  shown.window.selection().select_device(5);
+  press(canvas, QKeySequence(QStringLiteral("P")));
+  EXPECT_TRUE(canvas->access_group_name(0).contains(QStringLiteral("CPU 5")));
+  press(canvas, QKeySequence(QStringLiteral("H")));
+  EXPECT_EQ(canvas->access_groups(), rows - 1);
+  press(canvas, QKeySequence(QStringLiteral("Shift+H")));
+  EXPECT_EQ(canvas->access_groups(), rows);
+  const Ns wall = canvas->scale().limits().length();
+  press(canvas, QKeySequence(QStringLiteral("T")));
+  EXPECT_EQ(canvas->axis(), TimeAxis::kVirtual);
+  press(canvas, QKeySequence(QStringLiteral("T")));
+  EXPECT_EQ(canvas->axis(), TimeAxis::kLogical);
+  press(canvas, QKeySequence(QStringLiteral("T")));
+  EXPECT_EQ(canvas->scale().limits().length(), wall);
+  shown.window.selection().select_collective(0);
+  const int before = shown.window.selection().state().device;
+  press(canvas, QKeySequence(QStringLiteral("]")));
+  EXPECT_NE(shown.window.selection().state().device, before);
+}
+
+// From a cold open, what is on the screen names both sides' lines at once; a key goes from one diagnosis to the next.
+TEST(Keyboard, AtMostTwoKeysToBothGuiltyLines) {
+  QTemporaryDir folder;
+  for (const char* name : {"deadlock", "killed"}) {
+    const std::string path = folder.filePath(QString::fromUtf8(name)).toStdString() + ".db";
+    traces::sample::write_sample_trace(name, path, {});
+    const TracePtr trace = load_trace({.path = path});
+    if (trace->diagnoses.empty()) continue;
+    Shown shown(trace);
+    int keys = 0;
+    const auto told = [&] {
+      for (const auto* browser : shown.window.findChildren<QTextBrowser*>()) {
+        if (!browser->isVisible() || browser->visibleRegion().isEmpty()) continue;
+        const QString text = browser->toPlainText();
+        const auto& sides = trace->diagnoses[0].participants;
+        if (std::all_of(sides.begin(), sides.end(),
+                        [&](const Participant& side) { return side.where.empty() || text.contains(QString::fromStdString(side.where)); }))
+          return true;
+      }
+      return false;
+    };
+    for (; !told() && keys < 2; ++keys) press(&shown.window, QKeySequence(QStringLiteral("N")));
+    EXPECT_TRUE(told()) << name;
+    EXPECT_LE(keys, 2);
+  }
+}
+
+void walk(QAccessibleInterface* at, int depth, int& named, std::set<QString>& texts) {
+  if (!at || depth > 12) return;
+  if (at->role() == QAccessible::ListItem || at->role() == QAccessible::List) {
+    EXPECT_FALSE(at->text(QAccessible::Name).isEmpty());
+    ++named;
+    texts.insert(at->text(QAccessible::Name));
+  }
+  for (int i = 0; i < at->childCount(); ++i) {
+    QAccessibleInterface* child = at->child(i);
+    ASSERT_NE(child, nullptr);
+    EXPECT_EQ(at->indexOfChild(child), i);
+    walk(child, depth + 1, named, texts);
+  }
+}
+
+TEST(Accessibility, NamesEveryLaneAndEventOfTheDiagrams) {
+  Shown shown(sample::deadlock());
+  const TracePtr& trace = shown.window.selection().trace();
+  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  QAccessibleInterface* root = QAccessible::queryAccessibleInterface(canvas);
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(root->text(QAccessible::Name), QStringLiteral("Timeline"));
+  int named = 0;
+  std::set<QString> texts;
+  walk(root, 0, named, texts);
+  EXPECT_EQ(named, canvas->access_groups() + int(trace->event_count()));
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
+    return text.contains(QStringLiteral("all-reduce")) && text.contains(QStringLiteral("diagnosed"));
+  }));
+  // To press an item selects it.
+  QAccessibleInterface* item = root->child(0)->child(0);
+  item->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+  EXPECT_GE(shown.window.selection().state().event, 0);
+  for (QWidget* widget : shown.window.findChildren<QWidget*>())
+    if (dynamic_cast<AccessibleDiagram*>(widget) && widget->isVisible()) { EXPECT_FALSE(widget->accessibleName().isEmpty()); }
+}
+
+TEST(Palette, FindsCommandsThingsAndTimes) {
+  Shown shown(sample::deadlock());
+  const auto titles = [&](const char* text) {
+    QStringList found;
+    for (const auto& entry : find_entries(shown.window, QString::fromUtf8(text))) found << entry.title;
+    return found;
+  };
+  EXPECT_TRUE(titles("dark").contains(QStringLiteral("Dark or Light")));
+  EXPECT_TRUE(titles("order-mismatch").contains(QStringLiteral("order-mismatch")));
+  EXPECT_TRUE(titles("process 3").contains(QStringLiteral("process 3")));
+  EXPECT_TRUE(titles("array bias").contains(QStringLiteral("array bias")));
+  EXPECT_TRUE(titles("12us").value(0).startsWith(QStringLiteral("Go to")));
+  EXPECT_TRUE(titles("nothing like this at all").isEmpty());
+  for (const auto& entry : find_entries(shown.window, QStringLiteral("device 5"))) entry.run();
+  EXPECT_EQ(shown.window.selection().state().device, 5);
+}
+
+TEST(Report, IsOneFileWithEveryView) {
+  Shown shown(sample::deadlock());
+  const QByteArray page = html_report(shown.window);
+  for (const ViewDef* def : all_views())
+    EXPECT_EQ(page.contains(("<h2>" + QString::fromUtf8(def->title)).toUtf8()), def->in_report) << def->id;
+  EXPECT_TRUE(page.contains("<svg") && page.contains("toy.cpp:13"));
+  EXPECT_FALSE(page.contains("http://") && page.contains("<script"));
+  EXPECT_EQ(page, html_report(shown.window)) << "the same each time";
+}
+
+// Random keys, clicks, wheels and selections: no crash, no assertion, no frame that holds up the window.
+TEST(Monkey, FindsNothingToBreak) {
+  constexpr unsigned kSeed = 20261121;
+  const int events =
+      qEnvironmentVariableIntValue("SHARDLAB_MONKEY_EVENTS") > 0 ? qEnvironmentVariableIntValue("SHARDLAB_MONKEY_EVENTS") : 1200;
+  const std::vector<std::pair<std::string, TracePtr>> traces{{"toy", sample::toy()},
+                                                             {"deadlock", sample::deadlock()},
+                                                             {"512", sample::grid(32, 16, 64, 8)},
+                                                             {"torn", sample::torn()},
+                                                             {"empty", sample::empty()}};
+  for (const auto& [name, trace] : traces) {
+    SCOPED_TRACE(name + ", seed " + std::to_string(kSeed));
+    std::mt19937 random(kSeed);
+    Shown shown(trace);
+    Selection& selection = shown.window.selection();
+    for (int i = 0; i < events / int(traces.size()); ++i) {
+      QWidgetList widgets;
+      for (QWidget* each : shown.window.findChildren<QWidget*>())
+        if (each->isVisible() && each->width() > 4 && each->height() > 4 && !each->inherits("QMenuBar") && !each->inherits("QPushButton"))
+          widgets << each;
+      QWidget* widget = widgets[int(random() % unsigned(widgets.size()))];
+      const QPoint at(int(random() % unsigned(widget->width())), int(random() % unsigned(widget->height())));
+      switch (random() % 6) {
+        case 0:
+        case 1: {
+          const auto keys = timeline_keys();
+          press(shown.window.findChild<TimelineCanvas*>(), QKeySequence(QString::fromUtf8(keys[random() % keys.size()].key)));
+          break;
+        }
+        case 2:
+          QTest::mouseClick(widget, Qt::LeftButton, random() % 3 ? Qt::NoModifier : Qt::ShiftModifier, at);
+          break;
+        case 3: {
+          QWheelEvent wheel(QPointF(at), widget->mapToGlobal(QPointF(at)), {}, {0, random() % 2 ? 240 : -240}, {},
+                            random() % 2 ? Qt::NoModifier : Qt::ControlModifier, Qt::NoScrollPhase, false);
+          QApplication::sendEvent(widget, &wheel);
+          break;
+        }
+        case 4: {
+          const auto views = all_views();
+          shown.window.show_view(views[random() % views.size()]->id);
+          break;
+        }
+        default:
+          if (trace->collectives.empty()) break;
+          random() % 2 ? selection.select_collective(int(random() % trace->collectives.size())) : selection.back();
+      }
+      if (i % 20 == 0) QTest::qWait(0);
+    }
+    QTest::qWait(0);
+  }
+}
+
+}  // namespace
+}  // namespace shardlab::gui
