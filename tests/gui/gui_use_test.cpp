@@ -5,14 +5,13 @@
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
-#include <QElapsedTimer>
+#include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>
 
 #include <random>
 
-#include "gui/app/bench.h"
 #include "gui/app/html_report.h"
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
@@ -28,6 +27,7 @@ namespace {
 struct Shown {
   explicit Shown(TracePtr trace) : window(Options{}) {
     window.show();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
     window.show_trace(std::move(trace));
     QTest::qWait(0);
   }
@@ -69,6 +69,8 @@ TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
 }
 
 TEST(Keyboard, KeysCanBeChangedAndAreKeptApart) {
+  QTemporaryDir folder;
+  QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder.path());
   QCoreApplication::setOrganizationName(QStringLiteral("shardlab-test"));
   QCoreApplication::setApplicationName(QStringLiteral("keys"));
   reset_keys();
