@@ -74,7 +74,7 @@ void Bench::start(const QString& trace) {
 }
 
 void Bench::frame(const char* what, double factor, double pan) {
-  auto* canvas = window_.findChild<TimelineCanvas*>();
+  auto* canvas = &window_.timeline();
   QElapsedTimer timer;
   timer.start();
   const double cpu = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
@@ -88,7 +88,7 @@ void Bench::frame(const char* what, double factor, double pan) {
 
 void Bench::run_script() {
   ran_ = true;
-  auto* canvas = window_.findChild<TimelineCanvas*>();
+  auto* canvas = &window_.timeline();
   canvas->fit_all();
   QCoreApplication::processEvents();
   for (int i = 0; i < kZoomFrames; ++i) frame("zoom in", 0.9, 0);

@@ -92,18 +92,22 @@ void MainWindow::make_views() {
     const Qt::DockWidgetArea area = def->area == ViewArea::kLeft    ? Qt::LeftDockWidgetArea
                                     : def->area == ViewArea::kRight ? Qt::RightDockWidgetArea
                                                                     : Qt::BottomDockWidgetArea;
-    QDockWidget*& before = first[def->area];
     if (def->area == ViewArea::kBottomRight || def->area == ViewArea::kBottom)
       dock->setTitleBarWidget(new QWidget(dock));  // their tabs name them
-    if (before) {
-      tabifyDockWidget(before, dock);
-      continue;
-    }
-    before = dock;
+    if (first[def->area]) continue;
+    first[def->area] = dock;
     addDockWidget(area, dock);
     if (def->area == ViewArea::kBottomRight && first[ViewArea::kBottom]) splitDockWidget(first[ViewArea::kBottom], dock, Qt::Horizontal);
   }
+  // Tabs last: an area that has tabs cannot be split any more.
+  for (const ViewDef* def : all_views()) {
+    const auto dock = docks_.find(def->id);
+    if (dock == docks_.end() || dock->second == first[def->area]) continue;
+    tabifyDockWidget(first[def->area], dock->second);
+  }
 }
+
+TimelineCanvas& MainWindow::timeline() const { return *views_.at("timeline")->findChild<TimelineCanvas*>(); }
 
 void MainWindow::make_menus() {
   std::map<QString, QMenu*> menus;
@@ -236,7 +240,7 @@ void MainWindow::watch_file() {
 }
 
 void MainWindow::keep_state() {
-  auto* canvas = views_.at("timeline")->findChild<TimelineCanvas*>();
+  auto* canvas = &timeline();
   if (!options_.remember || !selection_.trace() || selection_.trace()->preview || selection_.trace()->path.empty()) return;
   ViewState state{.perspective = perspective_,
                   .theme = theme_of(this).dark ? QStringLiteral("dark") : QStringLiteral("light"),
@@ -254,7 +258,7 @@ void MainWindow::keep_state() {
 }
 
 void MainWindow::restore_state() {
-  auto* canvas = views_.at("timeline")->findChild<TimelineCanvas*>();
+  auto* canvas = &timeline();
   const ViewState state =
       options_.remember && selection_.trace() && !selection_.trace()->preview ? read_state(qstr(selection_.trace()->path)) : ViewState{};
   canvas->marks = state.marks;

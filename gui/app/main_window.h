@@ -23,6 +23,7 @@
 namespace shardlab::gui {
 
 class MainWindow;
+class TimelineCanvas;
 
 struct ActionDef {
   const char* id;
@@ -61,6 +62,7 @@ class MainWindow : public QMainWindow {
   void reload();
   void step_view(int direction);  // the focus, over the views in sight
   QWidget& view(std::string_view id) { return *views_.at(id); }
+  TimelineCanvas& timeline() const;  // of the trace, not of the one compared with
   // What the menus hold, for the palette.
   QList<QAction*> actions_of_menus() const { return menu_actions_; }
   // After keys were changed.

@@ -92,7 +92,7 @@ std::vector<PaletteEntry> find_entries(MainWindow& window, const QString& text) 
   if (trace && kTime.match(text.trimmed()).hasMatch())
     if (const auto ns = parse_quantity(text.trimmed()))
       entries.push_back({QStringLiteral("Go to %1").arg(duration_text(Ns(*ns))), {}, [&window, at = trace->range.begin + Ns(*ns)] {
-                           auto* canvas = window.findChild<TimelineCanvas*>();
+                           auto* canvas = &window.timeline();
                            const Ns half = canvas->scale().window().length() / 2;
                            canvas->set_window({at - half, at + half});
                          }});
@@ -100,7 +100,7 @@ std::vector<PaletteEntry> find_entries(MainWindow& window, const QString& text) 
     offer(action->text().remove(QLatin1Char('&')), action->shortcut().toString(QKeySequence::NativeText), [action] { action->trigger(); });
   for (const auto& def : timeline_keys())
     offer(QStringLiteral("Timeline: ") + QString::fromUtf8(def.doc), QString::fromUtf8(def.key),
-          [&window, &def] { def.run(*window.findChild<TimelineCanvas*>()); });
+          [&window, &def] { def.run(window.timeline()); });
   if (!trace) return entries;
   for (std::size_t i = 0; i < trace->diagnoses.size(); ++i)
     offer(qstr(trace->diagnoses[i].code), qstr(trace->diagnoses[i].message), [&selection, i] { selection.select_diagnosis(int(i)); });

@@ -42,7 +42,7 @@ void press(QWidget* widget, const QKeySequence& key) {
 // Every key of the map does what it says or says why not: nothing is left without a handler.
 TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
   Shown shown(sample::deadlock());
-  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  auto* canvas = &shown.window.timeline();
   std::set<QString> triggered;
   for (QAction* action : shown.window.actions_of_menus())
     QObject::connect(action, &QAction::triggered, &shown.window, [&triggered, action] { triggered.insert(action->text()); });
@@ -90,7 +90,7 @@ TEST(Keyboard, KeysCanBeChangedAndAreKeptApart) {
 
 TEST(Timeline, MarksBookmarksPinsAndAxes) {
   Shown shown(sample::toy());
-  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  auto* canvas = &shown.window.timeline();
   canvas->setFocus();
   const int rows = canvas->access_groups();
   press(canvas, QKeySequence(QStringLiteral("Down")));
@@ -169,7 +169,7 @@ void walk(QAccessibleInterface* at, int depth, int& named, std::set<QString>& te
 TEST(Accessibility, NamesEveryLaneAndEventOfTheDiagrams) {
   Shown shown(sample::deadlock());
   const TracePtr& trace = shown.window.selection().trace();
-  auto* canvas = shown.window.findChild<TimelineCanvas*>();
+  auto* canvas = &shown.window.timeline();
   QAccessibleInterface* root = QAccessible::queryAccessibleInterface(canvas);
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(root->text(QAccessible::Name), QStringLiteral("Timeline"));
@@ -241,7 +241,7 @@ TEST(Monkey, FindsNothingToBreak) {
         case 0:
         case 1: {
           const auto keys = timeline_keys();
-          press(shown.window.findChild<TimelineCanvas*>(), QKeySequence(QString::fromUtf8(keys[random() % keys.size()].key)));
+          press(&shown.window.timeline(), QKeySequence(QString::fromUtf8(keys[random() % keys.size()].key)));
           break;
         }
         case 2:

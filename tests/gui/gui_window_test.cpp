@@ -50,6 +50,9 @@ struct Shown {
   }
   template <typename Widget>
   Widget& find() {
+    // The one in sight: other views have widgets of the kind too.
+    for (Widget* each : window.findChildren<Widget*>())
+      if (each->isVisible() && !each->visibleRegion().isEmpty()) return *each;
     return *window.findChild<Widget*>();
   }
   MainWindow window;
