@@ -39,6 +39,7 @@ bool system_is_dark() { return QApplication::palette().color(QPalette::Window).l
 
 MainWindow::MainWindow(const Options& options)
     : options_(options), banner_(new VerdictBanner(selection_, this)), status_(new QLabel(this)) {
+  install_diagram_access();  // before the views: an interface that was asked for once stays what it was
   setWindowTitle(QStringLiteral("shardlab"));
   setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
@@ -63,7 +64,6 @@ MainWindow::MainWindow(const Options& options)
   watch_idle();
   watch_file();
   setAcceptDrops(true);
-  install_diagram_access();
   if (!options.compare.isEmpty()) compare_with(views_.at("compare"), options.compare);
   resize(options.size);
 }

@@ -184,26 +184,26 @@ WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits
       if (std::binary_search(graph.cycles[c].begin(), graph.cycles[c].end(), process)) return int(c);
     return -1;
   };
-  // One node for those that wait for the same others in the same place; waiting for each other too counts as the same.
-  std::map<std::tuple<int, std::string, std::set<int>>, std::vector<int>> classes;
+  // One node for those that wait in the same place for the same others; that they wait for each other as well does not part them.
+  using Place = std::pair<int, std::string>;  // cycle, reason
+  std::map<int, Place> places;
   for (const auto& [process, whom] : peers) {
     const Wait* wait = wait_of(waits, process, time);
-    const std::string reason = wait ? wait_reason(trace, *wait) : std::string();
-    std::set<int> with_self = whom;
-    with_self.insert(process);
-    const bool mutual = std::all_of(whom.begin(), whom.end(), [&](int peer) {
-      const auto other = peers.find(peer);
-      if (other == peers.end()) return true;
-      std::set<int> theirs = other->second;
-      theirs.insert(peer);
-      return theirs == with_self;
-    });
-    classes[{cycle_of(process), reason, mutual ? with_self : whom}].push_back(process);
+    places[process] = {cycle_of(process), wait ? wait_reason(trace, *wait) : std::string()};
+  }
+  std::map<std::pair<Place, std::set<int>>, std::vector<int>> classes;
+  for (const auto& [process, whom] : peers) {
+    const Place& place = places[process];
+    std::set<int> elsewhere;
+    for (const int peer : whom)
+      if (const auto other = places.find(peer); other == places.end() || other->second != place) elsewhere.insert(peer);
+    // A ring in one place has nobody elsewhere: its links are what there is to see.
+    classes[{place, elsewhere.empty() ? whom : elsewhere}].push_back(process);
   }
   std::set<int> waited;
   for (const auto& [process, whom] : peers) waited.insert(whom.begin(), whom.end());
   for (auto& [key, processes] : classes)
-    graph.nodes.push_back({.processes = processes, .waits = true, .in_cycle = std::get<0>(key) >= 0, .reason = std::get<1>(key)});
+    graph.nodes.push_back({.processes = processes, .waits = true, .in_cycle = key.first.first >= 0, .reason = key.first.second});
   std::map<std::string, std::vector<int>> free;
   for (const auto& process : trace.processes)
     if (!peers.contains(process.index))

@@ -14,7 +14,7 @@
 namespace shardlab::gui {
 namespace {
 
-constexpr int kRulerLeft = 44, kRulerTop = 20, kTitle = 20, kGap = 14, kMargin = 10;
+constexpr int kRulerLeft = 44, kRulerTop = 20, kTitle = 20, kGap = 14, kMargin = 10, kNote = 24;
 constexpr int kCellWidthMax = 340, kCellHeightMax = 130;
 
 // Edges of intervals: proportional to their lengths, but none so small that it could not be seen.
@@ -90,7 +90,7 @@ double ShardWidget::score_of(int across, int pieces) const {
   const int cols = by_rows ? plane.cols() : (plane.cols() + pieces - 1) / pieces;
   const Frame frame = frame_of(pieces);
   const double w = (double(width() - 2 * kMargin) / across - frame.left - frame.gap) / cols;
-  const double h = (double(height() - 2 * kMargin) / down - frame.top - frame.gap) / rows;
+  const double h = (double(tiles_height()) / down - frame.top - frame.gap) / rows;
   if (w <= 0 || h <= 0) return -1;
   // Pieces read less well than a whole, so they must earn it.
   return std::min(std::min(w / 76, 1.25), std::min(h / 34, 1.25)) - 0.02 * (pieces > 1) - 0.001 * pieces;
@@ -111,6 +111,8 @@ ShardWidget::Arrangement ShardWidget::best_arrangement() const {
   return best;
 }
 
+int ShardWidget::tiles_height() const { return height() - 2 * kMargin - (partial_.isEmpty() ? 0 : kNote); }
+
 void ShardWidget::arrange() {
   tiles_.clear();
   if (grid_.planes.empty()) return;
@@ -120,7 +122,7 @@ void ShardWidget::arrange() {
   const int down = (tiles + chosen.across - 1) / chosen.across;
   const Frame frame = frame_of(chosen.pieces);
   compact_ = frame.compact;
-  const int slot_w = (width() - 2 * kMargin) / chosen.across, slot_h = (height() - 2 * kMargin) / down;
+  const int slot_w = (width() - 2 * kMargin) / chosen.across, slot_h = (tiles_height()) / down;
   for (int i = 0; i < tiles; ++i) {
     Tile tile{.plane = i / chosen.pieces};
     const GridPlane& plane = grid_.planes[std::size_t(tile.plane)];
@@ -188,8 +190,9 @@ void ShardWidget::paintEvent(QPaintEvent*) {
   veil.setAlphaF(0.35F);
   for (const auto& tile : tiles_) painter.fillRect(tile.box, QBrush(veil, Qt::FDiagPattern));
   const QString note = QStringLiteral("Σ partial over %1").arg(partial_);
-  const QRect plate(tiles_[0].box.left() + 8, tiles_[0].box.bottom() - fontMetrics().height() - 10,
-                    std::min(fontMetrics().horizontalAdvance(note) + 12, tiles_[0].box.width() - 12), fontMetrics().height() + 4);
+  const int left = tiles_[0].box.left(), high = fontMetrics().height() + 4;  // below the tiles: the cells keep their text
+  const QRect plate(left, height() - kMargin / 2 - high, std::min(fontMetrics().horizontalAdvance(note) + 12, width() - left - kMargin),
+                    high);
   painter.fillRect(plate, theme.warning_back);
   painter.setPen(theme.warning);
   painter.drawText(plate.adjusted(6, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,

@@ -58,6 +58,7 @@ class ShardWidget : public QWidget, public AccessibleDiagram {
   };
 
   void arrange();
+  int tiles_height() const;  // the room for the diagram; what is said of summands lies below it
   Arrangement best_arrangement() const;
   double score_of(int across, int pieces) const;
   QRect cell_box(const Tile& tile, const GridCell& cell) const;

@@ -158,9 +158,26 @@ TEST(Window, AChosenCellKeepsItsText) {
   }
 }
 
+// What is said of summands must not lie over the cells.
+TEST(Window, ThePlateOfSummandsLeavesTheCellsAlone) {
+  Shown shown(sample::toy());
+  const auto& array = shown.window.selection().trace()->arrays[1];
+  ShardWidget shards(shown.window.selection());
+  shards.resize(420, 300);
+  const auto lowest = [&](const std::vector<std::string>& partial) {
+    shards.set_layout(array.name, array.dtype, array.layout, partial);
+    int bottom = 0;
+    for (int i = 0; i < shards.access_items(0); ++i) bottom = std::max(bottom, shards.access_item_box(0, i).bottom());
+    return bottom;
+  };
+  const int plate = shards.fontMetrics().height() + 4;
+  EXPECT_GT(lowest({}), 300 - plate - 20) << "all of the room where there is nothing to say";
+  EXPECT_LT(lowest({"a", "b"}), 300 - plate - 5);
+}
+
 TEST(Timeline, KeysMoveTheSelectionAndTheWindow) {
   Shown shown(sample::toy());
-  auto& canvas = shown.find<TimelineCanvas>();
+  auto& canvas = shown.window.timeline();
   Selection& selection = shown.window.selection();
   canvas.setFocus();
   QTest::keyClick(&canvas, Qt::Key_Down);
@@ -189,7 +206,7 @@ TEST(Timeline, KeysMoveTheSelectionAndTheWindow) {
 
 TEST(Timeline, WheelZoomsAtTheCursorAndTooltipsNameTheCollective) {
   Shown shown(sample::deadlock());
-  auto& canvas = shown.find<TimelineCanvas>();
+  auto& canvas = shown.window.timeline();
   bool found = false;
   for (int y = 30; y < canvas.height() && !found; y += 7)
     for (int x = canvas.label_width(); x < canvas.width() && !found; x += 11) {
@@ -214,7 +231,7 @@ TEST(Timeline, ErrorsSurviveZoomingOut) {
   Options options;
   options.view = QStringLiteral("timeline");
   Shown shown(std::make_shared<const TraceData>(std::move(trace)), options);
-  auto& canvas = shown.find<TimelineCanvas>();
+  auto& canvas = shown.window.timeline();
   const QImage image = canvas.viewport()->grab().toImage();
   const QRgb red = light_theme().error.rgb();
   std::set<int> rows;
