@@ -1,5 +1,6 @@
 // shardlab-view: the window over a trace, or a picture of it.
 #include <QApplication>
+#include <QHashFunctions>
 #include <QTimer>
 
 #include <cstdio>
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }
   qInstallMessageHandler(print_message);
+  if (!options.screenshot.isEmpty()) QHashSeed::setDeterministicGlobalSeed();  // the order of fonts and pictures in a PDF follows it
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("shardlab-view"));

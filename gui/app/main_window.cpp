@@ -80,6 +80,9 @@ void MainWindow::make_views() {
   for (const ViewDef* def : all_views()) {
     QWidget* view = def->make(context);
     views_[def->id] = view;
+    // Of views that share an area as tabs the widest would rule the whole window.
+    constexpr QSize kLeast(160, 100);
+    view->setMinimumSize(kLeast);
     if (def->area == ViewArea::kCentre) {
       setCentralWidget(view);
       continue;

@@ -122,7 +122,7 @@ void ShardWidget::arrange() {
   const int down = (tiles + chosen.across - 1) / chosen.across;
   const Frame frame = frame_of(chosen.pieces);
   compact_ = frame.compact;
-  const int slot_w = (width() - 2 * kMargin) / chosen.across, slot_h = (tiles_height()) / down;
+  const int slot_w = (width() - 2 * kMargin) / chosen.across, slot_h = tiles_height() / down;
   for (int i = 0; i < tiles; ++i) {
     Tile tile{.plane = i / chosen.pieces};
     const GridPlane& plane = grid_.planes[std::size_t(tile.plane)];

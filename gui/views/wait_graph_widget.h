@@ -24,7 +24,7 @@ class WaitGraphWidget : public QWidget, public AccessibleDiagram {
   int access_items(int) const override { return int(graph_.nodes.size()); }
   QString access_item_name(int group, int item) const override;
   QRect access_item_box(int group, int item) const override;
-  void access_choose(int group, int item) override { Q_EMIT chosen(graph_.nodes[std::size_t(item)].processes[0]); }
+  void access_choose(int /*group*/, int item) override { Q_EMIT chosen(graph_.nodes[std::size_t(item)].processes[0]); }
 
  Q_SIGNALS:
   void chosen(int process);
