@@ -98,7 +98,7 @@ PICTURES = {
     "timeline": ("network", ["--view", "timeline", "--size", "1400x560"]),
     "sharding": ("network", ["--view", "sharding", "--size", "1200x620"]),
     "sharding_wide": ("wide", ["--view", "sharding", "--size", "1400x800"]),
-    "reshard": ("network", ["--view", "reshard", "--array", "y", "--size", "1400x520"]),
+    "reshard": ("network", ["--view", "reshard", "--select", "collective:3", "--size", "1400x520"]),
     "diagnoses": ("swapped", ["--view", "diagnoses", "--size", "1200x620"]),
     "calls": ("order", ["--view", "sequence", "--size", "1200x420"]),
     "waits": ("swapped", ["--view", "waits", "--size", "1200x480"]),
