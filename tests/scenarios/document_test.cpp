@@ -93,7 +93,7 @@ const Mistake kMistakes[] = {
     // Statements.
     {"/program/3/op", "\"sine\"", "/program/3/op", "unknown op 'sine'; did you mean 'sin'?"},
     {"/program/3/op", "\"broadcast\"", "/program/3/op", "not supported yet: the statement 'broadcast'"},
-    {"/program/3/op", "\"custom_partitioning\"", "/program/3/op", "not supported yet"},
+    {"/program/3/op", "\"custom_partitioning\"", "/program/3", "the key 'sharding_rule' is missing"},
     {"/program/3/op", "\"random.poisson\"", "/program/3/op", "not supported yet: the op 'random.poisson'"},
     {"/program/3/op", "7", "/program/3/op", "wanted a string"},
     {"/program/3", "[]", "/program/3", "wanted a statement"},
