@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/device_profile.h"
 #include "scenarios/document/document_error.h"
 #include "scenarios/document/sections.h"
 #include "scenarios/document/values.h"
@@ -42,7 +43,7 @@ Cluster read_cluster(const Node& node) {
   static constexpr std::string_view kKeys[] = {
       "processes", "devices", "backend", "transport", "run", "profile", "execute", "topology", "memory_bytes_per_device"};
   static constexpr std::string_view kBackends[] = {"cpu", "cuda"};
-  static constexpr std::string_view kTransports[] = {"auto", "local", "shm"}, kLaterTransports[] = {"mpi", "tcp", "nccl"};
+  static constexpr std::string_view kTransports[] = {"auto", "local", "shm", "tcp"}, kLaterTransports[] = {"mpi", "nccl"};
   node.only_keys(kKeys, "the cluster");
   Cluster cluster;
   if (auto each = node.find("processes")) cluster.processes = int(each->integer(1, kProcessesMax));
@@ -57,7 +58,13 @@ Cluster read_cluster(const Node& node) {
   if (auto each = node.find("execute")) cluster.structure = read_structure(*each);
   if (cluster.structure && cluster.run == RunMode::kSpawned)
     node.at("run").fail("\"structure\" runs nothing: with it, \"run\" is \"simulated\" or \"auto\"");
-  for (std::string_view later : {"profile", "topology", "memory_bytes_per_device"})
+  if (auto each = node.find("profile")) {
+    cluster.profile = each->string();
+    at_node(*each, [&] {
+      return make_devices(find_device_profile(cluster.profile), std::vector<int>(std::size_t(cluster.processes), cluster.devices));
+    });
+  }
+  for (std::string_view later : {"topology", "memory_bytes_per_device"})
     if (auto each = node.find(later)) throw NotSupportedError(each->pointer(), fmt::format("'{}' of a cluster", later));
   return cluster;
 }

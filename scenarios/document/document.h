@@ -139,6 +139,7 @@ struct Cluster {
   int processes = 1;
   int devices = 1;  // per process
   std::string backend = "cpu", transport = "auto";
+  std::string profile;  // a device profile's name; empty: plain virtual devices
   RunMode run = RunMode::kAuto;
   bool structure = false;  // "execute": shapes, shardings, collectives and diagnoses, without data
   int device_count() const { return processes * devices; }

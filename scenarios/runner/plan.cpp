@@ -317,6 +317,7 @@ PlannedProgram plan(const Document& document, int process, bool explain) {
   ContextOptions options;
   options.process_index = process;
   options.devices_per_process.assign(std::size_t(document.cluster.processes), document.cluster.devices);
+  options.profile = document.cluster.profile;
   options.transport = std::make_shared<NoTransport>();
   options.worker_threads = 1;
   ContextScope scope(std::move(options));

@@ -75,6 +75,7 @@ class DataRun {
     ContextOptions options;
     options.process_index = process;
     options.devices_per_process.assign(std::size_t(document_.cluster.processes), document_.cluster.devices);
+    options.profile = document_.cluster.profile;
     options.transport = transport;
     options.control = control;
     options.observers = {collector};
