@@ -10,6 +10,10 @@
 namespace shardlab::ops {
 namespace {
 
+// Beyond the standard, in every compiler for 64-bit machines.
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 Uint128;
+
 // What an expansion with a key, a shape and a dtype works on.
 struct Draw {
   ValueId key;
@@ -145,13 +149,13 @@ Values expand_randint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   Draw draw = draw_of(b, op, args, attrs, WeakKind::kInteger);
   if (!is_integer(draw.dtype)) throw_user_error("randint only accepts integer dtypes, got {}; take int32 and convert", name_of(draw.dtype));
   if (!attrs.has("minval") || !attrs.has("maxval")) throw_user_error("{}: attributes 'minval' and 'maxval' are needed", op.name);
-  __int128 low = attrs.integer("minval"), high = attrs.integer("maxval");
+  Int128 low = attrs.integer("minval"), high = attrs.integer("maxval");
   DType made = draw.dtype;
   auto limits = [](DType dtype) {
     int bits = int(8 * size_of(dtype));
-    __int128 one = 1;
-    if (is_signed_integer(dtype)) return std::pair<__int128, __int128>(-(one << (bits - 1)), (one << (bits - 1)) - 1);
-    return std::pair<__int128, __int128>(0, (one << bits) - 1);
+    Int128 one = 1;
+    if (is_signed_integer(dtype)) return std::pair<Int128, Int128>(-(one << (bits - 1)), (one << (bits - 1)) - 1);
+    return std::pair<Int128, Int128>(0, (one << bits) - 1);
   };
   auto [own_least, own_most] = limits(made);
   if (size_of(made) < 4) {  // sampled as int32
@@ -164,10 +168,10 @@ Values expand_randint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   low = std::clamp(low, least, most);
   high = std::clamp(high, least, most);
   int bits = int(8 * size_of(made));
-  unsigned __int128 modulus = static_cast<unsigned __int128>(1) << bits;
-  unsigned __int128 span = high <= low ? 1 : (static_cast<unsigned __int128>(high - low) + (beyond ? 1 : 0)) % modulus;
-  auto reduced = [&](unsigned __int128 value) { return span == 0 ? value : value % span; };
-  unsigned __int128 factor = reduced(static_cast<unsigned __int128>(1) << (bits / 2));
+  Uint128 modulus = static_cast<Uint128>(1) << bits;
+  Uint128 span = high <= low ? 1 : (static_cast<Uint128>(high - low) + (beyond ? 1 : 0)) % modulus;
+  auto reduced = [&](Uint128 value) { return span == 0 ? value : value % span; };
+  Uint128 factor = reduced(static_cast<Uint128>(1) << (bits / 2));
   factor = reduced(factor * factor % modulus);
 
   DType word = unsigned_of(bits);

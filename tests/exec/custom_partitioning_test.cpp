@@ -116,7 +116,9 @@ TEST_F(CustomPartitioning, OtherShardingsNeedNoMoreThanAllToAlls) {
     Array placed = device_put(x, Sharding(mesh, spec));
     std::string text = transform.text(placed);
     EXPECT_LE(count(text, "all-to-all"), 4) << text;
-    if (spec.text() != P().text()) EXPECT_EQ(count(text, "all-gather"), 0) << text;
+    if (spec.text() != P().text()) {
+      EXPECT_EQ(count(text, "all-gather"), 0) << text;
+    }
     Array got = transform(placed);
     EXPECT_TRUE(got.sharding().is_equivalent_to(placed.sharding(), x.shape())) << got.sharding().spec_text();
     expect_near(got.to_vector<Complex>(), fft::fftn(x).to_vector<Complex>(), 1e-2F);
@@ -180,7 +182,7 @@ TEST_F(CustomPartitioning, PropagationPassesByTheRule) {
   EXPECT_EQ(got.sharding().spec_text(), "P('x', 'y')");
   EXPECT_EQ(got.to_vector<std::int32_t>(), (arange(48) * 2).to_vector<std::int32_t>());
 
-  auto last = custom_partitioning([](const Array& x) { return sum(x, {.axis = {-1}}); },
+  auto last = custom_partitioning([](const Array& each) { return sum(each, {.axis = {-1}}); },
                                   {.sharding_rule = "... j -> ...", .reduction_factors = {"j"}});
   Array sums =
       Program([&](const Array& a) { return last(a); })(device_put(arange(48).reshape({4, 2, 6}), Sharding(grid, P("x", nullptr, "y"))));

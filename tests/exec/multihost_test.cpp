@@ -110,7 +110,9 @@ TEST(PointToPoint, InOrderBothWays) {
       }
       send(1.5, 1);
     }
-    if (self == 1) EXPECT_EQ(recv({DType::kFloat32, {}}, 2).item<float>(), 1.5f);
+    if (self == 1) {
+      EXPECT_EQ(recv({DType::kFloat32, {}}, 2).item<float>(), 1.5f);
+    }
     EXPECT_THAT(error_of([&] { send(1, self); }), HasSubstr(fmt::format("process {} cannot be its own peer", self)));
     EXPECT_THAT(error_of([] { recv({DType::kInt32, {}}, 3); }), HasSubstr("there is no process 3; the job has 3"));
   });
