@@ -67,13 +67,13 @@ class SvgEngine : public QPaintEngine {
   }
   Type type() const override { return QPaintEngine::SVG; }
 
-  void updateState(const QPaintEngineState& state) override {
-    const DirtyFlags dirty = state.state();
-    if (dirty & DirtyPen) pen_ = state.pen();
-    if (dirty & DirtyBrush) brush_ = state.brush();
-    if (dirty & DirtyFont) font_ = state.font();
-    if (dirty & DirtyOpacity) opacity_ = state.opacity();
-    if (dirty & DirtyTransform) transform_ = state.transform();
+  void updateState(const QPaintEngineState& changed) override {
+    const DirtyFlags dirty = changed.state();
+    if (dirty & DirtyPen) pen_ = changed.pen();
+    if (dirty & DirtyBrush) brush_ = changed.brush();
+    if (dirty & DirtyFont) font_ = changed.font();
+    if (dirty & DirtyOpacity) opacity_ = changed.opacity();
+    if (dirty & DirtyTransform) transform_ = changed.transform();
     if (dirty & (DirtyClipPath | DirtyClipRegion | DirtyClipEnabled | DirtyTransform)) {
       has_clip_ = painter()->hasClipping();
       if (has_clip_) clip_ = transform_.map(painter()->clipPath());
