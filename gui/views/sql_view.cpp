@@ -124,10 +124,18 @@ class SqlView : public QWidget {
   }
   ~SqlView() override { background_.cancel(this); }
 
+ protected:
+  // The first question has its answer as soon as it is seen.
+  void showEvent(QShowEvent* event) override {
+    QWidget::showEvent(event);
+    if (!asked_ && selection_.trace()) start();
+  }
+
  private:
   void start() {
     const TracePtr& trace = selection_.trace();
     if (!trace || trace->path.empty()) return note_->setText(QStringLiteral("Open a trace first."));
+    asked_ = true;
     note_->setText(QStringLiteral("Asking …"));
     background_.run(
         this, [path = trace->path, sql = text_->toPlainText().toStdString()](const std::stop_token& stop) { return ask(path, sql, stop); },
@@ -158,6 +166,7 @@ class SqlView : public QWidget {
   QComboBox* templates_;
   QPlainTextEdit* text_;
   QLabel* note_;
+  bool asked_ = false;
   QTableWidget* table_;
 };
 
