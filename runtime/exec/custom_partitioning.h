@@ -44,23 +44,16 @@ std::vector<Array> custom_partitioning(const ArrayFunction& function, const Cust
 std::int64_t next_custom_identity();
 
 template <typename F>
-class CustomPartitioned {
+class CustomPartitioned : public detail::AtLine<CustomPartitioned<F>> {
  public:
   CustomPartitioned(F function, CustomPartitioningOptions options) : function_(std::move(function)), options_(std::move(options)) {}
-  auto operator()(const Array& x, std::source_location where = std::source_location::current()) const { return call(where, x); }
-  auto operator()(const Array& x, const Array& y, std::source_location where = std::source_location::current()) const {
-    return call(where, x, y);
-  }
-  auto operator()(const Array& x, const Array& y, const Array& z, std::source_location where = std::source_location::current()) const {
-    return call(where, x, y, z);
-  }
-
- private:
   template <typename... Args>
-  auto call(std::source_location where, const Args&... args) const {
+  auto call_at(std::source_location where, const Args&... args) const {
     return detail::call_on<F, Args...>(
         function_, [&](const ArrayFunction& f) { return custom_partitioning(f, options_, {args...}, Where::from(where), identity_); });
   }
+
+ private:
   F function_;
   CustomPartitioningOptions options_;
   std::int64_t identity_ = next_custom_identity();

@@ -18,23 +18,16 @@ struct ShardMapOptions {
 std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where);
 
 template <typename F>
-class ShardMapped {
+class ShardMapped : public detail::AtLine<ShardMapped<F>> {
  public:
   ShardMapped(F function, ShardMapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
-  auto operator()(const Array& x, std::source_location where = std::source_location::current()) const { return call(where, x); }
-  auto operator()(const Array& x, const Array& y, std::source_location where = std::source_location::current()) const {
-    return call(where, x, y);
-  }
-  auto operator()(const Array& x, const Array& y, const Array& z, std::source_location where = std::source_location::current()) const {
-    return call(where, x, y, z);
-  }
-
- private:
   template <typename... Args>
-  auto call(std::source_location where, const Args&... args) const {
+  auto call_at(std::source_location where, const Args&... args) const {
     return detail::call_on<F, Args...>(function_,
                                        [&](const ArrayFunction& f) { return shard_map(f, options_, {args...}, Where::from(where)); });
   }
+
+ private:
   F function_;
   ShardMapOptions options_;
 };
