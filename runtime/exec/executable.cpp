@@ -8,7 +8,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
-#include "runtime/exec/movement.h"
+#include "runtime/exec/transfer.h"
 #include "runtime/spmd/explain.h"
 
 namespace shardlab {

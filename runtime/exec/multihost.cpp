@@ -9,15 +9,23 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/messages.h"
-#include "runtime/exec/movement.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/transfer.h"
 #include "runtime/exec/visualize.h"
 
 namespace shardlab {
 namespace {
 
-Mesh own_mesh_of_processes() {
+// What moves, from where to where, under which name.
+struct Movement {
+  TensorType type;
+  Sharding from, to;
+  TransferName name;
+};
+
+// One device of each process, along "processes".
+Mesh mesh_of_processes() {
   Context& context = Context::current();
   std::vector<int> first;
   for (const Device& device : context.devices())
@@ -86,16 +94,7 @@ std::vector<BufferRef> parts(const Sharding& sharding, int position, BufferRef o
 
 Sharding on_process(const Mesh& processes, int process) { return Sharding::on_device(processes.devices()[std::size_t(process)]); }
 
-}  // namespace
-
-Mesh mesh_of_processes(const std::vector<int>& devices_per_process) {
-  std::vector<int> first;
-  int next = 0;
-  for (int count : devices_per_process) first.push_back(std::exchange(next, next + count));
-  Shape shape{std::int64_t(first.size())};
-  return Mesh(std::move(shape), {"processes"}, std::move(first));
-}
-
+// `global`: the sharding of an array over processes; nothing: each process has `type` for itself.
 Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled, const Mesh& processes) {
   Movement movement{type,
                     global.value_or(Sharding(processes, PartitionSpec("processes"))),
@@ -121,11 +120,13 @@ Movement barrier_movement(std::string_view name, const Mesh& processes) {
           {"barrier", "barrier", std::string(name)}};
 }
 
+}  // namespace
+
 Array local_copy(const Array& x, Where where, std::string_view what) { return array_from_host(x.type(), x.fetch_at(where, what).bytes()); }
 
 Array allgather_async(const Operand& operand, bool tiled, Where where) {
   Array x = array_of(operand);
-  Mesh processes = own_mesh_of_processes();
+  Mesh processes = mesh_of_processes();
   if (!is_own(x))
     return device_put_named(x, Sharding(processes, PartitionSpec()), allgather_movement(x.type(), x.sharding(), tiled, processes).name,
                             where);
@@ -142,11 +143,11 @@ Array broadcast_async(const Operand& operand, int root, Where where) {
     throw_user_error("broadcast of {} with {}: it takes what a process has for itself; an array over processes is whole already [{}]",
                      x.type().text(), x.sharding().text(), where.text());
   bool is_root = root == context.process_index();
-  return launch(broadcast_movement(x.type(), root, own_mesh_of_processes()), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
+  return launch(broadcast_movement(x.type(), root, mesh_of_processes()), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
 }
 
 Array barrier_async(std::string_view name, Where where) {
-  Movement movement = barrier_movement(name, own_mesh_of_processes());
+  Movement movement = barrier_movement(name, mesh_of_processes());
   return launch(movement, parts(movement.from, Context::current().process_index(), std::make_shared<Buffer>(sizeof(std::int32_t))), where);
 }
 
