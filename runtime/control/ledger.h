@@ -77,7 +77,6 @@ class Ledger {
 
   const std::optional<Finding>& finding() const { return finding_; }
   ProcessState state_of(int process) const { return at(process).evidence.state; }
-  bool has_joined(int process) const { return at(process).evidence.joined; }
   bool has_left(int process) const { return state_of(process) == ProcessState::kLeft; }
   bool ended(int process) const { return at(process).ended; }
   bool issues_no_more(int process) const { return at(process).ended || at(process).leaving; }

@@ -105,7 +105,6 @@ class Referee {
   bool settled(int process) const;
   bool look_ahead_over() const;
   void judge_loop(std::stop_token stop);
-  void give_verdict(std::vector<Diagnosis> diagnoses);
   Diagnosis unexplained() const;
 
   const RefereeOptions options_;

@@ -19,12 +19,6 @@ Values zero_jvp(GraphBuilder& b, const JvpArgs& args);
 Values linear_jvp(GraphBuilder& b, const JvpArgs& args);
 // For ops that are linear in each operand alone (mul, dot_general): a term for each tangent.
 Values multilinear_jvp(GraphBuilder& b, const JvpArgs& args);
-// For elementwise ops of one operand: tangent * kDerivative(b, x, y), with x the operand and y the result.
-template <ValueId (*kDerivative)(GraphBuilder&, ValueId, ValueId)>
-Values scaling_jvp(GraphBuilder& b, const JvpArgs& args) {
-  ValueId factor = kDerivative(b, args.operands[0], args.results[0]);
-  return {b.emit1(kMul, {args.tangents[0], factor})};
-}
 
 // --- Batches.
 
