@@ -5,7 +5,7 @@
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
-#include "tests/exec/job.h"
+#include "tests/support/thread_job.h"
 
 namespace shardlab {
 namespace {
@@ -184,7 +184,7 @@ TEST_F(ControlFlow, TypesMustStay) {
 // Every iteration of a loop over processes moves data; all agree.
 TEST(ControlFlowProcesses, LoopsWithCollectives) {
   for (const std::vector<int>& layout : {std::vector<int>{4}, {2, 2}, {1, 1, 1, 1}})
-    testing::run_job(layout, [&] {
+    testing::on_job(layout, [&] {
       Mesh mesh({4}, {"a"}, {2, 0, 3, 1});
       Array x = device_put(arange(4) + 1, NamedSharding(mesh, P("a")));
       auto f = jit([&](const Array& v) {

@@ -6,7 +6,7 @@
 #include "runtime/exec/fft.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
-#include "tests/exec/job.h"
+#include "tests/support/thread_job.h"
 
 namespace shardlab {
 namespace {
@@ -116,9 +116,7 @@ TEST_F(CustomPartitioning, OtherShardingsNeedNoMoreThanAllToAlls) {
     Array placed = device_put(x, Sharding(mesh, spec));
     std::string text = transform.text(placed);
     EXPECT_LE(count(text, "all-to-all"), 4) << text;
-    if (spec.text() != P().text()) {
-      EXPECT_EQ(count(text, "all-gather"), 0) << text;
-    }
+    if (spec.text() != P().text()) { EXPECT_EQ(count(text, "all-gather"), 0) << text; }
     Array got = transform(placed);
     EXPECT_TRUE(got.sharding().is_equivalent_to(placed.sharding(), x.shape())) << got.sharding().spec_text();
     expect_near(got.to_vector<Complex>(), fft::fftn(x).to_vector<Complex>(), 1e-2F);
@@ -140,7 +138,7 @@ TEST_F(CustomPartitioning, PencilsOnAGrid) {
 }
 
 TEST_F(CustomPartitioning, ProcessesAgree) {
-  testing::run_job({2, 2, 2, 2}, [] {
+  testing::on_job({2, 2, 2, 2}, [] {
     Mesh all({8}, {"gpus"}, {0, 1, 2, 3, 4, 5, 6, 7});
     auto xy = partitioned(fft_xy, P(nullptr, nullptr, "gpus"), "fft_XY"), z = partitioned(fft_z, P(nullptr, "gpus"), "fft_Z");
     Array x = complex_cube({8, 8, 8});

@@ -9,7 +9,7 @@
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
-#include "tests/exec/job.h"
+#include "tests/support/thread_job.h"
 
 namespace shardlab {
 namespace {
@@ -85,7 +85,7 @@ void check(const Setting& setting, const ArrayFunction& function, const Referenc
     std::vector<Local> results = reference(members);
     for (std::size_t r = 0; r < group.size(); ++r) wanted[std::size_t(group[r])] = results[r];
   }
-  testing::run_job(setting.devices_per_process, [&] {
+  testing::on_job(setting.devices_per_process, [&] {
     Array x = arange(mesh.size() * rows * columns).reshape({mesh.size() * rows, columns});
     PartitionSpec spec(SpecEntry(setting.names));
     ShardMapOptions options{.mesh = mesh, .in_specs = {spec}, .out_specs = {spec}, .check_vma = false};
@@ -338,7 +338,7 @@ TEST(Layouts, SumsAreEqualToTheLastBit) {
   std::vector<std::vector<float>> sums;
   for (const std::vector<int>& layout : {std::vector<int>{8}, {4, 4}, {3, 5}, {2, 2, 2, 2}}) {
     std::vector<float> got(4, 0);
-    testing::run_job(layout, [&] {
+    testing::on_job(layout, [&] {
       Mesh mesh({8}, {"a"}, {3, 1, 4, 0, 5, 7, 2, 6});
       Array x = device_put(sin(arange(32) * 0.7), NamedSharding(mesh, P("a")));
       Array y = shard_map([](const Array& part) { return psum(part, {"a"}); }, {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P()}})(x);
