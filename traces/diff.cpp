@@ -29,9 +29,8 @@ std::map<int, std::vector<Step>> steps_of(TraceReader& reader) {
   std::map<Id, std::string> programs;
   for (const ProgramRow& program : reader.programs()) programs[program.id] = program_text(program);
   std::vector<LaunchRow> launches = reader.launches();
-  std::stable_sort(launches.begin(), launches.end(), [](const LaunchRow& a, const LaunchRow& b) {
-    return std::pair(a.process, a.launch) < std::pair(b.process, b.launch);
-  });
+  std::stable_sort(launches.begin(), launches.end(),
+                   [](const LaunchRow& a, const LaunchRow& b) { return std::pair(a.process, a.launch) < std::pair(b.process, b.launch); });
   std::map<int, std::vector<Step>> steps;
   for (const LaunchRow& launch : launches) steps[launch.process].push_back({programs[launch.program], reader.site(launch.site).text()});
   return steps;
@@ -52,7 +51,8 @@ std::map<std::string, std::string> arrays_of(TraceReader& reader) {
 
 std::vector<std::string> verdicts_of(TraceReader& reader) {
   std::vector<std::string> verdicts;
-  for (const Diagnosis& each : reader.diagnoses()) verdicts.push_back(fmt::format("{} of processes {}", each.code, fmt::join(each.processes, ", ")));
+  for (const Diagnosis& each : reader.diagnoses())
+    verdicts.push_back(fmt::format("{} of processes {}", each.code, fmt::join(each.processes, ", ")));
   return verdicts;
 }
 

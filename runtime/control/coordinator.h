@@ -17,9 +17,9 @@ namespace shardlab::control {
 
 struct CoordinatorOptions {
   int num_processes = 1;
-  std::string token;               // empty: a random one
-  std::string host = "127.0.0.1";  // loopback unless told otherwise
-  int port = 0;                    // 0: the system's choice
+  std::string token;                        // empty: a random one
+  std::string host = "127.0.0.1";           // loopback unless told otherwise
+  int port = 0;                             // 0: the system's choice
   std::chrono::milliseconds stuck{10'000};  // how long a process that others wait for may be silent
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;

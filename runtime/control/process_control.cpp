@@ -87,9 +87,7 @@ void ProcessControl::keep(Step step) {
   if (steps_.size() > kStepsKept) steps_.pop_front();
 }
 
-void ProcessControl::local(const comm::Launch& launch) {
-  keep({StepEvidence::Kind::kLocal, launch.program, "", "", launch.where, 0});
-}
+void ProcessControl::local(const comm::Launch& launch) { keep({StepEvidence::Kind::kLocal, launch.program, "", "", launch.where, 0}); }
 
 void ProcessControl::observed(std::string_view what, std::string_view value, Where where) {
   keep({StepEvidence::Kind::kObserved, nullptr, std::string(what), std::string(value), where, 0});

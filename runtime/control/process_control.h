@@ -36,7 +36,7 @@ class ProcessControl : public comm::Control {
  public:
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
-  static constexpr std::size_t kStepsKept = 64;         // local launches, reads and observations
+  static constexpr std::size_t kStepsKept = 64;        // local launches, reads and observations
 
   // `on_stop` is called once, from the thread that brings the news, when no data may move any more: abort the transport there.
   ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,

@@ -8,9 +8,7 @@
 
 namespace shardlab {
 
-std::string_view name_of(AxisType type) {
-  return type == AxisType::kAuto ? "Auto" : type == AxisType::kExplicit ? "Explicit" : "Manual";
-}
+std::string_view name_of(AxisType type) { return type == AxisType::kAuto ? "Auto" : type == AxisType::kExplicit ? "Explicit" : "Manual"; }
 
 Mesh::Mesh() : Mesh(Shape{}, {}, {0}) {}
 
@@ -82,9 +80,8 @@ std::string Mesh::text() const {
 }
 
 bool Mesh::operator==(const Mesh& other) const {
-  return data_ == other.data_ ||
-         (data_->shape == other.data_->shape && data_->names == other.data_->names && data_->devices == other.data_->devices &&
-          data_->types == other.data_->types);
+  return data_ == other.data_ || (data_->shape == other.data_->shape && data_->names == other.data_->names &&
+                                  data_->devices == other.data_->devices && data_->types == other.data_->types);
 }
 
 std::vector<std::vector<int>> groups_along(const Mesh& mesh, const Axes& pieces) {

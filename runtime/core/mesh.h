@@ -46,7 +46,7 @@ class Mesh {
   int position_of(int device) const;
   AxisPiece whole_axis(int axis) const { return {axis, 1, axis_size(axis)}; }
   std::string text_of(const AxisPiece& piece) const;  // "a", or "a:(1)2" for a sub-axis
-  std::string text() const;                           // "Mesh('a': 4, 'b': 2)"; with types where one is not Auto, devices where not 0, 1, …
+  std::string text() const;  // "Mesh('a': 4, 'b': 2)"; with types where one is not Auto, devices where not 0, 1, …
   bool same_devices(const Mesh& other) const { return data_->devices == other.data_->devices; }
   bool operator==(const Mesh& other) const;
 

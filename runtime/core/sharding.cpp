@@ -115,8 +115,10 @@ void Sharding::check_divisible(const TensorType& type, std::string_view what) co
     for (std::size_t k = 0; k < fitting.size(); ++k)
       while (type.shape[k] % part_count(fitting[k]) != 0) fitting[k].pop_back();
     throw_user_error(
-        "Sharding {} implies that array axis {} is partitioned {} times, but the dimension size is {} (full shape: {}, per-dimension tiling "
-        "factors: [{}] should evenly divide the shape). It was given to {} of type {}: dimension {} should be divisible by {}, but it is equal "
+        "Sharding {} implies that array axis {} is partitioned {} times, but the dimension size is {} (full shape: {}, per-dimension "
+        "tiling "
+        "factors: [{}] should evenly divide the shape). It was given to {} of type {}: dimension {} should be divisible by {}, but it is "
+        "equal "
         "to {} (full shape: {}); pad it to {}, or use a spec that divides: {}",
         text(), d, parts, size, shardlab::text_of(type.shape), fmt::join(factors, ", "), what, type.text(), d, parts, size,
         shardlab::text_of(type.shape), (size / parts + 1) * parts, shardlab::text_of(fitting, mesh_));

@@ -11,8 +11,8 @@
 
 #include "runtime/comm/control.h"
 #include "runtime/comm/observer.h"
-#include "runtime/core/mesh.h"
 #include "runtime/comm/transport.h"
+#include "runtime/core/mesh.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/device.h"
 
@@ -31,7 +31,7 @@ struct ContextOptions {
   std::vector<std::shared_ptr<comm::Observer>> observers;
   int worker_threads = 0;  // 0: one a core
   Config config = config_from_environment();
-  std::string profile;     // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
+  std::string profile;  // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
 };
 
 // State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device

@@ -58,8 +58,8 @@ Array with_sharding_constraint(const Operand& x, const AbstractMesh& mesh, const
     throw_user_error("with_sharding_constraint at {}: AbstractMesh does not implement devices; outside jit give a NamedSharding on a Mesh",
                      x.where().text());
   if (!tracer->mesh() || !mesh.is_form_of(*tracer->mesh()))
-    throw_user_error("with_sharding_constraint at {}: the constraint is on {}, but the computation runs on {}", x.where().text(), mesh.text(),
-                     tracer->mesh() ? tracer->mesh()->text() : "no mesh: none of its arguments lies on one");
+    throw_user_error("with_sharding_constraint at {}: the constraint is on {}, but the computation runs on {}", x.where().text(),
+                     mesh.text(), tracer->mesh() ? tracer->mesh()->text() : "no mesh: none of its arguments lies on one");
   return with_sharding_constraint(x, Sharding(*tracer->mesh(), spec));
 }
 

@@ -13,7 +13,7 @@ struct Device {
   int process_index = 0;
   int local_index = 0;  // place in its process's local_devices()
   std::string platform = "cpu";
-  std::string kind = "cpu";            // "TPU v5 lite"
+  std::string kind = "cpu";               // "TPU v5 lite"
   std::array<int, 3> coords = {0, 0, 0};  // of its chip in the torus; TPUs alone have them
   int core_on_chip = 0;
   std::string text() const;  // JAX's repr: "CpuDevice(id=0)", "TpuDevice(id=4, process_index=0, coords=(0,1,0), core_on_chip=0)"

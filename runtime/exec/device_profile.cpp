@@ -15,6 +15,7 @@ namespace shardlab {
 namespace {
 
 constexpr DeviceProfile kProfiles[] = {
+    // clang-format off
     {.name = "cpu", .doc = "virtual CPU devices, numbered densely", .platform = "cpu", .kind = "cpu"},
     {.name = "cpu-tfrt", .doc = "as JAX 0.4 numbers CPU devices: 131072 a process", .platform = "cpu", .kind = "cpu", .process_stride = 131072},
     {.name = "cpu-pjrt", .doc = "as JAX 0.5 and later number CPU devices: 2048 a process", .platform = "cpu", .kind = "cpu", .process_stride = 2048},
@@ -33,6 +34,7 @@ constexpr DeviceProfile kProfiles[] = {
     {.name = "v5e-16x16", .doc = "TPU v5e, 256 chips on 64 hosts", .platform = "tpu", .kind = "TPU v5 lite", .chips = {16, 16, 1}, .host_chips = {2, 2, 1}},
     {.name = "v6e-2x4", .doc = "TPU v6e, 8 chips on one host", .platform = "tpu", .kind = "TPU v6 lite", .chips = {2, 4, 1}, .host_chips = {2, 4, 1}},
     {.name = "v6e-4x4", .doc = "TPU v6e, 16 chips on four hosts", .platform = "tpu", .kind = "TPU v6 lite", .chips = {4, 4, 1}, .host_chips = {2, 2, 1}},
+    // clang-format on
 };
 
 // The devices of the machine by host, and by id inside one; hosts are numbered with x fastest.

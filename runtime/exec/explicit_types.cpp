@@ -68,13 +68,11 @@ class NodeTyping {
  private:
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw_user_error("{} [{} at {}]", fmt::format(format, std::forward<Args>(args)...), node_.user_op.empty() ? node_.op->name : node_.user_op,
-                     node_.where.text());
+    throw_user_error("{} [{} at {}]", fmt::format(format, std::forward<Args>(args)...),
+                     node_.user_op.empty() ? node_.op->name : node_.user_op, node_.where.text());
   }
 
-  std::string operand_text(std::size_t i) const {
-    return typed_text(operand_types_[i], specs_[std::size_t(node_.operands[i])], mesh_);
-  }
+  std::string operand_text(std::size_t i) const { return typed_text(operand_types_[i], specs_[std::size_t(node_.operands[i])], mesh_); }
   std::string operand_texts() const {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < operand_types_.size(); ++i) texts.push_back(operand_text(i));
@@ -118,9 +116,10 @@ class NodeTyping {
       fail("dot_general requires contracting dimensions to have consistent sharding, got {} and {}.; the operands are {}", left, right,
            operand_texts());
     if (op == "dot_general")
-      fail("dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got {} and {}.; the "
-           "operands are {}",
-           left, right, operand_texts());
+      fail(
+          "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got {} and {}.; the "
+          "operands are {}",
+          left, right, operand_texts());
     if (op == "select") fail("select cases must have the same shardings, got [{}].", operand_texts());
     if (op == "concatenate") fail("All operands should have the same sharding. Got shardings {}", operand_texts());
     std::vector<std::string> specs;
@@ -161,9 +160,10 @@ class NodeTyping {
     std::string_view word = node_.op->name;
     for (const auto& [op, its_word] : kWords)
       if (op == word) word = its_word;
-    fail("{} on sharded dims where out dim ({}) is not divisible by mesh axes ({}) with spec ({}) is not implemented. Got input type={} and "
-         "output shape={}",
-         word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
+    fail(
+        "{} on sharded dims where out dim ({}) is not divisible by mesh axes ({}) with spec ({}) is not implemented. Got input type={} and "
+        "output shape={}",
+        word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
   }
 
   void check_axes_once(const TensorType& type, const Spec& spec) const {
@@ -171,8 +171,8 @@ class NodeTyping {
     for (const Axes& axes : spec)
       for (const AxisPiece& piece : axes)
         if (!used.insert(piece.axis).second)
-          fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name, operand_texts(),
-               typed_text(type, spec, mesh_));
+          fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
+               operand_texts(), typed_text(type, spec, mesh_));
   }
 
   // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides.
@@ -196,7 +196,8 @@ class NodeTyping {
       Axes cut;
       for (std::size_t d = i_begin; d < i; ++d) {
         if (spec[d].empty()) continue;
-        const bool leads = std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
+        const bool leads =
+            std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
         if (!leads) fail_reshape();
         cut = spec[d];
       }
@@ -210,9 +211,10 @@ class NodeTyping {
   }
 
   [[noreturn]] void fail_reshape() const {
-    fail("This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of jax.lax.reshape. Got "
-         "operand type: {}, new sizes: {}",
-         operand_text(0), text_of(result_types_[0].shape));
+    fail(
+        "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of jax.lax.reshape. Got "
+        "operand type: {}, new sizes: {}",
+        operand_text(0), text_of(result_types_[0].shape));
   }
 
   const Graph& graph_;

@@ -4,8 +4,8 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
-#include "runtime/exec/placement.h"
 #include "runtime/exec/message_program.h"
+#include "runtime/exec/placement.h"
 
 namespace shardlab {
 namespace {

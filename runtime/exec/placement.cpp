@@ -75,9 +75,10 @@ Array device_put(const Operand& x, const PartitionSpec& spec) {
   }
   if (array.sharding().is_single_device() && context.mesh()) return device_put(x, Sharding(*context.mesh(), spec));
   if (array.sharding().is_single_device())
-    throw_user_error("device_put to {} at {}: the array is on a single device, so there is no mesh for the spec. Please set a mesh via "
-                     "`jax.set_mesh` (here `set_mesh`) if a PartitionSpec is passed to device_put, or give a NamedSharding",
-                     spec.text(), x.where().text());
+    throw_user_error(
+        "device_put to {} at {}: the array is on a single device, so there is no mesh for the spec. Please set a mesh via "
+        "`jax.set_mesh` (here `set_mesh`) if a PartitionSpec is passed to device_put, or give a NamedSharding",
+        spec.text(), x.where().text());
   return device_put(x, Sharding(array.sharding().mesh(), spec));
 }
 

@@ -113,8 +113,8 @@ PositionalSharding PositionalSharding::transpose(std::vector<int> axes) const {
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < int(sorted.size()); ++i)
     if (sorted[std::size_t(i)] != i || sorted.size() != shape_.size())
-      throw_user_error("PositionalSharding.transpose: axes ({}) are no permutation of the {} dimensions of shape {}",
-                       fmt::join(axes, ", "), shape_.size(), text_of(shape_));
+      throw_user_error("PositionalSharding.transpose: axes ({}) are no permutation of the {} dimensions of shape {}", fmt::join(axes, ", "),
+                       shape_.size(), text_of(shape_));
   Shape strides = strides_of(shape_), shape, steps;
   for (int axis : axes) {
     shape.push_back(shape_[std::size_t(axis)]);
@@ -185,8 +185,9 @@ PositionalSharding::operator Sharding() const {
   do digits = digits_of(sizes, indices);
   while (!digits && std::next_permutation(sizes.begin(), sizes.end()));
   if (!digits)
-    throw_user_error("no mesh of the {} devices in their order has the layout {}; keep the dimensions apart when you reshape after a transpose",
-                     devices_.size(), text());
+    throw_user_error(
+        "no mesh of the {} devices in their order has the layout {}; keep the dimensions apart when you reshape after a transpose",
+        devices_.size(), text());
 
   Shape extents;
   std::vector<std::string> names;

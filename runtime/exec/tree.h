@@ -58,8 +58,9 @@ void for_each(T& tree, F&& visit) {
   } else if constexpr (detail::kIsTuple<Plain>) {
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, tree);
   } else {
-    static_assert(detail::Named<T>,
-                  "a tree is an Array, a number, a string, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
+    static_assert(
+        detail::Named<T>,
+        "a tree is an Array, a number, a string, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, shardlab_tree_members(tree));
   }
 }

@@ -90,7 +90,8 @@ Schedules read_schedules(const Node& node) {
   if (auto each = node.find("count")) schedules.count = each->integer(1, kCountMax);
   if (schedules.policy == "exhaustive" && !node.find("count")) schedules.count = kCountMax;
   if (auto each = node.find("choices")) schedules.choices = each->strings();
-  if (schedules.policy == "replay" && !node.find("choices")) node.fail("\"replay\" needs \"choices\": the threads in order, as a report names them");
+  if (schedules.policy == "replay" && !node.find("choices"))
+    node.fail("\"replay\" needs \"choices\": the threads in order, as a report names them");
   return schedules;
 }
 

@@ -44,7 +44,8 @@ class TypeChecker {
     }
     if (const auto* wait = std::get_if<WaitStep>(&statement.step))
       for (const std::string& name : wait->issuers)
-        if (!issuers_.contains(name)) throw DocumentError(statement.pointer + "/args", fmt::format("no issuer '{}' has begun before", name));
+        if (!issuers_.contains(name))
+          throw DocumentError(statement.pointer + "/args", fmt::format("no issuer '{}' has begun before", name));
     std::vector<TensorType> args;
     for (const Argument& argument : statement.args) args.push_back(type_of(argument, names));
     std::vector<TensorType> results = std::visit(

@@ -231,9 +231,13 @@ class PlanMachine final : public Machine {
   }
 
   Array op_of_scalar(const Operand& x, Where where) {
-    return run(where.function, "full", [&](const std::vector<Array>&) {
-             return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, where);
-           }, {}, {}, {}, where).at(0);
+    return run(
+               where.function, "full",
+               [&](const std::vector<Array>&) {
+                 return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, where);
+               },
+               {}, {}, {}, where)
+        .at(0);
   }
 
   Array place_argument(const Array& arg, const Sharding& wanted, Where where) {
@@ -243,8 +247,9 @@ class PlanMachine final : public Machine {
     return arg;
   }
 
-  std::vector<Array> run(std::string_view call_site, std::string name, const JitFunction::Function& function, const std::vector<Array>& args,
-                         std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out, Where where) {
+  std::vector<Array> run(std::string_view call_site, std::string name, const JitFunction::Function& function,
+                         const std::vector<Array>& args, std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out,
+                         Where where) {
     Context& context = Context::current();
     std::string key = fmt::format("{} {}", call_site, signature_of(args));
     ProgramRequest request{std::move(name), args, std::move(in), std::move(out), nullptr, where};

@@ -168,7 +168,8 @@ class Shrinker {
     }
   }
   static bool keeps_any(const json& on, std::int64_t processes) {
-    return std::any_of(on["processes"].begin(), on["processes"].end(), [&](const json& each) { return each.get<std::int64_t>() < processes; });
+    return std::any_of(on["processes"].begin(), on["processes"].end(),
+                       [&](const json& each) { return each.get<std::int64_t>() < processes; });
   }
 
   Shrunk finished() {

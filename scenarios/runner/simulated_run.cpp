@@ -164,7 +164,8 @@ std::vector<ProcessOutcome> run_simulated(Report& report, const Document& docume
   }
   report.diagnoses = found.diagnoses.empty() ? found.run->diagnoses() : found.diagnoses;
   if (report.diagnoses.empty()) report.diagnoses = potential_deadlocks(document, planned, *found.run);
-  bool wrong = std::any_of(report.diagnoses.begin(), report.diagnoses.end(), [](const Diagnosis& each) { return each.severity == "error"; });
+  bool wrong =
+      std::any_of(report.diagnoses.begin(), report.diagnoses.end(), [](const Diagnosis& each) { return each.severity == "error"; });
   // A fault that all processes meet alike leaves no verdict, only its error.
   const auto& ends = found.run->evidence().processes;
   bool faulted = !document.faults.empty() &&

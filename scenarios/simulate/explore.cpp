@@ -125,8 +125,9 @@ std::string covered_text(const Exploration& result, const ExploreOptions& option
   if (options.policy == Policy::kExhaustive) {
     if (!found.empty()) return fmt::format("{}, {} states seen", found, result.states);
     if (result.complete)
-      return fmt::format("every schedule, by {} runs and {} states (schedules that differ only in the order of independent steps count once)",
-                         result.runs, result.states);
+      return fmt::format(
+          "every schedule, by {} runs and {} states (schedules that differ only in the order of independent steps count once)", result.runs,
+          result.states);
     return fmt::format("none found in {} runs and {} states; not every schedule was tried", result.runs, result.states);
   }
   std::string name = options.policy == Policy::kRandom ? "random" : "PCT";
@@ -168,8 +169,8 @@ std::vector<ThreadId> shrink(const Make& make, std::vector<ThreadId> choices) {
       for (std::size_t at = 0; at + block <= choices.size();) {
         std::vector<ThreadId> shorter = choices;
         shorter.erase(shorter.begin() + std::ptrdiff_t(at), shorter.begin() + std::ptrdiff_t(at + block));
-        if (verdict(shorter, seen) == wanted && (switches(seen) < switches(choices) ||
-                                                 (switches(seen) == switches(choices) && seen.size() < choices.size()))) {
+        if (verdict(shorter, seen) == wanted &&
+            (switches(seen) < switches(choices) || (switches(seen) == switches(choices) && seen.size() < choices.size()))) {
           choices = seen;
           improved = true;
         } else {

@@ -25,13 +25,13 @@ struct Exploration {
   std::int64_t runs = 0, steps_max = 0;
   std::int64_t states = 0;  // of exhaustive exploration
   int threads = 0;
-  bool complete = false;                // nothing is left to explore
-  std::vector<Diagnosis> diagnoses;     // of the first run that found any
-  std::vector<ThreadId> choices;        // its schedule, shrunk to the fewest switches; replay gives the same verdict
+  bool complete = false;             // nothing is left to explore
+  std::vector<Diagnosis> diagnoses;  // of the first run that found any
+  std::vector<ThreadId> choices;     // its schedule, shrunk to the fewest switches; replay gives the same verdict
   std::int64_t found_in_run = -1;
-  bool first_run_ended = true;          // in the order of processes there is nothing to find
-  std::unique_ptr<Simulation> run;      // the run that is told of: the failing one, or the first
-  std::string covered;                  // for people: what was tried, and what a bug of that depth had as a chance
+  bool first_run_ended = true;      // in the order of processes there is nothing to find
+  std::unique_ptr<Simulation> run;  // the run that is told of: the failing one, or the first
+  std::string covered;              // for people: what was tried, and what a bug of that depth had as a chance
 };
 
 // `make` gives a fresh run. Stops at the first run with a diagnosis of severity "error".

@@ -22,14 +22,14 @@ struct Event {
     kJoin,       // waits until that issuer has ended
   };
   Kind kind = Kind::kStatement;
-  int issuer = 0;         // who does it: 0 is the process's first thread
-  int other = -1;         // the issuer of a spawn or a join
-  std::string pointer;    // of the statement
-  CallEvidence call;      // kCall
+  int issuer = 0;       // who does it: 0 is the process's first thread
+  int other = -1;       // the issuer of a spawn or a join
+  std::string pointer;  // of the statement
+  CallEvidence call;    // kCall
   std::shared_ptr<const ProgramEvidence> program;
-  StepEvidence step;      // kStep and kRead
-  std::int64_t number = -1;  // kCall: among the plan's calls
-  std::int64_t needs = -1;   // kRead: the number of the last call that the value depends on; kEverything: all that were issued
+  StepEvidence step;             // kStep and kRead
+  std::int64_t number = -1;      // kCall: among the plan's calls
+  std::int64_t needs = -1;       // kRead: the number of the last call that the value depends on; kEverything: all that were issued
   std::int64_t collectives = 0;  // of a launch: what faults count
 };
 

@@ -16,7 +16,7 @@ struct ThreadId {
   bool operator==(const ThreadId&) const = default;
 };
 
-std::string text_of(ThreadId thread);          // "p2", "p2.1" for another issuer than the first
+std::string text_of(ThreadId thread);         // "p2", "p2.1" for another issuer than the first
 ThreadId thread_from(std::string_view text);  // UserError where it is none
 
 // Chooses one of the enabled threads, by index; `previous` is the one that went last (its index, or -1 where it cannot go on).

@@ -57,7 +57,8 @@ bool Simulation::can_go(int process, int issuer) const {
   const Event* event = next_event(process, issuer);
   if (!event) {
     if (issuer > 0) return true;
-    bool alone = std::all_of(state.threads.begin() + 1, state.threads.end(), [](const Thread& other) { return other.ended || !other.begun; });
+    bool alone =
+        std::all_of(state.threads.begin() + 1, state.threads.end(), [](const Thread& other) { return other.ended || !other.begun; });
     return alone && (!poisoned_ || plans_[std::size_t(process)]->error);
   }
   switch (event->kind) {
@@ -228,7 +229,8 @@ bool Simulation::strike(int process, const Event& event) {
     const SimulatedFault& fault = options_.faults[i];
     if (!std::binary_search(fault.processes.begin(), fault.processes.end(), process)) continue;
     bool at_statement = event.kind == Event::Kind::kStatement && fault.statement == event.pointer && fault.iteration == execution;
-    bool at_call = event.collectives > 0 && fault.collective >= state.collectives && fault.collective < state.collectives + event.collectives;
+    bool at_call =
+        event.collectives > 0 && fault.collective >= state.collectives && fault.collective < state.collectives + event.collectives;
     bool at_time = fault.after_ms >= 0 && event.kind == Event::Kind::kStatement && state.clock_ns >= fault.after_ms * kMs;
     if (!at_statement && !(fault.collective >= 0 && at_call) && !at_time) continue;
     int number = int(i * processes_.size()) + process;
@@ -278,7 +280,8 @@ void Simulation::finish() {
     bool others_ended = true;
     for (const Process& process : processes_) others_ended = others_ended && (process.hung || process.ended);
     for (int p = 0; p < int(processes_.size()); ++p)
-      if (processes_[std::size_t(p)].hung && (others_ended || std::find(awaited.begin(), awaited.end(), p) != awaited.end())) stuck.push_back(p);
+      if (processes_[std::size_t(p)].hung && (others_ended || std::find(awaited.begin(), awaited.end(), p) != awaited.end()))
+        stuck.push_back(p);
     for (int p : stuck) ledger_.stuck(p);
     if (!stuck.empty()) ledger_.report_finding(stuck, virtual_ns() + options_.stuck_ms * kMs);
   }

@@ -297,7 +297,11 @@ TEST_F(Messages, ASendThatNobodyReceives) {
 TEST_F(LedgerTest, EqualCallsOnUnequalValuesNeverMatch) {
   declare('A', {0, 1, 2, 3});
   for (int p = 0; p < 4; ++p)
-    ledger.issued(p, {.fingerprint = 'A', .group = 1, .op = "device_put", .value_hash = p == 2 ? 8u : 7u, .value_head = {"1.0", p == 2 ? "3.0" : "2.0"}});
+    ledger.issued(p, {.fingerprint = 'A',
+                      .group = 1,
+                      .op = "device_put",
+                      .value_hash = p == 2 ? 8u : 7u,
+                      .value_head = {"1.0", p == 2 ? "3.0" : "2.0"}});
   ASSERT_TRUE(ledger.finding());
   EXPECT_EQ(ledger.matched_of(0), 0);
   std::vector<Diagnosis> found = judge(ledger.evidence(0));

@@ -17,9 +17,7 @@ using testing::HasSubstr;
 std::string message_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const UserError& error) {
-    return error.what();
-  }
+  } catch (const UserError& error) { return error.what(); }
   return "nothing was thrown";
 }
 

@@ -42,9 +42,7 @@ std::vector<int> ids_of(const Mesh& mesh) {
 std::string message_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const UserError& error) {
-    return error.what();
-  }
+  } catch (const UserError& error) { return error.what(); }
   return "nothing was thrown";
 }
 
@@ -103,7 +101,9 @@ TEST(MeshAxisTypes, ArePartOfTheMesh) {
   Mesh mesh({2, 1}, {"a", "b"}, {0, 1}, {AxisType::kAuto, AxisType::kExplicit});
   EXPECT_EQ(mesh.text(), "Mesh('a': 2, 'b': 1, axis_types=(Auto, Explicit))");
   EXPECT_FALSE(mesh == Mesh({2, 1}, {"a", "b"}, {0, 1}));
-  EXPECT_THAT(message_of([] { Mesh({2}, {"a"}, {0, 1}, {AxisType::kAuto, AxisType::kAuto}); }),
+  EXPECT_THAT(message_of([] {
+                Mesh({2}, {"a"}, {0, 1}, {AxisType::kAuto, AxisType::kAuto});
+              }),
               HasSubstr("Number of axis names should match the number of axis_types"));
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Mesh explicit_mesh() { return make_mesh({4, 2}, {"i", "j"}, MeshOptions{.axis_types = {AxisType::kExplicit, AxisType::kExplicit}, .devices = {}}); }
+Mesh explicit_mesh() {
+  return make_mesh({4, 2}, {"i", "j"}, MeshOptions{.axis_types = {AxisType::kExplicit, AxisType::kExplicit}, .devices = {}});
+}
 
 Array placed(const Shape& shape, const P& spec) {
   return device_put(arange(float(element_count(shape))).reshape(shape), NamedSharding(explicit_mesh(), spec));
@@ -23,9 +25,7 @@ Array placed(const Shape& shape, const P& spec) {
 std::string message_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const UserError& error) {
-    return error.what();
-  }
+  } catch (const UserError& error) { return error.what(); }
   return "nothing was thrown";
 }
 
@@ -48,19 +48,27 @@ TEST(ExplicitTypes, ReshapesKeepALeadingCut) {
   EXPECT_EQ(typeof_text(reshape(placed({16, 2}, P("i")), {4, 4, 2})), "float32[4@i,4,2]");
   EXPECT_EQ(typeof_text(reshape(placed({4, 4}, P("i")), {16})), "float32[16@i]");
   EXPECT_EQ(typeof_text(reshape(placed({4, 4}, P("i", "j")), {4, 1, 4})), "float32[4@i,1,4@j]");
-  EXPECT_THAT(message_of([] { reshape(placed({16}, P("i")), {2, 8}); }),
-              HasSubstr("Got operand type: float32[16@i], new sizes: (2, 8)"));
+  EXPECT_THAT(message_of([] { reshape(placed({16}, P("i")), {2, 8}); }), HasSubstr("Got operand type: float32[16@i], new sizes: (2, 8)"));
 }
 
 TEST(ExplicitTypes, AmbiguousOnesAreRefused) {
-  EXPECT_THAT(message_of([] { add(placed({8, 8}, P("i", "j")), placed({8, 8}, P("j", "i"))); }),
+  EXPECT_THAT(message_of([] {
+                add(placed({8, 8}, P("i", "j")), placed({8, 8}, P("j", "i")));
+              }),
               HasSubstr("add got incompatible shardings for broadcasting: ('i', 'j'), ('j', 'i')."));
-  EXPECT_THAT(message_of([] { add(placed({8, 1}, P("i")), placed({1, 8}, P(None, "i"))); }),
+  EXPECT_THAT(message_of([] {
+                add(placed({8, 1}, P("i")), placed({1, 8}, P(None, "i")));
+              }),
               HasSubstr("produces an illegally sharded result: float32[8@i,8@i]"));
-  EXPECT_THAT(message_of([] { matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("j"))); }),
-              HasSubstr("Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output "
-                        "sharding via the `out_sharding` parameter. Got lhs_contracting_spec=('j',) and rhs_contracting_spec=('j',)"));
-  EXPECT_THAT(message_of([] { matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("i"))); }),
+  EXPECT_THAT(
+      message_of([] {
+        matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("j")));
+      }),
+      HasSubstr("Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output "
+                "sharding via the `out_sharding` parameter. Got lhs_contracting_spec=('j',) and rhs_contracting_spec=('j',)"));
+  EXPECT_THAT(message_of([] {
+                matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("i")));
+              }),
               HasSubstr("dot_general requires contracting dimensions to have consistent sharding, got ('j',) and ('i',)."));
   EXPECT_THAT(message_of([] { matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("j"))); }), HasSubstr("explicit_types_test.cpp"));
 }

@@ -33,9 +33,8 @@ TEST(Jit, NumbersAndStringsAreStatic) {
 }
 
 TEST(Jit, TreesOfOtherFormsAreOtherPrograms) {
-  auto total = jit([](const std::map<std::string, Array>& params) {
-    return params.count("b") ? multiply(params.at("b"), 10) : params.begin()->second;
-  });
+  auto total = jit(
+      [](const std::map<std::string, Array>& params) { return params.count("b") ? multiply(params.at("b"), 10) : params.begin()->second; });
   EXPECT_EQ(total(std::map<std::string, Array>{{"a", array<float>({1})}}).to_vector<float>()[0], 1);
   EXPECT_EQ(total(std::map<std::string, Array>{{"b", array<float>({1})}}).to_vector<float>()[0], 10);
 }

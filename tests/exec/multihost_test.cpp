@@ -105,14 +105,10 @@ TEST(PointToPoint, InOrderBothWays) {
     int self = process_index();
     for (int i = 0; i < 5 && self == 0; ++i) send(array<int>({i, i * i}), 2, i);
     if (self == 2) {
-      for (int i = 0; i < 5; ++i) {
-        EXPECT_EQ(recv({DType::kInt32, {2}}, 0, i).to_vector<int>(), (std::vector<int>{i, i * i}));
-      }
+      for (int i = 0; i < 5; ++i) { EXPECT_EQ(recv({DType::kInt32, {2}}, 0, i).to_vector<int>(), (std::vector<int>{i, i * i})); }
       send(1.5, 1);
     }
-    if (self == 1) {
-      EXPECT_EQ(recv({DType::kFloat32, {}}, 2).item<float>(), 1.5f);
-    }
+    if (self == 1) { EXPECT_EQ(recv({DType::kFloat32, {}}, 2).item<float>(), 1.5f); }
     EXPECT_THAT(error_of([&] { send(1, self); }), HasSubstr(fmt::format("process {} cannot be its own peer", self)));
     EXPECT_THAT(error_of([] { recv({DType::kInt32, {}}, 3); }), HasSubstr("there is no process 3; the job has 3"));
   });

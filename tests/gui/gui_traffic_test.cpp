@@ -123,9 +123,7 @@ TEST(Moves, AreExactForUnevenPermutedAndSharedAxes) {
           ASSERT_TRUE(before && after);
           SCOPED_TRACE(from + " -> " + to);
           expect_whole(trace, *before, *after);
-          if (from == to) {
-            EXPECT_EQ(plan_moves(trace, *before, *after).elements, 0);
-          }
+          if (from == to) { EXPECT_EQ(plan_moves(trace, *before, *after).elements, 0); }
         }
   }
 }

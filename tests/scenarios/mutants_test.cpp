@@ -20,7 +20,8 @@ double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::
 
 std::string told(const Report& report) {
   std::string text = text_of(summary_of(report));
-  for (const Diagnosis& each : report.diagnoses) text += fmt::format("\n  {} of {}: {}", each.code, fmt::join(each.processes, ","), each.message);
+  for (const Diagnosis& each : report.diagnoses)
+    text += fmt::format("\n  {} of {}: {}", each.code, fmt::join(each.processes, ","), each.message);
   return text;
 }
 
@@ -38,7 +39,8 @@ TEST(Mutants, EachIsNamedByClassProcessAndLine) {
 TEST(Mutants, TheVerdictOfASimulatedRunTakesMilliseconds) {
   std::vector<double> times;
   for (const Loaded& mutant : load_path(mutants_file("mutants.jsonl"))) {
-    if (!mutant.document || mutant.document->find_check<DiagnosisCheck>()->code.value_or("input-divergence") == "input-divergence") continue;
+    if (!mutant.document || mutant.document->find_check<DiagnosisCheck>()->code.value_or("input-divergence") == "input-divergence")
+      continue;
     PlannedCluster planned = plan_cluster(*mutant.document);
     double begin = now_ms();
     simulate::Simulation run(planned.plans, simulation_options(*mutant.document));
@@ -117,7 +119,8 @@ TEST(Sweep, EveryCellIsClassified) {
   EXPECT_EQ(report.status, Status::kPassed) << told(report);
   EXPECT_EQ(report.sweep.size() % (4u * 7u), 0u);
   EXPECT_GE(report.sweep.size(), 4u * 7u * 3u);
-  for (const SweepCell& cell : report.sweep) EXPECT_TRUE(cell.as_expected) << cell.process << " " << cell.call << " " << cell.fault << ": " << cell.outcome;
+  for (const SweepCell& cell : report.sweep)
+    EXPECT_TRUE(cell.as_expected) << cell.process << " " << cell.call << " " << cell.fault << ": " << cell.outcome;
 }
 
 // Without data.

@@ -34,7 +34,9 @@ class Cluster {
       } else {
         event.kind = Event::Kind::kCall;
         event.program = program(name);
-        event.call = {.fingerprint = event.program->fingerprint, .group = event.program->group, .op = event.program->name,
+        event.call = {.fingerprint = event.program->fingerprint,
+                      .group = event.program->group,
+                      .op = event.program->name,
                       .where = std::string("toy.cpp:1") + name};
         event.number = plan.calls++;
         event.collectives = 1;

@@ -10,10 +10,10 @@ namespace {
 constexpr std::size_t kItemsMax = 256;  // of a track that are aligned
 
 // What an alignment earns or pays.
-constexpr double kEqual = 1.0;         // the same call
-constexpr double kSameLine = 0.4;      // another program of the same line and op: a consequence
-constexpr double kSameOp = -0.5;       // another program of the same op
-constexpr double kOtherOp = -1.2;      // another op
+constexpr double kEqual = 1.0;          // the same call
+constexpr double kSameLine = 0.4;       // another program of the same line and op: a consequence
+constexpr double kSameOp = -0.5;        // another program of the same op
+constexpr double kOtherOp = -1.2;       // another op
 constexpr double kLocalForCall = -0.5;  // the same op, on devices of its own
 constexpr double kNever = -1e6;
 constexpr double kGap = -1.0, kGapMore = -0.3;  // a block that one side has alone: its first call, and each further one
@@ -45,8 +45,12 @@ class Table {
   enum State { kPair, kLacks, kAdds };  // the last step paired two items, left out one of the reference, put in one of the tail
 
   Table(const Track& tail, const Track& reference)
-      : a_(tail), b_(reference), m_(std::min(tail.items.size(), kItemsMax)), n_(std::min(reference.items.size(), kItemsMax)),
-        tail_apart_(ends_apart(tail, reference)), reference_apart_(ends_apart(reference, tail)) {
+      : a_(tail),
+        b_(reference),
+        m_(std::min(tail.items.size(), kItemsMax)),
+        n_(std::min(reference.items.size(), kItemsMax)),
+        tail_apart_(ends_apart(tail, reference)),
+        reference_apart_(ends_apart(reference, tail)) {
     scores_.resize((m_ + 1) * (n_ + 1));
     for (std::size_t i = m_ + 1; i-- > 0;)
       for (std::size_t j = n_ + 1; j-- > 0;)

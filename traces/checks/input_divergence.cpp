@@ -46,7 +46,8 @@ Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, 
   Diagnosis diagnosis;
   diagnosis.tie = other.processes.size() == reference.processes.size();
   for (const Version* each : sorted)
-    if (each != &reference || diagnosis.tie) diagnosis.processes.insert(diagnosis.processes.end(), each->processes.begin(), each->processes.end());
+    if (each != &reference || diagnosis.tie)
+      diagnosis.processes.insert(diagnosis.processes.end(), each->processes.begin(), each->processes.end());
   std::sort(diagnosis.processes.begin(), diagnosis.processes.end());
   std::vector<int> all = positions.participants(*reference.call);
   std::erase_if(all, [&](int p) { return !std::binary_search(positions.processes().begin(), positions.processes().end(), p); });
@@ -55,9 +56,10 @@ Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, 
   std::string difference =
       index ? fmt::format(": element {} is {} on {} and {} on {}", *index, other.call->value_head[*index], processes_text(other.processes),
                           reference.call->value_head[*index], processes_text(reference.processes))
-            : fmt::format(" beyond the first {} elements: {} against {}", reference.call->value_head.size(), processes_text(other.processes),
-                          processes_text(reference.processes));
-  diagnosis.message = fmt::format("the processes bring different values to {}{}", call_at(positions.evidence(), *reference.call), difference);
+            : fmt::format(" beyond the first {} elements: {} against {}", reference.call->value_head.size(),
+                          processes_text(other.processes), processes_text(reference.processes));
+  diagnosis.message =
+      fmt::format("the processes bring different values to {}{}", call_at(positions.evidence(), *reference.call), difference);
   diagnosis.details.emplace_back("what", reference.call->op);
   add_origin(positions, other.processes.front(), reference.processes.front(), diagnosis);
   if (index) {

@@ -8,8 +8,8 @@ namespace shardlab {
 
 std::span<const CheckDef* const> all_checks() {
   static constexpr std::array<const CheckDef*, 10> kChecks{
-      &kProcessKilled, &kProcessRaised, &kProcessExited, &kOrderMismatch,  &kProgramMismatch,
-      &kMissingParticipant, &kDeadlock,    &kInputDivergence, &kProcessStuck,  &kPotentialDeadlock,
+      &kProcessKilled,      &kProcessRaised, &kProcessExited,   &kOrderMismatch, &kProgramMismatch,
+      &kMissingParticipant, &kDeadlock,      &kInputDivergence, &kProcessStuck,  &kPotentialDeadlock,
   };
   return kChecks;
 }

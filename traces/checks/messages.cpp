@@ -90,9 +90,12 @@ Diagnosis diagnosis_of(const Positions& positions, const MessageFault& fault) {
   const ProgramEvidence* sent = program_of(positions, fault.send);
   const ProgramEvidence* wanted = program_of(positions, fault.receive);
   Diagnosis diagnosis;
-  std::string sends = fault.send ? fmt::format("process {} sends {} (from {}){}", fault.sender, sent->message, sent->channel, where_text(fault.send->where)) : "";
-  std::string receives =
-      fault.receive ? fmt::format("process {} receives {} (from {}){}", fault.receiver, wanted->message, wanted->channel, where_text(fault.receive->where)) : "";
+  std::string sends =
+      fault.send ? fmt::format("process {} sends {} (from {}){}", fault.sender, sent->message, sent->channel, where_text(fault.send->where))
+                 : "";
+  std::string receives = fault.receive ? fmt::format("process {} receives {} (from {}){}", fault.receiver, wanted->message, wanted->channel,
+                                                     where_text(fault.receive->where))
+                                       : "";
   switch (fault.kind) {
     case Kind::kType:
       diagnosis.tie = true;

@@ -66,7 +66,8 @@ void add_origin(const Positions& positions, int guilty, int other, Diagnosis& di
     if (step.kind != StepEvidence::Kind::kObserved || step.after < agreed) continue;
     bool differs = std::none_of(b.begin(), b.end(), [&](const StepEvidence& each) { return each.where == step.where && same(each, step); });
     if (differs)
-      diagnosis.details.emplace_back("decided by", fmt::format("{} = {} on process {}{}", step.what, step.value, guilty, where_text(step.where)));
+      diagnosis.details.emplace_back("decided by",
+                                     fmt::format("{} = {} on process {}{}", step.what, step.value, guilty, where_text(step.where)));
   }
 }
 

@@ -13,7 +13,8 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   for (const Alternative& alternative : evidence.alternatives) {
     Diagnosis diagnosis{.processes = alternative.processes, .tie = true};
     diagnosis.participants = sides(positions, alternative.processes, {});
-    diagnosis.message = fmt::format("this run ended, but under {} it would not: {}: {}", alternative.under, alternative.code, alternative.message);
+    diagnosis.message =
+        fmt::format("this run ended, but under {} it would not: {}: {}", alternative.under, alternative.code, alternative.message);
     diagnosis.details.emplace_back("under", alternative.under);
     diagnosis.details.emplace_back("verdict there", alternative.code);
     if (!alternative.details.empty()) diagnosis.details.emplace_back("schedule", alternative.details);

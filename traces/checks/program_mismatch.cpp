@@ -65,7 +65,8 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     Diagnosis diagnosis = diagnosis_of(positions, disagreement);
     TwoSides two = two_sides(disagreement);
     const StepEvidence* step = two.guilty->alignment.step;
-    std::string mine = step ? fmt::format("{}{} on devices of its own", step->what, where_text(step->where)) : call_at(evidence, *two.guilty->call);
+    std::string mine =
+        step ? fmt::format("{}{} on devices of its own", step->what, where_text(step->where)) : call_at(evidence, *two.guilty->call);
     diagnosis.message = fmt::format("{} {} where {} {}", subject(two.guilty->guilty, "run"), mine, subject(two.others, "run"),
                                     call_at(evidence, *two.other->call));
     if (step) diagnosis.fields = {"mesh"};
@@ -87,9 +88,9 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     if (!call.step) continue;
     Diagnosis diagnosis = diagnosis_of(positions, call);
     diagnosis.fields = {"mesh"};
-    diagnosis.message = fmt::format("{} {}{} on devices of {} own, where {} {}", subject(call.lack, "run"), call.step->what,
-                                    where_text(call.step->where), call.lack.size() == 1 ? "its" : "their", subject(call.have, "run"),
-                                    call_at(evidence, *call.call));
+    diagnosis.message =
+        fmt::format("{} {}{} on devices of {} own, where {} {}", subject(call.lack, "run"), call.step->what, where_text(call.step->where),
+                    call.lack.size() == 1 ? "its" : "their", subject(call.have, "run"), call_at(evidence, *call.call));
     found.push_back(std::move(diagnosis));
   }
   for (const MessageFault& fault : message_faults(positions))

@@ -20,8 +20,8 @@ void connect_by_shm(const TransportOptions& options, const std::vector<comm::Pro
       links.segment = ShmSegment::create(int(peers.size()));
       options.rendezvous->set(key, links.segment->name());
       if (!links.segment->wait_arrived(int(peers.size()) - 1, options.limit))
-        throw TransportError(fmt::format("process {}: not all processes of this host opened its shared memory within {} ms", self,
-                                         options.limit.count()));
+        throw TransportError(
+            fmt::format("process {}: not all processes of this host opened its shared memory within {} ms", self, options.limit.count()));
     } else {
       links.segment = ShmSegment::open(options.rendezvous->get(key, options.limit));
       links.segment->arrive();
