@@ -27,6 +27,9 @@ constexpr OptionDef kOptions[] = {
     {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
     {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
     {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
+    {"--processes", "-n", "N", "on N processes, instead of the document's"},
+    {"--devices", "-d", "N", "with N devices each, instead of the document's"},
+    {"--run", "", "HOW", "\"spawned\" or \"simulated\" processes, instead of the document's choice"},
     {"--jobs", "-j", "N", "scenarios at a time (default 1)"},
     {"--limit", "", "S", "seconds that a scenario may take, instead of its limits.run_ms"},
     {"--repeat", "", "N", "run each N times (default 1)"},
@@ -60,12 +63,22 @@ struct Plan {
   }
 };
 
+scenarios::LoadOptions load_options_of(const Arguments& arguments) {
+  constexpr std::int64_t kMax = 65536;  // the document's own limits are lower
+  scenarios::LoadOptions options;
+  if (arguments.has("--processes")) options.cluster.processes = int(arguments.integer("--processes", 1, 1, kMax));
+  if (arguments.has("--devices")) options.cluster.devices = int(arguments.integer("--devices", 1, 1, kMax));
+  options.cluster.run = arguments.text("--run").value_or("");
+  return options;
+}
+
 Plan plan_of(const Arguments& arguments) {
   Plan plan;
   if (arguments.positional().empty()) throw_user_error("shardlab replay: which scenario? give .json or .jsonl files, or folders");
   std::int64_t repeat = arguments.integer("--repeat", 1, 1, 1'000'000);
+  scenarios::LoadOptions load_options = load_options_of(arguments);
   for (const std::string& path : arguments.positional())
-    for (Loaded& loaded : scenarios::load_path(path))
+    for (Loaded& loaded : scenarios::load_path(path, load_options))
       for (std::int64_t i = 0; i < repeat; ++i) plan.scenarios.push_back(loaded);
   plan.trace = arguments.text("--trace").value_or("");
   plan.trace_folder = arguments.text("--trace-dir").value_or("");

@@ -35,14 +35,25 @@ void fail(Loaded& loaded, const DocumentError& error) {
   loaded.pointer = error.pointer();
 }
 
-Loaded load_one(nlohmann::json json, std::string_view source, const ValidateOptions& options) {
+// Where a document has no cluster, or something else in its place, its reader says so.
+void change_cluster(nlohmann::json& document, const ClusterOverride& wanted) {
+  if (!wanted.any() || !document.is_object()) return;
+  nlohmann::json& cluster = document.emplace("cluster", nlohmann::json::object()).first.value();
+  if (!cluster.is_object()) return;
+  if (wanted.processes) cluster["processes"] = *wanted.processes;
+  if (wanted.devices) cluster["devices"] = *wanted.devices;
+  if (!wanted.run.empty()) cluster["run"] = wanted.run;
+}
+
+Loaded load_one(nlohmann::json json, std::string_view source, const LoadOptions& options) {
   Loaded loaded{std::string(source), name_of(json, source), {}, std::nullopt, {}, {}, false};
   try {
+    change_cluster(json, options.cluster);
     Document document = read_document(json);
     json.erase("jax");
     loaded.text = json.dump();
     loaded.document = std::move(document);
-    validate(*loaded.document, options);
+    validate(*loaded.document, options.validate);
   } catch (const ProgramError& error) {
     loaded.is_program_error = true;
     fail(loaded, error);
@@ -55,7 +66,7 @@ Loaded load_one(nlohmann::json json, std::string_view source, const ValidateOpti
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
-std::vector<Loaded> load_lines(std::string_view text, const std::string& source, const ValidateOptions& options) {
+std::vector<Loaded> load_lines(std::string_view text, const std::string& source, const LoadOptions& options) {
   std::vector<Loaded> result;
   std::size_t line = 1;
   for (std::size_t start = 0; start < text.size(); ++line) {
@@ -71,7 +82,7 @@ std::vector<Loaded> load_lines(std::string_view text, const std::string& source,
 
 }  // namespace
 
-std::vector<Loaded> load_text(std::string_view text, std::string_view source, const ValidateOptions& options) {
+std::vector<Loaded> load_text(std::string_view text, std::string_view source, const LoadOptions& options) {
   nlohmann::json json;
   try {
     json = parse_json(text);
@@ -86,7 +97,7 @@ std::vector<Loaded> load_text(std::string_view text, std::string_view source, co
   }
 }
 
-std::vector<Loaded> load_path(const fs::path& path, const ValidateOptions& options) {
+std::vector<Loaded> load_path(const fs::path& path, const LoadOptions& options) {
   std::vector<Loaded> result;
   if (fs::is_directory(path)) {
     std::vector<fs::path> files;

@@ -16,16 +16,28 @@ namespace shardlab::scenarios {
 struct Loaded {
   std::string source;  // "corpus/toy.json", "ops.jsonl:17"
   std::string name;    // the document's, or the source where it cannot be read
-  std::string text;    // JSON, without "matrix" and "jax"
+  std::string text;    // JSON, without "matrix" and "jax", with the cluster it runs on
   std::optional<Document> document;
   std::string error;              // with the pointer
   std::string pointer;            // of the error
   bool is_program_error = false;  // the program would end in `error`; `document` is there
 };
 
+// Another cluster than the document's: the same program on the same devices, dealt to processes in another way.
+struct ClusterOverride {
+  std::optional<int> processes, devices;
+  std::string run;  // "spawned", "simulated"; empty: as the document says
+  bool any() const { return processes || devices || !run.empty(); }
+};
+
+struct LoadOptions {
+  ValidateOptions validate = {};
+  ClusterOverride cluster = {};
+};
+
 // Never throws for what a text contains. `source` names it in messages.
-std::vector<Loaded> load_text(std::string_view text, std::string_view source, const ValidateOptions& options = {});
+std::vector<Loaded> load_text(std::string_view text, std::string_view source, const LoadOptions& options = {});
 // Files of a folder and of those in it, in order of their paths. IoError where a path cannot be read or has no scenario.
-std::vector<Loaded> load_path(const std::filesystem::path& path, const ValidateOptions& options = {});
+std::vector<Loaded> load_path(const std::filesystem::path& path, const LoadOptions& options = {});
 
 }  // namespace shardlab::scenarios

@@ -86,9 +86,7 @@ void run_one(const Loaded& loaded, Tally& tally) {
 }
 
 void fuzz_once(const std::string& text, Tally& tally) {
-  ValidateOptions options;
-  options.array_bytes_max = 1 << 22;
-  options.evaluations_max = 5000;
+  LoadOptions options{.validate = {.array_bytes_max = 1 << 22, .evaluations_max = 5000}};
   current_document = text;
   ::alarm(kOneLimitSeconds);
   try {
