@@ -8,9 +8,11 @@
 #include "runtime/exec/partition_by_rule.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/graph/inspection.h"
 #include "runtime/graph/partition_callback.h"
 #include "runtime/ops/partition_rule.h"
 #include "runtime/ops/registry.h"
+#include "runtime/spmd/inspect.h"
 
 namespace shardlab {
 namespace {
@@ -61,6 +63,10 @@ PartitionAnswer answer_of(const CustomPartitioningOptions& options, const Partit
         "custom_partitioning of '{}': the function that the partition callback gives uses an array of type {} from around it, which no "
         "device has; pass it as an argument",
         options.name, body.captured[0].type().text());
+  if (has_inspections(body.graph)) {
+    spmd::run_inspections(body.graph, request.mesh);
+    body.graph = without_inspections(body.graph);
+  }
   std::vector<TensorType> got = body.graph.types(body.graph.results);
   if (got != wanted) {
     auto texts = [](const std::vector<TensorType>& types) {

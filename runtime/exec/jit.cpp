@@ -10,6 +10,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/graph/inspection.h"
 #include "runtime/spmd/explain.h"
 
 namespace shardlab {
@@ -89,7 +90,7 @@ std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where
 std::string JitFunction::lowered(const std::vector<Array>& args, bool partitioned, std::string_view structure) const {
   Context& context = Context::current();
   ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
-  if (!partitioned) return print(request.trace(mesh_of(request, nullptr)), true);
+  if (!partitioned) return print(without_inspections(request.trace(mesh_of(request, nullptr))), true);
   return spmd::print(prepare_program(context, key_for(state_->id, structure, state_->options, request), request)->program);
 }
 

@@ -10,6 +10,8 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/explicit_types.h"
+#include "runtime/graph/inspection.h"
+#include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
 
 namespace shardlab {
@@ -179,6 +181,10 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
     graph = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
+  }
+  if (has_inspections(graph)) {
+    spmd::run_inspections(input);
+    graph = without_inspections(graph);
   }
   auto executable = compile(context, spmd::partition(input, {.exact_results = !request.finer_results}), request.name);
   context.programs().add(key, executable);

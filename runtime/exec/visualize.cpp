@@ -11,6 +11,8 @@
 #include <numeric>
 
 #include "runtime/exec/context.h"
+#include "runtime/exec/ops.h"
+#include "runtime/graph/inspection.h"
 
 namespace shardlab {
 namespace {
@@ -269,8 +271,19 @@ std::string array_sharding_text(const Array& array, const VisualizeOptions& opti
   return sharding_text(array.shape(), array.sharding(), options);
 }
 
-void visualize_array_sharding(const Array& array, const VisualizeOptions& options) {
-  std::cout << array_sharding_text(array, options) << std::endl;
+void visualize_array_sharding(const Operand& array, const VisualizeOptions& options) {
+  Shape shape = array.is_array() ? array.array().shape() : Shape{};
+  inspect_array_sharding(array, [shape, options](const Sharding& sharding) {
+    std::cout << sharding_text(shape, sharding, options) << std::endl;
+  });
+}
+
+void inspect_array_sharding(const Operand& value, std::function<void(const Sharding&)> callback) {
+  if (!value.is_array()) throw_user_error("inspect_array_sharding at {}: a number lies nowhere; give an array", value.where().text());
+  if (Context::current().tracer())
+    apply("inspect_sharding", {value}, inspection_attrs(std::move(callback)), value.where());
+  else
+    callback(value.array().sharding());
 }
 
 }  // namespace shardlab

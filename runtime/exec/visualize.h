@@ -1,9 +1,10 @@
 // Pictures of shardings for the terminal, as jax.debug.visualize_array_sharding draws them.
 #pragma once
 
+#include <functional>
 #include <string>
 
-#include "runtime/exec/array.h"
+#include "runtime/exec/operand.h"
 
 namespace shardlab {
 
@@ -18,8 +19,17 @@ struct VisualizeOptions {
 // part of those before, under its indices. UserError for scalars.
 std::string array_sharding_text(const Array& array, const VisualizeOptions& options = {});
 std::string sharding_text(const Shape& shape, const Sharding& sharding, const VisualizeOptions& options = {});
-// Prints it to standard output.
-void visualize_array_sharding(const Array& array, const VisualizeOptions& options = {});
+// Prints it to standard output: of an array at once; of a value traced by jit when the program is compiled, as propagation cut it (once,
+// not at later calls). Inside shard_map each device has a tile of its own, and the picture is of one such tile on all of them.
+void visualize_array_sharding(const Operand& array, const VisualizeOptions& options = {});
+// Calls back with the sharding, at the same time. The callback may be called on another process as well, in each for itself.
+void inspect_array_sharding(const Operand& value, std::function<void(const Sharding&)> callback);
+
+// jax.debug
+namespace debug {
+using shardlab::inspect_array_sharding;
+using shardlab::visualize_array_sharding;
+}  // namespace debug
 
 // numpy's text of a dense row-major array: print()'s form ("[[0 1]\n [2 3]]", summarised beyond 1000 elements).
 std::string numpy_text(const TensorType& type, const std::byte* data);

@@ -23,7 +23,8 @@ Graph without_dead_nodes(const Graph& graph) {
   for (ValueId id : graph.results) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    live[n] = std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[id]; });
+    // A node without results is there for what it does.
+    live[n] = node.results.empty() || std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[id]; });
     if (live[n])
       for (ValueId id : node.operands) needed[id] = true;
   }

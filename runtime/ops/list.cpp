@@ -45,9 +45,9 @@
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
                    X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)
-// Nodes with bodies, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
+// Nodes with bodies, nodes without results, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \
-  /* bodies      */ X(Cond) X(CustomPartitioning) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* bodies      */ X(Cond) X(CustomPartitioning) X(InspectSharding) X(Scan) X(ShardMap) X(WhileLoop) \
   /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
   /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on

@@ -11,6 +11,7 @@ Uses uses_of(const Graph& graph) {
   Uses uses(graph.values.size());
   for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[std::size_t(n)];
+    if (node.results.empty()) continue;  // who only looks at a value does not change how it is cut
     for (std::size_t i = 0; i < node.operands.size(); ++i) uses[std::size_t(node.operands[i])].push_back({n, int(i)});
   }
   for (std::size_t i = 0; i < graph.results.size(); ++i) uses[std::size_t(graph.results[i])].push_back({-1, int(i)});

@@ -33,5 +33,7 @@ struct Boundary {
   std::vector<ValueSharding> operands, results;
 };
 bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary);
+// The values of one of its bodies, once propagation has ended. Not for per-device code, whose values are each device's own.
+Propagation propagate_body(const Graph& graph, const Node& node, std::size_t body, const Mesh& mesh, Boundary boundary);
 
 }  // namespace shardlab::spmd

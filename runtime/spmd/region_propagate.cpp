@@ -50,14 +50,18 @@ struct BodyState {
   Values params, results;
 };
 
-BodyState run_body(const GraphRef& body, const Mesh& mesh, int level, BodyState state) {
+Propagation propagated(const GraphRef& body, const Mesh& mesh, int level, BodyState state) {
   PropagationInput input{body.get(), mesh, {}, {}};
   input.params.resize(body->params.size());
   input.results.resize(body->results.size());
   input.open_params = std::move(state.params);
   input.open_results = std::move(state.results);
   input.last_level = level;
-  Propagation inner = propagate(input);
+  return propagate(input);
+}
+
+BodyState run_body(const GraphRef& body, const Mesh& mesh, int level, BodyState state) {
+  Propagation inner = propagated(body, mesh, level, std::move(state));
   BodyState after;
   for (ValueId id : inner.graph.params) after.params.push_back(inner.values[std::size_t(id)]);
   after.results = std::move(inner.open_results);
@@ -83,6 +87,8 @@ class RegionPropagator {
     return any;
   }
 
+  Propagation inside(std::size_t b) const { return propagated(node_.attrs.bodies()[b], mesh_, level_, state_of(b)); }
+
  private:
   bool is_loop() const { return node_.op->region == RegionKind::kWhile || node_.op->region == RegionKind::kScan; }
   std::size_t consts() const { return std::size_t(node_.attrs.integer("num_consts", 0)); }
@@ -103,7 +109,8 @@ class RegionPropagator {
   bool is_stacked_result(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= carried(); }
   bool is_predicate(std::size_t body) const { return node_.op->region == RegionKind::kWhile && body == 0; }
 
-  bool through_body(std::size_t b) {
+  // What the boundary says of a body's parameters and results.
+  BodyState state_of(std::size_t b) const {
     const GraphRef& body = node_.attrs.bodies()[b];
     BodyState state;
     for (std::size_t i = 0; i < body->params.size(); ++i) {
@@ -116,7 +123,12 @@ class RegionPropagator {
       else
         state.results.push_back(open(is_stacked_result(i) ? slice_of(boundary_.results[i]) : boundary_.results[i]));
     }
-    BodyState after = run_body(body, mesh_, level_, std::move(state));
+    return state;
+  }
+
+  bool through_body(std::size_t b) {
+    const GraphRef& body = node_.attrs.bodies()[b];
+    BodyState after = run_body(body, mesh_, level_, state_of(b));
     bool changed = false;
     for (std::size_t i = 0; i < after.params.size(); ++i) {
       ValueSharding& outer = boundary_.operands[offset() + i];
@@ -160,6 +172,10 @@ class RegionPropagator {
 bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary) {
   if (node.op->region == RegionKind::kManual || node.op->region == RegionKind::kNone) return false;
   return RegionPropagator(graph, node, mesh, level, boundary).run();
+}
+
+Propagation propagate_body(const Graph& graph, const Node& node, std::size_t body, const Mesh& mesh, Boundary boundary) {
+  return RegionPropagator(graph, node, mesh, PropagationInput{}.last_level, boundary).inside(body);
 }
 
 }  // namespace shardlab::spmd

@@ -156,9 +156,9 @@ TEST(Visualize, PrintsAnArray) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), sharding_text(x.shape(), x.sharding()) + '\n');
 }
 
-TEST(Visualize, TracedValuesHaveNoShardingYet) {
+TEST(Visualize, TracedValuesHaveNoTextYet) {
   auto f = jit([](const Array& x) {
-    visualize_array_sharding(x);
+    array_sharding_text(x);
     return x;
   });
   EXPECT_THROW(f(arange(4)), UserError);
