@@ -6,7 +6,8 @@ using namespace shardlab;
 
 int main(int argc, char** argv) {
   join(argc, argv);
-  auto all = make_mesh({device_count()}, {"a"});
+  // All devices in their own order; make_mesh({device_count()}, {"a"}) may choose one that suits the machine better.
+  auto all = make_mesh(DeviceGrid{{device_count()}, devices()}, {"a"});
   auto arr = device_put(ones({32, 32}), NamedSharding(all, P("a")));
   if (process_index() == 0) visualize_array_sharding(arr);
 
@@ -20,7 +21,7 @@ int main(int argc, char** argv) {
   auto z = relu(matmul(x, y));
   if (process_index() == 0) {
     visualize_array_sharding(z);
-    std::cout << '\n' << z.sharding().text() << '\n';
+    std::cout << '\n' << z.sharding() << '\n';
   }
 
   // Reading what other processes hold is an error, in every process alike.

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
 
   // Each process has different shards of it.
   for (const Shard& shard : global_array.addressable_shards())
-    std::cout << fmt::format("device {} has local data {}\n", shard.device.ordinal, shard.text());
+    std::cout << fmt::format("device {} has local data {}\n", name_of(shard.device), shard.text());
 
   auto global_result = sum(sin(global_array));
   std::cout << fmt::format("process={} got result: {}\n", process_index(), double(global_result.item<float>()));
