@@ -13,6 +13,7 @@
 #include "runtime/ops/partition_rule.h"
 #include "runtime/ops/registry.h"
 #include "runtime/spmd/inspect.h"
+#include "runtime/transform/inline.h"
 
 namespace shardlab {
 namespace {
@@ -79,7 +80,7 @@ PartitionAnswer answer_of(const CustomPartitioningOptions& options, const Partit
         "gives makes of tiles {}, the second are the tiles of result_shardings",
         texts(got), texts(wanted), options.name, texts(tiles));
   }
-  return {std::make_shared<const Graph>(std::move(body.graph)), part.arg_shardings, part.result_shardings};
+  return {std::make_shared<const Graph>(transform::without_calls(body.graph)), part.arg_shardings, part.result_shardings};
 }
 
 std::vector<ShardedType> with_shardings(const std::vector<TensorType>& types, const std::vector<Sharding>& shardings) {

@@ -27,7 +27,7 @@ struct Executable {
     std::variant<std::monostate, MovePlan, ReducePlan> plan;  // monostate: the same buffers
     int first_call = -1;                                      // index into info->collectives; -1: a free local slice
     int calls = 0;
-    std::vector<Padding> paddings;  // of collectives in per-device code
+    std::vector<ZeroFill> paddings;  // of collectives in per-device code
     const Node* node = nullptr;     // of those
   };
   // A node with bodies; see region_run.cpp.

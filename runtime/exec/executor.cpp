@@ -304,7 +304,7 @@ void Executor::run_move(const Task& task, const Executable& executable, const Ex
     run_plan(task, *reduce, step.first_call, step.calls, sources, targets);
   else
     targets = sources;
-  for (const Padding& padding : step.paddings) {
+  for (const ZeroFill& padding : step.paddings) {
     if (std::find(scope.active->begin(), scope.active->end(), padding.position) == scope.active->end()) continue;
     auto padded = std::make_shared<Buffer>(std::size_t(padding.bytes));
     std::memset(padded->data(), 0, std::size_t(padding.bytes));

@@ -213,7 +213,7 @@ class Planner {
   Groups groups_;
   Layout from_, to_;
   std::vector<Transfer> transfers_;
-  std::vector<Padding> paddings_;
+  std::vector<ZeroFill> paddings_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace shardlab {
 
 // What a device has received, where that is not all of its result: the rest is zero.
-struct Padding {
+struct ZeroFill {
   int position = 0;
   Box box, received;
   std::int64_t bytes = 0;  // of the whole result
@@ -21,7 +21,7 @@ struct Padding {
 struct MemberMove {
   // monostate: each device keeps its own value, nothing moves.
   std::variant<std::monostate, MovePlan, ReducePlan> plan;
-  std::vector<Padding> paddings;             // of this process's devices
+  std::vector<ZeroFill> paddings;             // of this process's devices
   std::optional<comm::CollectiveInfo> info;  // nothing: no collective
 };
 

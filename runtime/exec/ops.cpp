@@ -188,6 +188,8 @@ Array gelu(const Operand& x) { return call<"gelu">({x}); }
 Array softplus(const Operand& x) { return call<"softplus">({x}); }
 Array silu(const Operand& x) { return call<"silu">({x}); }
 Array logistic(const Operand& x) { return call<"logistic">({x}); }
+Array stop_gradient(const Operand& x) { return call<"stop_gradient">({x}); }
+Array checkpoint_name(const Operand& x, std::string name) { return call<"checkpoint_name">({x}, {{"name", std::move(name)}}); }
 Array astype(const Operand& x, DType dtype) { return call<"convert">({x}, {{"dtype", dtype}}); }
 
 Array add(const Operand& x, const Operand& y) { return call<"add">({x, y}); }

@@ -181,6 +181,9 @@ Array hard_tanh(const Operand& x);
 Array soft_sign(const Operand& x);
 Array log_sigmoid(const Operand& x);
 Array mish(const Operand& x);
+Array stop_gradient(const Operand& x);  // x itself, constant to derivatives
+// x itself, with a name by which a policy of checkpoint saves it.
+Array checkpoint_name(const Operand& x, std::string name);
 Array astype(const Operand& x, DType dtype);
 // The same bits as a dtype of the same width.
 Array bitcast(const Operand& x, DType dtype);

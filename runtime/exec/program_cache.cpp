@@ -13,6 +13,7 @@
 #include "runtime/graph/inspection.h"
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
+#include "runtime/transform/inline.h"
 
 namespace shardlab {
 namespace {
@@ -149,7 +150,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   const std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
   if (auto found = context.programs().find(key)) return found;
   std::optional<Mesh> asked = mesh_of(request, nullptr);
-  Graph graph = request.trace(asked ? asked : context.mesh());
+  Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
   std::optional<Mesh> mesh = mesh_of(request, &graph);
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 

@@ -44,6 +44,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   ValueId value_of(const Array& array, Where where);
   // The mesh that the arguments lie on, for specs without a mesh.
   const std::optional<Mesh>& mesh() const { return mesh_; }
+  // The manual axes of the per-device code that is being traced, if any.
+  const std::shared_ptr<const ManualAxes>& manual() const { return builder_.manual(); }
 
  private:
   Array tracer_array(ValueId value);

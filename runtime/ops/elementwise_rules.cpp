@@ -201,4 +201,10 @@ static Values extremum_jvp(GraphBuilder& b, const JvpArgs& args) {
 Values maximum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
 Values minimum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
 
+// 0 at 0, unlike the maximum that it is.
+Values relu_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], g = args.tangents[0];
+  return {b.emit1(kSelect, {binary(b, kGreater, x, 0.0), g, filled(b, b.type(g), 0.0)})};
+}
+
 }  // namespace shardlab::ops

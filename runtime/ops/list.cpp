@@ -18,7 +18,7 @@
                    X(FloorDivide) X(Fmod) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
-  /* choose     */ X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) \
+  /* choose     */ X(CheckpointName) X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) X(StopGradient) \
   /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(Concatenate) X(ExpandDims) X(Pad) X(Ravel) X(Reshape) X(Rev) X(Slice) X(Squeeze) X(Transpose) \
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
@@ -47,7 +47,7 @@
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, nodes without results, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \
-  /* bodies      */ X(Cond) X(CustomPartitioning) X(InspectSharding) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* bodies      */ X(Checkpoint) X(Cond) X(CustomJvpCall) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(Scan) X(ShardMap) X(WhileLoop) \
   /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
   /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on

@@ -20,17 +20,15 @@ Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {b.emit1(kMul, {x, x})};
 }
 
-Values expand_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {binary(b, kMaximum, value_of(b, args[0]), 0.0)}; }
-
 std::vector<int> softmax_axes(const GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs) {
   if (attrs.has("axis")) return reduced_axes(b, op, x, attrs);
   return {normalized_axis(op.name, -1, b.type(x).rank())};
 }
 
-// The maximum, kept as dimensions of size 1. JAX starts it at -infinity once more.
+// The maximum, kept as dimensions of size 1; derivatives need not know of it, as it cancels. JAX starts it at -infinity once more.
 ValueId kept_maximum(GraphBuilder& b, ValueId x, const std::vector<int>& axes) {
   Shape kept = kept_shape(b.shape(x), axes);
-  return reshaped(b, binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity), kept);
+  return unary(b, kStopGradient, reshaped(b, binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity), kept));
 }
 
 Values expand_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -58,6 +56,7 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity);
   if (keepdims) maximum = reshaped(b, maximum, kept);
   ValueId finite = b.emit1(kSelect, {unary(b, kIsFinite, maximum), maximum, filled(b, b.type(maximum), 0.0)});
+  finite = unary(b, kStopGradient, finite);
   ValueId exponentials = unary(b, kExp, binary(b, kSub, x, reshaped(b, finite, kept)));
   ValueId total = reduced(b, kReduceSum, exponentials, axes, keepdims);
   return {b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})};
@@ -101,10 +100,9 @@ constexpr std::string_view kSiluAliases[] = {"swish"};
 
 }  // namespace
 
-extern const OpDef kSquare, kRelu, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus, kSilu;
+extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus, kSilu;
 
 const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
-const OpDef kRelu = {.name = "relu", .doc = "maximum(x, 0).", .expand = expand_relu};
 const OpDef kSoftmax = {
     .name = "softmax", .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.", .attrs = kSoftmaxAttrs, .expand = expand_softmax};
 const OpDef kLogSoftmax = {

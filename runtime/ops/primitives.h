@@ -14,7 +14,7 @@ extern const OpDef kDigamma, kErf, kErfInv, kErfc, kLgamma;
 extern const OpDef kAdd, kAnd, kAtan2, kDiv, kMaximum, kMinimum, kMul, kNextAfter, kOr, kPow, kRem, kRemainder, kShiftLeft,
     kShiftRightArithmetic, kShiftRightLogical, kSub, kXor;
 extern const OpDef kEqual, kGreater, kGreaterEqual, kLess, kLessEqual, kNotEqual;
-extern const OpDef kClamp, kConvert, kSelect, kShardingConstraint;
+extern const OpDef kClamp, kConvert, kSelect, kShardingConstraint, kStopGradient, kCheckpointName;
 extern const OpDef kBroadcastInDim, kReshape, kTranspose;
 extern const OpDef kReduceAnd, kReduceMax, kReduceMin, kReduceOr, kReduceProd, kReduceSum;
 extern const OpDef kDotGeneral;

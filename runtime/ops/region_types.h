@@ -6,6 +6,7 @@
 namespace shardlab::ops {
 
 extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kCustomPartitioning, kInspectSharding;
+extern const OpDef kCheckpoint, kCustomJvpCall, kCustomVjpCall, kCustomVjpTangents;
 extern const OpDef kAllGather, kAllToAll, kAxisIndex, kAxisSize, kPbroadcast, kPmax, kPmean, kPmin, kPpermute, kPsum, kPsumScatter, kPvary;
 
 // The body's result types.

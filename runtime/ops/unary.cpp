@@ -62,6 +62,14 @@ struct Sqrt {
 };
 SHARDLAB_MATH_FUNCTION(Rsqrt, 1.0 / std::sqrt, [](Complex128 z) { return 1.0 / std::sqrt(z); })
 SHARDLAB_REAL_FUNCTION(Cbrt, std::cbrt)
+// A primitive, though it is a maximum: at 0 its derivative is 0 and not 1/2.
+struct Relu {
+  template <typename T>
+    requires Real<T> || Whole<T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return (x > T(0)) | (x != x) ? x : T(0);
+  }
+};
 struct Floor {
   template <Real T>
   SHARDLAB_INLINE T operator()(T x) const {
@@ -198,6 +206,13 @@ Values expand_abs(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   return b.emit(op, {x}, attrs);
 }
 
+Values expand_relu(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  if (b.type(x).dtype == DType::kBool) return {x};
+  if (is_complex(b.type(x).dtype)) return {binary(b, kMaximum, x, 0.0)};
+  return b.emit(op, {x}, attrs);
+}
+
 constexpr std::string_view kNegAliases[] = {"negative"};
 constexpr std::string_view kAbsAliases[] = {"absolute"};
 constexpr std::string_view kIsFiniteAliases[] = {"isfinite"};
@@ -222,6 +237,8 @@ const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; c
 const OpDef kSqrt = unary_op<Sqrt>("sqrt", "The square root; NaN below 0. Integers become float32.", expand_inexact);
 const OpDef kRsqrt = unary_op<Rsqrt>("rsqrt", "1 / sqrt(x). Integers become float32.", expand_inexact);
 const OpDef kCbrt = unary_op<Cbrt>("cbrt", "The cube root. Integers become float32.", expand_inexact);
+extern const OpDef kRelu;
+const OpDef kRelu = unary_op<Relu>("relu", "maximum(x, 0), with the derivative 0 at 0.", expand_relu);
 const OpDef kFloor = unary_op<Floor>("floor", "The largest whole number not above x; integers stay.", expand_rounding);
 const OpDef kCeil = unary_op<Ceil>("ceil", "The smallest whole number not below x; integers stay.", expand_rounding);
 const OpDef kTrunc = unary_op<Trunc>("trunc", "The whole number between 0 and x next to x; integers stay.", expand_rounding, kTruncAliases);

@@ -10,6 +10,7 @@
 #include "runtime/exec/config.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/control_flow.h"
+#include "runtime/exec/custom_derivatives.h"
 #include "runtime/exec/custom_partitioning.h"
 #include "runtime/exec/device.h"
 #include "runtime/exec/devices.h"

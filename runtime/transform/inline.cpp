@@ -1,5 +1,9 @@
 #include "runtime/transform/inline.h"
 
+#include "runtime/graph/partition_callback.h"
+#include "runtime/ops/primitives.h"
+#include "runtime/ops/region_types.h"
+
 namespace shardlab::transform {
 
 std::vector<ValueId> Renaming::of(const std::vector<ValueId>& ids) const {
@@ -26,6 +30,67 @@ std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::
   for (const Node& node : graph.nodes) emit_node(b, node, renamed);
   b.set_place({}, "");
   return renamed.of(graph.results);
+}
+
+namespace {
+
+bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName; }
+bool is_call(const OpDef* op) { return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall; }
+bool is_for_transformations(const Graph& graph) {
+  bool found = false;
+  visit_nodes(graph, [&](const Node& node) { found |= is_passed_on(node.op) || is_call(node.op) || node.op == &ops::kCustomVjpTangents; });
+  return found;
+}
+
+std::vector<ValueId> emit_without_calls(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
+
+GraphRef body_without_calls(const GraphRef& body) {
+  if (!is_for_transformations(*body)) return body;
+  Graph plain = without_calls(*body);
+  const PartitionCallback* callback = partition_of(body);
+  return callback != nullptr ? with_partition(std::move(plain), *callback) : std::make_shared<const Graph>(std::move(plain));
+}
+
+std::vector<ValueId> emit_node_without_calls(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) {
+  if (is_passed_on(node.op)) return operands;
+  if (is_call(node.op)) return emit_without_calls(b, *node.attrs.bodies()[0], operands);
+  if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
+  b.set_place(node.where, node.user_op);
+  if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
+  Bodies bodies;
+  for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(body_without_calls(body));
+  Attrs attrs = node.attrs;
+  return b.emit(*node.op, operands, attrs.set("bodies", bodies));
+}
+
+std::vector<ValueId> emit_without_calls(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args) {
+  Renaming renamed(graph);
+  for (std::size_t i = 0; i < args.size(); ++i) renamed[graph.params[i]] = args[i];
+  for (const Node& node : graph.nodes) {
+    std::vector<ValueId> results = emit_node_without_calls(b, node, renamed.of(node.operands));
+    for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
+  }
+  return renamed.of(graph.results);
+}
+
+}  // namespace
+
+Graph without_calls(const Graph& graph) {
+  if (!is_for_transformations(graph)) return graph;
+  Graph live = without_dead_nodes(graph);
+  GraphBuilder b(live.name);
+  std::vector<ValueId> args;
+  for (ValueId id : live.params) args.push_back(b.param(live.type(id)));
+  b.set_results(emit_without_calls(b, live, args));
+  return without_dead_nodes(b.finish());
+}
+
+void throw_no_forward_mode(const Node& node) {
+  throw_user_error(
+      "can't apply forward-mode differentiation (jvp) to a custom_vjp function.: it has a backward pass alone; use reverse mode (grad, "
+      "vjp), "
+      "or custom_jvp, whose rule serves both [{}]",
+      node.where.text());
 }
 
 void throw_no_rule(const Node& node, std::string_view what, std::string_view advice) {

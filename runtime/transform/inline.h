@@ -24,6 +24,13 @@ void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed);
 // Emits all nodes with `args` as the parameters; the results.
 std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
 
+// The graph that is partitioned: without what transformations alone see. Functions called as one node (checkpoint, custom_jvp, custom_vjp)
+// stand where they were called, stop_gradient and its like are gone, in bodies too. UserError with JAX's text where tangents of a function
+// with a backward pass of its own are left.
+Graph without_calls(const Graph& graph);
+// That error.
+[[noreturn]] void throw_no_forward_mode(const Node& node);
+
 // The error of a rule that an op lacks: "<what> for 'sort' not implemented: …" with the user's line.
 [[noreturn]] void throw_no_rule(const Node& node, std::string_view what, std::string_view advice);
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
+#include "runtime/ops/region_types.h"
 #include "runtime/transform/batch.h"
-#include "runtime/transform/region.h"
+#include "runtime/transform/region_bodies.h"
 
 namespace shardlab::transform {
 namespace {
@@ -13,18 +14,13 @@ TensorType with_batch(TensorType type, int dim, std::int64_t size) {
   return type;
 }
 
-// A body on parameters that have the batch where `dims` says. Results that are batched, or are `wanted` so, have it as their first
-// dimension.
-struct BodyBatch {
-  Graph graph;
-  std::vector<bool> batched;  // per result, before what is wanted
-};
-
 std::vector<Batched> batched_params(GraphBuilder& b, const Graph& body, const std::vector<int>& dims, std::int64_t size) {
   std::vector<Batched> args;
   for (std::size_t i = 0; i < dims.size(); ++i) args.push_back({b.param(with_batch(body.type(body.params[i]), dims[i], size)), dims[i]});
   return args;
 }
+
+}  // namespace
 
 BodyBatch body_batch(const Graph& body, const std::vector<int>& dims, std::int64_t size, const std::vector<bool>& wanted) {
   GraphBuilder b(body.name);
@@ -40,6 +36,8 @@ BodyBatch body_batch(const Graph& body, const std::vector<int>& dims, std::int64
   out.graph = b.finish();
   return out;
 }
+
+namespace {
 
 std::vector<Batched> with_dims(const std::vector<ValueId>& values, const std::vector<bool>& batched, std::size_t first_stacked) {
   std::vector<Batched> out;
@@ -162,6 +160,19 @@ std::vector<Batched> batch_cond(GraphBuilder& b, const Node& node, const std::ve
   return with_dims(b.emit(*node.op, values, attrs.set("bodies", bodies)), wanted, wanted.size());
 }
 
+std::vector<Batched> batch_checkpoint(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size) {
+  std::vector<ValueId> values;
+  std::vector<int> dims;
+  for (const Batched& each : operands) {
+    values.push_back(each.value);
+    dims.push_back(each.dim);
+  }
+  BodyBatch inner = body_batch(*node.attrs.bodies()[0], dims, size, {});
+  Attrs attrs = node.attrs;
+  attrs.set("bodies", Bodies{body_ref(std::move(inner.graph))});
+  return with_dims(b.emit(*node.op, values, attrs), inner.batched, inner.batched.size());
+}
+
 // Every device has the whole batch of its shards.
 std::vector<Batched> batch_shard_map(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size) {
   const Graph& body = *node.attrs.bodies()[0];
@@ -194,6 +205,11 @@ std::vector<Batched> emit_region_batch(GraphBuilder& b, const Node& node, const 
       return batch_cond(b, node, operands, size);
     case RegionKind::kManual:
       return batch_shard_map(b, node, operands, size);
+    case RegionKind::kCall:
+      if (node.op == &ops::kCheckpoint) return batch_checkpoint(b, node, operands, size);
+      if (node.op == &ops::kCustomVjpTangents) return batch_custom_tangents(b, node, operands, size);
+      if (node.op != &ops::kCustomPartitioning) return batch_custom(b, node, operands, size);
+      [[fallthrough]];
     default:
       throw_no_rule(node, "Batching rule", "the function's sharding rule does not know the batch; loop over it instead");
   }

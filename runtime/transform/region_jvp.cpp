@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
-#include "runtime/transform/region.h"
+#include "runtime/ops/region_types.h"
+#include "runtime/transform/region_bodies.h"
 
 namespace shardlab::transform {
 namespace {
@@ -149,6 +150,18 @@ WithTangents shard_map_jvp(GraphBuilder& b, const Node& node, const std::vector<
   return told_apart(b.emit(*node.op, interleaved(operands, tangents, params, is_active), attrs), node.results.size(), results, wanted);
 }
 
+// What is computed again is the function with its tangents.
+WithTangents checkpoint_jvp(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands, const std::vector<ValueId>& tangents) {
+  const Graph& body = *node.attrs.bodies()[0];
+  std::vector<bool> active = active_of(tangents);
+  Cuts params{operands.size()}, results{node.results.size()};
+  std::vector<bool> wanted = body_jvp(body, active, params, results, std::vector<bool>(node.results.size(), false)).varies;
+  Attrs attrs = node.attrs;
+  attrs.set("bodies", Bodies{body_ref(body_jvp(body, active, params, results, wanted).graph)});
+  auto is_active = [&](std::size_t i) { return bool(active[i]); };
+  return told_apart(b.emit(*node.op, interleaved(operands, tangents, params, is_active), attrs), node.results.size(), results, wanted);
+}
+
 }  // namespace
 
 WithTangents emit_region_jvp(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
@@ -161,6 +174,11 @@ WithTangents emit_region_jvp(GraphBuilder& b, const Node& node, const std::vecto
       return cond_jvp(b, node, operands, tangents);
     case RegionKind::kManual:
       return shard_map_jvp(b, node, operands, tangents);
+    case RegionKind::kCall:
+      if (node.op == &ops::kCheckpoint) return checkpoint_jvp(b, node, operands, tangents);
+      if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
+      if (node.op != &ops::kCustomPartitioning) return custom_jvp(b, node, operands, tangents);
+      [[fallthrough]];
     default:
       throw_no_rule(node, "Differentiation rule", "write the derivative as another function with a sharding rule of its own");
   }

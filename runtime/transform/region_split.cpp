@@ -2,56 +2,35 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
-#include "runtime/transform/region.h"
-#include "runtime/transform/split.h"
+#include "runtime/ops/region_types.h"
+#include "runtime/transform/region_bodies.h"
 
 namespace shardlab::transform {
-namespace {
 
-// A body cut by which of its parameters are known.
-class BodySplit {
- public:
-  BodySplit(const Graph& body, const std::vector<bool>& unknown) : body_(body), b_(body.name), split_(b_, body) {
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      if (unknown[i]) {
-        split_.unknown_param(body.params[i]);
-      } else {
-        param_of_.push_back(int(i));
-        split_.known_param(body.params[i], b_.param(body.type(body.params[i])));
-      }
+BodySplit::BodySplit(const Graph& body, const std::vector<bool>& unknown) : body_(body), b_(body.name), split_(b_, body) {
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (unknown[i]) {
+      split_.unknown_param(body.params[i]);
+    } else {
+      param_of_.push_back(int(i));
+      split_.known_param(body.params[i], b_.param(body.type(body.params[i])));
     }
-    split_.run();
   }
+  split_.run();
+}
 
-  bool varies(std::size_t result) const { return split_.varies(body_.results[result]); }
-  void finish(const std::vector<bool>& is_linear) {
-    std::vector<ValueId> known, tangents;
-    for (std::size_t i = 0; i < is_linear.size(); ++i) (is_linear[i] ? tangents : known).push_back(body_.results[i]);
-    cut_ = split_.finish(known, tangents);
-  }
+void BodySplit::finish(const std::vector<bool>& is_linear) {
+  std::vector<ValueId> known, tangents;
+  for (std::size_t i = 0; i < is_linear.size(); ++i) (is_linear[i] ? tangents : known).push_back(body_.results[i]);
+  cut_ = split_.finish(known, tangents);
+}
 
-  GraphBuilder& builder() { return b_; }
-  const Linearized& cut() const { return cut_; }
-  // The parameter of the body that a residual is, or -1.
-  int param_of(ValueId residual) const {
-    return residual < ValueId(param_of_.size()) ? param_of_[std::size_t(residual)] : -1;  // parameters are a builder's first values
-  }
-
- private:
-  const Graph& body_;
-  GraphBuilder b_;
-  std::vector<int> param_of_;
-  Split split_;
-  Linearized cut_;
-};
-
-std::vector<bool> unknown_of(const std::vector<ValueId>& known, std::size_t first = 0) {
+std::vector<bool> unknown_of(const std::vector<ValueId>& known, std::size_t first) {
   std::vector<bool> unknown;
   for (std::size_t i = first; i < known.size(); ++i) unknown.push_back(known[i] == kZero);
   return unknown;
 }
 
-// The known results in their places, and which results are linear.
 void place_results(RegionSplit& out, const std::vector<bool>& is_linear, const std::vector<ValueId>& known) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < is_linear.size(); ++i) {
@@ -59,6 +38,8 @@ void place_results(RegionSplit& out, const std::vector<bool>& is_linear, const s
     if (is_linear[i]) out.results.push_back(int(i));
   }
 }
+
+namespace {
 
 // Residuals of an iteration are stacked; what is the same for all of them, or is scanned over anyway, is passed as it is.
 RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
@@ -270,6 +251,10 @@ RegionSplit split_region(GraphBuilder& b, const Node& node, const std::vector<Va
           "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try using "
           "lax.scan, or using fori_loop with static start/stop. (The number of iterations is not known beforehand, so neither is how "
           "much to save; forward mode, jvp, works.)");
+    case RegionKind::kCall:
+      if (node.op == &ops::kCheckpoint) return split_checkpoint(b, node, known);
+      if (node.op != &ops::kCustomPartitioning) return split_whole(node, known);
+      [[fallthrough]];
     default:
       throw_no_rule(node, "Differentiation rule", "write the derivative as another function with a sharding rule of its own");
   }

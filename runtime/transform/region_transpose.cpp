@@ -3,7 +3,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
-#include "runtime/transform/region.h"
+#include "runtime/transform/region_bodies.h"
 #include "runtime/transform/transpose.h"
 
 namespace shardlab::transform {
@@ -179,6 +179,10 @@ std::vector<ValueId> transpose(GraphBuilder& b, const Question& q) {
       return transpose_cond(b, q);
     case RegionKind::kManual:
       return transpose_shard_map(b, q);
+    case RegionKind::kCall:
+      if (q.node.op == &ops::kCustomVjpTangents) return transpose_custom_tangents(b, q.node, q.operands, q.cotangents);
+      if (q.node.op != &ops::kCustomPartitioning) return transpose_checkpoint(b, q.node, q.operands, q.types, q.cotangents);
+      [[fallthrough]];
     default:
       throw_no_rule(q.node, "Transpose rule (for reverse-mode differentiation)", "forward mode (jvp) works, or leave the op out");
   }

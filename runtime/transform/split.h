@@ -21,6 +21,8 @@ class Split {
   }
   void run();
   bool varies(ValueId id) const { return varies_[std::size_t(id)]; }
+  // In the builder, of a value that does not vary.
+  ValueId known(ValueId id) const { return known_[id]; }
 
   // Once: `results` in the builder, and the linear graph of what `tangents` need (kZero: none), with its residuals.
   Linearized finish(const std::vector<ValueId>& results, const std::vector<ValueId>& tangents);

@@ -26,10 +26,8 @@ TEST(Expand, Texts) {
 }
 )");
   EXPECT_EQ(text("relu", {f32({4, 2})}), R"(main(%0: float32[4,2]) {
-  %1 = constant() {value = float32[]{0.0}} : float32[]
-  %2 = broadcast_in_dim(%1) {dims = [], shape = [4, 2]} : float32[4,2]
-  %3 = maximum(%0, %2) : float32[4,2]
-  return %3
+  %1 = relu(%0) : float32[4,2]
+  return %1
 }
 )");
   EXPECT_EQ(text("mean", {f32({4, 2})}, axis_kept(-1)), R"(main(%0: float32[4,2]) {
@@ -56,16 +54,17 @@ TEST(Expand, Texts) {
   %3 = broadcast_in_dim(%2) {dims = [], shape = [2]} : float32[2]
   %4 = maximum(%1, %3) : float32[2]
   %5 = reshape(%4) {shape = [1, 2]} : float32[1,2]
-  %6 = reshape(%5) {shape = [2]} : float32[2]
-  %7 = broadcast_in_dim(%6) {dims = [1], shape = [4, 2]} : float32[4,2]
-  %8 = sub(%0, %7) : float32[4,2]
-  %9 = exp(%8) : float32[4,2]
-  %10 = reduce_sum(%9) {axes = [0]} : float32[2]
-  %11 = reshape(%10) {shape = [1, 2]} : float32[1,2]
-  %12 = reshape(%11) {shape = [2]} : float32[2]
-  %13 = broadcast_in_dim(%12) {dims = [1], shape = [4, 2]} : float32[4,2]
-  %14 = div(%9, %13) : float32[4,2]
-  return %14
+  %6 = stop_gradient(%5) : float32[1,2]
+  %7 = reshape(%6) {shape = [2]} : float32[2]
+  %8 = broadcast_in_dim(%7) {dims = [1], shape = [4, 2]} : float32[4,2]
+  %9 = sub(%0, %8) : float32[4,2]
+  %10 = exp(%9) : float32[4,2]
+  %11 = reduce_sum(%10) {axes = [0]} : float32[2]
+  %12 = reshape(%11) {shape = [1, 2]} : float32[1,2]
+  %13 = reshape(%12) {shape = [2]} : float32[2]
+  %14 = broadcast_in_dim(%13) {dims = [1], shape = [4, 2]} : float32[4,2]
+  %15 = div(%10, %14) : float32[4,2]
+  return %15
 }
 )");
   EXPECT_EQ(text("matmul", {f32({3, 1, 4, 8}), f32({5, 8, 2})}), R"(main(%0: float32[3,1,4,8], %1: float32[5,8,2]) {

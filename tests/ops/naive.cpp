@@ -150,6 +150,9 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"select", [](const Arguments& x, DType) { return x[0] != 0.0 ? x[1] : x[2]; }},
       {"clamp", [](const Arguments& x, DType) { return Number(std::min(std::max(x[1].real(), x[0].real()), x[2].real())); }},
       {"with_sharding_constraint", [](const Arguments& x, DType) { return x[0]; }},
+      {"stop_gradient", [](const Arguments& x, DType) { return x[0]; }},
+      {"checkpoint_name", [](const Arguments& x, DType) { return x[0]; }},
+      {"relu", [](const Arguments& x, DType) { return x[0].real() < 0 ? x[0] * 0.0 : x[0]; }},
   };
   return table;
 }

@@ -1,0 +1,75 @@
+// Functions called as one node, for the transformations alone: checkpoint, custom_jvp and custom_vjp. Before a program is partitioned
+// their bodies stand where they were called.
+#include "runtime/ops/lower.h"
+#include "runtime/ops/region_types.h"
+
+namespace shardlab::ops {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+Types infer_call(const OpDef& op, const Types& types, const Attrs& attrs) {
+  const Graph& body = *bodies_of(op, attrs, 1)[0];
+  check_params(op, body, types, "function");
+  return result_types(body);
+}
+
+// The body is the backward function: from residuals and the results' cotangents to the operands' cotangents.
+Types infer_tangents(const OpDef& op, const Types& types, const Attrs& attrs) {
+  const Graph& backward = *bodies_of(op, attrs, 1)[0];
+  const auto residuals = std::size_t(attrs.integer("num_residuals", 0));
+  Types params = backward.types(backward.params), wanted(params.begin(), params.begin() + std::ptrdiff_t(residuals));
+  for (const TensorType& type : result_types(backward)) wanted.push_back(type);
+  SL_CHECK(types == wanted, "{}: {} operands do not fit its backward function", op.name, types.size());
+  return {params.begin() + std::ptrdiff_t(residuals), params.end()};
+}
+
+FactorRule no_rule(const Types&, const Types&, const Attrs&) { return {}; }
+
+constexpr AttrDef kCheckpointAttrs[] = {{"policy", AttrDef::Kind::kString, false, "which values are saved all the same"},
+                                        {"names", AttrDef::Kind::kNames, false, "the values to save by checkpoint_name"}};
+constexpr AttrDef kTangentAttrs[] = {{"num_residuals", AttrDef::Kind::kInteger, false, "how many operands come first that are residuals"}};
+
+}  // namespace
+
+const OpDef kCheckpoint = {.name = "checkpoint",
+                           .doc = "Calls a function; its backward pass computes the function's values again instead of keeping them.",
+                           .operands_min = 0,
+                           .operands_max = -1,
+                           .attrs = kCheckpointAttrs,
+                           .expand = refuse_plain_call,
+                           .infer = infer_call,
+                           .rule = no_rule,
+                           .region = RegionKind::kCall};
+
+const OpDef kCustomJvpCall = {.name = "custom_jvp_call",
+                              .doc = "Calls a function whose derivative its user says, values and tangents together.",
+                              .operands_min = 0,
+                              .operands_max = -1,
+                              .expand = refuse_plain_call,
+                              .infer = infer_call,
+                              .rule = no_rule,
+                              .region = RegionKind::kCall};
+
+const OpDef kCustomVjpCall = {.name = "custom_vjp_call",
+                              .doc = "Calls a function whose forward and backward pass its user says.",
+                              .operands_min = 0,
+                              .operands_max = -1,
+                              .expand = refuse_plain_call,
+                              .infer = infer_call,
+                              .rule = no_rule,
+                              .region = RegionKind::kCall};
+
+const OpDef kCustomVjpTangents = {.name = "custom_vjp_tangents",
+                                  .doc =
+                                      "The tangents of a function whose backward pass its user says: nobody can compute them, they are "
+                                      "there to be transposed.",
+                                  .operands_min = 0,
+                                  .operands_max = -1,
+                                  .attrs = kTangentAttrs,
+                                  .expand = refuse_plain_call,
+                                  .infer = infer_tangents,
+                                  .rule = no_rule,
+                                  .region = RegionKind::kCall};
+
+}  // namespace shardlab::ops

@@ -1,0 +1,144 @@
+// checkpoint: the backward pass gets the function's operands and computes its values again.
+//
+// Source: JAX's remat. What is known is computed; the linear half is the whole function once more, and is cut in two only where it is
+// transposed, so that what it needs is computed there.
+#include <algorithm>
+
+#include "runtime/ops/conv_rules.h"
+#include "runtime/ops/derive.h"
+#include "runtime/ops/region_types.h"
+#include "runtime/transform/region_bodies.h"
+#include "runtime/transform/transpose.h"
+
+namespace shardlab::transform {
+namespace {
+
+bool is_product(const Node& node) { return node.op == &ops::kDotGeneral || node.op == &ops::kConv; }
+bool has_batch(const Node& node) { return node.op != &ops::kDotGeneral || !node.attrs.integers("batch").empty(); }
+
+// Whether a policy keeps what a node computes. Source: jax.checkpoint_policies.
+bool saves(const Attrs& attrs, const Node& node) {
+  const std::string policy = attrs.has("policy") ? attrs.string("policy") : "nothing_saveable";
+  if (policy == "everything_saveable") return true;
+  if (policy == "dots_saveable") return is_product(node);
+  if (policy == "dots_with_no_batch_dims_saveable") return is_product(node) && !has_batch(node);
+  if (policy != "save_only_these_names" || node.op != &ops::kCheckpointName) return false;
+  const auto& names = attrs.strings("names");
+  return std::find(names.begin(), names.end(), node.attrs.string("name")) != names.end();
+}
+
+// The linear half: the body with its linear results alone, given the operands that it needs and what was saved.
+class Again {
+ public:
+  Again(const Graph& body, const BodySplit& split, const Attrs& attrs, const std::vector<bool>& is_linear) : body_(body) {
+    std::vector<bool> needed(body.values.size(), false);
+    for (std::size_t i = 0; i < is_linear.size(); ++i) {
+      if (!is_linear[i]) continue;
+      results_.push_back(body.results[i]);
+      needed[std::size_t(body.results[i])] = true;
+    }
+    std::vector<const Node*> reversed;
+    for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
+      if (std::none_of(node->results.begin(), node->results.end(), [&](ValueId id) { return needed[std::size_t(id)]; })) continue;
+      bool varies = std::any_of(node->results.begin(), node->results.end(), [&](ValueId id) { return split.varies_value(id); });
+      if (!varies && saves(attrs, *node)) {
+        for (ValueId id : node->results)
+          if (needed[std::size_t(id)]) saved_.push_back(id);
+        continue;
+      }
+      for (ValueId id : node->operands) needed[std::size_t(id)] = true;
+      reversed.push_back(&*node);
+    }
+    nodes_.assign(reversed.rbegin(), reversed.rend());
+    for (ValueId id : body.params) needs_param_.push_back(needed[std::size_t(id)]);
+  }
+
+  bool needs_param(std::size_t i) const { return needs_param_[i]; }
+  const std::vector<ValueId>& saved() const { return saved_; }  // values of the body
+
+  // Parameters: the operands `taken`, then what was saved.
+  Graph graph(const std::vector<bool>& taken) const {
+    GraphBuilder b(body_.name);
+    Renaming renamed(body_);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      if (taken[i]) renamed[body_.params[i]] = b.param(body_.type(body_.params[i]));
+    for (ValueId id : saved_) renamed[id] = b.param(body_.type(id));
+    for (const Node* node : nodes_) emit_node(b, *node, renamed);
+    b.set_results(renamed.of(results_));
+    return b.finish();
+  }
+
+ private:
+  const Graph& body_;
+  std::vector<ValueId> results_, saved_;
+  std::vector<const Node*> nodes_;
+  std::vector<bool> needs_param_;
+};
+
+}  // namespace
+
+RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
+  const Graph& body = *node.attrs.bodies()[0];
+  std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
+  BodySplit split(body, unknown);
+  for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
+  Again again(body, split, node.attrs, is_linear);
+  std::vector<ValueId> saved;
+  for (ValueId id : again.saved()) saved.push_back(split.known(id));
+  split.finish(is_linear);
+
+  RegionSplit out;
+  std::vector<ValueId> operands, results = split.cut().results, made;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    taken[i] = unknown[i] || again.needs_param(i);
+    if (taken[i]) out.operands.push_back(unknown[i] ? RegionSplit::LinearOperand{int(i), kZero} : RegionSplit::LinearOperand{-1, known[i]});
+    if (!unknown[i]) operands.push_back(known[i]);
+  }
+  const std::size_t count = results.size();
+  results.insert(results.end(), saved.begin(), saved.end());
+  if (!results.empty()) {
+    split.builder().set_results(results);
+    Attrs attrs = node.attrs;
+    made = b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(split.builder().finish())}));
+  }
+  for (std::size_t i = count; i < made.size(); ++i) out.operands.push_back({-1, made[i]});
+  place_results(out, is_linear, made);
+  out.op = node.op;
+  out.attrs = node.attrs;
+  out.attrs.set("bodies", Bodies{std::make_shared<const Graph>(again.graph(taken))});
+  return out;
+}
+
+std::vector<ValueId> transpose_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
+                                          const std::vector<TensorType>& types, const std::vector<ValueId>& cotangents) {
+  const Graph& body = *node.attrs.bodies()[0];
+  GraphBuilder inner(body.name);
+  Split split(inner, body);
+  std::vector<ValueId> outer, seeds, varying;
+  std::vector<TensorType> asked;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] == kAsked) {
+      split.unknown_param(body.params[i]);
+      asked.push_back(types[i]);
+    } else {
+      split.known_param(body.params[i], inner.param(types[i]));
+      outer.push_back(operands[i]);
+    }
+  }
+  split.run();
+  for (std::size_t i = 0; i < cotangents.size(); ++i) {
+    bool counts = cotangents[i] != kZero && split.varies(body.results[i]);
+    varying.push_back(counts ? body.results[i] : kZero);
+    if (!counts) continue;
+    seeds.push_back(inner.param(body.type(body.results[i])));
+    outer.push_back(cotangents[i]);
+  }
+  Linearized cut = split.finish({}, varying);
+  std::vector<ValueId> found = emit_transpose(inner, cut.linear, int(asked.size()), cut.residuals, seeds);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = ops::instantiated(inner, found[i], asked[i]);
+  inner.set_results(std::move(found));
+  Attrs attrs = node.attrs;
+  return b.emit(ops::kCheckpoint, outer, attrs.set("bodies", Bodies{body_ref(inner.finish())}));
+}
+
+}  // namespace shardlab::transform
