@@ -115,6 +115,12 @@ void Statement::bind_one(int index, std::nullptr_t) {
   if (sqlite3_bind_null(statement_.get(), index) != SQLITE_OK) database_->fail("bind");
 }
 
+ReadTransaction::ReadTransaction(Database& database) : database_(database) {
+  database_.execute("BEGIN");
+  database_.integer("SELECT count(*) FROM sqlite_schema");  // BEGIN alone takes no lock
+}
+ReadTransaction::~ReadTransaction() { sqlite3_exec(database_.handle(), "COMMIT", nullptr, nullptr, nullptr); }
+
 Transaction::Transaction(Database& database) : database_(database) { database_.execute("BEGIN IMMEDIATE"); }
 Transaction::~Transaction() {
   if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);

@@ -101,6 +101,18 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
+// While it lives, the file does not change under who reads it.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database& database);
+  ~ReadTransaction();
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Database& database_;
+};
+
 // BEGIN … COMMIT; rolls back where commit() was not reached.
 class Transaction {
  public:

@@ -271,6 +271,12 @@ void TraceReader::for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::fu
 const std::string_view TraceReader::kEventCoreSql =
     "SELECT time_ns, duration_ns, kind, name, collective, site, flags FROM events WHERE track = ? ORDER BY time_ns, seq";
 
+EventPages* TraceReader::event_pages() {
+  // What is torn is left to SQLite, which finds its way around more kinds of damage.
+  if (!event_pages_) event_pages_ = torn() ? nullptr : EventPages::open(database_);
+  return event_pages_->get();
+}
+
 void TraceReader::visit_events(Statement& row, const std::function<bool(const EventRow&)>& visit) {
   while (row.step()) {
     const EventRow event{row.integer(0),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "traces/database.h"
+#include "traces/event_pages.h"
 #include "traces/rows.h"
 
 namespace shardlab::traces {
@@ -56,16 +57,13 @@ class TraceReader {
   void for_each_event(Id track, const std::function<bool(const EventRow&)>& visit);
   void for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::function<bool(const EventRow&)>& visit);
 
-  // The same for millions of rows: bare ids and integers, no call through a pointer. `visit` is bool(const EventCore&).
+  // The same for millions of rows: bare ids and integers, past SQL where the file allows it. `visit` is bool(const EventCore&).
   template <typename Visit>
   void scan_events(Id track, const Visit& visit) {
     guarded("events", [&] {
-      Statement row(database_, kEventCoreSql);
-      row.bind(track);
-      while (row.step())
-        if (!visit(EventCore{row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
-                             row.integer(4), row.integer(5), std::uint32_t(row.integer(6))}))
-          return;
+      const ReadTransaction still(database_);
+      if (EventPages* pages = event_pages()) return pages->scan(track, visit);
+      scan_event_rows(track, visit);
     });
   }
 
@@ -77,6 +75,17 @@ class TraceReader {
   bool check_whole();
 
  private:
+  template <typename Visit>
+  void scan_event_rows(Id track, const Visit& visit) {
+    Statement row(database_, kEventCoreSql);
+    row.bind(track);
+    while (row.step())
+      if (!visit(EventCore{row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
+                           row.integer(4), row.integer(5), std::uint32_t(row.integer(6))}))
+        return;
+  }
+  EventPages* event_pages();  // null where SQL must read
+
   static const std::string_view kEventCoreSql;
   static Database open_checked(const std::string& path, std::map<std::string, std::string, std::less<>>& torn);
   void read_meta();
@@ -89,6 +98,7 @@ class TraceReader {
 
   std::map<std::string, std::string, std::less<>> torn_;  // table -> what happened
   Database database_;
+  std::optional<std::unique_ptr<EventPages>> event_pages_;
   std::map<std::string, std::string, std::less<>> meta_;
   std::vector<std::string> strings_;  // by id
   std::vector<SiteRow> sites_;        // by id
