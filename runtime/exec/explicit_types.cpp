@@ -3,228 +3,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
+#include "runtime/exec/explicit_node.h"
+#include "runtime/ops/region_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
 namespace {
 
-std::string axes_text(const Axes& axes, const Mesh& mesh) {
-  if (axes.size() == 1) return mesh.text_of(axes[0]);
-  std::vector<std::string> names;
-  for (const AxisPiece& piece : axes) names.push_back(mesh.text_of(piece));
-  return fmt::format("({})", fmt::join(names, ","));
+// Marks of the nodes of auto_axes and explicit_axes, before the names of the ops that their user called: copies keep them, and so do
+// derivatives and batches.
+constexpr std::string_view kAutoMark = "auto_axes.", kExplicitMark = "explicit_axes.";
+
+// The innermost mark counts.
+bool is_typed(const Node& node, bool otherwise) {
+  const std::size_t in_auto = node.user_op.rfind(kAutoMark), in_explicit = node.user_op.rfind(kExplicitMark);
+  if (in_auto == std::string::npos && in_explicit == std::string::npos) return otherwise;
+  return in_auto == std::string::npos || (in_explicit != std::string::npos && in_explicit > in_auto);
 }
 
-// "('i', None)" as JAX prints the spec of some dimensions.
-std::string tuple_text(const std::vector<Axes>& dims, const Mesh& mesh) {
-  std::string text = text_of(dims, mesh);
-  return text.substr(1);  // without the P
-}
-
-// What is forbidden along a factor that must be whole, and how JAX says so. Ops that are not named are cut free by gathering, as JAX
-// does for those without such a text.
-struct WholeFactorText {
-  std::string_view op;
-  std::string_view text;  // {type} and {axis} are replaced
-};
-constexpr WholeFactorText kWholeFactorTexts[] = {
-    {"sort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
-    {"argsort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
-    {"cumsum", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
-    {"cumprod", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
-    {"cummax", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
-    {"cummin", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
-    {"top_k", "The input should be unsharded over the axis along which to compute the top_k values. Got input type={type} and axis={axis}"},
-    {"gather",
-     "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could not be resolved "
-     "unambiguously (or would require collectives on inputs). Got operand={type}"},
-    {"scatter",
-     "Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for the scatter indexing as out sharding could not be "
-     "resolved unambiguously (or would require collectives on inputs). Got operand={type}"},
-};
-
-// One node being typed.
-class NodeTyping {
- public:
-  NodeTyping(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs, bool has_out_sharding)
-      : graph_(graph), node_(node), mesh_(mesh), specs_(specs), has_out_sharding_(has_out_sharding) {
-    operand_types_ = graph.types(node.operands);
-    result_types_ = graph.types(node.results);
-    rule_ = node.op->rule(operand_types_, result_types_, node.attrs);
-  }
-
-  // Per result its spec.
-  std::vector<Spec> results() {
-    if (node_.op->name == "reshape") return {reshaped()};
-    if (!rule_.present) return std::vector<Spec>(result_types_.size());
-    collect_factors();
-    std::vector<Spec> results;
-    for (std::size_t r = 0; r < result_types_.size(); ++r) results.push_back(result_spec(r));
-    return results;
-  }
-
- private:
-  template <typename... Args>
-  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw_user_error("{} [{} at {}]", fmt::format(format, std::forward<Args>(args)...),
-                     node_.user_op.empty() ? node_.op->name : node_.user_op, node_.where.text());
-  }
-
-  std::string operand_text(std::size_t i) const { return typed_text(operand_types_[i], specs_[std::size_t(node_.operands[i])], mesh_); }
-  std::string operand_texts() const {
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < operand_types_.size(); ++i) texts.push_back(operand_text(i));
-    return fmt::format("{}", fmt::join(texts, ", "));
-  }
-  const Axes& axes_of(std::size_t operand, std::size_t dim) const { return specs_[std::size_t(node_.operands[operand])][dim]; }
-
-  // The axes of each factor: what its operands agree on. Two different ones are an error, none beside one is not.
-  void collect_factors() {
-    axes_.assign(rule_.factors.size(), {});
-    for (std::size_t i = 0; i < operand_types_.size(); ++i)
-      for (std::size_t d = 0; d < rule_.operands[i].size(); ++d) {
-        const Axes& axes = axes_of(i, d);
-        if (axes.empty() || rule_.operands[i][d].empty()) continue;
-        const int factor = rule_.operands[i][d][0];  // of a dimension of several factors the major one carries the cut
-        take(factor, axes, i, d);
-      }
-  }
-
-  void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {
-    const FactorKind kind = rule_.factors[std::size_t(factor)].kind;
-    if (kind == FactorKind::kReplicate) {
-      check_whole(operand, dim);
-      return;
-    }
-    Axes& known = axes_[std::size_t(factor)];
-    const bool is_second = !known.empty();
-    if (is_second && known != axes) fail_differing(factor, known, axes);
-    if (is_second && kind == FactorKind::kReduce && operand_types_.size() == 2 && !has_out_sharding_)
-      fail(
-          "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via "
-          "the `out_sharding` parameter. Got lhs_contracting_spec={} and rhs_contracting_spec={}; the operands are {}",
-          tuple_text({known}, mesh_), tuple_text({axes}, mesh_), operand_texts());
-    known = axes;
-  }
-
-  [[noreturn]] void fail_differing(int factor, const Axes& a, const Axes& b) const {
-    const std::string left = tuple_text({a}, mesh_), right = tuple_text({b}, mesh_);
-    const std::string_view op = node_.op->name;
-    if (op == "dot_general" && rule_.factors[std::size_t(factor)].kind == FactorKind::kReduce)
-      fail("dot_general requires contracting dimensions to have consistent sharding, got {} and {}.; the operands are {}", left, right,
-           operand_texts());
-    if (op == "dot_general")
-      fail(
-          "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got {} and {}.; the "
-          "operands are {}",
-          left, right, operand_texts());
-    if (op == "select") fail("select cases must have the same shardings, got [{}].", operand_texts());
-    if (op == "concatenate") fail("All operands should have the same sharding. Got shardings {}", operand_texts());
-    std::vector<std::string> specs;
-    for (ValueId operand : node_.operands) specs.push_back(tuple_text(specs_[std::size_t(operand)], mesh_));
-    fail("{} got incompatible shardings for broadcasting: {}.; reshard one operand, e.g. to {}", op, fmt::join(specs, ", "),
-         text_of(specs_[std::size_t(node_.operands[0])], mesh_));
-  }
-
-  void check_whole(std::size_t operand, std::size_t dim) const {
-    for (const WholeFactorText& each : kWholeFactorTexts) {
-      if (each.op != node_.op->name || has_out_sharding_) continue;
-      std::string text(each.text);
-      auto replace = [&](std::string_view what, const std::string& with) {
-        if (auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
-      };
-      replace("{type}", operand_text(operand));
-      replace("{axis}", fmt::format("{}", dim));
-      fail("{}; reshard it first with `reshard`", text);
-    }
-  }
-
-  Spec result_spec(std::size_t r) const {
-    const TensorType& type = result_types_[r];
-    Spec spec(std::size_t(type.rank()));
-    for (std::size_t d = 0; d < spec.size(); ++d) {
-      if (d >= rule_.results[r].size() || rule_.results[r][d].empty()) continue;
-      const int factor = rule_.results[r][d][0];
-      spec[d] = axes_[std::size_t(factor)];
-      if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d, spec[d]);
-    }
-    check_axes_once(type, spec);
-    return spec;
-  }
-
-  [[noreturn]] void fail_indivisible(const TensorType& type, std::size_t d, const Axes& axes) const {
-    static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-        {"slice", "slicing"}, {"pad", "padding"}, {"split", "split"}, {"dynamic_slice", "dynamic_slice"}};
-    std::string_view word = node_.op->name;
-    for (const auto& [op, its_word] : kWords)
-      if (op == word) word = its_word;
-    fail(
-        "{} on sharded dims where out dim ({}) is not divisible by mesh axes ({}) with spec ({}) is not implemented. Got input type={} and "
-        "output shape={}",
-        word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
-  }
-
-  void check_axes_once(const TensorType& type, const Spec& spec) const {
-    std::set<int> used;
-    for (const Axes& axes : spec)
-      for (const AxisPiece& piece : axes)
-        if (!used.insert(piece.axis).second)
-          fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
-               operand_texts(), typed_text(type, spec, mesh_));
-  }
-
-  // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides.
-  Spec reshaped() const {
-    const Shape &from = operand_types_[0].shape, &to = result_types_[0].shape;
-    const Spec& spec = specs_[std::size_t(node_.operands[0])];
-    Spec result(to.size());
-    std::size_t i = 0, o = 0;
-    while (i < from.size() || o < to.size()) {
-      // A block: the shortest runs of dimensions with the same number of elements.
-      std::size_t i_begin = i, o_begin = o;
-      std::int64_t in = i < from.size() ? from[i++] : 1, out = o < to.size() ? to[o++] : 1;
-      while (in != out) {
-        if (in < out && i < from.size())
-          in *= from[i++];
-        else if (o < to.size())
-          out *= to[o++];
-        else
-          break;
-      }
-      Axes cut;
-      for (std::size_t d = i_begin; d < i; ++d) {
-        if (spec[d].empty()) continue;
-        const bool leads =
-            std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
-        if (!leads) fail_reshape();
-        cut = spec[d];
-      }
-      if (cut.empty()) continue;
-      std::size_t target = o_begin;
-      while (target + 1 < o && to[target] == 1) ++target;
-      if (to[target] % part_count(cut) != 0) fail_reshape();
-      result[target] = cut;
-    }
-    return result;
-  }
-
-  [[noreturn]] void fail_reshape() const {
-    fail(
-        "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of jax.lax.reshape. Got "
-        "operand type: {}, new sizes: {}",
-        operand_text(0), text_of(result_types_[0].shape));
-  }
-
-  const Graph& graph_;
-  const Node& node_;
-  const Mesh& mesh_;
-  const std::vector<Spec>& specs_;
-  bool has_out_sharding_;
-  std::vector<TensorType> operand_types_, result_types_;
-  FactorRule rule_;
-  std::vector<Axes> axes_;  // per factor
+struct TypedGraph {
+  Graph graph;
+  std::vector<Spec> results;
 };
 
 // Values that are asked for in some sharding: wanted results, and operands of constraints.
@@ -236,6 +36,217 @@ std::vector<bool> asked_for(const Graph& graph, const std::vector<bool>& has_out
     if (node.op->is_constraint) asked[std::size_t(node.operands[0])] = true;
   return asked;
 }
+
+// A graph being typed, and the bodies of its nodes.
+class GraphTyping {
+ public:
+  GraphTyping(const Graph& graph, const Mesh& mesh, bool is_explicit)
+      : graph_(graph), mesh_(mesh), is_explicit_(is_explicit), typed_(graph) {
+    constraint_ = find_op("with_sharding_constraint");
+    SL_CHECK(constraint_ != nullptr);
+    typed_.nodes.clear();
+    specs_.resize(graph.values.size());
+    for (std::size_t v = 0; v < specs_.size(); ++v) {
+      specs_[v].resize(std::size_t(graph.values[v].type.rank()));
+      now_.push_back(ValueId(v));
+    }
+  }
+
+  TypedGraph run(const std::vector<Spec>& params, const std::vector<bool>& has_out_sharding) {
+    asked_ = asked_for(graph_, has_out_sharding);
+    for (std::size_t i = 0; i < graph_.params.size(); ++i) spec(graph_.params[i]) = params[i];
+    for (const Node& node : graph_.nodes) add(node);
+    TypedGraph out;
+    for (ValueId id : graph_.results) out.results.push_back(spec(id));
+    for (ValueId& id : typed_.results) id = now_[std::size_t(id)];
+    verify(typed_);
+    out.graph = std::move(typed_);
+    return out;
+  }
+
+ private:
+  Spec& spec(ValueId id) { return specs_[std::size_t(id)]; }
+  const Spec& spec(ValueId id) const { return specs_[std::size_t(id)]; }
+
+  void add(const Node& node) {
+    const bool typed = is_typed(node, is_explicit_);
+    Node copy = node;
+    std::vector<Spec> results;
+    if (node.op->is_constraint) {
+      results = {constrained(node, typed)};
+    } else if (node.op == &ops::kEnterAutoAxes) {
+      results = {spec(node.operands[1])};
+    } else if (typed && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
+      results = region_results(copy);
+    } else if (typed && !node.op->constant && node.op->rule != nullptr) {
+      const bool is_asked =
+          std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked_[std::size_t(result)]; });
+      results = typed_results(graph_, node, mesh_, specs_, is_asked);
+    }
+    if (node.op == &ops::kEnterAutoAxes) {
+      keep_as_constraint(node, results[0]);
+      return;
+    }
+    for (ValueId& operand : copy.operands) operand = now_[std::size_t(operand)];
+    typed_.nodes.push_back(std::move(copy));
+    for (ValueId result : node.results) typed_.values[std::size_t(result)].producer = NodeId(typed_.nodes.size() - 1);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const ValueId value = node.results[r];
+      results[r].resize(std::size_t(graph_.type(value).rank()));
+      spec(value) = results[r];
+      if (node.op->is_constraint || node.op->elementwise || asked_[std::size_t(value)]) continue;
+      hold(node, value, results[r]);
+    }
+  }
+
+  Spec constrained(const Node& node, bool typed) const {
+    const Spec wanted = node.attrs.sharding("sharding").spec(graph_.type(node.results[0]).rank());
+    const Spec& has = spec(node.operands[0]);
+    if (typed && node.attrs.flag("assertion") && has != wanted)
+      throw_user_error("{} [{}]", failed_assertion_text(text_of(has, mesh_), text_of(wanted, mesh_)), node.where.text());
+    return wanted;
+  }
+
+  // Its first operand, lying as the second does; what the second is, is of no account.
+  void keep_as_constraint(const Node& node, const Spec& wanted) {
+    const ValueId result = node.results[0];
+    Node hold = node;
+    hold.op = constraint_;
+    hold.operands = {now_[std::size_t(node.operands[0])]};
+    hold.attrs = Attrs{{"sharding", Sharding(mesh_, wanted)}};
+    typed_.nodes.push_back(std::move(hold));
+    typed_.values[std::size_t(result)].producer = NodeId(typed_.nodes.size() - 1);
+    spec(result) = wanted;
+  }
+
+  void hold(const Node& node, ValueId value, const Spec& wanted) {
+    Node held;
+    held.op = constraint_;
+    held.operands = {value};
+    held.results = {ValueId(typed_.values.size())};
+    held.attrs = Attrs{{"sharding", Sharding(mesh_, wanted)}};
+    held.where = node.where;
+    held.user_op = node.user_op;
+    typed_.values.push_back({graph_.type(value), NodeId(typed_.nodes.size()), 0});
+    now_[std::size_t(value)] = held.results[0];
+    typed_.nodes.push_back(std::move(held));
+  }
+
+  // --- Nodes with bodies.
+
+  std::vector<Spec> region_results(Node& node) {
+    switch (node.op->region) {
+      case RegionKind::kManual:
+        return manual_results(node);
+      case RegionKind::kWhile:
+        return while_results(node);
+      case RegionKind::kScan:
+        return scan_results(node);
+      default:
+        return branch_results(node);
+    }
+  }
+
+  std::vector<Spec> operand_specs(const Node& node, std::size_t first, std::size_t end) const {
+    std::vector<Spec> all;
+    for (std::size_t i = first; i < end; ++i) all.push_back(spec(node.operands[i]));
+    return all;
+  }
+
+  // Types body number `b` on these parameters.
+  std::vector<Spec> type_body(Bodies& bodies, std::size_t b, const std::vector<Spec>& params) const {
+    TypedGraph typed = GraphTyping(*bodies[b], mesh_, true).run(params, {});
+    bodies[b] = std::make_shared<const Graph>(std::move(typed.graph));
+    return typed.results;
+  }
+
+  // The operands are constraints to in_specs: what they hold must lie so already.
+  std::vector<Spec> manual_results(const Node& node) const {
+    const auto &in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const TensorType& type = graph_.type(node.operands[i]);
+      const NodeId producer = graph_.values[std::size_t(node.operands[i])].producer;
+      if (producer < 0 || !graph_.nodes[std::size_t(producer)].op->is_constraint) continue;
+      const Spec &has = spec(graph_.nodes[std::size_t(producer)].operands[0]), wanted = in[i].spec(type.rank());
+      if (has != wanted)
+        throw_user_error(
+            "in_specs passed to shard_map: {} does not match the specs of the input: {} for arg: {}. If you want to reshard your inputs, "
+            "you can "
+            "use `jax.reshard` (here `reshard`) on the arguments and then pass those args to shard_map. (argument {}) [{}]",
+            text_of(wanted, mesh_), text_of(has, mesh_), typed_text(type, has, mesh_), i, node.where.text());
+    }
+    std::vector<Spec> results;
+    for (std::size_t i = 0; i < out.size(); ++i) results.push_back(out[i].spec(graph_.type(node.results[i]).rank()));
+    return results;
+  }
+
+  void check_carry(std::string_view name, const Node& node, const std::vector<Spec>& in, const std::vector<Spec>& out) const {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (in[i] != out[i])
+        throw_user_error(
+            "{} function carry input and carry output must have equal types, but they differ:\n\nthe input carry component carry[{}] has "
+            "type "
+            "{} but the corresponding output carry component has type {}, so the shardings do not match.\n\nRevise the function so that "
+            "all "
+            "output types match the corresponding input types, with `reshard` where it ends or around what goes in. [{}]",
+            name, i, typed_text(graph_.type(node.results[i]), in[i], mesh_), typed_text(graph_.type(node.results[i]), out[i], mesh_),
+            node.where.text());
+  }
+
+  std::vector<Spec> while_results(Node& node) {
+    const auto consts = std::size_t(node.attrs.integer("num_consts", 0));
+    std::vector<Spec> params = operand_specs(node, 0, node.operands.size()), carry(params.begin() + std::ptrdiff_t(consts), params.end());
+    Bodies bodies = node.attrs.bodies();
+    type_body(bodies, 0, params);
+    check_carry("body_fun", node, carry, type_body(bodies, 1, params));
+    node.attrs.set("bodies", bodies);
+    return carry;
+  }
+
+  std::vector<Spec> scan_results(Node& node) {
+    const auto consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
+    std::vector<Spec> params = operand_specs(node, 0, node.operands.size());
+    std::vector<Spec> carry(params.begin() + std::ptrdiff_t(consts), params.begin() + std::ptrdiff_t(consts + carried));
+    for (std::size_t i = consts + carried; i < params.size(); ++i) {
+      if (!params[i][0].empty())
+        throw_user_error("0th dimension of all xs should be replicated. Got {} (xs[{}]); reshard it first [{}]", text_of(params[i], mesh_),
+                         i - consts - carried, node.where.text());
+      params[i].erase(params[i].begin());
+    }
+    Bodies bodies = node.attrs.bodies();
+    std::vector<Spec> results = type_body(bodies, 0, params);
+    node.attrs.set("bodies", bodies);
+    check_carry("scan body", node, carry, {results.begin(), results.begin() + std::ptrdiff_t(carried)});
+    for (std::size_t i = carried; i < results.size(); ++i) results[i].insert(results[i].begin(), Axes{});
+    return results;
+  }
+
+  std::vector<Spec> branch_results(Node& node) {
+    Bodies bodies = node.attrs.bodies();
+    std::vector<Spec> params = operand_specs(node, 1, node.operands.size()), first = type_body(bodies, 0, params);
+    for (std::size_t b = 1; b < bodies.size(); ++b) {
+      std::vector<Spec> other = type_body(bodies, b, params);
+      for (std::size_t r = 0; r < first.size(); ++r)
+        if (first[r] != other[r])
+          throw_user_error(
+              "cond branches must have equal output types but they differ.\n\nThe output of branch 0 at index {} has type {} but the "
+              "corresponding output of branch {} has type {}.\n\nRevise the branches so that all output types match. [{}]",
+              r, typed_text(graph_.type(node.results[r]), first[r], mesh_), b, typed_text(graph_.type(node.results[r]), other[r], mesh_),
+              node.where.text());
+    }
+    node.attrs.set("bodies", bodies);
+    return first;
+  }
+
+  const Graph& graph_;
+  const Mesh& mesh_;
+  const bool is_explicit_;
+  const OpDef* constraint_ = nullptr;
+  Graph typed_;
+  std::vector<Spec> specs_;   // per value
+  std::vector<ValueId> now_;  // which value stands for one of `graph_`
+  std::vector<bool> asked_;
+};
 
 }  // namespace
 
@@ -258,57 +269,20 @@ std::string failed_assertion_text(std::string_view has, std::string_view wanted)
       has, wanted);
 }
 
+std::string marked(std::string_view user_op, AxisType type) {
+  return fmt::format("{}{}", type == AxisType::kExplicit ? kExplicitMark : kAutoMark, user_op);
+}
+
+bool has_explicit_nodes(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return is_typed(node, false); });
+}
+
 Graph with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
                           const std::vector<bool>& has_out_sharding) {
-  const OpDef* constraint = find_op("with_sharding_constraint");
-  SL_CHECK(constraint != nullptr);
-  const std::vector<bool> asked = asked_for(graph, has_out_sharding);
-  std::vector<Spec> specs(graph.values.size());
-  for (std::size_t v = 0; v < specs.size(); ++v) specs[v].resize(std::size_t(graph.values[v].type.rank()));
+  std::vector<Spec> specs;
   for (std::size_t i = 0; i < graph.params.size(); ++i)
-    if (params[i]) specs[std::size_t(graph.params[i])] = *params[i];
-
-  Graph typed = graph;
-  typed.nodes.clear();
-  std::vector<ValueId> now(graph.values.size());  // which value stands for one of `graph`
-  for (std::size_t v = 0; v < now.size(); ++v) now[v] = ValueId(v);
-  for (const Node& node : graph.nodes) {
-    Node copy = node;
-    for (ValueId& operand : copy.operands) operand = now[std::size_t(operand)];
-    typed.nodes.push_back(copy);
-    for (ValueId result : node.results) typed.values[std::size_t(result)].producer = NodeId(typed.nodes.size() - 1);
-    if (node.op->is_constraint) {
-      const Sharding& sharding = node.attrs.sharding("sharding");
-      const Spec wanted = sharding.spec(graph.type(node.results[0]).rank());
-      const Spec& has = specs[std::size_t(node.operands[0])];
-      if (node.attrs.flag("assertion") && has != wanted)
-        throw_user_error("{} [{}]", failed_assertion_text(text_of(has, mesh), text_of(wanted, mesh)), node.where.text());
-      specs[std::size_t(node.results[0])] = wanted;
-      continue;
-    }
-    if (node.op->constant || node.op->rule == nullptr) continue;
-    const bool is_asked = std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked[std::size_t(result)]; });
-    std::vector<Spec> results = NodeTyping(graph, node, mesh, specs, is_asked).results();
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      const ValueId value = node.results[r];
-      results[r].resize(std::size_t(graph.type(value).rank()));
-      specs[std::size_t(value)] = results[r];
-      if (node.op->elementwise || asked[std::size_t(value)]) continue;
-      Node hold;
-      hold.op = constraint;
-      hold.operands = {value};
-      hold.results = {ValueId(typed.values.size())};
-      hold.attrs = Attrs{{"sharding", Sharding(mesh, results[r])}};
-      hold.where = node.where;
-      hold.user_op = node.user_op;
-      typed.values.push_back({graph.type(value), NodeId(typed.nodes.size()), 0});
-      now[std::size_t(value)] = hold.results[0];
-      typed.nodes.push_back(std::move(hold));
-    }
-  }
-  for (ValueId& result : typed.results) result = now[std::size_t(result)];
-  verify(typed);
-  return typed;
+    specs.push_back(params[i] ? *params[i] : Spec(std::size_t(graph.type(graph.params[i]).rank())));
+  return GraphTyping(graph, mesh, mesh.has_explicit_axes()).run(specs, has_out_sharding).graph;
 }
 
 }  // namespace shardlab

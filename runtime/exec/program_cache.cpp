@@ -178,7 +178,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
       input.results.emplace_back(std::nullopt);
     }
   }
-  if (mesh->has_explicit_axes()) {
+  if (mesh->has_explicit_axes() || has_explicit_nodes(graph)) {
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
     graph = with_explicit_types(graph, *mesh, input.params, has_out_sharding);

@@ -18,7 +18,7 @@
                    X(FloorDivide) X(Fmod) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
-  /* choose     */ X(CheckpointName) X(Clamp) X(Clip) X(Convert) X(Select) X(ShardingConstraint) X(StopGradient) \
+  /* choose     */ X(CheckpointName) X(Clamp) X(Clip) X(Convert) X(EnterAutoAxes) X(Select) X(ShardingConstraint) X(StopGradient) \
   /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(Concatenate) X(ExpandDims) X(Pad) X(Ravel) X(Reshape) X(Rev) X(Slice) X(Squeeze) X(Transpose) \
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \
@@ -29,7 +29,7 @@
                    X(DynamicUpdateIndexInDim) \
   /* matrices   */ X(Diag) X(Diagonal) X(Identity) X(Inner) X(Kron) X(Meshgrid) X(Outer) X(Tensordot) X(Trace) X(Tri) X(Tril) X(Triu) \
                    X(Vdot) \
-  /* products   */ X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) \
+  /* products   */ X(AvgPool) X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) X(MaxPool) X(MinPool) X(ReduceWindow) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square) \
                    X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
                    X(SoftSign) X(Squareplus) X(Glu) \

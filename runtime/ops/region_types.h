@@ -6,6 +6,8 @@
 namespace shardlab::ops {
 
 extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kCustomPartitioning, kInspectSharding;
+// No region: how values enter auto_axes.
+extern const OpDef kEnterAutoAxes;
 extern const OpDef kCheckpoint, kCustomJvpCall, kCustomVjpCall, kCustomVjpTangents;
 extern const OpDef kAllGather, kAllToAll, kAxisIndex, kAxisSize, kPbroadcast, kPmax, kPmean, kPmin, kPpermute, kPsum, kPsumScatter, kPvary;
 

@@ -1,8 +1,9 @@
-// stop_gradient and checkpoint_name: the operand itself, with a word to the transformations. Programs drop them before they are
-// partitioned.
+// stop_gradient, checkpoint_name, enter_auto_axes: the operand itself, with a word to the transformations or to the types of shardings.
+// Programs drop the first two before they are partitioned.
 #include <cstring>
 
 #include "runtime/ops/derive.h"
+#include "runtime/ops/region_types.h"
 
 namespace shardlab::ops {
 namespace {
@@ -18,6 +19,20 @@ std::vector<Sample> samples() { return {{{{DType::kFloat32, {4, 6}}}, {}}, {{{DT
 std::vector<Sample> named_samples() {
   return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"name", std::string("h")}}}, {{{DType::kInt32, {7}}}, Attrs{{"name", std::string("h")}}}};
 }
+
+std::vector<TensorType> infer_two(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  if (types[0] != types[1])
+    throw_user_error("{}: operands of one type are wanted, got {} and {}", op.name, types[0].text(), types[1].text());
+  return {types[0]};
+}
+Values enter_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[0] == kZero) return {kZero};
+  return {b.emit1(args.op, {args.tangents[0], args.operands[1]})};
+}
+Values enter_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  return {b.emit1(args.op, {args.cotangents[0], args.operands[1]}), kZero};
+}
+std::vector<Sample> two_samples() { return {{{{DType::kFloat32, {4, 6}}, {DType::kFloat32, {4, 6}}}, {}}}; }
 
 constexpr AttrDef kNameAttrs[] = {{"name", AttrDef::Kind::kString, true, "what a policy of checkpoint calls the value"}};
 
@@ -43,5 +58,21 @@ const OpDef kCheckpointName = {.name = "checkpoint_name",
                                .elementwise = true,
                                .jvp = passed_on,
                                .samples = named_samples};
+
+const OpDef kEnterAutoAxes = {
+    .name = "enter_auto_axes",
+    .doc =
+        "The first operand, about to enter auto_axes; where shardings are in types it lies as the second does, the "
+        "value that entered, and so do cotangents that leave.",
+    .operands_min = 2,
+    .operands_max = 2,
+    .expand = expand_plain,
+    .infer = infer_two,
+    .rule = elementwise_rule,
+    .kernel = kernel,
+    .elementwise = true,
+    .jvp = enter_jvp,
+    .transpose = enter_transpose,
+    .samples = two_samples};
 
 }  // namespace shardlab::ops

@@ -6,6 +6,8 @@
 #include "runtime/exec/array.h"
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/assemble.h"
+#include "runtime/exec/associative_scan.h"
+#include "runtime/exec/auto_axes.h"
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/context.h"

@@ -150,6 +150,7 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"select", [](const Arguments& x, DType) { return x[0] != 0.0 ? x[1] : x[2]; }},
       {"clamp", [](const Arguments& x, DType) { return Number(std::min(std::max(x[1].real(), x[0].real()), x[2].real())); }},
       {"with_sharding_constraint", [](const Arguments& x, DType) { return x[0]; }},
+      {"enter_auto_axes", [](const Arguments& x, DType) { return x[0]; }},
       {"stop_gradient", [](const Arguments& x, DType) { return x[0]; }},
       {"checkpoint_name", [](const Arguments& x, DType) { return x[0]; }},
       {"relu", [](const Arguments& x, DType) { return x[0].real() < 0 ? x[0] * 0.0 : x[0]; }},
@@ -311,7 +312,7 @@ std::optional<Tensor> naive_result(const OpDef& op, const std::vector<Tensor>& o
     return tensor_from(result, out);
   }
   if (op.name == "dot_general") return tensor_from(result, naive_dot(operands[0], operands[1], attrs, result));
-  if (op.name.starts_with("reduce_")) {
+  if (op.name.starts_with("reduce_") && op.name != "reduce_window") {
     if (operands[0].type.elements() == 0) return std::nullopt;
     return tensor_from(result, naive_reduce(op, operands[0], attrs, result));
   }

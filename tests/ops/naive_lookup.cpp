@@ -1,6 +1,7 @@
 // References of the ops that search, sort, accumulate along a dimension, or read and write at computed places.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tests/ops/naive_index.h"
@@ -191,6 +192,37 @@ std::vector<Number> naive_conv(const std::vector<Tensor>& operands, const Attrs&
   return out;
 }
 
+std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, const TensorType& result) {
+  auto list = [&](std::string_view name) { return attrs.integers(name); };
+  const Shape& shape = operand.type.shape;
+  const std::string& reducer = attrs.string("reducer");
+  std::vector<Number> x = numbers(operand), out;
+  for (const Shape& index : indices(result.shape)) {
+    std::vector<Number> seen;
+    for (const Shape& tap : indices(list("window_dimensions"))) {
+      Shape at(shape.size());
+      bool is_inside = true;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        std::int64_t place = index[d] * list("window_strides")[d] - list("pads")[2 * d] + tap[d] * list("window_dilation")[d];
+        std::int64_t step = list("base_dilation")[d];
+        is_inside &= place >= 0 && place % step == 0 && place / step < shape[d];
+        at[d] = is_inside ? place / step : 0;
+      }
+      if (is_inside) seen.push_back(x[flat(at, shape)]);
+    }
+    const double infinity = is_integer(result.dtype) ? double(INT32_MAX) + 1 : std::numeric_limits<double>::infinity();
+    Number value = reducer == "sum" ? 0 : reducer == "prod" ? 1 : reducer == "max" ? -infinity : infinity;
+    for (Number each : seen) {
+      if (reducer == "sum") value += each;
+      if (reducer == "prod") value *= each;
+      if (reducer == "max" && each.real() > value.real()) value = each;
+      if (reducer == "min" && each.real() < value.real()) value = each;
+    }
+    out.push_back(is_integer(result.dtype) ? wrapped(value.real(), result.dtype) : value);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Tensor> naive_lookup(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {
@@ -199,6 +231,7 @@ std::optional<Tensor> naive_lookup(const OpDef& op, const std::vector<Tensor>& o
   if ((op.name == "sort" && attrs.integer("num_keys", 1) == 1) || op.name == "top_k")
     return tensor_from(result, naive_sorted(op, operands[0], attrs, result));
   if (op.name.starts_with("dynamic_")) return tensor_from(result, naive_dynamic(op, operands, result));
+  if (op.name == "reduce_window") return tensor_from(result, naive_window(operands[0], attrs, result));
   if (op.name == "conv") return tensor_from(result, naive_conv(operands, attrs, result));
   if (op.name == "gather") return tensor_from(result, naive_gather(operands, attrs, result));
   if (op.name.starts_with("scatter")) return tensor_from(result, naive_scatter(op, operands, attrs));

@@ -1,0 +1,238 @@
+#include "runtime/exec/explicit_node.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/exec/explicit_types.h"
+
+namespace shardlab {
+
+std::string axes_text(const Axes& axes, const Mesh& mesh) {
+  if (axes.size() == 1) return mesh.text_of(axes[0]);
+  std::vector<std::string> names;
+  for (const AxisPiece& piece : axes) names.push_back(mesh.text_of(piece));
+  return fmt::format("({})", fmt::join(names, ","));
+}
+
+namespace {
+
+// "('i', None)" as JAX prints the spec of some dimensions.
+std::string tuple_text(const std::vector<Axes>& dims, const Mesh& mesh) {
+  std::string text = text_of(dims, mesh);
+  return text.substr(1);  // without the P
+}
+
+// What is forbidden along a factor that must be whole, and how JAX says so. Ops that are not named are cut free by gathering, as JAX
+// does for those without such a text.
+struct WholeFactorText {
+  std::string_view op;
+  std::string_view text;  // {type} and {axis} are replaced
+};
+constexpr WholeFactorText kWholeFactorTexts[] = {
+    {"sort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
+    {"argsort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
+    {"cumsum", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
+    {"cumprod", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
+    {"cummax", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
+    {"cummin", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
+    {"top_k", "The input should be unsharded over the axis along which to compute the top_k values. Got input type={type} and axis={axis}"},
+    {"gather",
+     "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could not be resolved "
+     "unambiguously (or would require collectives on inputs). Got operand={type}"},
+    {"scatter",
+     "Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for the scatter indexing as out sharding could not be "
+     "resolved unambiguously (or would require collectives on inputs). Got operand={type}"},
+};
+
+// One node being typed.
+class NodeTyping {
+ public:
+  NodeTyping(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs, bool has_out_sharding)
+      : graph_(graph), node_(node), mesh_(mesh), specs_(specs), has_out_sharding_(has_out_sharding) {
+    operand_types_ = graph.types(node.operands);
+    result_types_ = graph.types(node.results);
+    rule_ = node.op->rule(operand_types_, result_types_, node.attrs);
+  }
+
+  // Per result its spec.
+  std::vector<Spec> results() {
+    if (node_.op->name == "reshape") return {reshaped()};
+    if (!rule_.present) return std::vector<Spec>(result_types_.size());
+    collect_factors();
+    std::vector<Spec> results;
+    for (std::size_t r = 0; r < result_types_.size(); ++r) results.push_back(result_spec(r));
+    return results;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw_user_error("{} [{} at {}]", fmt::format(format, std::forward<Args>(args)...),
+                     node_.user_op.empty() ? node_.op->name : node_.user_op, node_.where.text());
+  }
+
+  std::string operand_text(std::size_t i) const { return typed_text(operand_types_[i], specs_[std::size_t(node_.operands[i])], mesh_); }
+  std::string operand_texts() const {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < operand_types_.size(); ++i) texts.push_back(operand_text(i));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+  const Axes& axes_of(std::size_t operand, std::size_t dim) const { return specs_[std::size_t(node_.operands[operand])][dim]; }
+
+  // The axes of each factor: what its operands agree on. Two different ones are an error, none beside one is not.
+  void collect_factors() {
+    axes_.assign(rule_.factors.size(), {});
+    for (std::size_t i = 0; i < operand_types_.size(); ++i)
+      for (std::size_t d = 0; d < rule_.operands[i].size(); ++d) {
+        const Axes& axes = axes_of(i, d);
+        if (axes.empty() || rule_.operands[i][d].empty()) continue;
+        const int factor = rule_.operands[i][d][0];  // of a dimension of several factors the major one carries the cut
+        take(factor, axes, i, d);
+      }
+  }
+
+  void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {
+    const FactorKind kind = rule_.factors[std::size_t(factor)].kind;
+    if (kind == FactorKind::kReplicate) {
+      check_whole(operand, dim);
+      return;
+    }
+    Axes& known = axes_[std::size_t(factor)];
+    const bool is_second = !known.empty();
+    if (is_second && known != axes) fail_differing(factor, known, axes);
+    if (is_second && kind == FactorKind::kReduce && operand_types_.size() == 2 && !has_out_sharding_)
+      fail(
+          "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via "
+          "the `out_sharding` parameter. Got lhs_contracting_spec={} and rhs_contracting_spec={}; the operands are {}",
+          tuple_text({known}, mesh_), tuple_text({axes}, mesh_), operand_texts());
+    known = axes;
+  }
+
+  [[noreturn]] void fail_differing(int factor, const Axes& a, const Axes& b) const {
+    const std::string left = tuple_text({a}, mesh_), right = tuple_text({b}, mesh_);
+    const std::string_view op = node_.op->name;
+    if (op == "dot_general" && rule_.factors[std::size_t(factor)].kind == FactorKind::kReduce)
+      fail("dot_general requires contracting dimensions to have consistent sharding, got {} and {}.; the operands are {}", left, right,
+           operand_texts());
+    if (op == "dot_general")
+      fail(
+          "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got {} and {}.; the "
+          "operands are {}",
+          left, right, operand_texts());
+    if (op == "select") fail("select cases must have the same shardings, got [{}].", operand_texts());
+    if (op == "concatenate") fail("All operands should have the same sharding. Got shardings {}", operand_texts());
+    std::vector<std::string> specs;
+    for (ValueId operand : node_.operands) specs.push_back(tuple_text(specs_[std::size_t(operand)], mesh_));
+    fail("{} got incompatible shardings for broadcasting: {}.; reshard one operand, e.g. to {}", op, fmt::join(specs, ", "),
+         text_of(specs_[std::size_t(node_.operands[0])], mesh_));
+  }
+
+  void check_whole(std::size_t operand, std::size_t dim) const {
+    for (const WholeFactorText& each : kWholeFactorTexts) {
+      if (each.op != node_.op->name || has_out_sharding_) continue;
+      std::string text(each.text);
+      auto replace = [&](std::string_view what, const std::string& with) {
+        if (auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
+      };
+      replace("{type}", operand_text(operand));
+      replace("{axis}", fmt::format("{}", dim));
+      fail("{}; reshard it first with `reshard`", text);
+    }
+  }
+
+  Spec result_spec(std::size_t r) const {
+    const TensorType& type = result_types_[r];
+    Spec spec(std::size_t(type.rank()));
+    for (std::size_t d = 0; d < spec.size(); ++d) {
+      if (d >= rule_.results[r].size() || rule_.results[r][d].empty()) continue;
+      const int factor = rule_.results[r][d][0];
+      spec[d] = axes_[std::size_t(factor)];
+      if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d, spec[d]);
+    }
+    check_axes_once(type, spec);
+    return spec;
+  }
+
+  [[noreturn]] void fail_indivisible(const TensorType& type, std::size_t d, const Axes& axes) const {
+    static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+        {"slice", "slicing"}, {"pad", "padding"}, {"split", "split"}, {"dynamic_slice", "dynamic_slice"}};
+    std::string_view word = node_.op->name;
+    for (const auto& [op, its_word] : kWords)
+      if (op == word) word = its_word;
+    fail(
+        "{} on sharded dims where out dim ({}) is not divisible by mesh axes ({}) with spec ({}) is not implemented. Got input type={} and "
+        "output shape={}",
+        word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
+  }
+
+  void check_axes_once(const TensorType& type, const Spec& spec) const {
+    std::set<int> used;
+    for (const Axes& axes : spec)
+      for (const AxisPiece& piece : axes)
+        if (!used.insert(piece.axis).second)
+          fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
+               operand_texts(), typed_text(type, spec, mesh_));
+  }
+
+  // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides.
+  Spec reshaped() const {
+    const Shape &from = operand_types_[0].shape, &to = result_types_[0].shape;
+    const Spec& spec = specs_[std::size_t(node_.operands[0])];
+    Spec result(to.size());
+    std::size_t i = 0, o = 0;
+    while (i < from.size() || o < to.size()) {
+      // A block: the shortest runs of dimensions with the same number of elements.
+      std::size_t i_begin = i, o_begin = o;
+      std::int64_t in = i < from.size() ? from[i++] : 1, out = o < to.size() ? to[o++] : 1;
+      while (in != out) {
+        if (in < out && i < from.size())
+          in *= from[i++];
+        else if (o < to.size())
+          out *= to[o++];
+        else
+          break;
+      }
+      Axes cut;
+      for (std::size_t d = i_begin; d < i; ++d) {
+        if (spec[d].empty()) continue;
+        const bool leads =
+            std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
+        if (!leads) fail_reshape();
+        cut = spec[d];
+      }
+      if (cut.empty()) continue;
+      std::size_t target = o_begin;
+      while (target + 1 < o && to[target] == 1) ++target;
+      if (to[target] % part_count(cut) != 0) fail_reshape();
+      result[target] = cut;
+    }
+    return result;
+  }
+
+  [[noreturn]] void fail_reshape() const {
+    fail(
+        "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of jax.lax.reshape. Got "
+        "operand type: {}, new sizes: {}",
+        operand_text(0), text_of(result_types_[0].shape));
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  const Mesh& mesh_;
+  const std::vector<Spec>& specs_;
+  bool has_out_sharding_;
+  std::vector<TensorType> operand_types_, result_types_;
+  FactorRule rule_;
+  std::vector<Axes> axes_;  // per factor
+};
+
+}  // namespace
+
+std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs,
+                                bool has_out_sharding) {
+  return NodeTyping(graph, node, mesh, specs, has_out_sharding).results();
+}
+
+}  // namespace shardlab

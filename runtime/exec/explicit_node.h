@@ -1,0 +1,16 @@
+// One op's result shardings from its operands' alone, with JAX's texts where they are ambiguous.
+#pragma once
+
+#include "runtime/core/sharding.h"
+#include "runtime/graph/graph.h"
+
+namespace shardlab {
+
+// "i", or "(i,j)" for several axes.
+std::string axes_text(const Axes& axes, const Mesh& mesh);
+
+// `specs`: of every value of the graph. `has_out_sharding`: the result is asked for in some sharding, which resolves what is ambiguous.
+std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs,
+                                bool has_out_sharding);
+
+}  // namespace shardlab

@@ -1,0 +1,431 @@
+// reduce_window: windows sliding over any dimensions, each combined to one element; and the pools that are made of it.
+#include <algorithm>
+#include <limits>
+
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/derive.h"
+#include "runtime/ops/gather_dims.h"
+#include "runtime/ops/regions.h"
+
+namespace shardlab::ops {
+
+extern const OpDef kReduceWindow;
+
+
+namespace {
+
+using List = std::vector<std::int64_t>;
+constexpr std::int64_t kWindowMax = std::int64_t(1) << 32;  // strides, padding and dilation are below it
+
+// One window for each dimension.
+std::vector<ConvWindow> windows_of(const Attrs& attrs) {
+  const List &sizes = attrs.integers("window_dimensions"), &strides = attrs.integers("window_strides"), &pads = attrs.integers("pads");
+  const List &base = attrs.integers("base_dilation"), &dilation = attrs.integers("window_dilation");
+  std::vector<ConvWindow> windows;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    windows.push_back({sizes[d], strides[d], pads[2 * d], pads[2 * d + 1], base[d], dilation[d]});
+  return windows;
+}
+
+Attrs attrs_of(std::string_view reducer, const std::vector<ConvWindow>& windows) {
+  List sizes, strides, pads, base, dilation;
+  for (const ConvWindow& w : windows) {
+    sizes.push_back(w.size);
+    strides.push_back(w.stride);
+    pads.insert(pads.end(), {w.low, w.high});
+    base.push_back(w.lhs_dilation);
+    dilation.push_back(w.rhs_dilation);
+  }
+  return Attrs{{"reducer", std::string(reducer)}, {"window_dimensions", sizes}, {"window_strides", strides}, {"pads", pads},
+               {"base_dilation", base},           {"window_dilation", dilation}};
+}
+
+bool is_trivial(const ConvWindow& w) { return w.size == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.lhs_dilation == 1; }
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
+  for (std::string_view name : {"window_dimensions", "window_strides", "pads", "base_dilation", "window_dilation"})
+    required_integers(op, attrs, name);
+  const std::size_t rank = types[0].shape.size();
+  const std::string& reducer = attrs.string("reducer");
+  if (reducer != "sum" && reducer != "prod" && reducer != "max" && reducer != "min")
+    throw_user_error("{}: reducer is '{}', wanted sum, prod, max or min", op.name, reducer);
+  if (is_complex(types[0].dtype) && (reducer == "max" || reducer == "min"))
+    throw_user_error("{}: complex numbers have no {}; take the real part", op.name, reducer);
+  if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
+  bool fits = attrs.integers("pads").size() == 2 * rank;
+  for (std::string_view name : {"window_dimensions", "window_strides", "base_dilation", "window_dilation"}) {
+    fits &= attrs.integers(name).size() == rank;
+    for (std::int64_t number : attrs.integers(name)) fits &= number >= 1 && number < kWindowMax;
+  }
+  for (std::int64_t number : attrs.integers("pads")) fits &= number > -kWindowMax && number < kWindowMax;
+  if (!fits)
+    throw_user_error(
+        "{}: window_dimensions {}, window_strides {}, padding {}, base_dilation {} and window_dilation {} must have a positive number "
+        "(padding two of any sign) for each of {} dimensions",
+        op.name, text_of(attrs.integers("window_dimensions")), text_of(attrs.integers("window_strides")), text_of(attrs.integers("pads")),
+        text_of(attrs.integers("base_dilation")), text_of(attrs.integers("window_dilation")), rank);
+  Shape shape;
+  std::vector<ConvWindow> windows = windows_of(attrs);
+  for (std::size_t d = 0; d < rank; ++d) shape.push_back(windows[d].results(types[0].shape[d]));
+  check_shape(op.name, shape);
+  return {{types[0].dtype, shape}};
+}
+
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
+  FactorRule rule(operands, results);
+  std::vector<ConvWindow> windows = windows_of(attrs);
+  for (int d = 0; d < results[0].rank(); ++d)
+    rule.add(results[0].shape[std::size_t(d)], {d}, {d}, is_trivial(windows[std::size_t(d)]) ? FactorKind::kPass : FactorKind::kPermute);
+  return rule;
+}
+
+std::vector<NeededBox> needs(const std::vector<TensorType>& operands, const std::vector<TensorType>&, const Attrs& attrs,
+                             const Box& result) {
+  std::vector<ConvWindow> windows = windows_of(attrs);
+  Box box;
+  for (std::size_t d = 0; d < windows.size(); ++d) box.push_back(windows[d].elements_of(result[d], operands[0].shape[d]));
+  return {{box, {}}};
+}
+
+// --- The kernel. Sums and products are wide: of floats in double, of integers modulo 2^64.
+
+struct Sum {
+  template <typename T>
+  static auto first() {
+    if constexpr (Whole<T>)
+      return std::uint64_t(0);
+    else if constexpr (Cplx<T>)
+      return Complex128(0);
+    else
+      return 0.0;
+  }
+  template <typename W, typename T>
+  static W next(W w, T x) {
+    return w + W(x);
+  }
+};
+struct Prod {
+  template <typename T>
+  static auto first() {
+    return decltype(Sum::first<T>())(1);
+  }
+  template <typename W, typename T>
+  static W next(W w, T x) {
+    return w * W(x);
+  }
+};
+template <bool is_max>
+struct Extreme {  // NaN wins
+  template <typename T>
+  static T first() {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (Limits::has_infinity) return is_max ? -Limits::infinity() : Limits::infinity();
+    return is_max ? Limits::lowest() : Limits::max();
+  }
+  template <typename T>
+  static T next(T best, T x) {
+    return (is_max ? x > best : x < best) || x != x ? x : best;
+  }
+};
+
+template <typename F, typename T>
+void run(const KernelArgs& args, const std::vector<ConvWindow>& windows) {
+  const ConstView& in = args.operands[0];
+  const MutableView& out = args.results[0];
+  const std::size_t rank = windows.size();
+  Shape strides = strides_of(in.type.shape), index, tap(rank, 0);
+  for (const Interval& interval : *out.box) index.push_back(interval.start);
+  std::int64_t taps = 1;
+  for (const ConvWindow& w : windows) taps *= w.size;
+  const T* x = in.as<T>();
+  for (std::int64_t n = 0, count = out.type.elements(); n < count; ++n) {
+    auto value = F::template first<T>();
+    std::fill(tap.begin(), tap.end(), 0);
+    for (std::int64_t t = 0; t < taps; ++t) {
+      std::int64_t from = 0;
+      bool is_here = true;  // else padding
+      for (std::size_t d = 0; d < rank && is_here; ++d) {
+        std::int64_t place = windows[d].begin(index[d]) + tap[d] * windows[d].rhs_dilation, dilation = windows[d].lhs_dilation;
+        const Interval& held = (*in.box)[d];
+        is_here = place >= 0 && place % dilation == 0 && place / dilation >= held.start && place / dilation < held.stop;
+        from += (place / dilation - held.start) * strides[d];
+      }
+      if (is_here) value = F::next(value, x[from]);
+      for (std::size_t d = rank; d-- > 0;) {
+        if (++tap[d] < windows[d].size) break;
+        tap[d] = 0;
+      }
+    }
+    out.as<T>()[n] = T(value);
+    for (std::size_t d = rank; d-- > 0;) {
+      if (++index[d] < (*out.box)[d].stop) break;
+      index[d] = (*out.box)[d].start;
+    }
+  }
+}
+
+template <typename T>
+void reduce(const KernelArgs& args, const std::vector<ConvWindow>& windows, const std::string& reducer) {
+  if (reducer == "sum") return run<Sum, T>(args, windows);
+  if (reducer == "prod") return run<Prod, T>(args, windows);
+  if constexpr (!Cplx<T>) {
+    if (reducer == "max") return run<Extreme<true>, T>(args, windows);
+    return run<Extreme<false>, T>(args, windows);
+  }
+}
+
+// 16-bit floats are widened as a whole, and the result rounded.
+template <typename H>
+void reduce_half(const KernelArgs& args, const std::vector<ConvWindow>& windows, const std::string& reducer) {
+  const ConstView& in = args.operands[0];
+  const MutableView& out = args.results[0];
+  std::vector<float> wide(std::size_t(in.type.elements())), result(std::size_t(out.type.elements()));
+  for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = float(in.as<H>()[i]);
+  ConstView from{{DType::kFloat32, in.type.shape}, reinterpret_cast<const std::byte*>(wide.data()), in.box, in.array};
+  MutableView to{{DType::kFloat32, out.type.shape}, reinterpret_cast<std::byte*>(result.data()), out.box};
+  reduce<float>({std::span(&from, 1), std::span(&to, 1), args.attrs}, windows, reducer);
+  for (std::size_t i = 0; i < result.size(); ++i) out.as<H>()[i] = element_from<H>(std::complex<double>(result[i]));
+}
+
+void kernel(const KernelArgs& args) {
+  const std::vector<ConvWindow> windows = windows_of(args.attrs);
+  const std::string& reducer = args.attrs.string("reducer");
+  visit_dtype(args.results[0].type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    if constexpr (std::is_same_v<T, bool>)
+      throw InternalError("a window of bool");
+    else if constexpr (Half<T>)
+      reduce_half<T>(args, windows, reducer);
+    else
+      reduce<T>(args, windows, reducer);
+  });
+}
+
+// --- Derivatives.
+
+// The elements that tap number `tap` of every window sees, of an operand padded and dilated already.
+ValueId seen_by(GraphBuilder& b, ValueId padded, const std::vector<ConvWindow>& windows, const List& tap, const Shape& results) {
+  List start, limit, stride;
+  for (std::size_t d = 0; d < windows.size(); ++d) {
+    start.push_back(tap[d] * windows[d].rhs_dilation);
+    limit.push_back(start[d] + (results[d] - 1) * windows[d].stride + 1);
+    stride.push_back(windows[d].stride);
+  }
+  return b.emit1(kSlice, {padded}, Attrs{{"start", start}, {"limit", limit}, {"stride", stride}});
+}
+
+ValueId padded(GraphBuilder& b, ValueId x, const std::vector<ConvWindow>& windows, double value) {
+  List padding;
+  for (const ConvWindow& w : windows) padding.insert(padding.end(), {w.low, w.high, w.lhs_dilation - 1});
+  return b.emit1(kPad, {x, scalar_constant(b, b.type(x).dtype, value)}, Attrs{{"padding", padding}});
+}
+
+double identity_of(const std::string& reducer, DType dtype) {
+  if (reducer == "sum" || reducer == "prod") return reducer == "prod";
+  const double infinity = is_floating(dtype) ? std::numeric_limits<double>::infinity() : 0;
+  return reducer == "max" ? -infinity : infinity;
+}
+
+// Tap by tap: what a window has chosen so far (the first of equal ones, as JAX's select_and_scatter), or multiplied.
+Values folded_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const std::string reducer = args.attrs.string("reducer");
+  std::vector<ConvWindow> windows = windows_of(args.attrs);
+  const TensorType type = b.type(args.results[0]);
+  if (type.elements() == 0) return {kZero};
+  ValueId x = padded(b, args.operands[0], windows, identity_of(reducer, type.dtype)), dx = padded(b, args.tangents[0], windows, 0.0);
+  List tap(windows.size(), 0);
+  ValueId value = kZero, tangent = kZero;
+  while (true) {
+    ValueId here = seen_by(b, x, windows, tap, type.shape), along = seen_by(b, dx, windows, tap, type.shape);
+    if (value == kZero) {
+      value = here;
+      tangent = along;
+    } else if (reducer == "prod") {
+      tangent = b.emit1(kAdd, {b.emit1(kMul, {tangent, here}), b.emit1(kMul, {along, value})});
+      value = b.emit1(kMul, {value, here});
+    } else {
+      ValueId wins = b.emit1(reducer == "max" ? kGreater : kLess, {here, value});
+      value = b.emit1(kSelect, {wins, here, value});
+      tangent = b.emit1(kSelect, {wins, along, tangent});
+    }
+    std::size_t d = windows.size();
+    while (d > 0 && ++tap[d - 1] == windows[d - 1].size) tap[--d] = 0;
+    if (d == 0) return {tangent};
+  }
+}
+
+Values jvp(GraphBuilder& b, const JvpArgs& args) {
+  return args.attrs.string("reducer") == "sum" ? linear_jvp(b, args) : folded_jvp(b, args);
+}
+
+// Every element gets the sum of the cotangents of the windows that see it: the cotangents spread by the strides, in windows of the same
+// size. Source: jax.lax, _reduce_window_sum_transpose_rule.
+Values transpose(GraphBuilder& b, const TransposeArgs& args) {
+  std::vector<ConvWindow> windows = windows_of(args.attrs), back;
+  const Shape &in = args.operand_types[0].shape, out = b.shape(args.cotangents[0]);
+  if (element_count(out) == 0 || element_count(in) == 0) return {kZero};
+  List padding;
+  for (std::size_t d = 0; d < windows.size(); ++d) {
+    const ConvWindow& w = windows[d];
+    std::int64_t span = (w.size - 1) * w.rhs_dilation + 1, dilated = (in[d] - 1) * w.lhs_dilation + 1, spread = (out[d] - 1) * w.stride + 1;
+    std::int64_t low = span - w.low - 1;
+    padding.insert(padding.end(), {low, dilated + span - 1 - spread - low, w.stride - 1});
+    back.push_back({w.size, w.lhs_dilation, 0, 0, 1, w.rhs_dilation});
+  }
+  ValueId ct = b.emit1(kPad, {args.cotangents[0], scalar_constant(b, b.type(args.cotangents[0]).dtype, 0.0)}, Attrs{{"padding", padding}});
+  return b.emit(args.op, {ct}, attrs_of("sum", back));
+}
+
+// The batch's dimension has windows of one element.
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  auto [x, dim] = args.operands[0];
+  std::vector<ConvWindow> windows = windows_of(args.attrs);
+  windows.insert(windows.begin() + dim, {1, 1, 0, 0, 1, 1});
+  return {{b.emit1(args.op, {x}, attrs_of(args.attrs.string("reducer"), windows)), dim}};
+}
+
+// --- Users' calls.
+
+List list_or(const OpDef& op, const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise) {
+  if (!attrs.has(name)) return List(count, otherwise);
+  List list = integer_list_of(attrs, name);
+  if (list.size() == 1) list.assign(count, list[0]);
+  if (list.size() != count) throw_user_error("{}: {} must have {} numbers, got {}", op.name, name, count, text_of(list));
+  return list;
+}
+
+// SAME: as many results as the operand has elements, over the stride; the odd one of the padding at the high side. VALID: none.
+void set_padding(const OpDef& op, const Attrs& attrs, const Shape& shape, std::vector<ConvWindow>& windows, std::size_t first,
+                 std::size_t count) {
+  if (attrs.has("pads")) {
+    List pads = integer_list_of(attrs, "pads");
+    if (pads.size() != 2 * count)
+      throw_user_error("{}: pads must have [low, high] for each of {} dimensions, got {}", op.name, count, text_of(pads));
+    for (std::size_t i = 0; i < count; ++i) {
+      windows[first + i].low = pads[2 * i];
+      windows[first + i].high = pads[2 * i + 1];
+    }
+    return;
+  }
+  const std::string mode = attrs.has("padding") ? attrs.string("padding") : "VALID";
+  if (mode != "SAME" && mode != "SAME_LOWER" && mode != "VALID")
+    throw_user_error("Unknown padding type: {}; use SAME, SAME_LOWER, VALID, or 'pads' with [low, high] for each dimension", mode);
+  if (mode == "VALID") return;
+  for (std::size_t d = first; d < first + count; ++d) {
+    ConvWindow& w = windows[d];
+    std::int64_t dilated = shape[d] == 0 ? 0 : (shape[d] - 1) * w.lhs_dilation + 1, span = (w.size - 1) * w.rhs_dilation + 1;
+    std::int64_t total = std::max<std::int64_t>(((dilated + w.stride - 1) / w.stride - 1) * w.stride + span - dilated, 0);
+    w.low = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+    w.high = total - w.low;
+  }
+}
+
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  const Shape shape = b.shape(x);
+  const std::size_t rank = shape.size();
+  std::vector<ConvWindow> windows;
+  List sizes = list_or(op, attrs, "window_dimensions", rank, 1), strides = list_or(op, attrs, "window_strides", rank, 1);
+  List base = list_or(op, attrs, "base_dilation", rank, 1), dilation = list_or(op, attrs, "window_dilation", rank, 1);
+  for (std::size_t d = 0; d < rank; ++d) windows.push_back({sizes[d], strides[d], 0, 0, base[d], dilation[d]});
+  set_padding(op, attrs, shape, windows, 0, rank);
+  return b.emit(op, {x}, attrs_of(attrs.has("reducer") ? attrs.string("reducer") : "sum", windows));
+}
+
+// Source: flax.linen's pools: [batch…, spatial…, features], windows over the spatial dimensions.
+Values pooled(GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs, std::string_view reducer) {
+  const Shape shape = b.shape(x);
+  List sizes = integer_list_of(attrs, "window_shape");
+  if (shape.size() < sizes.size() + 1)
+    throw_user_error("{}: a window {} needs an operand of rank {} or more ([batch, spatial dimensions, features]), got {}", op.name,
+                     text_of(sizes), sizes.size() + 1, b.type(x).text());
+  const std::size_t first = shape.size() - 1 - sizes.size();
+  List strides = list_or(op, attrs, "strides", sizes.size(), 1);
+  std::vector<ConvWindow> windows(shape.size(), ConvWindow{1, 1, 0, 0, 1, 1});
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    windows[first + i].size = sizes[i];
+    windows[first + i].stride = strides[i];
+  }
+  set_padding(op, attrs, shape, windows, first, sizes.size());
+  return b.emit(kReduceWindow, {x}, attrs_of(reducer, windows));
+}
+
+Values expand_max_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return pooled(b, op, value_of(b, args[0]), attrs, "max");
+}
+Values expand_min_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return pooled(b, op, value_of(b, args[0]), attrs, "min");
+}
+Values expand_avg_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  x = converted(b, x, inexact(b, b.type(x).dtype));
+  ValueId total = pooled(b, op, x, attrs, "sum")[0];
+  if (attrs.flag("count_include_pad", true)) return {binary(b, kDiv, total, double(element_count(integer_list_of(attrs, "window_shape"))))};
+  return {b.emit1(kDiv, {total, pooled(b, op, filled(b, b.type(x), 1.0), attrs, "sum")[0]})};
+}
+
+std::vector<Sample> samples() {
+  auto sample = [](DType dtype, Shape shape, std::string_view reducer, std::vector<ConvWindow> windows) {
+    return Sample{{{dtype, std::move(shape)}}, attrs_of(reducer, windows)};
+  };
+  return {sample(DType::kFloat32, {4, 6}, "sum", {{1, 1, 0, 0, 1, 1}, {3, 1, 1, 1, 1, 1}}),
+          sample(DType::kFloat32, {6, 5}, "max", {{2, 2, 0, 0, 1, 1}, {3, 2, 1, 1, 1, 1}}),
+          sample(DType::kFloat32, {8}, "min", {{2, 1, 0, 1, 1, 2}}),
+          sample(DType::kFloat32, {5}, "prod", {{3, 1, 1, 1, 1, 1}}),
+          sample(DType::kFloat32, {2, 4, 3}, "sum", {{1, 1, 0, 0, 1, 1}, {3, 2, 2, 1, 2, 1}, {2, 1, -1, 1, 1, 1}}),
+          sample(DType::kInt32, {7, 2}, "max", {{3, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 1, 1}}),
+          sample(DType::kInt32, {6}, "sum", {{2, 2, 0, 0, 1, 1}}),
+          sample(DType::kComplex64, {6}, "sum", {{2, 2, 0, 0, 1, 1}}),
+          sample(DType::kBfloat16, {6}, "sum", {{3, 1, 0, 0, 1, 1}})};
+}
+
+constexpr AttrDef kAttrs[] = {
+    {"reducer", AttrDef::Kind::kString, false, "sum (default), prod, max or min; it begins with its identity"},
+    {"window_dimensions", AttrDef::Kind::kScalarOrIntegers, true, "the window's size in each dimension"},
+    {"window_strides", AttrDef::Kind::kScalarOrIntegers, false, "its steps; 1 by default"},
+    {"padding", AttrDef::Kind::kString, false, "SAME, SAME_LOWER or VALID (default)"},
+    {"pads", AttrDef::Kind::kIntegerLists, false, "or [low, high] for each dimension"},
+    {"base_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the operand's elements; 1 by default"},
+    {"window_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the window's elements; 1 by default"}};
+constexpr AttrDef kPoolAttrs[] = {{"window_shape", AttrDef::Kind::kIntegers, true, "the window's size in each spatial dimension"},
+                                  {"strides", AttrDef::Kind::kScalarOrIntegers, false, "its steps; 1 by default"},
+                                  {"padding", AttrDef::Kind::kString, false, "SAME, SAME_LOWER or VALID (default)"},
+                                  {"pads", AttrDef::Kind::kIntegerLists, false, "or [low, high] for each spatial dimension"}};
+constexpr AttrDef kAveragePoolAttrs[] = {
+    {"window_shape", AttrDef::Kind::kIntegers, true, "the window's size in each spatial dimension"},
+    {"strides", AttrDef::Kind::kScalarOrIntegers, false, "its steps; 1 by default"},
+    {"padding", AttrDef::Kind::kString, false, "SAME, SAME_LOWER or VALID (default)"},
+    {"pads", AttrDef::Kind::kIntegerLists, false, "or [low, high] for each spatial dimension"},
+    {"count_include_pad", AttrDef::Kind::kFlag, false, "whether padding counts as zeros; true by default"}};
+
+}  // namespace
+
+const OpDef kReduceWindow = {.name = "reduce_window",
+                             .doc = "Windows sliding over the operand, each combined to one element of the result.",
+                             .attrs = kAttrs,
+                             .expand = expand,
+                             .infer = infer,
+                             .rule = rule,
+                             .kernel = kernel,
+                             .needs = needs,
+                             .uses_position = true,
+                             .jvp = jvp,
+                             .transpose = transpose,
+                             .batch = batch,
+                             .samples = samples};
+
+extern const OpDef kMaxPool, kMinPool, kAvgPool;
+const OpDef kMaxPool = {.name = "max_pool",
+                        .doc = "The largest element of each window over the spatial dimensions of [batch, spatial dimensions, features].",
+                        .attrs = kPoolAttrs,
+                        .expand = expand_max_pool};
+const OpDef kMinPool = {.name = "min_pool",
+                        .doc = "The smallest element of each window over the spatial dimensions of [batch, spatial dimensions, features].",
+                        .attrs = kPoolAttrs,
+                        .expand = expand_min_pool};
+const OpDef kAvgPool = {.name = "avg_pool",
+                        .doc = "The mean of each window over the spatial dimensions of [batch, spatial dimensions, features].",
+                        .attrs = kAveragePoolAttrs,
+                        .expand = expand_avg_pool};
+
+}  // namespace shardlab::ops
