@@ -1,0 +1,79 @@
+#include "tests/fuzz/noise.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/graph/builder.h"
+#include "runtime/ops/primitives.h"
+#include "runtime/transform/inline.h"
+#include "tests/fuzz/random.h"
+
+namespace shardlab::fuzz {
+namespace {
+
+double unit_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBfloat16:
+      return 1.0 / 128;
+    case DType::kFloat16:
+      return 1.0 / 1024;
+    case DType::kFloat64:
+    case DType::kComplex128:
+      return 2.3e-16;
+    default:
+      return 1.2e-7;
+  }
+}
+
+bool has_an_order(const Node& node) {
+  static const std::set<std::string_view> kNames = {"dot_general", "conv",        "cumsum",      "cumprod",
+                                                    "fft_axis",    "scatter_add", "scatter_mul", "reduce_window"};
+  bool sums = node.op->reduction == Reduction::kSum || node.op->reduction == Reduction::kProd;
+  return sums || kNames.contains(node.op->name) || node.op->region != RegionKind::kNone;
+}
+
+ValueId noisy(GraphBuilder& b, ValueId x, Random& random) {
+  TensorType type = b.type(x);
+  if (!is_inexact(type.dtype)) return x;
+  auto data = std::make_shared<Buffer>(std::size_t(type.bytes()));
+  visit_dtype(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < type.elements(); ++i)
+      data->as<T>()[i] = element_from<T>(
+          std::complex<double>(1 + (random.one_in(2) ? 1 : -1) * (is_half(type.dtype) ? 1 : kNoiseUnits) * unit_of(type.dtype)));
+  });
+  ValueId factor = b.emit1(ops::kConstant, {}, Attrs{{"value", std::make_shared<const Literal>(Literal{type, data})}});
+  return b.emit1(ops::kMul, {x, factor});
+}
+
+}  // namespace
+
+Graph with_noise(const Graph& graph, unsigned seed) {
+  Random random(seed);
+  GraphBuilder b(graph.name);
+  transform::Renaming renamed(graph);
+  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
+  for (const Node& node : graph.nodes) {
+    std::vector<ValueId> operands = renamed.of(node.operands);
+    if (has_an_order(node))
+      for (ValueId& operand : operands) operand = noisy(b, operand, random);
+    std::vector<ValueId> results = b.emit(*node.op, operands, node.attrs);
+    for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
+  }
+  b.set_results(renamed.of(graph.results));
+  return b.finish();
+}
+
+std::vector<bool> has_sums(const Graph& graph) {
+  std::vector<bool> sums(graph.values.size(), false), results;
+  for (const Node& node : graph.nodes) {
+    bool found = std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return sums[std::size_t(id)]; });
+    found |= has_an_order(node) &&
+             std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return is_inexact(graph.type(id).dtype); });
+    for (ValueId id : node.results) sums[std::size_t(id)] = found;
+  }
+  for (ValueId id : graph.results) results.push_back(sums[std::size_t(id)]);
+  return results;
+}
+
+}  // namespace shardlab::fuzz
