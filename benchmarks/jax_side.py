@@ -26,11 +26,16 @@ def values(shape, sharding):
     return jax.device_put(jnp.sin(jnp.arange(size, dtype=jnp.float32) * 0.37).reshape(shape), sharding)
 
 
+def is_wanted(name):
+    return not only or name in only
+
+
 def timed(name, reps, inner, run):
-    if only and name not in only:
+    if not is_wanted(name):
         return
     jax.block_until_ready(run())
-    jax.block_until_ready(run())
+    if reps > 1:
+        jax.block_until_ready(run())
     seconds = []
     for _ in range(reps):
         begin = time.perf_counter()
@@ -69,6 +74,56 @@ timed("dot_2048_no_comm", 5, 1, lambda: dot(left, right))
 dot_psum = jax.jit(jnp.matmul, out_shardings=on("a", None))
 left_ab, right_b = values((2048, 2048), on("a", "b")), values((2048, 2048), on("b", None))
 timed("dot_2048_psum", 5, 1, lambda: dot_psum(left_ab, right_b))
+
+
+def loss(params, batch):
+    inputs, targets = batch
+    for W, b in params:
+        outputs = jnp.dot(inputs, W) + b
+        inputs = jnp.maximum(outputs, 0)
+    return jnp.mean(jnp.sum((outputs - targets) ** 2, axis=-1))
+
+
+def networks(name, width, reps):
+    sizes = (784, width, width, width, 10)
+    gradient = jax.jit(jax.grad(loss))
+
+    def run(how, w_specs, b_specs, batch_spec):
+        if not is_wanted(name + how):
+            return
+        params = [(values((n, m), NamedSharding(mesh, w)), values((m,), NamedSharding(mesh, b)))
+                  for n, m, w, b in zip(sizes[:-1], sizes[1:], w_specs, b_specs)]
+        batch = [values((width, sizes[i]), NamedSharding(mesh, batch_spec)) for i in (0, -1)]
+        timed(name + how, reps, 1, lambda: gradient(params, batch)[0][0])
+
+    whole = P()
+    run("_dp", [whole] * 4, [whole] * 4, P(("a", "b")))
+    run("_dp_tp", [whole, P(None, "b"), P("b", None), whole], [whole, P("b"), whole, whole], P("a"))
+
+
+networks("network_1024", 1024, 5)
+if only & {"network_8192_dp", "network_8192_dp_tp"}:
+    networks("network_8192", 8192, 1)
+
+conv = jax.jit(lambda x, w: jax.lax.conv(x, w, (1, 1), "SAME"))
+pictures, kernels = values((32, 64, 56, 56), on("a", None, "b")), values((64, 64, 3, 3), on())
+timed("conv_3x3_64", 5, 1, lambda: conv(pictures, kernels))
+
+slab_z, slab_xy = on(None, ("a", "b")), on(None, None, ("a", "b"))
+
+
+def per_device(function, spec):
+    return jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+
+
+@jax.jit
+def fft3(x):
+    z = per_device(jnp.fft.fft, slab_z.spec)(x)
+    return per_device(lambda v: jnp.fft.fft2(v, axes=(0, 1)), slab_xy.spec)(jax.lax.with_sharding_constraint(z, slab_xy))
+
+
+cube = values((128, 128, 128), slab_z).astype(jnp.complex64)
+timed("fft3_128_slab", 5, 1, lambda: fft3(cube))
 square = values((4096, 4096), on("a", "b"))
 timed("reshard_ab_to_ba_64MB", 7, 1, lambda: jax.device_put(square, on("b", "a")))
 timed("replicate_16MB", 7, 1, lambda: jax.device_put(left_ab, on(None, None)))

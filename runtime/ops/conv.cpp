@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "runtime/ops/conv_dims.h"
+#include "runtime/ops/conv_kernel.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/regions.h"
 
@@ -97,96 +98,6 @@ std::vector<NeededBox> needs(const std::vector<TensorType>& operands, const std:
     lhs[d] = dims.window(i, operands[1].shape).elements_of(result[std::size_t(dims.out[i + 2])], operands[0].shape[d]);
   }
   return {{lhs, {}}, {rhs, {}}};
-}
-
-// A tensor's part, with its dimensions in the order [batch, feature, spatial…].
-struct Part {
-  std::vector<Interval> box;
-  Shape strides;
-  Part(const Box& of, const Shape& shape, const std::vector<std::int64_t>& spec) {
-    Shape all = strides_of(shape);
-    for (std::int64_t d : spec) {
-      box.push_back(of[std::size_t(d)]);
-      strides.push_back(all[std::size_t(d)]);
-    }
-  }
-};
-
-// Sums are wide: of floats in double, of integers modulo 2^64, from which narrower ones wrap around alike.
-template <typename T>
-auto widened(T x) {
-  if constexpr (Whole<T>)
-    return std::uint64_t(x);
-  else if constexpr (Cplx<T>)
-    return Complex128(x.real(), x.imag());
-  else
-    return element_from<double>(x);
-}
-
-// Direct: for each element of the result the sum over what is here of the window and of its group's input features. Elements outside
-// the operand's part are padding, or other devices' in a dimension whose partial results are added.
-template <typename T>
-void convolve(const KernelArgs& args, const ConvDims& dims) {
-  const ConstView &lhs_view = args.operands[0], &rhs_view = args.operands[1];
-  const MutableView& out_view = args.results[0];
-  Part lhs(*lhs_view.box, lhs_view.type.shape, dims.lhs), rhs(*rhs_view.box, rhs_view.type.shape, dims.rhs);
-  Part out(*out_view.box, out_view.type.shape, dims.out);
-  const Shape& kernel_shape = *rhs_view.array;
-  std::int64_t per_group = kernel_shape[std::size_t(dims.rhs[0])] / dims.groups, inputs = kernel_shape[std::size_t(dims.rhs[1])];
-  std::size_t spatial = dims.spatial();
-  std::vector<ConvWindow> windows;
-  for (std::size_t i = 0; i < spatial; ++i) windows.push_back(dims.window(i, kernel_shape));
-  const T *x = lhs_view.as<T>(), *w = rhs_view.as<T>();
-  std::int64_t taps = 1;
-  for (std::size_t i = 0; i < spatial; ++i) taps *= rhs.box[i + 2].size();
-
-  Shape index;  // of the result, in the order of its spec
-  for (const Interval& interval : out.box) index.push_back(interval.start);
-  std::int64_t count = out_view.type.elements();
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::int64_t to = 0, group = index[1] / std::max<std::int64_t>(per_group, 1);
-    for (std::size_t i = 0; i < index.size(); ++i) to += (index[i] - out.box[i].start) * out.strides[i];
-    Interval features{std::max(group * inputs + rhs.box[1].start, lhs.box[1].start),
-                      std::min(group * inputs + rhs.box[1].stop, lhs.box[1].stop)};
-    decltype(widened(T())) sum = {};
-    Shape tap;
-    for (std::size_t i = 0; i < spatial; ++i) tap.push_back(rhs.box[i + 2].start);
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t from = (index[0] - lhs.box[0].start) * lhs.strides[0], with = (index[1] - rhs.box[0].start) * rhs.strides[0];
-      bool is_here = true;
-      for (std::size_t i = 0; i < spatial && is_here; ++i) {
-        std::int64_t place = windows[i].begin(index[i + 2]) + tap[i] * windows[i].rhs_dilation, dilation = windows[i].lhs_dilation;
-        is_here = place >= 0 && place % dilation == 0 && place / dilation >= lhs.box[i + 2].start && place / dilation < lhs.box[i + 2].stop;
-        from += (place / dilation - lhs.box[i + 2].start) * lhs.strides[i + 2];
-        with += (tap[i] - rhs.box[i + 2].start) * rhs.strides[i + 2];
-      }
-      if (is_here) {
-        const T* a = x + from + (features.start - lhs.box[1].start) * lhs.strides[1];
-        const T* b = w + with + (features.start - group * inputs - rhs.box[1].start) * rhs.strides[1];
-        for (std::int64_t f = 0; f < features.size(); ++f) sum += widened(a[f * lhs.strides[1]]) * widened(b[f * rhs.strides[1]]);
-      }
-      for (std::size_t i = spatial; i-- > 0;) {
-        if (++tap[i] < rhs.box[i + 2].stop) break;
-        tap[i] = rhs.box[i + 2].start;
-      }
-    }
-    out_view.as<T>()[to] = element_from<T>(sum);
-    for (std::size_t i = index.size(); i-- > 0;) {
-      if (++index[i] < out.box[i].stop) break;
-      index[i] = out.box[i].start;
-    }
-  }
-}
-
-void kernel(const KernelArgs& args) {
-  ConvDims dims(args.attrs);
-  visit_dtype(args.results[0].type.dtype, [&](auto sample) {
-    using T = decltype(sample);
-    if constexpr (std::is_same_v<T, bool>)
-      throw InternalError("a convolution of bool");
-    else
-      convolve<T>(args, dims);
-  });
 }
 
 // ---- the user's call, as jax.lax.conv_general_dilated
@@ -334,7 +245,7 @@ const OpDef kConv = {.name = "conv",
                      .infer = infer,
                      .rule = rule,
                      .reduction = Reduction::kSum,
-                     .kernel = kernel,
+                     .kernel = conv_kernel,
                      .needs = needs,
                      .uses_position = true,
                      .jvp = multilinear_jvp,

@@ -8,7 +8,7 @@ Isa machine_isa() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
       return Isa::kAvx512;
-    return __builtin_cpu_supports("avx2") ? Isa::kAvx2 : Isa::kBaseline;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Isa::kAvx2 : Isa::kBaseline;
   }();
   return isa;
 #else

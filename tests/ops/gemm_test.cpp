@@ -1,0 +1,109 @@
+// Matrix products, to the last bit: whatever the sizes, each element is the sum that gemm.h defines.
+#include "runtime/ops/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "runtime/ops/regions.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab::ops {
+namespace {
+
+std::vector<float> numbers(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+std::vector<float> product(GemmSize size, const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> c(std::size_t(size.m * size.n), -1);
+  gemm(DType::kFloat32, size, reinterpret_cast<const std::byte*>(a.data()), reinterpret_cast<const std::byte*>(b.data()),
+       reinterpret_cast<std::byte*>(c.data()));
+  return c;
+}
+
+float element(GemmSize size, const std::vector<float>& a, const std::vector<float>& b, std::int64_t row, std::int64_t column) {
+  float total = 0;
+  for (std::int64_t block = 0; block < size.k; block += 256) {
+    float sum = 0;
+    for (std::int64_t p = block; p < std::min(size.k, block + 256); ++p)
+      sum = std::fma(a[std::size_t(row * size.k + p)], b[std::size_t(p * size.n + column)], sum);
+    total = block == 0 ? sum : total + sum;
+  }
+  return total;
+}
+
+TEST(Gemm, EveryElementIsItsSumToTheLastBit) {
+  for (GemmSize size :
+       {GemmSize{1, 1, 1}, {1, 1, 0}, {3, 5, 7}, {8, 48, 16}, {9, 49, 257}, {7, 47, 256}, {17, 100, 513}, {13, 24, 255}, {40, 3, 1000}}) {
+    auto a = numbers(size.m * size.k, 1), b = numbers(size.k * size.n, 2), c = product(size, a, b);
+    for (std::int64_t i = 0; i < size.m; ++i)
+      for (std::int64_t j = 0; j < size.n; ++j) {
+        float wanted = element(size, a, b, i, j);
+        ASSERT_EQ(std::memcmp(&wanted, &c[std::size_t(i * size.n + j)], sizeof wanted), 0)
+            << size.m << " x " << size.n << " x " << size.k << " at " << i << ", " << j;
+      }
+  }
+}
+
+// Of conv_kernel, which is made of products: a part of the batch, of the outputs and of the lines gives the same bits.
+TEST(Gemm, ConvolutionsOfPartsAreThoseOfTheWhole) {
+  const OpDef& conv = *find_op("conv");
+  auto x = numbers(3 * 40 * 9 * 11, 3), w = numbers(5 * 40 * 3 * 2, 4);
+  const TensorType x_type{DType::kFloat32, {3, 40, 9, 11}}, w_type{DType::kFloat32, {5, 40, 3, 2}};
+  const Attrs attrs{{"lhs_spec", std::vector<std::int64_t>{0, 1, 2, 3}}, {"rhs_spec", std::vector<std::int64_t>{0, 1, 2, 3}},
+                    {"out_spec", std::vector<std::int64_t>{0, 1, 2, 3}}, {"window_strides", std::vector<std::int64_t>{2, 1}},
+                    {"pads", std::vector<std::int64_t>{1, 1, 0, 2}},     {"lhs_dilation", std::vector<std::int64_t>{1, 1}},
+                    {"rhs_dilation", std::vector<std::int64_t>{1, 2}}};
+  const TensorType out_type = conv.infer(conv, {x_type, w_type}, attrs)[0];
+  const Box x_box = whole(x_type.shape), w_box = whole(w_type.shape);
+  auto part = [&](const Box& box, const Box& outputs) {
+    TensorType type{DType::kFloat32, {}}, w_part = w_type;
+    for (const Interval& interval : box) type.shape.push_back(interval.size());
+    w_part.shape[0] = outputs[0].size();
+    std::vector<float> result(std::size_t(type.elements()));
+    ConstView operands[] = {
+        {x_type, reinterpret_cast<const std::byte*>(x.data()), &x_box, &x_type.shape},
+        {w_part, reinterpret_cast<const std::byte*>(w.data() + outputs[0].start * 40 * 3 * 2), &outputs, &w_type.shape}};
+    MutableView results[] = {{type, reinterpret_cast<std::byte*>(result.data()), &box}};
+    conv.kernel({operands, results, attrs});
+    return result;
+  };
+  const Box all = whole(out_type.shape);
+  const std::vector<float> full = part(all, w_box);
+  Box cut = all, outputs = w_box;
+  cut[0] = {1, 2};
+  cut[1] = outputs[0] = {2, 5};
+  cut[2] = {1, 4};
+  cut[3] = {3, all[3].stop};
+  const std::vector<float> some = part(cut, outputs);
+  std::size_t at = 0;
+  const Shape strides = strides_of(out_type.shape);
+  for (std::int64_t n = cut[0].start; n < cut[0].stop; ++n)
+    for (std::int64_t o = cut[1].start; o < cut[1].stop; ++o)
+      for (std::int64_t h = cut[2].start; h < cut[2].stop; ++h)
+        for (std::int64_t v = cut[3].start; v < cut[3].stop; ++v)
+          ASSERT_EQ(some[at++], full[std::size_t(n * strides[0] + o * strides[1] + h * strides[2] + v * strides[3])]);
+  EXPECT_GT(at, 0U);
+}
+
+TEST(Gemm, SpecialNumbersStayInTheirRowsAndColumns) {
+  GemmSize size{3, 50, 4};
+  auto a = numbers(12, 1), b = numbers(200, 2);
+  a[4] = INFINITY;                    // row 1
+  b[std::size_t(2 * 50 + 49)] = NAN;  // column 49
+  auto c = product(size, a, b);
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t j = 0; j < 50; ++j) EXPECT_EQ(std::isfinite(c[std::size_t(i * 50 + j)]), i != 1 && j != 49) << i << ", " << j;
+}
+
+}  // namespace
+}  // namespace shardlab::ops
