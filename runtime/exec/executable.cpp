@@ -154,7 +154,8 @@ Executable::Move plan_move(const Executable& executable, const MoveStep& move, c
 Executable::Move plan_member(const Executable& executable, const ComputeStep& step, const Ownership& ownership, comm::ProgramInfo& info) {
   const PartitionedProgram& p = executable.program;
   const Node& node = p.graph.nodes[std::size_t(step.node)];
-  MemberMove member = plan_member_move(p.graph, node, p.mesh, ownership);
+  const MemberParts parts{executable.slot_boxes[std::size_t(step.operands.at(0))], executable.slot_boxes[std::size_t(step.results.at(0))]};
+  MemberMove member = plan_member_move(p.graph, node, p.mesh, parts, ownership);
   Executable::Move move{step.operands.at(0), step.results.at(0), std::move(member.plan), -1, 0, std::move(member.paddings), &node};
   if (member.info) {
     move.first_call = int(info.collectives.size());

@@ -32,9 +32,10 @@ Box numbered(int number, const Shape& shape) {
 // Grows plans group by group.
 class Planner {
  public:
-  Planner(const Graph& graph, const Node& node, const Mesh& mesh, const Ownership& ownership)
+  Planner(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership)
       : node_(node),
         mesh_(mesh),
+        parts_(parts),
         ownership_(ownership),
         operand_(graph.type(node.operands[0])),
         result_(graph.type(node.results[0])),
@@ -68,12 +69,21 @@ class Planner {
     MemberMove move;
     if (node_.op->collective != "collective-permute" || !node_.attrs.integers("perm").empty()) return move;
     for (int p = 0; p < mesh_.size(); ++p) {
-      to(p) = numbered(p, result_.shape);
+      to(p) = numbered(p, sizes(parts_.result[std::size_t(p)]));
       pad(p, {});
     }
     move.paddings = std::move(paddings_);
     return move;
   }
+
+  // The sizes of what a position holds; those of a group's members are equal.
+  static Shape sizes(const Box& box) {
+    Shape shape;
+    for (const Interval& interval : box) shape.push_back(interval.size());
+    return shape;
+  }
+  Shape held(int position) const { return sizes(parts_.operand[std::size_t(position)]); }
+  std::int64_t result_bytes(int position) const { return element_count(parts_.result[std::size_t(position)]) * size_of(result_.dtype); }
 
   template <typename F>
   void each_member(F&& f) {
@@ -84,7 +94,7 @@ class Planner {
   MemberMove reduction(bool scatters) {
     std::size_t axis = scatters ? std::size_t(node_.attrs.integer("scatter_dimension")) : 0;
     each_member([&](int group, std::int64_t rank, int position) {
-      from(position) = to(position) = numbered(group, operand_.shape);
+      from(position) = to(position) = numbered(group, held(position));
       if (!scatters) return;
       std::int64_t part = operand_.shape[axis] / size();
       to(position)[axis + 1] = {rank * part, (rank + 1) * part};
@@ -97,10 +107,10 @@ class Planner {
 
   void gather() {
     std::size_t axis = std::size_t(node_.attrs.integer("axis"));
-    Shape shape = operand_.shape;
-    if (!node_.attrs.flag("tiled")) shape.insert(shape.begin() + std::ptrdiff_t(axis), 1);
-    std::int64_t part = shape[axis];
     each_member([&](int group, std::int64_t rank, int position) {
+      Shape shape = held(position);
+      if (!node_.attrs.flag("tiled")) shape.insert(shape.begin() + std::ptrdiff_t(axis), 1);
+      std::int64_t part = shape[axis];
       from(position) = to(position) = numbered(group, shape);
       from(position)[axis + 1] = {rank * part, (rank + 1) * part};
       to(position)[axis + 1] = {0, size() * part};
@@ -121,7 +131,7 @@ class Planner {
     std::int64_t widest = *std::max_element(sizes.begin(), sizes.end());
     std::size_t ranks = concat + 1, cut = split + 1 + (split >= concat ? 1 : 0);
     each_member([&](int group, std::int64_t rank, int position) {
-      Box box = numbered(group, operand_.shape);
+      Box box = numbered(group, held(position));
       box.insert(box.begin() + std::ptrdiff_t(ranks), Interval{rank, rank + 1});
       from(position) = box;
       box[ranks] = {0, size()};
@@ -146,12 +156,12 @@ class Planner {
   void permute() {
     const auto& perm = node_.attrs.integers("perm");
     for (const auto& group : groups_) {
-      for (int position : group) from(position) = to(position) = numbered(position, operand_.shape);
+      for (int position : group) from(position) = to(position) = numbered(position, held(position));
       std::vector<bool> fed(group.size(), false);
       for (std::size_t i = 0; i < perm.size(); i += 2) {
         int source = group[std::size_t(perm[i])], target = group[std::size_t(perm[i + 1])];
         fed[std::size_t(perm[i + 1])] = true;
-        to(target) = numbered(source, operand_.shape);
+        to(target) = numbered(source, held(source));
         transfers_.push_back({source, target, to(target), 0});
       }
       for (std::size_t r = 0; r < group.size(); ++r)
@@ -164,8 +174,8 @@ class Planner {
     for (const auto& group : groups_) {
       int source = group[source_rank];
       for (int position : group) {
-        from(position) = numbered(position, operand_.shape);
-        to(position) = numbered(source, operand_.shape);
+        from(position) = numbered(position, held(position));
+        to(position) = numbered(source, held(source));
         transfers_.push_back({source, position, to(position), 0});
       }
     }
@@ -173,7 +183,7 @@ class Planner {
 
   void pad(int position, Box received) {
     if (!is_local(position)) return;
-    paddings_.push_back({position, to(position), std::move(received), result_.bytes(), size_of(result_.dtype)});
+    paddings_.push_back({position, to(position), std::move(received), result_bytes(position), size_of(result_.dtype)});
   }
 
   comm::CollectiveInfo describe() const {
@@ -182,9 +192,9 @@ class Planner {
     info.kind = node_.op->collective;
     info.axes = node_.attrs.strings("axis_name");
     info.dtype = name_of(result_.dtype);
-    info.shape = result_.shape;
+    info.shape = sizes(parts_.result[0]);
     if (node_.op->reduction) info.reduction = name_of(*node_.op->reduction);
-    info.bytes = result_.bytes();
+    info.bytes = result_bytes(0);
     info.op = node_.user_op;
     info.cause = fmt::format("{} over {} in per-device code", node_.op->name, fmt::join(info.axes, ", "));
     info.sharding_before = "per device " + operand_.text();
@@ -208,6 +218,7 @@ class Planner {
 
   const Node& node_;
   const Mesh& mesh_;
+  const MemberParts& parts_;
   const Ownership& ownership_;
   TensorType operand_, result_;
   Groups groups_;
@@ -239,9 +250,9 @@ std::vector<std::int32_t> member_ranks(const Node& node, const Mesh& mesh) {
   return ranks;
 }
 
-MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const Ownership& ownership) {
+MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership) {
   SL_CHECK(node.operands.size() == 1 && node.results.size() == 1, "{} moves one value at a time", node.op->name);
-  return Planner(graph, node, mesh, ownership).run();
+  return Planner(graph, node, mesh, parts, ownership).run();
 }
 
 }  // namespace shardlab

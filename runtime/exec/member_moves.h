@@ -21,12 +21,16 @@ struct ZeroFill {
 struct MemberMove {
   // monostate: each device keeps its own value, nothing moves.
   std::variant<std::monostate, MovePlan, ReducePlan> plan;
-  std::vector<ZeroFill> paddings;             // of this process's devices
+  std::vector<ZeroFill> paddings;            // of this process's devices
   std::optional<comm::CollectiveInfo> info;  // nothing: no collective
 };
 
+// What each position holds of the operand and of the result: all of them where the code is per device along all axes.
+struct MemberParts {
+  const std::vector<Box>&operand, &result;
+};
 // The node is a collective with one operand; `mesh` is the one whose axes it names.
-MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const Ownership& ownership);
+MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership);
 
 // Groups of mesh positions, each in the order of ranks.
 std::vector<std::vector<int>> member_groups(const Node& node, const Mesh& mesh);

@@ -128,13 +128,13 @@ std::vector<VaryingAxes> varying_results(const Graph& body, const std::vector<Va
 }
 
 void check_replication(const Graph& body, const std::vector<Sharding>& in_specs, const std::vector<Sharding>& out_specs, const Mesh& mesh,
-                       const std::string& name) {
+                       const std::string& name, const std::vector<std::string>& manual) {
   std::vector<VaryingAxes> params;
   for (std::size_t i = 0; i < in_specs.size(); ++i) params.push_back(axes_in(in_specs[i], body.type(body.params[i]).rank()));
   Analysis analysis(body, mesh);
   analysis.run(params);
   std::vector<std::string> failures;
-  VaryingAxes all = (VaryingAxes(1) << mesh.axis_count()) - 1;
+  VaryingAxes all = axes_in(manual, mesh);
   for (std::size_t i = 0; i < out_specs.size(); ++i) {
     ValueId result = body.results[i];
     VaryingAxes named = axes_in(out_specs[i], body.type(result).rank()), got = analysis.at(result), unnamed = all & ~named;

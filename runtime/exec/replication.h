@@ -15,8 +15,8 @@ using VaryingAxes = std::uint64_t;
 // ops give the union of their operands'. Source: the varying manual axes of JAX's shard_map.
 std::vector<VaryingAxes> varying_results(const Graph& body, const std::vector<VaryingAxes>& params, const Mesh& mesh);
 
-// UserError with JAX's text, and the reason, where a result may vary over an axis that its out_spec does not name.
+// UserError with JAX's text, and the reason, where a result may vary over a manual axis that its out_spec does not name.
 void check_replication(const Graph& body, const std::vector<Sharding>& in_specs, const std::vector<Sharding>& out_specs, const Mesh& mesh,
-                       const std::string& name);
+                       const std::string& name, const std::vector<std::string>& manual);
 
 }  // namespace shardlab

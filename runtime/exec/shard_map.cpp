@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "runtime/exec/context.h"
 #include "runtime/exec/replication.h"
 #include "runtime/exec/tracing.h"
@@ -61,6 +63,35 @@ const Mesh& mesh_of(const ShardMapOptions& options, Context& context, Where wher
   throw_user_error("shard_map of '{}' at {}: it needs a mesh: give ShardMapOptions::mesh", options.name, where.text());
 }
 
+// The manual axes in the mesh's order.
+std::vector<std::string> manual_axes(const ShardMapOptions& options, const Mesh& mesh) {
+  if (options.axis_names.empty()) return mesh.axis_names();
+  for (const std::string& name : options.axis_names)
+    if (!mesh.axis_index(name))
+      throw_user_error("jax.shard_map requires axis_names={{{}}} to be a subset of mesh.axis_names={{{}}}: shard_map of '{}'",
+                       fmt::join(options.axis_names, ", "), fmt::join(mesh.axis_names(), ", "), options.name);
+  std::vector<std::string> manual;
+  for (const std::string& name : mesh.axis_names())
+    if (std::find(options.axis_names.begin(), options.axis_names.end(), name) != options.axis_names.end()) manual.push_back(name);
+  return manual;
+}
+
+// Source: JAX's _check_specs.
+void check_manual(const ShardMapOptions& options, const std::vector<PartitionSpec>& specs, const std::vector<std::string>& manual,
+                  std::string_view which) {
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    for (const SpecEntry& entry : specs[i].entries())
+      for (const std::string& axis : entry.axes())
+        if (std::find(manual.begin(), manual.end(), axis) == manual.end())
+          throw_user_error(
+              "shard_map {0}_specs argument must refer to an axis marked as manual ({{{1}}}), but:\n\n  {0}_specs[{2}] refers to "
+              "'{3}'\n\nCheck "
+              "the {0}_specs values passed to shard_map. (The code of '{4}' is not per device along '{3}': leave it out of {5}, or name it "
+              "in "
+              "axis_names.)",
+              which, fmt::join(manual, ", "), i, axis, options.name, specs[i].text());
+}
+
 void check_count(const ShardMapOptions& options, std::string_view which, std::size_t specs, std::size_t values) {
   if (specs != values)
     throw_user_error(
@@ -74,6 +105,11 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
   Context& context = Context::current();
   const Mesh& mesh = mesh_of(options, context, where);
   check_count(options, "in", options.in_specs.size(), args.size());
+  const std::vector<std::string> manual_names = manual_axes(options, mesh);
+  if (manual_names.size() < mesh.axis_names().size()) {
+    check_manual(options, options.in_specs, manual_names, "in");
+    check_manual(options, options.out_specs, manual_names, "out");
+  }
   std::vector<Sharding> in, out;
   std::vector<TensorType> local;
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -82,7 +118,7 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
     local.push_back(local_type(options, mesh, in.back(), args[i].type(), i));
   }
   for (const PartitionSpec& spec : options.out_specs) out.emplace_back(mesh, spec);
-  auto manual = std::make_shared<const ManualAxes>(ManualAxes{mesh, mesh.axis_names()});
+  auto manual = std::make_shared<const ManualAxes>(ManualAxes{mesh, manual_names});
   TracedBody body = Tracer::trace_body(context, options.name, local, function, manual);
   check_count(options, "out", options.out_specs.size(), body.graph.results.size());
   for (std::size_t i = 0; i < out.size(); ++i) check_rank(options, options.out_specs[i], body.graph.type(body.graph.results[i]), i, false);
@@ -92,11 +128,11 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
     operands.emplace_back(each, where);
     in.emplace_back(mesh, PartitionSpec());
   }
-  if (options.check_vma) check_replication(body.graph, in, out, mesh, options.name);
+  if (options.check_vma) check_replication(body.graph, in, out, mesh, options.name, manual_names);
   Attrs attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(body.graph))}},
               {"in_specs", in},
               {"out_specs", out},
-              {"axis_names", mesh.axis_names()}};
+              {"axis_names", manual_names}};
   return apply(*find_op("shard_map"), operands, attrs, where);
 }
 

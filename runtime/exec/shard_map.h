@@ -10,6 +10,9 @@ struct ShardMapOptions {
   std::vector<PartitionSpec> in_specs = {}, out_specs = {};
   bool check_vma = true;  // refuse out_specs that claim replication which cannot be inferred
   std::string name = "f";
+  // The axes along which the code is per device; specs name these alone. The code's values stay cut over the other axes as the partitioner
+  // chooses. Empty: all axes.
+  std::vector<std::string> axis_names = {};
 };
 
 // Every device calls `function` once, on its own shards of the arguments as in_specs cut them; its results are shards of the results as

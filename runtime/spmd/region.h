@@ -24,7 +24,13 @@ RegionPlan plan_region(const RegionContext& context, const Node& node);
 // Makes the program of one device's code that of every device of a mesh.
 void set_mesh(PartitionedProgram& program, const Mesh& mesh);
 
-// The specs that the node itself demands of its results (manual regions), on the program's mesh.
+// Of a manual region, in_specs and out_specs on the program's mesh.
+struct ManualSpecs {
+  std::vector<Spec> operands, results;
+};
+ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh);
+
+// The specs that the node itself demands of its results (regions that are manual over all axes), on the program's mesh.
 std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh);
 
 // Where propagation passes through a node with bodies: the shardings of its operands and results, extended by what its bodies do.

@@ -3,7 +3,7 @@
 
 #include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/layout.h"
-#include "runtime/spmd/region.h"
+#include "runtime/spmd/partial_manual.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -83,6 +83,14 @@ Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh, std::string_v
   return spec;
 }
 
+std::vector<Spec> specs_on(const std::vector<Sharding>& shardings, const std::vector<ValueId>& values, const Graph& graph,
+                           const Mesh& mesh) {
+  std::vector<Spec> specs;
+  for (std::size_t i = 0; i < shardings.size(); ++i)
+    specs.push_back(spec_on(shardings[i], graph.type(values[i]).rank(), mesh, "shard_map"));
+  return specs;
+}
+
 // Every device runs the body by itself: as a program for one device, in which all that crosses devices is said by its user.
 std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, const Mesh& mesh) {
   Mesh alone = Mesh::single(0);
@@ -97,11 +105,11 @@ std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, co
 
 RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   RegionPlan plan;
-  const auto& in = node.attrs.shardings("in_specs");
-  for (std::size_t i = 0; i < in.size(); ++i)
-    plan.operands.push_back(normalised(spec_on(in[i], context.graph.type(node.operands[i]).rank(), context.mesh, "shard_map")));
-  std::vector<Spec> demanded = *demanded_results(node, context.graph, context.mesh);
-  for (Spec& spec : demanded) plan.results.push_back(normalised(spec));
+  std::vector<Spec> operands = specs_on(node.attrs.shardings("in_specs"), node.operands, context.graph, context.mesh);
+  std::vector<Spec> results = specs_on(node.attrs.shardings("out_specs"), node.results, context.graph, context.mesh);
+  if (is_partial_manual(node, context.mesh)) return plan_partial_manual(context, node, operands, results);
+  for (Spec& spec : operands) plan.operands.push_back(normalised(spec));
+  for (Spec& spec : results) plan.results.push_back(normalised(spec));
   plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], context.mesh));
   return plan;
 }
@@ -145,11 +153,13 @@ void set_mesh(PartitionedProgram& program, const Mesh& mesh) {
 }
 
 std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh) {
-  if (node.op->region != RegionKind::kManual) return std::nullopt;
-  std::vector<Spec> specs;
-  const auto& out = node.attrs.shardings("out_specs");
-  for (std::size_t i = 0; i < out.size(); ++i) specs.push_back(spec_on(out[i], graph.type(node.results[i]).rank(), mesh, node.op->name));
-  return specs;
+  if (node.op->region != RegionKind::kManual || is_partial_manual(node, mesh)) return std::nullopt;
+  return specs_on(node.attrs.shardings("out_specs"), node.results, graph, mesh);
+}
+
+ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh) {
+  return {specs_on(node.attrs.shardings("in_specs"), node.operands, graph, mesh),
+          specs_on(node.attrs.shardings("out_specs"), node.results, graph, mesh)};
 }
 
 RegionPlan plan_region(const RegionContext& context, const Node& node) {

@@ -1,7 +1,7 @@
 // Propagation through nodes with bodies.
 #include <algorithm>
 
-#include "runtime/spmd/region.h"
+#include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/visit.h"
 
 namespace shardlab::spmd {
@@ -76,7 +76,7 @@ class RegionPropagator {
       : graph_(graph), node_(node), mesh_(mesh), level_(level), boundary_(boundary) {}
 
   bool run() {
-    bool any = false;
+    bool any = is_manual() && link_manual();
     constexpr int kRoundsMax = 64;  // pieces are only added, so this is never reached
     for (int round = 0; round < kRoundsMax; ++round) {
       bool changed = link_carried();
@@ -105,6 +105,58 @@ class RegionPropagator {
     return changed;
   }
 
+  bool is_manual() const { return node_.op->region == RegionKind::kManual; }
+
+  // Around per-device code values are cut by its manual axes first.
+  bool link_manual() {
+    manual_ = manual_axes(node_, mesh_);
+    specs_ = manual_specs(node_, graph_, mesh_);
+    bool changed = false;
+    auto link_all = [&](Values& values, const std::vector<Spec>& specs, const std::vector<ValueId>& ids) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        ValueSharding wanted = open_dims(specs[i]);
+        changed |= extends(values[i], [&] { link(values[i], wanted, graph_.type(ids[i]).shape); });
+      }
+    };
+    link_all(boundary_.operands, specs_.operands, node_.operands);
+    link_all(boundary_.results, specs_.results, node_.results);
+    return changed;
+  }
+
+  static ValueSharding open_dims(const Spec& spec) {
+    std::vector<DimSharding> dims;
+    for (const Axes& axes : spec) dims.push_back({axes, false});
+    return dims;
+  }
+
+  // What the code's own values see of one around it.
+  ValueSharding inside_of(const ValueSharding& outer) const {
+    if (!outer) return outer;
+    std::vector<DimSharding> dims;
+    for (const DimSharding& dim : *outer) dims.push_back({automatic_part({dim.axes}, manual_)[0], false});
+    return dims;
+  }
+  bool link_inside(ValueSharding& outer, const ValueSharding& inner, const Spec& manual_spec, const Shape& shape) {
+    Spec spec;
+    for (std::size_t d = 0; d < shape.size(); ++d) spec.push_back(inner ? (*inner)[d].axes : Axes{});
+    ValueSharding wanted = open_dims(with_manual_part(manual_spec, spec));
+    return extends(outer, [&] { link(outer, wanted, shape); });
+  }
+
+  bool through_manual() {
+    const GraphRef& body = node_.attrs.bodies()[0];
+    BodyState state;
+    for (const ValueSharding& outer : boundary_.operands) state.params.push_back(inside_of(outer));
+    for (const ValueSharding& outer : boundary_.results) state.results.push_back(inside_of(outer));
+    BodyState after = run_body(body, mesh_, level_, std::move(state));
+    bool changed = false;
+    for (std::size_t i = 0; i < after.params.size(); ++i)
+      changed |= link_inside(boundary_.operands[i], after.params[i], specs_.operands[i], graph_.type(node_.operands[i]).shape);
+    for (std::size_t i = 0; i < after.results.size(); ++i)
+      changed |= link_inside(boundary_.results[i], after.results[i], specs_.results[i], graph_.type(node_.results[i]).shape);
+    return changed;
+  }
+
   bool is_sliced_param(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= consts() + carried(); }
   bool is_stacked_result(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= carried(); }
   bool is_predicate(std::size_t body) const { return node_.op->region == RegionKind::kWhile && body == 0; }
@@ -127,6 +179,7 @@ class RegionPropagator {
   }
 
   bool through_body(std::size_t b) {
+    if (is_manual()) return through_manual();
     const GraphRef& body = node_.attrs.bodies()[b];
     BodyState after = run_body(body, mesh_, level_, state_of(b));
     bool changed = false;
@@ -165,12 +218,14 @@ class RegionPropagator {
   const Mesh& mesh_;
   int level_;
   Boundary& boundary_;
+  std::vector<bool> manual_;  // of manual regions: which axes are
+  ManualSpecs specs_;
 };
 
 }  // namespace
 
 bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary) {
-  if (node.op->region == RegionKind::kManual || node.op->region == RegionKind::kNone) return false;
+  if (node.op->region == RegionKind::kNone || (node.op->region == RegionKind::kManual && !is_partial_manual(node, mesh))) return false;
   return RegionPropagator(graph, node, mesh, level, boundary).run();
 }
 

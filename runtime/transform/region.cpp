@@ -1,5 +1,7 @@
 #include "runtime/transform/region.h"
 
+#include <algorithm>
+
 namespace shardlab::transform {
 
 LoopParts loop_parts(const Node& node) {
@@ -26,6 +28,15 @@ Graph reordered(Graph graph, const std::vector<std::size_t>& order) {
   graph.params = std::move(params);
   for (std::size_t i = 0; i < graph.params.size(); ++i) graph.values[std::size_t(graph.params[i])].result_index = int(i);
   return graph;
+}
+
+std::vector<bool> is_automatic(const Node& node, const Mesh& mesh) {
+  std::vector<bool> automatic(std::size_t(mesh.axis_count()), false);
+  if (!node.attrs.has("axis_names")) return automatic;
+  const auto& manual = node.attrs.strings("axis_names");
+  for (std::size_t a = 0; a < automatic.size(); ++a)
+    automatic[a] = std::find(manual.begin(), manual.end(), mesh.axis_names()[a]) == manual.end();
+  return automatic;
 }
 
 Sharding with_leading(const Sharding& sharding, int rank, const Axes& axes) {

@@ -173,7 +173,8 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
   return out;
 }
 
-// A residual is each device's own: it leaves per-device code with one more dimension, cut over all axes, and comes back the same way.
+// A residual is each device's own: it leaves per-device code with one more dimension, cut over all manual axes, and comes back the same
+// way.
 RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   const Graph& body = *node.attrs.bodies()[0];
   const auto &in = node.attrs.shardings("in_specs"), &out_specs = node.attrs.shardings("out_specs");
@@ -186,7 +187,9 @@ RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector
 
   const Mesh& mesh = in.empty() ? out_specs.at(0).mesh() : in[0].mesh();
   Axes all;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) all.push_back(mesh.whole_axis(axis));
+  const std::vector<bool> automatic = is_automatic(node, mesh);
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    if (!automatic[std::size_t(axis)]) all.push_back(mesh.whole_axis(axis));
   GraphBuilder second(body.name);
   std::vector<ValueId> operands, results = cut.results, args, made;
   std::vector<Sharding> known_in, known_out, linear_in, linear_out;

@@ -117,10 +117,10 @@ std::vector<ValueId> transpose_cond(GraphBuilder& b, const Question& q) {
   return b.emit(*q.node.op, operands, attrs.set("bodies", bodies));
 }
 
-// The axes that a sharding does not name, and how many devices they have.
-std::pair<std::vector<std::string>, std::int64_t> unnamed(const Sharding& sharding, int rank) {
+// The manual axes that a sharding does not name, and how many devices they have.
+std::pair<std::vector<std::string>, std::int64_t> unnamed(const Node& node, const Sharding& sharding, int rank) {
   const Mesh& mesh = sharding.mesh();
-  std::vector<bool> named(mesh.axis_names().size(), false);
+  std::vector<bool> named = is_automatic(node, mesh);
   for (const Axes& axes : sharding.spec(rank))
     for (const AxisPiece& piece : axes) named[std::size_t(piece.axis)] = true;
   std::pair<std::vector<std::string>, std::int64_t> out{{}, 1};
@@ -153,7 +153,7 @@ std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
     in_specs.push_back(out[i]);
     const TensorType& type = body.type(body.results[i]);
     cotangents.back() = inner.param(type);
-    std::int64_t copies = unnamed(out[i], type.rank()).second;
+    std::int64_t copies = unnamed(q.node, out[i], type.rank()).second;
     if (copies > 1) cotangents.back() = ops::binary(inner, ops::kDiv, cotangents.back(), double(copies));
   }
   std::vector<std::size_t> order = asked_first(q, 0);
@@ -161,7 +161,7 @@ std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const TensorType& type = body.type(body.params[order[i]]);
     out_specs.push_back(in[order[i]]);
-    auto [axes, size] = unnamed(in[order[i]], type.rank());
+    auto [axes, size] = unnamed(q.node, in[order[i]], type.rank());
     if (found[i] != kZero && size > 1) found[i] = inner.emit1(ops::kPsum, {found[i]}, Attrs{{"axis_name", axes}, {"axis_size", size}});
     found[i] = ops::instantiated(inner, found[i], type);
   }

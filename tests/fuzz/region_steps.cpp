@@ -71,6 +71,7 @@ void Steps::per_device() {
   }
   if (axes.empty()) return;
   const int kind = random_.below(5);
+  const bool is_partial = random_.one_in(2);
   const Array array = x->array;
   const auto dim = std::int64_t(d);
   auto whole = [&]() -> Array {
@@ -121,7 +122,9 @@ void Steps::per_device() {
         return local * max(all_gather(local, axes, {.axis = int(dim), .tiled = true}), {.axis = {int(d)}, .keepdims = true});
     }
   };
-  keep(shardlab::shard_map(body, {.mesh = mesh_, .in_specs = {spec}, .out_specs = {spec}})(array),
+  // Per device along the named axes alone at times: the others stay the partitioner's.
+  std::vector<std::string> manual = is_partial ? axes : std::vector<std::string>{};
+  keep(shardlab::shard_map(body, {.mesh = mesh_, .in_specs = {spec}, .out_specs = {spec}, .axis_names = manual})(array),
        kind == 0 || kind == 2 ? x->exact : false);
 }
 

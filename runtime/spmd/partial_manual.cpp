@@ -1,0 +1,198 @@
+#include "runtime/spmd/partial_manual.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/spmd/layout.h"
+
+namespace shardlab::spmd {
+
+std::vector<bool> manual_axes(const Node& node, const Mesh& mesh) {
+  if (!node.attrs.has("axis_names")) return std::vector<bool>(std::size_t(mesh.axis_count()), true);
+  const auto& names = node.attrs.strings("axis_names");
+  std::vector<bool> manual;
+  for (const std::string& name : mesh.axis_names()) manual.push_back(std::find(names.begin(), names.end(), name) != names.end());
+  return manual;
+}
+
+bool is_partial_manual(const Node& node, const Mesh& mesh) {
+  if (node.op->region != RegionKind::kManual) return false;
+  std::vector<bool> manual = manual_axes(node, mesh);
+  return !std::all_of(manual.begin(), manual.end(), [](bool each) { return each; });
+}
+
+Spec automatic_part(Spec spec, const std::vector<bool>& manual) {
+  for (Axes& axes : spec)
+    axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }),
+               axes.end());
+  return spec;
+}
+
+Spec with_manual_part(const Spec& manual_part, const Spec& inside) {
+  Spec spec = manual_part;
+  spec.resize(std::max(spec.size(), inside.size()));
+  for (std::size_t d = 0; d < inside.size(); ++d) spec[d].insert(spec[d].end(), inside[d].begin(), inside[d].end());
+  return spec;
+}
+
+namespace {
+
+// The mesh of the automatic axes, and how its axes and positions are those of the whole one.
+class SubMesh {
+ public:
+  SubMesh(const Mesh& whole, const std::vector<bool>& manual) : whole_(whole), manual_(manual), mesh_(Mesh::single(0)) {
+    Shape shape;
+    std::vector<std::string> names;
+    sub_axis_.assign(manual.size(), -1);
+    for (int axis = 0; axis < whole.axis_count(); ++axis) {
+      if (manual[std::size_t(axis)]) continue;
+      sub_axis_[std::size_t(axis)] = int(axes_.size());
+      axes_.push_back(axis);
+      shape.push_back(whole.axis_size(axis));
+      names.push_back(whole.axis_names()[std::size_t(axis)]);
+    }
+    std::vector<int> positions(std::size_t(element_count(shape)));
+    std::iota(positions.begin(), positions.end(), 0);
+    mesh_ = Mesh(shape, names, positions);
+    number_places();
+  }
+
+  const Mesh& mesh() const { return mesh_; }
+  int sub_position(int position) const { return sub_position_[std::size_t(position)]; }
+  // Per place along the manual axes, the positions of the whole mesh by those of this one.
+  const std::vector<std::vector<int>>& places() const { return places_; }
+
+  Spec down(Spec spec) const { return renamed(automatic_part(std::move(spec), manual_), sub_axis_); }
+  Spec up(Spec spec) const { return renamed(std::move(spec), axes_); }
+  Axes up(Axes axes) const {
+    for (AxisPiece& piece : axes) piece.axis = axes_[std::size_t(piece.axis)];
+    return axes;
+  }
+
+ private:
+  static Spec renamed(Spec spec, const std::vector<int>& axes) {
+    for (Axes& each : spec)
+      for (AxisPiece& piece : each) piece.axis = axes[std::size_t(piece.axis)];
+    return spec;
+  }
+
+  void number_places() {
+    std::vector<std::vector<std::int64_t>> manual_coordinates;
+    for (int p = 0; p < whole_.size(); ++p) {
+      int sub = 0;
+      std::vector<std::int64_t> coordinates;
+      for (int axis = 0; axis < whole_.axis_count(); ++axis) {
+        if (manual_[std::size_t(axis)])
+          coordinates.push_back(whole_.coordinate(p, axis));
+        else
+          sub = sub * int(whole_.axis_size(axis)) + int(whole_.coordinate(p, axis));
+      }
+      sub_position_.push_back(sub);
+      auto found = std::find(manual_coordinates.begin(), manual_coordinates.end(), coordinates);
+      if (found == manual_coordinates.end()) {
+        manual_coordinates.push_back(coordinates);
+        places_.emplace_back(std::size_t(mesh_.size()));
+        found = manual_coordinates.end() - 1;
+      }
+      places_[std::size_t(found - manual_coordinates.begin())][std::size_t(sub)] = p;
+    }
+  }
+
+  const Mesh& whole_;
+  const std::vector<bool>& manual_;
+  Mesh mesh_;
+  std::vector<int> axes_, sub_axis_, sub_position_;
+  std::vector<std::vector<int>> places_;
+};
+
+// Constraints of the body, in the sub-mesh's axes. What they say of manual axes, the body's values cannot follow.
+GraphRef with_sub_constraints(const GraphRef& body, const SubMesh& sub) {
+  bool has_any = false;
+  visit_nodes(*body, [&](const Node& node) { has_any |= node.op->is_constraint; });
+  if (!has_any) return body;
+  Graph graph = *body;
+  for (Node& node : graph.nodes) {
+    if (node.op->is_constraint) {
+      const Sharding& sharding = node.attrs.sharding("sharding");
+      node.attrs.set("sharding", Sharding(sub.mesh(), sub.down(sharding.spec(graph.type(node.results[0]).rank()))));
+    }
+    if (node.attrs.bodies().empty() || node.op->region == RegionKind::kManual) continue;
+    Bodies bodies;
+    for (const GraphRef& each : node.attrs.bodies()) bodies.push_back(with_sub_constraints(each, sub));
+    node.attrs.set("bodies", bodies);
+  }
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+// The program of one place along the manual axes as that of all places, side by side.
+PartitionedProgram lifted(const PartitionedProgram& program, const Mesh& whole, const SubMesh& sub) {
+  PartitionedProgram all = program;
+  all.mesh = whole;
+  all.is_manual = true;
+  for (Slot& slot : all.slots) {
+    slot.spec = sub.up(std::move(slot.spec));
+    slot.partial = sub.up(std::move(slot.partial));
+    if (slot.windows.empty()) continue;
+    std::vector<Box> windows;
+    for (int p = 0; p < whole.size(); ++p) windows.push_back(slot.windows[std::size_t(sub.sub_position(p))]);
+    slot.windows = std::move(windows);
+  }
+  for (Step& step : all.steps) {
+    if (auto* move = std::get_if<MoveStep>(&step)) {
+      std::vector<std::vector<int>> groups;
+      std::vector<Transfer> transfers;
+      for (const std::vector<int>& place : sub.places()) {
+        for (std::vector<int> group : move->groups) {
+          for (int& position : group) position = place[std::size_t(position)];
+          groups.push_back(std::move(group));
+        }
+        for (Transfer transfer : move->transfers) {
+          transfer.source = place[std::size_t(transfer.source)];
+          transfer.target = place[std::size_t(transfer.target)];
+          transfers.push_back(std::move(transfer));
+        }
+      }
+      move->axes = sub.up(std::move(move->axes));
+      move->groups = std::move(groups);
+      move->transfers = std::move(transfers);
+    }
+    if (auto* region = std::get_if<RegionStep>(&step))
+      for (auto& body : region->bodies) body = std::make_shared<const PartitionedProgram>(lifted(*body, whole, sub));
+  }
+  for (Spec& spec : all.propagated) spec = sub.up(std::move(spec));
+  for (auto& origins : all.origins)
+    for (Origin& origin : origins) origin.piece = sub.up(Axes{origin.piece})[0];
+  all.wire_bytes *= std::int64_t(sub.places().size());
+  return all;
+}
+
+}  // namespace
+
+RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, const std::vector<Spec>& manual_operands,
+                               const std::vector<Spec>& manual_results) {
+  const std::vector<bool> manual = manual_axes(node, context.mesh);
+  SubMesh sub(context.mesh, manual);
+  GraphRef body = with_sub_constraints(node.attrs.bodies()[0], sub);
+  PropagationInput input{body.get(), sub.mesh(), {}, {}};
+  RegionPlan plan;
+  // What a value is cut by outside that its parts can be cut by inside.
+  auto inside = [&](const Spec& outside, const Shape& shape) {
+    std::vector<DimSharding> dims;
+    for (Axes& axes : automatic_part(outside, manual)) dims.push_back({std::move(axes)});
+    return even_prefix(ValueSharding(std::move(dims)), shape);
+  };
+  for (std::size_t i = 0; i < context.operands.size(); ++i) {
+    Spec spec = inside(context.operands[i], body->type(body->params[i]).shape);
+    input.params.emplace_back(sub.down(spec));
+    plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
+  }
+  for (std::size_t i = 0; i < context.results.size(); ++i) {
+    Spec spec = inside(context.results[i], body->type(body->results[i]).shape);
+    input.results.emplace_back(sub.down(spec));
+    plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
+  }
+  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(partition(input), context.mesh, sub)));
+  return plan;
+}
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,23 @@
+// Per-device code over some of the mesh's axes, whose other axes stay automatic: every place along the manual axes runs one program
+// partitioned over the others.
+#pragma once
+
+#include "runtime/spmd/region.h"
+
+namespace shardlab::spmd {
+
+// Per axis of the mesh whether the node's code is per device along it.
+std::vector<bool> manual_axes(const Node& node, const Mesh& mesh);
+bool is_partial_manual(const Node& node, const Mesh& mesh);
+
+// The pieces of automatic axes (of manual ones) alone, dimension by dimension, in their order.
+Spec automatic_part(Spec spec, const std::vector<bool>& manual);
+// A value around the code: cut by the manual axes first, each part by what cuts it inside.
+Spec with_manual_part(const Spec& manual_part, const Spec& inside);
+
+// The forms of operands and results, and the body partitioned over the automatic axes, as a program on the whole mesh. `manual_operands`,
+// `manual_results`: in_specs and out_specs in the mesh's axes.
+RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, const std::vector<Spec>& manual_operands,
+                               const std::vector<Spec>& manual_results);
+
+}  // namespace shardlab::spmd
