@@ -175,8 +175,10 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   // From sessions, without locks.
   grpc::Status join(Session* session, const Member& member, comm::Ns time);
   void heard(int process) {
+    comm::Ns now = comm::now_ns();
+    referee_.alive(process, now);
     std::lock_guard lock(mutex_);
-    processes_[std::size_t(process)].heard_ns = comm::now_ns();
+    processes_[std::size_t(process)].heard_ns = now;
   }
   void stream_ended(int process);
   void session_gone(int process, Session* session);

@@ -217,6 +217,15 @@ void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::str
 }
 
 void Ledger::stuck(int process) { at(process).evidence.state = ProcessState::kSilent; }
+void Ledger::stopped(int process) { at(process).evidence.state = ProcessState::kStopped; }
+
+bool Ledger::others_blocked(int process, std::int64_t since_ns) const {
+  return std::any_of(processes_.begin(), processes_.end(), [&](const Process& other) {
+    ProcessState state = other.evidence.state;
+    bool blocked = state == ProcessState::kWaiting || state == ProcessState::kReading;
+    return blocked && other.evidence.process != process && other.evidence.since_ns <= since_ns;
+  });
+}
 
 std::vector<int> Ledger::awaited() const {
   std::vector<int> result;

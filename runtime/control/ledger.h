@@ -69,9 +69,13 @@ class Ledger {
   void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
   // Alive and in no call, but it has said nothing for longer than it may.
   void stuck(int process);
+  // Not even a heartbeat of it has come.
+  void stopped(int process);
   // Processes that have issued all that is known of them, in no call and not ended, for which another one waits; and since when.
   std::vector<int> awaited() const;
   std::int64_t awaited_since(int process) const;
+  // Another process has been blocked in a call or at a read since before that time.
+  bool others_blocked(int process, std::int64_t since_ns) const;
   // Something outside the calls proves that the run cannot go on.
   void report_finding(std::vector<int> processes, std::int64_t time_ns);
 

@@ -114,6 +114,11 @@ void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
   after_event();
 }
 
+void Referee::alive(int process, comm::Ns now) {
+  std::lock_guard lock(mutex_);
+  sides_.at(std::size_t(process)).alive_ns = now;
+}
+
 Evidence Referee::evidence() const {
   std::lock_guard lock(mutex_);
   return verdict_ ? final_evidence_ : ledger_.evidence(comm::now_ns());
@@ -174,16 +179,28 @@ bool Referee::settled(int process) const {
   return side.reading->poisoned || (open >= 0 && open <= side.reading->launch);
 }
 
-// Silence is no proof, but after so long it is told: somebody waits for a process that is alive, in no call, and says nothing.
+// Silence is no proof, but after so long it is told: somebody waits for a process that is alive, in no call, and says nothing; or for one
+// whose heartbeat is missing, whatever it has issued.
 void Referee::seek_stuck() {
   comm::Ns now = comm::now_ns(), limit = std::chrono::nanoseconds(options_.stuck).count();
+  // Who was stopped itself has heard nobody meanwhile.
+  if (sought_ns_ != 0 && now - sought_ns_ > limit) awake_ns_ = now;
+  sought_ns_ = now;
   std::vector<int> stuck;
   for (int p : ledger_.awaited()) {
-    comm::Ns quiet_since = std::max(sides_[std::size_t(p)].heard_ns, ledger_.awaited_since(p));
+    comm::Ns quiet_since = std::max({sides_[std::size_t(p)].heard_ns, ledger_.awaited_since(p), awake_ns_});
     if (now - quiet_since >= limit) stuck.push_back(p);
   }
-  if (stuck.empty()) return;
   for (int p : stuck) ledger_.stuck(p);
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    const Side& side = sides_[std::size_t(p)];
+    if (side.alive_ns == 0 || ledger_.ended(p) || now - std::max(side.alive_ns, awake_ns_) < limit) continue;
+    if (!ledger_.others_blocked(p, now - limit)) continue;
+    ledger_.stopped(p);
+    if (std::find(stuck.begin(), stuck.end(), p) == stuck.end()) stuck.push_back(p);
+  }
+  if (stuck.empty()) return;
+  std::sort(stuck.begin(), stuck.end());
   ledger_.report_finding(stuck, now);
 }
 

@@ -79,6 +79,8 @@ class Referee {
   void leaving(int process, comm::Ns time);
   void recent(int process, Recent recent);
   void died(int process, int exit_code, int signal, comm::Ns time);
+  // A sign of life, heartbeats included, by this side's clock. Who never gives one is not expected to.
+  void alive(int process, comm::Ns now);
 
   Evidence evidence() const;   // as it was at the verdict; without one, as it is
   VerdictRef verdict() const;  // nullptr: none
@@ -98,6 +100,7 @@ class Referee {
     std::int64_t issued_at_finding = 0;
     bool told_recent = false;  // since the poison
     comm::Ns heard_ns = 0;     // its last word
+    comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
   };
   void after_event();  // with the lock held: tells who progressed, wakes the judge
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
@@ -115,7 +118,7 @@ class Referee {
   bool found_ = false, examined_ = false;
   std::optional<std::string> wire_;  // the first message that an executor could not place
   std::vector<int> wire_processes_;
-  comm::Ns wire_ns_ = 0, last_end_ns_ = 0;
+  comm::Ns wire_ns_ = 0, last_end_ns_ = 0, sought_ns_ = 0, awake_ns_ = 0;
   VerdictRef verdict_;
   Evidence final_evidence_;
   std::jthread judge_;  // last: it uses all of the above

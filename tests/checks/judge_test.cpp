@@ -50,6 +50,20 @@ TEST(Judge, SilentForTooLongIsStuckWhereItWasLast) {
   EXPECT_TRUE(judge(b.evidence()).empty());
 }
 
+TEST(Judge, WhoIsStoppedIsNamedThoughAllItsCallsAreMatched) {
+  EvidenceBuilder b(3);
+  b.program("A").program("B");
+  for (int p = 0; p < 3; ++p) b.call(p, "A", true);
+  b.call(1, "B").state(1, ProcessState::kStopped);
+  EXPECT_TRUE(judge(b.evidence()).empty());  // nobody waits
+  b.state(0, ProcessState::kWaiting).state(2, ProcessState::kReading);
+  b.process(1).at = "toy.cpp:88";
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "process-stuck");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_THAT(d.message, HasSubstr("process 1 has fallen silent, stopped or cut off at toy.cpp:88; processes 0 and 2 wait for it in A"));
+}
+
 TEST(Judge, AnAlternativeThatWouldNotEndIsAPotentialDeadlock) {
   EvidenceBuilder b(2);
   b.state(0, ProcessState::kLeft).state(1, ProcessState::kLeft);

@@ -281,6 +281,20 @@ TEST(Referee, WhoIsSilentForTooLongIsNamedWithItsLine) {
   EXPECT_THAT(referee.verdict()->text, HasSubstr("toy.cpp:77"));
 }
 
+TEST(Referee, WhoGivesNoSignOfLifeIsNamedThoughAllItsCallsAreMatched) {
+  Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
+  for (int p : {0, 1}) referee.joined(p, comm::now_ns());
+  referee.alive(1, comm::now_ns());  // and never again
+  referee.waiting(0, "A", "toy.cpp:7", -1, comm::now_ns());
+  for (int i = 0; i < 100'000 && !referee.verdict(); ++i) {
+    referee.alive(0, comm::now_ns());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_NE(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.verdict()->code, "process-stuck");
+  EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(1));
+}
+
 TEST(Referee, StepsBetweenCallsTellASkippedCallFromAnotherProgram) {
   Referee referee({.num_processes = 3});
   run(referee, 3, [](Process& p) {

@@ -72,6 +72,7 @@ enum class ProcessState : std::uint8_t {
   kExited,   // ended with a code, or without leaving the job
   kKilled,   // by a signal
   kSilent,   // alive and in no call, but it has said nothing for longer than it may
+  kStopped,  // not even its heartbeat has come for longer than it may: stopped, or cut off
 };
 
 // The exit code of a process that is not ours to wait for, and whose connection closed.

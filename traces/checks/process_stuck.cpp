@@ -7,18 +7,43 @@
 namespace shardlab {
 namespace {
 
+// Those that are blocked: in a call, or at a read of what one will give.
+std::vector<int> blocked(const Positions& positions) {
+  std::vector<int> waiting;
+  for (int p : positions.processes())
+    if (ProcessState state = positions.at(p).state; state == ProcessState::kWaiting || state == ProcessState::kReading)
+      waiting.push_back(p);
+  return waiting;
+}
+
+// A process that does not go on, or nothing. Who is stopped may have issued all that is known of it, and more: the others then wait for
+// its data.
+std::vector<int> waiting_for_silent(const Positions& positions, int p) {
+  ProcessState state = positions.at(p).state;
+  if (state == ProcessState::kSilent && !positions.head(p)) return positions.waiting_for({p});
+  if (state != ProcessState::kStopped) return {};
+  std::vector<int> waiting = positions.waiting_for({p});
+  return waiting.empty() ? blocked(positions) : waiting;
+}
+
+std::string call_of(const Evidence& evidence, const Positions& positions, int p) {
+  if (const CallEvidence* head = positions.head(p)) return call_at(evidence, *head);
+  const ProcessEvidence& process = positions.at(p);
+  return process.calls.empty() ? process.doing + where_text(process.where) : call_at(evidence, process.calls.back());
+}
+
 std::vector<Diagnosis> run(const Evidence& evidence) {
   Positions positions(evidence);
   std::vector<Diagnosis> found;
   for (int p : positions.processes()) {
     const ProcessEvidence& process = positions.at(p);
-    if (process.state != ProcessState::kSilent || positions.head(p)) continue;
-    std::vector<int> waiting = positions.waiting_for({p});
+    std::vector<int> waiting = waiting_for_silent(positions, p);
     if (waiting.empty()) continue;
     Diagnosis diagnosis{.processes = {p}, .participants = sides(positions, {p}, waiting)};
-    std::string place = where_text(process.at);
-    diagnosis.message = fmt::format("process {} is alive but does not go on{}; {} for it in {}", p, place, subject(waiting, "wait"),
-                                    call_at(evidence, *positions.head(waiting.front())));
+    std::string_view how =
+        process.state == ProcessState::kStopped ? "has fallen silent, stopped or cut off" : "is alive but does not go on";
+    diagnosis.message = fmt::format("process {} {}{}; {} for it in {}", p, how, where_text(process.at), subject(waiting, "wait"),
+                                    call_of(evidence, positions, waiting.front()));
     if (!process.steps.empty())
       diagnosis.details.emplace_back("last step", fmt::format("{}{}", process.steps.back().what, where_text(process.steps.back().where)));
     found.push_back(std::move(diagnosis));
@@ -35,7 +60,8 @@ const CheckDef kProcessStuck{
     .explain =
         "A process that the others wait for is alive, but it is in no call of this library and has said nothing for longer than the limit "
         "(limits.stuck_ms, 10 s). It may wait for something outside (a file, a lock, a network), run an endless loop, or be stopped by a "
-        "debugger. This is the one verdict that rests on time: raise the limit where a process computes that long by itself.",
+        "debugger. Where not even its heartbeat is heard it is stopped by a signal, or cut off from the network. This is the one verdict "
+        "that rests on time: raise the limit where a process computes that long by itself.",
     .run = run,
 };
 

@@ -115,6 +115,7 @@ std::string state_text(const ProcessEvidence& process) {
                           : fmt::format("killed by signal {} ({})", process.signal, name);
     }
     case ProcessState::kSilent:
+    case ProcessState::kStopped:
       return "silent";
   }
   return "unknown";
@@ -124,7 +125,8 @@ Participant participant(const Positions& positions, int process, const CallEvide
   const ProcessEvidence& evidence = positions.at(process);
   Participant side{.process = process, .kind = "", .state = state_text(evidence)};
   bool own_place = evidence.state == ProcessState::kRaised && !evidence.where.empty();
-  bool silent_at = evidence.state == ProcessState::kSilent && !evidence.at.empty();
+  bool silent = evidence.state == ProcessState::kSilent || evidence.state == ProcessState::kStopped;
+  bool silent_at = silent && !evidence.at.empty();
   if (!call) call = positions.head(process);
   // One that ended with nothing open was last seen in the last call that it made.
   if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
