@@ -7,30 +7,12 @@
 
 #include "runtime/ops/moves.h"
 #include "runtime/ops/random.h"
-#include "runtime/ops/threefry.h"
+#include "runtime/ops/random_keys.h"
 
 namespace shardlab::ops {
 namespace {
 
 constexpr std::int64_t kOriginalWordsMax = 0xffffffff;
-
-void check_key(const OpDef& op, const TensorType& type) {
-  if (type.dtype != DType::kUint32 || type.shape != Shape{2})
-    throw_user_error("{} accepts a key, uint32[2] as random.key makes it, but was given {}; for several keys call it once for each",
-                     op.name, type.text());
-}
-
-ThreefryKey key_of(const ConstView& view) { return {view.as<std::uint32_t>()[0], view.as<std::uint32_t>()[1]}; }
-
-// The key is wanted whole; each dimension of the result is its own.
-FactorRule key_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
-  FactorRule rule(operands, results);
-  std::vector<int> key_dim(operands.size(), -1);
-  key_dim[0] = 0;
-  rule.add(2, key_dim, {-1}, FactorKind::kReplicate);
-  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], std::vector<int>(operands.size(), -1), {d});
-  return rule;
-}
 
 // Calls f(row-major index in the whole array, place in the part, count) for each contiguous run of a part.
 template <typename F>
@@ -72,13 +54,14 @@ struct BitsLoop {
 };
 
 std::vector<TensorType> infer_bits(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
-  check_key(op, types[0]);
+  Shape batch = check_keys(op, types[0]);
   if (!attrs.has("dtype") || !is_unsigned_integer(attrs.dtype("dtype")))
     throw_user_error("{}: dtype must be uint8, uint16, uint32 or uint64, got {}", op.name,
                      attrs.has("dtype") ? name_of(attrs.dtype("dtype")) : "none");
-  TensorType type{attrs.dtype("dtype"), required_integers(op, attrs, "shape")};
-  check_shape(op.name, type.shape);
-  return {type};
+  const Shape shape = required_integers(op, attrs, "shape");
+  batch.insert(batch.end(), shape.begin(), shape.end());
+  check_shape(op.name, batch);
+  return {{attrs.dtype("dtype"), batch}};
 }
 
 void bits_kernel(const KernelArgs& args) {
@@ -100,17 +83,12 @@ void bits_kernel(const KernelArgs& args) {
 // ---- random_threefry2x32, and the older layout made of it
 
 std::vector<TensorType> infer_block(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
-  check_key(op, types[0]);
+  Shape batch = check_keys(op, types[0]);
   if (types[1].dtype != DType::kUint32 || !(types[1] == types[2]))
     throw_user_error("{}: the counters must be uint32 of one shape, got {} and {}", op.name, types[1].text(), types[2].text());
+  if (types[1].rank() < int(batch.size()) || !std::equal(batch.begin(), batch.end(), types[1].shape.begin()))
+    throw_user_error("{}: the counters {} do not begin with the dimensions of the keys {}", op.name, types[1].text(), types[0].text());
   return {types[1], types[2]};
-}
-
-FactorRule block_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
-  FactorRule rule(operands, results);
-  rule.add(2, {0, -1, -1}, {-1, -1}, FactorKind::kReplicate);
-  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {-1, d, d}, {d, d});
-  return rule;
 }
 
 void block_kernel(const KernelArgs& args) {
@@ -167,6 +145,7 @@ ValueId original_bits(GraphBuilder& b, std::string_view op, ValueId key, const S
 }
 
 ValueId bits_of(GraphBuilder& b, std::string_view op, ValueId key, const Shape& shape, DType dtype, const Attrs& given) {
+  check_key(op, b.type(key));
   if (!given.flag("partitionable", b.config().threefry_partitionable)) return original_bits(b, op, key, shape, dtype);
   return b.emit1(kRandomBits, {key}, Attrs{{"shape", shape}, {"dtype", dtype}});
 }
@@ -179,7 +158,7 @@ Values expand_bits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
   ValueId key = value_of(b, args[0]);
-  check_key(op, b.type(key));
+  check_key(op.name, b.type(key));
   return {bits_of(b, op.name, key, shape, dtype, attrs)};
 }
 
@@ -195,8 +174,9 @@ std::vector<Sample> bits_samples() {
 // ---- split
 
 std::vector<TensorType> infer_split(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
-  check_key(op, types[0]);
-  Shape shape = required_integers(op, attrs, "num");
+  Shape shape = check_keys(op, types[0]);
+  const Shape num = required_integers(op, attrs, "num");
+  shape.insert(shape.end(), num.begin(), num.end());
   shape.push_back(2);
   check_shape(op.name, shape);
   return {{DType::kUint32, shape}};
@@ -220,6 +200,7 @@ void split_kernel(const KernelArgs& args) {
 }
 
 Values expand_split(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  check_key(op.name, b.type(value_of(b, args[0])));
   return b.emit(op, {value_of(b, args[0])},
                 in_layout(b, attrs, Attrs{{"num", attrs.has("num") ? integer_list_of(attrs, "num") : Shape{2}}}));
 }
@@ -235,8 +216,8 @@ std::vector<Sample> split_samples() {
 // ---- fold_in
 
 std::vector<TensorType> infer_fold_in(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
-  check_key(op, types[0]);
-  if (types[1].rank() != 0 || types[1].dtype != DType::kUint32)
+  Shape batch = check_keys(op, types[0]);
+  if (types[1].shape != batch || types[1].dtype != DType::kUint32)
     throw_user_error("{} accepts a single value of data, but was given {}; call it once for each", op.name, types[1].text());
   return {types[0]};
 }
@@ -259,6 +240,7 @@ Values expand_fold_in(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
     data = scalar_constant(b, DType::kUint32, std::get<Scalar>(args[1]));
   else
     data = scalar_constant(b, DType::kUint32, Scalar{attrs.integer("data") & 0xffffffff});
+  check_key(op.name, b.type(value_of(b, args[0])));
   return b.emit(op, {value_of(b, args[0]), data});
 }
 
@@ -299,9 +281,9 @@ void permutation_kernel(const KernelArgs& args) {
 }
 
 std::vector<TensorType> infer_permutation(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
-  check_key(op, types[0]);
+  Shape shape = check_keys(op, types[0]);
   if (!attrs.has("size") || !attrs.has("dtype")) throw_user_error("{}: attributes 'size' and 'dtype' are needed", op.name);
-  Shape shape{attrs.integer("size")};
+  shape.push_back(attrs.integer("size"));
   check_shape(op.name, shape);
   if (!is_integer(attrs.dtype("dtype"))) throw_user_error("{}: dtype {} is no integer type", op.name, name_of(attrs.dtype("dtype")));
   return {{attrs.dtype("dtype"), shape}};
@@ -310,6 +292,7 @@ std::vector<TensorType> infer_permutation(const OpDef& op, const std::vector<Ten
 Values expand_permuted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   if (!attrs.has("size")) throw_user_error("{}: attribute 'size' is missing", op.name);
   Attrs own{{"size", attrs.integer("size")}, {"dtype", dtype_or(b, attrs, WeakKind::kInteger)}};
+  check_key(op.name, b.type(value_of(b, args[0])));
   return b.emit(op, {value_of(b, args[0])}, in_layout(b, attrs, std::move(own)));
 }
 
@@ -349,8 +332,9 @@ const OpDef kRandomBits = {.name = "random_bits",
                            .expand = expand_bits,
                            .infer = infer_bits,
                            .rule = key_rule,
-                           .kernel = bits_kernel,
+                           .kernel = over_keys<bits_kernel>,
                            .uses_position = true,
+                           .batch = batch_of_keys,
                            .samples = bits_samples};
 const OpDef kThreefry2x32 = {.name = "random_threefry2x32",
                              .doc = "Two counters hashed by a key, element by element: args key, counters, counters; two results.",
@@ -358,8 +342,9 @@ const OpDef kThreefry2x32 = {.name = "random_threefry2x32",
                              .operands_max = 3,
                              .expand = expand_plain,
                              .infer = infer_block,
-                             .rule = block_rule,
-                             .kernel = block_kernel,
+                             .rule = key_rule,
+                             .kernel = over_keys<block_kernel>,
+                             .batch = batch_of_keys,
                              .samples = block_samples};
 const OpDef kRandomSplit = {.name = "random_split",
                             .doc = "New keys from a key, one a row: uint32[num, 2].",
@@ -368,8 +353,9 @@ const OpDef kRandomSplit = {.name = "random_split",
                             .expand = expand_split,
                             .infer = infer_split,
                             .rule = key_rule,
-                            .kernel = split_kernel,
+                            .kernel = over_keys<split_kernel>,
                             .uses_position = true,
+                            .batch = batch_of_keys,
                             .samples = split_samples};
 const OpDef kRandomFoldIn = {.name = "random_fold_in",
                              .doc = "A new key from a key and a number.",
@@ -380,8 +366,9 @@ const OpDef kRandomFoldIn = {.name = "random_fold_in",
                              .expand = expand_fold_in,
                              .infer = infer_fold_in,
                              .rule = key_rule,
-                             .kernel = fold_in_kernel,
+                             .kernel = over_keys<fold_in_kernel>,
                              .uses_position = true,
+                             .batch = batch_of_keys,
                              .samples = fold_in_samples};
 const OpDef kRandomIndices = {.name = "random_indices",
                               .doc = "The numbers 0 to size - 1 in random order.",
@@ -389,8 +376,9 @@ const OpDef kRandomIndices = {.name = "random_indices",
                               .expand = expand_permuted,
                               .infer = infer_permutation,
                               .rule = key_rule,
-                              .kernel = permutation_kernel,
+                              .kernel = over_keys<permutation_kernel>,
                               .uses_position = true,
+                              .batch = batch_of_keys,
                               .samples = permutation_samples};
 
 }  // namespace shardlab::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/spmd/index_map.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -13,8 +14,6 @@ Candidate whole_candidate(const Problem& problem, const Node& node) {
   for (ValueId id : node.results) candidate.results.emplace_back(problem.type(id).shape.size());
   return candidate;
 }
-
-bool only_moves_data(const OpDef& op) { return op.pass_through || op.backward_first || (op.needs != nullptr && !op.reduction); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/random.h"
 #include "runtime/exec/statistics.h"
+#include "runtime/exec/vmap.h"
 
 namespace shardlab {
 namespace {
@@ -65,6 +66,34 @@ TEST(Random, ChoicesOfCutArrays) {
   Array logits = log(array<float>({0.1F, 0.2F, 0.7F, 0.5F, 0.3F, 0.2F}, {2, 3}));
   EXPECT_EQ(random::categorical(key, logits, {.shape = Shape{4, 2}}).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{2, 0, 2, 0, 1, 0, 1, 2}));
+}
+
+// A batch of keys draws what its keys draw one by one, also where it is cut over devices, and moves nothing.
+TEST(RandomBatches, AreThoseOfTheirKeys) {
+  Mesh mesh = make_mesh({4, 2}, {"x", "y"});
+  Array keys = stack(random::split(random::key(7), 8));
+  auto draw = [](const Array& key) {
+    Array parts = stack(random::split(key, 2));
+    Array first = random::fold_in(key, 3);
+    return std::tuple(random::normal(key, {6}), random::bits(first, {2, 3}), parts, random::permutation(key, 5));
+  };
+  auto [normals, bits, children, orders] = vmap(draw)(keys);
+  for (int i = 0; i < 8; ++i) {
+    Array key = dynamic_index_in_dim(keys, i, 0, false);
+    auto [n, b, c, o] = draw(key);
+    auto row = [&](const Array& all) { return dynamic_index_in_dim(all, i, 0, false); };
+    EXPECT_EQ(row(normals).to_vector<float>(), n.to_vector<float>());
+    EXPECT_EQ(row(bits).to_vector<std::uint32_t>(), b.to_vector<std::uint32_t>());
+    EXPECT_EQ(row(children).to_vector<std::uint32_t>(), c.to_vector<std::uint32_t>());
+    EXPECT_EQ(row(orders).to_vector<std::int32_t>(), o.to_vector<std::int32_t>());
+  }
+  Array cut = device_put(keys, NamedSharding(mesh, P("x")));
+  auto normal = vmap([](const Array& key) { return random::normal(key, {6}); });
+  Array got = jit(normal)(cut);
+  EXPECT_EQ(got.to_vector<float>(), normals.to_vector<float>());
+  EXPECT_EQ(got.sharding().spec_text(), "P('x', None)");
+  EXPECT_EQ(jit(normal).lower(cut).compile().as_text().find("all-"), std::string::npos);
+  EXPECT_THROW(random::normal(keys, {6}), UserError);
 }
 
 TEST(Statistics, OfCutArrays) {

@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <random>
 
+#include "runtime/spmd/candidates.h"
 #include "runtime/spmd/explain.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/work.h"
 #include "tests/spmd/graphs.h"
 #include "tests/spmd/simulator.h"
 
@@ -322,6 +325,31 @@ class RandomProgram {
   PropagationInput input_;
 };
 
+// A value as propagation leaves it, cut evenly.
+Spec even_form(const PartitionedProgram& program, ValueId id) {
+  std::vector<DimSharding> dims;
+  for (const Axes& axes : program.propagated[std::size_t(id)]) dims.push_back({axes});
+  return normalised(even_prefix(ValueSharding(std::move(dims)), program.graph.type(id).shape));
+}
+
+// Of one device where every op is computed as propagation leaves its tensors: cut as its results are, or as its operands agree.
+std::int64_t propagated_work_of(const PartitionedProgram& program) {
+  std::int64_t work = 0;
+  for (const Node& node : program.graph.nodes) {
+    if (only_moves_data(*node.op)) continue;
+    FactorRule rule = rule_of(program.graph, node);
+    if (!rule.present) {
+      work += program.graph.type(node.results[0]).elements();
+      continue;
+    }
+    std::vector<Spec> forms;
+    for (const auto* ids : {&node.operands, &node.results})
+      for (ValueId id : *ids) forms.push_back(even_form(program, id));
+    work += propagated_work({rule, cuttable_factors(*node.op, rule)}, forms);
+  }
+  return work;
+}
+
 constexpr int kProgramsEach = 20;
 
 class RandomPrograms : public ::testing::TestWithParam<int> {};
@@ -339,6 +367,8 @@ void check_program(unsigned seed) {
     PartitionedProgram alone = partition(random.input(), {.search = false});
     EXPECT_EQ(run_partitioned(alone, data), whole) << print(alone);
     EXPECT_FALSE(text_of(explain(program), program).empty());
+    // Bytes are never bought by repeated work.
+    EXPECT_LE(work_per_device(program), propagated_work_of(program)) << print(program);
   } catch (const Error& error) { ADD_FAILURE() << error.what(); }
 }
 

@@ -240,7 +240,6 @@ TEST(Rules, EveryOpThatVariesHasADerivative) {
 
 TEST(Rules, EveryOpHasABatchRule) {
   for (const OpDef* op : all_ops()) {
-    if (op->name.starts_with("random_")) continue;  // a batch of keys is refused
     if (op->region != RegionKind::kNone) continue;  // bodies are refused
     bool needs_one = op->is_primitive() && !op->constant && (!op->elementwise || op->is_constraint);
     EXPECT_TRUE(op->batch != nullptr || !needs_one) << op->name;

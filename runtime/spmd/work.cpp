@@ -1,0 +1,82 @@
+#include "runtime/spmd/work.h"
+
+#include <algorithm>
+
+#include "runtime/spmd/prepare.h"
+
+namespace shardlab::spmd {
+
+bool only_moves_data(const OpDef& op) {
+  return op.pass_through || op.backward_first || op.is_constraint || op.constant || (op.needs != nullptr && !op.reduction);
+}
+
+namespace {
+
+// Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand.
+std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<Box>>& operands, const std::vector<std::vector<Box>>& results,
+                         std::size_t position) {
+  std::vector<std::int64_t> sizes(rule.factors.size(), 1);
+  auto note = [&](const std::vector<FactorRule::TensorMap>& maps, const std::vector<std::vector<Box>>& tensors) {
+    for (std::size_t t = 0; t < maps.size(); ++t)
+      for (std::size_t d = 0; d < maps[t].size(); ++d)
+        if (maps[t][d].size() == 1) sizes[std::size_t(maps[t][d][0])] = tensors[t][position][d].size();
+  };
+  note(rule.operands, operands);
+  note(rule.results, results);
+  std::int64_t elements = 1;
+  for (std::int64_t size : sizes) elements *= size;
+  return elements;
+}
+
+class Counter {
+ public:
+  explicit Counter(const PartitionedProgram& program) : program_(program), work_(std::size_t(program.mesh.size()), 0) {}
+
+  std::vector<std::int64_t> run() {
+    for (const Step& step : program_.steps) {
+      if (const auto* compute = std::get_if<ComputeStep>(&step)) add(*compute);
+      if (const auto* region = std::get_if<RegionStep>(&step)) add(*region);
+    }
+    return std::move(work_);
+  }
+
+ private:
+  std::vector<std::vector<Box>> boxes(const std::vector<SlotId>& slots) const {
+    std::vector<std::vector<Box>> all;
+    for (SlotId id : slots) all.push_back(boxes_of(program_.slots[std::size_t(id)], program_.mesh));
+    return all;
+  }
+
+  void add(const ComputeStep& step) {
+    const Node& node = program_.graph.nodes[std::size_t(step.node)];
+    if (only_moves_data(*node.op)) return;
+    FactorRule rule = rule_of(program_.graph, node);
+    std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
+    for (std::size_t p = 0; p < work_.size(); ++p)
+      work_[p] += rule.present ? elements_at(rule, operands, results, p) : element_count(results[0][p]);
+  }
+
+  void add(const RegionStep& step) {
+    const Node& node = program_.graph.nodes[std::size_t(step.node)];
+    std::vector<std::int64_t> most(work_.size(), 0);
+    for (const auto& body : step.bodies) {
+      std::vector<std::int64_t> inside = Counter(*body).run();
+      bool adds_up = node.op->region == RegionKind::kWhile;
+      for (std::size_t p = 0; p < most.size(); ++p) most[p] = adds_up ? most[p] + inside[p] : std::max(most[p], inside[p]);
+    }
+    std::int64_t times = node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1;
+    for (std::size_t p = 0; p < work_.size(); ++p) work_[p] += times * most[p];
+  }
+
+  const PartitionedProgram& program_;
+  std::vector<std::int64_t> work_;  // per position
+};
+
+}  // namespace
+
+std::int64_t work_per_device(const PartitionedProgram& program) {
+  std::vector<std::int64_t> work = Counter(program).run();
+  return work.empty() ? 0 : *std::max_element(work.begin(), work.end());
+}
+
+}  // namespace shardlab::spmd
