@@ -169,7 +169,9 @@ Buffer Array::fetch_at(Where where, std::string_view what) const {
   return whole_value;
 }
 
-void Array::block_until_ready(std::source_location where) const { await(checked(impl_), "block_until_ready", Where::from(where)); }
+void Array::block_until_ready(std::source_location where) const { wait_at(Where::from(where), "block_until_ready"); }
+
+void Array::wait_at(Where where, std::string_view what) const { await(checked(impl_), what, where); }
 
 Array Array::reshape(const Shape& shape, std::source_location where) const {
   return apply("reshape", {Operand(*this, Where::from(where))}, Attrs{{"shape", shape}}, Where::from(where)).at(0);

@@ -65,6 +65,7 @@ class Array {
   std::vector<Shard> shards_at(Where where, std::string_view what) const;
 
   void block_until_ready(std::source_location where = std::source_location::current()) const;
+  void wait_at(Where where, std::string_view what) const;  // the same with the place given
   Array reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
   // JAX's print(x): numpy's layout; "Array(shape=(4, 4), dtype=float32)" where the value cannot be fetched.
   std::string text(std::source_location where = std::source_location::current()) const;

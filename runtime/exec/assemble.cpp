@@ -43,17 +43,18 @@ std::string shape_text(const TensorType& type, const Sharding& sharding) {
 }
 
 // Where the parts of one dimension begin, for each process that holds any.
-std::map<int, std::set<std::int64_t>> starts_of(const std::vector<Box>& boxes, const std::vector<int>& devices, std::size_t dimension) {
+std::map<int, std::set<std::int64_t>> starts_of(const std::vector<Box>& boxes, const std::vector<int>& devices, std::size_t dimension,
+                                                const DeviceOwners& owners) {
   std::map<int, std::set<std::int64_t>> starts;
-  for (std::size_t p = 0; p < boxes.size(); ++p)
-    starts[Context::current().device(devices[p]).process_index].insert(boxes[p][dimension].start);
+  for (std::size_t p = 0; p < boxes.size(); ++p) starts[owners.process_of(devices[p])].insert(boxes[p][dimension].start);
   return starts;
 }
 
 // The global dimension's count of distinct process-parts, as JAX infers it: all processes hold equally many cuts, any two the same or
 // none in common, and together all. 0: they do not.
-std::int64_t uniform_count(const std::vector<Box>& boxes, const std::vector<int>& devices, std::size_t dimension) {
-  std::map<int, std::set<std::int64_t>> starts = starts_of(boxes, devices, dimension);
+std::int64_t uniform_count(const std::vector<Box>& boxes, const std::vector<int>& devices, std::size_t dimension,
+                           const DeviceOwners& owners) {
+  std::map<int, std::set<std::int64_t>> starts = starts_of(boxes, devices, dimension, owners);
   std::set<std::set<std::int64_t>> distinct;
   for (const auto& [process, cuts] : starts) distinct.insert(cuts);
   std::set<std::int64_t> seen;
@@ -104,8 +105,8 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
   return array_from_device_data(shape, sharding, arrays, dtype, Where::from(where));
 }
 
-Array array_from_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
-                             Where where) {
+DType check_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
+                        Where where) {
   check_sharding(shape, sharding, "make_array_from_single_device_arrays arguments");
   std::vector<int> positions = local_positions(sharding), given;
   std::map<int, const Array*> by_device;
@@ -144,7 +145,6 @@ Array array_from_device_data(const Shape& shape, const Sharding& sharding, const
         "`jax.make_array_from_single_device_arrays`. [{}]",
         where.text());
   std::vector<Box> boxes = sharding.boxes(shape);
-  std::vector<BufferRef> shards(boxes.size());
   for (int position : positions) {
     const Array& array = *by_device.at(sharding.mesh().devices()[std::size_t(position)]);
     Shape part = shape_of(boxes[std::size_t(position)]);
@@ -155,58 +155,62 @@ Array array_from_device_data(const Shape& shape, const Sharding& sharding, const
     if (array.shape() != part)
       throw_user_error("Expected shard shape {} doesn't match the single device array shape {}. Shape of Array is {} [{}]", text_of(part),
                        text_of(array.shape()), shape_text({*dtype, shape}, sharding), where.text());
-    shards[std::size_t(position)] = array.shards_at(where, "make_array_from_single_device_arrays").at(0).data;
   }
-  return assembled({*dtype, shape}, sharding, std::move(shards), where);
+  return *dtype;
 }
 
-std::vector<std::optional<std::int64_t>> infer_global_shape(const Sharding& sharding, const Shape& local, int) {
-  // Which cuts a process holds does not depend on the size: one element a device shows it.
-  Shape probe(local.size(), sharding.mesh().size());
-  std::vector<Box> boxes = sharding.boxes(probe);
-  std::vector<std::optional<std::int64_t>> result;
-  for (std::size_t d = 0; d < local.size(); ++d) {
-    std::int64_t count = uniform_count(boxes, sharding.mesh().devices(), d);
-    result.push_back(count == 0 ? std::nullopt : std::optional(local[d] * count));
+Array array_from_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
+                             Where where) {
+  DType made = check_device_data(shape, sharding, arrays, dtype, where);
+  std::vector<BufferRef> shards(std::size_t(sharding.mesh().size()));
+  for (int position : local_positions(sharding)) {
+    int device = sharding.mesh().devices()[std::size_t(position)];
+    auto array =
+        std::find_if(arrays.begin(), arrays.end(), [&](const Array& each) { return each.sharding().mesh().devices()[0] == device; });
+    shards[std::size_t(position)] = array->shards_at(where, "make_array_from_single_device_arrays").at(0).data;
   }
-  return result;
+  return assembled({made, shape}, sharding, std::move(shards), where);
 }
 
-Array make_array_from_process_local_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape,
-                                         std::source_location where) {
-  return array_from_process_data(sharding, local_data, global_shape, Where::from(where));
+DeviceOwners device_owners(const Context& context) {
+  return {[&context](int ordinal) { return context.device(ordinal).process_index; }, context.process_count()};
 }
 
-Array array_from_process_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape, Where where) {
-  Context& context = Context::current();
-  const Shape& local = local_data.shape();
-  if (context.process_count() == 1 && global_shape && *global_shape != local)
+Shape shape_of_process_data(const Sharding& sharding, const Shape& local, const std::optional<Shape>& global_shape,
+                            const DeviceOwners& owners, Where where) {
+  if (owners.processes == 1 && global_shape && *global_shape != local)
     throw_user_error(
         "When calling `make_array_from_process_local_data` on a single process, global_shape should be None or equal to "
         "local_data.shape.Got global_shape={} and local_data.shape={}. [{}]",
         text_of(*global_shape), text_of(local), where.text());
-  Shape shape = global_shape.value_or(Shape{});
   if (global_shape && global_shape->size() != local.size())
     throw_user_error("make_array_from_process_local_data: the global shape {} and the process's data of shape {} differ in rank [{}]",
                      text_of(*global_shape), text_of(local), where.text());
-  if (!global_shape) {
-    std::vector<std::string> known;
-    bool whole_known = true;
-    for (const auto& size : infer_global_shape(sharding, local, context.process_index())) {
-      known.push_back(size ? std::to_string(*size) : "None");
-      whole_known &= size.has_value();
-      shape.push_back(size.value_or(0));
-    }
-    if (!whole_known)
-      throw_user_error(
-          "Unable to compute global_shape due to non-uniform sharding. Specify global shape directly. Partially computed "
-          "global_shape=({}{}) [{}]",
-          fmt::join(known, ", "), known.size() == 1 ? "," : "", where.text());
+  if (global_shape) return *global_shape;
+  // Which cuts a process holds does not depend on the size: one element a device shows it.
+  std::vector<Box> boxes = sharding.boxes(Shape(local.size(), sharding.mesh().size()));
+  Shape shape;
+  std::vector<std::string> known;
+  bool whole_known = true;
+  for (std::size_t d = 0; d < local.size(); ++d) {
+    std::int64_t count = uniform_count(boxes, sharding.mesh().devices(), d, owners);
+    whole_known &= count > 0;
+    shape.push_back(local[d] * count);
+    known.push_back(count > 0 ? std::to_string(shape.back()) : "None");
   }
-  check_sharding(shape, sharding, "make_array_from_process_local_data arguments");
-  std::vector<Box> boxes = sharding.boxes(shape);
-  std::vector<int> positions = local_positions(sharding);
-  // Per dimension where each of this process's cuts begins in its data.
+  if (!whole_known)
+    throw_user_error(
+        "Unable to compute global_shape due to non-uniform sharding. Specify global shape directly. Partially computed "
+        "global_shape=({}{}) [{}]",
+        fmt::join(known, ", "), known.size() == 1 ? "," : "", where.text());
+  return shape;
+}
+
+namespace {
+
+// Per dimension where each of this process's cuts begins in its data, which has the process's part of a dimension or the whole of it.
+std::vector<std::map<std::int64_t, std::int64_t>> offsets_in_process_data(const std::vector<Box>& boxes, const std::vector<int>& positions,
+                                                                          const Shape& local, const Shape& shape, Where where) {
   std::vector<std::map<std::int64_t, std::int64_t>> offsets(shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::int64_t held = 0;
@@ -218,8 +222,30 @@ Array array_from_process_data(const Sharding& sharding, const Array& local_data,
           "Invalid host data, each dimension should match either global or process shape. In dimension {}, the process data has {} "
           "elements. Process addresses {} elements and global_shape={}. [{}]",
           d, local[d], held, text_of(shape), where.text());
-    for (auto& [start, offset] : offsets[d]) offset = start;  // the data is the whole dimension
+    for (auto& [start, offset] : offsets[d]) offset = start;
   }
+  return offsets;
+}
+
+}  // namespace
+
+void check_process_data(const Sharding& sharding, const Shape& local, const Shape& shape, Where where) {
+  check_sharding(shape, sharding, "make_array_from_process_local_data arguments");
+  offsets_in_process_data(sharding.boxes(shape), local_positions(sharding), local, shape, where);
+}
+
+Array make_array_from_process_local_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape,
+                                         std::source_location where) {
+  return array_from_process_data(sharding, local_data, global_shape, Where::from(where));
+}
+
+Array array_from_process_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape, Where where) {
+  const Shape& local = local_data.shape();
+  Shape shape = shape_of_process_data(sharding, local, global_shape, device_owners(Context::current()), where);
+  check_sharding(shape, sharding, "make_array_from_process_local_data arguments");
+  std::vector<Box> boxes = sharding.boxes(shape);
+  std::vector<int> positions = local_positions(sharding);
+  auto offsets = offsets_in_process_data(boxes, positions, local, shape, where);
   std::vector<BufferRef> shards(boxes.size());
   if (!positions.empty()) {
     Buffer data = local_data.fetch_at(where, "make_array_from_process_local_data");

@@ -9,6 +9,9 @@
 
 namespace shardlab {
 
+class Context;
+
+
 // Asks `data` for each device of this process: the part of the array that the device holds. `dtype` is needed where this process has no
 // device of the sharding. UserError with JAX's texts: a part of another shape or dtype, a dimension that does not divide.
 Array make_array_from_callback(const Shape& shape, const Sharding& sharding, const std::function<Array(const Box& index)>& data,
@@ -29,8 +32,18 @@ Array array_from_process_data(const Sharding& sharding, const Array& local_data,
 Array array_from_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
                              Where where);
 
-// The shape that process-local data of `local` shape makes, seen by any process; nullopt for dimensions that processes hold unequally much
-// of.
-std::vector<std::optional<std::int64_t>> infer_global_shape(const Sharding& sharding, const Shape& local, int process);
+// What both are made of, without data. Who owns which device, of how many processes:
+struct DeviceOwners {
+  std::function<int(int ordinal)> process_of;
+  int processes = 1;
+};
+DeviceOwners device_owners(const Context& context);
+// The shape of the array that process-local data of `local` shape makes; the same seen from every process. UserError with JAX's texts.
+Shape shape_of_process_data(const Sharding& sharding, const Shape& local, const std::optional<Shape>& global_shape,
+                            const DeviceOwners& owners, Where where);
+// Checks that this process's data fits a global shape, and that one array for each of its devices does; the dtype of the latter.
+void check_process_data(const Sharding& sharding, const Shape& local, const Shape& shape, Where where);
+DType check_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
+                        Where where);
 
 }  // namespace shardlab

@@ -321,7 +321,7 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
       if (source_device == target_device) continue;
       std::pair<int, int> pair{source_device, target_device};
       if (std::find(collective.pairs.begin(), collective.pairs.end(), pair) == collective.pairs.end()) collective.pairs.push_back(pair);
-      collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
+      if (name.kind == "transfer") collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
     }
   }
   info->collectives.push_back(std::move(collective));

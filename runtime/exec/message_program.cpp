@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "runtime/base/sha256.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/messages.h"
@@ -38,22 +36,6 @@ std::shared_ptr<const Executable> message_program(Context& context, const Messag
     collective.op = info->name;
     collective.cause = info->name;
   }
-  executable->info = std::move(info);
-  context.programs().add(key, executable);
-  return executable;
-}
-
-std::shared_ptr<const Executable> barrier_program(Context& context, std::string_view name) {
-  std::string key = fmt::format("barrier {}", name);
-  if (auto found = context.programs().find(key)) return found;
-  auto executable = std::make_shared<Executable>();
-  auto info = std::make_shared<comm::ProgramInfo>();
-  info->name = "barrier";
-  info->text = key;
-  info->fingerprint = sha256_prefix(info->text);
-  info->processes.resize(std::size_t(context.process_count()));
-  std::iota(info->processes.begin(), info->processes.end(), 0);
-  for (int process : info->processes) info->devices.push_back(first_device_of(context, process));
   executable->info = std::move(info);
   context.programs().add(key, executable);
   return executable;

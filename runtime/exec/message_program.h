@@ -1,8 +1,7 @@
-// The programs of messages and barriers: what both ends must agree on.
+// The programs of messages: what both ends must agree on.
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "runtime/core/tensor_type.h"
 #include "runtime/exec/executable.h"
@@ -19,7 +18,5 @@ struct MessageEnds {
 
 int first_device_of(const Context& context, int process);
 std::shared_ptr<const Executable> message_program(Context& context, const MessageEnds& ends, const TensorType& type);
-// Nothing is computed and nothing is moved: all processes come to it.
-std::shared_ptr<const Executable> barrier_program(Context& context, std::string_view name);
 
 }  // namespace shardlab

@@ -49,10 +49,4 @@ Array receive_from(const TensorType& type, const MessageOptions& options, Where 
   return context.executor().submit(std::move(executable), {source}, false, where).at(0);
 }
 
-void barrier(std::string_view name, Where where) {
-  Context& context = Context::current();
-  context.executor().submit(barrier_program(context, name), {}, true, where);
-  if (context.process_count() > 1) context.control().await_agreement(context.executor().last_spanning_launch(), "barrier", where);
-}
-
 }  // namespace shardlab

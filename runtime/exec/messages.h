@@ -1,4 +1,4 @@
-// Calls between processes rather than devices: messages from one to another, and barriers.
+// Messages from one process to another.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,5 @@ struct MessageOptions {
 void send_to(const Operand& x, const MessageOptions& options, Where where);
 // The next value that `peer` sends with this tag, on this process's default device. Does not wait; reading the value does.
 Array receive_from(const TensorType& type, const MessageOptions& options, Where where);
-// Returns once every process of the job has come to the barrier of this name.
-void barrier(std::string_view name, Where where);
 
 }  // namespace shardlab

@@ -9,30 +9,12 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/messages.h"
+#include "runtime/exec/movements.h"
 #include "runtime/exec/placement.h"
-#include "runtime/exec/program_cache.h"
-#include "runtime/exec/transfer.h"
 #include "runtime/exec/visualize.h"
 
 namespace shardlab {
 namespace {
-
-// What moves, from where to where, under which name.
-struct Movement {
-  TensorType type;
-  Sharding from, to;
-  TransferName name;
-};
-
-// One device of each process, along "processes".
-Mesh mesh_of_processes() {
-  Context& context = Context::current();
-  std::vector<int> first;
-  for (const Device& device : context.devices())
-    if (device.local_index == 0) first.push_back(device.ordinal);
-  Shape shape{std::int64_t(first.size())};
-  return Mesh(std::move(shape), {"processes"}, std::move(first));
-}
 
 Array made(TensorType type, Sharding sharding, std::vector<BufferRef> shards, Where where) {
   auto impl = std::make_shared<ArrayImpl>();
@@ -68,56 +50,15 @@ BufferRef own_data(const Array& x, Where where, std::string_view what) { return 
 Array launch(const Movement& movement, const std::vector<BufferRef>& own, Where where) {
   Context& context = Context::current();
   Array x = made(movement.type, movement.from, own, where);
-  std::string key =
-      fmt::format("{} {}{}{}", movement.name.name, movement.name.detail, signature_of(std::vector<Array>{x}), signature_of({movement.to}));
-  auto executable = context.programs().find(key);
-  if (!executable) {
-    executable = compile_transfer(context, movement.type, movement.from, movement.to, false, movement.name);
-    context.programs().add(key, executable);
-  }
-  return context.executor().submit(std::move(executable), {x}, true, where).at(0);
+  return context.executor().submit(movement_program(context, movement), {x}, true, where).at(0);
 }
 
-// An array over processes, moved as it is.
-Array device_put_named(const Array& x, const Sharding& to, const TransferName& name, Where where) {
+// A part for each process, this one's own in its place.
+std::vector<BufferRef> parts(BufferRef own) {
   Context& context = Context::current();
-  auto executable = compile_transfer(context, x.type(), x.sharding(), to, false, name);
-  return context.executor().submit(std::move(executable), {x}, true, where).at(0);
-}
-
-// A part for each position of the sharding, this process's own at `position`.
-std::vector<BufferRef> parts(const Sharding& sharding, int position, BufferRef own) {
-  std::vector<BufferRef> shards(std::size_t(sharding.mesh().size()));
-  if (position >= 0) shards[std::size_t(position)] = std::move(own);
+  std::vector<BufferRef> shards(std::size_t(context.process_count()));
+  shards[std::size_t(context.process_index())] = std::move(own);
   return shards;
-}
-
-Sharding on_process(const Mesh& processes, int process) { return Sharding::on_device(processes.devices()[std::size_t(process)]); }
-
-// `global`: the sharding of an array over processes; nothing: each process has `type` for itself.
-Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled, const Mesh& processes) {
-  Movement movement{type,
-                    global.value_or(Sharding(processes, PartitionSpec("processes"))),
-                    Sharding(processes, PartitionSpec()),
-                    {"process_allgather", "transfer", ""}};
-  if (global) return movement;
-  if (tiled && type.rank() > 0)
-    movement.type.shape[0] *= processes.size();
-  else
-    movement.type.shape.insert(movement.type.shape.begin(), processes.size());
-  return movement;
-}
-
-Movement broadcast_movement(const TensorType& type, int root, const Mesh& processes) {
-  return {type, on_process(processes, root), Sharding(processes, PartitionSpec()), {"broadcast_one_to_all", "transfer", ""}};
-}
-
-// Everybody sends everybody one element: no data, no message, and nobody would wait.
-Movement barrier_movement(std::string_view name, const Mesh& processes) {
-  return {{DType::kInt32, {processes.size()}},
-          Sharding(processes, PartitionSpec("processes")),
-          Sharding(processes, PartitionSpec()),
-          {"barrier", "barrier", std::string(name)}};
 }
 
 }  // namespace
@@ -126,12 +67,12 @@ Array local_copy(const Array& x, Where where, std::string_view what) { return ar
 
 Array allgather_async(const Operand& operand, bool tiled, Where where) {
   Array x = array_of(operand);
-  Mesh processes = mesh_of_processes();
-  if (!is_own(x))
-    return device_put_named(x, Sharding(processes, PartitionSpec()), allgather_movement(x.type(), x.sharding(), tiled, processes).name,
-                            where);
-  Movement movement = allgather_movement(x.type(), std::nullopt, tiled, processes);
-  return launch(movement, parts(movement.from, Context::current().process_index(), own_data(x, where, "process_allgather")), where);
+  Context& context = Context::current();
+  if (!is_own(x)) {
+    Movement movement = allgather_movement(x.type(), x.sharding(), tiled);
+    return context.executor().submit(movement_program(context, movement), {x}, true, where).at(0);
+  }
+  return launch(allgather_movement(x.type(), std::nullopt, tiled), parts(own_data(x, where, "process_allgather")), where);
 }
 
 Array broadcast_async(const Operand& operand, int root, Where where) {
@@ -143,13 +84,14 @@ Array broadcast_async(const Operand& operand, int root, Where where) {
     throw_user_error("broadcast of {} with {}: it takes what a process has for itself; an array over processes is whole already [{}]",
                      x.type().text(), x.sharding().text(), where.text());
   bool is_root = root == context.process_index();
-  return launch(broadcast_movement(x.type(), root, mesh_of_processes()), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
+  return launch(broadcast_movement(x.type(), root), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
 }
 
 Array barrier_async(std::string_view name, Where where) {
-  Movement movement = barrier_movement(name, mesh_of_processes());
-  return launch(movement, parts(movement.from, Context::current().process_index(), std::make_shared<Buffer>(sizeof(std::int32_t))), where);
+  return launch(barrier_movement(name), parts(std::make_shared<Buffer>(sizeof(std::int32_t))), where);
 }
+
+void barrier(std::string_view name, Where where) { barrier_async(name, where).wait_at(where, "barrier"); }
 
 void assert_equal_at(const Operand& operand, std::string_view fail_message, Where where) {
   Array x = array_of(operand);
@@ -198,9 +140,7 @@ Array broadcast_one_to_all(const Operand& x, std::optional<bool> is_source, std:
   return local_copy(broadcast_async(x, root, where), where, "broadcast_one_to_all");
 }
 
-void sync_global_devices(std::string_view name, std::source_location location) {
-  barrier_async(name, Where::from(location)).block_until_ready(location);
-}
+void sync_global_devices(std::string_view name, std::source_location location) { barrier(name, Where::from(location)); }
 
 void assert_equal(const Operand& x, std::string_view fail_message, std::source_location where) {
   assert_equal_at(x, fail_message, Where::from(where));

@@ -38,7 +38,8 @@ Array recv(const TensorType& type, int peer, std::int64_t tag = 0, std::source_l
 // The same with the place given, and without waiting (scenarios).
 Array allgather_async(const Operand& x, bool tiled, Where where);  // over one device a process, replicated
 Array broadcast_async(const Operand& x, int root, Where where);
-Array barrier_async(std::string_view name, Where where);
+Array barrier_async(std::string_view name, Where where);  // there once all have come
+void barrier(std::string_view name, Where where);
 void assert_equal_at(const Operand& x, std::string_view fail_message, Where where);
 // This process's copy of a replicated value, as an array of its own; waits for it.
 Array local_copy(const Array& x, Where where, std::string_view what);

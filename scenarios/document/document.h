@@ -59,6 +59,7 @@ struct GradStep {
 // fetch and process_allgather: the whole value on every process that asks.
 struct ReadStep {
   bool gather = false;
+  bool waits = true;  // not where it is started
 };
 struct RepeatStep {
   std::int64_t count = 0;
@@ -93,6 +94,29 @@ struct ScanStep {
 // Every process comes to it, and goes on when all have.
 struct BarrierStep {
   std::string name;
+  bool waits = true;
+};
+// Everybody gets the value that one process has.
+struct BroadcastStep {
+  int root = 0;
+  bool waits = true;
+};
+// The value is the same on all processes, or every one ends in an error.
+struct AssertEqualStep {
+  std::string message;
+};
+// An array made of what each process has: one of `data` for all, or one for each.
+struct ProcessDataStep {
+  Sharding sharding;
+  std::vector<Argument> data;
+  std::optional<Shape> global_shape;
+  const Argument& of(int process) const { return data[data.size() == 1 ? 0 : std::size_t(process)]; }
+};
+// An array made of its arguments, one on each of the process's devices.
+struct DeviceDataStep {
+  Shape shape;
+  Sharding sharding;
+  std::optional<DType> dtype;
 };
 // Point to point between processes.
 struct SendStep {
@@ -109,11 +133,13 @@ struct IssuerStep {
   std::string name;
   Body body;
 };
+// For such threads, and for values that were started.
 struct WaitStep {
-  std::vector<std::string> issuers;
+  std::vector<std::string> names;
 };
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
-                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep>;
+                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep,
+                          BroadcastStep, AssertEqualStep, ProcessDataStep, DeviceDataStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

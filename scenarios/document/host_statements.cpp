@@ -1,5 +1,6 @@
 #include "scenarios/document/host_statements.h"
 
+#include "scenarios/document/statements.h"
 #include "scenarios/document/values.h"
 
 namespace shardlab::scenarios {
@@ -33,8 +34,50 @@ Step read_receive(const Node& statement, const Document& document) {
 
 Step read_wait(const Node& statement, const Document&) {
   WaitStep step;
-  step.issuers = statement.at("args").strings();
+  step.names = statement.at("args").strings();
   return step;
+}
+
+Step read_broadcast(const Node& statement, const Document& document) {
+  auto root = statement.find("root");
+  return BroadcastStep{root ? int(root->integer(0, document.cluster.processes - 1)) : 0};
+}
+
+Step read_assert_equal(const Node& statement, const Document&) {
+  auto message = statement.find("message");
+  return AssertEqualStep{message ? message->string() : std::string()};
+}
+
+Step read_process_data(const Node& statement, const Document& document) {
+  ProcessDataStep step{read_sharding(statement.at("sharding"), document), {}, std::nullopt};
+  Node data = statement.at("data");
+  if (data.is_list()) {
+    for (const Node& each : data.items()) step.data.push_back(read_argument(each, document));
+    if (step.data.size() != std::size_t(document.cluster.processes))
+      data.fail(fmt::format("the data of {} processes for {}", step.data.size(), document.cluster.processes));
+  } else {
+    step.data.push_back(read_argument(data, document));
+  }
+  if (auto shape = statement.find("global_shape")) step.global_shape = shape->integers(0);
+  return step;
+}
+
+Step read_device_data(const Node& statement, const Document& document) {
+  DeviceDataStep step{statement.at("shape").integers(0), read_sharding(statement.at("sharding"), document), std::nullopt};
+  if (auto dtype = statement.find("dtype")) step.dtype = read_dtype(*dtype);
+  return step;
+}
+
+Step started(const Node& node, Step step) {
+  if (auto* read = std::get_if<ReadStep>(&step); read != nullptr && read->gather)
+    read->waits = false;
+  else if (auto* barrier = std::get_if<BarrierStep>(&step))
+    barrier->waits = false;
+  else if (auto* broadcast = std::get_if<BroadcastStep>(&step))
+    broadcast->waits = false;
+  else if (read != nullptr || std::holds_alternative<AssertEqualStep>(step) || std::holds_alternative<WaitStep>(step))
+    node.fail("nothing is left of it to wait for: it waits itself");
+  return step;  // all others never wait
 }
 
 }  // namespace shardlab::scenarios

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kRepeatMax = 1'000'000'000;
 constexpr std::string_view kCommonKeys[] = {"let", "op", "args", "on", "not_on", "note"};
 
-// A statement that is no op of the registry. Without `read` it belongs to the format and not to this version.
+// A statement that is no op of the registry.
 struct StatementDef {
   std::string_view name;
   std::span<const std::string_view> keys;
@@ -138,12 +138,10 @@ const StatementDef kStatements[] = {
     {"send", kSendKeys, 1, 1, read_send},
     {"recv", kReceiveKeys, 0, 0, read_receive},
     {"wait", {}, 1, -1, read_wait},
-    // Not run by this version.
-    {"make_array_from_process_local_data", {}},
-    {"make_array_from_single_device_arrays", {}},
-    {"assert_equal", {}},
-    {"broadcast", {}},
-    {"start", {}},
+    {"broadcast", kBroadcastKeys, 1, 1, read_broadcast},
+    {"assert_equal", kAssertEqualKeys, 1, 1, read_assert_equal},
+    {"make_array_from_process_local_data", kProcessDataKeys, 0, 0, read_process_data},
+    {"make_array_from_single_device_arrays", kDeviceDataKeys, 0, -1, read_device_data},
 };
 
 // Ops that the format names; whichever the registry lacks, this version does not run.
@@ -178,6 +176,7 @@ const StatementDef* find_statement(std::string_view name) {
     names.insert(names.end(), op->aliases.begin(), op->aliases.end());
   }
   for (const StatementDef& each : kStatements) names.push_back(each.name);
+  names.push_back("start");
   names.insert(names.end(), std::begin(kFormatOps), std::end(kFormatOps));
   node.fail(fmt::format("unknown op '{}'{}", name, did_you_mean(name, names)));
 }
@@ -282,7 +281,6 @@ Step read_op(const Node& statement, const OpDef& op, const Document& document) {
 // ---- statements
 
 Step read_special(const Node& statement, const StatementDef& def, const Document& document) {
-  if (def.read == nullptr) throw NotSupportedError(statement.at("op").pointer(), fmt::format("the statement '{}'", def.name));
   std::vector<std::string_view> keys(std::begin(kCommonKeys), std::end(kCommonKeys));
   keys.insert(keys.end(), def.keys.begin(), def.keys.end());
   statement.only_keys(keys, fmt::format("'{}'", def.name));
@@ -323,20 +321,12 @@ std::optional<ProcessSet> read_on(const Node& statement, const Document& documen
 
 std::vector<Argument> read_args(const Node& statement, const Document& document) {
   std::vector<Argument> result;
-  auto args = statement.find("args");
-  if (!args) return result;
-  for (const Node& item : args->items()) {
-    if (item.is_string())
-      result.push_back({read_name(item), item.pointer()});
-    else if (item.is_list())
-      result.push_back({read_literal(item, std::nullopt, document.config), item.pointer()});
-    else if (item.is_number() || item.json().is_boolean())
-      result.push_back({read_scalar(item), item.pointer()});
-    else
-      item.wanted("a name, a number or a list");
-  }
+  if (auto args = statement.find("args"))
+    for (const Node& item : args->items()) result.push_back(read_argument(item, document));
   return result;
 }
+
+Statement read_statement(const Node& node, const Document& document);
 
 Statement read_repeat(const Node& node, const Document& document) {
   static constexpr std::string_view kKeys[] = {"repeat", "body", "on", "not_on", "note"};
@@ -354,6 +344,23 @@ Statement read_issuer(const Node& node, const Document& document) {
   return {node.pointer(), "issuer", {}, {}, read_on(node, document), std::move(step)};
 }
 
+// Another statement, begun and not waited for. It has the names and the processes of this one.
+Statement read_start(const Node& node, const Document& document) {
+  static constexpr std::string_view kKeys[] = {"let", "op", "step", "on", "not_on", "note"};
+  static constexpr std::string_view kInner[] = {"let", "on", "not_on"};
+  node.only_keys(kKeys, "'start'");
+  Node inner = node.at("step");
+  for (std::string_view key : kInner)
+    if (inner.is_object() && inner.find(key)) inner.at(key).fail(fmt::format("\"{}\" belongs to 'start', not to its step", key));
+  Statement statement = read_statement(inner, document);
+  if (statement.body() != nullptr) inner.fail("a loop or an issuer cannot be started; start what is in it");
+  statement.step = started(inner, std::move(statement.step));
+  statement.pointer = node.pointer();
+  if (auto let = node.find("let")) statement.let = read_let(*let);
+  statement.on = read_on(node, document);
+  return statement;
+}
+
 Statement read_statement(const Node& node, const Document& document) {
   if (!node.is_object()) node.wanted("a statement, which is an object");
   if (auto note = node.find("note")) note->string();
@@ -366,17 +373,25 @@ Statement read_statement(const Node& node, const Document& document) {
     node.fail("a statement needs \"op\", \"repeat\" or \"issuer\"");
   }
   std::string name = named->string();
+  if (name == "start") return read_start(node, document);
   Statement statement{node.pointer(), name, {}, {}, read_on(node, document), {}};
   if (auto let = node.find("let")) statement.let = read_let(*let);
   const StatementDef* def = find_statement(name);
   const OpDef* op = def ? nullptr : find_op(name);
   if (!def && !op) unknown_op(*named, name);
   statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
-  if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, document);  // a wait names no arrays
+  if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, document);  // it names issuers, too
   return statement;
 }
 
 }  // namespace
+
+Argument read_argument(const Node& node, const Document& document) {
+  if (node.is_string()) return {read_name(node), node.pointer()};
+  if (node.is_list()) return {read_literal(node, std::nullopt, document.config), node.pointer()};
+  if (node.is_number() || node.json().is_boolean()) return {read_scalar(node), node.pointer()};
+  node.wanted("a name, a number or a list");
+}
 
 Body read_body(const Node& node, const Document& document) {
   Body body;

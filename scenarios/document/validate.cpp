@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/assemble.h"
+#include "runtime/exec/device_profile.h"
 #include "runtime/graph/builder.h"
 #include "runtime/ops/registry.h"
 
@@ -43,9 +45,14 @@ class TypeChecker {
       return body(issuer->body, names);
     }
     if (const auto* wait = std::get_if<WaitStep>(&statement.step))
-      for (const std::string& name : wait->issuers)
-        if (!issuers_.contains(name))
-          throw DocumentError(statement.pointer + "/args", fmt::format("no issuer '{}' has begun before", name));
+      for (const std::string& name : wait->names)
+        if (!issuers_.contains(name) && !names.contains(name))
+          throw DocumentError(statement.pointer + "/args",
+                              fmt::format("'{}' is no value that was started, and no issuer that has begun", name));
+    if (const auto* made = std::get_if<ProcessDataStep>(&statement.step)) {
+      TensorType own = type_of(made->of(process_), names);
+      return bind(statement, in_program(statement, [&] { return process_data(*made, own); }), names);
+    }
     std::vector<TensorType> args;
     for (const Argument& argument : statement.args) args.push_back(type_of(argument, names));
     std::vector<TensorType> results = std::visit(
@@ -157,9 +164,36 @@ class TypeChecker {
   std::vector<TensorType> evaluate(const Statement&, const RepeatStep&, const std::vector<TensorType>&) { return {}; }
   std::vector<TensorType> evaluate(const Statement&, const IssuerStep&, const std::vector<TensorType>&) { return {}; }
   std::vector<TensorType> evaluate(const Statement&, const WaitStep&, const std::vector<TensorType>&) { return {}; }
-  std::vector<TensorType> evaluate(const Statement& statement, const BarrierStep&, const std::vector<TensorType>&) {
+  std::vector<TensorType> evaluate(const Statement& statement, const BarrierStep& step, const std::vector<TensorType>&) {
+    no_function(statement);
+    if (step.waits) return {};
+    return {{DType::kInt32, {document_.cluster.processes}}};
+  }
+  std::vector<TensorType> evaluate(const Statement& statement, const BroadcastStep&, const std::vector<TensorType>& types) {
+    no_function(statement);
+    return types;
+  }
+  std::vector<TensorType> evaluate(const Statement& statement, const AssertEqualStep&, const std::vector<TensorType>&) {
     no_function(statement);
     return {};
+  }
+  std::vector<TensorType> evaluate(const Statement&, const ProcessDataStep&, const std::vector<TensorType>&) { return {}; }
+  std::vector<TensorType> process_data(const ProcessDataStep& step, const TensorType& own) const {
+    const Cluster& cluster = document_.cluster;
+    const DeviceProfile& profile = find_device_profile(cluster.profile.empty() ? "cpu" : cluster.profile);
+    std::vector<Device> devices = make_devices(profile, std::vector<int>(std::size_t(cluster.processes), cluster.devices));
+    DeviceOwners owners{[&](int ordinal) { return devices[std::size_t(ordinal)].process_index; }, cluster.processes};
+    return {{own.dtype, shape_of_process_data(step.sharding, own.shape, step.global_shape, owners, Where{})}};
+  }
+  std::vector<TensorType> evaluate(const Statement& statement, const DeviceDataStep& step, const std::vector<TensorType>& types) {
+    no_function(statement);
+    if (!step.dtype && types.empty())
+      throw_user_error(
+          "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
+          "`jax.make_array_from_single_device_arrays`.");
+    TensorType type{step.dtype ? *step.dtype : types[0].dtype, step.shape};
+    step.sharding.check_divisible(type, "make_array_from_single_device_arrays arguments");
+    return {type};
   }
   std::vector<TensorType> evaluate(const Statement& statement, const SendStep& step, const std::vector<TensorType>&) {
     check_peer(statement, step.peer);
@@ -296,6 +330,14 @@ class TypeChecker {
   bool in_jit_ = false;
 };
 
+// Some processes are told apart by the data that they have.
+bool has_own_data(const Body& body) {
+  return std::any_of(body.begin(), body.end(), [](const Statement& statement) {
+    const auto* made = std::get_if<ProcessDataStep>(&statement.step);
+    return (made && made->data.size() > 1) || (statement.body() && has_own_data(*statement.body()));
+  });
+}
+
 void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {
   for (const Statement& statement : body) {
     if (statement.on) sets.push_back(&*statement.on);
@@ -309,10 +351,11 @@ std::vector<int> first_of_kind(const Document& document) {
   std::vector<const ProcessSet*> sets;
   collect_sets(document.program, sets);
   for (const auto& [name, function] : document.functions) collect_sets(function.body, sets);
+  bool own_data = has_own_data(document.program);
   std::map<std::vector<bool>, int> first;
   std::vector<int> result;
   for (int process = 0; process < document.cluster.processes; ++process) {
-    std::vector<bool> ways;
+    std::vector<bool> ways(own_data ? std::size_t(process) : 0);
     for (const ProcessSet* set : sets) ways.push_back(set->contains(process));
     result.push_back(first.try_emplace(std::move(ways), process).first->second);
   }

@@ -75,10 +75,14 @@ std::vector<Operand> Interpreter::operands(const Statement& statement, const Nam
   return result;
 }
 
+Array Interpreter::array(const Argument& argument, const Names& names, Where where) const {
+  Operand value = operand(argument, names, where);
+  return value.is_array() ? value.array() : array_of(literal_of(value.scalar()));
+}
+
 std::vector<Array> Interpreter::arrays(const Statement& statement, const Names& names, Where where) const {
   std::vector<Array> result;
-  for (const Operand& each : operands(statement, names, where))
-    result.push_back(each.is_array() ? each.array() : array_of(literal_of(each.scalar())));
+  for (const Argument& each : statement.args) result.push_back(array(each, names, where));
   return result;
 }
 
@@ -139,8 +143,26 @@ std::vector<Array> Interpreter::run_step(const Statement&, const RepeatStep&, co
 std::vector<Array> Interpreter::run_step(const Statement&, const IssuerStep&, const Names&, Where) { return {}; }
 
 std::vector<Array> Interpreter::run_step(const Statement&, const BarrierStep& step, const Names&, Where where) {
-  machine_.barrier(step.name, where);
+  Array come = machine_.barrier(step, where);
+  if (step.waits) return {};
+  return {come};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const BroadcastStep& step, const Names& names, Where where) {
+  return {machine_.broadcast(arrays(statement, names, where).at(0), step, where)};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const AssertEqualStep& step, const Names& names, Where where) {
+  machine_.assert_equal(arrays(statement, names, where).at(0), step, where);
   return {};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement&, const ProcessDataStep& step, const Names& names, Where where) {
+  return {machine_.from_process_data(array(step.of(process_), names, where), step, where)};
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const DeviceDataStep& step, const Names& names, Where where) {
+  return {machine_.from_device_data(arrays(statement, names, where), step, where)};
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const SendStep& step, const Names& names, Where where) {
@@ -152,8 +174,13 @@ std::vector<Array> Interpreter::run_step(const Statement&, const ReceiveStep& st
   return {machine_.receive(step, where)};
 }
 
-std::vector<Array> Interpreter::run_step(const Statement&, const WaitStep& step, const Names&, Where where) {
-  for (const std::string& issuer : step.issuers) machine_.wait_for(issuer, where);
+std::vector<Array> Interpreter::run_step(const Statement&, const WaitStep& step, const Names& names, Where where) {
+  for (const std::string& name : step.names) {
+    if (auto value = names.find(name); value != names.end())
+      machine_.wait_for(value->second, where);
+    else
+      machine_.wait_for(name, where);
+  }
   return {};
 }
 

@@ -36,6 +36,7 @@ class Interpreter {
   bool runs(const Statement& statement);
   Operand operand(const Argument& argument, const Names& names, Where where) const;
   std::vector<Operand> operands(const Statement& statement, const Names& names, Where where) const;
+  Array array(const Argument& argument, const Names& names, Where where) const;
   std::vector<Array> arrays(const Statement& statement, const Names& names, Where where) const;
   std::vector<Array> call(const Function& function, const std::vector<Array>& args);
 
@@ -54,6 +55,10 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CondStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CustomPartitioningStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const BroadcastStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const AssertEqualStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const ProcessDataStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const DeviceDataStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where);
   // A function of the document, for what traces it.

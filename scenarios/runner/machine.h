@@ -23,7 +23,13 @@ class Machine {
                                  const std::vector<Array>& args, Where where) = 0;
   // The whole value as an array of this process.
   virtual Array read(const Array& x, const ReadStep& step, Where where) = 0;
-  virtual void barrier(const std::string& name, Where where) = 0;
+  // There when all have come, which is waited for unless it is started.
+  virtual Array barrier(const BarrierStep& step, Where where) = 0;
+  virtual Array broadcast(const Array& x, const BroadcastStep& step, Where where) = 0;
+  virtual void assert_equal(const Array& x, const AssertEqualStep& step, Where where) = 0;
+  virtual Array from_process_data(const Array& data, const ProcessDataStep& step, Where where) = 0;
+  virtual Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) = 0;
+  virtual void wait_for(const Array& x, Where where) = 0;
   virtual void send(const Operand& x, const SendStep& step, Where where) = 0;
   virtual Array receive(const ReceiveStep& step, Where where) = 0;
   // What comes between is issued by another thread of the process; and the wait for such a thread. Where there is one thread alone, it

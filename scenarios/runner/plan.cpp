@@ -7,8 +7,10 @@
 #include "runtime/base/text.h"
 #include "runtime/control/ledger.h"
 #include "runtime/exec/array_impl.h"
+#include "runtime/exec/assemble.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/message_program.h"
+#include "runtime/exec/movements.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
@@ -89,9 +91,6 @@ class PlanRecorder {
     event.step.value = std::move(value);
     add(std::move(event));
   }
-
-  // All that was issued so far.
-  void read_all(std::string_view what, Where where) { read(what, where, plan_.calls - 1); }
 
   void begin_issuer(const std::string& name, Where where) {
     issuers_[name] = plan_.issuers;
@@ -198,13 +197,38 @@ class PlanMachine final : public Machine {
     if (x.is_fully_addressable())
       throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
     Array everywhere = place(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()), where);
+    if (!step.waits) return everywhere;
     return local_copy(everywhere, type, "process_allgather", where);
   }
 
-  void barrier(const std::string& name, Where where) override {
-    launched(*barrier_program(Context::current(), name), {}, true, where);
-    recorder_.read_all("barrier", where);
+  Array barrier(const BarrierStep& step, Where where) override {
+    Array come = moved(barrier_movement(step.name), where);
+    if (step.waits) wait(come, "barrier", where);
+    return come;
   }
+  Array broadcast(const Array& x, const BroadcastStep& step, Where where) override {
+    Array value = moved(broadcast_movement(own(x, "broadcast", where).type(), step.root), where);
+    return step.waits ? local_copy(value, value.type(), "broadcast", where) : value;
+  }
+  void assert_equal(const Array& x, const AssertEqualStep&, Where where) override {
+    bool is_own = x.is_fully_addressable();
+    Array value = is_own ? own(x, "assert_equal", where)
+                         : local_copy(moved(allgather_movement(x.type(), x.sharding(), true), where), x.type(), "assert_equal", where);
+    Array all = moved(allgather_movement(value.type(), std::nullopt, false), where);
+    local_copy(all, all.type(), "assert_equal", where);
+  }
+  Array from_process_data(const Array& data, const ProcessDataStep& step, Where where) override {
+    Shape shape = shape_of_process_data(step.sharding, data.shape(), step.global_shape, device_owners(Context::current()), where);
+    check_process_data(step.sharding, data.shape(), shape, where);
+    recorder_.read("make_array_from_process_local_data", where, data.impl()->agreement);
+    return planned_array({data.dtype(), shape}, step.sharding, true, where);
+  }
+  Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) override {
+    DType dtype = check_device_data(step.shape, step.sharding, parts, step.dtype, where);
+    for (const Array& part : parts) recorder_.read("make_array_from_single_device_arrays", where, part.impl()->agreement);
+    return planned_array({dtype, step.shape}, step.sharding, true, where);
+  }
+  void wait_for(const Array& x, Where where) override { wait(x, "wait", where); }
   void send(const Operand& x, const SendStep& step, Where where) override {
     Context& context = Context::current();
     Array array = x.is_array() ? x.array() : op_of_scalar(x, where);
@@ -223,6 +247,17 @@ class PlanMachine final : public Machine {
   void asked_process(int process, Where where) override { recorder_.observed("process_index", std::to_string(process), where); }
 
  private:
+  void wait(const Array& x, std::string_view what, Where where) { recorder_.read(what, where, x.impl()->agreement); }
+  Array moved(const Movement& movement, Where where) {
+    return launched(*movement_program(Context::current(), movement), {}, true, where).at(0);
+  }
+  // What this process has for itself is read before it is moved.
+  Array own(const Array& x, std::string_view what, Where where) {
+    if (!x.is_fully_addressable())
+      throw_user_error("{} of {} with {}: it takes what a process has for itself; an array over processes is whole already [{}]", what,
+                       x.type().text(), x.sharding().text(), where.text());
+    return local_copy(x, x.type(), what, where);
+  }
   // What a real read would do, but for the data: JAX's error where parts are missing, agreement, a copy on this process alone.
   Array local_copy(const Array& x, const TensorType& type, std::string_view what, Where where) {
     x.check_fetchable(where);

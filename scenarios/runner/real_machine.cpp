@@ -1,6 +1,8 @@
 #include <map>
 
+#include "runtime/exec/assemble.h"
 #include "runtime/exec/messages.h"
+#include "runtime/exec/multihost.h"
 #include "runtime/exec/placement.h"
 #include "scenarios/runner/machine.h"
 
@@ -32,10 +34,30 @@ class RealMachine final : public Machine {
     if (x.is_fully_addressable())
       throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
     Array everywhere = device_put(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()));
+    if (!step.waits) return everywhere;
     return local_copy(everywhere.fetch_at(where, "process_allgather"), x.type());
   }
 
-  void barrier(const std::string& name, Where where) override { shardlab::barrier(name, where); }
+  Array barrier(const BarrierStep& step, Where where) override {
+    Array come = barrier_async(step.name, where);
+    if (step.waits) come.wait_at(where, "barrier");
+    return come;
+  }
+  Array broadcast(const Array& x, const BroadcastStep& step, Where where) override {
+    Array value = broadcast_async(Operand(x, where), step.root, where);
+    return step.waits ? shardlab::local_copy(value, where, "broadcast") : value;
+  }
+  void assert_equal(const Array& x, const AssertEqualStep& step, Where where) override {
+    assert_equal_at(Operand(x, where), step.message, where);
+  }
+  Array from_process_data(const Array& data, const ProcessDataStep& step, Where where) override {
+    return array_from_process_data(step.sharding, data, step.global_shape, where);
+  }
+  Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) override {
+    return array_from_device_data(step.shape, step.sharding, parts, step.dtype, where);
+  }
+  void wait_for(const Array& x, Where where) override { x.wait_at(where, "wait"); }
+  using Machine::wait_for;
   void send(const Operand& x, const SendStep& step, Where where) override { send_to(x, {step.peer, step.tag}, where); }
   Array receive(const ReceiveStep& step, Where where) override { return receive_from(step.type, {step.peer, step.tag}, where); }
 

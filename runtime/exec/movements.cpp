@@ -1,0 +1,58 @@
+#include "runtime/exec/movements.h"
+
+#include <fmt/format.h>
+
+#include "runtime/exec/context.h"
+#include "runtime/exec/program_cache.h"
+
+namespace shardlab {
+
+Mesh mesh_of_processes() {
+  Context& context = Context::current();
+  std::vector<int> first;
+  for (const Device& device : context.devices())
+    if (device.local_index == 0) first.push_back(device.ordinal);
+  Shape shape{std::int64_t(first.size())};
+  return Mesh(std::move(shape), {"processes"}, std::move(first));
+}
+
+Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled) {
+  Mesh processes = mesh_of_processes();
+  Movement movement{type,
+                    global.value_or(Sharding(processes, PartitionSpec("processes"))),
+                    Sharding(processes, PartitionSpec()),
+                    {"process_allgather", "transfer", ""}};
+  if (global) return movement;
+  if (tiled && type.rank() > 0)
+    movement.type.shape[0] *= processes.size();
+  else
+    movement.type.shape.insert(movement.type.shape.begin(), processes.size());
+  return movement;
+}
+
+Movement broadcast_movement(const TensorType& type, int root) {
+  Mesh processes = mesh_of_processes();
+  Sharding from = Sharding::on_device(processes.devices()[std::size_t(root)]);
+  return {type, std::move(from), Sharding(processes, PartitionSpec()), {"broadcast_one_to_all", "transfer", ""}};
+}
+
+Movement barrier_movement(std::string_view name) {
+  Mesh processes = mesh_of_processes();
+  return {{DType::kInt32, {processes.size()}},
+          Sharding(processes, PartitionSpec("processes")),
+          Sharding(processes, PartitionSpec()),
+          {"barrier", "barrier", std::string(name)}};
+}
+
+std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement) {
+  std::string key =
+      fmt::format("{} {}{}{}", movement.name.name, movement.name.detail, movement.type.text(), signature_of({movement.from, movement.to}));
+  auto executable = context.programs().find(key);
+  if (!executable) {
+    executable = compile_transfer(context, movement.type, movement.from, movement.to, false, movement.name);
+    context.programs().add(key, executable);
+  }
+  return executable;
+}
+
+}  // namespace shardlab

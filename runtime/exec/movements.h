@@ -1,0 +1,31 @@
+// What processes move when they gather, broadcast or wait for each other: the transfers, and their programs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "runtime/exec/transfer.h"
+
+namespace shardlab {
+
+// What moves, from where to where, under which name.
+struct Movement {
+  TensorType type;
+  Sharding from, to;
+  TransferName name;
+};
+
+// One device of each process, along "processes".
+Mesh mesh_of_processes();
+
+// `global`: the sharding of an array over processes; nothing: each process has `type` for itself, and gets all of it stacked along a new
+// first dimension, or `tiled` along the present one.
+Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled);
+Movement broadcast_movement(const TensorType& type, int root);
+// Everybody gives everybody one element: nobody goes on before all have come.
+Movement barrier_movement(std::string_view name);
+
+std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement);
+
+}  // namespace shardlab
