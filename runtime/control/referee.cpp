@@ -65,15 +65,22 @@ void Referee::reading(int process, Reading reading, comm::Ns time) {
 void Referee::running(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
   heard(process, time);
-  ledger_.state(process, ProcessState::kRunning, "", "", -1, time);
-  sides_.at(std::size_t(process)).reading.reset();
+  Side& side = sides_.at(std::size_t(process));
+  side.reading.reset();
+  // What it read is agreed on, and its data may still be on their way.
+  if (side.waiting)
+    ledger_.state(process, ProcessState::kWaiting, side.waiting->doing, side.waiting->where, side.waiting->statement, time);
+  else
+    ledger_.state(process, ProcessState::kRunning, "", "", -1, time);
 }
 
 void Referee::waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time) {
   std::lock_guard lock(mutex_);
   heard(process, time);
+  Side& side = sides_.at(std::size_t(process));
+  side.waiting = doing.empty() ? std::nullopt : std::optional(Reading{-1, false, doing, where, statement});
   // A read in progress says more than the call that the executor is in.
-  if (sides_.at(std::size_t(process)).reading) return;
+  if (side.reading) return;
   ledger_.state(process, doing.empty() ? ProcessState::kRunning : ProcessState::kWaiting, doing, where, statement, time);
 }
 

@@ -97,6 +97,7 @@ class Referee {
   struct Side {
     Listener* listener = nullptr;
     std::optional<Reading> reading;
+    std::optional<Reading> waiting;  // in which call its executor waits for peers, and where; whatever it reads meanwhile
     std::int64_t issued_at_finding = 0;
     bool told_recent = false;  // since the poison
     comm::Ns heard_ns = 0;     // its last word

@@ -295,6 +295,26 @@ TEST(Referee, WhoGivesNoSignOfLifeIsNamedThoughAllItsCallsAreMatched) {
   EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(1));
 }
 
+TEST(Referee, WhoHasReadOnWhileItsExecutorWaitsStillWaits) {
+  Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
+  for (int p : {0, 1}) referee.joined(p, comm::now_ns());
+  referee.alive(1, comm::now_ns());
+  referee.reading(0, {5, false, "fetch", "toy.cpp:8", -1}, comm::now_ns());
+  referee.waiting(0, "A", "toy.cpp:7", -1, comm::now_ns());
+  EXPECT_EQ(referee.evidence().processes[0].doing, "fetch");
+  referee.running(0, comm::now_ns());  // agreed on; the data are not there
+  EXPECT_EQ(referee.evidence().processes[0].state, ProcessState::kWaiting);
+  EXPECT_EQ(referee.evidence().processes[0].where, "toy.cpp:7");
+  for (int i = 0; i < 100'000 && !referee.verdict(); ++i) {
+    referee.alive(0, comm::now_ns());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_NE(referee.verdict(), nullptr);
+  EXPECT_EQ(referee.verdict()->code, "process-stuck");
+  referee.waiting(0, "", "", -1, comm::now_ns());
+  EXPECT_EQ(referee.verdict()->diagnoses[0].processes, std::vector<int>{1});
+}
+
 TEST(Referee, StepsBetweenCallsTellASkippedCallFromAnotherProgram) {
   Referee referee({.num_processes = 3});
   run(referee, 3, [](Process& p) {
