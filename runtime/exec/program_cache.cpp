@@ -69,6 +69,11 @@ void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string w
         wish->who, wish->mesh.text(), mine.who, mine.mesh.text(), where.text());
 }
 
+// Code that every device runs by itself, along all axes of its mesh.
+bool is_wholly_manual(const Node& node, const Mesh& mesh) {
+  return node.op->region == RegionKind::kManual && int(node.attrs.strings("axis_names").size()) == mesh.axis_count();
+}
+
 // A sharding's spec on the computation's mesh.
 Spec spec_of(const Sharding& sharding, const Mesh& mesh, int rank, Where where) {
   if (sharding.mesh().axis_count() == 0) return Spec(std::size_t(rank));
@@ -135,7 +140,7 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
     visit_nodes(*graph, [&](const Node& node) {
       auto add = [&](const Sharding& sharding) {
         add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where,
-                 node.op->is_constraint);
+                 node.op->is_constraint || is_wholly_manual(node, sharding.mesh()));
       };
       for (const auto& [name, value] : node.attrs.entries()) {
         if (auto* sharding = std::get_if<Sharding>(&value)) add(*sharding);

@@ -136,11 +136,13 @@ Values expand_full_like(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 // eye(n, m = n): rows equal columns.
 Values expand_eye(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   std::int64_t rows = std::int64_t(real_number(op.name, scalar_arg(op.name, args[0])));
-  std::int64_t columns = args.size() > 1 ? std::int64_t(real_number(op.name, scalar_arg(op.name, args[1]))) : rows;
+  std::int64_t columns = args.size() > 1 ? std::int64_t(real_number(op.name, scalar_arg(op.name, args[1]))) : attrs.integer("M", rows);
   Shape shape{rows, columns};
   check_shape(op.name, shape);
   auto index = [&](std::int64_t d) { return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", shape}, {"dimension", d}}); };
   ValueId row = index(0);
+  if (const std::int64_t k = std::clamp<std::int64_t>(attrs.integer("k", 0), -rows - 1, columns + 1); k != 0)
+    row = b.emit1(kAdd, {row, filled(b, {DType::kInt32, shape}, double(k))});
   return {converted(b, b.emit1(kEqual, {row, index(1)}), dtype_or(b, attrs, WeakKind::kReal))};
 }
 
@@ -162,7 +164,9 @@ constexpr AttrDef kFullAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, tr
 constexpr AttrDef kFullLikeAttrs[] = {{"fill_value", AttrDef::Kind::kLiteral, false, "the value, where it is not the second operand"},
                                       {"dtype", AttrDef::Kind::kDType, false, "the operand's by default"},
                                       {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the operand's by default"}};
-constexpr AttrDef kEyeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
+constexpr AttrDef kEyeAttrs[] = {{"M", AttrDef::Kind::kInteger, false, "the number of columns, where it is no operand; n by default"},
+                                 {"k", AttrDef::Kind::kInteger, false, "which diagonal: 0 the main one, above it positive"},
+                                 {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
 
 }  // namespace
 

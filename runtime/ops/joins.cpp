@@ -62,15 +62,18 @@ Values expand_column_stack(GraphBuilder& b, const OpDef&, Args args, const Attrs
 // The places where parts begin and the last ends.
 std::vector<std::int64_t> places_of(const OpDef& op, const Attrs& attrs, std::int64_t size, bool may_be_uneven) {
   std::vector<std::int64_t> places{0};
-  if (attrs.has("indices")) {
-    for (std::int64_t place : integer_list_of(attrs, "indices")) {
+  // numpy's one name for both: a number is sections, a list is indices.
+  const AttrValue* either = attrs.find("indices_or_sections");
+  const bool is_number = either != nullptr && std::holds_alternative<std::int64_t>(*either);
+  if (attrs.has("indices") || (either != nullptr && !is_number)) {
+    for (std::int64_t place : integer_list_of(attrs, either != nullptr ? "indices_or_sections" : "indices")) {
       if (place < 0) place += size;
       places.push_back(std::clamp<std::int64_t>(place, places.back(), size));
     }
     places.push_back(size);
     return places;
   }
-  std::int64_t sections = attrs.integer("sections", 0);
+  std::int64_t sections = attrs.integer(is_number ? "indices_or_sections" : "sections", 0);
   constexpr std::int64_t kSectionsMax = 1 << 16;
   if (sections < 1 || sections > kSectionsMax)
     throw_user_error("{}: number of sections must be larger than 0 (and at most {}), got {}; or give 'indices'", op.name, kSectionsMax,
@@ -131,9 +134,11 @@ Values expand_repeat(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 }
 
 constexpr AttrDef kStackAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "where in the result the new dimension is; 0 by default"}};
-constexpr AttrDef kSplitAttrs[] = {{"sections", AttrDef::Kind::kInteger, false, "into how many parts"},
-                                   {"indices", AttrDef::Kind::kScalarOrIntegers, false, "or the places where to cut"},
-                                   {"axis", AttrDef::Kind::kInteger, false, "along which; 0 by default"}};
+constexpr AttrDef kSplitAttrs[] = {
+    {"sections", AttrDef::Kind::kInteger, false, "into how many parts"},
+    {"indices", AttrDef::Kind::kScalarOrIntegers, false, "or the places where to cut"},
+    {"indices_or_sections", AttrDef::Kind::kScalarOrIntegers, false, "the one, a number, or the other, a list"},
+    {"axis", AttrDef::Kind::kInteger, false, "along which; 0 by default"}};
 constexpr AttrDef kTileAttrs[] = {{"reps", AttrDef::Kind::kScalarOrIntegers, true, "how often along each of the last dimensions"}};
 constexpr AttrDef kRepeatAttrs[] = {{"repeats", AttrDef::Kind::kScalarOrIntegers, true, "how often, one number or one for each element"},
                                     {"axis", AttrDef::Kind::kInteger, false, "along which; over all elements by default"}};

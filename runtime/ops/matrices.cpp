@@ -65,13 +65,16 @@ ValueId diagonal_of(GraphBuilder& b, ValueId x, std::int64_t k, int axis1, int a
   return b.emit1(is_bool ? kReduceOr : kReduceSum, {kept}, Attrs{{"axes", std::vector<std::int64_t>{rank - 2}}});
 }
 
+// "offset" as numpy calls it here, "k" as elsewhere.
+std::int64_t offset_of(const Attrs& attrs) { return attrs.integer("offset", attrs.integer("k", 0)); }
+
 Values expand_diagonal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   int rank = b.type(x).rank();
   if (rank < 2) throw_user_error("{} requires an array of at least two dimensions, got {}", op.name, b.type(x).text());
   int axis1 = normalized_axis(op.name, attrs.integer("axis1", 0), rank), axis2 = normalized_axis(op.name, attrs.integer("axis2", 1), rank);
   if (axis1 == axis2) throw_user_error("{}: axis1 and axis2 can not be same. axis1={} and axis2={}", op.name, axis1, axis2);
-  return {diagonal_of(b, x, attrs.integer("k", 0), axis1, axis2)};
+  return {diagonal_of(b, x, offset_of(attrs), axis1, axis2)};
 }
 
 // A vector on the diagonal of a matrix, or the diagonal of a matrix.
@@ -108,7 +111,7 @@ Values expand_trace(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
   TensorType type = b.type(x);
   std::int64_t rows = type.shape[type.shape.size() - 2], columns = type.shape.back();
-  ValueId mask = broadcast_to(b, diagonal_mask(b, kEqual, rows, columns, attrs.integer("k", 0)), type.shape);
+  ValueId mask = broadcast_to(b, diagonal_mask(b, kEqual, rows, columns, offset_of(attrs)), type.shape);
   ValueId kept = b.emit1(kSelect, {mask, x, filled(b, type, 0.0)});
   return {b.emit1(kReduceSum, {kept}, Attrs{{"axes", std::vector<std::int64_t>{rank - 2, rank - 1}}})};
 }
@@ -216,6 +219,7 @@ constexpr AttrDef kK = {"k", AttrDef::Kind::kInteger, false, "which diagonal: 0 
 constexpr AttrDef kMaskAttrs[] = {kK, {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
 constexpr AttrDef kKAttrs[] = {kK};
 constexpr AttrDef kDiagonalAttrs[] = {kK,
+                                      {"offset", AttrDef::Kind::kInteger, false, "the same"},
                                       {"axis1", AttrDef::Kind::kInteger, false, "the rows' dimension; 0 by default"},
                                       {"axis2", AttrDef::Kind::kInteger, false, "the columns' dimension; 1 by default"}};
 constexpr AttrDef kTensordotAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers, false,

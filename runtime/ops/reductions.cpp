@@ -98,7 +98,7 @@ ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs
   DType dtype = inexact(b, b.type(x).dtype);
   x = widened(b, converted(b, x, dtype));
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
-  std::int64_t ddof = attrs.integer("ddof", 0);
+  std::int64_t ddof = attrs.integer("ddof", attrs.integer("correction", 0));
   if (ddof < -kElementsMax || ddof > kElementsMax) throw_user_error("{}: ddof is {}, wanted a small whole number", op.name, ddof);
   std::int64_t divisor = reduced_count(b, x, axes) - ddof;
   ValueId centered = binary(b, kSub, x, mean_of(b, x, axes, true));
@@ -121,7 +121,10 @@ constexpr AttrDef kAxis = {"axis", AttrDef::Kind::kScalarOrIntegers, false, "the
 constexpr AttrDef kKeepdims = {"keepdims", AttrDef::Kind::kFlag, false, "whether reduced axes stay, with size 1"};
 constexpr AttrDef kAttrs[] = {kAxis, kKeepdims};
 constexpr AttrDef kSumAttrs[] = {kAxis, kKeepdims, {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"}};
-constexpr AttrDef kVarAttrs[] = {kAxis, kKeepdims, {"ddof", AttrDef::Kind::kInteger, false, "taken from the count; 0 by default"}};
+constexpr AttrDef kVarAttrs[] = {kAxis,
+                                 kKeepdims,
+                                 {"ddof", AttrDef::Kind::kInteger, false, "taken from the count; 0 by default"},
+                                 {"correction", AttrDef::Kind::kInteger, false, "the same"}};
 constexpr std::string_view kMaxAliases[] = {"amax"};
 constexpr std::string_view kMinAliases[] = {"amin"};
 

@@ -91,13 +91,29 @@ Values expand_clamp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   return b.emit(op, values, attrs);
 }
 
-// jnp.clip(x, low, high) = minimum(maximum(x, low), high).
-Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  DType dtype = promoted_dtype(b, args);
-  Shape shape = broadcast_shapes(op.name, {shape_of_arg(b, args[0]), shape_of_arg(b, args[1]), shape_of_arg(b, args[2])});
+// A limit given as an attribute: a whole number does not make floats of integers.
+std::optional<Arg> limit_of(const Attrs& attrs, std::string_view name) {
+  if (!attrs.has(name)) return std::nullopt;
+  const double number = attrs.number(name);
+  if (number == std::floor(number) && std::abs(number) < 1e15) return Scalar{std::int64_t(number)};
+  return Scalar{number};
+}
+
+// jnp.clip(x, low, high) = minimum(maximum(x, low), high); either may be left out.
+Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  std::optional<Arg> low = limit_of(attrs, "min"), high = limit_of(attrs, "max");
+  if (args.size() > 1) low = args[1];
+  if (args.size() > 2) high = args[2];
+  std::vector<Arg> all{args[0]};
+  for (const auto& limit : {low, high})
+    if (limit) all.push_back(*limit);
+  DType dtype = promoted_dtype(b, all);
+  std::vector<Shape> shapes;
+  for (const Arg& each : all) shapes.push_back(shape_of_arg(b, each));
+  Shape shape = broadcast_shapes(op.name, shapes);
   ValueId x = broadcast_to(b, value_of(b, args[0], dtype), shape);
-  x = b.emit1(kMaximum, {broadcast_to(b, value_of(b, args[1], dtype), shape), x});
-  return {b.emit1(kMinimum, {broadcast_to(b, value_of(b, args[2], dtype), shape), x})};
+  if (low) x = b.emit1(kMaximum, {broadcast_to(b, value_of(b, *low, dtype), shape), x});
+  return {high ? b.emit1(kMinimum, {broadcast_to(b, value_of(b, *high, dtype), shape), x}) : x};
 }
 
 Values select_jvp(GraphBuilder& b, const JvpArgs& args) {
@@ -180,11 +196,15 @@ const OpDef kClamp = {.name = "clamp",
                       .jvp = clamp_jvp,
                       .samples = clamp_samples};
 
+constexpr AttrDef kClipAttrs[] = {{"min", AttrDef::Kind::kNumber, false, "the low limit, where it is no operand; none by default"},
+                                  {"max", AttrDef::Kind::kNumber, false, "the high one"}};
+
 extern const OpDef kClip;
 const OpDef kClip = {.name = "clip",
                      .doc = "x held between limits, with broadcasting: args x, low, high; minimum(maximum(x, low), high).",
-                     .operands_min = 3,
+                     .operands_min = 1,
                      .operands_max = 3,
+                     .attrs = kClipAttrs,
                      .expand = expand_clip};
 
 }  // namespace shardlab::ops

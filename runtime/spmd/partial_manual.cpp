@@ -15,9 +15,19 @@ std::vector<bool> manual_axes(const Node& node, const Mesh& mesh) {
   return manual;
 }
 
+Mesh mesh_of_code(const Node& node, const Mesh& mesh) {
+  for (std::string_view specs : {"in_specs", "out_specs"})
+    if (node.attrs.has(specs) && !node.attrs.shardings(specs).empty()) {
+      const Mesh& own = node.attrs.shardings(specs).front().mesh();
+      return own.same_devices(mesh) ? own : mesh;
+    }
+  return mesh;
+}
+
 bool is_partial_manual(const Node& node, const Mesh& mesh) {
   if (node.op->region != RegionKind::kManual) return false;
-  std::vector<bool> manual = manual_axes(node, mesh);
+  const Mesh own = mesh_of_code(node, mesh);
+  std::vector<bool> manual = manual_axes(node, own);
   return !std::all_of(manual.begin(), manual.end(), [](bool each) { return each; });
 }
 

@@ -6,6 +6,8 @@
 
 namespace shardlab::spmd {
 
+// The mesh that per-device code is written for: that of its specs, or the program's.
+Mesh mesh_of_code(const Node& node, const Mesh& mesh);
 // Per axis of the mesh whether the node's code is per device along it.
 std::vector<bool> manual_axes(const Node& node, const Mesh& mesh);
 bool is_partial_manual(const Node& node, const Mesh& mesh);

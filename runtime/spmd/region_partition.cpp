@@ -1,6 +1,7 @@
 // The forms of a region's values, and its bodies partitioned.
 #include <algorithm>
 
+#include "runtime/core/mesh_change.h"
 #include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
@@ -69,10 +70,17 @@ RegionPlan plan_branch(const RegionContext& context, const Node& node) {
   return plan;
 }
 
-// A sharding's spec in the axes of the program's mesh, by name: the axes may stand in another order.
+// A sharding's spec in the axes of the program's mesh: of one of the same devices by what tells them apart, of another by name.
 Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh, std::string_view who) {
   Spec spec = sharding.spec(rank);
   if (sharding.mesh() == mesh) return spec;
+  if (sharding.mesh().same_devices(mesh) && mesh.size() > 1) {
+    auto found = shardlab::spec_on(spec, sharding.mesh(), mesh);
+    if (!found)
+      throw_user_error("{} over {} stands in a program on {}: the axes of the two meshes do not nest; use the program's mesh", who,
+                       sharding.mesh().text(), mesh.text());
+    return *std::move(found);
+  }
   for (Axes& axes : spec)
     for (AxisPiece& piece : axes) {
       const std::string& name = sharding.mesh().axis_names()[std::size_t(piece.axis)];
@@ -110,7 +118,7 @@ RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   if (is_partial_manual(node, context.mesh)) return plan_partial_manual(context, node, operands, results);
   for (Spec& spec : operands) plan.operands.push_back(normalised(spec));
   for (Spec& spec : results) plan.results.push_back(normalised(spec));
-  plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], context.mesh));
+  plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], mesh_of_code(node, context.mesh)));
   return plan;
 }
 

@@ -6,10 +6,12 @@
 #include <functional>
 #include <thread>
 
+#include "runtime/exec/array_ops.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/shard_map.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -115,6 +117,28 @@ TEST_F(Solo, MeshesOfOneDeviceOrderInOneComputation) {
   auto three = make_mesh({2, 3}, {"a", "b"}, six), two = make_mesh({3, 2}, {"a", "b"}, six);
   auto text = error_of([&] { device_put(arange(6), NamedSharding(three, P("a"))) + device_put(arange(6), NamedSharding(two, P("a"))); });
   EXPECT_THAT(text, ::testing::HasSubstr("the axes of the two meshes do not nest"));
+}
+
+// Per-device code has the axes of its own mesh, whatever the program's are called.
+TEST_F(Solo, PerDeviceCodeOnAnotherMeshOfTheSameDevices) {
+  auto ab = make_mesh({4, 2}, {"a", "b"}), x = make_mesh({8}, {"x"}), pq = make_mesh({2, 4}, {"p", "q"});
+  auto values = device_put(arange(128).reshape({16, 8}), NamedSharding(ab, P("a", "b")));
+  auto rotate = shard_map(
+      [](const Array& tile) {
+        return ppermute(tile, {"x"}, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}});
+      },
+      {.mesh = x, .in_specs = {P("x")}, .out_specs = {P("x")}});
+  auto totals = shard_map(
+      [](const Array& tile) {
+        return psum(sum(tile, 0).reshape({1, 8}), {"p"}) + axis_index({"q"});
+      },
+      {.mesh = pq, .in_specs = {P({"p", "q"}, None)}, .out_specs = {P("q")}});
+  auto f = jit([&](const Array& v) { return std::tuple(rotate(v * 1), totals(v * 1)); });
+  auto [rotated, total] = f(values);
+  EXPECT_EQ(rotated.to_vector<int>(), roll(arange(128).reshape({16, 8}), 2, 0).to_vector<int>());
+  auto tiles = arange(128).reshape({2, 4, 2, 8});
+  auto wanted = sum(tiles, {0, 2}) + arange(4).reshape({4, 1});
+  EXPECT_EQ(total.to_vector<int>(), wanted.to_vector<int>());
 }
 
 TEST_F(Solo, ALoweredProgramAndItsExplanation) {

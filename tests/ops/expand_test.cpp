@@ -168,6 +168,7 @@ TEST(Expand, ValuesOfCreation) {
   expect_floats(call("arange", {}, {}, {number(0), number(1), number(0.25)})[0], {0, 0.25, 0.5, 0.75});
   expect_floats(call("linspace", {}, Attrs{{"num", std::int64_t(5)}}, {number(-1), number(1)})[0], {-1, -0.5, 0, 0.5, 1});
   expect_floats(call("eye", {}, {}, {Scalar{std::int64_t(2)}})[0], {1, 0, 0, 1});
+  expect_floats(call("eye", {}, {{"k", std::int64_t(1)}, {"M", std::int64_t(3)}}, {Scalar{std::int64_t(2)}})[0], {0, 1, 0, 0, 0, 1});
   expect_floats(call("ones", {}, Attrs{{"shape", Shape{2}}})[0], {1, 1});
   EXPECT_EQ(call("arange", {}, {}, {Scalar{std::int64_t(-3)}})[0].type.shape, (Shape{0}));
   EXPECT_EQ(call("full_like", {tensor_of<std::int32_t>({2}, {5, 6})}, {}, {number(2.9)})[0].as<std::int32_t>()[1], 2);

@@ -118,6 +118,9 @@ TEST(Moves, SeveralResults) {
   EXPECT_EQ(values_of(parts.at(0)), (Ints{0}));
   EXPECT_EQ(values_of(parts.at(1)), (Ints{1, 2}));
   EXPECT_EQ(values_of(parts.at(2)), (Ints{3, 4}));
+  // numpy's one name: a number or a list.
+  EXPECT_EQ(call("split", {counting({4})}, {{"indices_or_sections", std::int64_t(4)}}).size(), 4U);
+  EXPECT_EQ(call("split", {counting({4})}, {{"indices_or_sections", std::vector<std::int64_t>{1}}})[1].type.shape, Shape{3});
   parts = call("array_split", {counting({5})}, {{"sections", std::int64_t(3)}});
   EXPECT_EQ(values_of(parts.at(2)), (Ints{4}));
   auto grid = call("meshgrid", {counting({2}), counting({3})});
