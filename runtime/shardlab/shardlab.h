@@ -9,6 +9,7 @@
 #include "runtime/exec/associative_scan.h"
 #include "runtime/exec/auto_axes.h"
 #include "runtime/exec/autodiff.h"
+#include "runtime/exec/checkpoint.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/control_flow.h"
