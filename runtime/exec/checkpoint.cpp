@@ -14,7 +14,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/multihost.h"
 
-namespace shardlab::checkpoint {
+namespace shardlab::checkpoints {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,7 +56,7 @@ std::int64_t new_generation(Where where) {
 void check_agreed(const Index& index, Where where) {
   std::uint64_t hash = hash_bytes(index.text());
   auto halves = array<std::int32_t>({std::int32_t(hash >> 32), std::int32_t(hash)});
-  assert_equal_at(Operand(halves, where), "checkpoint::save: the processes save different arrays, or lay them out differently", where);
+  assert_equal_at(Operand(halves, where), "checkpoints::save: the processes save different arrays, or lay them out differently", where);
 }
 
 void write_own_parts(const std::string& file, const std::vector<std::pair<std::string, Array>>& arrays, const Index& index, int self,
@@ -132,7 +132,7 @@ void save(const std::string& folder, const std::vector<std::pair<std::string, Ar
   for (const auto& [name, array] : arrays) {
     bool plain = !name.empty() && name.find('\n') == std::string::npos && name.front() != ' ';
     if (!plain || !names.insert(name).second)
-      throw_user_error("checkpoint::save: the name '{}' is {} [{}]", name, plain ? "given twice" : "none: it must be one line",
+      throw_user_error("checkpoints::save: the name '{}' is {} [{}]", name, plain ? "given twice" : "none: it must be one line",
                        where.text());
   }
   std::error_code error;
@@ -141,13 +141,13 @@ void save(const std::string& folder, const std::vector<std::pair<std::string, Ar
   Index index = plan(arrays, new_generation(where));
   check_agreed(index, where);
   write_own_parts(data_file(folder, index.generation, context.process_index()), arrays, index, context.process_index(), where);
-  barrier("checkpoint::save: the data are written", where);
+  barrier("checkpoints::save: the data are written", where);
   if (context.process_index() == 0) {
     std::string text = index.text();
     write_atomically(index_file(folder), {std::as_bytes(std::span(text))});
     remove_other_generations(folder, index.generation);
   }
-  barrier("checkpoint::save: the index is written", where);
+  barrier("checkpoints::save: the index is written", where);
 }
 
 std::vector<Saved> list(const std::string& folder) {
@@ -181,4 +181,4 @@ Array load(const std::string& folder, const std::string& name, const Sharding& s
   return make_array_from_callback(found->type.shape, sharding, part_of, found->type.dtype, where);
 }
 
-}  // namespace shardlab::checkpoint
+}  // namespace shardlab::checkpoints

@@ -7,7 +7,7 @@
 
 #include "runtime/exec/operand.h"
 
-namespace shardlab::checkpoint {
+namespace shardlab::checkpoints {
 
 // All processes call it, with the same arrays in the same order. Each process writes what its devices hold, replicas once; an uncommitted
 // array is written by process 0. The folder must be one that all of them see. It is atomic: the checkpoint that the folder had stays valid
@@ -28,4 +28,4 @@ std::vector<Saved> list(const std::string& folder);
 Array load(const std::string& folder, const std::string& name, const Sharding& sharding,
            std::source_location where = std::source_location::current());
 
-}  // namespace shardlab::checkpoint
+}  // namespace shardlab::checkpoints

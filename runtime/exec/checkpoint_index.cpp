@@ -12,7 +12,7 @@
 
 #include "runtime/base/error.h"
 
-namespace shardlab::checkpoint {
+namespace shardlab::checkpoints {
 namespace {
 
 constexpr std::string_view kMagic = "shardlab-checkpoint";
@@ -144,4 +144,4 @@ void write_atomically(const std::string& path, const std::vector<std::span<const
   if (::fsync(folder.get()) != 0) fail("cannot be brought to disk", path);
 }
 
-}  // namespace shardlab::checkpoint
+}  // namespace shardlab::checkpoints

@@ -7,7 +7,7 @@
 
 #include "runtime/core/tensor_type.h"
 
-namespace shardlab::checkpoint {
+namespace shardlab::checkpoints {
 
 struct SavedPart {
   int process = 0;  // who wrote it
@@ -36,4 +36,4 @@ std::string data_file(const std::string& folder, std::int64_t generation, int pr
 std::string read_file(const std::string& path);
 void write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 
-}  // namespace shardlab::checkpoint
+}  // namespace shardlab::checkpoints

@@ -47,19 +47,19 @@ void save_some(const std::string& folder, float first) {
   auto replicated = device_put(numbers({5}, first + 1), Sharding(mesh, P()));
   auto together = device_put(numbers({8, 3}, first + 2), Sharding(mesh, P(std::vector<std::string>{"b", "a"})));
   auto step = array<std::int32_t>({7});
-  checkpoint::save(folder, {{"w", w}, {"the bias", replicated}, {"together", together}, {"step", step}, {"empty", zeros({0, 3})}});
+  checkpoints::save(folder, {{"w", w}, {"the bias", replicated}, {"together", together}, {"step", step}, {"empty", zeros({0, 3})}});
 }
 
 void expect_loaded(const std::string& folder, const Mesh& mesh, const PartitionSpec& spec, float first) {
   auto whole = [&](const char* name, const PartitionSpec& how) {
-    return multihost_utils::process_allgather(checkpoint::load(folder, name, Sharding(mesh, how)), true).to_vector<float>();
+    return multihost_utils::process_allgather(checkpoints::load(folder, name, Sharding(mesh, how)), true).to_vector<float>();
   };
   EXPECT_EQ(whole("w", spec), wanted(96, first));
   EXPECT_EQ(whole("the bias", P()), wanted(5, first + 1));
   EXPECT_EQ(whole("together", spec), wanted(24, first + 2));
-  auto step = checkpoint::load(folder, "step", Sharding(mesh, P()));
+  auto step = checkpoints::load(folder, "step", Sharding(mesh, P()));
   EXPECT_EQ(step.addressable_shards().at(0).text(), "[7]");
-  EXPECT_EQ(checkpoint::load(folder, "empty", Sharding(mesh, P())).shape(), (Shape{0, 3}));
+  EXPECT_EQ(checkpoints::load(folder, "empty", Sharding(mesh, P())).shape(), (Shape{0, 3}));
 }
 
 TEST(Checkpoint, AnyMeshAndAnyNumberOfProcessesReadsIt) {
@@ -76,7 +76,7 @@ TEST(Checkpoint, EachReplicaIsWrittenOnceByWhoHasIt) {
   Folder folder;
   on_job({4, 4}, [&] {
     Mesh mesh({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7});
-    checkpoint::save(folder.path(), {{"x", device_put(numbers({64}, 0), Sharding(mesh, P()))}});
+    checkpoints::save(folder.path(), {{"x", device_put(numbers({64}, 0), Sharding(mesh, P()))}});
   });
   std::uintmax_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(folder.path()))
@@ -103,7 +103,7 @@ TEST(Checkpoint, WhoFailsBeforeTheEndLeavesTheOldOne) {
     auto x = device_put(numbers({8}, 0), Sharding(mesh, P("a")));
     std::string name = process_index() == 0 ? "x" : "y";
     try {
-      checkpoint::save(folder.path(), {{name, x}});
+      checkpoints::save(folder.path(), {{name, x}});
       ADD_FAILURE() << "the processes disagree";
     } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("the processes save different arrays")); }
   });
@@ -120,10 +120,10 @@ std::string error_of(const std::function<void()>& action) {
 TEST(Checkpoint, DamageIsSeenAndNamed) {
   Folder folder;
   on_job({1}, [&] {
-    auto load = [&](const char* name) { return error_of([&] { checkpoint::load(folder.path(), name, Sharding::on_device(0)); }); };
+    auto load = [&](const char* name) { return error_of([&] { checkpoints::load(folder.path(), name, Sharding::on_device(0)); }); };
     EXPECT_THAT(load("x"), HasSubstr("has no checkpoint"));
-    EXPECT_THAT(error_of([&] { checkpoint::save(folder.path(), {{"x", ones({4})}, {"x", ones({4})}}); }), HasSubstr("given twice"));
-    checkpoint::save(folder.path(), {{"weights", ones({4})}});
+    EXPECT_THAT(error_of([&] { checkpoints::save(folder.path(), {{"x", ones({4})}, {"x", ones({4})}}); }), HasSubstr("given twice"));
+    checkpoints::save(folder.path(), {{"weights", ones({4})}});
     EXPECT_THAT(load("wieghts"), HasSubstr("did you mean 'weights'?"));
     EXPECT_EQ(load("weights"), "no error");
     fs::path data;
