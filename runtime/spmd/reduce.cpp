@@ -48,6 +48,17 @@ Spec extended_towards(const Spec& spec, const Axes& partial_atoms, const Axes& a
   return result;
 }
 
+// Whether each part of the extended spec lies in the part of `spec` that its device holds: of uneven cuts it need not.
+bool nests(const Shape& shape, const Spec& spec, const Spec& extended) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (extended[d] == spec[d] || spec[d].empty()) continue;
+    std::int64_t parts = part_count(spec[d]), finer = part_count(extended[d]);
+    auto block = [&](std::int64_t count) { return (shape[d] + count - 1) / count; };
+    if (block(finer) * (finer / parts) != block(parts)) return false;
+  }
+  return true;
+}
+
 // What of the partial atoms a spec holds, and what it does not.
 void divide(const Spec& spec, const Axes& partial_atoms, ReductionPlan& plan) {
   for (const AxisPiece& atom : partial_atoms) {
@@ -83,7 +94,7 @@ ScatterChoices scatter_choices(const Mesh& mesh, const PartialForm& form, const 
   Axes atoms = table.prime_atoms();
   ScatterChoices choices{split_into(form.partial, atoms).value_or(form.partial), {}};
   Spec aligned = extended_towards(form.spec, choices.partial_atoms, atoms, wanted);
-  if (aligned == wanted) {
+  if (aligned == wanted && nests(form.shape, form.spec, wanted)) {
     choices.specs = {wanted};
     return choices;
   }

@@ -155,15 +155,17 @@ bool is_same(std::complex<double> a, std::complex<double> b, double tolerance) {
 
 // What is different, or nothing.
 // `has_sums`: per result whether it may be off in its last bits.
-std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<Array>& noisy,
+std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<std::vector<Array>>& noisy,
                        const std::vector<bool>& has_sums) {
-  constexpr double kNoiseTimes = 8, kUnits = 8;  // the noise of one run is a sample of what rounding does
+  constexpr double kNoiseTimes = 8, kUnits = 8;  // the noise of a few runs is a sample of what rounding does
   if (sharded.size() != whole.size()) return fmt::format("{} results, on one device {}", sharded.size(), whole.size());
   for (std::size_t r = 0; r < whole.size(); ++r) {
     if (sharded[r].type() != whole[r].type())
       return fmt::format("result {} is {}, on one device {}", r, sharded[r].type().text(), whole[r].type().text());
-    Numbers got = numbers_of(sharded[r]), wanted = numbers_of(whole[r]), off = numbers_of(noisy[r]);
-    double noise = largest(off, wanted), tolerance = kNoiseTimes * noise;
+    Numbers got = numbers_of(sharded[r]), wanted = numbers_of(whole[r]);
+    double noise = 0;
+    for (const std::vector<Array>& run : noisy) noise = std::max(noise, largest(numbers_of(run[r]), wanted));
+    double tolerance = kNoiseTimes * noise;
     double unit = is_half(whole[r].dtype()) ? (whole[r].dtype() == DType::kFloat16 ? 1.0 / 1024 : 1.0 / 128) : 1.2e-7;
     tolerance += kUnits * unit * magnitude(wanted);
     if (!is_inexact(whole[r].dtype()) || !has_sums[r]) tolerance = 0;
@@ -199,7 +201,10 @@ Outcome check(unsigned seed, int ops, Mode mode) {
   try {
     std::vector<bool> sums = has_sums(whole);
     if (mode == Mode::kGradients) sums.assign(sums.size(), true);  // cotangents of several uses are added up
-    out.failure = difference(run.results(sharded, true), run.results(whole, false), run.results(with_noise(whole, seed), false), sums);
+    constexpr unsigned kNoisyRuns = 3;
+    std::vector<std::vector<Array>> noisy;
+    for (unsigned i = 0; i < kNoisyRuns; ++i) noisy.push_back(run.results(with_noise(whole, seed + i), false));
+    out.failure = difference(run.results(sharded, true), run.results(whole, false), noisy, sums);
   } catch (const Error& error) { out.failure = error.what(); }
   if (mode != Mode::kValues && is_refusal(out.failure)) return check(seed, ops, Mode::kValues);
   if (!out.failure.empty()) out.failure += "\n" + run.text(sharded);

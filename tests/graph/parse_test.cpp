@@ -42,6 +42,8 @@ TEST(Parse, ReadsShardings) {
       Sharding(Mesh({4, 2}, {"a", "b"}, {7, 6, 5, 4, 3, 2, 1, 0}), P(std::vector<std::string>{"a", "b"})),
       Sharding(Mesh({4}, {"a"}, {0, 1, 2, 3}), Spec{{{0, 1, 2}}, {{0, 2, 2}}}),
       Sharding(Mesh({4}, {"a"}, {0, 1, 2, 3}), P()),
+      Sharding(Mesh({4}, {"a"}, {0, 1, 2, 3}, {AxisType::kExplicit}), P("a")),
+      Sharding(Mesh({2, 2}, {"a", "b"}, {3, 1, 2, 0}, {AxisType::kAuto, AxisType::kExplicit}), P(None, "b")),
       Sharding::on_device(3),
   };
   for (const Sharding& sharding : shardings) {

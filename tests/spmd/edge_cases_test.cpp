@@ -34,6 +34,32 @@ TEST(EdgeCases, OneValueInTwoOutShardings) {
   EXPECT_EQ(run_partitioned(program, {data}), run_whole(graph, {data}));
 }
 
+// Sums over b of parts of 3 are wanted in parts of 2, some of which two devices hold: they cannot be scattered straight into them.
+TEST(EdgeCases, PartialResultsInUnevenPartsThatDoNotNest) {
+  for (const char* wanted : {"(ab)", "(ba)", "a", "b", "-"}) {
+    Mesh mesh = mesh_of({3, 2}, {2, 1, 5, 0, 4, 3});
+    Build build;
+    ValueId x = build.param({9, 4, 7}, DType::kInt32);
+    ValueId total = build.op("sum", {x}, Attrs{{"axis", Ints{1, 2}}});
+    Graph graph = build.finish({build.constraint(total, mesh, wanted), build.op("neg", {total})});
+    PartitionedProgram program = plan(graph, mesh, {"ab-"});
+    Bytes data = random_int32({9, 4, 7}, 1);
+    EXPECT_EQ(run_partitioned(program, {data}), run_whole(graph, {data})) << wanted;
+  }
+}
+
+TEST(EdgeCases, PartialResultsInMorePartsThanThereAreElements) {
+  Mesh mesh = mesh_of({2, 3}, {2, 0, 5, 4, 3, 1});
+  for (const char* wanted : {"(ab)", "(ba)", "a"}) {
+    Build build;
+    ValueId x = build.param({6, 3}, DType::kInt32);
+    Graph graph = build.finish({build.constraint(build.op("sum", {x}, Attrs{{"axis", std::int64_t(0)}}), mesh, wanted), x});
+    PartitionedProgram program = plan(graph, mesh, {"b-"});
+    Bytes data = random_int32({6, 3}, 1);
+    EXPECT_EQ(run_partitioned(program, {data}), run_whole(graph, {data})) << wanted;
+  }
+}
+
 TEST(EdgeCases, NoNodesAndNoParameters) {
   Mesh mesh = mesh_of({2});
   Build empty;
