@@ -279,7 +279,7 @@ constexpr ColumnDef kTraceImportLog[] = {
 constexpr TableDef kTraceTables[] = {
     {"meta",
      "What holds for the whole file, by key: schema_version, shardlab_version, process_count, device_count, command_line, clock_domain, "
-     "first_ns, last_ns, truncated (0 or 1), title.",
+     "first_ns, last_ns, truncated (0 or 1), running (1: made while the run went on), title.",
      kTraceMeta, "key", true},
     {"strings", "Every text that repeats, once.", kTraceStrings, "id"},
     {"sites", "Call sites: a line of a C++ program, or a statement of a scenario.", kTraceSites, "id"},

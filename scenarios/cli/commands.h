@@ -10,6 +10,7 @@ extern const CommandDef kReplay;
 extern const CommandDef kCheck;
 extern const CommandDef kReport;
 extern const CommandDef kDiff;
+extern const CommandDef kMerge;
 extern const CommandDef kView;
 extern const CommandDef kDoctor;
 extern const CommandDef kWorker;

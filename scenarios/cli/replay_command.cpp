@@ -24,6 +24,7 @@ constexpr OptionDef kOptions[] = {
     {"--report", "", "FILE", "write the report as JSON (\"-\": standard output)"},
     {"--junit", "", "FILE", "write JUnit XML, one testcase a scenario"},
     {"--trace", "", "T.db", "keep the trace (of one scenario)"},
+    {"--parts", "", "DIR", "processes record into this folder, which stays; `shardlab view DIR` watches the run (of one scenario)"},
     {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
     {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
     {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
@@ -38,7 +39,7 @@ constexpr OptionDef kOptions[] = {
 
 struct Plan {
   std::vector<Loaded> scenarios;
-  std::string trace, trace_folder;
+  std::string trace, trace_folder, parts;
   bool keep_failures = true;
   std::optional<std::int64_t> limit_ms;
   std::string shrink_folder;
@@ -49,6 +50,7 @@ struct Plan {
     RunOptions options;
     options.limit_ms = limit_ms;
     options.trace = trace;
+    options.parts = parts;
     options.handle_signals = jobs == 1;  // one run at a time can
     if (!trace_folder.empty())
       options.trace = fmt::format("{}/{:04}-{}.db", trace_folder, index, file_name(scenarios[index].name));
@@ -84,6 +86,9 @@ Plan plan_of(const Arguments& arguments) {
   plan.trace_folder = arguments.text("--trace-dir").value_or("");
   if (!plan.trace.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --trace keeps one trace, and there are {} scenarios; use --trace-dir", plan.scenarios.size());
+  plan.parts = arguments.text("--parts").value_or("");
+  if (!plan.parts.empty() && plan.scenarios.size() > 1)
+    throw_user_error("shardlab replay: --parts is the folder of one run, and there are {} scenarios", plan.scenarios.size());
   plan.shrink_folder = arguments.text("--shrink").value_or("");
   plan.keep_failures = !arguments.has("--no-failure-traces");
   if (auto seconds = arguments.number("--limit", 0.001)) plan.limit_ms = std::int64_t(std::ceil(*seconds * 1000));

@@ -17,6 +17,7 @@
 #include "scenarios/launch/launcher.h"
 #include "traces/checks/wording.h"
 #include "traces/recorder/merge.h"
+#include "traces/recorder/part.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab::cli {
@@ -32,16 +33,19 @@ constexpr OptionDef kOptions[] = {
     {"--hosts", "", "A:2,B:2", "start the processes on these hosts, so many on each, by Open MPI's mpirun; instead of -n"},
     {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
+    {"--parts", "", "DIR", "record into this folder, which stays; `shardlab view DIR` watches the run"},
     {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
 };
 
-// The folder that processes record into; removed with its content.
+// The folder that processes record into: one that the user named and that stays, or one that is removed with its content.
 class PartsFolder {
  public:
+  explicit PartsFolder(std::string named) : path_(std::move(named)), stays_(true) { recorder::make_parts_folder(path_); }
   PartsFolder() : path_((fs::temp_directory_path() / "shardlab-run-XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr) throw IoError(fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
   }
   ~PartsFolder() {
+    if (stays_) return;
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
@@ -51,6 +55,7 @@ class PartsFolder {
 
  private:
   std::string path_;
+  bool stays_ = false;
 };
 
 void write_trace(const std::string& out, const std::string& parts, const LaunchResult& result, const std::vector<std::string>& program) {
@@ -100,7 +105,7 @@ int count_on_hosts(const std::string& hosts) {
 
 // Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
 [[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
-  for (const char* other : {"--processes", "--trace", "--limit"})
+  for (const char* other : {"--processes", "--trace", "--parts", "--limit"})
     if (arguments.has(other)) throw_user_error("shardlab run: {} goes with processes of this host, not with --hosts", other);
   std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output"};
   if (::geteuid() == 0) words.push_back("--allow-run-as-root");
@@ -136,22 +141,28 @@ int run(const Arguments& arguments) {
   options.handle_signals = true;
   auto trace = arguments.text("--trace");
   std::optional<PartsFolder> parts;
-  if (trace) options.trace_dir = parts.emplace().path();
+  if (auto named = arguments.text("--parts"))
+    parts.emplace(std::string(*named));
+  else if (trace)
+    parts.emplace();
+  if (parts) options.trace_dir = parts->path();
   LaunchResult result = launch(options);
   std::fflush(stdout);
   int code = conclude(result);
+  if (arguments.has("--parts")) write_trace(parts->path() + "/trace.db", parts->path(), result, options.argv);
   if (trace) write_trace(*trace, parts->path(), result, options.argv);
   return code;
 }
 
 }  // namespace
 
-const CommandDef kRun{.name = "run",
-                      .usage = "[-n P] [-d D] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--limit S] -- PROGRAM ARGS…",
-                      .summary = "start the processes of a program, record them, diagnose what goes wrong",
-                      .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
-                      .options = kOptions,
-                      .takes_program = true,
-                      .run = run};
+const CommandDef kRun{
+    .name = "run",
+    .usage = "[-n P] [-d D] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--parts DIR] [--limit S] -- PROGRAM ARGS…",
+    .summary = "start the processes of a program, record them, diagnose what goes wrong",
+    .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
+    .options = kOptions,
+    .takes_program = true,
+    .run = run};
 
 }  // namespace shardlab::cli

@@ -87,7 +87,7 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
 bool runs_in_process(const Document& document, const RunOptions& options) {
   if (is_simulated(document)) return true;
   return document.cluster.processes == 1 && document.cluster.run != RunMode::kSpawned && document.faults.empty() &&
-         document.find_check<TraceCheck>() == nullptr && options.trace.empty();
+         document.find_check<TraceCheck>() == nullptr && options.trace.empty() && options.parts.empty();
 }
 
 std::int64_t limit_of(const Document& document, const RunOptions& options) { return options.limit_ms.value_or(document.limits.run_ms); }

@@ -13,6 +13,7 @@ namespace shardlab::scenarios {
 struct RunOptions {
   std::optional<std::int64_t> limit_ms;    // instead of the document's limits.run_ms
   std::string trace;                       // keep the trace here
+  std::string parts;                       // spawned processes record into this folder, which stays; the trace is put there too
   std::string failure_traces;              // keep those of spawned runs that do not pass in this folder
   bool handle_signals = false;             // SIGINT and SIGTERM end a spawned run, and the report says so
   std::string program = "/proc/self/exe";  // the command, for processes of their own

@@ -10,6 +10,7 @@
 #include "scenarios/runner/fault_injector.h"
 #include "scenarios/runner/run.h"
 #include "traces/recorder/merge.h"
+#include "traces/recorder/part.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -42,8 +43,8 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   launch.limit = std::chrono::milliseconds(limit_of(*loaded.document, options));
   launch.handle_signals = options.handle_signals;
   if (record) {
-    launch.trace_dir = (folder / "parts").string();
-    fs::create_directory(launch.trace_dir);
+    launch.trace_dir = options.parts.empty() ? (folder / "parts").string() : options.parts;
+    recorder::make_parts_folder(launch.trace_dir);
   }
   return launch;
 }
@@ -61,17 +62,21 @@ std::string last_words(const ProcessEnd& end) {
   return std::string(without_last_newline(text));
 }
 
-std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const fs::path& folder, Report& report) {
+// `parts` is where the processes recorded.
+std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const std::string& parts, const std::string& out,
+                        Report& report) {
   recorder::MergeOptions merge;
-  merge.directory = (folder / "parts").string();
-  merge.out = (folder / "trace.db").string();
+  merge.directory = parts;
+  merge.out = out;
   for (const ProcessEnd& end : result.processes)
     merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, last_words(end)});
   merge.diagnoses = result.diagnoses;
   merge.evidence = result.evidence;
   merge.title = loaded.name;
   merge.command_line = fmt::format("shardlab replay {}", loaded.source);
-  for (std::string& problem : recorder::merge_parts(merge).problems) report.notes.push_back("trace: " + std::move(problem));
+  for (const std::string& problem : recorder::merge_parts(merge).problems)
+    if (std::string note = "trace: " + problem; std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end())
+      report.notes.push_back(std::move(note));
   return merge.out;
 }
 
@@ -121,15 +126,20 @@ SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& o
   fs::path folder = make_folder();
   run.folder = folder.string();
   write_scenario(folder / "scenario.json", loaded.text);
-  bool record = !options.trace.empty() || !options.failure_traces.empty() || document.find_check<TraceCheck>() != nullptr;
-  LaunchResult result = launch(launch_options(loaded, options, folder, record));
+  bool record =
+      !options.trace.empty() || !options.failure_traces.empty() || !options.parts.empty() || document.find_check<TraceCheck>() != nullptr;
+  const LaunchOptions how = launch_options(loaded, options, folder, record);
+  LaunchResult result = launch(how);
   for (const ProcessEnd& end : result.processes)
     if (auto outcome = read_outcome(folder, end.process)) run.outcomes.push_back(std::move(*outcome));
   report.diagnoses = result.diagnoses;
   note_faults(report, document, folder);
   note_ends(report, result, run.outcomes, limit_of(document, options));
+  if (!options.parts.empty()) merge_trace(loaded, result, options.parts, options.parts + "/trace.db", report);
   if (record)
-    run.merge_trace = [&report, &loaded, folder, ended = std::move(result)] { return merge_trace(loaded, ended, folder, report); };
+    run.merge_trace = [&report, &loaded, folder, parts = how.trace_dir, ended = std::move(result)] {
+      return merge_trace(loaded, ended, parts, (folder / "trace.db").string(), report);
+    };
   return run;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "runtime/base/sha256.h"
+#include "traces/recorder/part.h"
 #include "traces/recorder/recorder.h"
 #include "traces/trace_reader.h"
 
@@ -359,6 +360,70 @@ TEST(Record, EveryCutIsAnError) {
   Encoder small;
   small(array);
   EXPECT_EQ(decode<ArrayRecord>(small.bytes()).launch, 5);
+}
+
+// While processes run their rings are theirs: what they wrote to their parts is read, and the trace says that it is not the end.
+TEST_F(MergeTest, OfARunningJobReadsWhatIsThereAndSaysThatItGoesOn) {
+  options_.ends.clear();
+  options_.running = true;
+  const auto program = make_program("add");
+  auto first = recorder(0), second = recorder(1);
+  launch(*first, 0, program, 1000, 5);
+  launch(*second, 0, program, 1100, 5, 1);
+  // The recorders' own threads drain the rings, in their time.
+  MergeResult result;
+  for (int i = 0; i < 500 && result.records < 20; ++i) {
+    result = merge_parts(options_);
+    if (result.records < 20) ::usleep(10'000);
+  }
+  EXPECT_TRUE(result.problems.empty()) << result.problems[0];
+  {
+    TraceReader reader(options_.out);
+    EXPECT_EQ(reader.meta("running"), "1");
+    ASSERT_EQ(reader.processes().size(), 2u);
+    for (const auto& process : reader.processes()) EXPECT_EQ(process.state, ProcessState::kRunning);
+    EXPECT_EQ(reader.collectives().size(), 2u);
+    EXPECT_TRUE(reader.notices().empty()) << reader.notices()[0];
+  }
+  // Nothing was taken from them: they go on, and at the end all of it is there.
+  launch(*first, 1, program, 2000, 6);
+  first.reset();
+  merge_parts(options_);
+  EXPECT_EQ(TraceReader(options_.out).meta("running"), "1") << "one of them still runs";
+  second.reset();
+  merge_parts(options_);
+  TraceReader ended(options_.out);
+  EXPECT_EQ(ended.meta("running"), "0");
+  EXPECT_EQ(ended.collectives().size(), 4u);
+}
+
+// Its process died, and who started it died too: what it left is drained, and the trace says that it is gone.
+TEST_F(MergeTest, OfARunningJobTellsWhoIsGone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto made = recorder(0);
+    launch(*made, 0, make_program("add"), 1000, 5);
+    ::_exit(0);  // without closing its record
+  }
+  ::waitpid(child, nullptr, 0);
+  options_.ends.clear();
+  options_.running = true;
+  const MergeResult result = merge_parts(options_);
+  ASSERT_FALSE(result.problems.empty());
+  TraceReader reader(options_.out);
+  EXPECT_EQ(reader.meta("running"), "0");
+  EXPECT_EQ(reader.processes().at(0).state, ProcessState::kSilent);
+  EXPECT_EQ(reader.collectives().size(), 2u);
+  ASSERT_FALSE(reader.notices().empty());
+  EXPECT_THAT(reader.notices()[0], HasSubstr("is gone"));
+}
+
+TEST_F(MergeTest, APartsFolderIsNewOrEmpty) {
+  const std::string fresh = (folder_ / "deep" / "parts").string();
+  make_parts_folder(fresh);
+  make_parts_folder(fresh);
+  std::ofstream(fresh + "/part-0.db") << "x";
+  EXPECT_THROW(make_parts_folder(fresh), IoError);
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <set>
@@ -35,6 +39,17 @@ std::set<int> processes_in(const std::string& directory) {
   return found;
 }
 
+// A process of this host that ended without closing its record, in a job that nobody supervises any more.
+bool is_gone(const ProcessTrace& trace, const std::string& ring) {
+  char host[256] = {};
+  if (trace.closed || !fs::exists(ring)) return false;
+  if (!trace.info.host.empty() && (::gethostname(host, sizeof host - 1) != 0 || trace.info.host != host)) return false;
+  try {
+    const std::int64_t pid = RingFile::open(ring).pid();
+    return pid > 0 && ::kill(pid_t(pid), 0) != 0 && errno == ESRCH;
+  } catch (const IoError&) { return false; }  // it is only being made
+}
+
 struct Loaded {
   std::vector<ProcessTrace> processes;
   std::vector<traces::ImportLogRow> log;
@@ -43,24 +58,36 @@ struct Loaded {
 void load_process(const MergeOptions& options, int process, Loaded& loaded) {
   const std::string part = part_path(options.directory, process), ring = ring_path(options.directory, process);
   const auto problem = [&](const std::string& file, const std::string& message) {
-    loaded.log.push_back({process, fs::path(file).filename().string(), "error", message});
+    // Of a process that has only begun nothing is missing yet.
+    loaded.log.push_back({process, fs::path(file).filename().string(), options.running ? "info" : "error", message});
   };
-  if (fs::exists(ring)) {
+  const auto drain = [&] {
+    if (!fs::exists(ring)) return;
     try {
       const DrainResult drained = drain_ring_into_part(ring, part);
       if (drained.records > 0) loaded.log.push_back({process, fs::path(ring).filename().string(), "info", drained.text()});
     } catch (const IoError& error) {
       problem(ring, fmt::format("what process {} left in its ring could not be taken: {}", process, error.what()));
     }
-  }
+  };
   ProcessTrace trace;
   trace.process = trace.info.process = process;
-  if (!fs::exists(part)) {
-    problem(part, fmt::format("process {} left no records: it ended before it recorded anything, or its file was lost", process));
-  } else {
+  const auto read = [&] {
+    if (!fs::exists(part))
+      return problem(part, fmt::format("process {} left no records: it ended before it recorded anything, or its file was lost", process));
     try {
       trace = read_part(part, process);
     } catch (const IoError& error) { problem(part, fmt::format("the records of process {} are missing: {}", process, error.what())); }
+  };
+  if (!options.running) drain();
+  read();
+  if (options.running && is_gone(trace, ring)) {
+    drain();
+    read();
+    trace.gone = !trace.closed;  // it may have ended in order meanwhile
+    if (trace.gone)
+      loaded.log.push_back({process, fs::path(part).filename().string(), "error",
+                            fmt::format("process {} is gone without an end, and who started it did not say how it ended", process)});
   }
   for (const auto& text : trace.problems) problem(part, fmt::format("records of process {} are missing: {}", process, text));
   loaded.processes.push_back(std::move(trace));

@@ -26,6 +26,9 @@ struct MergeOptions {
   std::vector<Diagnosis> diagnoses;  // the verdict
   Evidence evidence;                 // what it rests on; without processes where there was no ledger
   std::string title, command_line;   // empty: as process 0 said
+  // Processes may be alive: what they wrote to their parts so far is read, their rings are theirs, and the trace says that the run
+  // goes on until every recorder has ended.
+  bool running = false;
 };
 
 struct MergeResult {
@@ -33,8 +36,8 @@ struct MergeResult {
   std::vector<std::string> problems;  // what is missing, whole sentences; each is a row of import_log too
 };
 
-// Drains what is left in rings, joins the processes' calls by (device set, seq, program, call) and writes `out`. A part that is
-// missing or torn is left out and told in `problems`. Throws IoError where `out` cannot be written.
+// Drains what is left in rings (of dead processes: of a running job never), joins the processes' calls by (device set, seq, program, call)
+// and writes `out`. A part that is missing or torn is left out and told in `problems`. Throws IoError where `out` cannot be written.
 MergeResult merge_parts(const MergeOptions& options);
 
 }  // namespace shardlab::recorder

@@ -88,6 +88,9 @@ void RowWriter::write_meta() {
   writer_.meta("first_ns", first == kNoTime ? "" : std::to_string(first));
   writer_.meta("last_ns", last == kNoTime ? "" : std::to_string(last));
   writer_.meta("truncated", "0");
+  const bool ended =
+      std::all_of(processes_.begin(), processes_.end(), [](const ProcessTrace& process) { return process.closed || process.gone; });
+  writer_.meta("running", options_.running && (!ended || processes_.empty()) ? "1" : "0");
 }
 
 void RowWriter::write_processes() {
@@ -95,7 +98,7 @@ void RowWriter::write_processes() {
     const ProcessEnd* end = end_of(options_, trace.process);
     const ProcessEvidence* evidence = evidence_of(options_, trace.process);
     traces::ProcessRow row{.process = trace.process, .pid = trace.info.pid, .host = trace.info.host};
-    row.state = final_state(end, evidence, trace.closed);
+    row.state = trace.gone ? ProcessState::kSilent : final_state(end, evidence, trace.closed);
     if (end) {
       if (end->pid != 0) row.pid = end->pid;
       if (!end->host.empty()) row.host = end->host;

@@ -36,6 +36,15 @@ traces::Database open_part(const std::string& path) {
 std::string part_path(const std::string& directory, int process) { return fmt::format("{}/part-{}.db", directory, process); }
 std::string ring_path(const std::string& directory, int process) { return fmt::format("{}/ring-{}.ring", directory, process); }
 
+void make_parts_folder(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw IoError(fmt::format("{}: cannot be made: {}", directory, error.message()));
+  if (!std::filesystem::is_empty(directory, error))
+    throw IoError(fmt::format("{}: a job records into a folder of its own, and this one {}", directory,
+                              error ? "cannot be read: " + error.message() : "is not empty"));
+}
+
 // A record that was committed to the part but not yet released in the ring when its process died comes twice.
 PartWriter::PartWriter(const std::string& path, int process, std::int64_t pid)
     : database_(open_part(path)),

@@ -15,6 +15,9 @@ namespace shardlab::recorder {
 std::string part_path(const std::string& directory, int process);
 std::string ring_path(const std::string& directory, int process);
 
+// Makes the folder that a job is to record into. Throws IoError where it cannot be made, or has anything in it.
+void make_parts_folder(const std::string& directory);
+
 // Moves what a ring holds into a part. One thread at a time.
 class PartWriter {
  public:

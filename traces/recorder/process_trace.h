@@ -43,6 +43,7 @@ struct ProcessTrace {
   std::vector<std::string> problems;  // whole sentences without a full stop
   Ns first_ns = traces::kNoTime, last_ns = traces::kNoTime;
   bool closed = false;
+  bool gone = false;  // it did not close, and there is no such process any more
   std::int64_t records = 0;
 
   // Null where it was not recorded.
