@@ -39,7 +39,9 @@ class Coordinator {
  public:
   static constexpr int kHeartbeatMs = 500;     // a process says something at least this often
   static constexpr int kDrainMs = 50;          // how long a dead process's last words may be under way
-  static constexpr int kDisappearedMs = 1000;  // from a broken stream to a death, when nobody reported one
+  // From a broken stream to a death, when nobody reported one: a supervisor on a busy machine may be late with the signal or the code,
+  // and those say more.
+  static constexpr int kDisappearedMs = 5000;
 
   // Throws TransportError when the port cannot be had.
   explicit Coordinator(CoordinatorOptions options);
