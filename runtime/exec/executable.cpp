@@ -241,14 +241,21 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name) {
+std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name,
+                                          const spmd::ForeignLayouts& foreign) {
   auto info = std::make_shared<comm::ProgramInfo>();
   std::shared_ptr<Executable> result = compile_steps(context, std::move(program), *info);
   Executable& executable = *result;
   const PartitionedProgram& p = executable.program;
 
-  for (spmd::SlotId slot : p.params) executable.param_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
-  for (spmd::SlotId slot : p.results) executable.result_shardings.emplace_back(p.mesh, p.slots[std::size_t(slot)].spec);
+  auto shardings = [&](const std::vector<spmd::SlotId>& slots, const std::vector<std::optional<Sharding>>& elsewhere) {
+    std::vector<Sharding> all;
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      all.push_back(i < elsewhere.size() && elsewhere[i] ? *elsewhere[i] : Sharding(p.mesh, p.slots[std::size_t(slots[i])].spec));
+    return all;
+  };
+  executable.param_shardings = shardings(p.params, foreign.params);
+  executable.result_shardings = shardings(p.results, foreign.results);
 
   info->name = std::move(name);
   info->text = fmt::format("devices {}\n{}", devices_text(p.mesh.devices()), spmd::print(p));
@@ -258,11 +265,13 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   info->processes = context.owners(info->devices);
   for (std::size_t i = 0; i < p.params.size(); ++i) {
     const spmd::Slot& slot = p.slots[std::size_t(p.params[i])];
-    info->operands.push_back(describe_value(slot.type, slot.spec, p.mesh, fmt::format("%{}", i)));
+    const Sharding& sharding = executable.param_shardings[i];
+    info->operands.push_back(describe_value(slot.type, sharding.spec(slot.type.rank()), sharding.mesh(), fmt::format("%{}", i)));
   }
   for (std::size_t i = 0; i < p.results.size(); ++i) {
     const spmd::Slot& slot = p.slots[std::size_t(p.results[i])];
-    info->results.push_back(describe_value(slot.type, slot.spec, p.mesh, fmt::format("result {}", i)));
+    const Sharding& sharding = executable.result_shardings[i];
+    info->results.push_back(describe_value(slot.type, sharding.spec(slot.type.rank()), sharding.mesh(), fmt::format("result {}", i)));
   }
   executable.info = std::move(info);
   return result;

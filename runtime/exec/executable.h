@@ -10,7 +10,7 @@
 #include "runtime/comm/launch.h"
 #include "runtime/exec/fuse.h"
 #include "runtime/exec/member_moves.h"
-#include "runtime/spmd/program.h"
+#include "runtime/spmd/foreign.h"
 
 namespace shardlab {
 
@@ -50,8 +50,9 @@ struct Executable {
   std::shared_ptr<const comm::ProgramInfo> info;  // absent in bodies: their collectives are in that of the whole
 };
 
-// Plans a partitioned program for the context's process.
-std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name);
+// Plans a partitioned program for the context's process. `foreign`: those of its parameters and results that lie on other meshes.
+std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name,
+                                          const spmd::ForeignLayouts& foreign = {});
 
 // A device_put from one sharding to another, between any devices. `from_host`: every process has the whole value on its own default
 // device, nothing crosses processes.

@@ -74,16 +74,55 @@ bool is_wholly_manual(const Node& node, const Mesh& mesh) {
   return node.op->region == RegionKind::kManual && int(node.attrs.strings("axis_names").size()) == mesh.axis_count();
 }
 
-// A sharding's spec on the computation's mesh.
-Spec spec_of(const Sharding& sharding, const Mesh& mesh, int rank, Where where) {
-  if (sharding.mesh().axis_count() == 0) return Spec(std::size_t(rank));
-  auto spec = spec_on(sharding.spec(rank), sharding.mesh(), mesh);
-  if (!spec)
-    throw_user_error(
-        "an array lies as {} in a computation on {}: the axes of the two meshes do not nest; place it with device_put on the mesh of the "
-        "computation [{}]",
-        sharding.text(), mesh.text(), where.text());
-  return *std::move(spec);
+// A sharding's spec on the computation's mesh; nothing where the axes of the two meshes do not nest.
+std::optional<Spec> spec_of(const Sharding& sharding, const Mesh& mesh, int rank) {
+  Spec spec;
+  spec.resize(std::size_t(rank));
+  if (sharding.mesh().axis_count() == 0) return spec;
+  return spec_on(sharding.spec(rank), sharding.mesh(), mesh);
+}
+
+bool nests(const Sharding& sharding, const Mesh& mesh, int rank) {
+  return !sharding.mesh().same_devices(mesh) || spec_of(sharding, mesh, rank).has_value();
+}
+
+// Results that come straight from a constraint to a mesh whose axes do not nest are given on that mesh.
+std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
+  const NodeId producer = graph.values[std::size_t(result)].producer;
+  if (producer < 0 || !graph.nodes[std::size_t(producer)].op->is_constraint) return std::nullopt;
+  const Sharding& wanted = graph.nodes[std::size_t(producer)].attrs.sharding("sharding");
+  return nests(wanted, mesh, graph.type(result).rank()) ? std::nullopt : std::optional(wanted);
+}
+
+// Constraints to such meshes, as cuts of the computation's mesh into as many parts.
+Graph with_constraints_on(const Graph& graph, const Mesh& mesh) {
+  Graph result = graph;
+  for (Node& node : result.nodes) {
+    if (!node.op->is_constraint) continue;
+    const Sharding wanted = node.attrs.sharding("sharding");
+    const int rank = graph.type(node.results[0]).rank();
+    if (!nests(wanted, mesh, rank)) node.attrs.set("sharding", Sharding(mesh, spmd::like_parts(wanted.spec(rank), mesh)));
+  }
+  return result;
+}
+
+std::int64_t parts_of(const spmd::ValueSharding& value) {
+  std::int64_t parts = 1;
+  for (std::size_t d = 0; value && d < value->size(); ++d) parts *= part_count((*value)[d].axes);
+  return parts;
+}
+
+// Arguments on such meshes lie as propagation likes, unless it leaves them in fewer parts than they come in.
+void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLayouts& foreign) {
+  const spmd::Propagation found = spmd::propagate(input);
+  for (std::size_t i = 0; i < foreign.params.size(); ++i) {
+    if (!foreign.params[i]) continue;
+    const ValueId param = input.graph->params[i];
+    const Spec own = foreign.params[i]->spec(input.graph->type(param).rank());
+    std::int64_t parts = 1;
+    for (const Axes& axes : own) parts *= part_count(axes);
+    if (parts_of(found.values[std::size_t(found.graph.params[i])]) < parts) input.params[i] = spmd::like_parts(own, input.mesh);
+  }
 }
 
 bool anything_committed(const ProgramRequest& request) {
@@ -160,16 +199,19 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 
   spmd::PropagationInput input{&graph, *mesh, {}, {}};
+  spmd::ForeignLayouts foreign;
   for (std::size_t i = 0; i < request.args.size(); ++i) {
     const Array& arg = request.args[i];
     if (i < request.in_shardings.size() && request.in_shardings[i]) {
       request.in_shardings[i]->check_divisible(arg.type(), "pjit arguments");
-      input.params.emplace_back(spec_of(*request.in_shardings[i], *mesh, arg.ndim(), request.where));
+      input.params.push_back(spec_of(*request.in_shardings[i], *mesh, arg.ndim()));
     } else if (arg.committed()) {
-      input.params.emplace_back(spec_of(arg.sharding(), *mesh, arg.ndim(), request.where));
+      input.params.push_back(spec_of(arg.sharding(), *mesh, arg.ndim()));
     } else {
       input.params.emplace_back(std::nullopt);
     }
+    const bool is_foreign = arg.committed() && !input.params.back();
+    foreign.params.push_back(is_foreign ? std::optional(arg.sharding()) : std::nullopt);
   }
   if (!request.out_shardings.empty() && request.out_shardings.size() != graph.results.size())
     throw_user_error("jit of {}: got {} out_shardings for {} results; give one each [{}]", request.name, request.out_shardings.size(),
@@ -178,10 +220,23 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     if (i < request.out_shardings.size() && request.out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
       request.out_shardings[i]->check_divisible(type, "pjit outputs");
-      input.results.emplace_back(spec_of(*request.out_shardings[i], *mesh, type.rank(), request.where));
+      input.results.push_back(spec_of(*request.out_shardings[i], *mesh, type.rank()));
+      foreign.results.push_back(input.results.back() ? std::nullopt : request.out_shardings[i]);
     } else {
       input.results.emplace_back(std::nullopt);
+      foreign.results.push_back(constrained_elsewhere(graph, graph.results[i], *mesh));
     }
+    if (foreign.results.back())
+      input.results.back() = spmd::like_parts(foreign.results.back()->spec(graph.type(graph.results[i]).rank()), *mesh);
+  }
+  graph = with_constraints_on(graph, *mesh);
+  if (foreign.any()) {
+    if (mesh->has_explicit_axes())
+      throw_user_error(
+          "{} at {}: an array lies on a mesh whose axes do not nest with those of {}, which are Explicit; place it with device_put on the "
+          "mesh of the computation",
+          request.name, request.where.text(), mesh->text());
+    settle_foreign_params(input, foreign);
   }
   if (mesh->has_explicit_axes() || has_explicit_nodes(graph)) {
     std::vector<bool> has_out_sharding;
@@ -192,7 +247,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     spmd::run_inspections(input);
     graph = without_inspections(graph);
   }
-  auto executable = compile(context, spmd::partition(input, {.exact_results = !request.finer_results}), request.name);
+  spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = !request.finer_results});
+  if (foreign.any()) program = spmd::with_foreign(std::move(program), foreign);
+  auto executable = compile(context, std::move(program), request.name, foreign);
   context.programs().add(key, executable);
   return executable;
 }

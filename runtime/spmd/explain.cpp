@@ -109,6 +109,7 @@ std::string origin_text(const PartitionedProgram& program, const Origin& origin)
 std::string avoided_by(const PartitionedProgram& program, const MoveStep& step) {
   const Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
   std::string before = form_text(from, program.mesh);
+  if (step.node < 0 && !from.windows.empty()) return fmt::format("an argument that lies on {}", program.mesh.text());
   switch (purpose_of(program, step)) {
     case Purpose::kReduction:
       return whole_operands(program, step);

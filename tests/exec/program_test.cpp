@@ -112,11 +112,41 @@ TEST_F(Solo, MeshesOfOneDeviceOrderInOneComputation) {
   EXPECT_EQ((by_x + by_a).sharding().spec_text(), "P('x', None)");
   EXPECT_EQ((by_a + across).sharding().spec_text(), "P(None, ('a', 'b'))");
   EXPECT_EQ((by_a + across).to_vector<int>()[5], 10);
+}
+
+// 2 x 3 beside 3 x 2: what lies on the mesh that the computation is not on is exchanged box by box, never gathered.
+TEST_F(Solo, MeshesWhoseAxesDoNotNest) {
   std::vector<Device> six = devices();
   six.resize(6);
-  auto three = make_mesh({2, 3}, {"a", "b"}, six), two = make_mesh({3, 2}, {"a", "b"}, six);
-  auto text = error_of([&] { device_put(arange(6), NamedSharding(three, P("a"))) + device_put(arange(6), NamedSharding(two, P("a"))); });
-  EXPECT_THAT(text, ::testing::HasSubstr("the axes of the two meshes do not nest"));
+  auto ab = make_mesh({2, 3}, {"a", "b"}, six), cd = make_mesh({3, 2}, {"c", "d"}, six);
+  auto numbers = arange(144).reshape({12, 12});
+  auto x = device_put(numbers, NamedSharding(ab, P("a", "b"))), y = device_put(numbers, NamedSharding(cd, P("c", "d")));
+  auto is_exchange = [](const std::string& program) {
+    return program.find("collective-permute") != std::string::npos && program.find("all-gather") == std::string::npos;
+  };
+  auto twice = (numbers * 2).to_vector<int>();
+  auto add = jit([](const Array& a, const Array& b) { return a + b; });
+  EXPECT_EQ(add(x, y).to_vector<int>(), twice);
+  EXPECT_EQ(add(x, y).sharding().text(), x.sharding().text());
+  EXPECT_EQ(add(y, x).to_vector<int>(), twice);
+  EXPECT_EQ(add(y, x).sharding().text(), y.sharding().text());
+  EXPECT_TRUE(is_exchange(add.lower(x, y).compile().as_text()));
+
+  auto moved = jit([](const Array& a) { return a * 2; }, {.out_shardings = {y.sharding()}});
+  EXPECT_EQ(moved(x).to_vector<int>(), twice);
+  EXPECT_EQ(moved(x).sharding().text(), y.sharding().text());
+  EXPECT_TRUE(is_exchange(moved.lower(x).compile().as_text()));
+  auto held = jit([&](const Array& a) { return with_sharding_constraint(a * 2, y.sharding()); });
+  EXPECT_EQ(held(x).to_vector<int>(), twice);
+  EXPECT_EQ(held(x).sharding().text(), y.sharding().text());
+  auto inside = jit([&](const Array& a) { return sum(with_sharding_constraint(a, y.sharding()) * 2, 0); });
+  EXPECT_EQ(inside(x).to_vector<int>(), sum(numbers * 2, 0).to_vector<int>());
+
+  auto alone = jit([](const Array& a, const Array& b) { return std::tuple(sum(a, 0), sin(b)); });  // nothing says how the second lies
+  auto [first, second] = alone(x, y);
+  EXPECT_EQ(first.to_vector<int>(), sum(numbers, 0).to_vector<int>());
+  EXPECT_EQ(second.to_vector<float>(), sin(numbers).to_vector<float>());
+  EXPECT_EQ(add(x, device_put(numbers, NamedSharding(cd, P()))).to_vector<int>(), twice);
 }
 
 // Per-device code has the axes of its own mesh, whatever the program's are called.
