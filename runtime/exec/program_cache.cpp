@@ -125,6 +125,29 @@ void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLay
   }
 }
 
+// Results on such meshes are exchanged from cuts into as many parts, or from wherever they come to lie: whichever moves less.
+spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, bool exact_results) {
+  auto plan = [&] {
+    spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = exact_results});
+    return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
+  };
+  spmd::PartitionedProgram program = plan();
+  if (program.wire_bytes == 0 ||
+      std::none_of(foreign.results.begin(), foreign.results.end(), [](const auto& each) { return each.has_value(); }))
+    return program;
+  Graph open = *input.graph;
+  for (std::size_t i = 0; i < foreign.results.size(); ++i) {
+    if (!foreign.results[i]) continue;
+    input.results[i] = std::nullopt;
+    const NodeId producer = open.values[std::size_t(open.results[i])].producer;
+    if (producer >= 0 && open.nodes[std::size_t(producer)].op->is_constraint)
+      open.results[i] = open.nodes[std::size_t(producer)].operands[0];
+  }
+  input.graph = &open;
+  spmd::PartitionedProgram other = plan();
+  return other.wire_bytes < program.wire_bytes ? other : program;
+}
+
 bool anything_committed(const ProgramRequest& request) {
   auto given = [](const auto& sharding) { return sharding.has_value(); };
   return std::any_of(request.args.begin(), request.args.end(), [](const Array& arg) { return arg.committed(); }) ||
@@ -247,8 +270,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     spmd::run_inspections(input);
     graph = without_inspections(graph);
   }
-  spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = !request.finer_results});
-  if (foreign.any()) program = spmd::with_foreign(std::move(program), foreign);
+  spmd::PartitionedProgram program = planned(input, foreign, !request.finer_results);
   auto executable = compile(context, std::move(program), request.name, foreign);
   context.programs().add(key, executable);
   return executable;

@@ -136,6 +136,11 @@ TEST_F(Solo, MeshesWhoseAxesDoNotNest) {
   EXPECT_EQ(moved(x).to_vector<int>(), twice);
   EXPECT_EQ(moved(x).sharding().text(), y.sharding().text());
   EXPECT_TRUE(is_exchange(moved.lower(x).compile().as_text()));
+  // Straight from where the value lies, not by way of as many parts of the computation's mesh.
+  auto columns = jit([](const Array& a) { return a * 2; }, {.out_shardings = {NamedSharding(cd, P(None, "d"))}});
+  auto turned = device_put(numbers, NamedSharding(ab, P("b", "a")));
+  EXPECT_EQ(columns(turned).to_vector<int>(), twice);
+  EXPECT_TRUE(is_exchange(columns.lower(turned).compile().as_text()));
   auto held = jit([&](const Array& a) { return with_sharding_constraint(a * 2, y.sharding()); });
   EXPECT_EQ(held(x).to_vector<int>(), twice);
   EXPECT_EQ(held(x).sharding().text(), y.sharding().text());
