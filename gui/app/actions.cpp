@@ -1,6 +1,7 @@
 // The actions of the window that belong to no view.
 #include <QFile>
 #include <QFileDialog>
+#include <QPushButton>
 #include <QStatusBar>
 
 #include <array>
@@ -15,7 +16,7 @@
 namespace shardlab::gui {
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 15> kActions{{
+  static constexpr std::array<ActionDef, 16> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"report", "&File", "Save &Report …", "Ctrl+Shift+R", "Save all views as one HTML file", [](MainWindow& w) { w.save_report(); }},
@@ -33,6 +34,8 @@ std::span<const ActionDef> all_actions() {
       {"clear", "&Go", "&Clear Selection", "Ctrl+Shift+A", "Select nothing", [](MainWindow& w) { w.selection().clear(); }},
       {"theme", "&View", "&Dark or Light", "Ctrl+T", "Change between the dark and the light theme",
        [](MainWindow& w) { w.toggle_theme(); }},
+      {"example", "&Help", "Run the &Example", "Shift+F1", "Run an example here and watch it: a network, its reshardings, a late process",
+       [](MainWindow& w) { w.run_example(); }},
       {"keys", "&Help", "&Keys …", "F1", "All keys, to read, change or print", [](MainWindow& w) { w.show_keys(); }},
   }};
   return kActions;
@@ -61,6 +64,12 @@ void MainWindow::save_report() {
 
 void MainWindow::show_keys() {
   make_key_dialog(this, [this] { apply_keys(); })->open();
+}
+
+// The example is what the run view holds at first: to see is to run it.
+void MainWindow::run_example() {
+  show_view(kRunView.id);
+  if (auto* example = view(kRunView.id).findChild<QPushButton*>(QStringLiteral("example"))) example->click();
 }
 
 void MainWindow::show_palette() { make_palette(*this)->show(); }

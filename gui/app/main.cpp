@@ -75,7 +75,10 @@ int main(int argc, char** argv) {
       apply_selection(options, window.selection());
     } catch (const UsageError& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
   });
-  QObject::connect(&window, &MainWindow::load_failed, &window, [](const QString& message) { QApplication::exit(complain(message)); });
+  // A person who has a trace before him reads in the window that another could not be opened.
+  QObject::connect(&window, &MainWindow::load_failed, &window, [&](const QString& message) {
+    if (!options.remember || !window.selection().trace()) QApplication::exit(complain(message));
+  });
   if (!options.screenshot.isEmpty()) take_picture(window, options.screenshot);
   window.show();
   if (!options.bench.isEmpty()) {

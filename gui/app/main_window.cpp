@@ -6,6 +6,7 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QFontDatabase>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStatusBar>
@@ -21,9 +22,18 @@
 #include "gui/views/theme.h"
 #include "gui/views/timeline_canvas.h"
 
+// A library's resources are known only when they are asked for; the macro wants no namespace around it.
+static void add_fonts() {
+  Q_INIT_RESOURCE(fonts);
+  for (const char* name : {"DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf"})
+    QFontDatabase::addApplicationFont(QStringLiteral(":/fonts/") + QString::fromUtf8(name));
+}
+
 namespace shardlab::gui {
 
 void apply_style(bool dark) {
+  static const bool fonts = (add_fonts(), true);
+  Q_UNUSED(fonts)
   const Theme& theme = dark ? dark_theme() : light_theme();
   QFont font(QStringLiteral("DejaVu Sans"));
   font.setPixelSize(12);
@@ -54,15 +64,21 @@ MainWindow::MainWindow(const Options& options)
   make_views();
   make_menus();
   make_status();
-  connect(&job_, &LoadJob::progressed, this, [this](double fraction) { banner_->show_loading(options_.trace, fraction); });
-  connect(&job_, &LoadJob::previewed, this, &MainWindow::show_trace);
-  connect(&job_, &LoadJob::finished, this, &MainWindow::show_trace);
+  connect(&job_, &LoadJob::progressed, this, [this](double fraction) {
+    if (!again_) banner_->show_loading(options_.trace, fraction);
+  });
+  connect(&job_, &LoadJob::previewed, this, [this](const TracePtr& trace) {
+    if (!again_) show_trace(trace);
+  });
+  connect(&job_, &LoadJob::finished, this, [this](const TracePtr& trace) { again_ ? show_again(trace) : show_trace(trace); });
   connect(&job_, &LoadJob::failed, this, [this](const QString& message) {
+    if (live_.following()) return;  // the next look may find it whole
     banner_->show_failure(message);
     Q_EMIT load_failed(message);
   });
   watch_idle();
   watch_file();
+  watch_run();
   setAcceptDrops(true);
   if (!options.compare.isEmpty()) compare_with(views_.at("compare"), options.compare);
   resize(options.size);
@@ -242,6 +258,37 @@ void MainWindow::watch_file() {
   });
 }
 
+// A run that goes on is read whenever it has grown. What is selected, the window of time and the places of views stay; a window at
+// the end moves with it.
+void MainWindow::watch_run() {
+  connect(&live_, &LiveTrace::grown, this, [this](const QString& trace, bool) {
+    const QFileInfo folder(options_.trace);
+    job_.start(trace.toStdString(),
+               (folder.fileName() == QLatin1String("parts") ? folder.dir().dirName() : folder.fileName()).toStdString());
+  });
+  connect(&live_, &LiveTrace::failed, this, [this](const QString& message) {
+    if (selection_.trace() && again_) return statusBar()->showMessage(message);
+    banner_->show_failure(message);
+    Q_EMIT load_failed(message);
+  });
+}
+
+void MainWindow::show_again(TracePtr trace) {
+  auto* canvas = &timeline();
+  const TimeRange limits = canvas->scale().limits();
+  TimeRange window = canvas->scale().window();
+  const bool whole = window == limits, at_end = window.end >= limits.end, wall = canvas->axis() == TimeAxis::kWall;
+  idle_told_ = false;
+  paint_awaited_ = true;
+  selection_.follow_trace(std::move(trace));
+  if (wall && !whole) {
+    if (at_end) window = {canvas->scale().limits().end - window.length(), canvas->scale().limits().end};
+    canvas->set_window(window);
+  }
+  if (options_.view.isEmpty() && banner_->verdict().level == VerdictLevel::kError && perspective_ != banner_->verdict().perspective)
+    apply(perspective(banner_->verdict().perspective.toStdString()));
+}
+
 void MainWindow::keep_state() {
   auto* canvas = &timeline();
   if (!options_.remember || !selection_.trace() || selection_.trace()->preview || selection_.trace()->path.empty()) return;
@@ -286,12 +333,16 @@ void MainWindow::dropEvent(QDropEvent* event) { open(event->mimeData()->urls().v
 
 void MainWindow::open(const QString& path) {
   if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
-  if (options_.remember && QFileInfo::exists(path)) watcher_.addPath(path);
+  const bool run = QFileInfo(path).isDir();
+  if (options_.remember && !run && QFileInfo::exists(path)) watcher_.addPath(path);
+  again_ = path == options_.trace && selection_.trace() && !selection_.trace()->preview && selection_.trace()->path == path.toStdString();
   options_.trace = path;
   setWindowTitle(QFileInfo(path).fileName() + QStringLiteral(" – shardlab"));
-  banner_->show_loading(path, 0);
+  if (!again_) banner_->show_loading(path, 0);
   idle_told_ = false;
-  job_.start(path.toStdString());
+  job_.cancel();
+  run ? live_.follow(path) : live_.stop();
+  if (!run) job_.start(path.toStdString());
 }
 
 void MainWindow::show_trace(TracePtr trace) {
@@ -308,6 +359,7 @@ void MainWindow::show_trace(TracePtr trace) {
       show_only(options_.view.toStdString());
   }
   if (preview) return;
+  again_ = live_.following();  // what comes next is this run, grown
   restore_state();
   Q_EMIT trace_shown();
 }
@@ -352,6 +404,7 @@ void MainWindow::watch_idle() {
       paint_awaited_ = false;
       Q_EMIT painted(selection_.trace()->preview);
     }
+    if (live_.following() && !selection_.trace()) return;
     if (idle_told_ || job_.running() || !background_.idle() || compare_busy(views_.at("compare")) || !isVisible()) return;
     idle_told_ = true;
     Q_EMIT idle();

@@ -15,6 +15,7 @@
 
 #include "gui/app/options.h"
 #include "gui/app/perspectives.h"
+#include "gui/models/live_trace.h"
 #include "gui/models/load_job.h"
 #include "gui/models/selection.h"
 #include "gui/views/verdict_banner.h"
@@ -43,6 +44,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   Selection& selection() { return selection_; }
+  // A trace, or the folder of a run that goes on: it is followed to its end. What is open already is read again in place.
   void open(const QString& path);
   // Shows a trace that is already in memory.
   void show_trace(TracePtr trace);
@@ -58,6 +60,7 @@ class MainWindow : public QMainWindow {
   void write_picture(const QString& path);
   void show_keys();
   void show_palette();
+  void run_example();
   void save_report();
   void reload();
   void step_view(int direction);  // the focus, over the views in sight
@@ -88,11 +91,15 @@ class MainWindow : public QMainWindow {
   void make_status();
   void watch_idle();
   void watch_file();
+  void watch_run();
+  void show_again(TracePtr trace);
   QWidget* widget_of(std::string_view id) const;
 
   Options options_;
   Selection selection_;
   LoadJob job_;
+  LiveTrace live_;
+  bool again_ = false;  // what is being read is what is shown, as it is now
   Background background_;
   VerdictBanner* banner_;
   QLabel* status_;

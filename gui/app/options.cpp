@@ -101,8 +101,10 @@ Options parse_options(const QStringList& arguments) {
 }
 
 QString usage_text() {
-  QString text =
-      QStringLiteral("usage: shardlab-view [TRACE.db] [options]\n\nShows a trace: its verdict, shardings, timeline and diagnoses.\n\n");
+  QString text = QStringLiteral(
+      "usage: shardlab-view [TRACE.db or DIR] [options]\n\nShows a trace: its verdict, shardings, timeline and diagnoses. DIR, where "
+      "`shardlab run "
+      "--parts DIR` records, is followed while the run goes on.\n\n");
   for (const auto& def : kOptions)
     text += QStringLiteral("  %1 %2\n")
                 .arg(QString::fromUtf8(def.name) + QLatin1Char(' ') + QString::fromUtf8(def.value), -24)

@@ -26,16 +26,17 @@ void LoadJob::tell(std::uint64_t generation, Run run) {
       Qt::QueuedConnection);
 }
 
-void LoadJob::start(const std::string& path) {
+void LoadJob::start(const std::string& path, const std::string& title) {
   cancel();
   running_ = true;
   const std::uint64_t generation = generation_;
-  thread_ = std::jthread([this, path, generation](std::stop_token stop) {
+  thread_ = std::jthread([this, path, title, generation](std::stop_token stop) {
     TracePtr trace;
     QString error;
     try {
       trace = load_trace(
           {.path = path,
+           .title = title,
            .stop = stop,
            .preview = [this, generation](TracePtr first) { tell(generation, [this, first] { Q_EMIT previewed(first); }); },
            .progress = [this, generation](double fraction) { tell(generation, [this, fraction] { Q_EMIT progressed(fraction); }); }});

@@ -19,7 +19,7 @@ class LoadJob : public QObject {
   explicit LoadJob(QObject* parent = nullptr);
   ~LoadJob() override;
 
-  void start(const std::string& path);
+  void start(const std::string& path, const std::string& title = {});
   void cancel();
   bool running() const { return running_; }
 

@@ -10,6 +10,39 @@ bool within(const Rows& rows, std::int64_t index) {
   return index >= 0 && std::size_t(index) < rows.size();
 }
 
+// The index in `to` of what `from` has at `index`: of those that are the same, the one with the same rank among them. -1: none.
+template <typename Rows, typename Same>
+int moved(const Rows& from, const Rows& to, int index, Same same) {
+  if (!within(from, index)) return -1;
+  int rank = 0;
+  for (int i = 0; i < index; ++i) rank += same(from[std::size_t(i)], from[std::size_t(index)]);
+  for (int i = 0; i < int(to.size()); ++i)
+    if (same(to[std::size_t(i)], from[std::size_t(index)]) && rank-- == 0) return i;
+  return -1;
+}
+
+SelectionState moved(const SelectionState& state, const TraceData& from, const TraceData& to) {
+  SelectionState next = state;
+  next.array = moved(from.arrays, to.arrays, state.array,
+                     [](const Array& a, const Array& b) { return a.name == b.name && a.time == b.time && a.process == b.process; });
+  next.collective = moved(from.collectives, to.collectives, state.collective, [](const Collective& a, const Collective& b) {
+    return a.seq == b.seq && a.call == b.call && a.type->kind == b.type->kind && a.type->groups->lists == b.type->groups->lists;
+  });
+  next.lane =
+      moved(from.lanes, to.lanes, state.lane, [](const Lane& a, const Lane& b) { return a.process == b.process && a.device == b.device; });
+  next.event = -1;
+  if (next.lane >= 0 && state.event >= 0) {
+    const Ns time = from.lanes[std::size_t(state.lane)].events->begin[std::size_t(state.event)];
+    const auto& begin = to.lanes[std::size_t(next.lane)].events->begin;
+    const auto at = std::lower_bound(begin.begin(), begin.end(), time);
+    if (at != begin.end() && *at == time) next.event = at - begin.begin();
+  }
+  if (!within(to.diagnoses, state.diagnosis)) next.diagnosis = -1;
+  if (next.device >= 0 && !to.device(next.device)) next.device = -1;
+  if (next.process >= 0 && !to.process(next.process)) next.process = -1;
+  return next;
+}
+
 }  // namespace
 
 int collective_of_diagnosis(const TraceData& trace, int diagnosis) {
@@ -29,6 +62,10 @@ static int most_telling_array(const TraceData& trace) {
 
 Selection::Selection(QObject* parent) : QObject(parent) {}
 
+SelectionState Selection::first_of(const TraceData& trace) const {
+  return trace.diagnoses.empty() ? SelectionState{.array = most_telling_array(trace)} : of_diagnosis(0);
+}
+
 void Selection::set_trace(TracePtr trace) {
   trace_ = std::move(trace);
   past_.clear();
@@ -37,7 +74,25 @@ void Selection::set_trace(TracePtr trace) {
   visible_ = trace_ ? trace_->range : TimeRange{};
   if (trace_) {
     state_.array = most_telling_array(*trace_);
-    if (!trace_->diagnoses.empty()) state_ = of_diagnosis(0);
+    state_ = first_of(*trace_);
+  }
+  Q_EMIT trace_changed();
+  Q_EMIT changed(state_, nullptr);
+}
+
+void Selection::follow_trace(TracePtr trace) {
+  if (!trace_ || !trace || trace_->preview || trace->preview) return set_trace(std::move(trace));
+  const bool verdict_came = trace_->diagnoses.empty() && !trace->diagnoses.empty();
+  SelectionState next = moved(state_, *trace_, *trace);
+  trace_ = std::move(trace);
+  past_.clear();
+  future_.clear();
+  state_ = {.array = next.array >= 0 ? next.array : most_telling_array(*trace_)};
+  if (verdict_came) {
+    state_ = first_of(*trace_);
+  } else {
+    next.array = state_.array;
+    state_ = next;
   }
   Q_EMIT trace_changed();
   Q_EMIT changed(state_, nullptr);

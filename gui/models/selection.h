@@ -36,6 +36,8 @@ class Selection : public QObject {
 
   // Forgets everything and selects the first diagnosis, if there is one; `trace` may be null.
   void set_trace(TracePtr trace);
+  // The same run, read again or grown: what was selected stays selected where it is still there. The history is gone.
+  void follow_trace(TracePtr trace);
   const TracePtr& trace() const { return trace_; }
   const SelectionState& state() const { return state_; }
 
@@ -70,6 +72,7 @@ class Selection : public QObject {
 
  private:
   void set(SelectionState next, QObject* origin);
+  SelectionState first_of(const TraceData& trace) const;
   SelectionState of_diagnosis(int diagnosis) const;
 
   TracePtr trace_;

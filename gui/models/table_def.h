@@ -31,6 +31,7 @@ struct TableDef {
 const TableDef& array_table();
 const TableDef& collective_table();
 const TableDef& diagnosis_table();
+const TableDef& prediction_table();
 
 // Rows of the trace through a TableDef. `kToneRole` gives the row's RowTone, `kSortRole` the bare value.
 class TraceTableModel : public QAbstractTableModel {

@@ -1,4 +1,4 @@
-// The definitions of the tables: arrays, collectives, diagnoses.
+// The definitions of the tables: arrays, collectives, diagnoses, the plan against the record.
 #include <array>
 
 #include "gui/models/format.h"
@@ -82,6 +82,52 @@ constexpr std::array<ColumnDef, 4> kDiagnosisColumns{{
      nullptr, 400},
 }};
 
+const Prediction& prediction_at(const TraceData& t, int row) { return t.predictions[std::size_t(row)]; }
+const CollectiveType& type_of(const Prediction& p) { return p.planned ? *p.planned : *p.seen; }
+
+// What was recorded differs from the plan in this.
+QString difference_of(const Prediction& p) {
+  if (p.as_planned) return p.recorded < p.runs ? QStringLiteral("as planned so far") : QStringLiteral("as planned");
+  if (!p.planned) return QStringLiteral("not planned");
+  if (!p.seen) return QStringLiteral("planned, never recorded");
+  QStringList parts;
+  if (p.planned->kind != p.seen->kind) parts << QStringLiteral("kind: ") + qstr(p.seen->kind);
+  if (p.planned->groups->lists != p.seen->groups->lists || p.planned->pairs != p.seen->pairs) parts << QStringLiteral("other groups");
+  if (p.planned->bytes != p.seen->bytes) parts << bytes_text(p.seen->bytes) + QStringLiteral(" on a device");
+  if (p.planned->wire_bytes != p.seen->wire_bytes) parts << bytes_text(p.seen->wire_bytes) + QStringLiteral(" on the wire");
+  if (p.recorded != p.runs) parts << QStringLiteral("%1 times in %2 runs").arg(p.recorded).arg(p.runs);
+  return parts.join(QStringLiteral(", "));
+}
+
+constexpr std::array<ColumnDef, 10> kPredictionColumns{{
+    {"Program", "Whose run makes it",
+     [](const TraceData& t, int r) -> QVariant {
+       const int program = prediction_at(t, r).program;
+       return program < 0 ? QStringLiteral("(lost)") : qstr(t.programs[std::size_t(program)].name);
+     },
+     nullptr, 120},
+    {"Call", "Its place among the program's collectives", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).call; },
+     nullptr, 44, true},
+    {"Kind", "As planned", [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).kind); }, nullptr, 100},
+    {"Along", "Mesh axes that its groups run along",
+     [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).axes); }, nullptr, 70},
+    {"Wire, each", "Planned bytes on the links of one run, over all devices",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(type_of(prediction_at(t, r)).wire_bytes); },
+     [](const TraceData& t, int r) { return bytes_text(type_of(prediction_at(t, r)).wire_bytes); }, 76, true},
+    {"Runs", "Of the program", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).runs; }, nullptr, 50, true},
+    {"Recorded", "How often it was made", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).recorded; }, nullptr, 66,
+     true},
+    {"Crossed", "Bytes seen to cross processes, of all runs",
+     [](const TraceData& t, int r) -> QVariant { return qlonglong(prediction_at(t, r).moved_bytes); },
+     [](const TraceData& t, int r) { return bytes_text(prediction_at(t, r).moved_bytes); }, 76, true},
+    {"Plan and record", "Whether they agree, and in what they do not",
+     [](const TraceData& t, int r) -> QVariant { return difference_of(prediction_at(t, r)); }, nullptr, 190},
+    {"Why", "What the partitioner said", [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).cause); },
+     nullptr, 260},
+}};
+
+RowTone prediction_tone(const TraceData& t, int r) { return prediction_at(t, r).as_planned ? RowTone::kPlain : RowTone::kWarning; }
+
 RowTone plain(const TraceData&, int) { return RowTone::kPlain; }
 RowTone collective_tone(const TraceData& t, int r) {
   const Collective& c = collective_at(t, r);
@@ -102,6 +148,12 @@ const TableDef& array_table() {
 const TableDef& collective_table() {
   static constexpr TableDef kDef{"collectives", "Collectives", kCollectiveColumns,
                                  [](const TraceData& t) { return int(t.collectives.size()); }, collective_tone};
+  return kDef;
+}
+
+const TableDef& prediction_table() {
+  static constexpr TableDef kDef{"predicted", "Predicted", kPredictionColumns, [](const TraceData& t) { return int(t.predictions.size()); },
+                                 prediction_tone};
   return kDef;
 }
 

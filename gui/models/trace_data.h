@@ -46,8 +46,11 @@ struct Process {
   int exit_code = 0;
   int signal = 0;
   std::vector<int> devices;  // ordinals
+  Ns last = kOpen;           // its last record; kOpen: it left none
   bool ended_badly() const;
 };
+
+struct CollectiveType;
 
 // Of the trace's programs: what a launch runs.
 struct Program {
@@ -58,6 +61,7 @@ struct Program {
   std::string name, text, mesh;
   std::vector<int> devices, processes;
   std::vector<Value> operands, results;
+  std::vector<std::shared_ptr<const CollectiveType>> collectives;  // that each run makes, as the partitioner planned them
 };
 
 // A run of a program, as one process issued it.
@@ -215,6 +219,19 @@ struct Lane {
   } summary;
 };
 
+// What the partitioner planned of one collective of a program, and what was recorded of it.
+struct Prediction {
+  int program = -1;
+  int call = 0;                                   // index in the program
+  std::shared_ptr<const CollectiveType> planned;  // null: the plan knows nothing of it
+  std::shared_ptr<const CollectiveType> seen;     // null: it was never recorded
+  int runs = 0;                                   // of the program, each rank counted once over its processes
+  int recorded = 0;                               // collectives
+  int collective = -1;                            // the first of them
+  std::int64_t moved_bytes = 0;                   // seen to cross processes
+  bool as_planned = true;
+};
+
 // A fault of the trace itself that a reader must know: what was lost, cut off or not understood.
 struct Notice {
   std::string text;
@@ -238,7 +255,9 @@ struct TraceData {
   std::vector<Launch> launches;  // by process, then number
   std::vector<HostRead> host_reads;
   std::vector<WaitEdge> wait_edges;
-  bool preview = false;  // events and collectives are still being read: lanes have their summary alone
+  std::vector<Prediction> predictions;  // by program, then call
+  bool running = false;                 // made while the run went on: nothing in it is an end
+  bool preview = false;                 // events and collectives are still being read: lanes have their summary alone
 
   std::string site_text(int site) const;
   const Process* process(int index) const;

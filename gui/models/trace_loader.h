@@ -11,6 +11,7 @@ namespace shardlab::gui {
 
 struct LoadOptions {
   std::string path;
+  std::string title = {};                 // instead of the file's name
   std::stop_token stop;                   // asked for between rows; a stopped load returns null
   std::function<void(TracePtr)> preview;  // of a large trace, from the loading thread: all but events and collectives; may be empty
   std::function<void(double)> progress;   // 0…1, from any of the loading threads; may be empty

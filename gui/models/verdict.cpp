@@ -47,6 +47,11 @@ Verdict make_verdict(const TraceData& trace) {
           QStringLiteral(" (and %1)").arg(count_text(std::int64_t(trace.diagnoses.size()) - 1, "more diagnosis", "more diagnoses"));
     return verdict;
   }
+  if (trace.running) {
+    verdict.level = VerdictLevel::kNote;
+    verdict.sentence = QStringLiteral("Running: %1 so far.").arg(counts(trace));
+    return verdict;
+  }
   const auto open = std::count_if(trace.collectives.begin(), trace.collectives.end(), [](const auto& c) { return c.open; });
   if (trace.torn()) {
     verdict.level = VerdictLevel::kWarning;

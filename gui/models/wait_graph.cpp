@@ -95,14 +95,31 @@ void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
   }
 }
 
-std::string state_text(const TraceData& trace, int process) {
+bool is_end(const Process& process) { return process.ended_badly() || process.state == "left" || process.state == "silent"; }
+
+// How it ended, once it has; before that what it did then: the read it was in, else what it had issued last.
+std::string state_text(const TraceData& trace, int process, Ns time) {
   const Process* row = trace.process(process);
   if (!row) return "is not part of the trace";
-  if (row->signal != 0) return fmt::format("was killed by signal {}", row->signal);
-  if (row->state == "raised") return fmt::format("raised an error{}{}", row->where.empty() ? "" : " at ", row->where);
-  if (row->state == "exited") return fmt::format("exited with code {}", row->exit_code);
-  if (row->state == "left") return "left the job";
-  return row->state.empty() ? "runs" : fmt::format("is {}", row->state);
+  if (time >= row->last) {
+    if (row->signal != 0) return fmt::format("was killed by signal {}", row->signal);
+    if (row->state == "raised") return fmt::format("raised an error{}{}", row->where.empty() ? "" : " at ", row->where);
+    if (row->state == "exited") return fmt::format("exited with code {}", row->exit_code);
+    if (row->state == "left") return "left the job";
+    if (!row->state.empty() && row->state != "running") return fmt::format("is {}", row->state);
+  }
+  for (const auto& read : trace.host_reads) {
+    if (read.process != process || read.begin > time || time >= read.end) continue;
+    const std::string where = trace.site_text(read.site);
+    return fmt::format("is in {}{}{}", read.what.empty() ? "a read" : read.what, where.empty() ? "" : " at ", where);
+  }
+  const Launch* last = nullptr;
+  for (const auto& launch : trace.launches)
+    if (launch.process == process && launch.issued <= time && launch.program >= 0) last = &launch;
+  if (!last) return "has issued nothing yet";
+  const std::string where = trace.site_text(last->site);
+  return fmt::format("runs; the last it issued is {}{}{}", trace.programs[std::size_t(last->program)].name, where.empty() ? "" : " at ",
+                     where);
 }
 
 }  // namespace
@@ -207,7 +224,7 @@ WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits
   std::map<std::string, std::vector<int>> free;
   for (const auto& process : trace.processes)
     if (!peers.contains(process.index))
-      free[fmt::format("{}|{}", waited.contains(process.index), state_text(trace, process.index))].push_back(process.index);
+      free[fmt::format("{}|{}", waited.contains(process.index), state_text(trace, process.index, time))].push_back(process.index);
   for (auto& [key, processes] : free) graph.nodes.push_back({.processes = processes, .reason = key.substr(key.find('|') + 1)});
   std::stable_sort(graph.nodes.begin(), graph.nodes.end(), [](const WaitNode& a, const WaitNode& b) {
     return std::tuple(!a.in_cycle, !a.waits) < std::tuple(!b.in_cycle, !b.waits);
@@ -253,6 +270,24 @@ std::vector<Unblocker> best_unblockers(const TraceData& trace, const std::vector
   return all;
 }
 
+bool has_ended(const TraceData& trace, int process, Ns time) {
+  const Process* row = trace.process(process);
+  return row && time >= row->last && is_end(*row);
+}
+
+int wait_of_event(const TraceData& trace, const std::vector<Wait>& waits, int lane, std::int64_t event) {
+  const LaneEvents& events = *trace.lanes[std::size_t(lane)].events;
+  const int process = trace.lanes[std::size_t(lane)].process, collective = events.collective[std::size_t(event)];
+  const Ns begin = events.begin[std::size_t(event)], end = events.end[std::size_t(event)];
+  if (collective < 0 && events.kind[std::size_t(event)] != EventKind::kHostRead) return -1;
+  for (std::size_t w = 0; w < waits.size(); ++w) {
+    const Wait& wait = waits[w];
+    if (wait.process == process && wait.begin >= begin && wait.begin < std::max(end, begin + 1) && wait.collective == collective)
+      return int(w);
+  }
+  return -1;
+}
+
 std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time) {
   std::vector<WaitStep> steps;
   std::set<int> seen;
@@ -260,13 +295,8 @@ std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wai
   while (true) {
     const auto whom = peers.find(process);
     if (whom == peers.end()) {
-      std::string doing;
-      for (const auto& launch : trace.launches)
-        if (launch.process == process && launch.issued <= time && launch.program >= 0)
-          doing = fmt::format("; the last it issued is {} at {}", trace.programs[std::size_t(launch.program)].name,
-                              trace.site_text(launch.site));
       steps.push_back(
-          {.process = process, .text = fmt::format("process {} waits for nobody: it {}{}", process, state_text(trace, process), doing)});
+          {.process = process, .text = fmt::format("process {} waits for nobody: it {}", process, state_text(trace, process, time))});
       return steps;
     }
     if (!seen.insert(process).second) {

@@ -58,6 +58,13 @@ struct WaitStep {
 };
 std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time);
 
+// Whether it has ended by then: nobody who waits for it will see it come.
+bool has_ended(const TraceData& trace, int process, Ns time);
+
+// The wait that an event of a lane shows, as an index of `waits`: a bar that waits for peers, or a read that waits for agreement.
+// -1: it does not wait.
+int wait_of_event(const TraceData& trace, const std::vector<Wait>& waits, int lane, std::int64_t event);
+
 std::string wait_reason(const TraceData& trace, const Wait& wait);
 
 }  // namespace shardlab::gui

@@ -1,5 +1,5 @@
-// A scenario from the window: read it, change a parameter, run it as `shardlab replay` in a child process, watch it, stop it.
-#include <QCoreApplication>
+// A scenario from the window: read it, change a parameter, run it as `shardlab replay` in a child process, watch it
+// grow in all views, stop it.
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "gui/models/format.h"
+#include "gui/models/live_trace.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
 
@@ -30,21 +31,34 @@ constexpr int kStopMs = 3000;  // from the polite end to the kill
 constexpr int kTickMs = 200;
 constexpr int kOutputLinesMax = 2000;
 
-// What the first run offers: the smallest program that communicates.
+// What the first run offers: four processes on two axes, a network of two layers, its reshardings, a process that comes late, and a
+// result that is printed. Each view of the window has something of it to show.
 constexpr const char* kExample = R"({
   "shardlab": 1,
   "name": "example",
-  "cluster": {"processes": 2, "devices": 4},
+  "cluster": {"processes": 4, "devices": 2, "run": "spawned"},
   "meshes": {"m": {"shape": [4, 2], "axes": ["a", "b"]}},
   "program": [
-    {"let": "x", "op": "ones", "shape": [8, 16]},
-    {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["a", "b"]},
-    {"let": "w", "op": "ones", "shape": [16, 8]},
-    {"let": "w", "op": "device_put", "args": ["w"], "sharding": ["b", null]},
-    {"let": "y", "op": "matmul", "args": ["x", "w"]},
-    {"let": "y", "op": "relu", "args": ["y"]}
+    {"let": "x", "op": "ones", "shape": [32, 64]},
+    {"let": "x", "op": "device_put", "args": ["x"], "sharding": ["a", null]},
+    {"let": "w1", "op": "ones", "shape": [64, 128]},
+    {"let": "w1", "op": "device_put", "args": ["w1"], "sharding": [null, "b"]},
+    {"let": "w2", "op": "ones", "shape": [128, 64]},
+    {"let": "w2", "op": "device_put", "args": ["w2"], "sharding": ["b", null]},
+    {"repeat": 6, "body": [
+      {"let": "h", "op": "matmul", "args": ["x", "w1"]},
+      {"let": "h", "op": "relu", "args": ["h"]},
+      {"let": "y", "op": "matmul", "args": ["h", "w2"]},
+      {"let": "t", "op": "device_put", "args": ["y"], "sharding": [null, "b"]},
+      {"let": "l", "op": "sum", "args": ["t"]},
+      {"let": "v", "op": "fetch", "args": ["l"]}
+    ]}
   ],
-  "expect": [{"array": "y", "shape": [8, 8]}]
+  "faults": [
+    {"at": "/program/6/body/2", "iteration": 2, "processes": [3], "do": {"delay_ms": 400}},
+    {"at": "/program/6/body/4", "iteration": 4, "processes": [1], "do": {"delay_ms": 700}}
+  ],
+  "expect": [{"array": "y", "shape": [32, 64]}]
 }
 )";
 
@@ -56,7 +70,10 @@ class RunView : public QWidget {
     processes_ = spin(QStringLiteral("Processes"), QStringLiteral("cluster.processes of the document"));
     devices_ = spin(QStringLiteral("Devices of each"), QStringLiteral("cluster.devices: virtual devices of each process"));
     run_ = new QPushButton(QStringLiteral("Run"), this);
-    run_->setToolTip(QStringLiteral("Run it and open its trace"));
+    auto* example = new QPushButton(QStringLiteral("Example"), this);
+    example->setObjectName(QStringLiteral("example"));
+    example->setToolTip(QStringLiteral("Put the example back and run it"));
+    run_->setToolTip(QStringLiteral("Run it, and watch it in all views while it runs"));
     stop_ = new QPushButton(QStringLiteral("Stop"), this);
     stop_->setEnabled(false);
     note_ = new QLabel(QStringLiteral("An example. Change anything, then run it."), this);
@@ -65,6 +82,7 @@ class RunView : public QWidget {
     bar->setContentsMargins(8, 5, 8, 5);
     bar->setSpacing(6);
     bar->addWidget(choose);
+    bar->addWidget(example);
     bar->addWidget(new QLabel(QStringLiteral("processes"), this));
     bar->addWidget(processes_);
     bar->addWidget(new QLabel(QStringLiteral("devices each"), this));
@@ -102,6 +120,10 @@ class RunView : public QWidget {
           QFileDialog::getOpenFileName(this, QStringLiteral("Choose a scenario"), {}, QStringLiteral("Scenarios (*.json)"));
       if (!path.isEmpty()) read(path);
     });
+    connect(example, &QPushButton::clicked, this, [this] {
+      document_->setPlainText(QString::fromUtf8(kExample));
+      start();
+    });
     connect(run_, &QPushButton::clicked, this, [this] { start(); });
     connect(stop_, &QPushButton::clicked, this, [this] { stop(); });
     for (auto* each : {processes_, devices_}) connect(each, &QSpinBox::valueChanged, this, [this] { write_cluster(); });
@@ -114,8 +136,10 @@ class RunView : public QWidget {
       if (error == QProcess::FailedToStart) ended(-1, false);
     });
     timer_.setInterval(kTickMs);
-    connect(&timer_, &QTimer::timeout, this,
-            [this] { note_->setText(QStringLiteral("Running for %1 …").arg(duration_text(clock_.nsecsElapsed()))); });
+    connect(&timer_, &QTimer::timeout, this, [this] {
+      note_->setText(QStringLiteral("Running for %1 …").arg(duration_text(clock_.nsecsElapsed())));
+      watch();
+    });
   }
   ~RunView() override {
     process_->disconnect(this);
@@ -169,14 +193,22 @@ class RunView : public QWidget {
     if (!file.open(QIODevice::WriteOnly) || file.write(document_->toPlainText().toUtf8()) < 0)
       return note_->setText(QStringLiteral("Cannot write %1: %2").arg(scenario, file.errorString()));
     file.close();
-    trace_ = folder_->filePath(QStringLiteral("run%1.db").arg(++runs_));
+    parts_ = folder_->filePath(QStringLiteral("run %1").arg(++runs_));
+    watched_ = false;
     output_->clear();
     run_->setEnabled(false);
     stop_->setEnabled(true);
     clock_.start();
     timer_.start();
-    process_->start(QCoreApplication::applicationDirPath() + QStringLiteral("/shardlab"),
-                    {QStringLiteral("replay"), scenario, QStringLiteral("--trace"), trace_});
+    process_->start(shardlab_program(), {QStringLiteral("replay"), scenario, QStringLiteral("--parts"), parts_});
+  }
+
+  // The window follows the run as soon as one of its processes has recorded anything.
+  void watch() {
+    if (watched_ || !open_ || QDir(parts_).entryList({QStringLiteral("part-*.db"), QString::fromUtf8(LiveTrace::kWholeTrace)}).isEmpty())
+      return;
+    watched_ = true;
+    open_(parts_);
   }
 
   void stop() {
@@ -191,12 +223,11 @@ class RunView : public QWidget {
     run_->setEnabled(true);
     stop_->setEnabled(false);
     const QString took = duration_text(clock_.nsecsElapsed());
-    const bool traced = QFileInfo::exists(trace_);
     note_->setText(crashed      ? QStringLiteral("Stopped after %1.").arg(took)
                    : code == -1 ? QStringLiteral("`shardlab` could not be started beside this program.")
                    : code == 0  ? QStringLiteral("Passed in %1.").arg(took)
                                 : QStringLiteral("Ended with code %1 after %2: see what it printed.").arg(code).arg(took));
-    if (traced && open_) open_(trace_);
+    watch();
   }
 
   std::function<void(const QString&)> open_;
@@ -206,7 +237,8 @@ class RunView : public QWidget {
   QLabel* note_;
   QPlainTextEdit *document_, *output_;
   std::unique_ptr<QTemporaryDir> folder_;
-  QString trace_;
+  QString parts_;         // where the run records
+  bool watched_ = false;  // the window follows it
   QElapsedTimer clock_;
   QTimer timer_;
   int runs_ = 0;

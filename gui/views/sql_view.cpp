@@ -115,6 +115,10 @@ class SqlView : public QWidget {
     auto* key = new QShortcut(this);
     key->setKey(QKeySequence(QStringLiteral("Ctrl+Return")));
     key->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(&selection_, &Selection::trace_changed, this, [this] {
+      asked_path_.clear();
+      if (isVisible()) ask_first();
+    });
     connect(key, &QShortcut::activated, this, [this] { start(); });
     connect(run, &QPushButton::clicked, this, [this] { start(); });
     connect(templates_, &QComboBox::activated, this, [this](int row) {
@@ -128,14 +132,20 @@ class SqlView : public QWidget {
   // The first question has its answer as soon as it is seen.
   void showEvent(QShowEvent* event) override {
     QWidget::showEvent(event);
-    if (!asked_ && selection_.trace()) start();
+    ask_first();
   }
 
  private:
+  // Of each trace the first question is asked as soon as the view is in sight.
+  void ask_first() {
+    const TracePtr& trace = selection_.trace();
+    if (trace && !trace->preview && !trace->path.empty() && trace->path != asked_path_) start();
+  }
+
   void start() {
     const TracePtr& trace = selection_.trace();
     if (!trace || trace->path.empty()) return note_->setText(QStringLiteral("Open a trace first."));
-    asked_ = true;
+    asked_path_ = trace->path;
     note_->setText(QStringLiteral("Asking …"));
     background_.run(
         this, [path = trace->path, sql = text_->toPlainText().toStdString()](const std::stop_token& stop) { return ask(path, sql, stop); },
@@ -166,7 +176,7 @@ class SqlView : public QWidget {
   QComboBox* templates_;
   QPlainTextEdit* text_;
   QLabel* note_;
-  bool asked_ = false;
+  std::string asked_path_;  // of the trace that was asked last
   QTableWidget* table_;
 };
 

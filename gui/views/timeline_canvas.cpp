@@ -79,6 +79,11 @@ void TimelineCanvas::show_trace(TracePtr trace) {
   drag_ = {};
   if (trace_) {
     collectives_.build(*trace_);
+    const std::string chosen = grouping().title;
+    groupings_ = lane_groupings(*trace_);
+    grouping_ = 0;
+    for (std::size_t g = 0; g < groupings_.size(); ++g)
+      if (groupings_[g].title == chosen) grouping_ = g;
     scale_.set_limits(trace_->range);
   }
   layout_rows();
@@ -100,22 +105,27 @@ void TimelineCanvas::make_rows(bool merged) {
     return std::find(lanes.begin(), lanes.end(), std::pair(lane.process, lane.device)) != lanes.end();
   };
   // Pinned lanes first, hidden ones not at all.
+  const std::vector<int>& groups = grouping().group_of;
   std::vector<std::size_t> order;
-  for (const bool pins : {true, false})
+  for (const bool pins : {true, false}) {
+    const auto from = std::ptrdiff_t(order.size());
     for (std::size_t i = 0; i < trace_->lanes.size(); ++i)
       if (in(pinned, trace_->lanes[i]) == pins && !in(hidden, trace_->lanes[i])) order.push_back(i);
+    std::stable_sort(order.begin() + from, order.end(), [&](std::size_t a, std::size_t b) { return groups[a] < groups[b]; });
+  }
   int previous = -1;
   const LaneEvents* shared = nullptr;
   for (const std::size_t i : order) {
     const Lane& lane = trace_->lanes[i];
     if (lane.device < 0 && lane.events->size() == 0) continue;  // a host lane without events says nothing
-    if (merged && !rows_.empty() && int(i) == rows_.back().lane + rows_.back().lanes && lane.process == previous && lane.device >= 0 &&
+    if (merged && !rows_.empty() && int(i) == rows_.back().lane + rows_.back().lanes && groups[i] == previous && lane.device >= 0 &&
         lane.events.get() == shared) {
       ++rows_.back().lanes;
       continue;
     }
-    rows_.push_back({.lane = int(i), .first_of_process = lane.process != previous});
-    previous = lane.process;
+    rows_.push_back({.lane = int(i), .first_of_group = groups[i] != previous});
+    if (!grouping().groups.empty()) rows_.back().group = grouping().groups[std::size_t(groups[i])];
+    previous = groups[i];
     shared = lane.events.get();
   }
 }
@@ -184,11 +194,12 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   }
   painter.fillRect(viewport()->rect(), theme_of(this).base);
   painter.setPen(theme_of(this).muted);
-  painter.drawText(viewport()->rect(), Qt::AlignCenter,
-                   trace_ ? QStringLiteral("No events were recorded.")
-                   : selection_.trace()
-                       ? QStringLiteral("Computing the other time axis …")
-                       : QStringLiteral("No trace is open.\nCtrl+O opens one, Ctrl+R runs a scenario, or drop a file here."));
+  painter.drawText(
+      viewport()->rect(), Qt::AlignCenter,
+      trace_ ? QStringLiteral("No events were recorded.")
+      : selection_.trace()
+          ? QStringLiteral("Computing the other time axis …")
+          : QStringLiteral("No trace is open.\nCtrl+O opens one, Ctrl+R runs a scenario, Shift+F1 an example; or drop a file here."));
 }
 
 void TimelineCanvas::resizeEvent(QResizeEvent*) { layout_rows(); }

@@ -10,6 +10,7 @@
 
 #include "gui/models/background.h"
 #include "gui/models/in_flight.h"
+#include "gui/models/lane_groups.h"
 #include "gui/models/marks.h"
 #include "gui/models/retime.h"
 #include "gui/models/selection.h"
@@ -63,6 +64,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void show_all_rows();
   void select_range_of_selection();
   void toggle_counters();
+  void cycle_grouping();  // of lanes: by process, by host, along each axis of the mesh
+  const LaneGrouping& grouping() const { return groupings_[grouping_]; }
 
   using Lanes = std::vector<std::pair<int, int>>;  // (process, device), device -1: the host lane
   // What a person has set up, to be kept beside the trace.
@@ -136,6 +139,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   TimeAxis axis_ = TimeAxis::kWall;
   bool lateness_ = false;
   bool counters_ = true;
+  std::vector<LaneGrouping> groupings_{LaneGrouping{}};
+  std::size_t grouping_ = 0;
   int hover_collective_ = -1;
   QPoint press_;
   QPoint last_;

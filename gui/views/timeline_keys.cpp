@@ -15,7 +15,7 @@ void recall(TimelineCanvas& canvas) {
   canvas.go_to_bookmark(Number);
 }
 
-constexpr std::array<TimelineKeyDef, 42> kKeys{{
+constexpr std::array<TimelineKeyDef, 43> kKeys{{
     {"W", "Zoom in", [](TimelineCanvas& c) { c.zoom_by(0.67); }},
     {"S", "Zoom out", [](TimelineCanvas& c) { c.zoom_by(1.5); }},
     {"A", "Pan left", [](TimelineCanvas& c) { c.pan_by(-0.15); }},
@@ -43,6 +43,7 @@ constexpr std::array<TimelineKeyDef, 42> kKeys{{
     {"P", "Pin the lane to the top, or unpin it", [](TimelineCanvas& c) { c.toggle_pin(); }},
     {"H", "Hide the lane", [](TimelineCanvas& c) { c.hide_row(); }},
     {"Shift+H", "Show all lanes", [](TimelineCanvas& c) { c.show_all_rows(); }},
+    {"G", "Lanes by process, by host, along each axis of the mesh", [](TimelineCanvas& c) { c.cycle_grouping(); }},
     {"B", "Bytes in flight below the lanes, or not", [](TimelineCanvas& c) { c.toggle_counters(); }},
     {"X", "Explain why the selected process waits",
      [](TimelineCanvas& c) {

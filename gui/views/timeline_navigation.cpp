@@ -155,6 +155,13 @@ void TimelineCanvas::toggle_counters() {
   layout_rows();
 }
 
+void TimelineCanvas::cycle_grouping() {
+  if (!trace_) return;
+  grouping_ = (grouping_ + 1) % groupings_.size();
+  layout_rows();
+  Q_EMIT hovered(QStringLiteral("Lanes by %1").arg(qstr(grouping().title)));
+}
+
 void TimelineCanvas::toggle_mark() {
   const SelectionState& state = selection_.state();
   if (!trace_ || axis_ != TimeAxis::kWall) return;

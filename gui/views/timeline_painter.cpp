@@ -4,21 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
 
 using timeline::kFoldPx;
-
-namespace {
-
-constexpr double kLabelPxMin = 26;         // narrower boxes have no text
-constexpr std::size_t kCurtainsMax = 400;  // more would be a grey wash
-constexpr std::size_t kFlowsMax = 150;     // more hide what they join
-
-}  // namespace
+using timeline::kLabelPxMin;
 
 QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane, std::size_t index) {
   switch (lane.events->kind[index]) {
@@ -87,7 +79,7 @@ void TimelinePainter::paint_rows() {
   const Ruler ruler = make_ruler(scene_.scale, trace_.range.begin, 110);
   int stripe = 0;
   for (const auto& row : scene_.rows) {
-    stripe += row.first_of_process;
+    stripe += row.first_of_group;
     const QRect line(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height);
     if (line.bottom() < plot_.top() || line.top() > plot_.bottom()) continue;
     painter_.fillRect(line, stripe % 2 ? theme_.lane : theme_.lane_alternate);
@@ -100,7 +92,7 @@ void TimelinePainter::paint_rows() {
     const int top = scene_.ruler_height + row.top - scene_.scroll_y;
     if (top + row.height < plot_.top() || top > plot_.bottom()) continue;
     paint_lane(row);
-    if (row.first_of_process && row.top > 0) {
+    if (row.first_of_group && row.top > 0) {
       painter_.setPen(theme_.line);
       painter_.drawLine(plot_.left(), top, plot_.right(), top);
     }
@@ -228,53 +220,6 @@ void TimelinePainter::paint_event(const Lane& lane, const LaneItem& item, const 
   if (item.flags & kFlagError) paint_error_mark(body);
 }
 
-void TimelinePainter::paint_collective_parts(const Lane& lane, const LaneItem& item, const QRectF& box) {
-  const QColor colour = event_colour(trace_, theme_, lane, item.index);
-  const int index = lane.events->collective[item.index];
-  const Collective* call = index >= 0 ? &trace_.collectives[std::size_t(index)] : nullptr;
-  const Device* device = trace_.device(lane.device);
-  const Member* member = call && device ? call->member_of(*device) : nullptr;
-  const Ns start = !member ? item.begin : member->start == kOpen ? item.end : std::min(member->start, item.end);
-  const double split = std::clamp(x(start), box.left(), box.right());
-  const QRectF wait(box.left(), box.top(), split - box.left(), box.height());
-  const QRectF transfer(split, box.top(), box.right() - split, box.height());
-  const QColor tint = blend(colour, theme_.lane, theme_.dark ? 0.28 : 0.2);
-  if (wait.width() > 0.5) {
-    painter_.fillRect(wait, tint);
-    if (box.height() >= 6) painter_.fillRect(wait, QBrush(blend(colour, theme_.lane, 0.75), Qt::BDiagPattern));
-    painter_.fillRect(QRectF(wait.left(), wait.top(), std::min(2.0, wait.width()), wait.height()), colour);
-  }
-  if (transfer.width() > 0.5) painter_.fillRect(transfer, colour);
-  if (scene_.lateness && member) {
-    // From the first to the last of its members: pale to strong, and a bar as high as it was late.
-    Ns first = kOpen, last = 0;
-    for (const auto& each : call->members) {
-      first = std::min(first, each.enter);
-      last = std::max(last, each.enter);
-    }
-    const double late = last > first ? double(member->enter - first) / double(last - first) : 0;
-    painter_.fillRect(box, blend(QColor(0xe69f00), theme_.lane, 0.12 + 0.75 * late));
-    painter_.fillRect(QRectF(box.left(), box.bottom() - late * box.height(), std::min(4.0, box.width()), late * box.height()), theme_.text);
-  }
-  const bool open = item.flags & kFlagOpen;
-  if (open && box.width() > 8) {
-    // No end was recorded: it fades out instead of ending.
-    QLinearGradient fade(box.right() - std::min(40.0, box.width()), 0, box.right(), 0);
-    QColor clear = theme_.lane;
-    clear.setAlpha(0);
-    fade.setColorAt(0, clear);
-    fade.setColorAt(1, theme_.lane);
-    painter_.fillRect(box.adjusted(0, 0, 1, 0), fade);
-  }
-  const QString name = qstr(call ? call->type->kind : trace_.labels[lane.events->label[item.index]].name);
-  if (transfer.width() >= std::min(wait.width(), 3 * kLabelPxMin))
-    paint_text(transfer, name, ink_on(colour));
-  else if (open && QFontMetrics(scene_.font).horizontalAdvance(name) + 76 > wait.width())
-    paint_text(wait, QStringLiteral("waiting"), theme_.text, tint);
-  else
-    paint_text(wait, open ? name + QStringLiteral(" – waiting") : name, theme_.text, tint);
-}
-
 void TimelinePainter::paint_text(const QRectF& box, const QString& text, const QColor& ink, const QColor& plate) {
   const QFontMetrics metrics(scene_.font);
   if (box.width() < kLabelPxMin || box.height() < metrics.ascent() + 1) return;
@@ -288,257 +233,6 @@ void TimelinePainter::paint_text(const QRectF& box, const QString& text, const Q
   if (plate.isValid()) painter_.fillRect(QRectF(left - 2, box.top() + 1, width + 6, box.height() - 2), plate);
   painter_.setPen(ink);
   painter_.drawText(QPointF(left, box.center().y() + (metrics.ascent() - metrics.descent()) / 2.0), shown);
-}
-
-void TimelinePainter::paint_curtains() {
-  const auto visible = scene_.collectives->find(scene_.scale.window(), kCurtainsMax);
-  if (visible.size() <= kCurtainsMax)
-    for (const int i : visible) paint_curtain(i, false);
-}
-
-void TimelinePainter::paint_curtain(int index, bool strong) {
-  const Collective& call = trace_.collectives[std::size_t(index)];
-  const QColor colour = call.failed ? theme_.error : theme_.collective(call.type->kind);
-  const Ns begin = call.span().begin;
-  const Ns end = call.open ? trace_.range.end : call.span().end;
-  if ((x(end) - x(begin)) < 5 && !strong) return;
-  QColor fill = colour;
-  fill.setAlphaF(strong ? 0.30F : index == scene_.hover_collective ? 0.25F : 0.13F);
-  std::set<std::pair<const TimelineRow*, const TimelineRow*>> drawn;  // several groups may join the same rows
-  for (const auto& group : call.type->groups->lists) {
-    const TimelineRow* previous = nullptr;
-    const Member* before = nullptr;
-    for (const int device : group) {
-      const TimelineRow* row = row_of_device(device);
-      const Device* owner = trace_.device(device);
-      const Member* member = owner ? call.member_of(*owner) : nullptr;
-      if (!row || !member) continue;
-      if (previous && previous != row && drawn.emplace(previous, row).second) {
-        const QRectF upper = box_of(*previous, before->enter, before->exit == kOpen ? trace_.range.end : before->exit);
-        const QRectF lower = box_of(*row, member->enter, member->exit == kOpen ? trace_.range.end : member->exit);
-        painter_.setPen(Qt::NoPen);
-        painter_.setBrush(fill);
-        painter_.drawPolygon(QPolygonF{{upper.bottomLeft(), upper.bottomRight(), lower.topRight(), lower.topLeft()}});
-      }
-      previous = row;
-      before = member;
-    }
-  }
-}
-
-void TimelinePainter::paint_selection() {
-  const SelectionState& state = scene_.selection->state();
-  const int lane = scene_.selection->lane();
-  for (const auto& row : scene_.rows) {
-    const Lane& data = trace_.lanes[std::size_t(row.lane)];
-    const bool chosen =
-        (lane >= row.lane && lane < row.lane + row.lanes) || (state.device < 0 && state.process >= 0 && data.process == state.process);
-    if (!chosen) continue;
-    QColor wash = theme_.accent;
-    wash.setAlphaF(0.10F);
-    painter_.fillRect(QRectF(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height), wash);
-  }
-  painter_.setBrush(Qt::NoBrush);
-  if (state.collective >= 0) {
-    paint_curtain(state.collective, true);
-    const Collective& call = trace_.collectives[std::size_t(state.collective)];
-    painter_.setBrush(Qt::NoBrush);
-    painter_.setPen(QPen(call.failed ? theme_.error : theme_.text, 1.5));
-    const TimelineRow* last = nullptr;
-    for (const int ordinal : call.type->groups->devices) {
-      const TimelineRow* row = row_of_device(ordinal);
-      if (row == last) continue;
-      last = row;
-      const Device* device = trace_.device(ordinal);
-      const Member* member = device ? call.member_of(*device) : nullptr;
-      if (!row || !member) continue;
-      const QRectF box = box_of(*row, member->enter, member->exit == kOpen ? trace_.range.end : member->exit);
-      painter_.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5));
-    }
-  }
-  if (state.collective >= 0 && !trace_.preview) paint_flows(trace_.collectives[std::size_t(state.collective)]);
-  painter_.setBrush(Qt::NoBrush);
-  if (state.lane >= 0 && state.event >= 0)
-    for (const auto& row : scene_.rows)
-      if (state.lane >= row.lane && state.lane < row.lane + row.lanes) {
-        const Lane& data = trace_.lanes[std::size_t(row.lane)];
-        painter_.setPen(QPen(theme_.text, 2));
-        painter_.drawRect(
-            box_of(row, data.events->begin[std::size_t(state.event)], data.events->end[std::size_t(state.event)]).adjusted(-1, -1, 1, 1));
-      }
-  const TimeRange range = !scene_.drag.empty() ? scene_.drag : scene_.axis == TimeAxis::kWall ? state.range : TimeRange{};
-  if (!range.empty()) {
-    QColor wash = theme_.accent;
-    wash.setAlphaF(0.14F);
-    const QRectF area(x(range.begin), plot_.top(), x(range.end) - x(range.begin), plot_.height());
-    painter_.fillRect(area, wash);
-    painter_.setPen(theme_.accent);
-    painter_.drawLine(area.topLeft(), area.bottomLeft());
-    painter_.drawLine(area.topRight(), area.bottomRight());
-    paint_text(QRectF(area.left(), area.top(), std::max(area.width(), 70.0), 20), QStringLiteral("Δ ") + duration_text(range.length()),
-               theme_.text, theme_.raised);
-  }
-}
-
-// Sends of the selected collective, from the sender's start to the receiver's end.
-void TimelinePainter::paint_flows(const Collective& call) {
-  if (call.type->pairs.empty() || call.type->pairs.size() > kFlowsMax) return;
-  painter_.save();
-  painter_.setRenderHint(QPainter::Antialiasing);
-  for (const auto& [source, target] : call.type->pairs) {
-    const TimelineRow *from = row_of_device(source), *to = row_of_device(target);
-    const Device *sender = trace_.device(source), *receiver = trace_.device(target);
-    const Member* out = sender ? call.member_of(*sender) : nullptr;
-    const Member* in = receiver ? call.member_of(*receiver) : nullptr;
-    if (!from || !to || from == to || !out || !in) continue;
-    const QRectF a = box_of(*from, out->enter, out->enter),
-                 b = box_of(*to, in->exit == kOpen ? trace_.range.end : in->exit, in->exit == kOpen ? trace_.range.end : in->exit);
-    const QPointF start(a.left(), a.center().y()), end(b.left(), b.center().y());
-    painter_.setPen(QPen(theme_.text, 1.2));
-    painter_.drawLine(start, end);
-    const double angle = std::atan2(end.y() - start.y(), end.x() - start.x());
-    for (const double turn : {2.7, -2.7}) painter_.drawLine(end, end + QPointF(std::cos(angle + turn), std::sin(angle + turn)) * 7);
-  }
-  painter_.restore();
-}
-
-void TimelinePainter::paint_marks() {
-  const QFontMetrics metrics(scene_.font);
-  painter_.save();
-  painter_.setClipRect(QRect(scene_.label_width, 0, plot_.width(), scene_.size.height()));
-  double free = plot_.left();  // texts do not lie over each other
-  for (const auto& mark : *scene_.marks) {
-    const double at = std::round(x(mark.time)) + 0.5;
-    if (at < plot_.left() - 120 || at > plot_.right()) continue;
-    painter_.setPen(QPen(theme_.accent, 1, Qt::DashLine));
-    painter_.drawLine(QLineF(at, 4, at, plot_.bottom()));
-    painter_.setPen(Qt::NoPen);
-    painter_.setBrush(theme_.accent);
-    painter_.drawPolygon(QPolygonF{{at, 1}, {at + 9, 5}, {at, 9}});
-    if (at < free) continue;
-    const QString text = metrics.elidedText(mark.text, Qt::ElideRight, 110);
-    painter_.setPen(theme_.accent);
-    painter_.drawText(QPointF(at + 12, 11), text);
-    free = at + metrics.horizontalAdvance(text) + 18;
-  }
-  painter_.restore();
-}
-
-// Bytes in flight: the most in each column of pixels.
-void TimelinePainter::paint_counter() {
-  const int top = plot_.bottom() + 1, height = scene_.counter_height;
-  painter_.fillRect(QRect(0, top, scene_.size.width(), height), theme_.window);
-  painter_.setPen(theme_.line);
-  painter_.drawLine(0, top, scene_.size.width(), top);
-  painter_.setPen(theme_.muted);
-  const QFontMetrics metrics(scene_.font);
-  const QString title = QStringLiteral("in flight, at most ") + bytes_text(std::int64_t(scene_.in_flight->most()));
-  painter_.drawText(QRect(8, top, scene_.label_width - 12, height), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
-                    metrics.horizontalAdvance(title) > 2 * (scene_.label_width - 20) ? QStringLiteral("in flight") : title);
-  if (scene_.in_flight->most() <= 0) return;
-  constexpr int kColumnPx = 2;
-  for (int c = 0; c < plot_.width(); c += kColumnPx) {
-    const double value = scene_.in_flight->most_in(scene_.scale.time_at(c), scene_.scale.time_at(c + kColumnPx));
-    const int bar = value <= 0 ? 0 : std::max(int(std::lround(value / scene_.in_flight->most() * (height - 6))), 1);
-    if (bar > 0) painter_.fillRect(QRect(plot_.left() + c, top + height - bar, kColumnPx, bar), theme_.collective("all-reduce"));
-  }
-}
-
-QString TimelinePainter::tick_label(Ns time, Ns step) const {
-  if (scene_.axis != TimeAxis::kLogical) return tick_text(time, step);
-  return step % kLogicalStep == 0 || time % kLogicalStep == 0 ? QStringLiteral("step %1").arg(time / kLogicalStep) : QString();
-}
-
-QString TimelinePainter::row_name(const TimelineRow& row) const {
-  const Lane& lane = trace_.lanes[std::size_t(row.lane)];
-  if (row.lanes == 1) return qstr(lane.name);
-  std::vector<int> devices;
-  for (int i = 0; i < row.lanes; ++i) devices.push_back(trace_.lanes[std::size_t(row.lane + i)].device);
-  return qstr(lane.name).section(QLatin1Char(' '), 0, 0) + QLatin1Char(' ') + set_text(devices, 12);
-}
-
-void TimelinePainter::paint_chips(const TimelineRow& row, const QRect& box) {
-  const int count = std::min(row.lanes, box.height());
-  for (int i = 0; i < count; ++i) {
-    const int top = box.top() + i * box.height() / count, bottom = box.top() + (i + 1) * box.height() / count;
-    const int device = trace_.lanes[std::size_t(row.lane + i * row.lanes / count)].device;
-    painter_.fillRect(QRect(box.left(), top, box.width(), bottom - top), theme_.device(trace_, device));
-  }
-}
-
-void TimelinePainter::paint_labels() {
-  const QFontMetrics metrics(scene_.font);
-  const int width = scene_.label_width;
-  const int gutter = 64;  // for the process, beside its lanes
-  painter_.save();
-  painter_.setClipRect(QRect(0, scene_.ruler_height, width, plot_.height()));
-  painter_.fillRect(QRect(0, scene_.ruler_height, width, plot_.height()), theme_.window);
-  const auto chosen = scene_.selection->devices();
-  for (std::size_t r = 0; r < scene_.rows.size(); ++r) {
-    const auto& row = scene_.rows[r];
-    const Lane& lane = trace_.lanes[std::size_t(row.lane)];
-    const QRect box(gutter, scene_.ruler_height + row.top - scene_.scroll_y, width - gutter, row.height);
-    if (box.bottom() >= scene_.ruler_height && box.top() <= scene_.size.height()) {
-      bool lit = false;
-      for (int i = 0; i < row.lanes && lane.device >= 0; ++i)
-        lit |= std::binary_search(chosen.begin(), chosen.end(), trace_.lanes[std::size_t(row.lane + i)].device);
-      if (lit) painter_.fillRect(box, blend(theme_.accent, theme_.window, 0.22));
-      if (lane.device >= 0)
-        paint_chips(row, QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)));
-      if (row.height >= metrics.height() - 3) {
-        painter_.setPen(lane.device >= 0 ? theme_.text : theme_.muted);
-        painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                          metrics.elidedText(row_name(row), Qt::ElideRight, box.width() - 14));
-      }
-    }
-    if (!row.first_of_process) continue;
-    std::size_t last = r;
-    while (last + 1 < scene_.rows.size() && !scene_.rows[last + 1].first_of_process) ++last;
-    const QRect group(0, box.top(), gutter, scene_.rows[last].top + scene_.rows[last].height - row.top);
-    const Process* process = trace_.process(lane.process);
-    const bool bad = process && process->ended_badly();
-    if (scene_.selection->state().process == lane.process) painter_.fillRect(group, blend(theme_.accent, theme_.window, 0.22));
-    painter_.setPen(theme_.line);
-    if (row.top > 0) painter_.drawLine(0, group.top(), width, group.top());
-    painter_.drawLine(gutter - 1, group.top(), gutter - 1, group.bottom());
-    if (group.height() >= metrics.height() - 2) {
-      // Its name stays in sight while any of its lanes is.
-      const int top = std::clamp(scene_.ruler_height, group.top(), std::max(group.bottom() - metrics.height() - 2, group.top()));
-      painter_.setPen(bad ? theme_.error : theme_.text);
-      painter_.drawText(QRect(8, top, gutter - 10, std::min(group.height(), metrics.height() + 8)), Qt::AlignVCenter | Qt::AlignLeft,
-                        QStringLiteral("proc %1").arg(lane.process));
-      if (process && !process->state.empty() && group.height() >= 2 * metrics.height() + 6) {
-        painter_.setPen(bad ? theme_.error : theme_.muted);
-        painter_.drawText(QRect(8, top + metrics.height() + 2, gutter - 10, metrics.height() + 4), Qt::AlignVCenter | Qt::AlignLeft,
-                          metrics.elidedText(qstr(process->state), Qt::ElideRight, gutter - 12));
-      }
-    }
-  }
-  painter_.restore();
-  painter_.setPen(theme_.line);
-  painter_.drawLine(width - 1, 0, width - 1, scene_.size.height());
-}
-
-void TimelinePainter::paint_ruler() {
-  const QFontMetrics metrics(scene_.font);
-  painter_.fillRect(QRect(0, 0, scene_.size.width(), scene_.ruler_height), theme_.raised);
-  painter_.setPen(theme_.line);
-  painter_.drawLine(0, scene_.ruler_height - 1, scene_.size.width(), scene_.ruler_height - 1);
-  const Ruler ruler = make_ruler(scene_.scale, trace_.range.begin, 110);
-  painter_.save();
-  painter_.setClipRect(QRect(scene_.label_width, 0, plot_.width(), scene_.ruler_height));
-  for (const auto& tick : ruler.ticks) {
-    const double at = std::round(x(tick.time)) + 0.5;
-    painter_.setPen(tick.major ? theme_.muted : theme_.line);
-    painter_.drawLine(QLineF(at, scene_.ruler_height - (tick.major ? 8 : 4), at, scene_.ruler_height - 2));
-    if (tick.major) painter_.drawText(QPointF(at + 4, scene_.ruler_height - 8), tick_label(tick.time - trace_.range.begin, ruler.step));
-  }
-  painter_.restore();
-  painter_.setPen(theme_.muted);
-  painter_.drawText(QRect(8, 0, scene_.label_width - 12, scene_.ruler_height), Qt::AlignVCenter | Qt::AlignLeft,
-                    scene_.axis == TimeAxis::kLogical ? QStringLiteral("window %1 steps").arg(scene_.scale.window().length() / kLogicalStep)
-                    : scene_.axis == TimeAxis::kVirtual ? QStringLiteral("virtual ") + duration_text(scene_.scale.window().length())
-                                                        : QStringLiteral("window ") + duration_text(scene_.scale.window().length()));
 }
 
 }  // namespace shardlab::gui

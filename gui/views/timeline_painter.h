@@ -22,8 +22,9 @@
 namespace shardlab::gui {
 
 namespace timeline {
-inline constexpr double kFoldPx = 2.0;  // narrower events are folded, into at most twice that
-}
+inline constexpr double kFoldPx = 2.0;     // narrower events are folded, into at most twice that
+inline constexpr double kLabelPxMin = 26;  // narrower boxes have no text
+}  // namespace timeline
 
 // A lane's place on the canvas, in pixels from the top of the first.
 struct TimelineRow {
@@ -31,7 +32,8 @@ struct TimelineRow {
   int lanes = 1;  // more where devices in lockstep share a row for want of room
   int top = 0;
   int height = 0;
-  bool first_of_process = false;
+  bool first_of_group = false;  // of its process, unless lanes are grouped otherwise
+  std::string group;            // the group's name, where it is no process
 };
 
 struct TimelineScene {

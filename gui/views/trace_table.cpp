@@ -98,22 +98,25 @@ bool follow_link(Selection& selection, const QString& link, QObject* origin) {
   const qsizetype colon = link.indexOf(QLatin1Char(':'));
   bool number = false;
   const int value = link.mid(colon + 1).toInt(&number);
-  if (colon <= 0 || !number) return false;
-  const QString kind = link.left(colon);
-  const SelectionState before = selection.state();
-  if (kind == QLatin1String("process"))
-    selection.select_process(value, origin);
-  else if (kind == QLatin1String("device"))
-    selection.select_device(value, origin);
-  else if (kind == QLatin1String("collective"))
-    selection.select_collective(value, origin);
-  else if (kind == QLatin1String("diagnosis"))
-    selection.select_diagnosis(value, origin);
-  else if (kind == QLatin1String("array"))
-    selection.select_array(value, origin);
-  else
-    return false;
-  return !(selection.state() == before);
+  const TracePtr& trace = selection.trace();
+  if (colon <= 0 || !number || value < 0 || !trace) return false;
+  struct Kind {
+    const char* name;
+    bool known;
+    void (Selection::*select)(int, QObject*);
+  };
+  const auto within = [value](const auto& rows) { return std::size_t(value) < rows.size(); };
+  const Kind kinds[] = {{"process", trace->process(value) != nullptr, &Selection::select_process},
+                        {"device", trace->device(value) != nullptr, &Selection::select_device},
+                        {"collective", within(trace->collectives), &Selection::select_collective},
+                        {"diagnosis", within(trace->diagnoses), &Selection::select_diagnosis},
+                        {"array", within(trace->arrays), &Selection::select_array}};
+  for (const Kind& kind : kinds) {
+    if (link.left(colon) != QLatin1String(kind.name) || !kind.known) continue;
+    (selection.*kind.select)(value, origin);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace shardlab::gui

@@ -48,6 +48,7 @@ extern const ViewDef kSequenceView;
 extern const ViewDef kWaitsView;
 extern const ViewDef kMatrixView;
 extern const ViewDef kReshardView;
+extern const ViewDef kPredictionView;
 extern const ViewDef kEventsView;
 extern const ViewDef kCompareView;
 extern const ViewDef kSqlView;

@@ -9,6 +9,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/theme.h"
@@ -97,10 +99,34 @@ class WaitsView : public QWidget {
     show_time();
   }
 
+  // A waiting bar that is chosen anywhere moves the slider to when it waits, and is explained.
   void follow(const SelectionState& state) {
-    if (!selection_.trace() || state.process == process_) return;
+    const TracePtr& trace = selection_.trace();
+    if (!trace || trace->preview) return;
+    const int wait = state.lane >= 0 && state.event >= 0 ? wait_of_event(*trace, waits_, state.lane, state.event) : -1;
+    if (wait < 0 && state.process == process_) return;
     process_ = state.process;
+    if (wait >= 0) {
+      process_ = waits_[std::size_t(wait)].process;
+      const auto at = std::lower_bound(times_.begin(), times_.end(), telling_time_of(waits_[std::size_t(wait)]));
+      const QSignalBlocker blocked(slider_);
+      slider_->setValue(int(at - times_.begin()));
+    }
     show_time();
+  }
+
+  // Of the changes while it waits the one at which most wait: who came to wait later belongs to its reason.
+  Ns telling_time_of(const Wait& wait) const {
+    Ns best = wait.begin;
+    std::size_t most = 0;
+    for (auto at = std::lower_bound(times_.begin(), times_.end(), wait.begin); at != times_.end() && *at < wait.end; ++at) {
+      const auto waiting = std::size_t(std::count_if(waits_.begin(), waits_.end(), [&](const Wait& each) { return each.at(*at); }));
+      if (waiting > most) {
+        most = waiting;
+        best = *at;
+      }
+    }
+    return best;
   }
 
   Ns now() const { return times_.empty() ? 0 : times_[std::size_t(std::clamp(slider_->value(), 0, int(times_.size()) - 1))]; }
@@ -139,7 +165,16 @@ class WaitsView : public QWidget {
     for (const auto& cycle : graph.cycles)
       text += QStringLiteral("<p><b><font color='%1'>⟳ Processes %2 wait for each other.</font></b> None of them can go on.</p>")
                   .arg(theme.error.name(), links(cycle));
-    if (graph.cycles.empty() && !graph.edges.empty()) text += QStringLiteral("<p>Somebody waits, but in no circle: it may still come.</p>");
+    std::vector<int> never;  // are waited for, and have ended
+    for (const auto& [from, to] : graph.edges)
+      for (const int process : graph.nodes[std::size_t(to)].processes)
+        if (has_ended(trace, process, now()) && std::find(never.begin(), never.end(), process) == never.end()) never.push_back(process);
+    std::sort(never.begin(), never.end());
+    if (!never.empty())
+      text += QStringLiteral("<p><b><font color='%1'>Some wait for process%2 %3, which will never come.</font></b></p>")
+                  .arg(theme.error.name(), never.size() == 1 ? QString() : QStringLiteral("es"), links(never));
+    else if (graph.cycles.empty() && !graph.edges.empty())
+      text += QStringLiteral("<p>Somebody waits, but in no circle: it may still come.</p>");
     const auto best = best_unblockers(trace, waits_, now());
     if (!best.empty()) {
       text += QStringLiteral("<p><b>Who would free whom</b></p><ul style='margin-left:-24px'>");
@@ -147,7 +182,9 @@ class WaitsView : public QWidget {
         text += QStringLiteral("<li>if process %1 came, it would free %2</li>").arg(links({best[i].process}), links(best[i].frees));
       text += QStringLiteral("</ul>");
     }
+    // Who is chosen and waits for nobody has nothing to explain; somebody who waits has.
     int process = process_;
+    if (const int node = graph.node_of(process); node < 0 || !graph.nodes[std::size_t(node)].waits) process = -1;
     if (process < 0 && !graph.nodes.empty() && graph.nodes[0].waits) process = graph.nodes[0].processes[0];
     if (process >= 0) {
       text += QStringLiteral("<p><b>Why process %1 waits</b></p><ol style='margin-left:-24px'>").arg(process);

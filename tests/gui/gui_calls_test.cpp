@@ -130,6 +130,45 @@ TEST(WaitGraph, ACollectiveWantsAllOfThem) {
   EXPECT_EQ(freed_by(waits, 10, {1, 2}), (std::vector<int>{0}));
 }
 
+// Who ended is shown so from its end on, and before it as what it did then.
+TEST(WaitGraph, SaysWhatAProcessDidAtTheTime) {
+  Job job(2);
+  const int a = job.program("a", {0, 1});
+  job.launch(1, a, 0, 40);
+  job.trace.processes[1].state = "killed";
+  job.trace.processes[1].signal = 9;
+  job.trace.processes[1].last = 100;
+  const std::vector<Wait> waits{wait(0, 1, 10)};
+  const auto state_at = [&](Ns time) { return explain_wait(job.trace, waits, 0, time).back().text; };
+  EXPECT_NE(state_at(20).find("has issued nothing yet"), std::string::npos) << state_at(20);
+  EXPECT_NE(state_at(50).find("runs; the last it issued is a"), std::string::npos) << state_at(50);
+  EXPECT_NE(state_at(100).find("killed by signal 9"), std::string::npos) << state_at(100);
+  const auto reason = [&](Ns time) { return make_wait_graph(job.trace, waits, time).nodes.back().reason; };
+  EXPECT_FALSE(has_ended(job.trace, 1, 99));
+  EXPECT_TRUE(has_ended(job.trace, 1, 100));
+  EXPECT_FALSE(has_ended(job.trace, 0, 1000)) << "it left no last record, and its state is no end";
+  EXPECT_EQ(reason(50).find("killed"), std::string::npos);
+  EXPECT_NE(reason(200).find("killed"), std::string::npos);
+}
+
+TEST(WaitGraph, FindsTheWaitOfABar) {
+  Job job(2);
+  auto events = std::make_shared<LaneEvents>();
+  events->begin = {0, 50, 80, 300};
+  events->end = {50, 80, 200, 400};
+  events->collective = {-1, 4, 5, -1};
+  events->kind = {EventKind::kCompute, EventKind::kCollective, EventKind::kCollective, EventKind::kHostRead};
+  job.trace.lanes = {{.process = 0, .device = 0, .events = events}};
+  std::vector<Wait> waits{wait(1, 0, 82), wait(0, 1, 84)};
+  for (auto& each : waits) each.collective = 5;
+  waits.push_back(wait(0, 1, 20));  // a read of the host thread, while the device computes
+  waits.push_back(wait(0, 1, 300));
+  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 0), -1);
+  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 1), -1);
+  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 2), 1);
+  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 3), 3);
+}
+
 TEST(WaitGraph, AReadWaitsForWhatIsNotAgreed) {
   Job job(2);
   const int a = job.program("a", {0, 1}), b = job.program("b", {0, 1});

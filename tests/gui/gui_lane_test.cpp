@@ -5,6 +5,7 @@
 
 #include "gui/models/lane_builder.h"
 #include "gui/models/lane_fold.h"
+#include "gui/models/lane_groups.h"
 #include "tests/gui/sample_traces.h"
 
 namespace shardlab::gui {
@@ -114,6 +115,32 @@ TEST(SplitRows, PutsOverlapsIntoRowsOfTheirOwn) {
     for (std::size_t i = 1; i < row->size(); ++i) EXPECT_LE(row->end[i - 1], row->begin[i]);
   }
   EXPECT_EQ(count, lane.size());
+}
+
+// 2 processes of 2 devices on two hosts; the mesh permutes them, and one device is on no mesh.
+TEST(LaneGroups, ByProcessHostAndMeshAxis) {
+  TraceData trace;
+  for (int p = 0; p < 2; ++p) {
+    trace.processes.push_back({.index = p, .host = p == 0 ? "node-a" : "node-b"});
+    trace.lanes.push_back({.process = p, .device = -1, .name = "host"});
+    for (int d = 0; d < 2; ++d) {
+      trace.devices.push_back({.ordinal = 2 * p + d, .process = p, .local = d});
+      trace.lanes.push_back({.process = p, .device = 2 * p + d});
+    }
+  }
+  trace.lanes.push_back({.process = 1, .device = 4});
+  EXPECT_EQ(lane_groupings(trace).size(), 2u) << "no mesh: by process and by host";
+  trace.meshes.push_back({.axes = {{"one", 1}, {"a", 2}, {"b", 2}}, .devices = {3, 0, 1, 2}});
+  trace.meshes.push_back({.axes = {{"small", 2}}, .devices = {0, 1}});
+  const auto groupings = lane_groupings(trace);
+  ASSERT_EQ(groupings.size(), 4u);
+  EXPECT_EQ(groupings[0].group_of, (std::vector<int>{0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(groupings[1].groups, (std::vector<std::string>{"node-a", "node-b"}));
+  EXPECT_EQ(groupings[2].title, "axis a");
+  EXPECT_EQ(groupings[2].group_of, (std::vector<int>{2, 0, 1, 2, 1, 0, 2}));
+  EXPECT_EQ(groupings[3].title, "axis b");
+  EXPECT_EQ(groupings[3].group_of, (std::vector<int>{2, 1, 0, 2, 1, 0, 2}));
+  EXPECT_EQ(groupings[3].groups, (std::vector<std::string>{"b=0", "b=1", "others"}));
 }
 
 }  // namespace

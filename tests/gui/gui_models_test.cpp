@@ -4,6 +4,7 @@
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>
 
+#include "gui/models/prediction.h"
 #include "gui/models/process_model.h"
 #include "gui/models/table_def.h"
 #include "tests/gui/sample_traces.h"
@@ -16,7 +17,7 @@ std::vector<TracePtr> samples() {
 }
 
 TEST(Tables, KeepTheRulesOfItemModels) {
-  for (const TableDef* def : {&array_table(), &collective_table(), &diagnosis_table()}) {
+  for (const TableDef* def : {&array_table(), &collective_table(), &diagnosis_table(), &prediction_table()}) {
     TraceTableModel model(*def);
     QSortFilterProxyModel proxy;
     proxy.setSourceModel(&model);
@@ -50,6 +51,43 @@ TEST(Tables, ShowWhatTheTraceHas) {
   EXPECT_EQ(arrays.index(0, 1).data().toString(), QStringLiteral("float32[8,16]"));
   EXPECT_EQ(arrays.index(0, 2).data().toString(), QStringLiteral("P('a', 'b')"));
   EXPECT_EQ(arrays.index(0, 5).data().toString(), QStringLiteral("toy.cpp:8"));
+}
+
+// A program of two planned collectives, run three times: one as planned, one with another number of bytes, one that nobody planned.
+TEST(Prediction, ComparesThePlanWithTheRecord) {
+  const auto type = [](const char* kind, std::int64_t bytes) {
+    return std::make_shared<const CollectiveType>(CollectiveType{.kind = kind, .bytes = bytes, .wire_bytes = 2 * bytes});
+  };
+  auto trace = std::make_shared<TraceData>();
+  trace->programs.push_back({.name = "f", .collectives = {type("all-reduce", 64), type("all-gather", 128)}});
+  for (int process = 0; process < 2; ++process)
+    for (int run = 0; run < 3; ++run)
+      trace->launches.push_back({.process = process, .number = run, .seq = run, .program = 0, .started = 1, .done = 2});
+  for (int run = 0; run < 3; ++run) {
+    trace->collectives.push_back({.type = type("all-reduce", 64), .seq = run, .program = 0, .call = 0});
+    trace->collectives.back().members = {{.process = 0, .moved_bytes = 5}, {.process = 1, .moved_bytes = 5}};
+    trace->collectives.push_back({.type = type("all-gather", 256), .seq = run, .program = 0, .call = 1});
+  }
+  trace->collectives.push_back({.type = type("all-to-all", 8), .program = 0, .call = 2});
+  trace->predictions = compare_with_plan(*trace);
+  ASSERT_EQ(trace->predictions.size(), 3u);
+  EXPECT_TRUE(trace->predictions[0].as_planned);
+  EXPECT_EQ(trace->predictions[0].runs, 3) << "once a rank, however many processes issued it";
+  EXPECT_EQ(trace->predictions[0].moved_bytes, 30);
+  EXPECT_FALSE(trace->predictions[1].as_planned);
+  EXPECT_FALSE(trace->predictions[2].as_planned);
+  TraceTableModel model(prediction_table());
+  model.set_trace(trace);
+  const auto said = [&](int row) { return model.index(row, 8).data().toString(); };
+  EXPECT_EQ(said(0), QStringLiteral("as planned"));
+  EXPECT_TRUE(said(1).startsWith(QStringLiteral("256")) && said(1).contains(QStringLiteral("on a device"))) << said(1).toStdString();
+  EXPECT_EQ(said(2), QStringLiteral("not planned"));
+  EXPECT_EQ(model.index(1, 0).data(TraceTableModel::kToneRole).toInt(), int(RowTone::kWarning));
+  // A run that was cut short lacks some, and is no surprise; one that ended and lacks some is.
+  trace->collectives.resize(3);
+  EXPECT_FALSE(compare_with_plan(*trace)[0].as_planned);
+  trace->launches.back().done = kOpen;
+  EXPECT_TRUE(compare_with_plan(*trace)[0].as_planned);
 }
 
 TEST(ProcessModel, KeepsTheRulesOfItemModelsAndFindsDevices) {

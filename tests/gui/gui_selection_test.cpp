@@ -122,5 +122,55 @@ TEST(Links, SelectWhatTheyName) {
     EXPECT_FALSE(follow_link(selection, QString::fromUtf8(bad), nullptr)) << bad;
 }
 
+// What is chosen already is there all the same: `--select diagnosis:0` of a trace that opens on it.
+TEST(Links, AreTrueOfWhatIsChosenAlready) {
+  Selection selection;
+  selection.set_trace(sample::deadlock());
+  ASSERT_EQ(selection.state().diagnosis, 0);
+  EXPECT_TRUE(follow_link(selection, QStringLiteral("diagnosis:0"), nullptr));
+  EXPECT_FALSE(follow_link(selection, QStringLiteral("diagnosis:1"), nullptr));
+  EXPECT_FALSE(follow_link(selection, QStringLiteral("array:-1"), nullptr));
+  selection.set_trace(nullptr);
+  EXPECT_FALSE(follow_link(selection, QStringLiteral("process:0"), nullptr));
+}
+
+// A run that has grown by a collective before and one behind what was selected, and by an event at the front of its lane.
+TEST(Selection, FollowsARunThatGrows) {
+  Selection selection;
+  const TracePtr before = sample::grid(4, 2, 2, 3);
+  selection.set_trace(before);
+  selection.select_event(before->collectives.empty() ? 0 : 2, 1);
+  const SelectionState chosen = selection.state();
+  auto after = std::make_shared<TraceData>(*before);
+  Collective early = before->collectives[0];
+  early.seq = 1000;
+  after->collectives.insert(after->collectives.begin(), early);
+  auto events = std::make_shared<LaneEvents>(*before->lanes[2].events);
+  events->begin.insert(events->begin.begin(), -10);
+  events->end.insert(events->end.begin(), -5);
+  events->label.insert(events->label.begin(), 0);
+  events->kind.insert(events->kind.begin(), EventKind::kCompute);
+  events->flags.insert(events->flags.begin(), 0);
+  events->collective.insert(events->collective.begin(), -1);
+  after->lanes[2].events = events;
+  selection.follow_trace(after);
+  EXPECT_EQ(selection.state().lane, chosen.lane);
+  EXPECT_EQ(selection.state().event, chosen.event + 1);
+  EXPECT_EQ(selection.state().collective, chosen.collective < 0 ? -1 : chosen.collective + 1);
+  EXPECT_EQ(selection.state().device, chosen.device);
+  EXPECT_FALSE(selection.can_go_back());
+  // What is gone is selected no more; a verdict that came is shown.
+  auto verdict = std::make_shared<TraceData>(*after);
+  verdict->collectives.clear();
+  verdict->lanes.resize(2);
+  selection.follow_trace(verdict);
+  EXPECT_EQ(selection.state().collective, -1);
+  EXPECT_EQ(selection.state().event, -1);
+  verdict = std::make_shared<TraceData>(*after);
+  verdict->diagnoses.push_back({.code = "deadlock", .processes = {1}});
+  selection.follow_trace(verdict);
+  EXPECT_EQ(selection.state().diagnosis, 0);
+}
+
 }  // namespace
 }  // namespace shardlab::gui

@@ -1,0 +1,170 @@
+#include "gui/models/lane_loader.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace shardlab::gui {
+namespace {
+
+using traces::Id;
+using traces::kNoTime;
+
+constexpr std::int64_t kPreviewEvents = 200'000;  // fewer are there before a preview could be seen
+constexpr std::int64_t kReserveMax = std::int64_t{1} << 28;
+constexpr std::int64_t kProgressEvents = 65'536;
+constexpr int kThreadsMax = 4;
+
+Ns open_if_missing(Ns time) { return time == kNoTime ? kOpen : time; }
+
+// Devices in lockstep have their events in the batch's track.
+bool own_alone(const traces::TrackRow& track) { return track.kind != traces::TrackKind::kDevice || track.batch_track == 0; }
+
+Lane::Summary summary_of(const traces::TrackRow& track) {
+  return {track.event_count, track.error_count, track.open_count, open_if_missing(track.first_ns), open_if_missing(track.last_ns),
+          track.busy_ns};
+}
+
+LaneBuilder::Track lane_track(const traces::TrackRow& track) {
+  return {.process = track.process,
+          .device = track.kind == traces::TrackKind::kDevice ? track.device : -1,
+          .name = track.kind == traces::TrackKind::kHost ? "host" : track.name,
+          .batch = track.batch_track,
+          .own = {},
+          .summary = summary_of(track)};
+}
+
+}  // namespace
+
+std::uint32_t LaneLoader::Labels::of(Id name, Id site) {
+  const std::uint64_t key = std::uint64_t(name) << 32 | std::uint32_t(site);
+  if (key == last_key) return last;
+  const auto [it, fresh] = index.try_emplace(key, std::uint32_t(rows.size()));
+  if (fresh) rows.emplace_back(name, site);
+  last_key = key;
+  return last = it->second;
+}
+
+LaneLoader::LaneLoader(const LoadOptions& options, traces::TraceReader& reader, TraceData& trace, const std::vector<int>& collective_of)
+    : options_(options), reader_(reader), trace_(trace), collective_of_(collective_of), tracks_(reader.tracks()) {
+  TimeRange range{kOpen, 0};
+  for (const auto& track : tracks_) {
+    if (own_alone(track)) events_total_ += track.event_count;
+    if (track.first_ns != kNoTime) range.begin = std::min(range.begin, track.first_ns);
+    if (track.last_ns != kNoTime) range.end = std::max(range.end, track.last_ns);
+  }
+  summary_range_ = range;
+}
+
+TracePtr LaneLoader::preview() const {
+  if (events_total_ < kPreviewEvents || summary_range_.begin >= summary_range_.end) return nullptr;
+  auto preview = std::make_shared<TraceData>(trace_);
+  preview->preview = true;
+  preview->range = summary_range_;
+  LaneBuilder builder(*preview);
+  for (const auto& track : tracks_)
+    if (track.kind != traces::TrackKind::kBatch) builder.add(lane_track(track));
+  builder.finish();
+  return preview;
+}
+
+void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events) {
+  if (own_alone(track) && track.event_count > 0) {
+    const auto n = std::size_t(std::min<std::int64_t>(track.event_count, kReserveMax));
+    events.begin.reserve(n);
+    events.end.reserve(n);
+    events.kind.reserve(n);
+    events.label.reserve(n);
+    events.collective.reserve(n);
+    events.flags.reserve(n);
+  }
+  std::int64_t count = 0;
+  reader.scan_events(track.id, [&](const traces::EventCore& row) {
+    const bool launch = row.kind == traces::EventKind::kLaunch;
+    events.begin.push_back(row.time_ns);
+    events.end.push_back(row.duration_ns == kNoTime ? (launch ? row.time_ns : kOpen) : row.time_ns + row.duration_ns);
+    events.kind.push_back(static_cast<EventKind>(row.kind));
+    events.label.push_back(labels.of(row.name, row.site));
+    events.collective.push_back(
+        row.collective > 0 && std::size_t(row.collective) < collective_of_.size() ? collective_of_[std::size_t(row.collective)] : -1);
+    events.flags.push_back(row.flags & traces::kErrorFlag ? kFlagError : 0);
+    if (++count % kProgressEvents != 0) return true;
+    tell_progress(kProgressEvents);
+    return !options_.stop.stop_requested();
+  });
+  tell_progress(count % kProgressEvents);
+}
+
+void LaneLoader::tell_progress(std::int64_t events) {
+  const std::int64_t done = events_done_ += events;
+  if (options_.progress && events_total_ > kPreviewEvents && events > 0) options_.progress(double(done) / double(events_total_));
+}
+
+std::vector<std::string> LaneLoader::read_all(std::vector<Labels>& labels, std::vector<std::uint32_t>& reader_of,
+                                              std::vector<LaneEvents>& events) {
+  std::vector<std::string> missed;
+  std::mutex missed_mutex;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](std::size_t thread, traces::TraceReader& reader) {
+    for (std::size_t i = next++; i < tracks_.size() && !options_.stop.stop_requested(); i = next++) {
+      reader_of[i] = std::uint32_t(thread);
+      read_events(reader, tracks_[i], labels[thread], events[i]);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t t = 1; t < labels.size(); ++t)
+    others.emplace_back([&, t] {
+      try {
+        traces::TraceReader reader(options_.path);
+        work(t, reader);
+        if (!reader.torn()) return;
+        const std::scoped_lock lock(missed_mutex);
+        for (auto& text : reader.notices())
+          if (std::find(missed.begin(), missed.end(), text) == missed.end()) missed.push_back(std::move(text));
+      } catch (const IoError&) {  // this thread's reader told the same trouble: reader_ reads what is left
+      }
+    });
+  work(0, reader_);
+  others.clear();
+  return missed;
+}
+
+void LaneLoader::load() {
+  std::vector<LaneEvents> events(tracks_.size());
+  std::vector<std::uint32_t> reader_of(tracks_.size());
+  const int threads = events_total_ < kPreviewEvents ? 1 : std::clamp(int(std::thread::hardware_concurrency()), 1, kThreadsMax);
+  std::vector<Labels> labels{std::size_t(threads)};
+  for (auto& text : read_all(labels, reader_of, events)) trace_.notices.push_back({std::move(text), true});
+  if (options_.stop.stop_requested()) return;
+  renumber(labels, reader_of, events);
+  LaneBuilder builder(trace_);
+  for (std::size_t i = 0; i < tracks_.size(); ++i)
+    if (tracks_[i].kind == traces::TrackKind::kBatch) builder.batch(tracks_[i].id) = std::move(events[i]);
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    if (tracks_[i].kind == traces::TrackKind::kBatch) continue;
+    LaneBuilder::Track track = lane_track(tracks_[i]);
+    track.own = std::move(events[i]);
+    builder.add(std::move(track));
+  }
+  builder.finish();
+  if (summary_range_.begin < summary_range_.end && trace_.notices.empty() && !reader_.torn()) trace_.range = summary_range_;
+  finish(trace_, threads);
+}
+
+void LaneLoader::renumber(const std::vector<Labels>& labels, const std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events) {
+  const auto site_index = [&](Id id) { return id > 0 && std::size_t(id) < trace_.sites.size() ? int(id) : -1; };
+  std::map<std::pair<Id, Id>, std::uint32_t> known;
+  std::vector<std::vector<std::uint32_t>> to(labels.size());
+  for (std::size_t t = 0; t < labels.size(); ++t)
+    for (const auto& [name, site] : labels[t].rows) {
+      const auto [it, fresh] = known.try_emplace({name, site}, std::uint32_t(trace_.labels.size()));
+      if (fresh) trace_.labels.push_back({std::string(reader_.text(name)), site_index(site)});
+      to[t].push_back(it->second);
+    }
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (labels.size() > 1)
+      for (auto& label : events[i].label) label = to[reader_of[i]][label];
+}
+
+}  // namespace shardlab::gui

@@ -1,0 +1,53 @@
+// Reads the events of a trace into lanes, over several threads where there are many.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "gui/models/lane_builder.h"
+#include "gui/models/trace_loader.h"
+#include "traces/trace_reader.h"
+
+namespace shardlab::gui {
+
+// Once everything else of the trace is there: events refer to its sites and collectives.
+class LaneLoader {
+ public:
+  // All outlive this. `collective_of`: from the file's ids to indices of the trace's collectives, -1 for none.
+  LaneLoader(const LoadOptions& options, traces::TraceReader& reader, TraceData& trace, const std::vector<int>& collective_of);
+
+  // What the file says of its lanes, for a first picture before the events are read; null where there are few.
+  TracePtr preview() const;
+  // Lanes, labels and the range; incomplete where the load was stopped.
+  void load();
+
+ private:
+  // Labels of one reading thread; renumbered into the trace's when all have ended.
+  struct Labels {
+    std::unordered_map<std::uint64_t, std::uint32_t> index;  // name << 32 | site
+    std::vector<std::pair<traces::Id, traces::Id>> rows;
+    std::uint64_t last_key = ~std::uint64_t{0};
+    std::uint32_t last = 0;
+    std::uint32_t of(traces::Id name, traces::Id site);
+  };
+
+  void read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events);
+  // Returns what the other threads' readers missed.
+  std::vector<std::string> read_all(std::vector<Labels>& labels, std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events);
+  void renumber(const std::vector<Labels>& labels, const std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events);
+  void tell_progress(std::int64_t events);
+
+  const LoadOptions& options_;
+  traces::TraceReader& reader_;
+  TraceData& trace_;
+  const std::vector<int>& collective_of_;
+  std::vector<traces::TrackRow> tracks_;
+  TimeRange summary_range_;
+  std::int64_t events_total_ = 0;
+  std::atomic<std::int64_t> events_done_ = 0;
+};
+
+}  // namespace shardlab::gui
