@@ -65,7 +65,12 @@ def wide():
             "expect": [{"array": "y", "shape": [512, 128]}]}
 
 
-# trace -> a scenario of the corpus, or a document
+# A training step of four processes on two hosts; a host is a name of its own for its processes, which only root may give.
+HOSTS = ["run", "-n", "4", "-d", "2", "--", "sh", "-c",
+         "case $SHARDLAB_PROCESS_INDEX in 0|1) host=node-a;; *) host=node-b;; esac; "
+         "exec unshare --uts sh -c 'hostname '$host' && exec \"$0\" 3' {bin}/train_step"]
+
+# trace -> a scenario of the corpus, a document, or a command of `shardlab`
 TRACES = {
     "toy": "toy.json",
     "network": network,
@@ -77,6 +82,8 @@ TRACES = {
     "killed": "killed.json",
     "exited": "exited.json",
     "raises": "process_raises.json",
+    "differs": "shard_map_differs.json",
+    "hosts": HOSTS,
     "torn": None,  # the network, cut off
 }
 
@@ -87,24 +94,30 @@ PICTURES = {
     "toy": ("toy", []),
     "network": ("network", ["--select", "collective:1"]),
     "network_dark": ("network", ["--theme", "dark"]),
-    "pipeline": ("pipeline", []),
+    "pipeline": ("pipeline", ["--select", "collective:1"]),
     "order": ("order", []),
     "device_put": ("device_put", []),
+    "differs": ("differs", []),
     "killed": ("killed", []),
-    "exited": ("exited", []),
+    "exited": ("exited", ["--theme", "dark"]),
     "raises": ("raises", ["--theme", "dark"]),
     "wide": ("wide", []),
+    "hosts": ("hosts", []),
     "torn": ("torn", []),
+    "torn_dark": ("torn", ["--theme", "dark"]),
     "timeline": ("network", ["--view", "timeline", "--size", "1400x560"]),
+    "timeline_wide": ("wide", ["--view", "timeline", "--size", "1400x560", "--theme", "dark"]),
     "sharding": ("network", ["--view", "sharding", "--size", "1200x620"]),
     "sharding_wide": ("wide", ["--view", "sharding", "--size", "1400x800"]),
-    "reshard": ("network", ["--view", "reshard", "--select", "collective:3", "--size", "1400x520"]),
+    "reshard": ("network", ["--view", "reshard", "--select", "collective:4", "--size", "1400x520"]),
     "diagnoses": ("swapped", ["--view", "diagnoses", "--size", "1200x620"]),
     "calls": ("order", ["--view", "sequence", "--size", "1200x420"]),
-    "waits": ("swapped", ["--view", "waits", "--size", "1200x480"]),
+    "waits": ("device_put", ["--view", "waits", "--size", "1200x480"]),
+    "waits_dark": ("killed", ["--view", "waits", "--size", "1200x480", "--theme", "dark"]),
     "traffic": ("network", ["--view", "matrix", "--size", "1200x480"]),
     "traffic_dark": ("wide", ["--view", "matrix", "--size", "1200x480", "--theme", "dark"]),
     "events": ("network", ["--view", "events", "--size", "1200x480"]),
+    "predicted": ("network", ["--view", "predicted", "--size", "1200x320"]),
     "compare": ("network", ["--view", "compare", "--compare", "pipeline", "--size", "1300x640"]),
     "run": ("toy", ["--view", "run", "--size", "1200x520"]),
     "sql": ("toy", ["--view", "sql", "--size", "1200x420"]),
@@ -117,16 +130,26 @@ def record(shardlab, name, folder):
     if source is None:
         whole = folder / "network.db"
         data = whole.read_bytes()
-        trace.write_bytes(data[: len(data) * 3 // 5])
+        trace.write_bytes(data[: len(data) * 7 // 10])
+        return
+    if isinstance(source, list):
+        words = [word.format(bin=shardlab.parent) if "{bin}" in word else word for word in source]
+        done = subprocess.run([shardlab, words[0], "--trace", trace, *words[1:]], cwd=folder, capture_output=True, text=True)
+        if not trace.exists():
+            raise SystemExit(f"{name}: no trace\n{done.stdout}{done.stderr}")
         return
     if callable(source):
         scenario = folder / f"{name}.json"
         scenario.write_text(json.dumps(source()))
     else:
         scenario = CORPUS / source
-    done = subprocess.run([shardlab, "replay", scenario, "--trace", trace, "--quiet"], cwd=folder, capture_output=True, text=True)
-    if not trace.exists():
+    traces = folder / f"{name}.traces"  # of a document with a matrix the first
+    done = subprocess.run([shardlab, "replay", scenario, "--trace-dir", traces, "--quiet"], cwd=folder, capture_output=True, text=True)
+    made = sorted(traces.glob("*.db"))
+    if not made:
         raise SystemExit(f"{name}: no trace\n{done.stdout}{done.stderr}")
+    made[0].rename(trace)
+    shutil.rmtree(traces)
 
 
 def main():
@@ -150,7 +173,10 @@ def main():
             arguments = [str(folder / f"{a}.db") if a in TRACES and previous == "--compare" else a
                          for previous, a in zip([""] + arguments, arguments)]
             out = options.out / f"{name}.png"
-            subprocess.run([shardlab.parent / "shardlab-view", folder / f"{trace}.db", "--screenshot", out, *arguments], check=True)
+            # From the traces' folder, so that no picture shows where it was made.
+            arguments = [a.replace(str(folder) + "/", "") for a in arguments]
+            subprocess.run([shardlab.parent / "shardlab-view", f"{trace}.db", "--screenshot", out.resolve(), *arguments],
+                           cwd=folder, check=True)
             print(out.relative_to(ROOT) if out.is_relative_to(ROOT) else out)
 
 
