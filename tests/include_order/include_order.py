@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "traces/exporters": {"runtime/base", "traces/checks", "traces"},
     "traces/recorder": {"runtime/base", "runtime/core", "runtime/comm"} | TRACES,
     "virtualdev": {"runtime/base", "runtime/core", "runtime/comm", "runtime/exec/device.h"},
+    "virtualdev/cuda": RUNTIME_BELOW_EXEC,
     "runtime/shardlab": RUNTIME_LIBRARIES | {"traces/checks", "traces/recorder", "virtualdev"},
     "scenarios": RUNTIME_LIBRARIES | TRACES | {"runtime/shardlab", "traces/recorder", "virtualdev"},
     "gui/models": {"runtime/base"} | TRACES,
