@@ -29,8 +29,11 @@ class Control {
   // The gate at a host-visible read: returns once every launch up to `launch` has been matched on all its processes; throws
   // DiagnosisError when a verdict says that it never will. `what` and `where` name the read. -1 returns at once.
   virtual void await_agreement(std::int64_t launch, std::string_view what, Where where) = 0;
-  // After a first finding no data moves any more: launches are still issued, their results are poisoned.
-  virtual bool poisoned() const = 0;
+  // Whether the executor may run a launch that spans processes. After a first finding only launches that all have matched still run: this
+  // blocks until the launch is matched, and is false where it never will be. Launches are issued all the same, their results are poisoned.
+  virtual bool may_run(std::int64_t launch) = 0;
+  // A launch could not run because of the others: throws the verdict where one is coming, and returns where nothing is wrong with them.
+  virtual void await_verdict(std::string_view /*what*/, Where) {}
   // The executor met another message than the one expected.
   virtual void wire_mismatch(const Launch&, int call, const WireMismatch&) = 0;
   // The executor begins waiting for peers in a call; with no peers, it ends.
@@ -40,6 +43,8 @@ class Control {
   virtual void local(const Launch&) {}
   // A value that the program asked for and may decide by: process_index(), a variable of the environment, fetched data.
   virtual void observed(std::string_view /*what*/, std::string_view /*value*/, Where) {}
+  // Results that this process computed and dropped before anybody used them; told before it leaves.
+  virtual void unused(std::string_view /*what*/, Where, std::int64_t /*count*/) {}
   // The line, or the statement, that begins.
   virtual void at(Where) {}
   // This process ends in an error; the others are told. Returns quickly.
@@ -53,7 +58,7 @@ class SoloControl final : public Control {
  public:
   void issued(const Launch&) override {}
   void await_agreement(std::int64_t, std::string_view, Where) override {}
-  bool poisoned() const override { return false; }
+  bool may_run(std::int64_t) override { return true; }
   void wire_mismatch(const Launch&, int, const WireMismatch&) override {}
   void raised(std::string_view, Where) override {}
   void leave() override {}

@@ -33,16 +33,35 @@ bool Gate::admit(std::int64_t launch, const Report& report) {
 bool Gate::pass(std::int64_t launch, const Report& report) {
   std::unique_lock lock(mutex_);
   bool waited = false;
-  while (!over() && (poisoned() || !open_for(launch))) {
-    bool was_poisoned = poisoned();
+  while (!over() && !open_for(launch)) {
+    bool was_poisoned = poisoned(), was_halted = halted_;
     lock.unlock();
-    report(was_poisoned);
+    report(was_halted);
     lock.lock();
     waited = true;
-    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || (!poisoned() && open_for(launch)); });
+    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || halted_ != was_halted || open_for(launch); });
   }
-  if (over()) throw_over(lock);
+  if (!open_for(launch)) throw_over(lock);
   return waited;
+}
+
+bool Gate::may_run(std::int64_t launch) {
+  if (!poisoned()) return true;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return over() || halted_ || open_for(launch); });
+  return !over() && open_for(launch);
+}
+
+void Gate::pass_verdict(const Report& report) {
+  std::unique_lock lock(mutex_);
+  if (!poisoned()) return;
+  if (!over()) {
+    lock.unlock();
+    report(true);
+    lock.lock();
+    changed_.wait(lock, [&] { return over(); });
+  }
+  throw_over(lock);
 }
 
 bool Gate::pass_leaving(std::chrono::milliseconds limit) {
@@ -66,6 +85,13 @@ void Gate::matched(std::int64_t count) {
 void Gate::poison() {
   std::lock_guard lock(mutex_);
   poisoned_.store(true, std::memory_order_release);
+  changed_.notify_all();
+}
+
+void Gate::halt() {
+  std::lock_guard lock(mutex_);
+  poisoned_.store(true, std::memory_order_release);
+  halted_ = true;
   changed_.notify_all();
 }
 

@@ -14,20 +14,25 @@
 
 namespace shardlab::control {
 
-// Thread-safe. Launches enter when issued and leave when matched, in order. Three things end it: a poison (nobody passes any more, launches
-// are still admitted), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
+// Thread-safe. Launches enter when issued and leave when matched, in order. What is matched is sound whatever comes later: who waits for it
+// passes, and it runs. For the rest four things end it: a poison (launches are still admitted, for the look-ahead), a halt (a message did
+// not fit: nothing is believed any more), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
 class Gate {
  public:
   static constexpr std::size_t kUnmatchedMax = 1024;          // then the next issue waits
   static constexpr std::int64_t kPoisonedLaunchesMax = 1000;  // then it waits for the verdict
 
-  // `report` is called, outside the lock, each time that waiting begins or the poison reaches a waiter.
-  using Report = std::function<void(bool poisoned)>;
+  // `report` is called, outside the lock, each time that waiting begins or the poison reaches a waiter; `for_good`: whatever is matched.
+  using Report = std::function<void(bool for_good)>;
 
   // Throws DiagnosisError after the verdict, TransportError when the control plane is gone. Returns whether it waited.
   bool admit(std::int64_t launch, const Report& report);
   // Returns once all launches up to `launch` are matched. Returns whether it waited.
   bool pass(std::int64_t launch, const Report& report);
+  // Whether the launch may run; after a poison it waits until the launch is matched or never will be.
+  bool may_run(std::int64_t launch);
+  // Waits for the verdict that follows a poison, and throws it; returns where there is no poison.
+  void pass_verdict(const Report& report);
   // Returns once the process has left; false when that took longer than the limit.
   bool pass_leaving(std::chrono::milliseconds limit);
   // Waits until `raised` is acknowledged, the control plane is gone or `limit_ms` passed.
@@ -35,6 +40,7 @@ class Gate {
 
   void matched(std::int64_t count);
   void poison();
+  void halt();
   void verdict(VerdictRef verdict);
   void broken(std::string reason);
   void left();
@@ -47,14 +53,14 @@ class Gate {
   // Unlocks first: an error that nobody catches ends the process where it is thrown, and its terminate handler asks this gate.
   [[noreturn]] void throw_over(std::unique_lock<std::mutex>& lock) const;
   bool over() const { return verdict_ || broken_; }
-  bool open_for(std::int64_t launch) const { return unmatched_.empty() || unmatched_.front() > launch; }
+  bool open_for(std::int64_t launch) const { return !halted_ && (unmatched_.empty() || unmatched_.front() > launch); }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::int64_t> unmatched_;
   std::int64_t matched_ = 0, poisoned_launches_ = 0;
   std::atomic<bool> poisoned_ = false;
-  bool broken_ = false, left_ = false, acknowledged_ = false;
+  bool halted_ = false, broken_ = false, left_ = false, acknowledged_ = false;
   std::string reason_;
   VerdictRef verdict_;
 };

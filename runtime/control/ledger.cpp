@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/number_list.h"
 #include "runtime/base/text.h"
 
 namespace shardlab::control {
@@ -27,12 +28,6 @@ std::vector<std::string> value_texts(const std::vector<comm::ValueInfo>& values)
     texts.push_back(value.sharding.empty() ? type_text(value.dtype, value.shape)
                                            : fmt::format("{} {}", type_text(value.dtype, value.shape), value.sharding));
   return texts;
-}
-
-std::string groups_text(const std::vector<std::vector<comm::Ordinal>>& groups) {
-  std::vector<std::string> texts;
-  for (const auto& group : groups) texts.push_back(fmt::format("[{}]", fmt::join(group, ",")));
-  return fmt::format("[{}]", fmt::join(texts, ","));
 }
 
 std::string pairs_text(const std::vector<std::pair<comm::Ordinal, comm::Ordinal>>& pairs) {
@@ -76,7 +71,7 @@ ProgramEvidence program_evidence(const comm::ProgramInfo& program) {
          .shape = fmt::format("({}{})", fmt::join(collective.shape, ", "), collective.shape.size() == 1 ? "," : ""),
          .reduction = collective.reduction,
          .op = collective.op,
-         .groups = groups_text(collective.groups),
+         .groups = lists_text(collective.groups),
          .pairs = pairs_text(collective.pairs),
          .bytes = collective.bytes,
          .where = collective.where.text()});
@@ -211,6 +206,17 @@ void Ledger::died(int process, int exit_code, int signal, std::int64_t time_ns) 
 
 void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::string& at_line, std::int32_t statement) {
   ProcessEvidence& evidence = at(process).evidence;
+  evidence.unused.clear();
+  evidence.waited.clear();
+  std::erase_if(steps, [&](StepEvidence& step) {
+    if (step.kind == StepEvidence::Kind::kUnused)
+      evidence.unused.push_back(std::move(step));
+    else if (step.kind == StepEvidence::Kind::kWaited)
+      evidence.waited.push_back(std::move(step));
+    else
+      return false;
+    return true;
+  });
   evidence.steps = std::move(steps);
   evidence.at = at_line;
   evidence.at_statement = statement;
@@ -315,10 +321,36 @@ bool Ledger::try_match(Program& program, std::vector<int>& changed) {
   standing_.erase({program.evidence.fingerprint, program.evidence.group});
   std::int64_t time_ns = 0;
   for (int p : members) time_ns = std::max(time_ns, at(p).head_since_ns);
+  note_lateness(members);
   for (int p : members) pop(p, time_ns);
   std::sort(members.begin(), members.end(), std::greater<>());
   changed.insert(changed.end(), members.begin(), members.end());
   return true;
+}
+
+// Who came last kept all others waiting since the last of them came.
+void Ledger::note_lateness(const std::vector<int>& members) {
+  if (members.size() < 2) return;
+  int last = members[0];
+  for (int p : members)
+    if (at(p).head_since_ns > at(last).head_since_ns) last = p;
+  std::int64_t others_ns = 0;
+  for (int p : members)
+    if (p != last) others_ns = std::max(others_ns, at(p).head_since_ns);
+  std::int64_t late_ns = at(last).head_since_ns - others_ns;
+  if (late_ns < kLatenessToldNs) return;
+  LatenessEvidence& late = at(last).evidence.late;
+  ++late.calls;
+  late.ns += late_ns;
+  if (late_ns <= late.longest_ns) return;
+  const CallEvidence& call = head(last)->call;
+  late.longest_ns = late_ns;
+  late.op = call.op;
+  late.where = call.where;
+  late.statement = call.statement;
+  late.waiting = members;
+  std::erase(late.waiting, last);
+  std::sort(late.waiting.begin(), late.waiting.end());
 }
 
 bool Ledger::values_differ(const Program& program) const {
@@ -342,6 +374,7 @@ bool Ledger::try_message(int process, std::vector<int>& changed) {
     return true;
   }
   std::int64_t time_ns = std::max(at(process).head_since_ns, at(other).head_since_ns);
+  note_lateness({process, other});
   for (int p : {process, other}) {
     leave_head(p);
     pop(p, time_ns);

@@ -47,7 +47,8 @@ struct Finding {
 // The first of them is the finding. Calls are taken in and matched afterwards too, for the look-ahead, but no other finding is sought.
 class Ledger {
  public:
-  static constexpr std::size_t kMatchedKept = 64;  // calls of a process that are kept when matched
+  static constexpr std::size_t kMatchedKept = 64;             // calls of a process that are kept when matched
+  static constexpr std::int64_t kLatenessToldNs = 1'000'000;  // what is less is how processes go side by side
 
   explicit Ledger(int num_processes);
 
@@ -125,6 +126,7 @@ class Ledger {
   const OpenCall* head(int process) const { return at(process).queue.empty() ? nullptr : &at(process).queue.front(); }
   void head_changed(int process);  // it has a new head or an empty queue
   bool try_match(Program&, std::vector<int>& changed);
+  void note_lateness(const std::vector<int>& members);
   bool values_differ(const Program&) const;
   // The same for the two ends of a channel.
   bool try_message(int process, std::vector<int>& changed);

@@ -10,6 +10,7 @@
 namespace shardlab::control {
 namespace {
 
+constexpr comm::Ns kWaitToldNs = 10'000'000;  // for one peer, in all
 constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
 
 std::string place(Where where) { return where.known() ? where.text() : std::string(); }
@@ -24,8 +25,8 @@ void ProcessControl::issued(const comm::Launch& launch) {
   const std::vector<comm::ProcessIndex>& owners = program.processes;
   if (!program.spans_processes() || !std::binary_search(owners.begin(), owners.end(), process_index_)) return;
   CallEvidence call = call_evidence(launch);
-  bool waited = gate_.admit(launch.number, [&](bool poisoned) {
-    uplink().reading({kEverything, poisoned, "issue", place(launch.where), launch.where.statement});
+  bool waited = gate_.admit(launch.number, [&](bool for_good) {
+    tell_waiting({kEverything, for_good, "issue", place(launch.where), launch.where.statement});
   });
   if (waited) uplink().running();
   {
@@ -39,11 +40,22 @@ void ProcessControl::issued(const comm::Launch& launch) {
 
 void ProcessControl::await_agreement(std::int64_t launch, std::string_view what, Where where) {
   if (launch < 0) return;
-  keep({StepEvidence::Kind::kRead, nullptr, std::string(what), "", where, 0});
-  bool waited = gate_.pass(launch, [&](bool poisoned) {
-    uplink().reading({launch, poisoned, std::string(what), place(where), where.statement});
+  // What is read because the program is over is no step of it.
+  if (what != "exit") keep({StepEvidence::Kind::kRead, nullptr, std::string(what), "", where, 0});
+  bool waited = gate_.pass(launch, [&](bool for_good) {
+    tell_waiting({launch, for_good, std::string(what), place(where), where.statement});
   });
   if (waited) uplink().running();
+}
+
+// After a poison, with what it did since: the verdict looks at that too.
+void ProcessControl::tell_waiting(Reading reading) {
+  if (gate_.poisoned()) uplink().recent(recent());
+  uplink().reading(std::move(reading));
+}
+
+void ProcessControl::await_verdict(std::string_view what, Where where) {
+  gate_.pass_verdict([&](bool for_good) { tell_waiting({kEverything, for_good, std::string(what), place(where), where.statement}); });
 }
 
 void ProcessControl::wire_mismatch(const comm::Launch& launch, int call, const comm::WireMismatch& mismatch) {
@@ -56,10 +68,27 @@ void ProcessControl::wire_mismatch(const comm::Launch& launch, int call, const c
                   launch.where.known() ? " at " + launch.where.text() : std::string(), call, mismatch.expected.seq,
                   mismatch.expected.fingerprint, mismatch.expected.bytes, mismatch.got.seq, mismatch.got.fingerprint, mismatch.got.call,
                   mismatch.got.bytes));
-  gate_.poison();
+  gate_.halt();
+}
+
+void ProcessControl::note_waited(const comm::Launch& launch, const std::vector<comm::ProcessIndex>& peers) {
+  std::lock_guard lock(steps_mutex_);
+  comm::Ns now = comm::now_ns();
+  for (comm::ProcessIndex peer : awaited_) {
+    Waited& waited = waited_[peer];
+    comm::Ns ns = now - awaited_since_ns_;
+    waited.ns += ns;
+    if (ns <= waited.longest_ns) continue;
+    waited.longest_ns = ns;
+    waited.op = launch.program->name;
+    waited.where = launch.where;
+  }
+  awaited_ = peers;
+  awaited_since_ns_ = now;
 }
 
 void ProcessControl::waiting(const comm::Launch& launch, int, const std::vector<comm::ProcessIndex>& peers) {
+  note_waited(launch, peers);
   if (peers.empty()) return uplink().waiting("", "", -1);  // it waits no more
   uplink().waiting(launch.program->name, place(launch.where), launch.where.statement);
 }
@@ -93,6 +122,15 @@ void ProcessControl::observed(std::string_view what, std::string_view value, Whe
   keep({StepEvidence::Kind::kObserved, nullptr, std::string(what), std::string(value), where, 0});
 }
 
+void ProcessControl::unused(std::string_view what, Where where, std::int64_t count) {
+  std::lock_guard lock(steps_mutex_);
+  unused_.push_back({.kind = StepEvidence::Kind::kUnused,
+                     .what = std::string(what),
+                     .where = place(where),
+                     .statement = where.statement,
+                     .value = std::to_string(count)});
+}
+
 void ProcessControl::at(Where where) {
   std::lock_guard lock(steps_mutex_);
   at_ = where;
@@ -113,6 +151,15 @@ Recent ProcessControl::recent() const {
     evidence.fingerprint = step.program ? local_fingerprint(*step.program) : hash_bytes(step.value);
     result.steps.push_back(std::move(evidence));
   }
+  result.steps.insert(result.steps.end(), unused_.begin(), unused_.end());
+  for (const auto& [peer, waited] : waited_)
+    if (waited.ns >= kWaitToldNs)
+      result.steps.push_back({.kind = StepEvidence::Kind::kWaited,
+                              .what = waited.op,
+                              .where = place(waited.where),
+                              .statement = waited.where.statement,
+                              .value = std::to_string(waited.ns),
+                              .after = peer});
   return result;
 }
 
@@ -120,10 +167,8 @@ void ProcessControl::stop(const std::string& why) {
   if (!stopped_.exchange(true) && on_stop_) on_stop_(why);
 }
 
-void ProcessControl::hear_poison() {
-  gate_.poison();
-  stop("the processes disagree");
-}
+// What is matched still runs; the transport is stopped with the verdict.
+void ProcessControl::hear_poison() { gate_.poison(); }
 
 void ProcessControl::hear_verdict(VerdictRef verdict) {
   std::string text = verdict->text;

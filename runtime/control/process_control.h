@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -38,19 +39,22 @@ class ProcessControl : public comm::Control {
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
   static constexpr std::size_t kStepsKept = 64;        // local launches, reads and observations
 
-  // `on_stop` is called once, from the thread that brings the news, when no data may move any more: abort the transport there.
+  // `on_stop` is called once, from the thread that brings the verdict, when no data may move any more: abort the transport there.
   ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,
                  std::chrono::milliseconds shutdown_limit = kShutdown);
 
   void issued(const comm::Launch&) override;
   void await_agreement(std::int64_t launch, std::string_view what, Where where) override;
-  bool poisoned() const override { return gate_.poisoned(); }
+  bool may_run(std::int64_t launch) override { return gate_.may_run(launch); }
+  void await_verdict(std::string_view what, Where where) override;
+  bool poisoned() const { return gate_.poisoned(); }
   void wire_mismatch(const comm::Launch&, int call, const comm::WireMismatch&) override;
   void waiting(const comm::Launch&, int call, const std::vector<comm::ProcessIndex>& peers) override;
   void raised(std::string_view text, Where where) override;
   void leave() override;
   void local(const comm::Launch&) override;
   void observed(std::string_view what, std::string_view value, Where where) override;
+  void unused(std::string_view what, Where where, std::int64_t count) override;
   void at(Where where) override;
 
   int process_index() const { return process_index_; }
@@ -69,6 +73,8 @@ class ProcessControl : public comm::Control {
 
  private:
   void stop(const std::string& why);
+  void tell_waiting(Reading reading);
+  void note_waited(const comm::Launch&, const std::vector<comm::ProcessIndex>& peers);
 
   struct Step {
     StepEvidence::Kind kind = StepEvidence::Kind::kLocal;
@@ -87,6 +93,16 @@ class ProcessControl : public comm::Control {
   std::set<std::pair<std::uint64_t, std::uint64_t>> declared_;
   mutable std::mutex steps_mutex_;
   std::deque<Step> steps_;
+  std::vector<StepEvidence> unused_;
+  // What the executor waited for, by peer.
+  struct Waited {
+    std::int64_t ns = 0, longest_ns = 0;
+    std::string op;
+    Where where;
+  };
+  std::map<int, Waited> waited_;
+  std::vector<comm::ProcessIndex> awaited_;  // now, since then
+  comm::Ns awaited_since_ns_ = 0;
   std::int64_t calls_ = 0;  // issued
   Where at_;
 };

@@ -43,12 +43,14 @@ void Referee::declare(const ProgramEvidence& program) {
 
 void Referee::joined(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   ledger_.joined(process, time);
   after_event();
 }
 
 void Referee::issued(int process, CallEvidence call) {
   std::lock_guard lock(mutex_);
+  call.issued_ns = here(process, call.issued_ns);
   heard(process, call.issued_ns);
   ledger_.issued(process, std::move(call));
   after_event();
@@ -56,6 +58,7 @@ void Referee::issued(int process, CallEvidence call) {
 
 void Referee::reading(int process, Reading reading, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   heard(process, time);
   ledger_.state(process, ProcessState::kReading, reading.doing, reading.where, reading.statement, time);
   sides_.at(std::size_t(process)).reading = std::move(reading);
@@ -64,6 +67,7 @@ void Referee::reading(int process, Reading reading, comm::Ns time) {
 
 void Referee::running(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   heard(process, time);
   Side& side = sides_.at(std::size_t(process));
   side.reading.reset();
@@ -76,6 +80,7 @@ void Referee::running(int process, comm::Ns time) {
 
 void Referee::waiting(int process, const std::string& doing, const std::string& where, std::int32_t statement, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   heard(process, time);
   Side& side = sides_.at(std::size_t(process));
   side.waiting = doing.empty() ? std::nullopt : std::optional(Reading{-1, false, doing, where, statement});
@@ -89,12 +94,13 @@ void Referee::wire_mismatch(int process, int from, const std::string& what, comm
   if (wire_) return;
   wire_ = fmt::format("process {} received from process {} {}", process, from, what);
   wire_processes_ = {std::min(process, from), std::max(process, from)};
-  wire_ns_ = time;
+  wire_ns_ = here(process, time);
   changed_.notify_all();
 }
 
 void Referee::raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   ledger_.raised(process, error, where, statement, time);
   last_end_ns_ = std::max(last_end_ns_, time);
   after_event();
@@ -102,6 +108,7 @@ void Referee::raised(int process, const std::string& error, const std::string& w
 
 void Referee::leaving(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
+  time = here(process, time);
   ledger_.leaving(process, time);
   last_end_ns_ = std::max(last_end_ns_, time);
   after_event();
@@ -124,6 +131,16 @@ void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
 void Referee::alive(int process, comm::Ns now) {
   std::lock_guard lock(mutex_);
   sides_.at(std::size_t(process)).alive_ns = now;
+}
+
+comm::Ns Referee::here(int process, comm::Ns time) {
+  constexpr comm::Ns kOneClock = 5'000'000;  // so late a word may come by the same clock
+  Side& side = sides_.at(std::size_t(process));
+  comm::Ns behind = comm::now_ns() - time;
+  if (!side.clock_known || behind < side.behind_ns) side.behind_ns = behind;
+  side.clock_known = true;
+  bool same = side.behind_ns > -kOneClock && side.behind_ns < kOneClock;
+  return same ? time : time + side.behind_ns;
 }
 
 Evidence Referee::evidence() const {

@@ -38,7 +38,7 @@ class Listener {
 // A process blocked at a host-visible read until its launches up to `launch` are matched.
 struct Reading {
   std::int64_t launch = -1;
-  bool poisoned = false;  // it knows of the poison: it stays here whatever is matched
+  bool poisoned = false;  // it stays here whatever is matched
   std::string doing, where;
   std::int32_t statement = -1;
 };
@@ -102,7 +102,11 @@ class Referee {
     bool told_recent = false;  // since the poison
     comm::Ns heard_ns = 0;     // its last word
     comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
+    bool clock_known = false;
+    comm::Ns behind_ns = 0;  // what its clock is behind this one at most: the least time that a word took
   };
+  // Processes of other machines have other clocks. A time of theirs by this one's, with the lock held.
+  comm::Ns here(int process, comm::Ns time);
   void after_event();  // with the lock held: tells who progressed, wakes the judge
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
   void seek_stuck();

@@ -153,9 +153,11 @@ wire::Recent to_wire(const Recent& recent) {
 Recent from_wire(const wire::Recent& message) {
   Recent recent{{}, message.at(), message.statement()};
   for (const wire::Step& step : message.steps())
-    recent.steps.push_back({.kind = step.kind() == int(StepEvidence::Kind::kLocal)  ? StepEvidence::Kind::kLocal
-                                    : step.kind() == int(StepEvidence::Kind::kRead) ? StepEvidence::Kind::kRead
-                                                                                    : StepEvidence::Kind::kObserved,
+    recent.steps.push_back({.kind = step.kind() == int(StepEvidence::Kind::kLocal)    ? StepEvidence::Kind::kLocal
+                                    : step.kind() == int(StepEvidence::Kind::kRead)   ? StepEvidence::Kind::kRead
+                                    : step.kind() == int(StepEvidence::Kind::kUnused) ? StepEvidence::Kind::kUnused
+                                    : step.kind() == int(StepEvidence::Kind::kWaited) ? StepEvidence::Kind::kWaited
+                                                                                      : StepEvidence::Kind::kObserved,
                             .what = step.what(),
                             .where = step.where(),
                             .statement = step.statement(),

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/number_list.h"
+
 namespace shardlab {
 
 std::string_view name_of(AxisType type) { return type == AxisType::kAuto ? "Auto" : type == AxisType::kExplicit ? "Explicit" : "Manual"; }
@@ -75,7 +77,7 @@ std::string Mesh::text() const {
   }
   bool in_order = true;
   for (int p = 0; p < size(); ++p) in_order &= data_->devices[p] == p;
-  if (!in_order) text += fmt::format("{}devices=[{}]", axis_count() ? ", " : "", fmt::join(data_->devices, ","));
+  if (!in_order) text += fmt::format("{}devices={}", axis_count() ? ", " : "", list_text(data_->devices));
   return text + ")";
 }
 

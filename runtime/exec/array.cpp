@@ -26,6 +26,7 @@ ArrayImpl& checked(const std::shared_ptr<ArrayImpl>& impl) {
 void await(ArrayImpl& impl, std::string_view what, Where where) {
   if (impl.is_tracer()) throw_tracer_read(impl, what, where);
   check_not_deleted(impl, what, where);
+  if (impl.launch) impl.launch->use();
   Context& context = Context::current();
   comm::Ns begin = comm::now_ns();
   context.control().await_agreement(impl.agreement, what, where);
@@ -33,7 +34,7 @@ void await(ArrayImpl& impl, std::string_view what, Where where) {
     impl.wait_ready();
   } catch (const TransportError&) {
     // The launch could not run because of the others: the verdict says why.
-    context.control().await_agreement(impl.agreement, what, where);
+    context.control().await_verdict(what, where);
     throw;
   }
   context.observer().on_host_read(what, where, begin, comm::now_ns());
@@ -66,6 +67,10 @@ std::vector<int> covering_positions(const ArrayImpl& impl, const std::vector<Box
 }
 
 }  // namespace
+
+LaunchState::~LaunchState() {
+  if (unused_ && !used_ && finished() && !error_) unused_->note(program_->name, where_);
+}
 
 void LaunchState::finish(std::exception_ptr error) {
   {

@@ -12,6 +12,7 @@
 #include "runtime/core/buffer.h"
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
+#include "runtime/exec/unused.h"
 #include "runtime/graph/op_def.h"
 
 namespace shardlab {
@@ -21,16 +22,26 @@ class Tracer;
 // The outcome of one launch, shared by the arrays that it makes. Set once by the executing thread.
 class LaunchState {
  public:
+  LaunchState() = default;
+  // Whoever drops it last without a use is told of.
+  LaunchState(std::shared_ptr<UnusedResults> unused, std::shared_ptr<const comm::ProgramInfo> program, Where where)
+      : unused_(std::move(unused)), program_(std::move(program)), where_(where) {}
+  ~LaunchState();
   void finish(std::exception_ptr error);
   void wait();  // until finished
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   const std::exception_ptr& error() const { return error_; }  // once finished
+  void use() { used_ = true; }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> finished_{false};
   std::exception_ptr error_;
+  bool used_ = false;  // some result was; set by the issuing thread
+  std::shared_ptr<UnusedResults> unused_;
+  std::shared_ptr<const comm::ProgramInfo> program_;
+  Where where_;
 };
 
 // Immutable once `launch` has finished (or is absent); a tracer has `tracer` and `value` alone.

@@ -94,7 +94,7 @@ Context::Context(ContextOptions options) : options_(std::move(options)) {
   while (first_local_ < int(devices_.size()) && !is_local(first_local_)) ++first_local_;
   SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");
   fan_out_ = std::make_unique<FanOut>(options_.observers);
-  programs_ = std::make_unique<ProgramCache>();
+  programs_ = options_.described ? options_.described : std::make_shared<ProgramCache>();
   executor_ = std::make_unique<Executor>(*this, options_.worker_threads);
 }
 
@@ -103,7 +103,7 @@ Context::~Context() = default;
 void Context::set_config(const Config& config) {
   if (config == options_.config) return;
   options_.config = config;
-  programs_ = std::make_unique<ProgramCache>();
+  if (!only_describes()) programs_ = std::make_shared<ProgramCache>();
 }
 
 void Context::warn(const std::string& text) {
@@ -200,6 +200,7 @@ void Context::record_array(const ArrayImpl& impl, std::string_view name) {
 void Context::leave() {
   control().await_agreement(executor().last_spanning_launch(), "exit", {});
   executor().drain();
+  for (const UnusedResults::Entry& each : executor().unused().take()) control().unused(each.what, each.where, each.count);
   control().leave();
 }
 

@@ -31,6 +31,8 @@ struct ContextOptions {
   std::vector<std::shared_ptr<comm::Observer>> observers;
   int worker_threads = 0;  // 0: one a core
   Config config = config_from_environment();
+  // Where given, programs are described and never run: nothing of this process's own is made of them, and contexts share them here.
+  std::shared_ptr<ProgramCache> described;
   std::string profile;  // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
 };
 
@@ -65,6 +67,7 @@ class Context {
   void add_observer(std::shared_ptr<comm::Observer> observer);
   Executor& executor() { return *executor_; }
   ProgramCache& programs() { return *programs_; }
+  bool only_describes() const { return options_.described != nullptr; }
 
   // Tells observers and control of a launch, and of its program when it is the first of it.
   void announce(const comm::Launch& launch);
@@ -95,7 +98,7 @@ class Context {
   std::shared_ptr<Tracer> tracer_;
   std::optional<Mesh> mesh_;
   std::int64_t next_array_ = 0;
-  std::unique_ptr<ProgramCache> programs_;
+  std::shared_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;
 };
 

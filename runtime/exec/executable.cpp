@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
@@ -36,16 +38,19 @@ std::string slot_text(const PartitionedProgram& program, const spmd::Slot& slot)
   return fmt::format("{} partial over {}", text, fmt::join(axes, ", "));
 }
 
+Box first_box(const spmd::Slot& slot, const Mesh& mesh) {
+  return slot.windows.empty() ? box_of(slot.type.shape, slot.spec, mesh, 0) : slot.windows.front();
+}
+
 // The records of one move: one collective, or one for each of its permutes.
-std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, const MoveStep& step,
-                                           const std::vector<std::vector<Box>>& slot_boxes) {
+std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, const MoveStep& step) {
   const spmd::Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
   comm::CollectiveInfo info;
   info.kind = step.kind;
   for (const auto& group : step.groups) info.groups.push_back(ordinals_of(program.mesh, group));
   for (const AxisPiece& piece : step.axes) info.axes.push_back(program.mesh.text_of(piece));
   info.dtype = name_of(to.type.dtype);
-  info.shape = shape_of(slot_boxes[std::size_t(step.to)].at(0));
+  info.shape = shape_of(first_box(to, program.mesh));
   info.bytes = element_count(info.shape) * size_of(to.type.dtype);
   info.wire_bytes = spmd::wire_bytes_of(program, step);
   if (step.reduction) info.reduction = name_of(*step.reduction);
@@ -131,15 +136,15 @@ bool preset(Executable& executable, const Executable::Compute& step) {
 // Plans one move, and adds its collectives to what the world is told.
 Executable::Move plan_move(const Executable& executable, const MoveStep& move, const Ownership& ownership, comm::ProgramInfo& info) {
   const PartitionedProgram& p = executable.program;
-  Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
-  Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
-  DType dtype = p.slots[std::size_t(move.to)].type.dtype;
   int first_call = -1, calls = 0;
   if (move.kind != "slice") {
     first_call = int(info.collectives.size());
-    for (auto& collective : describe(p, move, executable.slot_boxes)) info.collectives.push_back(std::move(collective));
+    for (auto& collective : describe(p, move)) info.collectives.push_back(std::move(collective));
     calls = int(info.collectives.size()) - first_call;
   }
+  Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
+  Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
+  DType dtype = p.slots[std::size_t(move.to)].type.dtype;
   Executable::Move result{move.from, move.to, {}, first_call, calls, {}, nullptr};
   if (move.reduction) {
     result.plan = ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership);
@@ -183,11 +188,12 @@ void preset_ranks(Executable& executable, const ComputeStep& step) {
   executable.presets.emplace_back(step.results.at(0), std::move(buffers));
 }
 
-std::string devices_text(const std::vector<int>& devices) { return fmt::format("[{}]", fmt::join(devices, ",")); }
-
-}  // namespace
-
-namespace {
+// Appends what is not among them yet.
+void add_missing(const std::vector<int>& devices, std::vector<int>& known) {
+  std::set<int> seen(known.begin(), known.end());
+  for (int device : devices)
+    if (seen.insert(device).second) known.push_back(device);
+}
 
 std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, comm::ProgramInfo& info);
 
@@ -195,6 +201,24 @@ Executable::Region compile_region(Context& context, const PartitionedProgram& p,
   Executable::Region region{&p.graph.nodes[std::size_t(step.node)], step.operands, step.results, {}};
   for (const auto& body : step.bodies) region.bodies.push_back(compile_steps(context, *body, info));
   return region;
+}
+
+// What the world is told of the steps of a program or of a body, without anything of one process's own.
+void describe_steps(const PartitionedProgram& p, const Ownership& ownership, comm::ProgramInfo& info) {
+  for (const spmd::Step& step : p.steps) {
+    if (auto* region = std::get_if<spmd::RegionStep>(&step)) {
+      for (const auto& body : region->bodies) describe_steps(*body, ownership, info);
+    } else if (auto* computed = std::get_if<ComputeStep>(&step)) {
+      const Node& node = p.graph.nodes[std::size_t(computed->node)];
+      if (node.op->collective.empty()) continue;
+      const std::vector<Box> operand = boxes_of(p.slots[std::size_t(computed->operands.at(0))], p.mesh);
+      const std::vector<Box> result = boxes_of(p.slots[std::size_t(computed->results.at(0))], p.mesh);
+      if (MemberMove member = plan_member_move(p.graph, node, p.mesh, {operand, result}, ownership); member.info)
+        info.collectives.push_back(std::move(*member.info));
+    } else if (const auto& move = std::get<MoveStep>(step); move.kind != "slice") {
+      for (auto& collective : describe(p, move)) info.collectives.push_back(std::move(collective));
+    }
+  }
 }
 
 // The steps of a program or of a body; the collectives of both go to one record.
@@ -244,7 +268,14 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name,
                                           const spmd::ForeignLayouts& foreign) {
   auto info = std::make_shared<comm::ProgramInfo>();
-  std::shared_ptr<Executable> result = compile_steps(context, std::move(program), *info);
+  std::shared_ptr<Executable> result;
+  if (context.only_describes()) {
+    result = std::make_shared<Executable>();
+    result->program = std::move(program);
+    describe_steps(result->program, ownership_of(context), *info);
+  } else {
+    result = compile_steps(context, std::move(program), *info);
+  }
   Executable& executable = *result;
   const PartitionedProgram& p = executable.program;
 
@@ -258,7 +289,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   executable.result_shardings = shardings(p.results, foreign.results);
 
   info->name = std::move(name);
-  info->text = fmt::format("devices {}\n{}", devices_text(p.mesh.devices()), spmd::print(p));
+  info->text = fmt::format("devices {}\n{}", list_text(p.mesh.devices()), spmd::print(p));
   info->fingerprint = sha256_prefix(info->text);
   info->mesh = p.mesh.text();
   info->devices = p.mesh.devices();
@@ -300,16 +331,14 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
 
   auto info = std::make_shared<comm::ProgramInfo>();
   info->name = name.name;
-  std::string source = from_host ? "host" : from_sharding.text() + " " + devices_text(from.devices);
+  std::string source = from_host ? "host" : from_sharding.text() + " " + list_text(from.devices);
   // The two sides of a send call it differently and issue the same.
   info->text = fmt::format("{} {}{}{} from {} to {} {}", name.kind == "transfer" ? name.name : name.kind, name.detail,
-                           name.detail.empty() ? "" : " ", type.text(), source, to_sharding.text(), devices_text(to.devices));
+                           name.detail.empty() ? "" : " ", type.text(), source, to_sharding.text(), list_text(to.devices));
   info->fingerprint = sha256_prefix(info->text);
   info->mesh = to_sharding.mesh().text();
   info->devices = to.devices;
-  if (!from_host)
-    for (int device : from.devices)
-      if (std::find(info->devices.begin(), info->devices.end(), device) == info->devices.end()) info->devices.push_back(device);
+  if (!from_host) add_missing(from.devices, info->devices);
   info->processes = context.owners(info->devices);
   info->operands.push_back(describe_value(type, from_sharding.spec(type.rank()), from_sharding.mesh(), "x"));
   if (from_host) info->operands[0].sharding = "host";
@@ -325,16 +354,17 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
   collective.sharding_after = info->results[0].sharding;
   collective.cause = name.detail.empty() ? name.name : name.detail;
   if (!from_host) {
+    std::set<std::pair<int, int>> pairs;
     for (const auto& transfer : transfers) {
       int source_device = from.devices[std::size_t(transfer.source)], target_device = to.devices[std::size_t(transfer.target)];
       if (source_device == target_device) continue;
       std::pair<int, int> pair{source_device, target_device};
-      if (std::find(collective.pairs.begin(), collective.pairs.end(), pair) == collective.pairs.end()) collective.pairs.push_back(pair);
+      if (pairs.insert(pair).second) collective.pairs.push_back(pair);
       if (name.kind == "transfer") collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
     }
   }
   info->collectives.push_back(std::move(collective));
-  executable.transfer.emplace(from, to, std::move(transfers), type.dtype, ownership);
+  if (!context.only_describes()) executable.transfer.emplace(from, to, std::move(transfers), type.dtype, ownership);
   executable.result_shardings.push_back(to_sharding);
   executable.info = std::move(info);
   return result;

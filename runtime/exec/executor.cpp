@@ -64,8 +64,12 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.donated = donated;
   task.executable = std::move(executable);
   const comm::ProgramInfo& info = *task.executable->info;
-  task.state = std::make_shared<LaunchState>();
-  for (const Array& arg : args) task.args.push_back(arg.impl());
+  task.state = task.executable->result_shardings.empty() ? std::make_shared<LaunchState>()
+                                                         : std::make_shared<LaunchState>(unused_, task.executable->info, where);
+  for (const Array& arg : args) {
+    task.args.push_back(arg.impl());
+    if (arg.impl()->launch) arg.impl()->launch->use();
+  }
 
   auto [group, is_new] = groups_.try_emplace(info.devices);
   task.group = hash_devices(info.devices);
@@ -148,7 +152,7 @@ void Executor::run(Task& task) {
         arg->launch->wait();
         if (arg->launch->error()) std::rethrow_exception(arg->launch->error());
       }
-    if (task.launch.program->spans_processes() && context_.control().poisoned()) {
+    if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number)) {
       poisoned = true;
       throw TransportError("not run: the processes no longer agree on what they run");
     }

@@ -34,6 +34,7 @@ class Executor {
   void drain();
   // The number of the last launch over processes; -1: none.
   std::int64_t last_spanning_launch() const { return last_spanning_launch_; }
+  UnusedResults& unused() { return *unused_; }
 
  private:
   struct Task {
@@ -76,6 +77,7 @@ class Executor {
 
   Context& context_;
   ThreadPool pool_;
+  std::shared_ptr<UnusedResults> unused_ = std::make_shared<UnusedResults>();
   std::int64_t next_launch_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;
   std::mutex mutex_;

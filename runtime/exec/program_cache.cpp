@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/base/number_list.h"
 #include "runtime/core/mesh_change.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -174,7 +175,7 @@ std::string signature_of(const std::vector<Array>& args) {
     text += arg.committed() ? '!' : '?';
     if (arg.committed()) {
       text += arg.sharding().text();
-      text += fmt::format("{}", fmt::join(arg.sharding().mesh().devices(), ","));
+      text += list_text(arg.sharding().mesh().devices());
     }
     text += ';';
   }
@@ -184,7 +185,7 @@ std::string signature_of(const std::vector<Array>& args) {
 std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) {
   std::string text;
   for (const auto& sharding : shardings)
-    text += sharding ? fmt::format("{}{};", sharding->text(), fmt::join(sharding->mesh().devices(), ",")) : "-;";
+    text += sharding ? fmt::format("{}{};", sharding->text(), list_text(sharding->mesh().devices())) : "-;";
   return text;
 }
 
@@ -214,9 +215,15 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
 }
 
 std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& request) {
-  const std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
+  std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
+  std::optional<Mesh> asked;
+  if (context.only_describes()) {
+    // The cache is of several processes: a program on a device of one's own is not the others'.
+    asked = mesh_of(request, nullptr);
+    if (!asked && !context.mesh()) key += fmt::format(" on {}", context.default_device());
+  }
   if (auto found = context.programs().find(key)) return found;
-  std::optional<Mesh> asked = mesh_of(request, nullptr);
+  if (!asked) asked = mesh_of(request, nullptr);
   Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
   std::optional<Mesh> mesh = mesh_of(request, &graph);
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());

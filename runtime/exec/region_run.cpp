@@ -107,7 +107,7 @@ Executor::Slots Executor::run_while(const Task& task, const Executable::Region& 
   std::size_t consts = std::size_t(region.node->attrs.integer("num_consts", 0));
   std::vector<int> active = *scope.active;
   while (true) {
-    if (task.launch.program->spans_processes() && context_.control().poisoned())
+    if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number))
       throw TransportError("the loop is left: the processes no longer agree on what they run");
     Scope now{&active, scope.diverged};
     Slots predicate = run_program(task, *region.bodies[0], operands, now);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/spmd/overlap.h"
+
 namespace shardlab::spmd {
 
 Spec normalised(const Spec& spec) {
@@ -114,12 +116,6 @@ std::optional<Axes> split_into(const Axes& pieces, const Axes& atoms) {
 
 namespace {
 
-// A dimension whose cut differs, without the major digits that both specs share.
-struct DimCut {
-  Axes from, to;
-  std::int64_t from_block = 1, to_block = 1;
-};
-
 // Takes the common major part off both lists.
 void strip_common(Axes& from, Axes& to) {
   while (!from.empty() && !to.empty()) {
@@ -151,102 +147,6 @@ std::vector<DimCut> differing_cuts(const Shape& shape, const Spec& from, const S
   }
   return cuts;
 }
-
-// Counts, over all values of some digits, the elements that blocks under both specs share. Dimensions without a common digit are
-// counted apart and multiplied.
-class OverlapCount {
- public:
-  OverlapCount(std::vector<DimCut> cuts, Axes digits) : cuts_(std::move(cuts)), digits_(std::move(digits)) {
-    for (std::size_t k = 0; k < digits_.size(); ++k) {
-      weights_.emplace_back();
-      for (std::size_t d = 0; d < cuts_.size(); ++d) {
-        Weight weight{d, weight_of(cuts_[d].from, digits_[k]) * cuts_[d].from_block,
-                      weight_of(cuts_[d].to, digits_[k]) * cuts_[d].to_block};
-        if (weight.from != 0 || weight.to != 0) weights_.back().push_back(weight);
-      }
-    }
-    group_.resize(cuts_.size());
-    std::iota(group_.begin(), group_.end(), 0);
-    for (const auto& weights : weights_)
-      for (const Weight& weight : weights) join(weights[0].cut, weight.cut);
-  }
-
-  std::int64_t needed() const {
-    std::int64_t count = 1;
-    for (const DimCut& cut : cuts_) count *= cut.to_block;
-    return count * shardlab::part_count(digits_);
-  }
-
-  std::int64_t held() const {
-    std::int64_t count = 1;
-    for (std::size_t group = 0; group < cuts_.size() && count > 0; ++group)
-      if (group_[group] == group) count *= held_in(group);
-    return count;
-  }
-
- private:
-  struct Weight {
-    std::size_t cut;
-    std::int64_t from, to;  // how far one step of the digit moves the blocks' starts
-  };
-
-  static std::int64_t weight_of(const Axes& axes, const AxisPiece& digit) {
-    std::int64_t weight = 1;
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      const AxisPiece& piece = axes[i];
-      if (contains(piece, digit)) return weight * (piece.pre * piece.size / (digit.pre * digit.size));
-      weight *= piece.size;
-    }
-    return 0;
-  }
-
-  void join(std::size_t a, std::size_t b) {
-    std::size_t from = std::max(group_[a], group_[b]), to = std::min(group_[a], group_[b]);
-    for (std::size_t& group : group_)
-      if (group == from) group = to;
-  }
-
-  std::int64_t overlap(std::size_t group, const std::vector<std::pair<std::int64_t, std::int64_t>>& starts) const {
-    std::int64_t count = 1;
-    for (std::size_t d = group; d < cuts_.size() && count > 0; ++d) {
-      if (group_[d] != group) continue;
-      auto [from, to] = starts[d];
-      count *= std::max<std::int64_t>(0, std::min(from + cuts_[d].from_block, to + cuts_[d].to_block) - std::max(from, to));
-    }
-    return count;
-  }
-
-  std::int64_t held_in(std::size_t group) const {
-    std::vector<std::size_t> varied;
-    for (std::size_t k = 0; k < digits_.size(); ++k)
-      if (!weights_[k].empty() && group_[weights_[k][0].cut] == group) varied.push_back(k);
-    std::vector<std::int64_t> values(varied.size(), 0);
-    std::vector<std::pair<std::int64_t, std::int64_t>> starts(cuts_.size());
-    auto step = [&](std::size_t digit, std::int64_t by) {
-      for (const Weight& weight : weights_[digit]) {
-        starts[weight.cut].first += by * weight.from;
-        starts[weight.cut].second += by * weight.to;
-      }
-    };
-    std::int64_t count = 0;
-    while (true) {
-      count += overlap(group, starts);
-      std::size_t i = 0;
-      for (; i < varied.size(); ++i) {
-        step(varied[i], 1);
-        if (++values[i] < digits_[varied[i]].size) break;
-        step(varied[i], -values[i]);
-        values[i] = 0;
-      }
-      if (i == varied.size()) return count;
-    }
-  }
-
-  std::vector<DimCut> cuts_;
-  Axes digits_;
-  std::vector<std::vector<Weight>> weights_;  // per digit
-  std::vector<std::size_t> group_;            // per dimension: the first dimension that it shares digits with
-};
 
 // The digits that the cuts use, or nothing where they do not fit together.
 std::optional<Axes> common_digits(const std::vector<DimCut>& cuts) {
@@ -284,8 +184,7 @@ std::int64_t missing_elements(const Mesh& mesh, const Shape& shape, const Spec& 
   // Where cuts of one axis do not fit together there are no common digits: position by position.
   if (!digits) return missing_elements(boxes_of(shape, from, mesh), boxes_of(shape, to, mesh));
   std::int64_t replicas = mesh.size() / shardlab::part_count(*digits);
-  OverlapCount overlap(std::move(cuts), std::move(*digits));
-  return (overlap.needed() - overlap.held()) * common * replicas;
+  return missing_under(std::move(cuts), std::move(*digits)) * common * replicas;
 }
 
 std::int64_t missing_elements(const std::vector<Box>& held, const std::vector<Box>& wanted) {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "runtime/base/number_list.h"
 #include "runtime/spmd/program.h"
 
 namespace shardlab::spmd {
@@ -59,12 +60,6 @@ std::string step_text(const PartitionedProgram& program, const RegionStep& step)
   return text;
 }
 
-std::string groups_text(const std::vector<std::vector<int>>& groups) {
-  std::vector<std::string> texts;
-  for (const auto& group : groups) texts.push_back(fmt::format("[{}]", fmt::join(group, ",")));
-  return fmt::format("[{}]", fmt::join(texts, ","));
-}
-
 std::string pairs_text(const MoveStep& step) {
   std::map<int, std::vector<std::string>> calls;
   for (const Transfer& transfer : step.transfers)
@@ -78,7 +73,7 @@ std::string step_text(const PartitionedProgram& program, const MoveStep& step) {
   std::string text = fmt::format("  s{} = {}", step.to, step.kind);
   if (step.reduction) text += fmt::format(" {}", name_of(*step.reduction));
   text += fmt::format("(s{})", step.from);
-  if (!step.groups.empty()) text += fmt::format(" over {} groups {}", axes_text(step.axes, program.mesh), groups_text(step.groups));
+  if (!step.groups.empty()) text += fmt::format(" over {} groups {}", axes_text(step.axes, program.mesh), lists_text(step.groups));
   if (!step.transfers.empty()) text += fmt::format(" pairs {}", pairs_text(step));
   return text + fmt::format(" : {}\n", slot_text(program, step.to));
 }

@@ -13,12 +13,13 @@ namespace {
 
 TEST(Catalogue, EveryCheckExplainsItself) {
   std::set<std::string_view> codes;
-  for (const CheckDef* check : all_checks()) {
-    EXPECT_TRUE(codes.insert(check->code).second) << check->code;
-    EXPECT_GT(check->explain.size(), 100u) << check->code;
-    EXPECT_FALSE(check->summary.empty()) << check->code;
-    EXPECT_TRUE(check->run(Evidence{}).empty()) << check->code;
-  }
+  for (auto checks : {all_checks(), all_remarks()})
+    for (const CheckDef* check : checks) {
+      EXPECT_TRUE(codes.insert(check->code).second) << check->code;
+      EXPECT_GT(check->explain.size(), 100u) << check->code;
+      EXPECT_FALSE(check->summary.empty()) << check->code;
+      EXPECT_TRUE(check->run(Evidence{}).empty()) << check->code;
+    }
 }
 
 TEST(Catalogue, DocumentIsMadeFromTheDefinitions) {

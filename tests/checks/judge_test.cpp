@@ -123,6 +123,79 @@ TEST(Judge, TwoOfSevenDifferInTwoWays) {
   EXPECT_THAT(d.message, HasSubstr("process 4 runs C"));
 }
 
+TEST(Judge, TheSameDevicesInAnotherOrderAreSaidToBeThat) {
+  EvidenceBuilder b(3);
+  b.program("f", {}, {}, "devices [0,1,2,3,4,5]").program("g", {}, {}, "devices [1,0,2,3,4,5]");
+  b.at("g").name = "f";
+  std::swap(b.at("g").devices[0], b.at("g").devices[1]);
+  b.call(0, "f").call(1, "f").call(2, "g");
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.fields, ElementsAre("mesh"));
+  EXPECT_EQ(detail(d, "mesh"), "the same devices in another order");
+  EXPECT_THAT(d.message, HasSubstr("the order of devices is [1,0,2,3,4,5] on process 2"));
+}
+
+TEST(Judge, WhoDiffersInARootIsToldSo) {
+  EvidenceBuilder b(3);
+  b.program("f", {}, {}, "%1 = broadcast(%0) {root = 0} : float32[8]").program("g", {}, {}, "%1 = broadcast(%0) {root = 1} : float32[8]");
+  b.at("g").name = "f";
+  b.call(0, "f").call(1, "f").call(2, "g");
+  EXPECT_THAT(only(b.evidence()).fields, ElementsAre("root"));
+}
+
+Diagnosis only_remark(const Evidence& evidence) {
+  std::vector<Diagnosis> found = remarks(evidence);
+  EXPECT_EQ(found.size(), 1u);
+  return found.empty() ? Diagnosis{} : found.front();
+}
+
+TEST(Remarks, WhoWaitedHowLongForWhom) {
+  EvidenceBuilder b(3);
+  for (int p = 0; p < 3; ++p) b.state(p, ProcessState::kLeft);
+  b.process(1).late = {.calls = 2, .ns = 350'000'000, .longest_ns = 300'000'000, .op = "sum", .where = "toy.cpp:31", .waiting = {0, 2}};
+  Diagnosis d = only_remark(b.evidence());
+  EXPECT_EQ(d.code, "straggler");
+  EXPECT_EQ(d.severity, "info");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(d.message, "processes 0 and 2 waited 0.350 s for process 1 in all, 0.300 s of it in sum at toy.cpp:31");
+  b.process(1).late.ns = 90'000'000;  // too little to speak of
+  EXPECT_TRUE(remarks(b.evidence()).empty());
+  b.process(1).late.ns = 110'000'000;  // much, but the others are as late, each in turn
+  for (int p : {0, 2}) b.process(p).late.ns = 400'000'000;
+  EXPECT_EQ(remarks(b.evidence()).size(), 2u);
+}
+
+TEST(Remarks, ResultsThatNobodyUsed) {
+  EvidenceBuilder b(2);
+  for (int p : {0, 1}) {
+    b.state(p, ProcessState::kLeft);
+    b.process(p).unused = {{.kind = StepEvidence::Kind::kUnused, .what = "sum", .where = "toy.cpp:9", .value = "3"}};
+  }
+  Diagnosis d = only_remark(b.evidence());
+  EXPECT_EQ(d.code, "unawaited");
+  EXPECT_EQ(d.severity, "warning");
+  EXPECT_EQ(d.message, "the result of sum at toy.cpp:9 is dropped before anybody used it, 3 times, on all processes");
+}
+
+TEST(Remarks, NothingBesideAVerdict) {
+  EvidenceBuilder b(2);
+  b.program("A").program("B").call(0, "A").call(1, "B");
+  b.process(1).late = {.calls = 1, .ns = 500'000'000, .longest_ns = 500'000'000, .waiting = {0}};
+  EXPECT_EQ(judge(b.evidence()).size(), 1u);
+  EXPECT_TRUE(remarks(b.evidence()).empty());
+}
+
+TEST(Judge, ManySidesThatStandAlikeAreToldAsOne) {
+  EvidenceBuilder b(16);
+  b.program("A").program("B");
+  for (int p = 0; p < 16; ++p) b.call(p, p == 7 ? "B" : "A");
+  std::string text = text_of(only(b.evidence()));
+  EXPECT_THAT(text, HasSubstr("process 7 runs B at toy.cpp:31 where processes 0-6 and 8-15 run A at toy.cpp:30"));
+  EXPECT_THAT(text, HasSubstr("\n  process 7: B #0"));
+  EXPECT_THAT(text, HasSubstr("\n  processes 0-6 and 8-15: A #0"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
 TEST(Judge, HalfAgainstHalf) {
   EvidenceBuilder b(4);
   b.program("A").program("X").calls({0, 2}, "A").calls({1, 3}, "X");
@@ -143,14 +216,14 @@ TEST(Judge, FieldsNameWhatDiffers) {
 
 TEST(Judge, EqualFieldsAreACodeDifferenceAndItsLineIsNamed) {
   EvidenceBuilder b(3);
-  b.program("f", {}, {"float32[8] P('a')"}, "%0 = sin\n%1 = exp %0").program("g", {}, {"float32[8] P('a')"}, "%0 = sin\n%1 = log %0");
+  b.program("f", {}, {"float32[8] P('a')"}, "%0 = sin()\n%1 = exp(%0)").program("g", {}, {"float32[8] P('a')"}, "%0 = sin()\n%1 = log(%0)");
   b.at("g").name = "f";
   b.call(0, "f").call(1, "f").call(2, "g");
   Diagnosis d = only(b.evidence());
   EXPECT_THAT(d.fields, ElementsAre("code"));
   EXPECT_EQ(detail(d, "first differing line"), "2");
-  EXPECT_EQ(detail(d, "line on process 2"), "%1 = log %0");
-  EXPECT_THAT(d.message, HasSubstr("differ in line 2"));
+  EXPECT_EQ(detail(d, "line on process 2"), "%1 = log(%0)");
+  EXPECT_THAT(d.message, HasSubstr("their programs differ: op of %1 is log on process 2 and exp on processes 0 and 1"));
 }
 
 TEST(Judge, AnotherOrder) {

@@ -97,6 +97,58 @@ TEST(Referee, AMismatchReachesEveryReadWithBothLines) {
   }
 }
 
+// What all have matched is sound: its reader goes on, and says what it would do next.
+TEST(Referee, AReadOfWhatWasMatchedPassesAfterThePoison) {
+  Referee referee({.num_processes = 3, .look_ahead = std::chrono::seconds(20)});
+  auto codes = run(referee, 3, [](Process& p) {
+    p.issue("A", kThree);
+    if (p.index < 2) {
+      p.issue("B", kThree);
+      p.issue("C", kThree);
+      p.read();
+      return;
+    }
+    p.issue("C", kThree);
+    while (!p.control.poisoned()) std::this_thread::yield();
+    p.control.await_agreement(0, "fetch", {"toy.cpp", "main", 50, -1});  // of A
+    EXPECT_TRUE(p.control.may_run(0));
+    p.issue("B", kThree);
+    try {
+      p.read();
+    } catch (const DiagnosisError&) {
+      EXPECT_FALSE(p.control.may_run(1));  // C: nobody else stood there
+      throw;
+    }
+  });
+  EXPECT_THAT(codes, ElementsAre("order-mismatch", "order-mismatch", "order-mismatch"));
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(2));
+}
+
+// Clocks of other machines count from another begin: who is silent, and who is late, is told by this one's.
+TEST(Referee, AnotherMachinesClockAccusesNobody) {
+  constexpr comm::Ns kHour = 3'600'000'000'000;
+  Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(200)});
+  Issuer issuers[2];
+  auto program = make_program("A", {0, 1});
+  referee.declare(program_evidence(*program));
+  comm::Ns skew[2] = {kHour, -kHour};
+  for (int p : {0, 1}) referee.joined(p, comm::now_ns() + skew[p]);
+  for (int i = 0; i < 20; ++i)
+    for (int p : {0, 1}) {
+      CallEvidence call = call_evidence(issuers[p].launch(program, 7));
+      call.issued_ns = comm::now_ns() + skew[p];
+      referee.issued(p, std::move(call));
+    }
+  Evidence evidence = referee.evidence();
+  EXPECT_EQ(evidence.processes[0].matched, 20);
+  for (const ProcessEvidence& each : evidence.processes) EXPECT_LT(each.late.ns, kHour / 2);
+  // One waits, and the other, whose clock is an hour behind, spoke just now: it is not stuck.
+  CallEvidence call = call_evidence(issuers[0].launch(program, 7));
+  call.issued_ns = comm::now_ns() + skew[0];
+  referee.issued(0, std::move(call));
+  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(60)));
+}
+
 TEST(Referee, TheLookAheadTellsAnOrderFromAProgram) {
   Referee referee({.num_processes = 4});
   run(referee, 4, [](Process& p) {

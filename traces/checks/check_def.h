@@ -24,6 +24,11 @@ std::span<const CheckDef* const> all_checks();
 // The verdict on the evidence: the diagnoses of the first check that finds any.
 std::vector<Diagnosis> judge(const Evidence&);
 
+// Checks of runs that ended well: what is worth knowing, and no reason to stop. All that find something.
+std::span<const CheckDef* const> all_remarks();
+// Nothing where there is a verdict: a run that was cut short proves nothing of this kind.
+std::vector<Diagnosis> remarks(const Evidence&);
+
 // docs/diagnoses.md, made from the definitions.
 std::string diagnoses_markdown();
 

@@ -15,5 +15,7 @@ extern const CheckDef kDeadlock;
 extern const CheckDef kProcessStuck;
 extern const CheckDef kInputDivergence;
 extern const CheckDef kPotentialDeadlock;
+extern const CheckDef kStraggler;
+extern const CheckDef kUnawaited;
 
 }  // namespace shardlab

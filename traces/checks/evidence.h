@@ -33,6 +33,8 @@ struct StepEvidence {
     kLocal,     // a launch on devices of its own
     kRead,      // a host-visible read
     kObserved,  // a value that the program asked for: process_index(), a seed, a variable of the environment, a decision
+    kUnused,    // results that were dropped before anybody used them; `value` is how many
+    kWaited,    // in calls, for the data of process `after`; `value` is how long in all, ns
   };
   Kind kind = Kind::kLocal;
   std::string what;  // "sin", "fetch", "process_index"
@@ -78,6 +80,14 @@ enum class ProcessState : std::uint8_t {
 // The exit code of a process that is not ours to wait for, and whose connection closed.
 inline constexpr int kDisappeared = -1;
 
+// How long a process alone kept the others waiting: from when all others stood at a call until it came too.
+struct LatenessEvidence {
+  std::int64_t calls = 0, ns = 0, longest_ns = 0;
+  std::string op, where;  // of the longest
+  std::int32_t statement = -1;
+  std::vector<int> waiting;  // for the longest
+};
+
 struct ProcessEvidence {
   int process = 0;
   ProcessState state = ProcessState::kJoining;
@@ -96,6 +106,9 @@ struct ProcessEvidence {
   std::vector<StepEvidence> steps;  // the last ones, in order
   std::string at;                   // the line that it began last
   std::int32_t at_statement = -1;
+  LatenessEvidence late;
+  std::vector<StepEvidence> unused;  // kUnused
+  std::vector<StepEvidence> waited;  // kWaited, one a process that it waited for; the place is that of the longest wait
 };
 
 // What another legal schedule, or less buffering, would have come to.

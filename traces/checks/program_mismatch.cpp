@@ -7,6 +7,7 @@
 #include "traces/checks/messages.h"
 #include "traces/checks/mismatch.h"
 #include "traces/checks/origin.h"
+#include "traces/checks/program_diff.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab {
@@ -25,6 +26,32 @@ TwoSides two_sides(const Disagreement& disagreement) {
   if (two.others.empty()) two.others = two.other->processes;
   return two;
 }
+
+namespace {
+
+// Node by node, and what the differing attributes are called in `fields`.
+void add_differences(const ProgramEvidence& a, const ProgramEvidence& b, const TwoSides& two, Diagnosis& diagnosis) {
+  constexpr std::pair<std::string_view, std::string_view> kFields[] = {
+      {"attribute root", "root"},       {"attribute source", "root"}, {"attribute split_sizes", "count"},
+      {"attribute pairs", "pairs"},     {"attribute perm", "pairs"},  {"attribute axis_index_groups", "group"},
+      {"attribute channel", "channel"}, {"devices", "mesh"},          {"attribute is_async", "async"}};
+  std::size_t number = 0;
+  for (const ProgramDifference& each : program_differences(a.text, b.text)) {
+    diagnosis.details.emplace_back(fmt::format("difference {}", ++number),
+                                   text_of(each, processes_text(two.guilty->processes), processes_text(two.other->processes)));
+    for (auto [what, field] : kFields) {
+      if (each.what != what || std::find(diagnosis.fields.begin(), diagnosis.fields.end(), field) != diagnosis.fields.end()) continue;
+      std::erase(diagnosis.fields, "code");
+      diagnosis.fields.emplace_back(field);
+    }
+  }
+  std::vector<int> left = a.devices, right = b.devices;
+  std::sort(left.begin(), left.end());
+  std::sort(right.begin(), right.end());
+  if (left == right && a.devices != b.devices) diagnosis.details.emplace_back("mesh", "the same devices in another order");
+}
+
+}  // namespace
 
 Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreement) {
   const Evidence& evidence = positions.evidence();
@@ -49,6 +76,7 @@ Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreem
       diagnosis.details.emplace_back(fmt::format("line on {}", processes_text(two.guilty->processes)), difference.a);
       diagnosis.details.emplace_back(fmt::format("line on {}", processes_text(two.other->processes)), difference.b);
     }
+    add_differences(*a, *b, two, diagnosis);
   }
   diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
   int one = two.guilty->guilty.empty() ? two.guilty->processes.front() : two.guilty->guilty.front();
@@ -72,12 +100,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     if (step) diagnosis.fields = {"mesh"};
     bool look_alike = call_text(evidence, *two.guilty->call) == call_text(evidence, *two.other->call);
     for (const auto& [name, value] : diagnosis.details)
-      if (look_alike && name == "first differing line") {
-        const ProgramEvidence* a = evidence.program(*two.guilty->call);
-        const ProgramEvidence* b = evidence.program(*two.other->call);
-        LineDifference difference = first_difference(a->text, b->text);
-        diagnosis.message += fmt::format(", and their programs differ in line {}: \"{}\" and \"{}\"", value, difference.a, difference.b);
-      }
+      if (look_alike && name == "difference 1") diagnosis.message += fmt::format(", and their programs differ: {}", value);
     for (const Side& side : disagreement.sides) {
       if (&side == two.guilty || &side == two.other || side.guilty.empty()) continue;
       diagnosis.message += fmt::format("; {} {}", subject(side.guilty, "run"), call_at(evidence, *side.call));

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 
+#include "runtime/base/number_list.h"
 #include "runtime/base/text.h"
 
 namespace shardlab {
@@ -64,13 +66,24 @@ bool collectives_differ(const ProgramEvidence& a, const ProgramEvidence& b, std:
   return same_count && collectives_differ(a, b, field);
 }
 
+constexpr std::size_t kDevicesTold = 256;  // of one side; the mesh says more about larger sets
+constexpr std::size_t kFoldMin = 5;        // sides that are told as one
+
+// Where one side stands, without who it is.
+std::string side_text(const Participant& side) {
+  std::string text = side.op.empty() ? "no call yet" : side.op;
+  if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
+  if (!side.kind.empty()) text += fmt::format(", {}", side.kind);
+  if (!side.sharding.empty()) text += fmt::format(", {}", side.sharding);
+  return text + fmt::format("{}, {}", where_text(side.where), side.state);
+}
+
 }  // namespace
 
 std::string processes_text(const std::vector<int>& processes) {
   if (processes.empty()) return "no process";
   if (processes.size() == 1) return fmt::format("process {}", processes.front());
-  std::vector<int> most(processes.begin(), processes.end() - 1);
-  return fmt::format("processes {} and {}", fmt::join(most, ", "), processes.back());
+  return fmt::format("processes {}", ranges_text(processes));
 }
 
 std::string subject(const std::vector<int>& processes, std::string_view verb) {
@@ -137,7 +150,7 @@ Participant participant(const Positions& positions, int process, const CallEvide
     side.statement = call->statement;
     if (const ProgramEvidence* program = positions.evidence().program(*call)) {
       side.mesh = program->mesh;
-      side.devices = program->devices;
+      if (program->devices.size() <= kDevicesTold) side.devices = program->devices;
       if (program->collectives.empty()) {
         side.kind = "launch";
         if (!program->results.empty()) {
@@ -207,15 +220,29 @@ LineDifference first_difference(std::string_view a, std::string_view b) {
   return {};
 }
 
+std::vector<FoldedSide> folded_sides(const Diagnosis& diagnosis) {
+  std::vector<FoldedSide> folded;
+  std::map<std::string, std::vector<std::size_t>> alike;
+  auto add = [&](std::size_t i, std::vector<int> processes) { folded.push_back({&diagnosis.participants[i], std::move(processes)}); };
+  for (std::size_t i = 0; i < diagnosis.participants.size(); ++i) alike[side_text(diagnosis.participants[i])].push_back(i);
+  for (std::size_t i = 0; i < diagnosis.participants.size(); ++i) {
+    const std::vector<std::size_t>& same = alike.at(side_text(diagnosis.participants[i]));
+    if (same.size() < kFoldMin) {
+      add(i, {diagnosis.participants[i].process});
+    } else if (same.front() == i) {
+      std::vector<int> processes;
+      for (std::size_t k : same) processes.push_back(diagnosis.participants[k].process);
+      std::sort(processes.begin(), processes.end());
+      add(i, std::move(processes));
+    }
+  }
+  return folded;
+}
+
 std::string text_of(const Diagnosis& diagnosis) {
   std::string text = fmt::format("{}: {}", diagnosis.code, diagnosis.message);
-  for (const Participant& side : diagnosis.participants) {
-    text += fmt::format("\n  process {}: {}", side.process, side.op.empty() ? "no call yet" : side.op);
-    if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
-    if (!side.kind.empty()) text += fmt::format(", {}", side.kind);
-    if (!side.sharding.empty()) text += fmt::format(", {}", side.sharding);
-    text += fmt::format("{}, {}", where_text(side.where), side.state);
-  }
+  for (const FoldedSide& side : folded_sides(diagnosis))
+    text += fmt::format("\n  {}: {}", processes_text(side.processes), side_text(*side.side));
   return text;
 }
 

@@ -32,6 +32,13 @@ struct LineDifference {
 };
 LineDifference first_difference(std::string_view a, std::string_view b);
 
+// The sides as they are told: many that stand alike are one.
+struct FoldedSide {
+  const Participant* side = nullptr;  // the first of them
+  std::vector<int> processes;
+};
+std::vector<FoldedSide> folded_sides(const Diagnosis&);
+
 // The whole diagnosis for a terminal or an error's what(): the message, then one line a side.
 std::string text_of(const Diagnosis&);
 
