@@ -32,13 +32,14 @@ int check_one(const scenarios::Loaded& loaded, int process, bool quiet, bool exp
   const scenarios::Document& document = *loaded.document;
   if (process >= document.cluster.processes)
     throw_user_error("shardlab check: {} has {} processes, there is no process {}", loaded.name, document.cluster.processes, process);
-  scenarios::PlannedProgram planned = plan(document, process);
+  scenarios::PlannedBefore before;
+  scenarios::PlannedProgram planned = plan(document, process, before, {.explain = explain, .events_only = quiet});
   if (!quiet || planned.error)
     fmt::print("{}: {} processes × {} devices\n{}", loaded.name, document.cluster.processes, document.cluster.devices,
                text_of(planned, explain));
   if (planned.error && document.find_check<scenarios::ErrorCheck>() == nullptr) return kExitUserError;
   scenarios::Report report;
-  report.diagnoses = foresee(document);
+  report.diagnoses = foresee(document, before);
   for (const Diagnosis& diagnosis : report.diagnoses) fmt::print("  {}\n", red(text_of(diagnosis), 1));
   return has_unexpected_diagnosis(report, document) ? kExitDiagnosed : 0;
 }

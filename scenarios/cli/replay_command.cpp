@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -9,6 +10,7 @@
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/runner/batch.h"
+#include "scenarios/runner/golden.h"
 #include "scenarios/runner/run.h"
 #include "scenarios/runner/shrink.h"
 
@@ -27,6 +29,7 @@ constexpr OptionDef kOptions[] = {
     {"--parts", "", "DIR", "processes record into this folder, which stays; `shardlab view DIR` watches the run (of one scenario)"},
     {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
     {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
+    {"--update", "", "", "record again the traces that are replayed, where something in them differs"},
     {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
     {"--processes", "-n", "N", "on N processes, instead of the document's"},
     {"--devices", "-d", "N", "with N devices each, instead of the document's"},
@@ -39,6 +42,8 @@ constexpr OptionDef kOptions[] = {
 
 struct Plan {
   std::vector<Loaded> scenarios;
+  std::map<std::size_t, std::pair<std::string, std::string>> goldens;  // by scenario: the trace, and what it recorded
+  bool update = false;
   std::string trace, trace_folder, parts;
   bool keep_failures = true;
   std::optional<std::int64_t> limit_ms;
@@ -79,9 +84,17 @@ Plan plan_of(const Arguments& arguments) {
   if (arguments.positional().empty()) throw_user_error("shardlab replay: which scenario? give .json or .jsonl files, or folders");
   std::int64_t repeat = arguments.integer("--repeat", 1, 1, 1'000'000);
   scenarios::LoadOptions load_options = load_options_of(arguments);
-  for (const std::string& path : arguments.positional())
+  plan.update = arguments.has("--update");
+  for (const std::string& path : arguments.positional()) {
+    if (scenarios::is_trace(path)) {
+      scenarios::Golden golden = scenarios::read_golden(path);
+      plan.goldens[plan.scenarios.size()] = {path, std::move(golden.report)};
+      plan.scenarios.push_back(std::move(golden.loaded));
+      continue;
+    }
     for (Loaded& loaded : scenarios::load_path(path, load_options))
       for (std::int64_t i = 0; i < repeat; ++i) plan.scenarios.push_back(loaded);
+  }
   plan.trace = arguments.text("--trace").value_or("");
   plan.trace_folder = arguments.text("--trace-dir").value_or("");
   if (!plan.trace.empty() && plan.scenarios.size() > 1)
@@ -119,10 +132,34 @@ class Replay {
       RunOptions options = plan_.options_of(i);
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
       results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options)) : scenarios::replayed(run_scenario(loaded, options));
+      if (auto golden = plan_.goldens.find(i); golden != plan_.goldens.end()) compare(golden->second, loaded, options, results_[i]);
       print(results_[i].summary);
       if (!plan_.shrink_folder.empty() && loaded.error.empty()) save_shrunk(loaded);
       if (results_[i].summary.interrupted) next_ = plan_.scenarios.size();
     }
+  }
+
+  // What differs from the recording fails the scenario, or is recorded.
+  void compare(const std::pair<std::string, std::string>& golden, const Loaded& loaded, RunOptions options, Replayed& result) {
+    const auto& [trace, recorded] = golden;
+    std::vector<std::string> differences = scenarios::golden_differences(recorded, result.json);
+    if (differences.empty()) {
+      // It came out as it was recorded: as expected, whatever that is.
+      if (result.summary.status == Status::kDiagnosed) result.summary.status = Status::kPassed;
+      result.json = scenarios::with_golden(result.json, name_of(result.summary.status), differences);
+      return;
+    }
+    std::vector<std::string>& lines = result.summary.lines;
+    for (const std::string& each : differences) lines.push_back(each);
+    if (!plan_.update) {
+      result.summary.status = scenarios::worst_of({result.summary.status, Status::kFailed});
+      lines.push_back(fmt::format("this is not what {} recorded; --update records it again", trace));
+      result.json = scenarios::with_golden(result.json, name_of(result.summary.status), differences);
+      return;
+    }
+    options.trace = trace;
+    result = scenarios::replayed(run_scenario(loaded, options));
+    for (const std::string& each : differences) result.summary.lines.push_back("updated: " + each);
   }
 
   void save_shrunk(const Loaded& loaded) {
@@ -182,13 +219,16 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-const CommandDef kReplay{.name = "replay",
-                         .usage = "FILE… [options]",
-                         .summary = "run scenarios (.json, .jsonl, folders), check what they expect, report",
-                         .details =
-                             "Exit code: 0 passed, 1 an expectation failed, 2 diagnosed, 3 error, 4 a fault of shardlab,\n"
-                             "5 inconclusive, 77 skipped; with several scenarios the worst counts, in the order 4 3 2 1 5 77 0.",
-                         .options = kOptions,
-                         .run = run};
+const CommandDef kReplay{
+    .name = "replay",
+    .usage = "FILE… [options]",
+    .summary = "run scenarios (.json, .jsonl, folders) and recorded traces (.db), check what they expect, report",
+    .details =
+        "Exit code: 0 passed, 1 an expectation failed, 2 diagnosed, 3 error, 4 a fault of shardlab,\n"
+        "5 inconclusive, 77 skipped; with several scenarios the worst counts, in the order 4 3 2 1 5 77 0.\n"
+        "A trace that was recorded from a scenario is a golden run: the scenario runs again, and shardings, collectives,\n"
+        "bytes, values and verdicts are compared with the recording by meaning.",
+    .options = kOptions,
+    .run = run};
 
 }  // namespace shardlab::cli

@@ -1,4 +1,5 @@
 // shardlab report: what a trace says.
+#include <algorithm>
 #include <sstream>
 
 #include "runtime/base/error.h"
@@ -15,12 +16,20 @@ constexpr OptionDef kOptions[] = {
     {"--out", "-o", "FILE", "where it goes (default: standard output)"},
 };
 
+// The verdict and its sides: what stands before the first empty line.
+std::string coloured(const std::string& text) {
+  std::size_t end = std::min(text.find("\n\n"), text.size());
+  std::string head = text.substr(0, end);
+  return (head.starts_with("No diagnosis") ? green(head, 1) : red(head, 1)) + text.substr(end);
+}
+
 int run(const Arguments& arguments) {
   if (arguments.positional().size() != 1) throw_user_error("shardlab report: which trace? give one T.db");
   traces::TraceReader reader(arguments.positional()[0]);
   std::ostringstream text;
-  traces::write_report(reader, arguments.text("--format").value_or("text"), text);
-  write_text(arguments.text("--out").value_or("-"), text.str());
+  std::string format = arguments.text("--format").value_or("text"), out = arguments.text("--out").value_or("-");
+  traces::write_report(reader, format, text);
+  write_text(out, format == "text" && out == "-" ? coloured(text.str()) : text.str());
   return 0;
 }
 

@@ -63,7 +63,7 @@ void write_trace(const std::string& out, const std::string& parts, const LaunchR
   merge.directory = parts;
   merge.out = out;
   for (const ProcessEnd& end : result.processes) merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, end.err});
-  merge.diagnoses = result.diagnoses;
+  merge.diagnoses = result.diagnoses.empty() ? result.remarks : result.diagnoses;
   merge.evidence = result.evidence;
   merge.title = fs::path(program[0]).filename().string();
   for (const std::string& word : program) merge.command_line += (merge.command_line.empty() ? "" : " ") + word;

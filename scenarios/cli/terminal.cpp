@@ -18,8 +18,11 @@ std::string coloured(std::string_view code, std::string_view text, int descripto
 
 }  // namespace
 
-// https://no-color.org
-bool is_terminal(int descriptor) { return std::getenv("NO_COLOR") == nullptr && ::isatty(descriptor) == 1; }
+// https://no-color.org, https://bixense.com/clicolors
+bool is_terminal(int descriptor) {
+  if (std::getenv("NO_COLOR") != nullptr) return false;
+  return std::getenv("CLICOLOR_FORCE") != nullptr || ::isatty(descriptor) == 1;
+}
 std::string red(std::string_view text, int descriptor) { return coloured("31", text, descriptor); }
 std::string green(std::string_view text, int descriptor) { return coloured("32", text, descriptor); }
 

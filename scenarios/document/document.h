@@ -138,8 +138,8 @@ struct WaitStep {
   std::vector<std::string> names;
 };
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
-                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep,
-                          BroadcastStep, AssertEqualStep, ProcessDataStep, DeviceDataStep>;
+                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep, BroadcastStep,
+                          AssertEqualStep, ProcessDataStep, DeviceDataStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"
@@ -172,7 +172,7 @@ struct Cluster {
 };
 
 // What a fault does when it strikes.
-enum class FaultKind : std::uint8_t { kRaise, kExit, kKill, kStop, kHang, kDelay };
+enum class FaultKind : std::uint8_t { kRaise, kExit, kKill, kStop, kHang, kDelay, kCorrupt, kDisconnect, kSlowLink, kClock, kTraceDisk };
 
 struct Fault {
   std::string pointer;
@@ -184,7 +184,12 @@ struct Fault {
   FaultKind kind = FaultKind::kRaise;
   int exit_code = 0;
   std::int64_t duration_ms = 0;  // of stop (0: for ever) and delay
-  std::string text;              // for reports: the fault's "do"
+  std::string array;             // corrupt: a name, and whose shard; without a device the process's first
+  std::optional<int> device;
+  double factor = 1;           // slow_link
+  std::int64_t offset_ms = 0;  // clock
+  double drift_ppm = 0;
+  std::string text;  // for reports: the fault's "do"
 };
 
 struct Limits {

@@ -1,6 +1,7 @@
 // "faults".
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 
 #include "runtime/base/text.h"
 #include "scenarios/document/document_error.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kFaultMsMax = 24LL * 3600 * 1000;
 
-// One kind of fault: a bare word, or an object with this key. Without `read` this version does not do it.
+// One kind of fault: a bare word, or an object with this key.
 struct FaultDef {
   std::string_view name;
   bool bare;
@@ -38,11 +39,32 @@ const FaultDef kFaults[] = {
        fault.kind = FaultKind::kDelay;
        fault.duration_ms = value.integer(0, kFaultMsMax);
      }},
-    {"corrupt", false, nullptr},
-    {"disconnect", true, nullptr},
-    {"slow_link", false, nullptr},
-    {"clock", false, nullptr},
-    {"trace_disk", false, nullptr},
+    {"corrupt", false,
+     [](const Node& value, Fault& fault) {
+       fault.kind = FaultKind::kCorrupt;
+       fault.array = value.string();
+     }},
+    {"disconnect", true, [](const Node&, Fault& fault) { fault.kind = FaultKind::kDisconnect; }},
+    {"slow_link", false,
+     [](const Node& value, Fault& fault) {
+       fault.kind = FaultKind::kSlowLink;
+       fault.factor = value.number();
+       if (!(fault.factor >= 1 && fault.factor <= 1e6)) value.wanted("a factor from 1 to 1,000,000");
+     }},
+    {"clock", false,
+     [](const Node& value, Fault& fault) {
+       static constexpr std::string_view kKeys[] = {"offset_ms", "drift_ppm"};
+       value.only_keys(kKeys, "the fault 'clock'");
+       fault.kind = FaultKind::kClock;
+       if (auto offset = value.find("offset_ms")) fault.offset_ms = offset->integer(-kFaultMsMax, kFaultMsMax);
+       if (auto drift = value.find("drift_ppm")) fault.drift_ppm = drift->number();
+       if (!(fault.drift_ppm > -1e6 && fault.drift_ppm < 1e6)) value.wanted("a drift of less than 1,000,000 ppm");
+     }},
+    {"trace_disk", false,
+     [](const Node& value, Fault& fault) {
+       fault.kind = FaultKind::kTraceDisk;
+       if (value.string() != "full") value.wanted("\"full\"");
+     }},
 };
 
 std::vector<std::string_view> fault_names() {
@@ -56,7 +78,6 @@ const FaultDef& fault_at(const Node& node, const std::string& name, bool bare) {
     if (each.name != name) continue;
     if (each.bare != bare)
       node.fail(bare ? fmt::format("'{}' needs a value: {{\"{}\": …}}", name, name) : fmt::format("'{}' takes no value", name));
-    if (each.read == nullptr) throw NotSupportedError(node.pointer(), fmt::format("the fault '{}'", name));
     return each;
   }
   node.fail(fmt::format("unknown fault '{}'{}", name, did_you_mean(name, fault_names())));
@@ -75,9 +96,10 @@ void read_do(const Node& node, Fault& fault) {
   for (const FaultDef& each : kFaults)
     if (auto value = node.find(each.name)) {
       const FaultDef& def = fault_at(*value, std::string(each.name), false);
-      const std::string_view only[] = {def.name};
-      node.only_keys(only, fmt::format("the fault '{}'", def.name));
+      const std::string_view only[] = {def.name, "device"};
+      node.only_keys(std::span(only).first(def.name == "corrupt" ? 2 : 1), fmt::format("the fault '{}'", def.name));
       def.read(*value, fault);
+      if (auto device = node.find("device")) fault.device = int(device->integer(0, 1'000'000));
       return;
     }
   node.fail("a fault without a kind");
@@ -99,6 +121,16 @@ void read_at(const Node& node, Fault& fault, const std::set<std::string>& statem
   if (!statements.contains(fault.statement)) node.fail(fmt::format("there is no statement '{}'", fault.statement));
 }
 
+// One device belongs to one process.
+void check_device(const Node& node, Fault& fault, const Document& document) {
+  int devices = document.cluster.processes * document.cluster.devices;
+  if (*fault.device >= devices) node.fail(fmt::format("there is no device {}: the cluster has {}", *fault.device, devices));
+  int owner = *fault.device / document.cluster.devices;
+  if (!std::binary_search(fault.processes.begin(), fault.processes.end(), owner))
+    node.fail(fmt::format("device {} is process {}'s, and the fault is not for that process", *fault.device, owner));
+  fault.processes = {owner};
+}
+
 Fault read_fault(const Node& node, const Document& document, const std::set<std::string>& statements) {
   static constexpr std::string_view kKeys[] = {"at", "iteration", "processes", "do", "note"};
   node.only_keys(kKeys, "a fault");
@@ -116,6 +148,7 @@ Fault read_fault(const Node& node, const Document& document, const std::set<std:
     std::iota(fault.processes.begin(), fault.processes.end(), 0);
   }
   read_do(node.at("do"), fault);
+  if (fault.device) check_device(node.at("do").at("device"), fault, document);
   return fault;
 }
 

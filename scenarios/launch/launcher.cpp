@@ -18,6 +18,7 @@
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
 #include "scenarios/launch/child_process.h"
+#include "traces/checks/check_def.h"
 #include "traces/checks/wording.h"
 #include "virtualdev/transports/shm_segment.h"
 
@@ -158,6 +159,7 @@ class Run {
     if (ended_by_themselves) coordinator_.conclude();
     result_.diagnoses = coordinator_.diagnoses();
     result_.evidence = coordinator_.evidence();
+    if (result_.diagnoses.empty()) result_.remarks = remarks(result_.evidence);
     result_.common_error = coordinator_.common_error();
     for (Child& child : children_) {
       flush(child.out);

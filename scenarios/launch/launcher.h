@@ -55,6 +55,7 @@ struct LaunchResult {
 
   std::vector<ProcessEnd> processes;
   std::vector<Diagnosis> diagnoses;
+  std::vector<Diagnosis> remarks;  // on a run that ended without a verdict
   Evidence evidence;
   std::optional<std::string> common_error;  // what all processes raised alike: no diagnosis
   bool timed_out = false;

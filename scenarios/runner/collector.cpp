@@ -40,6 +40,7 @@ void Collector::on_launch_issued(const comm::Launch& launch) {
 }
 
 void Collector::on_call_started(const comm::Launch& launch, int index, comm::Ns) {
+  if (in_call_) in_call_();
   std::lock_guard lock(mutex_);
   ++runs_[launch.number][index];
 }

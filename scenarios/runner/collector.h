@@ -21,6 +21,10 @@ class Collector final : public comm::Observer {
   // Called at issue with the numbers of the process's calls that the launch makes: [first, first + count). It may throw.
   using AtIssue = std::function<void(std::int64_t first, std::int64_t count)>;
   explicit Collector(AtIssue at_issue = {}) : at_issue_(std::move(at_issue)) {}
+  void at_issue(AtIssue at_issue) { at_issue_ = std::move(at_issue); }  // before the first launch
+
+  // Called on the executing thread as each call begins.
+  void in_calls(std::function<void()> in_call) { in_call_ = std::move(in_call); }
 
   void on_launch_issued(const comm::Launch& launch) override;
   void on_call_started(const comm::Launch& launch, int index, comm::Ns) override;
@@ -38,6 +42,7 @@ class Collector final : public comm::Observer {
 
   static constexpr std::size_t kLaunchesMax = 1 << 20;  // kept for the report
   AtIssue at_issue_;
+  std::function<void()> in_call_;
   mutable std::mutex mutex_;
   std::vector<comm::Launch> launches_;                        // those with calls
   std::map<std::int64_t, std::map<int, std::int64_t>> runs_;  // per launch and call: how often it began

@@ -1,11 +1,16 @@
 #include "scenarios/runner/fault_injector.h"
 
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
+
+#include "runtime/comm/clock.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -32,7 +37,29 @@ void stop(std::int64_t duration_ms) {
 }
 
 // Faults that need the issuing thread; the others end or stop the whole process.
-bool needs_issuer(FaultKind kind) { return kind == FaultKind::kRaise || kind == FaultKind::kHang || kind == FaultKind::kDelay; }
+bool needs_issuer(FaultKind kind) {
+  return kind == FaultKind::kRaise || kind == FaultKind::kHang || kind == FaultKind::kDelay || kind == FaultKind::kCorrupt;
+}
+
+// Cuts every connection of this process, as a pulled cable would; shared memory stays, but nobody is asked over it alone.
+void disconnect() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    int fd = std::atoi(entry.path().filename().c_str()), type = 0;
+    socklen_t size = sizeof type;
+    if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0) ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
+// No file of this process grows any more: writes fail as on a full disk (EFBIG), and SQLite and the rings must live with it.
+void limit_files(rlim_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = std::min(bytes, limit.rlim_max);
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+constexpr auto kLinkTime = milliseconds(1);  // that a slow link multiplies
 
 }  // namespace
 
@@ -95,9 +122,10 @@ void FaultInjector::before_calls(std::int64_t first, std::int64_t count) {
 }
 
 void FaultInjector::strike(Armed& armed, std::string_view place) {
-  armed.struck = true;
-  std::ofstream(fired_file(folder_, process_), std::ios::app) << armed.number << std::endl;
   const Fault& fault = *armed.fault;
+  if (fault.kind == FaultKind::kCorrupt && !(corrupt_ && corrupt_(fault))) return;  // nothing is bound to that name yet
+  armed.struck = true;
+  if (!folder_.empty()) std::ofstream(fired_file(folder_, process_), std::ios::app) << armed.number << std::endl;
   switch (fault.kind) {
     case FaultKind::kRaise:
       throw RaisedByFault(fmt::format("the scenario's fault {} raises here, {}", fault.pointer, place));
@@ -114,7 +142,35 @@ void FaultInjector::strike(Armed& armed, std::string_view place) {
     case FaultKind::kDelay:
       std::this_thread::sleep_for(milliseconds(fault.duration_ms));
       return;
+    case FaultKind::kCorrupt:
+      return;
+    case FaultKind::kDisconnect:
+      return disconnect();
+    case FaultKind::kSlowLink:
+      slowness_ = fault.factor;
+      return;
+    case FaultKind::kClock:
+      return comm::skew_clock(fault.offset_ms * 1'000'000, fault.drift_ppm);
+    case FaultKind::kTraceDisk:
+      return limit_files(1);
   }
+}
+
+void FaultInjector::in_call() const {
+  double slowness = slowness_;
+  if (slowness > 1) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(kLinkTime) * (slowness - 1));
+}
+
+void FaultInjector::before_results() const {
+  auto hinders = [](const Armed& each) { return each.struck && each.fault->kind == FaultKind::kTraceDisk; };
+  if (std::any_of(armed_.begin(), armed_.end(), hinders)) limit_files(RLIM_INFINITY);
+}
+
+std::vector<int> FaultInjector::struck() const {
+  std::vector<int> result;
+  for (const Armed& each : armed_)
+    if (each.struck) result.push_back(each.number);
+  return result;
 }
 
 std::vector<int> FaultInjector::fired(const std::filesystem::path& folder, int process) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -27,10 +28,18 @@ class FaultInjector {
   FaultInjector(const Document& document, int process, std::filesystem::path folder);
   ~FaultInjector();
 
+  // Does what only the program's owner can: damages a shard; false where there is none of that name yet.
+  using Corrupt = std::function<bool(const Fault&)>;
+  void on_corrupt(Corrupt corrupt) { corrupt_ = std::move(corrupt); }
   void start();  // the clock of faults after a time
+  // In a call over links: as slow as the faults that struck make it.
+  void in_call() const;
+  // The process writes its results: what hindered it from writing to a disk hinders it no longer.
+  void before_results() const;
   void before_statement(const Statement& statement);
   void before_calls(std::int64_t first, std::int64_t count);
   bool empty() const { return armed_.empty(); }
+  std::vector<int> struck() const;  // by number
 
   // The numbers of the faults that struck on process K.
   static std::vector<int> fired(const std::filesystem::path& folder, int process);
@@ -50,7 +59,9 @@ class FaultInjector {
   std::map<std::string, std::int64_t> executions_;  // of the statements that faults name
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Armed*> due_;  // after a time, and to strike on the issuing thread
+  Corrupt corrupt_;
+  std::atomic<double> slowness_ = 1;  // of its links
+  std::vector<Armed*> due_;           // after a time, and to strike on the issuing thread
   std::jthread clock_;
 };
 

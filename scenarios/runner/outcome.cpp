@@ -70,7 +70,7 @@ json to_json(const BoundArray& array, std::ostream& data) {
   json shards = json::array(), parts = json::array();
   for (const auto& [ordinal, box] : array.shards) shards.push_back({ordinal, to_json(box)});
   for (const Part& part : array.parts) {
-    parts.push_back(to_json(part.box));
+    parts.push_back({to_json(part.box), part.device});
     data.write(reinterpret_cast<const char*>(part.data->data()), std::streamsize(part.data->size()));
   }
   json result = {{"name", array.name},        {"dtype", name_of(array.type.dtype)},
@@ -90,11 +90,11 @@ BoundArray array_from(const json& value, std::istream& data) {
   if (value.contains("spec")) array.spec = value.at("spec").get<std::vector<std::vector<std::string>>>();
   for (const json& each : value.at("shards")) array.shards.emplace_back(each.at(0).get<int>(), box_from(each.at(1)));
   for (const json& each : value.at("parts")) {
-    Box box = box_from(each);
+    Box box = box_from(each.at(0));
     auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * size_of(array.type.dtype)));
     if (!data.read(reinterpret_cast<char*>(buffer->data()), std::streamsize(buffer->size())))
       throw IoError(fmt::format("the data of '{}' is cut short", array.name));
-    array.parts.push_back({std::move(box), std::move(buffer)});
+    array.parts.push_back({std::move(box), std::move(buffer), each.at(1).get<int>()});
   }
   return array;
 }

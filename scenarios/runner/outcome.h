@@ -29,10 +29,11 @@ struct SeenCollective {
   bool is_transfer = false;
 };
 
-// A box of an array that the process holds; replicas once.
+// A box of an array that the process holds; replicas once, unless they differ.
 struct Part {
   Box box;
   BufferRef data;
+  int device = -1;  // whose it is
 };
 
 struct BoundArray {

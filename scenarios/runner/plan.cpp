@@ -51,7 +51,8 @@ class PlanRecorder {
  public:
   // What would run, with its partitioned program where it has one.
   using Seen = std::function<void(const comm::Launch&, const spmd::PartitionedProgram*)>;
-  PlanRecorder(int process, simulate::ProcessPlan& plan, Seen seen) : process_(process), plan_(plan), seen_(std::move(seen)) {}
+  PlanRecorder(int process, PlannedBefore& before, simulate::ProcessPlan& plan, Seen seen)
+      : process_(process), before_(before), plan_(plan), seen_(std::move(seen)) {}
 
   void statement(const Statement& statement, Where where) {
     simulate::Event event{.kind = simulate::Event::Kind::kStatement, .pointer = statement.pointer};
@@ -120,7 +121,7 @@ class PlanRecorder {
     plan_.events.push_back(std::move(event));
   }
   std::shared_ptr<const ProgramEvidence> evidence(const std::shared_ptr<const comm::ProgramInfo>& program) {
-    auto& known = evidence_[program];
+    auto& known = before_.evidence[program];
     if (!known) known = std::make_shared<ProgramEvidence>(control::program_evidence(*program));
     return known;
   }
@@ -131,13 +132,13 @@ class PlanRecorder {
   }
 
   int process_;
+  PlannedBefore& before_;
   simulate::ProcessPlan& plan_;
   Seen seen_;
   std::int64_t launches_ = 0;
   int issuer_ = 0;
   std::map<std::string, int> issuers_;
   std::map<std::vector<int>, std::int64_t> seqs_;
-  std::map<std::shared_ptr<const comm::ProgramInfo>, std::shared_ptr<const ProgramEvidence>> evidence_;
   std::map<std::shared_ptr<const comm::ProgramInfo>, std::uint64_t> local_;
 };
 
@@ -316,8 +317,9 @@ class PlanMachine final : public Machine {
 
 PlannedArray planned(const std::string& name, const Array& array) {
   PlannedArray result{name, array.type().text(), array.sharding().is_single_device() ? "on one device" : array.sharding().spec_text(), 0};
-  for (const auto& [ordinal, box] : array.devices_indices_map())
-    result.bytes_per_device = std::max(result.bytes_per_device, element_count(box) * size_of(array.dtype()));
+  // The first position's part is never smaller than another's.
+  Box first = box_of(array.shape(), array.sharding().spec(array.ndim()), array.sharding().mesh(), 0);
+  result.bytes_per_device = element_count(first) * size_of(array.dtype());
   return result;
 }
 
@@ -353,20 +355,22 @@ std::string indented(const std::string& lines) {
 
 }  // namespace
 
-PlannedProgram plan(const Document& document, int process, bool explain) {
+PlannedProgram plan(const Document& document, int process, PlannedBefore& before, PlanOptions wanted) {
   ContextOptions options;
   options.process_index = process;
   options.devices_per_process.assign(std::size_t(document.cluster.processes), document.cluster.devices);
   options.profile = document.cluster.profile;
   options.transport = std::make_shared<NoTransport>();
+  options.described = before.programs;
   options.worker_threads = 1;
   ContextScope scope(std::move(options));
   Context::current().set_config(document.config);
   PlannedProgram result;
   for (const Statement& statement : document.program) result.statements.push_back({statement.pointer, statement.op, {}, {}});
   auto seen = [&](const comm::Launch& launch, const spmd::PartitionedProgram* program) {
+    if (wanted.events_only) return;
     PlannedStatement& statement = result.statements.at(std::size_t(launch.where.statement));
-    if (explain && program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
+    if (wanted.explain && program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
     auto& collectives = statement.collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
       collectives.push_back(seen_of(launch, i));
@@ -374,12 +378,13 @@ PlannedProgram plan(const Document& document, int process, bool explain) {
       if (!collectives.back().is_transfer) result.wire_bytes += collectives.back().wire_bytes;
     }
   };
-  PlanRecorder recorder(process, result.events, seen);
+  PlanRecorder recorder(process, before, result.events, seen);
   PlanMachine machine(document.cluster.processes, recorder);
   Interpreter* running = nullptr;
   Interpreter interpreter(document, process, machine, [&](const Statement& statement) { recorder.statement(statement, running->where()); });
   running = &interpreter;
   interpreter.after_statement([&](const Statement& statement, const Interpreter::Names& names) {
+    if (wanted.events_only) return;
     std::vector<std::string> bound = statement.let;
     if (const Body* inner = statement.body()) add_names(*inner, bound);
     for (const std::string& name : bound)
@@ -389,7 +394,8 @@ PlannedProgram plan(const Document& document, int process, bool explain) {
   result.outcome.process = process;
   try {
     interpreter.run();
-    for (const auto& [name, array] : interpreter.names()) result.outcome.arrays.push_back(bound_array(name, array));
+    if (!wanted.events_only)
+      for (const auto& [name, array] : interpreter.names()) result.outcome.arrays.push_back(bound_array(name, array));
   } catch (const UserError& error) {
     result.error = error.what();
     result.outcome.error = result.error;

@@ -1,10 +1,13 @@
 // What a program would do, without doing it: shardings, collectives and bytes of each statement.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/comm/launch.h"
+#include "runtime/exec/program_cache.h"
 #include "scenarios/document/document.h"
 #include "scenarios/runner/report.h"
 #include "scenarios/simulate/process_plan.h"
@@ -33,8 +36,19 @@ struct PlannedProgram {
   Where error_where;
 };
 
+// What the plans of one document's processes have in common: most programs are the same on all.
+struct PlannedBefore {
+  std::shared_ptr<ProgramCache> programs = std::make_shared<ProgramCache>();
+  std::map<std::shared_ptr<const comm::ProgramInfo>, std::shared_ptr<const ProgramEvidence>> evidence;
+};
+
+struct PlanOptions {
+  bool explain = true;       // why values lie as they do
+  bool events_only = false;  // what the process would issue and read, and nothing of what it would hold
+};
+
 // As process `process` goes through the document.
-PlannedProgram plan(const Document& document, int process, bool explain = true);
+PlannedProgram plan(const Document& document, int process, PlannedBefore& before, PlanOptions options = {});
 
 std::string text_of(const PlannedProgram& program, bool with_explanations = false);
 

@@ -1,10 +1,12 @@
 #include "scenarios/runner/process.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "runtime/comm/control.h"
 #include "runtime/exec/context.h"
+#include "scenarios/runner/corrupt.h"
 #include "scenarios/runner/interpreter.h"
 
 namespace shardlab::scenarios {
@@ -39,8 +41,13 @@ BoundArray read_array(const std::string& name, const Array& array, Where where) 
   BoundArray result = bound_array(name, array);
   // "exit": the program is over, and a verdict may count on it.
   for (const Shard& shard : array.shards_at(where, "exit")) {
-    bool known = std::any_of(result.parts.begin(), result.parts.end(), [&](const Part& part) { return part.box == shard.index; });
-    if (!known) result.parts.push_back({shard.index, shard.data});
+    auto is_known = [&](const Part& part) {
+      bool same_data = part.data == shard.data || (part.data->size() == shard.data->size() &&
+                                                   std::memcmp(part.data->data(), shard.data->data(), part.data->size()) == 0);
+      return part.box == shard.index && same_data;
+    };
+    if (std::none_of(result.parts.begin(), result.parts.end(), is_known))
+      result.parts.push_back({shard.index, shard.data, shard.device.ordinal});
   }
   return result;
 }
@@ -89,6 +96,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
     faults.before_statement(statement);
   });
   running = &interpreter;
+  faults.on_corrupt([&](const Fault& fault) { return corrupt_shard(interpreter.names(), fault, Context::current().default_device()); });
   faults.start();
   guarded(outcome, interpreter, [&] { interpreter.run(); });
   if (!outcome.error)
@@ -99,6 +107,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
   outcome.collectives = collector.collectives();
   outcome.moved_bytes = collector.moved_bytes();
   outcome.records_lost = collector.records_lost();
+  outcome.fired = faults.struck();
   return outcome;
 }
 

@@ -1,10 +1,13 @@
 #include "scenarios/runner/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "scenarios/runner/expect.h"
+#include "scenarios/runner/golden.h"
 #include "scenarios/runner/process.h"
+#include "scenarios/runner/replicas.h"
 #include "scenarios/runner/simulated_run.h"
 
 namespace shardlab::scenarios {
@@ -57,11 +60,21 @@ std::string kept_trace(const Report& report, const RunOptions& options) {
   return (fs::path(options.failure_traces) / (file_name_of(report.name) + ".db")).string();
 }
 
+// What the processes hold against each other, where no verdict cut the run short.
+void compare_replicas(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
+  auto is_error = [](const Diagnosis& each) { return each.severity == "error"; };
+  if (document.cluster.structure || std::any_of(report.diagnoses.begin(), report.diagnoses.end(), is_error)) return;
+  std::vector<Diagnosis> drift = replica_drift(document, outcomes);
+  for (std::string& note : undetectable_corruptions(document, outcomes, drift)) report.notes.push_back(std::move(note));
+  report.diagnoses.insert(report.diagnoses.end(), drift.begin(), drift.end());
+}
+
 void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
   const Document& document = *loaded.document;
   if (is_simulated(document)) {
     std::vector<ProcessOutcome> outcomes = run_simulated(report, document, options);
     gather(report, document, outcomes);
+    compare_replicas(report, document, outcomes);
     judge_expectations(report, document, outcomes, "");
     return;
   }
@@ -74,10 +87,14 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
   }
   SpawnedRun run = run_spawned(report, loaded, options);
   gather(report, document, run.outcomes);
+  compare_replicas(report, document, run.outcomes);
   std::string trace = document.find_check<TraceCheck>() != nullptr ? run.merge_trace() : "";
   judge_expectations(report, document, run.outcomes, trace);
   report.trace = run.merge_trace ? kept_trace(report, options) : "";
-  if (!report.trace.empty()) keep(trace.empty() ? run.merge_trace() : trace, report.trace);
+  if (!report.trace.empty()) {
+    keep(trace.empty() ? run.merge_trace() : trace, report.trace);
+    keep_golden(report.trace, loaded, to_json(report));
+  }
   std::error_code ignored;
   fs::remove_all(run.folder, ignored);
 }

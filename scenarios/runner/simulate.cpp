@@ -4,23 +4,23 @@
 #include <map>
 
 #include "scenarios/document/validate.h"
-#include "scenarios/runner/plan.h"
 
 namespace shardlab::scenarios {
 namespace {
 
-// Processes of one kind own alike parts of every mesh too: what they read and hold is alike.
-std::vector<std::pair<int, std::int64_t>> ownership(const Document& document, int process) {
-  std::vector<std::pair<int, std::int64_t>> owned;
+// What a process owns of each mesh: how many devices, and where the first of them stands in a process's share.
+using Ownership = std::vector<std::pair<int, std::int64_t>>;
+
+// Processes of one kind own alike parts of every mesh too: what they read and hold is alike. Per process.
+std::vector<Ownership> ownerships(const Document& document) {
+  std::vector<Ownership> owned(std::size_t(document.cluster.processes));
   for (const auto& [name, mesh] : document.meshes) {
-    int count = 0;
-    std::int64_t first = -1;
+    for (Ownership& each : owned) each.emplace_back(0, -1);
     for (std::size_t i = 0; i < mesh.devices().size(); ++i) {
-      if (mesh.devices()[i] / document.cluster.devices != process) continue;
+      auto& [count, first] = owned.at(std::size_t(mesh.devices()[i] / document.cluster.devices)).back();
       if (first < 0) first = std::int64_t(i) % document.cluster.devices;
       ++count;
     }
-    owned.emplace_back(count, first);
   }
   return owned;
 }
@@ -44,6 +44,15 @@ simulate::SimulatedFault::Kind kind_of(const Fault& fault) {
       return simulate::SimulatedFault::Kind::kHang;
     case FaultKind::kStop:
       return fault.duration_ms == 0 ? simulate::SimulatedFault::Kind::kHang : simulate::SimulatedFault::Kind::kDelay;
+    case FaultKind::kDisconnect:
+      return simulate::SimulatedFault::Kind::kDisconnect;
+    case FaultKind::kSlowLink:
+      return simulate::SimulatedFault::Kind::kSlowLink;
+    // These change nothing of what processes issue: damage is done in the run with data, no trace is lost, clocks agree.
+    case FaultKind::kCorrupt:
+    case FaultKind::kTraceDisk:
+    case FaultKind::kClock:
+      return simulate::SimulatedFault::Kind::kNothing;
     case FaultKind::kDelay:
       break;
   }
@@ -53,15 +62,21 @@ simulate::SimulatedFault::Kind kind_of(const Fault& fault) {
 }  // namespace
 
 PlannedCluster plan_cluster(const Document& document) {
+  PlannedBefore before;
+  return plan_cluster(document, before, {.explain = false});
+}
+
+PlannedCluster plan_cluster(const Document& document, PlannedBefore& before, PlanOptions options) {
   PlannedCluster cluster;
   std::vector<int> ways = first_of_kind(document);
   bool talks = has_messages(document.program);
-  std::map<std::pair<int, std::vector<std::pair<int, std::int64_t>>>, std::shared_ptr<const simulate::ProcessPlan>> kinds;
+  std::vector<Ownership> owned = ownerships(document);
+  std::map<std::pair<int, Ownership>, std::shared_ptr<const simulate::ProcessPlan>> kinds;
   for (int process = 0; process < document.cluster.processes; ++process) {
-    auto& kind = kinds[{ways[std::size_t(process)], ownership(document, process)}];
+    auto& kind = kinds[{ways[std::size_t(process)], owned[std::size_t(process)]}];
     // The ends of messages are named: who sends or receives is of a kind of its own.
     if (!kind || talks) {
-      PlannedProgram planned = plan(document, process, false);
+      PlannedProgram planned = plan(document, process, before, options);
       kind = std::make_shared<simulate::ProcessPlan>(std::move(planned.events));
       cluster.outcomes.push_back(std::move(planned.outcome));
     }
@@ -97,15 +112,16 @@ simulate::SimulationOptions simulation_options(const Document& document) {
     simulated.after_ms = fault.after_ms.value_or(-1);
     simulated.exit_code = fault.exit_code;
     simulated.delay_ms = fault.duration_ms;
+    simulated.factor = fault.factor;
     simulated.text = fmt::format("the scenario's fault {} raises here", fault.pointer);
     options.faults.push_back(std::move(simulated));
   }
   return options;
 }
 
-std::vector<Diagnosis> foresee(const Document& document) {
+std::vector<Diagnosis> foresee(const Document& document, PlannedBefore& before) {
   if (document.cluster.processes == 1) return {};
-  simulate::Simulation simulation(plan_cluster(document).plans, {});
+  simulate::Simulation simulation(plan_cluster(document, before, {.explain = false, .events_only = true}).plans, {});
   std::unique_ptr<simulate::Schedule> schedule = simulate::fifo_schedule();
   simulation.run(*schedule);
   return simulation.diagnoses();

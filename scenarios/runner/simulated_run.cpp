@@ -60,6 +60,7 @@ class DataRun {
     return std::move(outcomes_);
   }
 
+  Evidence evidence() const { return referee_.evidence(); }
   std::vector<Diagnosis> diagnoses() const {
     referee_.conclude();
     control::VerdictRef verdict = referee_.verdict();
@@ -82,6 +83,7 @@ class DataRun {
     options.worker_threads = 1;
     Context::set_current(std::make_shared<Context>(std::move(options)));
     FaultInjector faults(document_, process, {});
+    collector->at_issue([&](std::int64_t first, std::int64_t count) { faults.before_calls(first, count); });
     ProcessOutcome outcome = run_process(document_, process, *collector, faults, [] { Context::current().leave(); });
     if (outcome.error && outcome.diagnosis.empty())
       control->raised(*outcome.error, Where::at_statement(document_.name, outcome.pointer, outcome.statement));
@@ -106,6 +108,20 @@ void note_unstruck(Report& report, const Document& document, const std::set<int>
   }
 }
 
+// Whether there was something to damage is known with the data alone.
+void note_undamaged(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes) {
+  int number = 0;  // among the faults of the run with data
+  for (const Fault& fault : document.faults) {
+    if (fault.kind != FaultKind::kCorrupt) continue;
+    auto struck = [&](const ProcessOutcome& each) { return std::find(each.fired.begin(), each.fired.end(), number) != each.fired.end(); };
+    if (std::none_of(outcomes.begin(), outcomes.end(), struck)) {
+      report.status = Status::kInconclusive;
+      report.notes.push_back(fmt::format("the fault at {} never struck: {} is not bound there", fault.pointer, fault.array));
+    }
+    ++number;
+  }
+}
+
 // The run that `make` gives would not end: an alternative to one that did.
 void add_alternative(std::vector<Alternative>& alternatives, const std::string& under, const simulate::Simulation& run,
                      const std::string& details) {
@@ -120,7 +136,23 @@ bool sends_buffered(const PlannedCluster& planned) {
   return false;
 }
 
+void add_remarks(Report& report, const Evidence& evidence) {
+  std::vector<Diagnosis> found = remarks(evidence);
+  report.diagnoses.insert(report.diagnoses.end(), found.begin(), found.end());
+}
+
 }  // namespace
+
+DataResult run_with_data(const Document& document) {
+  Document damaged = document;
+  std::erase_if(damaged.faults, [](const Fault& fault) { return fault.kind != FaultKind::kCorrupt; });
+  DataRun data(damaged);
+  DataResult result;
+  result.outcomes = data.run();
+  result.diagnoses = data.diagnoses();
+  result.evidence = data.evidence();
+  return result;
+}
 
 std::vector<Diagnosis> potential_deadlocks(const Document& document, const PlannedCluster& planned, const simulate::Simulation& ended) {
   constexpr std::int64_t kRunsMax = 2000;
@@ -171,18 +203,23 @@ std::vector<ProcessOutcome> run_simulated(Report& report, const Document& docume
   bool faulted = !document.faults.empty() &&
                  std::any_of(ends.begin(), ends.end(), [](const ProcessEvidence& each) { return each.state == ProcessState::kRaised; });
   if (wrong || faulted) return outcomes_of(found.run->evidence(), report.diagnoses);
-  if (document.cluster.structure) return planned.outcomes;
+  if (document.cluster.structure) {
+    add_remarks(report, found.run->evidence());
+    return planned.outcomes;
+  }
   if (document.cluster.processes > kDataProcessesMax) {
     report.notes.push_back(fmt::format("without data: it is computed for at most {} simulated processes", kDataProcessesMax));
     return planned.outcomes;
   }
-  Document without_faults = document;  // those that leave no verdict change no value
-  without_faults.faults.clear();
-  DataRun data(without_faults);
-  std::vector<ProcessOutcome> outcomes = data.run();
-  std::vector<Diagnosis> more = data.diagnoses();
-  report.diagnoses.insert(report.diagnoses.end(), more.begin(), more.end());
-  return outcomes;
+  DataResult data = run_with_data(document);
+  note_undamaged(report, document, data.outcomes);
+  report.diagnoses.insert(report.diagnoses.end(), data.diagnoses.begin(), data.diagnoses.end());
+  if (!data.diagnoses.empty()) return std::move(data.outcomes);
+  // How late a process came is known in virtual time, what it dropped from the run with data.
+  Evidence evidence = found.run->evidence();
+  for (ProcessEvidence& each : data.evidence.processes) evidence.processes[std::size_t(each.process)].unused = std::move(each.unused);
+  add_remarks(report, evidence);
+  return std::move(data.outcomes);
 }
 
 }  // namespace shardlab::scenarios

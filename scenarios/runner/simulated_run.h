@@ -6,6 +6,15 @@
 
 namespace shardlab::scenarios {
 
+// The program with data, one thread a process, without the ledger's schedules: what damage does to values. Of its faults only those that
+// change data strike.
+struct DataResult {
+  std::vector<ProcessOutcome> outcomes;
+  std::vector<Diagnosis> diagnoses;
+  Evidence evidence;
+};
+DataResult run_with_data(const Document& document);
+
 // The scheduler and the rules first: a program that has no verdict then runs with data, one thread a process, unless the document asks for
 // its structure alone. Fills everything but the expectations.
 std::vector<ProcessOutcome> run_simulated(Report& report, const Document& document, const RunOptions& options);

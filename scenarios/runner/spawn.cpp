@@ -70,7 +70,7 @@ std::string merge_trace(const Loaded& loaded, const LaunchResult& result, const 
   merge.out = out;
   for (const ProcessEnd& end : result.processes)
     merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, last_words(end)});
-  merge.diagnoses = result.diagnoses;
+  merge.diagnoses = result.diagnoses.empty() ? result.remarks : result.diagnoses;
   merge.evidence = result.evidence;
   merge.title = loaded.name;
   merge.command_line = fmt::format("shardlab replay {}", loaded.source);
@@ -132,7 +132,7 @@ SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& o
   LaunchResult result = launch(how);
   for (const ProcessEnd& end : result.processes)
     if (auto outcome = read_outcome(folder, end.process)) run.outcomes.push_back(std::move(*outcome));
-  report.diagnoses = result.diagnoses;
+  report.diagnoses = result.diagnoses.empty() ? result.remarks : result.diagnoses;
   note_faults(report, document, folder);
   note_ends(report, result, run.outcomes, limit_of(document, options));
   if (!options.parts.empty()) merge_trace(loaded, result, options.parts, options.parts + "/trace.db", report);

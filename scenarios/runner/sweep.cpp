@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "scenarios/runner/replicas.h"
 #include "scenarios/runner/simulate.h"
+#include "scenarios/runner/simulated_run.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -27,20 +29,55 @@ std::string wanted_class(FaultKind kind, const Fault& fault) {
       return "process-stuck";
     case FaultKind::kStop:
       return fault.duration_ms == 0 ? "process-stuck" : "endured";
+    case FaultKind::kDisconnect:
+      return "process-exited";
+    // Whether a replica could show it is known with the cell.
+    case FaultKind::kCorrupt:
     case FaultKind::kDelay:
+    case FaultKind::kSlowLink:
+    case FaultKind::kClock:
+    case FaultKind::kTraceDisk:
       break;
   }
   return "endured";
 }
 
+Fault at_call(Fault fault, int process, std::int64_t call) {
+  fault.statement.clear();
+  fault.after_ms.reset();
+  fault.collective = call;
+  fault.processes = {process};
+  return fault;
+}
+
+// Damage is found where a replica that is still there at the end tells another value; all else no redundancy could show, and is said so.
+SweepCell damage_of(const Document& document, int process, std::int64_t call, const Fault& fault) {
+  Document one = document;
+  one.faults = {at_call(fault, process, call)};
+  DataResult damaged = run_with_data(one);
+  SweepCell cell{process, call, fault.text, "", false};
+  bool fired =
+      std::any_of(damaged.outcomes.begin(), damaged.outcomes.end(), [](const ProcessOutcome& each) { return !each.fired.empty(); });
+  std::vector<Diagnosis> drift = replica_drift(one, damaged.outcomes);
+  std::vector<std::string> notes = undetectable_corruptions(one, damaged.outcomes, drift);
+  if (!fired) {
+    cell.outcome = "nothing to corrupt";
+    cell.as_expected = drift.empty();
+  } else if (!drift.empty()) {
+    cell.outcome = "drift";
+    cell.as_expected = std::find(drift[0].processes.begin(), drift[0].processes.end(), process) != drift[0].processes.end();
+  } else {
+    cell.outcome = notes.empty() ? "not classified" : "undetectable";
+    cell.as_expected = !notes.empty();
+  }
+  return cell;
+}
+
 SweepCell cell_of(const PlannedCluster& planned, const Document& document, int process, std::int64_t call, const Fault& fault) {
+  if (fault.kind == FaultKind::kCorrupt) return damage_of(document, process, call, fault);
   Document one;
   one.limits = document.limits;
-  one.faults = {fault};
-  one.faults[0].statement.clear();
-  one.faults[0].after_ms.reset();
-  one.faults[0].collective = call;
-  one.faults[0].processes = {process};
+  one.faults = {at_call(fault, process, call)};
   simulate::Simulation run(planned.plans, simulation_options(one));
   std::unique_ptr<simulate::Schedule> schedule = simulate::fifo_schedule();
   run.run(*schedule);

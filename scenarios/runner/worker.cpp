@@ -20,11 +20,13 @@ int run_worker(const std::string& file, const std::string& folder) {
   int process = process_index();
   FaultInjector faults(document, process, folder);
   auto collector = std::make_shared<Collector>([&](std::int64_t first, std::int64_t count) { faults.before_calls(first, count); });
+  collector->in_calls([&] { faults.in_call(); });
   Context::current().add_observer(collector);
   ProcessOutcome outcome = run_process(document, process, *collector, faults, [] { distributed::shutdown(); });
   // The error is told before anything else, so that the others need not wait for our files.
   if (outcome.error && outcome.diagnosis.empty())
     distributed::raised(*outcome.error, Where::at_statement(document.name, outcome.pointer, outcome.statement));
+  faults.before_results();
   write_outcome(outcome, folder);
   if (!outcome.error) return 0;
   fmt::print(stderr, "{}\n", *outcome.error);

@@ -161,6 +161,7 @@ void Simulation::advance(int process, int issuer) {
         keep_read(process, *event);
         state.waits_at = nullptr;
         state.clock_ns = std::max(state.clock_ns, ledger_.matched_ns(process) + kCallNs);
+        if (has_faults_) wait_for_links(process, *event);
         break;
       case Event::Kind::kCall:
         return issue(process, *event);
@@ -188,6 +189,24 @@ void Simulation::keep_read(int process, const Event& read) {
   keep(process, read.step);
 }
 
+// The data of the last call comes from all who took part; from behind a slow link it takes as many times as long.
+void Simulation::wait_for_links(int process, const Event& read) {
+  Process& state = processes_[std::size_t(process)];
+  if (!state.last_program) return;
+  std::int64_t longest_ns = 0;
+  for (int peer : state.last_program->processes) {
+    double slowness = processes_[std::size_t(peer)].slowness;
+    if (peer == process || slowness <= 1) continue;
+    std::int64_t ns = std::int64_t(double(kCallNs) * (slowness - 1));
+    longest_ns = std::max(longest_ns, ns);
+    auto [waited, is_new] = state.waited.try_emplace(peer, read.step);
+    waited->second.kind = StepEvidence::Kind::kWaited;
+    waited->second.after = peer;
+    waited->second.value = std::to_string((is_new ? 0 : std::stoll(waited->second.value)) + ns);
+  }
+  state.clock_ns += longest_ns;
+}
+
 void Simulation::issue(int process, const Event& event) {
   Process& state = processes_[std::size_t(process)];
   state.clock_ns += kIssueNs;
@@ -195,6 +214,7 @@ void Simulation::issue(int process, const Event& event) {
   state.position[std::size_t(event.number)] = std::int64_t(state.order.size());
   state.order.push_back(event.number);
   state.collectives += event.collectives;
+  state.last_program = event.program.get();
   CallEvidence call = event.call;
   call.issued_ns = state.clock_ns;
   if (options_.unbuffered_sends && event.program->buffered) {
@@ -239,6 +259,11 @@ bool Simulation::strike(int process, const Event& event) {
       case SimulatedFault::Kind::kDelay:
         state.clock_ns += fault.delay_ms * kMs;
         continue;
+      case SimulatedFault::Kind::kSlowLink:
+        state.slowness = fault.factor;
+        continue;
+      case SimulatedFault::Kind::kNothing:
+        continue;
       case SimulatedFault::Kind::kHang:
         state.hung = true;
         state.at = event.step.where.empty() ? event.call.where : event.step.where;
@@ -250,6 +275,9 @@ bool Simulation::strike(int process, const Event& event) {
         break;
       case SimulatedFault::Kind::kExit:
         ledger_.died(process, fault.exit_code, 0, state.clock_ns);
+        break;
+      case SimulatedFault::Kind::kDisconnect:
+        ledger_.died(process, kDisappeared, 0, state.clock_ns);
         break;
       case SimulatedFault::Kind::kKill:
         ledger_.died(process, 0, 9, state.clock_ns);
@@ -288,7 +316,9 @@ void Simulation::finish() {
   for (int p = 0; p < int(processes_.size()); ++p) {
     Process& state = processes_[std::size_t(p)];
     if (state.steps.size() > kStepsKept) state.steps.erase(state.steps.begin(), state.steps.end() - kStepsKept);
-    ledger_.recent(p, state.steps, state.at, state.at_statement);
+    std::vector<StepEvidence> steps = state.steps;
+    for (const auto& [peer, waited] : state.waited) steps.push_back(waited);
+    ledger_.recent(p, std::move(steps), state.at, state.at_statement);
   }
   evidence_ = ledger_.evidence(virtual_ns());
   diagnoses_ = judge(evidence_);

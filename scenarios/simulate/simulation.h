@@ -17,7 +17,7 @@ namespace shardlab::simulate {
 
 // What goes wrong on purpose. Of a statement, a collective and a time one is given.
 struct SimulatedFault {
-  enum class Kind : std::uint8_t { kRaise, kExit, kKill, kHang, kDelay };
+  enum class Kind : std::uint8_t { kRaise, kExit, kKill, kHang, kDelay, kDisconnect, kSlowLink, kNothing };
   Kind kind = Kind::kRaise;
   std::vector<int> processes;
   std::string statement;  // its pointer
@@ -26,7 +26,8 @@ struct SimulatedFault {
   std::int64_t after_ms = -1;
   int exit_code = 0;
   std::int64_t delay_ms = 0;
-  std::string text;  // of the error that is raised
+  double factor = 1;  // of a slow link
+  std::string text;   // of the error that is raised
 };
 
 struct SimulationOptions {
@@ -84,7 +85,10 @@ class Simulation {
     std::int64_t clock_ns = 0, collectives = 0, after_finding = 0;
     std::map<std::string, std::int64_t> executions;  // of statements that a fault names
     bool ended = false, hung = false, reads = false;
-    const Event* waits_at = nullptr;  // the read that it was last seen to wait at
+    double slowness = 1;                            // of its links
+    const ProgramEvidence* last_program = nullptr;  // of its last call
+    std::map<int, StepEvidence> waited;             // for processes behind slow links
+    const Event* waits_at = nullptr;                // the read that it was last seen to wait at
     std::string at;
     std::int32_t at_statement = -1;
   };
@@ -102,6 +106,7 @@ class Simulation {
   void note_block(int process);
   void keep(int process, StepEvidence step);
   void keep_read(int process, const Event& read);
+  void wait_for_links(int process, const Event& read);
   Diagnosis unexplained() const;
 
   std::vector<std::shared_ptr<const ProcessPlan>> plans_;

@@ -178,6 +178,85 @@ TEST(Check, PartitionsWithoutRunning) {
   EXPECT_EQ(shell("$SHARDLAB check " + write("wrong2.json", "{")).code, 3);
 }
 
+// A golden run: the trace of a scenario, replayed. Its timing differs, what it means does not.
+TEST(Golden, ATraceReplaysWhatItRecorded) {
+  EXPECT_EQ(shell("$SHARDLAB replay --trace golden.db " + corpus("toy.json")).code, 0);
+  Ran same = shell("$SHARDLAB replay golden.db --report golden.json");
+  EXPECT_EQ(same.code, 0) << same.output;
+  EXPECT_TRUE(report_at("golden.json").at("golden").empty());
+
+  // The program changes: another op, a value and a sharding.
+  json document = json::parse(std::ifstream(corpus("toy.json")));
+  document["program"].back()["op"] = "max";
+  document["program"][2]["sharding"] = {"j", "i"};
+  document.erase("expect");
+  std::string script =
+      "import sqlite3, sys; d = sqlite3.connect('golden.db'); d.execute(\"UPDATE meta SET value = ? WHERE key = 'scenario'\", "
+      "(open('changed.json').read(),)); d.commit()";
+  write("changed.json", document.dump());
+  ASSERT_EQ(shell("python3 -c \"$(cat <<'END'\n" + script + "\nEND\n)\"").code, 0);
+  Ran differs = shell("$SHARDLAB replay golden.db --report golden.json");
+  EXPECT_EQ(differs.code, 1) << differs.output;
+  EXPECT_THAT(differs.output, HasSubstr("array x, sharding: recorded [\"i\",\"j\"], now [\"j\",\"i\"]"));
+  EXPECT_THAT(differs.output, HasSubstr("collective of statement 4: recorded"));
+  EXPECT_THAT(differs.output, HasSubstr("array y, values: element 0 is"));
+  EXPECT_THAT(differs.output, HasSubstr("--update records it again"));
+  EXPECT_EQ(report_at("golden.json").at("status"), "failed");
+
+  Ran updated = shell("$SHARDLAB replay golden.db --update");
+  EXPECT_EQ(updated.code, 0) << updated.output;
+  EXPECT_THAT(updated.output, HasSubstr("updated: array x, sharding"));
+  EXPECT_EQ(shell("$SHARDLAB replay golden.db").code, 0);
+}
+
+TEST(Golden, AVerdictIsRecordedToo) {
+  EXPECT_EQ(shell("$SHARDLAB replay --trace killed.db " + corpus("order_swapped.json")).code, 0);
+  EXPECT_EQ(shell("$SHARDLAB replay killed.db").code, 0);
+}
+
+TEST(Golden, ATraceOfAProgramIsNoScenario) {
+  EXPECT_EQ(shell("$SHARDLAB run -n 4 -d 2 --trace program.db -- $BIN/toy").code, 0);
+  Ran ran = shell("$SHARDLAB replay program.db");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("was recorded from a program, not from a scenario"));
+}
+
+// Every format of a real verdict; XML and JSON are what they say.
+TEST(Report, EveryFormatOfAVerdict) {
+  std::string line = "$SHARDLAB replay --trace verdict.db --junit verdict.xml " + corpus("deadlock_operands_swapped.json");
+  EXPECT_EQ(shell(line).code, 0);
+  Ran text = shell("CLICOLOR_FORCE=1 $SHARDLAB report verdict.db");
+  EXPECT_THAT(text.output, testing::StartsWith("\x1b[31mprogram-mismatch: process 3 runs matmul(P('b', None), P('a', 'b'))"));
+  EXPECT_THAT(shell("$SHARDLAB report verdict.db").output, testing::StartsWith("program-mismatch: process 3"));
+  Ran html = shell("$SHARDLAB report verdict.db --format html");
+  EXPECT_THAT(html.output, HasSubstr("class='node' "));
+  EXPECT_THAT(html.output, HasSubstr("<h3>Operand 0</h3>"));
+  EXPECT_THAT(html.output, HasSubstr("class='sharding'"));
+  EXPECT_EQ(json::parse(shell("$SHARDLAB report verdict.db --format json").output).at("status"), "diagnosed");
+  EXPECT_EQ(json::parse(shell("$SHARDLAB report verdict.db --format sarif").output).at("version"), "2.1.0");
+  Ran junit = shell("python3 -c \"import xml.dom.minidom, sys; print(xml.dom.minidom.parse('verdict.xml').documentElement.tagName)\"");
+  EXPECT_THAT(junit.output, HasSubstr("testsuite"));
+}
+
+// The first divergence of two runs, timing aside.
+TEST(Diff, TellsWhereTwoRunsWentApart) {
+  json document = json::parse(std::ifstream(corpus("toy.json")));
+  document.erase("expect");
+  write("left.json", document.dump());
+  document["program"][2]["sharding"] = {nullptr, "i"};
+  write("right.json", document.dump());
+  EXPECT_EQ(shell("$SHARDLAB replay --trace left.db left.json && $SHARDLAB replay --trace again.db left.json").code, 0);
+  EXPECT_EQ(shell("$SHARDLAB replay --trace right.db right.json").code, 0);
+  Ran same = shell("$SHARDLAB diff left.db again.db");
+  EXPECT_EQ(same.code, 0) << same.output;
+  Ran differs = shell("$SHARDLAB diff left.db right.db");
+  EXPECT_EQ(differs.code, 1) << differs.output;
+  EXPECT_THAT(differs.output, HasSubstr("P('i', 'j')"));
+  EXPECT_THAT(differs.output, HasSubstr("P(None, 'i')"));
+  EXPECT_EQ(shell("$SHARDLAB diff left.db").code, 3);
+  EXPECT_EQ(shell("$SHARDLAB diff left.db nowhere.db").code, 3);
+}
+
 TEST(Check, ForeseesDeadlocks) {
   Ran ran = shell("$SHARDLAB check " + corpus("deadlock_operands_swapped.json"));
   EXPECT_EQ(ran.code, 0) << "it is expected: " << ran.output;
@@ -189,6 +268,16 @@ TEST(Check, ForeseesDeadlocks) {
     "program": [{"let": "x", "op": "ones", "shape": [2], "sharding": ["a"]}, {"op": "sum", "args": ["x"], "on": {"processes": [0]}}]})");
   EXPECT_EQ(shell("$SHARDLAB check " + path).code, 2);
   EXPECT_EQ(shell("$SHARDLAB check " + variable("SHARDLAB_SOURCE_DIR") + "/scenarios/corpus").code, 0);
+}
+
+// 8,192 devices: what is said of one process is found in about a third of a second; a way that goes through devices again and again would
+// not be.
+TEST(Check, ManyDevicesTakeSeconds) {
+  Ran ran = shell("ulimit -t 20; $SHARDLAB check -q " + corpus("mlp_step_one_departs.json"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("program-mismatch: process 170 runs other_rate("));
+  EXPECT_THAT(ran.output, HasSubstr("at statement 13 (/program/13)"));
+  EXPECT_THAT(ran.output, HasSubstr("\n  processes 0-169 and 171-511: step #11"));
 }
 
 TEST(Run, TheToyProgramPrintsTheSameValueEitherWay) {

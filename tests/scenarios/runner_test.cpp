@@ -202,7 +202,8 @@ TEST(JUnit, HasOneTestcaseAScenario) {
 
 TEST(Plan, SaysShardingsAndCollectivesWithoutRunning) {
   std::vector<Loaded> loaded = load_text(toy(""), "test");
-  PlannedProgram planned = plan(*loaded.at(0).document, 0);
+  PlannedBefore before;
+  PlannedProgram planned = plan(*loaded.at(0).document, 0, before);
   EXPECT_FALSE(planned.error) << *planned.error;
   EXPECT_EQ(planned.wire_bytes, 56);
   ASSERT_EQ(planned.statements.size(), 5U);
