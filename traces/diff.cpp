@@ -43,9 +43,11 @@ std::map<std::string, std::string> arrays_of(TraceReader& reader) {
     for (const ShardRow& shard : layout.shards) shards.push_back(fmt::format("{}:{}", shard.device, shard.ranges));
     layouts[layout.id] = fmt::format("({}) {}, {}", fmt::join(layout.shape, ", "), layout.spec, fmt::join(shards, " "));
   }
-  std::map<std::string, std::string> arrays;  // the last of each name
+  std::map<std::string, std::string> arrays;  // the last of each name; what nobody placed is each process's own
   for (const ArrayRow& array : reader.arrays())
-    if (!array.name.empty()) arrays[std::string(array.name)] = fmt::format("{} {}", array.dtype, layouts[array.layout]);
+    if (!array.name.empty())
+      arrays[array.committed ? std::string(array.name) : fmt::format("{} of process {}", array.name, array.process)] =
+          fmt::format("{} {}", array.dtype, layouts[array.layout]);
   return arrays;
 }
 

@@ -138,6 +138,7 @@ ReportData collect_report(TraceReader& reader) {
   data.launches = std::int64_t(reader.launches().size());
   data.processes = reader.processes();
   data.diagnoses = reader.diagnoses();
+  data.evidence = reader.evidence();
   add_collectives(reader, data);
   data.notices = reader.notices();
   data.sites = reader.sites();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct ReportData {
   std::int64_t devices = 0, arrays = 0, programs = 0, launches = 0;
   std::vector<ProcessRow> processes;
   std::vector<Diagnosis> diagnoses;
+  std::optional<Evidence> evidence;      // the ledger's last
   std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
   std::vector<CollectiveSum> transfers;  // device_put and the like: not part of wire_bytes
   std::int64_t collectives = 0, wire_bytes = 0, unmatched = 0, unfinished = 0;

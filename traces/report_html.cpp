@@ -1,9 +1,15 @@
 // The report as one page: nothing is loaded, nothing runs.
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <ostream>
 
+#include "traces/checks/positions.h"
+#include "traces/checks/wording.h"
 #include "traces/report_data.h"
+#include "traces/sharding_svg.h"
+#include "traces/svg.h"
+#include "traces/wait_graph_svg.h"
 
 namespace shardlab::traces {
 namespace {
@@ -20,40 +26,20 @@ h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid #e3e8ee}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 code{font:13px ui-monospace,monospace}
+h3{font-size:.95rem;margin:1rem 0 .4rem}figure{margin:.6rem 0}svg text{font:12px system-ui,sans-serif}
+.graph{width:100%;max-width:45rem}.graph .edge{fill:none;stroke:#b3261e;stroke-width:1.5}.graph .head{fill:#b3261e}
+.graph .node{fill:#dbe7f5;stroke:#33506f}.graph .gone{fill:#f3d6d3;stroke:#b3261e}.graph text{fill:currentColor}
+.graph .number{text-anchor:middle;fill:#1c2530;font-weight:600}.graph .start{text-anchor:start}.graph .middle{text-anchor:middle}
+.graph .end{text-anchor:end}.sharding rect{stroke:#33506f}.sharding text{text-anchor:middle;fill:#1c2530}
 @media(prefers-color-scheme:dark){body{background:#14181d;color:#dde3ea}.verdict{background:#16301a}.verdict.bad{background:#3a1715}
 .notice{background:#33260f}.side,th,td{border-color:#333b45}}
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-void write_side(const Diagnosis& diagnosis, const Participant& side, std::ostream& out) {
+void write_side(const Diagnosis& diagnosis, const FoldedSide& folded, std::ostream& out) {
+  const Participant& side = *folded.side;
   const bool guilty = std::find(diagnosis.processes.begin(), diagnosis.processes.end(), side.process) != diagnosis.processes.end();
-  fmt::print(out, "<div class='side{}'><b>process {}</b>{}<br>", guilty ? " guilty" : "", side.process,
-             guilty && !diagnosis.tie ? " (the minority, or the one that stopped)" : "");
+  fmt::print(out, "<div class='side{}'><b>{}</b>{}<br>", guilty ? " guilty" : "", processes_text(folded.processes),
+             guilty && !diagnosis.tie && diagnosis.severity == "error" ? " (the minority, or the one that stopped)" : "");
   const auto line = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) fmt::print(out, "{}: <code>{}</code><br>", name, escaped(value));
   };
@@ -69,12 +55,49 @@ void write_side(const Diagnosis& diagnosis, const Participant& side, std::ostrea
   fmt::print(out, "</div>\n");
 }
 
-void write_diagnosis(const Diagnosis& diagnosis, std::ostream& out) {
+// The operands of the two sides' calls that lie differently, one beside the other.
+void write_shardings(const Diagnosis& diagnosis, const Evidence& evidence, std::ostream& out) {
+  Positions positions(evidence);
+  std::vector<std::pair<std::string, const ProgramEvidence*>> told;  // who, and what they run
+  for (const FoldedSide& side : folded_sides(diagnosis)) {
+    const std::vector<int>& known = positions.processes();
+    if (!std::binary_search(known.begin(), known.end(), side.side->process)) continue;
+    const CallEvidence* head = positions.head(side.side->process);
+    const ProgramEvidence* program = head ? evidence.program(*head) : nullptr;
+    if (!program) continue;
+    auto same = std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.second == program; });
+    if (same != told.end()) continue;
+    told.emplace_back(processes_text(side.processes), program);
+    if (told.size() == 2) break;
+  }
+  if (told.size() < 2) return;
+  const auto& [left, a] = told[0];
+  const auto& [right, b] = told[1];
+  for (std::size_t i = 0; i < std::min(a->operands.size(), b->operands.size()); ++i) {
+    if (a->operands[i] == b->operands[i] && a->mesh == b->mesh && a->devices == b->devices) continue;
+    std::string one = sharding_svg(a->operands[i], a->mesh, a->devices), other = sharding_svg(b->operands[i], b->mesh, b->devices);
+    if (one.empty() || other.empty()) continue;
+    fmt::print(out,
+               "<h3>Operand {}</h3>\n<div class='sides'><div class='side'><b>{}</b>{}</div><div class='side'><b>{}</b>{}</div></div>\n", i,
+               escaped(left), one, escaped(right), other);
+  }
+}
+
+void write_diagnosis(const Diagnosis& diagnosis, const std::optional<Evidence>& evidence, std::ostream& out) {
   fmt::print(out, "<h2>{}</h2>\n<p>{}</p>\n<p>{}</p>\n<div class='sides'>\n", escaped(diagnosis.code), escaped(diagnosis.message),
              escaped(diagnosis.explain));
-  for (const auto& side : diagnosis.participants) write_side(diagnosis, side, out);
-  fmt::print(out, "</div>\n<p>Detected {:.1f} ms after the evidence was complete.</p>\n", diagnosis.detected_after_ms());
+  for (const FoldedSide& side : folded_sides(diagnosis)) write_side(diagnosis, side, out);
+  fmt::print(out, "</div>\n");
+  if (evidence && diagnosis.severity == "error") write_shardings(diagnosis, *evidence, out);
+  if (diagnosis.severity == "error")
+    fmt::print(out, "<p>Detected {:.1f} ms after the evidence was complete.</p>\n", diagnosis.detected_after_ms());
   for (const auto& [name, value] : diagnosis.details) fmt::print(out, "<p>{}: <code>{}</code></p>\n", escaped(name), escaped(value));
+}
+
+// Who waits for whom, at the verdict.
+void write_wait_graph(const ReportData& data, std::ostream& out) {
+  if (!data.diagnosed || !data.evidence) return;
+  if (std::string graph = wait_graph_svg(*data.evidence); !graph.empty()) fmt::print(out, "<h2>Who waits for whom</h2>\n{}\n", graph);
 }
 
 void write_sums(std::string_view heading, const std::vector<CollectiveSum>& sums, std::ostream& out) {
@@ -100,7 +123,8 @@ void write_report_html(const ReportData& data, std::ostream& out) {
              "<title>{}</title><style>{}</style></head><body>\n<h1>{}</h1>\n<p class='verdict{}'>{}</p>\n",
              escaped(data.title), kStyle, escaped(data.title), data.diagnosed ? " bad" : "", escaped(data.verdict));
   for (const auto& notice : data.notices) fmt::print(out, "<p class='notice'>{}</p>\n", escaped(notice));
-  for (const auto& diagnosis : data.diagnoses) write_diagnosis(diagnosis, out);
+  for (const auto& diagnosis : data.diagnoses) write_diagnosis(diagnosis, data.evidence, out);
+  write_wait_graph(data, out);
   fmt::print(out, "<h2>Run</h2>\n<p><code>{}</code><br>{} processes, {} devices, {} programs, {} launches, {} arrays, {}</p>\n",
              escaped(data.command_line), data.processes.size(), data.devices, data.programs, data.launches, data.arrays,
              duration_text(data.duration_ns));

@@ -11,6 +11,8 @@
 
 #include "tests/traces/sample_trace.h"
 #include "traces/report_data.h"
+#include "traces/sharding_svg.h"
+#include "traces/wait_graph_svg.h"
 
 namespace shardlab::traces {
 namespace {
@@ -98,6 +100,61 @@ TEST(Report, HtmlLoadsNothingAndEscapes) {
   EXPECT_THAT(html, HasSubstr("class='side guilty'"));
   EXPECT_THAT(html, HasSubstr("P(&#39;b&#39;, None)"));
   for (const char* no : {"<script", "src=", "href=", "url(", "http"}) EXPECT_THAT(html, Not(HasSubstr(no)));
+}
+
+// Every tag that is opened is closed, in order: what XML demands of the pictures too.
+void expect_balanced(const std::string& markup) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; (at = markup.find('<', at)) != std::string::npos;) {
+    const std::size_t end = markup.find('>', at);
+    ASSERT_NE(end, std::string::npos);
+    const std::string tag = markup.substr(at + 1, end - at - 1);
+    at = end + 1;
+    if (tag.ends_with('/')) continue;
+    if (tag.starts_with('/')) {
+      ASSERT_FALSE(open.empty()) << tag;
+      EXPECT_EQ("/" + open.back(), tag);
+      open.pop_back();
+    } else {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST(Report, TheWaitForGraphHasAnArrowForEachWait) {
+  Evidence evidence;
+  for (int p = 0; p < 3; ++p) evidence.processes.push_back({.process = p, .state = ProcessState::kRunning});
+  // 0 waits for 1 (at another call), 1 for 2 (at none), and the texts are not trusted.
+  evidence.programs = {{.fingerprint = 1, .name = "f<&>", .processes = {0, 1}}, {.fingerprint = 2, .name = "g", .processes = {1, 2}}};
+  evidence.processes[0].calls = {{.fingerprint = 1, .op = "f<&>", .where = "toy.cpp:1"}};
+  evidence.processes[1].calls = {{.fingerprint = 2, .op = "g", .where = "toy.cpp:2"}};
+  const std::string svg = wait_graph_svg(evidence);
+  expect_balanced(svg);
+  auto count = [&](const std::string& what) {
+    int n = 0;
+    for (std::size_t at = 0; (at = svg.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("class='edge'"), 2);
+  EXPECT_EQ(count("<circle"), 3);
+  EXPECT_EQ(count("class='node gone'"), 1);
+  EXPECT_THAT(svg, HasSubstr("f&lt;&amp;&gt;"));
+  EXPECT_EQ(wait_graph_svg(Evidence{}), "");
+}
+
+TEST(Report, AShardingIsDrawnWithItsDevices) {
+  const std::vector<int> devices{0, 1, 2, 3, 4, 5};
+  const std::string cut = sharding_svg("float32[6,4] P('a', 'b')", "Mesh('a': 3, 'b': 2)", devices);
+  expect_balanced(cut);
+  for (int d : devices) EXPECT_THAT(cut, HasSubstr(">" + std::to_string(d) + "</text>"));
+  // Two axes on one dimension, and the other order of the mesh.
+  EXPECT_THAT(sharding_svg("float32[12] P(('b', 'a'),)", "Mesh('a': 3, 'b': 2)", devices), HasSubstr(">0</text>"));
+  EXPECT_THAT(sharding_svg("float32[6,4] P('a', None)", "Mesh('a': 3, 'b': 2)", {5, 4, 3, 2, 1, 0}), HasSubstr(">5,4</text>"));
+  EXPECT_THAT(sharding_svg("float32[] P()", "Mesh('a': 3, 'b': 2)", devices), HasSubstr(">0,1,2,3,4,5</text>"));
+  EXPECT_EQ(sharding_svg("float32[8] host", "Mesh('a': 3, 'b': 2)", devices), "");
+  EXPECT_EQ(sharding_svg("float32[8] P('c',)", "Mesh('a': 3, 'b': 2)", devices), "");
+  EXPECT_EQ(sharding_svg("", "", {}), "");
 }
 
 TEST(Report, UnknownFormatNamesTheNearest) {
