@@ -1,0 +1,62 @@
+#include "tests/virtualdev/cuda/cases.h"
+
+#include <set>
+
+#include "tests/ops/evaluate.h"
+
+namespace shardlab::testing {
+
+using testing_ops::describe;
+
+namespace {
+
+Case made(const OpDef& op, const Sample& sample, std::vector<TensorType> results, std::vector<Box> operand_boxes,
+          std::vector<Box> result_boxes) {
+  Case c{&op, sample, std::move(results), std::move(operand_boxes), std::move(result_boxes), {}, describe(op, sample)};
+  std::vector<ConstView> operands;
+  std::vector<MutableView> outs;
+  for (std::size_t i = 0; i < sample.operands.size(); ++i)
+    operands.push_back(
+        {{sample.operands[i].dtype, shape_of(c.operand_boxes[i])}, nullptr, &c.operand_boxes[i], &c.sample.operands[i].shape});
+  for (std::size_t i = 0; i < c.results.size(); ++i)
+    outs.push_back({{c.results[i].dtype, shape_of(c.result_boxes[i])}, nullptr, &c.result_boxes[i]});
+  c.plan = cuda::plan_node(op, {operands, outs, c.sample.attrs});
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const OpDef* op : all_ops()) {
+    if (!op->is_primitive()) continue;
+    for (const Sample& sample : op->samples()) {
+      std::vector<TensorType> results = op->infer(*op, sample.operands, sample.attrs);
+      std::vector<Box> operands, outs;
+      for (const TensorType& type : sample.operands) operands.push_back(whole(type.shape));
+      for (const TensorType& type : results) outs.push_back(whole(type.shape));
+      cases.push_back(made(*op, sample, results, operands, outs));
+      bool is_positional = op->uses_position && sample.operands.empty();
+      if ((op->needs == nullptr && !is_positional) || results[0].shape.empty() || results[0].shape[0] < 2) continue;
+      for (Box& box : outs) box[0].start = box[0].stop / 2;
+      if (op->needs != nullptr) {
+        std::vector<NeededBox> needed = op->needs(sample.operands, results, sample.attrs, outs[0]);
+        for (std::size_t i = 0; i < needed.size(); ++i) operands[i] = needed[i].box;
+      }
+      cases.push_back(made(*op, sample, results, operands, outs));
+      cases.back().what += " (part)";
+    }
+  }
+  return cases;
+}
+
+std::vector<cuda::KernelText> kernels_of(const std::vector<Case>& cases) {
+  std::vector<cuda::KernelText> kernels;
+  std::set<std::string> names;
+  for (const Case& c : cases)
+    for (const cuda::Call& call : c.plan.calls)
+      if (!call.kernel.body.empty() && names.insert(call.kernel.name()).second) kernels.push_back(call.kernel);
+  return kernels;
+}
+
+}  // namespace shardlab::testing

@@ -1,0 +1,111 @@
+#include "tests/virtualdev/cuda/host_kernels.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/ops/fft_rows.h"
+
+namespace shardlab::testing {
+
+namespace fs = std::filesystem;
+
+HostKernels::~HostKernels() {
+  for (void* library : libraries_) ::dlclose(library);
+}
+
+void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
+  std::vector<cuda::KernelText> wanted;
+  for (const cuda::KernelText& kernel : kernels)
+    if (bodies_.try_emplace(kernel.name(), nullptr).second) wanted.push_back(kernel);
+  if (wanted.empty()) return;
+  std::string folder = (fs::temp_directory_path() / "shardlab-kernels-XXXXXX").string();
+  SL_CHECK(::mkdtemp(folder.data()) != nullptr, "no folder for kernels can be made");
+  std::string source = folder + "/kernels.cpp", library = folder + "/kernels.so", log = folder + "/log";
+  std::ofstream(source) << cuda::program_text(wanted, cuda::Form::kHost);
+  std::string command =
+      fmt::format("{} -std=c++17 -O0 -fPIC -shared -ffp-contract=off -w -o {} {} > {} 2>&1", SHARDLAB_HOST_COMPILER, library, source, log);
+  int status = std::system(command.c_str());
+  std::ifstream file(log);
+  std::string said((std::istreambuf_iterator<char>(file)), {});
+  void* loaded = status == 0 ? ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  fs::remove_all(folder);
+  SL_CHECK(loaded != nullptr, "kernels do not compile as C++: {}", said.substr(0, 4000));
+  libraries_.push_back(loaded);
+  for (const cuda::KernelText& kernel : wanted) bodies_[kernel.name()] = reinterpret_cast<Body>(::dlsym(loaded, kernel.name().c_str()));
+  run_kernel_ = reinterpret_cast<void (*)(Body, const void*, unsigned, unsigned, bool)>(::dlsym(loaded, "run_kernel"));
+}
+
+void HostKernels::launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const {
+  // Each library has its own run_kernel with its own coordinates: the one that has the kernel.
+  Body body = bodies_.at(kernel.name());
+  Dl_info info;
+  SL_CHECK(::dladdr(reinterpret_cast<void*>(body), &info) != 0, "{} is in no library", kernel.name());
+  void* library = ::dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  auto run = library == nullptr ? run_kernel_
+                                : reinterpret_cast<void (*)(Body, const void*, unsigned, unsigned, bool)>(::dlsym(library, "run_kernel"));
+  run(body, arguments, grid, block, has_barriers);
+  if (library != nullptr) ::dlclose(library);
+}
+
+namespace {
+
+template <typename R>
+void transform_rows(const std::vector<std::int64_t>& numbers, const std::byte* in, std::byte* out) {
+  auto kind = ops::FftKind(numbers[0]);
+  std::int64_t length = numbers[1], half = length / 2 + 1, real = std::int64_t(sizeof(R)), pair = 2 * real;
+  bool to_real = kind == ops::FftKind::kRealInverse, from_real = kind == ops::FftKind::kRealForward;
+  std::int64_t in_bytes = to_real ? half * pair : length * (from_real ? real : pair);
+  std::int64_t out_bytes = from_real ? half * pair : length * (to_real ? real : pair);
+  Buffer row{std::size_t(in_bytes)}, made{std::size_t(out_bytes)};
+  for (std::int64_t r = 0; r < numbers[2]; ++r) {
+    std::memcpy(row.data(), in + r * in_bytes, std::size_t(in_bytes));
+    ops::fft_rows<R>(kind, length).run(row.data(), made.data());
+    std::memcpy(out + r * out_bytes, made.data(), std::size_t(out_bytes));
+  }
+}
+
+}  // namespace
+
+void HostKernels::run(const cuda::NodePlan& plan, std::vector<std::byte*> buffers) const {
+  using Kind = cuda::Call::Kind;
+  std::vector<Buffer> temporaries;
+  for (std::size_t bytes : plan.temporaries) {
+    temporaries.emplace_back(bytes);
+    std::memset(temporaries.back().data(), 0xcd, bytes);  // nobody may rely on what is in it
+    buffers.push_back(temporaries.back().data());
+  }
+  for (const cuda::Call& call : plan.calls) {
+    auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
+    const auto& n = call.numbers;
+    switch (call.kind) {
+      case Kind::kCopy:
+        std::memcpy(buffer(1) + n[2], buffer(0) + n[1], std::size_t(n[0]));
+        break;
+      case Kind::kUpload:
+        std::memcpy(buffer(0), call.data->data(), call.data->size());
+        break;
+      case Kind::kClear:
+        std::memset(buffer(0), int(n[1]), std::size_t(n[0]));
+        break;
+      case Kind::kFourier:
+        call.dtype == DType::kFloat64 ? transform_rows<double>(n, buffer(0), buffer(1)) : transform_rows<float>(n, buffer(0), buffer(1));
+        break;
+      case Kind::kMatrix:
+      case Kind::kKernel: {
+        std::vector<std::int64_t> arguments;
+        for (std::size_t i = 0; i < call.buffers.size(); ++i) arguments.push_back(reinterpret_cast<std::int64_t>(buffer(i)));
+        arguments.insert(arguments.end(), n.begin(), n.end());
+        unsigned block = call.has_barriers ? 16 : 4, grid = 3;  // few, so that threads go round and barriers are met
+        launch(call.kernel, arguments.data(), grid, block, call.has_barriers);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace shardlab::testing

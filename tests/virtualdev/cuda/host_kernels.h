@@ -1,0 +1,34 @@
+// Runs GPU plans on the CPU: the very text of the generated kernels, compiled as C++. A stand-in for a GPU, for tests alone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "virtualdev/cuda/codegen/node_plan.h"
+
+namespace shardlab::testing {
+
+// A set of kernels, compiled by the compiler that built the tests, and loaded.
+class HostKernels {
+ public:
+  // All at once: a compiler's start costs more than a kernel.
+  void compile(const std::vector<cuda::KernelText>& kernels);
+  // One launch. `arguments`: addresses, then numbers. Threads of a block are interleaved where there are barriers.
+  void launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const;
+  // A plan on buffers in this process's memory: operands, results.
+  void run(const cuda::NodePlan& plan, std::vector<std::byte*> buffers) const;
+
+  HostKernels() = default;
+  ~HostKernels();
+  HostKernels(const HostKernels&) = delete;
+  HostKernels& operator=(const HostKernels&) = delete;
+
+ private:
+  using Body = void (*)(const void*);
+  std::map<std::string, Body> bodies_;
+  void (*run_kernel_)(Body, const void*, unsigned, unsigned, bool) = nullptr;
+  std::vector<void*> libraries_;
+};
+
+}  // namespace shardlab::testing

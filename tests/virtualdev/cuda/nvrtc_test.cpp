@@ -1,0 +1,60 @@
+// Every generated kernel compiles through NVRTC for each architecture that is meant. Needs no GPU, and runs on none.
+#include <gtest/gtest.h>
+
+#include "tests/virtualdev/cuda/cases.h"
+#include "virtualdev/cuda/codegen/fused_plan.h"
+#include "virtualdev/cuda/gpu_api.h"
+#include "virtualdev/cuda/presence.h"
+
+namespace shardlab {
+namespace {
+
+// As many of them as one program of NVRTC takes in reasonable time.
+constexpr std::size_t kTogether = 256;
+
+void compile_all(const std::vector<cuda::KernelText>& kernels, int arch) {
+  auto compiler = cuda::nvrtc_compiler();
+  for (std::size_t first = 0; first < kernels.size(); first += kTogether) {
+    std::vector<cuda::KernelText> some(kernels.begin() + std::ptrdiff_t(first),
+                                       kernels.begin() + std::ptrdiff_t(std::min(first + kTogether, kernels.size())));
+    std::string binary;
+    ASSERT_NO_THROW(binary = compiler->compile(cuda::program_text(some, cuda::Form::kNvrtc), arch));
+    EXPECT_EQ(binary.substr(1, 3), "ELF") << "sm_" << arch;
+  }
+}
+
+bool has_nvrtc() { return cuda::look_for_cuda().built && cuda::load_library(cuda::compiler_library()) != nullptr; }
+
+std::vector<cuda::KernelText> combining_kernels() {
+  std::vector<cuda::KernelText> kernels;
+  for (DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kInt8, DType::kComplex128})
+    for (int members : {2, 3, 7, 8, 64}) kernels.push_back(cuda::combine_kernel(Reduction::kSum, dtype, members));
+  return kernels;
+}
+
+TEST(Nvrtc, CompilesTheKernelsOfEverySample) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  std::vector<cuda::KernelText> kernels = testing::kernels_of(testing::all_cases());
+  for (const cuda::KernelText& kernel : combining_kernels()) kernels.push_back(kernel);
+  EXPECT_GT(kernels.size(), 500u);
+  compile_all(kernels, 90);
+}
+
+// The families differ between architectures by what the compiler makes of them: one kernel in sixteen, each family among them.
+TEST(Nvrtc, CompilesForEveryArchitecture) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  std::vector<cuda::KernelText> kernels = testing::kernels_of(testing::all_cases()), some = combining_kernels();
+  for (std::size_t i = 0; i < kernels.size(); i += 16) some.push_back(kernels[i]);
+  for (int arch : {80, 100}) compile_all(some, arch);
+}
+
+TEST(Nvrtc, SaysWhatItDoesNotUnderstand) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  try {
+    cuda::nvrtc_compiler()->compile(cuda::program_text({{"no_such_function(a)", 1, 1}}, cuda::Form::kNvrtc), 90);
+    FAIL();
+  } catch (const UserError& error) { EXPECT_NE(std::string(error.what()).find("no_such_function"), std::string::npos); }
+}
+
+}  // namespace
+}  // namespace shardlab

@@ -1,0 +1,123 @@
+// Kernels that move elements and change none: regions with strides, fills, windows at computed places.
+
+// Elements of a region of kRank dimensions to another. numbers: count, from offset, to offset, then size, from stride, to stride of
+// each dimension. `Index`: u32 where all offsets fit.
+template <class T, int kRank, class Index, class A>
+FN void copy_region(const A& a) {
+  const T* in = a.template in<T>(0) + a.number[1];
+  T* out = a.template out<T>(1) + a.number[2];
+  for_each(a.number[0], [&](i64 i) {
+    Index rest = Index(i);
+    i64 from = 0, to = 0;
+    for (int d = kRank - 1; d >= 0; --d) {
+      Index size = Index(a.number[3 + 3 * d]);
+      Index at = rest % size;
+      rest /= size;
+      from += i64(at) * a.number[4 + 3 * d];
+      to += i64(at) * a.number[5 + 3 * d];
+    }
+    out[to] = in[from];
+  });
+}
+
+// Every element is the one that buffer 0 holds.
+template <class T, class A>
+FN void fill(const A& a) {
+  T value = a.template in<T>(0)[0];
+  T* out = a.template out<T>(1);
+  for_each(a.number[0], [&](i64 i) { out[i] = value; });
+}
+// Every byte is 0, eight at once. numbers: count of elements, bytes each.
+template <class T, class A>
+FN void fill_zero(const A& a) {
+  T* out = a.template out<T>(0);
+  T zero;
+  memset(&zero, 0, sizeof(T));
+  for_each(a.number[0], [&](i64 i) { out[i] = zero; });
+}
+
+// numbers: count, elements between neighbours along the dimension, its size here, its first index.
+template <class T, class A>
+FN void iota(const A& a) {
+  T* out = a.template out<T>(0);
+  for_each(a.number[0], [&](i64 i) { out[i] = element<T>(a.number[3] + i / a.number[1] % a.number[2]); });
+}
+
+// dynamic_slice. buffers: operand, result, then a start for each dimension. numbers: count; of each dimension: size of the result here,
+// stride of the operand, largest start, what is added to the start, code of the start's dtype.
+template <class T, int kRank, class A>
+FN void dynamic_slice(const A& a) {
+  const T* in = a.template in<T>(0);
+  T* out = a.template out<T>(1);
+  i64 base = 0;
+  for (int d = 0; d < kRank; ++d) {
+    const i64* n = a.number + 1 + 5 * d;
+    base += (clamped(index_at(a.buffer[2 + d], n[4], 0), 0, n[2]) + n[3]) * n[1];
+  }
+  for_each(a.number[0], [&](i64 i) {
+    i64 rest = i, from = base;
+    for (int d = kRank - 1; d >= 0; --d) {
+      const i64* n = a.number + 1 + 5 * d;
+      from += rest % n[0] * n[1];
+      rest /= n[0];
+    }
+    out[i] = in[from];
+  });
+}
+
+// dynamic_update_slice. buffers: operand, update, result, starts. numbers: count; of each dimension: size of the result here, its first
+// index, largest start, first and last + 1 index of the update here, stride of the update, code of the start's dtype.
+template <class T, int kRank, class A>
+FN void dynamic_update_slice(const A& a) {
+  const T* in = a.template in<T>(0);
+  const T* update = a.template in<T>(1);
+  T* out = a.template out<T>(2);
+  i64 start[kRank > 0 ? kRank : 1];
+  for (int d = 0; d < kRank; ++d) {
+    const i64* n = a.number + 1 + 7 * d;
+    start[d] = clamped(index_at(a.buffer[3 + d], n[6], 0), 0, n[2]);
+  }
+  for_each(a.number[0], [&](i64 i) {
+    i64 rest = i, from = 0;
+    bool inside = true;
+    for (int d = kRank - 1; d >= 0; --d) {
+      const i64* n = a.number + 1 + 7 * d;
+      i64 at = rest % n[0] + n[1] - start[d];
+      rest /= n[0];
+      inside = inside && at >= n[3] && at < n[4];
+      from += (at - n[3]) * n[5];
+    }
+    out[i] = inside ? update[from] : in[i];
+  });
+}
+
+// gather. buffers: operand, indices, result. numbers: count, depth of an index vector, code of its dtype; of each dimension of the
+// result (kResult): size, stride in the operand along a window (0: a batch dimension), stride in the index vectors' numbering (0: of a
+// window); of each dimension of the operand (kOperand): which number of the vector starts it (-1: none), largest start, first index
+// here, size here, stride, the start where no number gives it, and the result's dimension that is added to it (-1: none).
+template <class T, int kResult, int kOperand, class A>
+FN void gather(const A& a) {
+  const T* in = a.template in<T>(0);
+  T* out = a.template out<T>(2);
+  T zero;
+  memset(&zero, 0, sizeof(T));
+  for_each(a.number[0], [&](i64 i) {
+    i64 at[kResult > 0 ? kResult : 1], rest = i, from = 0, vector = 0;
+    for (int d = kResult - 1; d >= 0; --d) {
+      const i64* n = a.number + 3 + 3 * d;
+      at[d] = rest % n[0];
+      rest /= n[0];
+      from += at[d] * n[1];
+      vector += at[d] * n[2];
+    }
+    bool here = true;
+    for (int d = 0; d < kOperand; ++d) {
+      const i64* n = a.number + 3 + 3 * kResult + 7 * d;
+      i64 start = n[0] >= 0 ? clamped(index_at(a.buffer[1], a.number[2], vector * a.number[1] + n[0]), 0, n[1]) : n[5];
+      if (n[6] >= 0) start += at[n[6]];
+      here = here && start >= n[2] && start < n[2] + n[3];
+      from += (start - n[2]) * n[4];
+    }
+    out[i] = here ? in[from] : zero;
+  });
+}

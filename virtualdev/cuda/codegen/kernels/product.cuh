@@ -1,0 +1,99 @@
+// Products that no library makes: matrices of integers and bool, and the patches of convolutions.
+
+// Sums are wide: of integers modulo 2^64, of floats in double.
+template <class T>
+using sum_of = pick<is_whole<T>, u64, pick<is_bool<T>, u32, pick<is_cx<T>, c128, f64>>>;
+template <class T>
+FN sum_of<T> summand(T x) {
+  if constexpr (is_cx<T>)
+    return c_of(x);
+  else if constexpr (is_whole<T> || is_bool<T>)
+    return sum_of<T>(x);
+  else
+    return f64(widen(x));
+}
+template <class T>
+FN T rounded_sum(sum_of<T> sum) {
+  if constexpr (is_cx<T>)
+    return c_as<T>(sum);
+  else if constexpr (is_bool<T>)
+    return sum != 0;
+  else if constexpr (is_half<T>)
+    return narrow<T>(f32(sum));
+  else
+    return T(sum);
+}
+
+// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]. numbers: results, n, k, m; strides of a by b, m, k; of b by b, k, n.
+template <class T, class A>
+FN void matrix_product(const A& a) {
+  const T *left = a.template in<T>(0), *right = a.template in<T>(1);
+  T* out = a.template out<T>(2);
+  const i64* n = a.number;
+  for_each(n[0], [&](i64 i) {
+    i64 column = i % n[1], row = i / n[1] % n[3], batch = i / n[1] / n[3];
+    const T *x = left + batch * n[4] + row * n[5], *y = right + batch * n[7] + column * n[9];
+    sum_of<T> sum = element<sum_of<T>>(0);
+    for (i64 k = 0; k < n[2]; ++k) sum = sum + summand(x[k * n[6]]) * summand(y[k * n[8]]);
+    out[i] = rounded_sum<T>(sum);
+  });
+}
+
+// A convolution, element by element of the result; dimensions in the order [batch, feature, spatial]. numbers: results; of each of
+// 2 + kSpatial dimensions: size of the result here, its first index, its stride, the operand's first index here, size here, stride, the
+// kernel's ([output feature, input feature, spatial]) first index here, size here, stride (12 below: of each spatial dimension also
+// stride, low padding, dilation of operand and of kernel); output features of a group, input features of a group.
+template <class T, int kSpatial, class A>
+FN void convolve(const A& a) {
+  const T *x = a.template in<T>(0), *w = a.template in<T>(1);
+  T* out = a.template out<T>(2);
+  const i64 *dims = a.number + 1, *windows = dims + 9 * (2 + kSpatial), *group_sizes = windows + 4 * kSpatial;
+  i64 taps = 1;
+  for (int s = 0; s < kSpatial; ++s) taps *= dims[9 * (s + 2) + 7];
+  for_each(a.number[0], [&](i64 i) {
+    i64 index[2 + kSpatial], rest = i, to = 0;
+    for (int d = 1 + kSpatial; d >= 0; --d) {
+      const i64* n = dims + 9 * d;
+      i64 at = rest % n[0];
+      rest /= n[0];
+      index[d] = at + n[1];
+      to += at * n[2];
+    }
+    i64 group = group_sizes[0] > 0 ? index[1] / group_sizes[0] : 0, inputs = group_sizes[1];
+    const i64 *batch = dims, *feature = dims + 9;
+    i64 first = group * inputs + feature[6], last = first + feature[7];
+    if (first < feature[3]) first = feature[3];
+    if (last > feature[3] + feature[4]) last = feature[3] + feature[4];
+    sum_of<T> sum = element<sum_of<T>>(0);
+    for (i64 tap = 0; tap < taps; ++tap) {
+      i64 from = (index[0] - batch[3]) * batch[5], with = (index[1] - batch[6]) * batch[8], left = tap;
+      bool here = true;
+      for (int s = kSpatial - 1; s >= 0; --s) {
+        const i64 *n = dims + 9 * (s + 2), *window = windows + 4 * s;
+        i64 k = left % n[7] + n[6];
+        left /= n[7];
+        i64 place = index[s + 2] * window[0] - window[1] + k * window[3];
+        here = here && place >= 0 && place % window[2] == 0 && place / window[2] >= n[3] && place / window[2] < n[3] + n[4];
+        from += (place / window[2] - n[3]) * n[5];
+        with += (k - n[6]) * n[8];
+      }
+      if (!here) continue;
+      for (i64 f = first; f < last; ++f)
+        sum = sum + summand(x[from + (f - feature[3]) * feature[5]]) * summand(w[with + (f - group * inputs - feature[6]) * feature[8]]);
+    }
+    out[to] = rounded_sum<T>(sum);
+  });
+}
+
+// Each element times the factor in number[1] (the bits of a double).
+template <class T, class A>
+FN void scale(const A& a) {
+  part_of<T> factor = part_of<T>(bits_as<f64>(a.number[1]));
+  T* data = a.template out<T>(0);
+  for_each(a.number[0], [&](i64 i) {
+    if constexpr (is_cx<T>)
+      data[i] = T{data[i].re * factor, data[i].im * factor};
+    else
+      data[i] = data[i] * factor;
+  });
+}

@@ -1,0 +1,118 @@
+// The Threefry-2x32 block and what is made of it, bit for bit as runtime/ops/random_bits.cpp.
+// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+struct Words {
+  u32 first, second;
+};
+FN Words threefry(Words key, u32 x0, u32 x1) {
+  const u32 keys[3] = {key.first, key.second, key.first ^ key.second ^ 0x1bd11bdau};
+  const int turns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  x0 += keys[0];
+  x1 += keys[1];
+  for (u32 group = 0; group < 5; ++group) {
+    for (int round = 0; round < 4; ++round) {
+      int turn = turns[group % 2][round];
+      x0 += x1;
+      x1 = ((x1 << turn) | (x1 >> (32 - turn))) ^ x0;
+    }
+    x0 += keys[(group + 1) % 3];
+    x1 += keys[(group + 2) % 3] + group + 1;
+  }
+  return Words{x0, x1};
+}
+// Word `index` of the older layout's `count` words.
+FN u32 original_word(Words key, u64 index, u64 count) {
+  u64 half = (count + 1) / 2, low = index < half ? index : index - half, high = low + half;
+  Words block = threefry(key, u32(low), high < count ? u32(high) : 0u);
+  return index < half ? block.first : block.second;
+}
+template <class A>
+FN Words key_in(const A& a) {
+  const u32* key = a.template in<u32>(0);
+  return Words{key[0], key[1]};
+}
+// The row-major index in the whole array of element i of a part. dims: size here, first index, stride in the whole.
+FN u64 whole_index(const i64* dims, int rank, i64 i) {
+  u64 index = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    index += u64((i % dims[3 * d] + dims[3 * d + 1]) * dims[3 * d + 2]);
+    i /= dims[3 * d];
+  }
+  return index;
+}
+
+// numbers: count, then the dimensions as whole_index() takes them.
+template <class T, int kRank, class A>
+FN void random_bits(const A& a) {
+  Words key = key_in(a);
+  T* out = a.template out<T>(1);
+  for_each(a.number[0], [&](i64 i) {
+    u64 index = whole_index(a.number + 1, kRank, i);
+    Words block = threefry(key, u32(index >> 32), u32(index));
+    if constexpr (sizeof(T) == 8)
+      out[i] = (T(block.first) << 32) | block.second;
+    else
+      out[i] = T(block.first ^ block.second);
+  });
+}
+// numbers: count, words in all, 1: counters in the older layout; dimensions.
+template <int kRank, class A>
+FN void random_split(const A& a) {
+  Words key = key_in(a);
+  u32* out = a.template out<u32>(1);
+  for_each(a.number[0], [&](i64 i) {
+    u64 word = whole_index(a.number + 3, kRank, i), index = word / 2;
+    if (a.number[2] != 0) {
+      out[i] = original_word(key, word, u64(a.number[1]));
+      return;
+    }
+    Words block = threefry(key, u32(index >> 32), u32(index));
+    out[i] = word % 2 == 0 ? block.first : block.second;
+  });
+}
+// buffers: key, data, result. numbers: count, first index.
+template <class A>
+FN void random_fold_in(const A& a) {
+  u32* out = a.template out<u32>(2);
+  Words block = threefry(key_in(a), 0, a.template in<u32>(1)[0]);
+  for_each(a.number[0], [&](i64 i) { out[i] = i + a.number[1] == 0 ? block.first : block.second; });
+}
+// buffers: key, both counters, both results.
+template <class A>
+FN void random_block(const A& a) {
+  Words key = key_in(a);
+  for_each(a.number[0], [&](i64 i) {
+    Words block = threefry(key, a.template in<u32>(1)[i], a.template in<u32>(2)[i]);
+    a.template out<u32>(3)[i] = block.first;
+    a.template out<u32>(4)[i] = block.second;
+  });
+}
+// The keys by which round `number[1]` of a permutation sorts. buffers: key, result. numbers: count, round, 1: the older layout.
+template <class A>
+FN void permutation_keys(const A& a) {
+  Words key = key_in(a);
+  u32* out = a.template out<u32>(1);
+  bool original = a.number[2] != 0;
+  Words subkey = key;
+  for (i64 round = 0; round <= a.number[1]; ++round) {
+    Words next{original_word(key, 0, 4), original_word(key, 1, 4)};
+    subkey = Words{original_word(key, 2, 4), original_word(key, 3, 4)};
+    if (!original) {
+      next = threefry(key, 0, 0);
+      subkey = threefry(key, 0, 1);
+    }
+    key = next;
+  }
+  for_each(a.number[0], [&](i64 i) {
+    if (original) {
+      out[i] = original_word(subkey, u64(i), u64(a.number[0]));
+      return;
+    }
+    Words block = threefry(subkey, u32(u64(i) >> 32), u32(i));
+    out[i] = block.first ^ block.second;
+  });
+}
+// Places of a permutation after one more round: then[i] = before[order[i]]. buffers: before, order, then.
+template <class A>
+FN void compose_places(const A& a) {
+  for_each(a.number[0], [&](i64 i) { a.template out<i32>(2)[i] = a.template in<i32>(0)[a.template in<i32>(1)[i]]; });
+}

@@ -1,0 +1,212 @@
+// Reductions, their finding cousins argmax and argmin, running combinations, and the combination of devices' partial results.
+
+// What is combined: from an element to an accumulator, of two accumulators one, and the result.
+template <class T>
+struct Sum {
+  typedef wide_of<T> Acc;
+  FN_MEMBER static Acc identity() { return element<Acc>(0); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return op_add(a, b); }
+};
+template <class T>
+struct Prod {
+  typedef wide_of<T> Acc;
+  FN_MEMBER static Acc identity() { return element<Acc>(1); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return op_mul(a, b); }
+};
+template <class A>
+FN A extreme(bool low) {
+  if constexpr (is_cx<A>) {
+    part_of<A> bound = low ? -infinity<part_of<A>>() : infinity<part_of<A>>();
+    return A{bound, bound};
+  } else if constexpr (is_real<A>) {
+    return low ? -infinity<A>() : infinity<A>();
+  } else if constexpr (is_bool<A>) {
+    return !low;
+  } else {
+    return low ? lowest_whole<A> : highest_whole<A>;
+  }
+}
+template <class T>
+struct Max {
+  typedef wide_of<T> Acc;
+  FN_MEMBER static Acc identity() { return extreme<Acc>(true); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return op_maximum(a, b); }
+};
+template <class T>
+struct Min {
+  typedef wide_of<T> Acc;
+  FN_MEMBER static Acc identity() { return extreme<Acc>(false); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return op_minimum(a, b); }
+};
+template <class T>
+struct And {
+  typedef T Acc;
+  FN_MEMBER static Acc identity() { return is_bool<T> ? T(true) : T(-1); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return T(a & b); }
+};
+template <class T>
+struct Or {
+  typedef T Acc;
+  FN_MEMBER static Acc identity() { return T(0); }
+  FN_MEMBER static Acc combine(Acc a, Acc b) { return T(a | b); }
+};
+
+// Offset of position `index` of a row-major walk over dimensions given as (size, stride).
+FN i64 walk(const i64* dims, int rank, i64 index) {
+  i64 offset = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    offset += index % dims[2 * d] * dims[2 * d + 1];
+    index /= dims[2 * d];
+  }
+  return offset;
+}
+
+// The threads of a block combine what each of them holds; thread 0 gets the whole. All of them call it.
+template <class F, class Acc>
+FN Acc combine_block(Acc mine) {
+  SHARED_ARRAY(Acc, held, 256);
+  held[threadIdx.x] = mine;
+  __syncthreads();
+  for (u32 half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) held[threadIdx.x] = F::combine(held[threadIdx.x], held[threadIdx.x + half]);
+    __syncthreads();
+  }
+  Acc result = held[0];
+  __syncthreads();
+  return result;
+}
+
+// A block makes one result after another. Result r is part r % parts of row r / parts; accumulators are stored where there are several
+// parts, and elements of `Out` at last. numbers: results, elements of a row, parts of a row, elements of a part; kept dimensions
+// (size, stride), then reduced ones. `In` is T, or the accumulator in the second round.
+template <class F, class In, class Out, int kKept, int kReduced, class A>
+FN void reduce_blocks(const A& a) {
+  typedef typename F::Acc Acc;
+  const In* in = a.template in<In>(0);
+  Out* out = a.template out<Out>(1);
+  const i64 *kept = a.number + 4, *reduced = kept + 2 * kKept;
+  i64 count = a.number[1], parts = a.number[2], size = a.number[3];
+  for (i64 r = blockIdx.x; r < a.number[0]; r += gridDim.x) {
+    const In* row = in + walk(kept, kKept, r / parts);
+    i64 first = r % parts * size, last = first + size < count ? first + size : count;
+    Acc mine = F::identity();
+    for (i64 i = first + threadIdx.x; i < last; i += blockDim.x) mine = F::combine(mine, widen(row[walk(reduced, kReduced, i)]));
+    Acc all = combine_block<F, Acc>(mine);
+    if (threadIdx.x == 0) out[r] = narrow<Out>(all);
+  }
+}
+
+// A thread makes a result: for short rows. numbers as of reduce_blocks, with one part.
+template <class F, class In, class Out, int kKept, int kReduced, class A>
+FN void reduce_threads(const A& a) {
+  const In* in = a.template in<In>(0);
+  Out* out = a.template out<Out>(1);
+  const i64 *kept = a.number + 4, *reduced = kept + 2 * kKept;
+  for_each(a.number[0], [&](i64 r) {
+    const In* row = in + walk(kept, kKept, r);
+    typename F::Acc all = F::identity();
+    for (i64 i = 0; i < a.number[1]; ++i) all = F::combine(all, widen(row[walk(reduced, kReduced, i)]));
+    out[r] = narrow<Out>(all);
+  });
+}
+
+// The place of the first largest or smallest element; NaN beats all numbers.
+template <class T>
+struct Place {
+  T value;
+  i64 at;  // -1: none yet
+};
+template <class T, bool kLargest>
+struct Find {
+  typedef Place<T> Acc;
+  FN_MEMBER static bool beats(T a, T best) {
+    if (best != best) return false;
+    return a != a || (kLargest ? less_than(best, a) : less_than(a, best));
+  }
+  FN_MEMBER static Acc combine(Acc a, Acc b) {
+    if (a.at < 0) return b;
+    if (b.at < 0) return a;
+    if (beats(a.value, b.value)) return a;
+    if (beats(b.value, a.value)) return b;
+    return a.at < b.at ? a : b;
+  }
+};
+// numbers: results, elements of a row, distance of neighbours in it.
+template <class T, bool kLargest, class A>
+FN void find_extreme(const A& a) {
+  typedef wide_of<T> W;
+  typedef Find<W, kLargest> F;
+  const T* in = a.template in<T>(0);
+  i32* out = a.template out<i32>(1);
+  i64 count = a.number[1], stride = a.number[2];
+  for (i64 r = blockIdx.x; r < a.number[0]; r += gridDim.x) {
+    const T* row = in + r / stride * count * stride + r % stride;
+    Place<W> mine{element<W>(0), -1};
+    for (i64 i = threadIdx.x; i < count; i += blockDim.x) mine = F::combine(mine, Place<W>{widen(row[i * stride]), i});
+    Place<W> all = combine_block<F, Place<W>>(mine);
+    if (threadIdx.x == 0) out[r] = i32(all.at);
+  }
+}
+
+// Running combinations. Rows of `count` elements, neighbours `stride` apart, `inner` rows side by side, are cut into chunks.
+// scan_chunks: each chunk for itself, and its total. numbers: chunks in all, count, stride, chunk size, chunks of a row, 1: from the end;
+// first element and one behind the last that are wanted, size of the operand's rows, where they begin.
+// Buffers: operand, result, totals.
+template <class F, class T, class A>
+FN void scan_chunks(const A& a) {
+  const T* in = a.template in<T>(0);
+  T* out = a.template out<T>(1);
+  T* totals = a.template out<T>(2);
+  i64 count = a.number[1], stride = a.number[2], size = a.number[3], chunks = a.number[4];
+  bool backwards = a.number[5] != 0;
+  for_each(a.number[0], [&](i64 c) {
+    i64 row = c / chunks, chunk = c % chunks, start = row / stride * count * stride + row % stride;
+    T running = narrow<T>(F::identity());
+    for (i64 k = chunk * size; k < count && k < (chunk + 1) * size; ++k) {
+      i64 place = start + (backwards ? count - 1 - k : k) * stride;
+      running = k == chunk * size ? in[place] : narrow<T>(F::combine(widen(in[place]), widen(running)));
+      out[place] = running;
+    }
+    totals[c] = running;
+  });
+}
+// The running totals of the chunks before are combined into each chunk. numbers and buffers: as of scan_chunks, the result read and
+// written, totals scanned.
+template <class F, class T, class A>
+FN void scan_add(const A& a) {
+  T* out = a.template out<T>(1);
+  const T* totals = a.template in<T>(2);
+  i64 count = a.number[1], stride = a.number[2], size = a.number[3], chunks = a.number[4];
+  bool backwards = a.number[5] != 0;
+  for_each(a.number[6], [&](i64 i) {
+    i64 row = i / count, k = i % count, chunk = k / size;
+    if (chunk == 0) return;
+    i64 place = row / stride * count * stride + row % stride + (backwards ? count - 1 - k : k) * stride;
+    out[place] = narrow<T>(F::combine(widen(out[place]), widen(totals[row * chunks + chunk - 1])));
+  });
+}
+
+// The partial results of kMembers devices of one memory, by the balanced tree over the members.
+template <int kCount>
+struct tree_half {
+  static constexpr int value = 2 * tree_half<(kCount + 1) / 2>::value;
+};
+template <>
+struct tree_half<2> {
+  static constexpr int value = 1;
+};
+template <class F, class T, int kFirst, int kLast, class A>
+FN T member_tree(const A& a, i64 i) {
+  if constexpr (kLast - kFirst == 1) {
+    return a.template in<T>(kFirst)[i];
+  } else {
+    constexpr int split = tree_half<kLast - kFirst>::value;
+    return narrow<T>(F::combine(widen(member_tree<F, T, kFirst, kFirst + split>(a, i)),
+                                widen(member_tree<F, T, kFirst + split, kLast>(a, i))));
+  }
+}
+template <class F, class T, int kMembers, class A>
+FN void combine_members(const A& a) {
+  T* out = a.template out<T>(kMembers);
+  for_each(a.number[0], [&](i64 i) { out[i] = member_tree<F, T, 0, kMembers>(a, i); });
+}

@@ -1,0 +1,146 @@
+#include "virtualdev/cuda/codegen/node_plan.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/sha256.h"
+#include "virtualdev/cuda/codegen/kernel_library.h"
+
+namespace shardlab::cuda {
+
+std::string KernelText::name() const { return fmt::format("k{:016x}", sha256_prefix(fmt::format("{} {} {}", body, buffers, numbers))); }
+
+std::string_view type_name(DType dtype) {
+  static constexpr std::string_view kNames[] = {"bool", "i8",   "i16", "i32", "i64", "u8",  "u16", "u32",
+                                                "u64",  "bf16", "f16", "f32", "f64", "c64", "c128"};
+  return kNames[std::size_t(dtype)];
+}
+
+std::string_view raw_type_name(std::int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return "u8";
+    case 2:
+      return "u16";
+    case 4:
+      return "u32";
+    case 8:
+      return "u64";
+    default:
+      return "wide16";
+  }
+}
+
+std::string_view functor_name(Reduction reduction) {
+  static constexpr std::string_view kNames[] = {"Sum", "Prod", "Max", "Min", "And", "Or"};
+  return kNames[std::size_t(reduction)];
+}
+
+std::int64_t integer_code(DType dtype) {
+  SL_CHECK(is_integer(dtype), "indices of {}", name_of(dtype));
+  return std::int64_t(dtype) - std::int64_t(DType::kInt8);
+}
+
+int Planner::temporary(std::int64_t bytes) {
+  plan_.temporaries.push_back(std::size_t(bytes));
+  return int(args_.operands.size() + args_.results.size() + plan_.temporaries.size()) - 1;
+}
+
+Call& Planner::add(Call call) { return plan_.calls.emplace_back(std::move(call)); }
+
+Call& Planner::kernel(std::string body, std::vector<int> buffers, std::vector<std::int64_t> numbers) {
+  Call call;
+  call.kernel = {std::move(body), int(buffers.size()), int(numbers.size())};
+  call.work = numbers.at(0);
+  call.buffers = std::move(buffers);
+  call.numbers = std::move(numbers);
+  return add(std::move(call));
+}
+
+Call& Planner::kernel_of_blocks(std::string body, std::vector<int> buffers, std::vector<std::int64_t> numbers) {
+  Call& call = kernel(std::move(body), std::move(buffers), std::move(numbers));
+  call.has_barriers = true;
+  return call;
+}
+
+void Planner::copy(int from, std::int64_t from_offset, int to, std::int64_t to_offset, std::int64_t bytes) {
+  if (bytes == 0) return;
+  Call call;
+  call.kind = Call::Kind::kCopy;
+  call.buffers = {from, to};
+  call.numbers = {bytes, from_offset, to_offset};
+  add(std::move(call));
+}
+
+void Planner::clear(int buffer, std::int64_t bytes, int byte) {
+  if (bytes == 0) return;
+  Call call;
+  call.kind = Call::Kind::kClear;
+  call.buffers = {buffer};
+  call.numbers = {bytes, byte};
+  add(std::move(call));
+}
+
+void Planner::upload(int buffer, BufferRef data) {
+  if (data->size() == 0) return;
+  Call call;
+  call.kind = Call::Kind::kUpload;
+  call.buffers = {buffer};
+  call.numbers = {std::int64_t(data->size())};
+  call.data = std::move(data);
+  add(std::move(call));
+}
+
+void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t element_bytes) {
+  std::int64_t count = element_count(shape);
+  if (count == 0) return;
+  // Neighbouring dimensions that both sides walk alike become one.
+  struct Dim {
+    std::int64_t size, from, to;
+  };
+  std::vector<Dim> dims;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    if (!dims.empty() && dims.back().from == shape[d] * from.strides[d] && dims.back().to == shape[d] * to.strides[d])
+      dims.back() = {dims.back().size * shape[d], from.strides[d], to.strides[d]};
+    else
+      dims.push_back({shape[d], from.strides[d], to.strides[d]});
+  }
+  if (dims.empty() || (dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1)) {
+    copy(from.buffer, from.offset * element_bytes, to.buffer, to.offset * element_bytes, count * element_bytes);
+    return;
+  }
+  std::vector<std::int64_t> numbers{count, from.offset, to.offset};
+  for (const Dim& dim : dims) numbers.insert(numbers.end(), {dim.size, dim.from, dim.to});
+  constexpr std::int64_t kNarrowMax = (std::int64_t(1) << 32) - 1;
+  kernel(fmt::format("copy_region<{}, {}, {}>(a)", raw_type_name(element_bytes), dims.size(), count <= kNarrowMax ? "u32" : "u64"),
+         {from.buffer, to.buffer}, std::move(numbers));
+}
+
+NodePlan plan_node(const OpDef& op, const KernelArgs& args) {
+  const FamilyDef* family = family_of(op);
+  if (family == nullptr)
+    throw_user_error("{} has no GPU path; compute it on CPU devices, and move its operands there with device_put", op.name);
+  Planner planner(args);
+  bool is_empty = true;
+  for (const MutableView& result : args.results) is_empty &= result.type.elements() == 0;
+  if (!is_empty) family->plan(planner, op, args);
+  return planner.take();
+}
+
+std::string program_text(const std::vector<KernelText>& kernels, Form form) {
+  std::string text(form == Form::kNvrtc ? kernel_library("nvrtc_form.h") : kernel_library("host_form.h"));
+  for (const char* part :
+       {"base.cuh", "complex.cuh", "elementwise.cuh", "move.cuh", "reduce.cuh", "order.cuh", "random.cuh", "scatter.cuh", "product.cuh"})
+    text += kernel_library(part);
+  for (const KernelText& kernel : kernels) {
+    std::string arguments = fmt::format("Arguments<{}, {}>", std::max(kernel.buffers, 1), std::max(kernel.numbers, 1));
+    if (form == Form::kNvrtc)
+      text += fmt::format("KERNEL {}(const {} a) {{ {}; }}\n", kernel.name(), arguments, kernel.body);
+    else
+      text += fmt::format("KERNEL {}(const void* p) {{ const {}& a = *static_cast<const {}*>(p); {}; }}\n", kernel.name(), arguments,
+                          arguments, kernel.body);
+  }
+  return text;
+}
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,22 @@
+// The passes that sort rows: what sort, top_k and random permutations share.
+#pragma once
+
+#include <vector>
+
+#include "virtualdev/cuda/codegen/node_plan.h"
+
+namespace shardlab::cuda {
+
+struct SortKey {
+  int buffer;
+  DType dtype;
+};
+// Rows of `count` elements, neighbours `stride` apart, `stride` rows side by side.
+struct SortRows {
+  std::int64_t rows, count, stride;
+};
+
+// Adds the passes; the buffer of the places (int32) of each row in order. Equal ones keep theirs, also where the order is descending.
+int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, bool descending);
+
+}  // namespace shardlab::cuda

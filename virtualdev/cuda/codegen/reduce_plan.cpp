@@ -1,0 +1,175 @@
+// Reductions, argmax and argmin; running combinations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "virtualdev/cuda/codegen/node_plan.h"
+
+namespace shardlab::cuda {
+namespace {
+
+constexpr std::int64_t kBlockRow = 64;        // shorter rows are one thread's
+constexpr std::int64_t kPart = 64 * 1024;     // elements of a row that one block combines
+constexpr std::int64_t kBlocksWanted = 4096;  // with as many rows, none is cut into parts
+constexpr std::int64_t kChunk = 256;          // elements of a running combination that one thread goes through
+
+struct Dims {
+  Shape kept_sizes, kept_strides, reduced_sizes, reduced_strides;
+};
+
+// Neighbouring dimensions of one kind become one.
+Dims dims_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
+  Dims dims;
+  Shape strides = strides_of(shape);
+  bool was_reduced = false, is_first = true;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    bool reduces = std::find(axes.begin(), axes.end(), std::int64_t(d)) != axes.end();
+    Shape &sizes = reduces ? dims.reduced_sizes : dims.kept_sizes, &steps = reduces ? dims.reduced_strides : dims.kept_strides;
+    if (!is_first && was_reduced == reduces) {
+      sizes.back() *= shape[d];
+      steps.back() = strides[d];
+    } else {
+      sizes.push_back(shape[d]);
+      steps.push_back(strides[d]);
+    }
+    was_reduced = reduces;
+    is_first = false;
+  }
+  return dims;
+}
+
+void add_dims(std::vector<std::int64_t>& numbers, const Shape& sizes, const Shape& strides) {
+  for (std::size_t d = 0; d < sizes.size(); ++d) numbers.insert(numbers.end(), {sizes[d], strides[d]});
+}
+
+// What accumulators are stored as between two rounds.
+std::string_view wide_name(DType dtype) { return is_half(dtype) ? "f32" : type_name(dtype); }
+
+void plan_reduction(Planner& planner, const OpDef& op, const KernelArgs& args) {
+  const TensorType& type = args.operands[0].type;
+  std::string element(type_name(type.dtype)), functor = fmt::format("{}<{}>", functor_name(*op.reduction), element);
+  Dims dims = dims_of(type.shape, args.attrs.integers("axes"));
+  std::int64_t results = args.results[0].type.elements(), row = 1;
+  for (std::int64_t axis : args.attrs.integers("axes")) row *= type.shape[std::size_t(axis)];
+  if (row == 0) dims = {};  // there is nothing to walk: each result is the identity
+  std::int64_t parts = results >= kBlocksWanted ? 1 : std::clamp<std::int64_t>((row + kPart - 1) / kPart, 1, 1024);
+  std::int64_t size = (row + parts - 1) / std::max<std::int64_t>(parts, 1);
+  auto body = [&](std::string_view kernel, std::string_view in, std::string_view out, const Dims& d) {
+    return fmt::format("{}<{}, {}, {}, {}, {}>(a)", kernel, functor, in, out, d.kept_sizes.size(), d.reduced_sizes.size());
+  };
+  auto numbers_of = [&](std::int64_t count, std::int64_t of_row, std::int64_t of_parts, std::int64_t of_size, const Dims& d) {
+    std::vector<std::int64_t> numbers{count, of_row, of_parts, of_size};
+    add_dims(numbers, d.kept_sizes, d.kept_strides);
+    add_dims(numbers, d.reduced_sizes, d.reduced_strides);
+    return numbers;
+  };
+  if (row < kBlockRow) {
+    planner.kernel(body("reduce_threads", element, element, dims), {planner.operand(0), planner.result(0)},
+                   numbers_of(results, row, 1, row, dims));
+    return;
+  }
+  if (parts == 1) {
+    planner.kernel_of_blocks(body("reduce_blocks", element, element, dims), {planner.operand(0), planner.result(0)},
+                             numbers_of(results, row, 1, row, dims));
+    return;
+  }
+  std::string_view wide = wide_name(type.dtype);
+  int partial = planner.temporary(results * parts * std::max<std::int64_t>(size_of(type.dtype), is_half(type.dtype) ? 4 : 0));
+  planner.kernel_of_blocks(body("reduce_blocks", element, wide, dims), {planner.operand(0), partial},
+                           numbers_of(results * parts, row, parts, size, dims));
+  Dims rest;
+  if (results > 1) rest.kept_sizes = {results}, rest.kept_strides = {parts};
+  rest.reduced_sizes = {parts};
+  rest.reduced_strides = {1};
+  planner.kernel_of_blocks(body("reduce_blocks", wide, element, rest), {partial, planner.result(0)},
+                           numbers_of(results, parts, 1, parts, rest));
+}
+
+bool is_place(const OpDef& op) { return op.name == "argmax" || op.name == "argmin"; }
+
+void plan_place(Planner& planner, const OpDef& op, const KernelArgs& args) {
+  const TensorType& type = args.operands[0].type;
+  std::size_t axis = std::size_t(args.attrs.integer("axis"));
+  planner.kernel_of_blocks(fmt::format("find_extreme<{}, {}>(a)", type_name(type.dtype), op.name == "argmax"),
+                           {planner.operand(0), planner.result(0)},
+                           {args.results[0].type.elements(), type.shape[axis], strides_of(type.shape)[axis]});
+}
+
+bool has_reduction(const OpDef& op) { return op.name.starts_with("reduce_") || is_place(op); }
+void plan_reductions(Planner& planner, const OpDef& op, const KernelArgs& args) {
+  is_place(op) ? plan_place(planner, op, args) : plan_reduction(planner, op, args);
+}
+
+// ---- running combinations
+
+bool has_scan(const OpDef& op) { return op.name.starts_with("cum"); }
+
+Reduction scan_reduction(const OpDef& op) {
+  return op.name == "cumsum"    ? Reduction::kSum
+         : op.name == "cumprod" ? Reduction::kProd
+         : op.name == "cummax"  ? Reduction::kMax
+                                : Reduction::kMin;
+}
+
+struct Rows {
+  std::int64_t rows, count, stride;
+};
+
+// Chunks, then their totals likewise, then what came before each chunk.
+void scan_rows(Planner& planner, const std::string& types, std::int64_t item, int from, int to, Rows r, bool backwards) {
+  std::int64_t chunks = (r.count + kChunk - 1) / kChunk;
+  int totals = planner.temporary(r.rows * chunks * item);
+  planner.kernel(fmt::format("scan_chunks<{}>(a)", types), {from, to, totals},
+                 {r.rows * chunks, r.count, r.stride, kChunk, chunks, backwards, 0});
+  if (chunks == 1) return;
+  int scanned = planner.temporary(r.rows * chunks * item);
+  scan_rows(planner, types, item, totals, scanned, {r.rows, chunks, 1}, false);
+  planner.kernel(fmt::format("scan_add<{}>(a)", types), {from, to, scanned},
+                 {r.rows * r.count, r.count, r.stride, kChunk, chunks, backwards, r.rows * r.count});
+}
+
+// The operand may hold less or more than what is combined: from its end that the running starts at, up to the result's other end.
+void plan_scan(Planner& planner, const OpDef& op, const KernelArgs& args) {
+  const ConstView& operand = args.operands[0];
+  const MutableView& result = args.results[0];
+  std::size_t axis = std::size_t(args.attrs.integer("axis"));
+  bool reverse = args.attrs.flag("reverse");
+  Box box = *result.box;
+  (reverse ? box[axis].stop : box[axis].start) = reverse ? (*operand.array)[axis] : 0;
+  Shape shape = shape_of(box), first, first_result;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    first.push_back(box[d].start - (*operand.box)[d].start);
+    first_result.push_back((*result.box)[d].start - box[d].start);
+  }
+  auto offset = [](const Shape& at, const Shape& strides) {
+    std::int64_t sum = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) sum += at[d] * strides[d];
+    return sum;
+  };
+  std::int64_t item = size_of(result.type.dtype);
+  int from = planner.operand(0), to = planner.result(0);
+  if (operand.type.shape != shape) {
+    from = planner.temporary(element_count(shape) * item);
+    Shape strides = strides_of(operand.type.shape);
+    planner.copy_region(shape, {planner.operand(0), offset(first, strides), strides}, {from, 0, strides_of(shape)}, item);
+  }
+  bool is_cut = result.type.shape != shape;
+  if (is_cut) to = planner.temporary(element_count(shape) * item);
+  std::string types =
+      fmt::format("{}<{}>, {}", functor_name(scan_reduction(op)), type_name(result.type.dtype), type_name(result.type.dtype));
+  scan_rows(planner, types, item, from, to, {element_count(shape) / shape[axis], shape[axis], strides_of(shape)[axis]}, reverse);
+  if (is_cut)
+    planner.copy_region(result.type.shape, {to, offset(first_result, strides_of(shape)), strides_of(shape)},
+                        {planner.result(0), 0, strides_of(result.type.shape)}, item);
+}
+
+}  // namespace
+
+extern const FamilyDef kReduceFamily, kScanFamily;
+const FamilyDef kReduceFamily = {
+    .name = "reductions", .doc = "a block or a thread a row, long rows in parts, generated", .has = has_reduction, .plan = plan_reductions};
+const FamilyDef kScanFamily = {
+    .name = "running combinations", .doc = "chunks, their totals, what came before, generated", .has = has_scan, .plan = plan_scan};
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,218 @@
+// The CUDA runtime, cuBLASLt, cuFFT, NCCL and NVTX behind GpuApi. Built where the headers are; linked with none of them. Built, not yet
+// run on a GPU.
+#include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "virtualdev/cuda/fourier_plans.h"
+#include "virtualdev/cuda/libraries.h"
+#include "virtualdev/cuda/matrix_products.h"
+#include "virtualdev/cuda/nccl_calls.h"
+
+namespace shardlab::cuda {
+namespace {
+
+// Handles are addresses of these.
+struct OwnStream {
+  cudaStream_t stream;
+  int gpu;
+};
+struct OwnEvent {
+  cudaEvent_t event;
+  int gpu;
+};
+
+OwnStream& own(Stream stream) { return *reinterpret_cast<OwnStream*>(stream); }
+OwnEvent& own(Event event) { return *reinterpret_cast<OwnEvent*>(event); }
+
+#define RUNTIME(function) SHARDLAB_CALL(runtime_, function)
+
+class CudaApi final : public GpuApi {
+ public:
+  CudaApi() : runtime_(runtime_library()) {}
+
+  int gpu_count() override {
+    int count = 0;
+    check(RUNTIME(cudaGetDeviceCount)(&count), "cudaGetDeviceCount");
+    return count;
+  }
+
+  GpuInfo info(int gpu) override {
+    cudaDeviceProp properties;
+    check(RUNTIME(cudaGetDeviceProperties)(&properties, gpu), "cudaGetDeviceProperties");
+    return {properties.name, properties.major * 10 + properties.minor, properties.multiProcessorCount, properties.totalGlobalMem};
+  }
+
+  Stream create_stream(int gpu) override {
+    use(gpu);
+    // What is released is kept for the next allocation.
+    cudaMemPool_t pool = nullptr;
+    check(RUNTIME(cudaDeviceGetDefaultMemPool)(&pool, gpu), "cudaDeviceGetDefaultMemPool");
+    std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+    check(RUNTIME(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
+    auto made = std::make_unique<OwnStream>(OwnStream{nullptr, gpu});
+    check(RUNTIME(cudaStreamCreateWithFlags)(&made->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return Stream(reinterpret_cast<std::uintptr_t>(made.release()));
+  }
+  void destroy(Stream stream) noexcept override {
+    RUNTIME(cudaStreamDestroy)(own(stream).stream);
+    delete &own(stream);
+  }
+
+  Event create_event(int gpu, bool is_timed) override {
+    use(gpu);
+    auto made = std::make_unique<OwnEvent>(OwnEvent{nullptr, gpu});
+    check(RUNTIME(cudaEventCreateWithFlags)(&made->event, is_timed ? cudaEventDefault : cudaEventDisableTiming),
+          "cudaEventCreateWithFlags");
+    return Event(reinterpret_cast<std::uintptr_t>(made.release()));
+  }
+  void destroy(Event event) noexcept override {
+    RUNTIME(cudaEventDestroy)(own(event).event);
+    delete &own(event);
+  }
+  void record(Event event, Stream stream) override {
+    use(own(stream).gpu);
+    check(RUNTIME(cudaEventRecord)(own(event).event, own(stream).stream), "cudaEventRecord");
+  }
+  void wait(Stream stream, Event event) override {
+    use(own(stream).gpu);
+    check(RUNTIME(cudaStreamWaitEvent)(own(stream).stream, own(event).event, 0), "cudaStreamWaitEvent");
+  }
+  bool is_done(Event event) override {
+    cudaError_t result = RUNTIME(cudaEventQuery)(own(event).event);
+    if (result == cudaErrorNotReady) return false;
+    check(result, "cudaEventQuery");
+    return true;
+  }
+  void synchronize(Event event) override { check(RUNTIME(cudaEventSynchronize)(own(event).event), "cudaEventSynchronize"); }
+  double milliseconds_between(Event begin, Event end) override {
+    float milliseconds = 0;
+    check(RUNTIME(cudaEventElapsedTime)(&milliseconds, own(begin).event, own(end).event), "cudaEventElapsedTime");
+    return milliseconds;
+  }
+
+  std::byte* allocate(std::size_t bytes, Stream stream) override {
+    use(own(stream).gpu);
+    void* data = nullptr;
+    // Named by its type, as the header has another of this name.
+    auto* malloc_async = runtime_.find<cudaError_t(void**, std::size_t, cudaStream_t)>("cudaMallocAsync");
+    cudaError_t result = malloc_async(&data, bytes, own(stream).stream);
+    if (result == cudaErrorMemoryAllocation)
+      throw GpuError(
+          fmt::format("GPU {} has no {} bytes left; cut the arrays over more devices, or donate arguments", own(stream).gpu, bytes));
+    check(result, "cudaMallocAsync");
+    return static_cast<std::byte*>(data);
+  }
+  void release(std::byte* data, Stream stream) noexcept override { RUNTIME(cudaFreeAsync)(data, own(stream).stream); }
+  std::byte* allocate_pinned(std::size_t bytes) override {
+    std::lock_guard lock(mutex_);
+    auto kept = pinned_free_.lower_bound(bytes);
+    if (kept != pinned_free_.end() && kept->first <= 2 * bytes) {
+      std::byte* data = kept->second;
+      pinned_sizes_[data] = kept->first;
+      pinned_free_.erase(kept);
+      return data;
+    }
+    void* data = nullptr;
+    check(RUNTIME(cudaHostAlloc)(&data, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    pinned_sizes_[static_cast<std::byte*>(data)] = bytes;
+    return static_cast<std::byte*>(data);
+  }
+  // Pinning costs more than most copies: the memory is kept, up to a bound.
+  void release_pinned(std::byte* data) noexcept override {
+    constexpr std::size_t kKeptMax = std::size_t(1) << 30;
+    std::lock_guard lock(mutex_);
+    std::size_t bytes = pinned_sizes_[data];
+    pinned_free_.emplace(bytes, data);
+    pinned_kept_ += bytes;
+    while (pinned_kept_ > kKeptMax && !pinned_free_.empty()) {
+      auto largest = std::prev(pinned_free_.end());
+      pinned_kept_ -= largest->first;
+      RUNTIME(cudaFreeHost)(largest->second);
+      pinned_sizes_.erase(largest->second);
+      pinned_free_.erase(largest);
+    }
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override {
+    use(own(stream).gpu);
+    check(RUNTIME(cudaMemcpyAsync)(to, from, bytes, cudaMemcpyDefault, own(stream).stream), "cudaMemcpyAsync");
+  }
+  void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) override {
+    use(own(stream).gpu);
+    check(RUNTIME(cudaMemsetAsync)(to, byte, bytes, own(stream).stream), "cudaMemsetAsync");
+  }
+
+  // Libraries belong to no GPU: one is loaded once, for all.
+  Kernel load(int gpu, const std::string& binary, const std::string& name) override {
+    use(gpu);
+    std::lock_guard lock(mutex_);
+    cudaLibrary_t& library = libraries_[binary];
+    if (library == nullptr)
+      check(RUNTIME(cudaLibraryLoadData)(&library, binary.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cudaLibraryLoadData");
+    cudaKernel_t kernel = nullptr;
+    check(RUNTIME(cudaLibraryGetKernel)(&kernel, library, name.c_str()), "cudaLibraryGetKernel");
+    return Kernel(reinterpret_cast<std::uintptr_t>(kernel));
+  }
+  void launch(Kernel kernel, unsigned grid, unsigned block, bool, std::span<const std::byte> arguments, Stream stream) override {
+    use(own(stream).gpu);
+    void* parameter[] = {const_cast<std::byte*>(arguments.data())};
+    check(RUNTIME(cudaLaunchKernel)(reinterpret_cast<const void*>(kernel), dim3{grid, 1, 1}, dim3{block, 1, 1}, parameter, 0,
+                                    own(stream).stream),
+          "cudaLaunchKernel");
+  }
+  void multiply(int gpu, const MatrixProduct& product, Stream stream) override {
+    use(gpu);
+    products_.run(gpu, product, own(stream).stream, [&](std::size_t bytes) { return allocate(bytes, stream); });
+  }
+  void transform(int gpu, const RowTransforms& transforms, Stream stream) override {
+    use(gpu);
+    transforms_.run(gpu, transforms, own(stream).stream);
+  }
+
+  std::string new_communicator_id() override { return nccl_.new_id(); }
+  Communicator join(const std::string& id, int rank, int size, int gpu) override {
+    use(gpu);
+    return nccl_.join(id, rank, size);
+  }
+  void group_start() override { nccl_.group_start(); }
+  void group_end() override { nccl_.group_end(); }
+  void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, Stream stream) override {
+    nccl_.send(data, bytes, to, communicator, own(stream).stream);
+  }
+  void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, Stream stream) override {
+    nccl_.receive(data, bytes, from, communicator, own(stream).stream);
+  }
+  void check(Communicator communicator) override { nccl_.check(communicator); }
+  void abort(Communicator communicator) noexcept override { nccl_.abort(communicator); }
+
+  void push_range(const std::string& name) override { nvtxRangePushA(name.c_str()); }
+  void pop_range() override { nvtxRangePop(); }
+
+ private:
+  void check(cudaError_t result, const char* what) {
+    if (result == cudaSuccess) return;
+    RUNTIME(cudaGetLastError)();  // what is not sticky is over with this report
+    throw GpuError(fmt::format("{}: {} ({})", what, RUNTIME(cudaGetErrorString)(result), RUNTIME(cudaGetErrorName)(result)));
+  }
+  void use(int gpu) { check(RUNTIME(cudaSetDevice)(gpu), "cudaSetDevice"); }
+
+  Library runtime_;
+  MatrixProducts products_;
+  FourierPlans transforms_;
+  NcclCalls nccl_;
+  std::mutex mutex_;
+  std::map<std::string, cudaLibrary_t> libraries_;
+  std::multimap<std::size_t, std::byte*> pinned_free_;
+  std::map<std::byte*, std::size_t> pinned_sizes_;
+  std::size_t pinned_kept_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<GpuApi> cuda_api() { return std::make_shared<CudaApi>(); }
+
+}  // namespace shardlab::cuda

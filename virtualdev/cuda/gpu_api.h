@@ -1,0 +1,118 @@
+// The GPU as this project sees it: what is called of the CUDA runtime, its libraries and NCCL, in our own words, so that it can be built
+// without CUDA's headers and stood in for by tests. cuda_api.cpp is the real one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/core/dtype.h"
+
+namespace shardlab::cuda {
+
+// A call that failed: what was called, its error, and, where the failure is an earlier step's, that step.
+class GpuError : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+// Handles; 0 is none.
+enum class Stream : std::uintptr_t {};
+enum class Event : std::uintptr_t {};
+enum class Kernel : std::uintptr_t {};
+enum class Communicator : std::uintptr_t {};
+
+struct GpuInfo {
+  std::string name;  // "NVIDIA H200"
+  int arch = 0;      // 90 for compute capability 9.0
+  int processors = 1;
+  std::size_t memory_bytes = 0;
+};
+
+// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]; strides in elements; the result is dense. One of m and k, and of k and n, is 1 apart.
+struct MatrixProduct {
+  DType dtype;
+  std::int64_t batch, m, n, k;
+  std::int64_t left_batch, left_m, left_k, right_batch, right_k, right_n;
+  const std::byte *left, *right;
+  std::byte* result;
+};
+
+// `rows` transforms of contiguous rows, as ops::FftRows; not scaled.
+struct RowTransforms {
+  int kind;  // ops::FftKind
+  bool is_double;
+  std::int64_t length, rows;
+  const std::byte* from;
+  std::byte* to;
+};
+
+// All calls may come from any thread. Work on one stream is done in order; work on different ones is ordered by events alone. Throws
+// GpuError.
+class GpuApi {
+ public:
+  virtual ~GpuApi() = default;
+  virtual int gpu_count() = 0;
+  virtual GpuInfo info(int gpu) = 0;
+
+  virtual Stream create_stream(int gpu) = 0;
+  virtual void destroy(Stream stream) noexcept = 0;
+  virtual Event create_event(int gpu, bool is_timed) = 0;
+  virtual void destroy(Event event) noexcept = 0;
+  virtual void record(Event event, Stream stream) = 0;
+  virtual void wait(Stream stream, Event event) = 0;
+  virtual bool is_done(Event event) = 0;
+  virtual void synchronize(Event event) = 0;
+  virtual double milliseconds_between(Event begin, Event end) = 0;
+
+  // Ordered with the work of the stream.
+  virtual std::byte* allocate(std::size_t bytes, Stream stream) = 0;
+  virtual void release(std::byte* data, Stream stream) noexcept = 0;
+  // Of this process, at which GPUs copy at full speed.
+  virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
+  virtual void release_pinned(std::byte* data) noexcept = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) = 0;
+  virtual void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) = 0;
+
+  // What compile() made, on a GPU; `name`: of its kernel.
+  virtual Kernel load(int gpu, const std::string& binary, const std::string& name) = 0;
+  virtual void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
+                      Stream stream) = 0;
+  virtual void multiply(int gpu, const MatrixProduct& product, Stream stream) = 0;
+  virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;
+
+  // NCCL. An id is made by one member and told to the others; joining returns before the others have joined.
+  virtual std::string new_communicator_id() = 0;
+  virtual Communicator join(const std::string& id, int rank, int size, int gpu) = 0;
+  virtual void group_start() = 0;
+  virtual void group_end() = 0;
+  virtual void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, Stream stream) = 0;
+  virtual void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, Stream stream) = 0;
+  // Throws what went wrong in it meanwhile.
+  virtual void check(Communicator communicator) = 0;
+  virtual void abort(Communicator communicator) noexcept = 0;
+
+  // Named stretches for profilers.
+  virtual void push_range(const std::string& name) = 0;
+  virtual void pop_range() = 0;
+};
+
+// Makes kernels' text into code for one architecture.
+class KernelCompiler {
+ public:
+  virtual ~KernelCompiler() = default;
+  virtual std::string version() const = 0;
+  // UserError with the compiler's words.
+  virtual std::string compile(const std::string& text, int arch) = 0;
+};
+
+// The real ones. UserError where a library is missing.
+std::shared_ptr<GpuApi> cuda_api();
+std::shared_ptr<KernelCompiler> nvrtc_compiler();
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,74 @@
+#include "virtualdev/cuda/kernel_store.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/base/sha256.h"
+
+namespace shardlab::cuda {
+
+namespace fs = std::filesystem;
+
+KernelStore::KernelStore(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, std::string folder)
+    : api_(std::move(api)), compiler_(std::move(compiler)), folder_(std::move(folder)) {}
+
+std::string KernelStore::default_folder() {
+  auto variable = [](const char* name) { return std::getenv(name) == nullptr ? std::string() : std::string(std::getenv(name)); };
+  if (std::string folder = variable("SHARDLAB_KERNEL_CACHE"); !folder.empty()) return folder;
+  if (std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/shardlab/kernels";
+  if (std::string home = variable("HOME"); !home.empty()) return home + "/.cache/shardlab/kernels";
+  return {};
+}
+
+// A file: the hash of what follows, then the code.
+std::string KernelStore::binary_of(const std::vector<KernelText>& texts, int arch) {
+  std::string text = program_text(texts, Form::kNvrtc);
+  constexpr std::size_t kHashDigits = 16;
+  auto hash_of = [](std::string_view data) { return fmt::format("{:016x}", sha256_prefix(data)); };
+  std::string path;
+  if (!folder_.empty()) {
+    path = fmt::format("{}/{}-sm{}.cubin", folder_, hash_of(fmt::format("{}\n{}\n{}", compiler_->version(), arch, text)), arch);
+    std::ifstream file(path, std::ios::binary);
+    std::string held((std::istreambuf_iterator<char>(file)), {});
+    if (held.size() > kHashDigits && held.substr(0, kHashDigits) == hash_of(std::string_view(held).substr(kHashDigits)))
+      return held.substr(kHashDigits);
+  }
+  std::string binary = compiler_->compile(text, arch);
+  if (path.empty()) return binary;
+  std::error_code ignored;  // a cache that cannot be written is none
+  fs::create_directories(folder_, ignored);
+  std::string partial = fmt::format("{}.{}", path, ::getpid());
+  std::ofstream(partial, std::ios::binary) << hash_of(binary) << binary;
+  fs::rename(partial, path, ignored);  // whole or not at all
+  return binary;
+}
+
+void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
+  std::lock_guard lock(mutex_);
+  std::vector<KernelText> missing;
+  for (const KernelText& text : texts) {
+    bool is_listed = std::find(missing.begin(), missing.end(), text) != missing.end();
+    if (!text.body.empty() && !is_listed && kernels_.count({gpu, text.name()}) == 0) missing.push_back(text);
+  }
+  if (missing.empty()) return;
+  auto [arch, is_new] = archs_.try_emplace(gpu, 0);
+  if (is_new) arch->second = api_->info(gpu).arch;
+  std::string binary = binary_of(missing, arch->second);
+  for (const KernelText& text : missing) kernels_[{gpu, text.name()}] = api_->load(gpu, binary, text.name());
+}
+
+Kernel KernelStore::find(int gpu, const KernelText& text) {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = kernels_.find({gpu, text.name()}); found != kernels_.end()) return found->second;
+  }
+  prepare(gpu, {text});
+  std::lock_guard lock(mutex_);
+  return kernels_.at({gpu, text.name()});
+}
+
+}  // namespace shardlab::cuda

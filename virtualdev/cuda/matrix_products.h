@@ -1,0 +1,37 @@
+// Products of matrices by cuBLASLt.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "virtualdev/cuda/libraries.h"
+
+namespace shardlab::cuda {
+
+// Thread-safe. The library's choice of algorithm is asked once for each shape, on each GPU.
+class MatrixProducts {
+ public:
+  MatrixProducts() : library_(matmul_library()) {}
+  // `allocate`: workspace on the stream; kept, as the stream's work is in order.
+  void run(int gpu, const MatrixProduct& product, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate);
+
+ private:
+  struct OnGpu {
+    cublasLtHandle_t handle = nullptr;
+    std::byte* workspace = nullptr;
+  };
+  using Key = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
+                         std::int64_t, std::int64_t>;
+  void check(cublasStatus_t status, const char* what);
+
+  Library library_;
+  std::mutex mutex_;
+  std::map<int, OnGpu> gpus_;
+  std::map<Key, cublasLtMatmulAlgo_t> algorithms_;
+};
+
+}  // namespace shardlab::cuda

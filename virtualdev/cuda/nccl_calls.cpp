@@ -1,0 +1,52 @@
+#include "virtualdev/cuda/nccl_calls.h"
+
+#include <cstring>
+
+namespace shardlab::cuda {
+namespace {
+
+ncclComm_t own(Communicator communicator) { return reinterpret_cast<ncclComm_t>(communicator); }
+
+}  // namespace
+
+void NcclCalls::check_result(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  throw GpuError(fmt::format("{}: {}", what, SHARDLAB_CALL(library_, ncclGetErrorString)(result)));
+}
+
+std::string NcclCalls::new_id() {
+  ncclUniqueId id;
+  check_result(SHARDLAB_CALL(library_, ncclGetUniqueId)(&id), "ncclGetUniqueId");
+  return std::string(id.internal, sizeof(id.internal));
+}
+
+Communicator NcclCalls::join(const std::string& id, int rank, int size) {
+  ncclUniqueId own_id;
+  SL_CHECK(id.size() == sizeof(own_id.internal), "an id of {} bytes", id.size());
+  std::memcpy(own_id.internal, id.data(), id.size());
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t communicator = nullptr;
+  check_result(SHARDLAB_CALL(library_, ncclCommInitRankConfig)(&communicator, size, own_id, rank, &config), "ncclCommInitRankConfig");
+  return Communicator(reinterpret_cast<std::uintptr_t>(communicator));
+}
+
+void NcclCalls::group_start() { check_result(SHARDLAB_CALL(library_, ncclGroupStart)(), "ncclGroupStart"); }
+void NcclCalls::group_end() { check_result(SHARDLAB_CALL(library_, ncclGroupEnd)(), "ncclGroupEnd"); }
+
+void NcclCalls::send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, cudaStream_t stream) {
+  check_result(SHARDLAB_CALL(library_, ncclSend)(data, bytes, ncclUint8, to, own(communicator), stream), "ncclSend");
+}
+void NcclCalls::receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, cudaStream_t stream) {
+  check_result(SHARDLAB_CALL(library_, ncclRecv)(data, bytes, ncclUint8, from, own(communicator), stream), "ncclRecv");
+}
+
+void NcclCalls::check(Communicator communicator) {
+  ncclResult_t state = ncclSuccess;
+  check_result(SHARDLAB_CALL(library_, ncclCommGetAsyncError)(own(communicator), &state), "ncclCommGetAsyncError");
+  check_result(state, "NCCL, meanwhile");
+}
+
+void NcclCalls::abort(Communicator communicator) noexcept { SHARDLAB_CALL(library_, ncclCommAbort)(own(communicator)); }
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,90 @@
+#include "virtualdev/cuda/presence.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+namespace shardlab::cuda {
+namespace {
+
+#ifdef SHARDLAB_HAVE_CUDA
+constexpr bool kBuilt = true;
+#else
+constexpr bool kBuilt = false;
+#endif
+
+// The driver's own functions, as its header declares them.
+using InitFn = int (*)(unsigned);
+using CountFn = int (*)(int*);
+
+}  // namespace
+
+void* load_library(const LibraryName& library) {
+  for (const std::string& file : library.files)
+    if (void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  return nullptr;
+}
+
+const LibraryName& runtime_library() {
+  static const LibraryName library{"the CUDA runtime", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}};
+  return library;
+}
+const LibraryName& compiler_library() {
+  static const LibraryName library{"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
+  return library;
+}
+const LibraryName& matmul_library() {
+  static const LibraryName library{"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}};
+  return library;
+}
+const LibraryName& fourier_library() {
+  static const LibraryName library{"cuFFT", {"libcufft.so.12", "libcufft.so.11", "libcufft.so"}};
+  return library;
+}
+const LibraryName& nccl_library() {
+  static const LibraryName library{"NCCL", {"libnccl.so.2", "libnccl.so"}};
+  return library;
+}
+
+Presence look_for_cuda() {
+  Presence presence;
+  presence.built = kBuilt;
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) presence.visible = visible;
+  if (!presence.built) return presence;
+  void* driver = load_library({"the driver", {"libcuda.so.1"}});
+  presence.driver = driver != nullptr;
+  if (driver != nullptr) {
+    auto init = reinterpret_cast<InitFn>(::dlsym(driver, "cuInit"));
+    auto count = reinterpret_cast<CountFn>(::dlsym(driver, "cuDeviceGetCount"));
+    presence.driver_error = init != nullptr ? init(0) : -1;
+    if (presence.driver_error == 0 && count != nullptr) presence.driver_error = count(&presence.gpus);
+  }
+  // NCCL is looked for where several GPUs need it, by who needs it.
+  for (const LibraryName* library : {&runtime_library(), &compiler_library(), &matmul_library(), &fourier_library()})
+    if (load_library(*library) == nullptr) presence.libraries_missing.push_back(fmt::format("{} ({})", library->what, library->files[0]));
+  return presence;
+}
+
+std::string missing_text(const Presence& presence) {
+  if (!presence.built)
+    return "this build has no CUDA in it, as the toolkit was not found when it was configured; install the CUDA toolkit (nvcc, 12.8 or "
+           "later) and configure again (docs/gpu.md)";
+  if (!presence.driver)
+    return "the NVIDIA driver is not there (libcuda.so.1 cannot be loaded); install it, or give the container the GPU (docker run --gpus "
+           "all)";
+  constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
+  if (presence.driver_error != 0 && presence.driver_error != kNoDevice)
+    return fmt::format("the NVIDIA driver does not start (cuInit gives error {}); see nvidia-smi", presence.driver_error);
+  if (presence.gpus == 0)
+    return presence.visible.empty()
+               ? std::string("the NVIDIA driver sees no GPU; see nvidia-smi")
+               : fmt::format("the NVIDIA driver shows this process no GPU, as CUDA_VISIBLE_DEVICES is '{}'", presence.visible);
+  if (!presence.libraries_missing.empty())
+    return fmt::format("libraries are missing: {}; install the CUDA toolkit or add its folder to LD_LIBRARY_PATH",
+                       fmt::join(presence.libraries_missing, ", "));
+  return {};
+}
+
+}  // namespace shardlab::cuda
