@@ -20,7 +20,6 @@ struct CudaOptions {
   int devices_per_gpu = 1;
   int first_gpu = 0;
   std::string kernel_folder;  // empty: kernels are kept in memory alone
-  int process_index = 0;
 };
 
 // State and invariants: the devices of one GPU share its memory and its one stream, so that what they do is in order without events;

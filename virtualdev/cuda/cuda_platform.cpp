@@ -1,19 +1,45 @@
 #include "virtualdev/cuda/cuda_platform.h"
 
-#include "runtime/base/error.h"
+#include <algorithm>
+#include <cstdlib>
+
+#include "virtualdev/cuda/cuda_backend.h"
 #include "virtualdev/cuda/presence.h"
 
 namespace shardlab::cuda {
 namespace {
 
-std::string missing() {
-  std::string text = missing_text(look_for_cuda());
-  return text.empty() ? "this version can look for GPUs, but not compute on them" : text;
+constexpr const char* kPerGpuVariable = "SHARDLAB_DEVICES_PER_GPU";
+
+// 0: nobody said.
+int devices_per_gpu() {
+  const char* text = std::getenv(kPerGpuVariable);
+  if (text == nullptr || *text == '\0') return 0;
+  char* end = nullptr;
+  long count = std::strtol(text, &end, 10);
+  if (*end != '\0' || count < 1 || count > 65536)
+    throw_user_error("{} is '{}'; it must be a positive number of virtual devices on each GPU, e.g. 8", kPerGpuVariable, text);
+  return int(count);
 }
 
-int default_device_count() { return look_for_cuda().gpus; }
+std::string missing() { return missing_text(look_for_cuda()); }
 
-std::shared_ptr<Backend> make(const PlatformRequest&) { throw_user_error("cuda: {}", missing()); }
+int default_device_count() { return look_for_cuda().gpus * std::max(devices_per_gpu(), 1); }
+
+// The devices of a process are dealt to GPUs in blocks; processes of one host take the GPUs in turn, and share them where there are fewer.
+std::shared_ptr<Backend> make(const PlatformRequest& request) {
+  auto api = cuda_api();
+  int gpus = std::max(api->gpu_count(), 1), devices = int(request.ordinals.size());
+  int per_gpu = devices_per_gpu();
+  if (per_gpu == 0) per_gpu = std::max((devices + gpus - 1) / gpus, 1);
+  int wanted = std::max((devices + per_gpu - 1) / per_gpu, 1);
+  int first = wanted >= gpus ? 0 : request.process_index * wanted % gpus;
+  if (first + wanted > gpus) first = 0;
+  return std::make_shared<CudaBackend>(
+      api, nvrtc_compiler(),
+      CudaOptions{
+          .ordinals = request.ordinals, .devices_per_gpu = per_gpu, .first_gpu = first, .kernel_folder = KernelStore::default_folder()});
+}
 
 }  // namespace
 

@@ -96,9 +96,26 @@ void plan_matrix(Planner& planner, const OpDef&, const KernelArgs& args) {
 
 // ---- convolution
 
-bool has_convolution(const OpDef& op) { return op.name == "conv"; }
+bool has_convolution(const OpDef& op) { return op.name == "conv" || op.name == "reduce_window"; }
 
-void plan_convolution(Planner& planner, const OpDef&, const KernelArgs& args) {
+void plan_windows(Planner& planner, const KernelArgs& args) {
+  const ConstView& in = args.operands[0];
+  const MutableView& out = args.results[0];
+  const std::string& reducer = args.attrs.string("reducer");
+  std::string_view functor = reducer == "sum" ? "Sum" : reducer == "prod" ? "Prod" : reducer == "max" ? "Max" : "Min";
+  Shape strides = strides_of(in.type.shape);
+  std::vector<std::int64_t> numbers{out.type.elements()};
+  auto of = [&](std::string_view name, std::size_t d) { return args.attrs.integers(name)[d]; };
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    numbers.insert(numbers.end(),
+                   {out.type.shape[d], (*out.box)[d].start, of("window_strides", d), of("pads", 2 * d), of("base_dilation", d),
+                    of("window_dilation", d), of("window_dimensions", d), (*in.box)[d].start, in.type.shape[d], strides[d]});
+  planner.kernel(fmt::format("reduce_window<Window{0}<{1}>, {1}, {2}>(a)", functor, type_name(out.type.dtype), strides.size()),
+                 {planner.operand(0), planner.result(0)}, std::move(numbers));
+}
+
+void plan_convolution(Planner& planner, const OpDef& op, const KernelArgs& args) {
+  if (op.name == "reduce_window") return plan_windows(planner, args);
   const ConstView &lhs = args.operands[0], &rhs = args.operands[1];
   const MutableView& out = args.results[0];
   ops::ConvDims dims(args.attrs);
@@ -173,8 +190,10 @@ void plan_fourier(Planner& planner, const OpDef&, const KernelArgs& args) {
 extern const FamilyDef kMatrixFamily, kConvolutionFamily, kFourierFamily;
 const FamilyDef kMatrixFamily = {
     .name = "products", .doc = "cuBLASLt; integers and bool generated, a thread an element", .has = has_matrix, .plan = plan_matrix};
-const FamilyDef kConvolutionFamily = {
-    .name = "convolutions", .doc = "direct, a thread an element, generated", .has = has_convolution, .plan = plan_convolution};
+const FamilyDef kConvolutionFamily = {.name = "convolutions",
+                                      .doc = "direct, a thread an element, and reduced windows likewise, generated",
+                                      .has = has_convolution,
+                                      .plan = plan_convolution};
 const FamilyDef kFourierFamily = {.name = "Fourier transforms",
                                   .doc = "cuFFT on rows, which copies gather where the axis is not the last",
                                   .has = has_fourier,

@@ -85,6 +85,64 @@ FN void convolve(const A& a) {
   });
 }
 
+// What windows combine to. Sums and products are wide, as those of convolutions.
+template <class T>
+struct WindowSum {
+  FN_MEMBER static sum_of<T> identity() { return element<sum_of<T>>(0); }
+  FN_MEMBER static sum_of<T> next(sum_of<T> all, T x) { return all + summand(x); }
+  FN_MEMBER static T finish(sum_of<T> all) { return rounded_sum<T>(all); }
+};
+template <class T>
+struct WindowProd {
+  FN_MEMBER static sum_of<T> identity() { return element<sum_of<T>>(1); }
+  FN_MEMBER static sum_of<T> next(sum_of<T> all, T x) { return all * summand(x); }
+  FN_MEMBER static T finish(sum_of<T> all) { return rounded_sum<T>(all); }
+};
+template <class T>
+struct WindowMax {
+  FN_MEMBER static wide_of<T> identity() { return extreme<wide_of<T>>(true); }
+  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) { return op_maximum(widen(x), all); }
+  FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
+};
+template <class T>
+struct WindowMin {
+  FN_MEMBER static wide_of<T> identity() { return extreme<wide_of<T>>(false); }
+  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) { return op_minimum(widen(x), all); }
+  FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
+};
+
+// A thread makes one result of its window. numbers: results; of each dimension: size of the result here, its first index, the window's
+// stride, low padding, dilation of the operand and of the window, size; the operand's first index here, size here, stride.
+template <class F, class T, int kRank, class A>
+FN void reduce_window(const A& a) {
+  const T* in = a.template in<T>(0);
+  T* out = a.template out<T>(1);
+  i64 taps = 1;
+  for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 10 * d + 6];
+  for_each(a.number[0], [&](i64 i) {
+    i64 index[kRank > 0 ? kRank : 1], rest = i;
+    for (int d = kRank - 1; d >= 0; --d) {
+      const i64* n = a.number + 1 + 10 * d;
+      index[d] = rest % n[0] + n[1];
+      rest /= n[0];
+    }
+    auto all = F::identity();
+    for (i64 tap = 0; tap < taps; ++tap) {
+      i64 from = 0, left = tap;
+      bool here = true;
+      for (int d = kRank - 1; d >= 0; --d) {
+        const i64* n = a.number + 1 + 10 * d;
+        i64 place = index[d] * n[2] - n[3] + left % n[6] * n[5];
+        left /= n[6];
+        here = here && place >= 0 && place % n[4] == 0 && place / n[4] >= n[7] && place / n[4] < n[7] + n[8];
+        from += (place / n[4] - n[7]) * n[9];
+      }
+      if (here) all = F::next(all, in[from]);
+    }
+    out[i] = F::finish(all);
+  });
+}
+
 // Each element times the factor in number[1] (the bits of a double).
 template <class T, class A>
 FN void scale(const A& a) {

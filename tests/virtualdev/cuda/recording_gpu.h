@@ -1,0 +1,129 @@
+// A stand-in for GPUs: their memory is this process's, kernels run as C++, and every call is checked for order, lifetime and arguments.
+// What passes here has not run on a GPU; what fails here would have.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/virtualdev/cuda/host_kernels.h"
+#include "virtualdev/cuda/gpu_api.h"
+
+namespace shardlab::testing {
+
+// Work is done when it is issued, but judged as if it were done when its stream gets to it: each access to an allocation must be ordered
+// behind the conflicting ones before it by its stream, by events, or by the host's waiting. Streams and the host have vector clocks.
+class RecordingGpu final : public cuda::GpuApi {
+ public:
+  explicit RecordingGpu(int gpus) : gpus_(gpus) {}
+  ~RecordingGpu() override;
+
+  // What broke a rule, in the order of its happening. Empty is what tests want.
+  std::vector<std::string> faults() const;
+  // How often a kind of call was made: "launch", "copy", "allocate", "multiply", "send", …
+  int calls(const std::string& kind) const;
+  std::vector<std::string> ranges() const;
+  std::size_t bytes_allocated() const;
+  // The next call of this kind throws, as an asynchronous failure would come up in it.
+  void fail_next(const std::string& kind) { failing_.insert(kind); }
+  // Kernels' code is their names; what is loaded must have been compiled.
+  void compiled(const std::vector<cuda::KernelText>& kernels);
+
+  int gpu_count() override { return gpus_; }
+  cuda::GpuInfo info(int gpu) override;
+  cuda::Stream create_stream(int gpu) override;
+  void destroy(cuda::Stream stream) noexcept override;
+  cuda::Event create_event(int gpu, bool is_timed) override;
+  void destroy(cuda::Event event) noexcept override;
+  void record(cuda::Event event, cuda::Stream stream) override;
+  void wait(cuda::Stream stream, cuda::Event event) override;
+  bool is_done(cuda::Event event) override;
+  void synchronize(cuda::Event event) override;
+  double milliseconds_between(cuda::Event begin, cuda::Event end) override;
+  std::byte* allocate(std::size_t bytes, cuda::Stream stream) override;
+  void release(std::byte* data, cuda::Stream stream) noexcept override;
+  std::byte* allocate_pinned(std::size_t bytes) override;
+  void release_pinned(std::byte* data) noexcept override;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, cuda::Stream stream) override;
+  void fill(std::byte* to, int byte, std::size_t bytes, cuda::Stream stream) override;
+  cuda::Kernel load(int gpu, const std::string& binary, const std::string& name) override;
+  void launch(cuda::Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
+              cuda::Stream stream) override;
+  void multiply(int gpu, const cuda::MatrixProduct& product, cuda::Stream stream) override;
+  void transform(int gpu, const cuda::RowTransforms& transforms, cuda::Stream stream) override;
+  std::string new_communicator_id() override;
+  cuda::Communicator join(const std::string& id, int rank, int size, int gpu) override;
+  void group_start() override;
+  void group_end() override;
+  void send(const std::byte* data, std::size_t bytes, int to, cuda::Communicator communicator, cuda::Stream stream) override;
+  void receive(std::byte* data, std::size_t bytes, int from, cuda::Communicator communicator, cuda::Stream stream) override;
+  void check(cuda::Communicator communicator) override;
+  void abort(cuda::Communicator communicator) noexcept override;
+  void push_range(const std::string& name) override;
+  void pop_range() override;
+
+ private:
+  using Clock = std::map<std::uintptr_t, std::int64_t>;  // by stream, 0 the host: how much of its work is known to be done
+  struct StreamState {
+    int gpu = 0;
+    Clock clock;
+    bool is_alive = true;
+  };
+  struct EventState {
+    int gpu = 0;
+    bool is_timed = false, is_recorded = false, is_alive = true;
+    Clock clock;
+    std::int64_t at = 0;
+  };
+  struct Access {
+    std::uintptr_t stream;
+    std::int64_t tick;
+    std::string what;
+  };
+  struct Allocation {
+    std::vector<std::byte> data;
+    int gpu = -1;  // -1: pinned
+    bool is_alive = true;
+    Access made{}, last_write{}, freed{};
+    bool is_written = false;
+    std::vector<Access> reads;  // since the last write
+  };
+  void count(const std::string& kind);
+  void fault(std::string text) { faults_.push_back(std::move(text)); }
+  StreamState* stream_of(cuda::Stream stream, const std::string& what);
+  // One access of a stream's work to memory; the allocation, or nothing where there is none.
+  Allocation* access(const std::byte* data, std::size_t bytes, bool writes, cuda::Stream stream, const std::string& what);
+  std::int64_t tick(cuda::Stream stream);
+  static void merge(Clock& into, const Clock& from);
+
+  int gpus_;
+  mutable std::recursive_mutex mutex_;
+  std::map<std::uintptr_t, StreamState> streams_;
+  std::map<std::uintptr_t, EventState> events_;
+  std::map<const std::byte*, Allocation> allocations_;
+  std::map<std::string, cuda::KernelText> texts_;
+  std::map<std::uintptr_t, std::pair<int, std::string>> kernels_;
+  std::uintptr_t next_ = 1;
+  std::int64_t ticks_ = 0;
+  Clock host_;
+  HostKernels host_kernels_;
+  std::vector<std::string> faults_, ranges_;
+  std::map<std::string, int> calls_;
+  std::set<std::string> failing_;
+  int open_ranges_ = 0;
+};
+
+// Its compiler: code is the list of names. Compiling takes long, so kernels are compiled as C++ together with those of `expected`.
+class RecordingCompiler final : public cuda::KernelCompiler {
+ public:
+  std::string version() const override { return "recording 1"; }
+  std::string compile(const std::string& text, int arch) override;
+  int compilations() const { return compilations_; }
+
+ private:
+  int compilations_ = 0;
+};
+
+}  // namespace shardlab::testing
