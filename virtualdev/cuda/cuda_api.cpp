@@ -29,6 +29,7 @@ struct OwnEvent {
 OwnStream& own(Stream stream) { return *reinterpret_cast<OwnStream*>(stream); }
 OwnEvent& own(Event event) { return *reinterpret_cast<OwnEvent*>(event); }
 
+// Functions of which the header has several are found by their type.
 #define RUNTIME(function) SHARDLAB_CALL(runtime_, function)
 
 class CudaApi final : public GpuApi {
@@ -98,7 +99,6 @@ class CudaApi final : public GpuApi {
   std::byte* allocate(std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
     void* data = nullptr;
-    // Named by its type, as the header has another of this name.
     auto* malloc_async = runtime_.find<cudaError_t(void**, std::size_t, cudaStream_t)>("cudaMallocAsync");
     cudaError_t result = malloc_async(&data, bytes, own(stream).stream);
     if (result == cudaErrorMemoryAllocation)
@@ -107,7 +107,9 @@ class CudaApi final : public GpuApi {
     check(result, "cudaMallocAsync");
     return static_cast<std::byte*>(data);
   }
-  void release(std::byte* data, Stream stream) noexcept override { RUNTIME(cudaFreeAsync)(data, own(stream).stream); }
+  void release(std::byte* data, Stream stream) noexcept override {
+    runtime_.find<cudaError_t(void*, cudaStream_t)>("cudaFreeAsync")(data, own(stream).stream);
+  }
   std::byte* allocate_pinned(std::size_t bytes) override {
     std::lock_guard lock(mutex_);
     auto kept = pinned_free_.lower_bound(bytes);
@@ -118,7 +120,8 @@ class CudaApi final : public GpuApi {
       return data;
     }
     void* data = nullptr;
-    check(RUNTIME(cudaHostAlloc)(&data, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    auto* host_alloc = runtime_.find<cudaError_t(void**, std::size_t, unsigned)>("cudaHostAlloc");
+    check(host_alloc(&data, bytes, cudaHostAllocPortable), "cudaHostAlloc");
     pinned_sizes_[static_cast<std::byte*>(data)] = bytes;
     return static_cast<std::byte*>(data);
   }
@@ -160,8 +163,8 @@ class CudaApi final : public GpuApi {
   void launch(Kernel kernel, unsigned grid, unsigned block, bool, std::span<const std::byte> arguments, Stream stream) override {
     use(own(stream).gpu);
     void* parameter[] = {const_cast<std::byte*>(arguments.data())};
-    check(RUNTIME(cudaLaunchKernel)(reinterpret_cast<const void*>(kernel), dim3{grid, 1, 1}, dim3{block, 1, 1}, parameter, 0,
-                                    own(stream).stream),
+    auto* launch_kernel = runtime_.find<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel");
+    check(launch_kernel(reinterpret_cast<const void*>(kernel), dim3{grid, 1, 1}, dim3{block, 1, 1}, parameter, 0, own(stream).stream),
           "cudaLaunchKernel");
   }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override {

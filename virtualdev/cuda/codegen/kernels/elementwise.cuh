@@ -21,6 +21,14 @@ FN bool less_than(T x, T y) {
     return x < y;
 }
 
+template <class T>
+FN bool is_negative(T x) {
+  if constexpr (is_whole<T> && !is_signed_whole<T>)
+    return false;
+  else
+    return x < T(0);
+}
+
 // ---- one operand
 OP T op_neg(T x) {
   if constexpr (is_whole<T>)
@@ -32,7 +40,7 @@ OP T op_neg(T x) {
 }
 OP auto op_abs(T x) {
   if constexpr (is_whole<T>) {
-    return x < T(0) ? T(wrapping<T>(0) - wrapping<T>(x)) : x;
+    return is_negative(x) ? T(wrapping<T>(0) - wrapping<T>(x)) : x;
   } else if constexpr (is_same<T, c128>) {
     return hypot(x.re, x.im);
   } else if constexpr (is_same<T, c64>) {
@@ -50,7 +58,7 @@ OP T op_sign(T x) {
     f64 size = c_abs(z);
     return c_as<T>(c128{z.re / size, z.im / size});
   } else if constexpr (is_whole<T>) {
-    return T((x > T(0)) - (x < T(0)));
+    return T((x > T(0)) - is_negative(x));
   } else {
     return x > 0 ? T(1) : (x < 0 ? T(-1) : x);
   }
@@ -254,7 +262,7 @@ OP T op_remainder(T x, T y) {
   if constexpr (is_whole<T>)
     if (y == 0) return 0;
   T r = op_rem(x, y);
-  return r != 0 && ((r < 0) != (y < 0)) ? T(r + y) : r;
+  return r != 0 && is_negative(r) != is_negative(y) ? T(r + y) : r;
 }
 OP T op_pow(T x, T y) {
   if constexpr (is_whole<T>) {
@@ -274,7 +282,7 @@ OP T op_maximum(T x, T y) { return less_than(y, x) || x != x ? x : y; }
 OP T op_minimum(T x, T y) { return less_than(x, y) || x != x ? x : y; }
 OP T op_gcd(T x, T y) {
   typedef unsigned_of<T> U;
-  U a = x < T(0) ? U(wrapping<T>(0) - wrapping<T>(x)) : U(x), b = y < T(0) ? U(wrapping<T>(0) - wrapping<T>(y)) : U(y);
+  U a = is_negative(x) ? U(wrapping<T>(0) - wrapping<T>(x)) : U(x), b = is_negative(y) ? U(wrapping<T>(0) - wrapping<T>(y)) : U(y);
   while (b != 0) {
     U rest = U(a % b);
     a = b;
@@ -293,7 +301,7 @@ OP T op_shift_right_logical(T x, T y) {
   return unsigned_of<T>(y) >= unsigned_of<T>(8 * sizeof(T)) ? T(0) : T(unsigned_of<T>(x) >> unsigned_of<T>(y));
 }
 OP T op_shift_right_arithmetic(T x, T y) {
-  return unsigned_of<T>(y) >= unsigned_of<T>(8 * sizeof(T)) ? (x < T(0) ? T(-1) : T(0)) : T(x >> unsigned_of<T>(y));
+  return unsigned_of<T>(y) >= unsigned_of<T>(8 * sizeof(T)) ? (is_negative(x) ? T(-1) : T(0)) : T(x >> unsigned_of<T>(y));
 }
 OP T op_nextafter(T x, T y) {
   if constexpr (is_same<T, f32>)
