@@ -25,9 +25,10 @@ FN u32 original_word(Words key, u64 index, u64 count) {
   Words block = threefry(key, u32(low), high < count ? u32(high) : 0u);
   return index < half ? block.first : block.second;
 }
+// Key k of a batch of them.
 template <class A>
-FN Words key_in(const A& a) {
-  const u32* key = a.template in<u32>(0);
+FN Words key_in(const A& a, i64 k) {
+  const u32* key = a.template in<u32>(0) + 2 * k;
   return Words{key[0], key[1]};
 }
 // The row-major index in the whole array of element i of a part. dims: size here, first index, stride in the whole.
@@ -40,79 +41,84 @@ FN u64 whole_index(const i64* dims, int rank, i64 i) {
   return index;
 }
 
-// numbers: count, then the dimensions as whole_index() takes them.
+// All of these: number 0 is the count over all keys of a batch, number 1 how many of them are one key's.
+
+// numbers: count, of a key, then the dimensions of a key's as whole_index() takes them.
 template <class T, int kRank, class A>
 FN void random_bits(const A& a) {
-  Words key = key_in(a);
   T* out = a.template out<T>(1);
   for_each(a.number[0], [&](i64 i) {
-    u64 index = whole_index(a.number + 1, kRank, i);
-    Words block = threefry(key, u32(index >> 32), u32(index));
+    u64 index = whole_index(a.number + 2, kRank, i % a.number[1]);
+    Words block = threefry(key_in(a, i / a.number[1]), u32(index >> 32), u32(index));
     if constexpr (sizeof(T) == 8)
       out[i] = (T(block.first) << 32) | block.second;
     else
       out[i] = T(block.first ^ block.second);
   });
 }
-// numbers: count, words in all, 1: counters in the older layout; dimensions.
+// numbers: count, of a key, a key's words in all, 1: counters in the older layout; dimensions.
 template <int kRank, class A>
 FN void random_split(const A& a) {
-  Words key = key_in(a);
   u32* out = a.template out<u32>(1);
   for_each(a.number[0], [&](i64 i) {
-    u64 word = whole_index(a.number + 3, kRank, i), index = word / 2;
-    if (a.number[2] != 0) {
-      out[i] = original_word(key, word, u64(a.number[1]));
+    Words key = key_in(a, i / a.number[1]);
+    u64 word = whole_index(a.number + 4, kRank, i % a.number[1]), index = word / 2;
+    if (a.number[3] != 0) {
+      out[i] = original_word(key, word, u64(a.number[2]));
       return;
     }
     Words block = threefry(key, u32(index >> 32), u32(index));
     out[i] = word % 2 == 0 ? block.first : block.second;
   });
 }
-// buffers: key, data, result. numbers: count, first index.
+// buffers: keys, data, result. numbers: count, of a key, first index.
 template <class A>
 FN void random_fold_in(const A& a) {
   u32* out = a.template out<u32>(2);
-  Words block = threefry(key_in(a), 0, a.template in<u32>(1)[0]);
-  for_each(a.number[0], [&](i64 i) { out[i] = i + a.number[1] == 0 ? block.first : block.second; });
+  for_each(a.number[0], [&](i64 i) {
+    i64 k = i / a.number[1];
+    Words block = threefry(key_in(a, k), 0, a.template in<u32>(1)[k]);
+    out[i] = i % a.number[1] + a.number[2] == 0 ? block.first : block.second;
+  });
 }
-// buffers: key, both counters, both results.
+// buffers: keys, both counters, both results.
 template <class A>
 FN void random_block(const A& a) {
-  Words key = key_in(a);
   for_each(a.number[0], [&](i64 i) {
-    Words block = threefry(key, a.template in<u32>(1)[i], a.template in<u32>(2)[i]);
+    Words block = threefry(key_in(a, i / a.number[1]), a.template in<u32>(1)[i], a.template in<u32>(2)[i]);
     a.template out<u32>(3)[i] = block.first;
     a.template out<u32>(4)[i] = block.second;
   });
 }
-// The keys by which round `number[1]` of a permutation sorts. buffers: key, result. numbers: count, round, 1: the older layout.
+// The keys by which a round of a permutation sorts. buffers: keys, result. numbers: count, of a key, round, 1: the older layout.
 template <class A>
 FN void permutation_keys(const A& a) {
-  Words key = key_in(a);
   u32* out = a.template out<u32>(1);
-  bool original = a.number[2] != 0;
-  Words subkey = key;
-  for (i64 round = 0; round <= a.number[1]; ++round) {
-    Words next{original_word(key, 0, 4), original_word(key, 1, 4)};
-    subkey = Words{original_word(key, 2, 4), original_word(key, 3, 4)};
-    if (!original) {
-      next = threefry(key, 0, 0);
-      subkey = threefry(key, 0, 1);
-    }
-    key = next;
-  }
+  bool original = a.number[3] != 0;
   for_each(a.number[0], [&](i64 i) {
+    Words key = key_in(a, i / a.number[1]), subkey = key;
+    for (i64 round = 0; round <= a.number[2]; ++round) {
+      if (original) {
+        subkey = Words{original_word(key, 2, 4), original_word(key, 3, 4)};
+        key = Words{original_word(key, 0, 4), original_word(key, 1, 4)};
+      } else {
+        subkey = threefry(key, 0, 1);
+        key = threefry(key, 0, 0);
+      }
+    }
+    u64 at = u64(i % a.number[1]);
     if (original) {
-      out[i] = original_word(subkey, u64(i), u64(a.number[0]));
+      out[i] = original_word(subkey, at, u64(a.number[1]));
       return;
     }
-    Words block = threefry(subkey, u32(u64(i) >> 32), u32(i));
+    Words block = threefry(subkey, u32(at >> 32), u32(at));
     out[i] = block.first ^ block.second;
   });
 }
-// Places of a permutation after one more round: then[i] = before[order[i]]. buffers: before, order, then.
+// Places of a permutation after one more round. buffers: before, order, then. numbers: count, of a row.
 template <class A>
 FN void compose_places(const A& a) {
-  for_each(a.number[0], [&](i64 i) { a.template out<i32>(2)[i] = a.template in<i32>(0)[a.template in<i32>(1)[i]]; });
+  for_each(a.number[0], [&](i64 i) {
+    a.template out<i32>(2)[i] = a.template in<i32>(0)[i / a.number[1] * a.number[1] + a.template in<i32>(1)[i]];
+  });
 }
