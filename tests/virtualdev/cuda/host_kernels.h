@@ -26,8 +26,12 @@ class HostKernels {
 
  private:
   using Body = void (*)(const void*);
-  std::map<std::string, Body> bodies_;
-  void (*run_kernel_)(Body, const void*, unsigned, unsigned, bool) = nullptr;
+  // A kernel, and what runs the kernels of its library: each has its own coordinates.
+  struct Loaded {
+    Body body = nullptr;
+    void (*run)(Body, const void*, unsigned, unsigned, bool) = nullptr;
+  };
+  std::map<std::string, Loaded> loaded_;
   std::vector<void*> libraries_;
 };
 

@@ -10,9 +10,9 @@
 namespace shardlab {
 namespace {
 
-using ::testing::HasSubstr;
 using cuda::missing_text;
 using cuda::Presence;
+using ::testing::HasSubstr;
 
 Presence whole_presence() {
   Presence presence;
@@ -49,9 +49,7 @@ TEST(Platforms, AreFoundByEitherName) {
   try {
     find_platform("cudo");
     FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no platform 'cudo'; did you mean 'cuda'?"));
-  }
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("there is no platform 'cudo'; did you mean 'cuda'?")); }
 }
 
 TEST(Platforms, ACpuJobHasNoGpuDevices) {
@@ -73,9 +71,7 @@ TEST(Platforms, AContextOnAMissingPlatformSaysSo) {
   try {
     Context context(std::move(options));
     FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there are no cuda devices"));
-  }
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("there are no cuda devices")); }
 }
 
 }  // namespace
