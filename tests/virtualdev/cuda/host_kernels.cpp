@@ -21,7 +21,7 @@ HostKernels::~HostKernels() {
 void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
   std::vector<cuda::KernelText> wanted;
   for (const cuda::KernelText& kernel : kernels)
-    if (bodies_.try_emplace(kernel.name(), nullptr).second) wanted.push_back(kernel);
+    if (loaded_.try_emplace(kernel.name()).second) wanted.push_back(kernel);
   if (wanted.empty()) return;
   std::string folder = (fs::temp_directory_path() / "shardlab-kernels-XXXXXX").string();
   SL_CHECK(::mkdtemp(folder.data()) != nullptr, "no folder for kernels can be made");
@@ -36,20 +36,15 @@ void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
   fs::remove_all(folder);
   SL_CHECK(loaded != nullptr, "kernels do not compile as C++: {}", said.substr(0, 4000));
   libraries_.push_back(loaded);
-  for (const cuda::KernelText& kernel : wanted) bodies_[kernel.name()] = reinterpret_cast<Body>(::dlsym(loaded, kernel.name().c_str()));
-  run_kernel_ = reinterpret_cast<void (*)(Body, const void*, unsigned, unsigned, bool)>(::dlsym(loaded, "run_kernel"));
+  for (const cuda::KernelText& kernel : wanted)
+    loaded_[kernel.name()] = {reinterpret_cast<Body>(::dlsym(loaded, kernel.name().c_str())),
+                              reinterpret_cast<decltype(Loaded::run)>(::dlsym(loaded, "run_kernel"))};
 }
 
 void HostKernels::launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const {
-  // Each library has its own run_kernel with its own coordinates: the one that has the kernel.
-  Body body = bodies_.at(kernel.name());
-  Dl_info info;
-  SL_CHECK(::dladdr(reinterpret_cast<void*>(body), &info) != 0, "{} is in no library", kernel.name());
-  void* library = ::dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  auto run = library == nullptr ? run_kernel_
-                                : reinterpret_cast<void (*)(Body, const void*, unsigned, unsigned, bool)>(::dlsym(library, "run_kernel"));
-  run(body, arguments, grid, block, has_barriers);
-  if (library != nullptr) ::dlclose(library);
+  const Loaded& found = loaded_.at(kernel.name());
+  SL_CHECK(found.body != nullptr, "{} was not compiled", kernel.body);
+  found.run(found.body, arguments, grid, block, has_barriers);
 }
 
 namespace {

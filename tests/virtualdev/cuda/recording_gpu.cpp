@@ -24,6 +24,10 @@ std::vector<std::string> RecordingGpu::faults() const {
   std::lock_guard lock(mutex_);
   return faults_;
 }
+void RecordingGpu::forget_faults() {
+  std::lock_guard lock(mutex_);
+  faults_.clear();
+}
 int RecordingGpu::calls(const std::string& kind) const {
   std::lock_guard lock(mutex_);
   auto found = calls_.find(kind);
@@ -117,7 +121,7 @@ void RecordingGpu::destroy(Stream stream) noexcept {
 Event RecordingGpu::create_event(int gpu, bool is_timed) {
   std::lock_guard lock(mutex_);
   count("create_event");
-  events_[next_] = {gpu, is_timed, false, true, {}, 0};
+  events_[next_] = {gpu, is_timed, false, true, {}, 0, 0};
   return Event(next_++);
 }
 void RecordingGpu::destroy(Event event) noexcept {
@@ -135,6 +139,7 @@ void RecordingGpu::record(Event event, Stream stream) {
   if (on == nullptr) return;
   if (on->gpu != state.gpu) fault("an event of one GPU is recorded on a stream of another");
   state.at = tick(stream);
+  state.stream = id_of(stream);
   state.clock = on->clock;
   state.is_recorded = true;
 }
@@ -145,10 +150,12 @@ void RecordingGpu::wait(Stream stream, Event event) {
   if (!state.is_recorded || !state.is_alive) fault("a stream waits for an event that was not recorded");
   if (StreamState* on = stream_of(stream, "wait")) merge(on->clock, state.clock);
 }
+// As late as can be: only what the host has waited for is known to be done.
 bool RecordingGpu::is_done(Event event) {
   std::lock_guard lock(mutex_);
   count("is_done");
-  return events_[id_of(event)].is_recorded;
+  const EventState& state = events_[id_of(event)];
+  return state.is_recorded && host_[state.stream] >= state.at;
 }
 void RecordingGpu::synchronize(Event event) {
   std::lock_guard lock(mutex_);

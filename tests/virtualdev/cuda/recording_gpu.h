@@ -22,6 +22,7 @@ class RecordingGpu final : public cuda::GpuApi {
 
   // What broke a rule, in the order of its happening. Empty is what tests want.
   std::vector<std::string> faults() const;
+  void forget_faults();
   // How often a kind of call was made: "launch", "copy", "allocate", "multiply", "send", …
   int calls(const std::string& kind) const;
   std::vector<std::string> ranges() const;
@@ -76,6 +77,7 @@ class RecordingGpu final : public cuda::GpuApi {
     bool is_timed = false, is_recorded = false, is_alive = true;
     Clock clock;
     std::int64_t at = 0;
+    std::uintptr_t stream = 0;
   };
   struct Access {
     std::uintptr_t stream;
