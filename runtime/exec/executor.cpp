@@ -188,7 +188,10 @@ std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const
   // Uncommitted: the whole value is on this process's default device; each device takes its part.
   std::vector<BufferRef> shards(boxes.size());
   Box all = whole(arg.type.shape);
-  const BufferRef& source = arg.shards.at(0);
+  Backend& from = context_.backend_of(arg.sharding.mesh());
+  BufferRef source = arg.shards.at(0);
+  if (&from != &backend && !executable.local.empty())
+    source = backend.upload(from.to_host(source), executable.program.mesh.devices()[std::size_t(executable.local[0])]);
   std::map<std::vector<std::int64_t>, BufferRef> made;
   for (int position : executable.local) {
     const Box& box = boxes[std::size_t(position)];

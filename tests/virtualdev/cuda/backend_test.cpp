@@ -96,6 +96,12 @@ TEST_P(GpuPrograms, MoveBetweenCpuAndGpuMeshes) {
   EXPECT_EQ(back.text(), (arange(24.0).reshape({8, 3}) + 1.0).text());
 }
 
+TEST_P(GpuPrograms, UncommittedArraysGoWhereTheOthersAre) {
+  Mesh cpus({4}, {"b"}, {8, 9, 10, 11});
+  Array x = device_put(arange(8.0), Sharding(cpus, P("b")));
+  EXPECT_EQ((x + arange(8.0)).text(), (arange(8.0) * 2.0).text());
+}
+
 TEST_P(GpuPrograms, ReplicasShareMemory) {
   Mesh mesh({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7});
   std::size_t before = gpu_->bytes_allocated();
