@@ -29,16 +29,16 @@ else()
   list(APPEND SHARDLAB_SUMMARY "workbench: off (Qt 6.4 Widgets not found: install qt6-base-dev)")
 endif()
 
-# GPUs: the headers of the CUDA toolkit and of NCCL. The libraries are loaded when a GPU is asked for, so nothing is linked with them.
+# CUDA devices: the headers of the toolkit and of NCCL. The libraries are loaded when a GPU is asked for, so nothing is linked with them.
 find_package(CUDAToolkit 12.8 QUIET)
 find_path(SHARDLAB_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 mark_as_advanced(SHARDLAB_NCCL_INCLUDE_DIR)
 if(CUDAToolkit_FOUND AND SHARDLAB_NCCL_INCLUDE_DIR)
   set(SHARDLAB_HAVE_CUDA ON)
-  list(APPEND SHARDLAB_SUMMARY "CUDA: kernels and API are built (toolkit ${CUDAToolkit_VERSION}), not run on a GPU: devices are virtual CPU devices")
+  list(APPEND SHARDLAB_SUMMARY "CUDA devices: on (toolkit ${CUDAToolkit_VERSION}: built, not run on a GPU)")
 else()
   set(SHARDLAB_HAVE_CUDA OFF)
-  list(APPEND SHARDLAB_SUMMARY "CUDA: off (toolkit 12.8 or later with NCCL not found), kernels are generated all the same: devices are virtual CPU devices")
+  list(APPEND SHARDLAB_SUMMARY "CUDA devices: off (CUDA toolkit 12.8 or later with NCCL not found: see docs/gpu.md)")
 endif()
 
 if(SHARDLAB_BUILD_TESTS)

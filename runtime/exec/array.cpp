@@ -136,10 +136,12 @@ std::vector<Shard> Array::shards_at(Where where, std::string_view what) const {
   std::vector<Box> boxes = impl.sharding.boxes(impl.type.shape);
   std::vector<int> replicas = replica_ids(boxes);
   std::vector<Shard> shards;
+  Backend& backend = context.backend_of(impl.sharding.mesh());
   for (std::size_t p = 0; p < boxes.size(); ++p) {
     int ordinal = impl.sharding.mesh().devices()[p];
     if (!context.is_local(ordinal)) continue;
-    shards.push_back({context.device(ordinal), boxes[p], replicas[p], {impl.type.dtype, shape_of(boxes[p])}, impl.shards[p]});
+    shards.push_back(
+        {context.device(ordinal), boxes[p], replicas[p], {impl.type.dtype, shape_of(boxes[p])}, backend.to_host(impl.shards[p])});
   }
   return shards;
 }
@@ -168,15 +170,20 @@ Buffer Array::fetch_at(Where where, std::string_view what) const {
   await(impl, what, where);
   Buffer whole_value{std::size_t(impl.type.bytes())};
   Box all = whole(impl.type.shape);
+  Backend& backend = Context::current().backend_of(impl.sharding.mesh());
   for (int p : positions)
-    copy_box(impl.shards[std::size_t(p)]->data(), boxes[std::size_t(p)], whole_value.data(), all, boxes[std::size_t(p)],
+    copy_box(backend.to_host(impl.shards[std::size_t(p)])->data(), boxes[std::size_t(p)], whole_value.data(), all, boxes[std::size_t(p)],
              size_of(impl.type.dtype));
   return whole_value;
 }
 
 void Array::block_until_ready(std::source_location where) const { wait_at(Where::from(where), "block_until_ready"); }
 
-void Array::wait_at(Where where, std::string_view what) const { await(checked(impl_), what, where); }
+void Array::wait_at(Where where, std::string_view what) const {
+  ArrayImpl& impl = checked(impl_);
+  await(impl, what, where);
+  Context::current().backend_of(impl.sharding.mesh()).synchronize();
+}
 
 Array Array::reshape(const Shape& shape, std::source_location where) const {
   return apply("reshape", {Operand(*this, Where::from(where))}, Attrs{{"shape", shape}}, Where::from(where)).at(0);
@@ -215,7 +222,7 @@ Array array_from_host(const TensorType& type, std::span<const std::byte> data) {
   auto impl = std::make_shared<ArrayImpl>();
   impl->type = std::move(made);
   impl->sharding = Sharding::on_device(Context::current().default_device());
-  impl->shards = {std::move(buffer)};
+  impl->shards = Context::current().placed({std::move(buffer)}, impl->sharding.mesh());
   impl->id = Context::current().new_array_id();
   return Array(std::move(impl));
 }

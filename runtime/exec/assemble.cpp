@@ -18,7 +18,7 @@ Array assembled(TensorType type, const Sharding& sharding, std::vector<BufferRef
   impl->type = std::move(type);
   impl->sharding = sharding;
   impl->committed = true;
-  impl->shards = std::move(shards);
+  impl->shards = context.placed(std::move(shards), sharding.mesh());
   impl->id = context.new_array_id();
   impl->where = where;
   context.record_array(*impl, "");

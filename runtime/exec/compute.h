@@ -10,6 +10,7 @@ namespace shardlab {
 
 // Per operand and result: buffers and boxes by mesh position.
 struct ComputeCall {
+  std::int64_t step;  // the step's number: the same at every launch, of no other step
   const Node& node;
   const Graph& graph;
   const std::vector<int>& local;  // positions to compute

@@ -7,9 +7,11 @@
 #include <cstdlib>
 
 #include "runtime/exec/array_impl.h"
+#include "runtime/exec/cpu_backend.h"
 #include "runtime/exec/device_profile.h"
 #include "runtime/exec/devices.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/platform.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
 
@@ -78,7 +80,11 @@ const DeviceProfile& profile_of(const ContextOptions& options) {
 // As many as asked for, or as the profile has, or one.
 int default_device_count() {
   const char* text = std::getenv("SHARDLAB_NUM_CPU_DEVICES");
-  if (text == nullptr || *text == '\0') return std::max(1, profile_of({}).device_count());
+  if (text == nullptr || *text == '\0') {
+    const PlatformDef* platform = platform_from_environment();
+    if (platform != nullptr && platform->missing().empty()) return std::max(1, platform->default_device_count());
+    return std::max(1, profile_of({}).device_count());
+  }
   char* end = nullptr;
   long count = std::strtol(text, &end, 10);
   if (*end != '\0' || count < 1 || count > 1'000'000)
@@ -91,11 +97,59 @@ int default_device_count() {
 Context::Context(ContextOptions options) : options_(std::move(options)) {
   if (!options_.control) options_.control = std::make_shared<comm::SoloControl>();
   devices_ = make_devices(profile_of(options_), options_.devices_per_process);
+  cpu_ = std::make_unique<CpuBackend>(options_.worker_threads);
+  make_platform();
   while (first_local_ < int(devices_.size()) && !is_local(first_local_)) ++first_local_;
   SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");
   fan_out_ = std::make_unique<FanOut>(options_.observers);
   programs_ = options_.described ? options_.described : std::make_shared<ProgramCache>();
-  executor_ = std::make_unique<Executor>(*this, options_.worker_threads);
+  executor_ = std::make_unique<Executor>(*this);
+}
+
+void Context::make_platform() {
+  all_ = devices_;
+  const PlatformDef* platform = options_.platform.empty() ? platform_from_environment() : find_platform(options_.platform);
+  if (platform == nullptr && !options_.make_backend) return;
+  std::vector<int> own;
+  for (const Device& device : devices_)
+    if (device.process_index == options_.process_index) own.push_back(device.ordinal);
+  if (options_.make_backend) {
+    platform_ = options_.make_backend(own);
+  } else {
+    require_platform(*platform, options_.platform.empty() ? "SHARDLAB_PLATFORM" : "the backend that was asked for");
+    platform_ = platform->make({own, options_.process_index});
+  }
+  for (Device& device : devices_) {
+    device.platform = platform_->platform();
+    device.kind = platform_->kind();
+  }
+  all_ = devices_;
+  for (int process = 0; process < process_count(); ++process)
+    for (int local = 0; local < options_.cpu_devices; ++local) {
+      Device device;
+      device.ordinal = int(all_.size());
+      device.id = device.ordinal - int(devices_.size());
+      device.process_index = process;
+      device.local_index = local;
+      all_.push_back(std::move(device));
+    }
+}
+
+Backend& Context::backend_of(const Mesh& mesh) const {
+  if (!platform_) return *cpu_;
+  std::size_t others = 0;
+  for (int ordinal : mesh.devices()) others += ordinal < int(devices_.size()) ? 1 : 0;
+  if (others != 0 && others != mesh.devices().size())
+    throw_user_error(
+        "a mesh has devices of one platform, but {} has {} of {} and {} of cpu; make a mesh of each, and move arrays between them "
+        "with device_put",
+        mesh.text(), others, platform_->platform(), mesh.devices().size() - others);
+  return others == 0 ? *cpu_ : *platform_;
+}
+
+std::vector<BufferRef> Context::placed(std::vector<BufferRef> shards, const Mesh& mesh) const {
+  if (!platform_) return shards;
+  return shardlab::placed(backend_of(mesh), std::move(shards), mesh.devices());
 }
 
 Context::~Context() = default;
@@ -136,12 +190,12 @@ void Context::set_current(std::shared_ptr<Context> context) {
 }
 
 const Device& Context::device(int ordinal) const {
-  if (ordinal < 0 || ordinal >= int(devices_.size()))
+  if (ordinal < 0 || ordinal >= int(all_.size()))
     throw_user_error(
         "device {} does not exist: there are {} devices (0 to {}); force more virtual ones with -d or "
         "SHARDLAB_NUM_CPU_DEVICES",
-        ordinal, devices_.size(), devices_.size() - 1);
-  return devices_[std::size_t(ordinal)];
+        ordinal, all_.size(), all_.size() - 1);
+  return all_[std::size_t(ordinal)];
 }
 
 std::vector<Device> Context::local_devices() const {
@@ -205,6 +259,20 @@ void Context::leave() {
 }
 
 std::vector<Device> devices() { return Context::current().devices(); }
+std::vector<Device> devices(std::string_view name) {
+  const PlatformDef* platform = find_platform(name);
+  Context& context = Context::current();
+  std::string_view wanted = platform == nullptr ? "cpu" : platform->device_platform;
+  std::vector<Device> found;
+  for (const Device& device : context.all_devices())
+    if (device.platform == wanted) found.push_back(device);
+  if (found.empty() && platform != nullptr) {
+    require_platform(*platform, fmt::format("devices(\"{}\")", name));
+    throw_user_error("devices(\"{}\"): this job was started on cpu; start it with --backend {} or SHARDLAB_PLATFORM={}", name,
+                     platform->name, platform->name);
+  }
+  return found;
+}
 std::vector<Device> local_devices() { return Context::current().local_devices(); }
 int device_count() { return int(Context::current().devices().size()); }
 int local_device_count() { return int(Context::current().local_devices().size()); }

@@ -1,6 +1,7 @@
 // The context: one process of a job, with its devices, links and observers. Everything that would be global lives here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "runtime/comm/observer.h"
 #include "runtime/comm/transport.h"
 #include "runtime/core/mesh.h"
+#include "runtime/exec/backend.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/device.h"
 
@@ -33,7 +35,11 @@ struct ContextOptions {
   Config config = config_from_environment();
   // Where given, programs are described and never run: nothing of this process's own is made of them, and contexts share them here.
   std::shared_ptr<ProgramCache> described;
-  std::string profile;  // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
+  std::string profile;   // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
+  std::string platform;  // of devices(): "cpu", "cuda"; empty: SHARDLAB_PLATFORM, or cpu
+  int cpu_devices = 1;   // of each process, beside the platform's where that is not cpu
+  // In place of the platform's, for tests: called with the ordinals of this process's devices.
+  std::function<std::shared_ptr<Backend>(const std::vector<int>& ordinals)> make_backend;
 };
 
 // State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device
@@ -52,10 +58,17 @@ class Context {
   int process_index() const { return options_.process_index; }
   int process_count() const { return int(options_.devices_per_process.size()); }
   const std::vector<Device>& devices() const { return devices_; }
+  // Those of devices(), then the CPU devices of each process where devices() are others.
+  const std::vector<Device>& all_devices() const { return all_; }
   const Device& device(int ordinal) const;
   std::vector<Device> local_devices() const;
   int default_device() const { return first_local_; }  // ordinal
-  bool is_local(int ordinal) const { return devices_[std::size_t(ordinal)].process_index == options_.process_index; }
+  bool is_local(int ordinal) const { return device(ordinal).process_index == options_.process_index; }
+  // What computes on the devices of a mesh: on those of this process, else on such as them. UserError for a mesh of several platforms.
+  Backend& backend_of(const Mesh& mesh) const;
+  Backend& cpu() const { return *cpu_; }
+  // The shards of an array, made in this process's memory, where the mesh's devices have them.
+  std::vector<BufferRef> placed(std::vector<BufferRef> shards, const Mesh& mesh) const;
   // The processes that own any of these devices, ascending.
   std::vector<int> owners(const std::vector<int>& ordinals) const;
 
@@ -77,6 +90,7 @@ class Context {
   const std::optional<Mesh>& mesh() const { return mesh_; }
   std::optional<Mesh> exchange_mesh(std::optional<Mesh> mesh) { return std::exchange(mesh_, std::move(mesh)); }
   std::int64_t new_array_id() { return next_array_++; }
+  std::int64_t new_step() { return next_step_++; }
   const Config& config() const { return options_.config; }
   void set_config(const Config& config);  // forgets the programs captured under the flags before
   // Tells the user on standard error; of the same text once.
@@ -89,20 +103,26 @@ class Context {
   void leave();
 
  private:
+  void make_platform();
+
   ContextOptions options_;
-  std::vector<Device> devices_;
+  std::vector<Device> devices_, all_;
   int first_local_ = 0;
+  std::unique_ptr<Backend> cpu_;
+  std::shared_ptr<Backend> platform_;  // of devices(), where they are no CPU devices
   std::unique_ptr<comm::Observer> fan_out_;
   std::set<const comm::ProgramInfo*> announced_;
   std::set<std::string> warned_;
   std::shared_ptr<Tracer> tracer_;
   std::optional<Mesh> mesh_;
-  std::int64_t next_array_ = 0;
+  std::int64_t next_array_ = 0, next_step_ = 0;
   std::shared_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;
 };
 
 std::vector<Device> devices();
+// Of one platform: "cpu", or "gpu", also called "cuda". UserError where there are none, which says what is missing.
+std::vector<Device> devices(std::string_view platform);
 std::vector<Device> local_devices();
 int device_count();
 int local_device_count();

@@ -126,9 +126,10 @@ bool preset(Executable& executable, const Executable::Compute& step) {
   std::int64_t element_bytes = size_of(executable.program.slots[std::size_t(slot)].type.dtype);
   if (element_count(boxes[std::size_t(executable.local[0])]) * element_bytes > kPresetBytesMax) return false;
   std::vector<BufferRef> buffers(boxes.size());
-  ComputeCall call{*step.node, executable.program.graph, executable.local, {}, {}, {&buffers}, {&boxes}};
+  ComputeCall call{step.step, *step.node, executable.program.graph, executable.local, {}, {}, {&buffers}, {&boxes}};
   ThreadPool alone(1);
   compute(call, alone);
+  buffers = placed(*executable.backend, std::move(buffers), executable.program.mesh.devices());
   executable.presets.emplace_back(slot, std::move(buffers));
   return true;
 }
@@ -185,6 +186,7 @@ void preset_ranks(Executable& executable, const ComputeStep& step) {
     }
     buffers[std::size_t(position)] = buffer;
   }
+  buffers = placed(*executable.backend, std::move(buffers), executable.program.mesh.devices());
   executable.presets.emplace_back(step.results.at(0), std::move(buffers));
 }
 
@@ -232,11 +234,14 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot, p.mesh));
   for (int position = 0; position < p.mesh.size(); ++position)
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
+  executable.backend = &context.backend_of(p.mesh);
 
   FusionInput fusion{&p, last_uses(p, p.steps)};
   for (int i = 0; i < int(p.steps.size());) {
     if (int end = fusable_until(fusion, i); end > i) {
-      executable.steps.push_back(fuse(fusion, i, end));
+      FusedStep fused = fuse(fusion, i, end);
+      fused.step = context.new_step();
+      executable.steps.push_back(std::move(fused));
       i = end;
       continue;
     }
@@ -253,7 +258,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
         preset_ranks(executable, *computed);
         continue;
       }
-      Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results};
+      Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results, context.new_step()};
       if (!preset(executable, compute)) executable.steps.push_back(std::move(compute));
     } else {
       executable.steps.push_back(plan_move(executable, std::get<MoveStep>(step), ownership, info));
@@ -322,6 +327,7 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
   Layout to{to_sharding.mesh().devices(), to_sharding.boxes(type.shape)};
   for (int position = 0; position < to_sharding.mesh().size(); ++position)
     if (context.is_local(to.devices[std::size_t(position)])) executable.local.push_back(position);
+  executable.backend = &context.backend_of(to_sharding.mesh());
 
   std::vector<spmd::Transfer> transfers;
   if (from_host)

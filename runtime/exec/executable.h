@@ -14,6 +14,7 @@
 
 namespace shardlab {
 
+class Backend;
 class Context;
 
 // Immutable; shared by all launches. Steps run in order, each for all local devices at once.
@@ -21,6 +22,7 @@ struct Executable {
   struct Compute {
     const Node* node = nullptr;
     std::vector<int> operands, results;  // slots
+    std::int64_t step = -1;              // as ComputeCall::step
   };
   struct Move {
     int from = -1, to = -1;                                   // slots
@@ -43,8 +45,9 @@ struct Executable {
   std::vector<std::vector<Box>> slot_boxes;  // per slot and mesh position
   // Small constants, computed once: slot and its buffers per position.
   std::vector<std::pair<int, std::vector<BufferRef>>> presets;
-  std::vector<int> last_use;  // per slot, the step after which nobody reads it
-  std::vector<int> local;     // mesh positions of this process
+  std::vector<int> last_use;   // per slot, the step after which nobody reads it
+  std::vector<int> local;      // mesh positions of this process
+  Backend* backend = nullptr;  // of the mesh's devices; the context's
   std::vector<Sharding> param_shardings, result_shardings;
   std::optional<MovePlan> transfer;               // device_put: no steps, one move from the operand to the result
   std::shared_ptr<const comm::ProgramInfo> info;  // absent in bodies: their collectives are in that of the whole

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -40,15 +39,16 @@ std::uint64_t hash_devices(const std::vector<int>& devices) {
 }
 
 // The digest of a value that this process has whole. It waits until the value is there, as a copy from the host would.
-std::shared_ptr<const comm::ValueDigest> host_value(const ArrayImpl& array) {
+std::shared_ptr<const comm::ValueDigest> host_value(Context& context, const ArrayImpl& array) {
   if (array.launch) array.launch->wait();
   if ((array.launch && array.launch->error()) || array.shards.empty() || !array.shards[0]) return nullptr;
-  return std::make_shared<comm::ValueDigest>(comm::digest_of(array.type, array.shards[0]->bytes()));
+  return std::make_shared<comm::ValueDigest>(
+      comm::digest_of(array.type, context.backend_of(array.sharding.mesh()).to_host(array.shards[0])->bytes()));
 }
 
 }  // namespace
 
-Executor::Executor(Context& context, int worker_threads) : context_(context), pool_(worker_threads) {}
+Executor::Executor(Context& context) : context_(context) {}
 
 Executor::~Executor() {
   if (thread_.joinable()) {
@@ -76,7 +76,8 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.history = group->second.history;
   group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
   task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr};
-  if (info.spans_processes() && task.executable->transfer && !args.at(0).impl()->committed) task.launch.value = host_value(*args[0].impl());
+  if (info.spans_processes() && task.executable->transfer && !args.at(0).impl()->committed)
+    task.launch.value = host_value(context_, *args[0].impl());
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
   last_spanning_launch_ = std::max(last_spanning_launch_, agreement);
@@ -161,6 +162,7 @@ void Executor::run(Task& task) {
       run_transfer(task);
     else
       run_steps(task);
+    if (context_.is_recorded()) task.executable->backend->synchronize();
   } catch (const TransportError&) {
     error = std::current_exception();
     poisoned = true;
@@ -183,26 +185,31 @@ void Executor::run(Task& task) {
 std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const {
   const Executable& executable = *task.executable;
   const ArrayImpl& arg = *task.args[param];
+  Backend& backend = *executable.backend;
   const auto& boxes = executable.slot_boxes[std::size_t(executable.program.params[param])];
   if (arg.sharding.mesh().size() == executable.program.mesh.size() && arg.sharding.mesh().same_devices(executable.program.mesh))
     return arg.shards;
   // Uncommitted: the whole value is on this process's default device; each device takes its part.
   std::vector<BufferRef> shards(boxes.size());
   Box all = whole(arg.type.shape);
-  const BufferRef& source = arg.shards.at(0);
+  Backend& from = context_.backend_of(arg.sharding.mesh());
+  BufferRef source = arg.shards.at(0);
+  if (&from != &backend && !executable.local.empty())
+    source = backend.upload(from.to_host(source), executable.program.mesh.devices()[std::size_t(executable.local[0])]);
   std::map<std::vector<std::int64_t>, BufferRef> made;
   for (int position : executable.local) {
     const Box& box = boxes[std::size_t(position)];
+    int ordinal = executable.program.mesh.devices()[std::size_t(position)];
     if (box == all) {
-      shards[std::size_t(position)] = source;
+      shards[std::size_t(position)] = backend.place(source, ordinal);
       continue;
     }
-    std::vector<std::int64_t> key;
+    std::vector<std::int64_t> key{backend.memory_of(ordinal)};
     for (const Interval& interval : box) key.push_back(interval.start);
     BufferRef& part = made[key];
     if (!part) {
-      auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * size_of(arg.type.dtype)));
-      copy_box(source->data(), all, buffer->data(), box, box, size_of(arg.type.dtype));
+      auto buffer = backend.allocate(std::size_t(element_count(box) * size_of(arg.type.dtype)), ordinal);
+      backend.copy_box(*backend.place(source, ordinal), 0, all, *buffer, box, box, size_of(arg.type.dtype));
       part = buffer;
     }
     shards[std::size_t(position)] = part;
@@ -234,11 +241,10 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
       run_compute(task, executable, *compute, slots, scope);
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
-      comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
-      run_fused(*fused, *scope.active, executable.slot_boxes, slots, pool_);
-      if (context_.is_recorded())
-        context_.observer().on_compute(task.launch, fused->name, executable.program.graph.nodes[std::size_t(fused->first_node)].where,
-                                       begin, comm::now_ns());
+      Where where = executable.program.graph.nodes[std::size_t(fused->first_node)].where;
+      executable.backend->begin_step(fused->name, where, report(task, fused->name, where));
+      executable.backend->run_fused(*fused, *scope.active, executable.slot_boxes, slots, executable.program.mesh.devices());
+      executable.backend->end_step();
       for (int slot : fused->inputs) release(slot);
     } else if (auto* region = std::get_if<Executable::Region>(&step)) {
       run_region(task, executable, *region, slots, scope);
@@ -256,8 +262,7 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
 
 void Executor::run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots,
                            const Scope& scope) {
-  comm::Ns begin = context_.is_recorded() ? comm::now_ns() : 0;
-  ComputeCall call{*step.node, executable.program.graph, *scope.active, {}, {}, {}, {}};
+  ComputeCall call{step.step, *step.node, executable.program.graph, *scope.active, {}, {}, {}, {}};
   for (int slot : step.operands) {
     call.operands.push_back(&slots[std::size_t(slot)]);
     call.operand_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
@@ -267,18 +272,26 @@ void Executor::run_compute(const Task& task, const Executable& executable, const
     call.results.push_back(&slots[std::size_t(slot)]);
     call.result_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
   }
-  compute(call, pool_);
-  if (context_.is_recorded()) context_.observer().on_compute(task.launch, step.node->op->name, step.node->where, begin, comm::now_ns());
+  executable.backend->begin_step(step.node->op->name, step.node->where, report(task, step.node->op->name, step.node->where));
+  executable.backend->compute(call, executable.program.mesh.devices());
+  executable.backend->end_step();
+}
+
+Backend::Report Executor::report(const Task& task, std::string_view op, Where where) const {
+  if (!context_.is_recorded()) return {};
+  return [this, launch = task.launch, op = std::string(op), where](comm::Ns begin, comm::Ns end) {
+    context_.observer().on_compute(launch, op, where, begin, end);
+  };
 }
 
 template <typename Plan>
-void Executor::run_plan(const Task& task, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
-                        std::vector<BufferRef>& targets) {
+void Executor::run_plan(const Task& task, Backend& backend, const Plan& plan, int first_call, int calls,
+                        const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets) {
   comm::Observer& observer = context_.observer();
   for (int c = 0; c < calls; ++c) observer.on_call_started(task.launch, first_call + c, comm::now_ns());
   LinkContext link;
   link.transport = context_.transport();
-  link.pool = &pool_;
+  link.backend = &backend;
   link.header = {task.launch.program->fingerprint, task.history, task.group, task.launch.seq, first_call, 0, 0};
   bool waited = false;
   link.on_wait = [&](const std::vector<int>& peers) {
@@ -302,23 +315,42 @@ void Executor::run_move(const Task& task, const Executable& executable, const Ex
   const auto& sources = slots[std::size_t(step.from)];
   targets.resize(std::size_t(executable.program.mesh.size()));
   if (scope.diverged && step.calls > 0) refuse_diverged(executable, step, *scope.active);
+  Backend& backend = *executable.backend;
   if (auto* move = std::get_if<MovePlan>(&step.plan))
-    run_plan(task, *move, step.first_call, step.calls, sources, targets);
+    run_plan(task, backend, *move, step.first_call, step.calls, sources, targets);
   else if (auto* reduce = std::get_if<ReducePlan>(&step.plan))
-    run_plan(task, *reduce, step.first_call, step.calls, sources, targets);
+    run_plan(task, backend, *reduce, step.first_call, step.calls, sources, targets);
   else
     targets = sources;
   for (const ZeroFill& padding : step.paddings) {
     if (std::find(scope.active->begin(), scope.active->end(), padding.position) == scope.active->end()) continue;
-    auto padded = std::make_shared<Buffer>(std::size_t(padding.bytes));
-    std::memset(padded->data(), 0, std::size_t(padding.bytes));
+    auto padded = backend.allocate(std::size_t(padding.bytes), executable.program.mesh.devices()[std::size_t(padding.position)]);
+    backend.clear(*padded);
     BufferRef& target = targets[std::size_t(padding.position)];
-    if (!padding.received.empty())
-      copy_box(target->data(), padding.box, padded->data(), padding.box, padding.received, padding.element_bytes);
+    if (!padding.received.empty()) backend.copy_box(*target, 0, padding.box, *padded, padding.box, padding.received, padding.element_bytes);
     target = std::move(padded);
   }
 }
 
-void Executor::run_transfer(Task& task) { run_plan(task, *task.executable->transfer, 0, 1, task.args[0]->shards, task.results[0]->shards); }
+// Between devices of two platforms by way of this process's memory.
+void Executor::run_transfer(Task& task) {
+  const Executable& executable = *task.executable;
+  const ArrayImpl& arg = *task.args[0];
+  ArrayImpl& result = *task.results[0];
+  Backend& from = context_.backend_of(arg.sharding.mesh());
+  if (&from == executable.backend) {
+    run_plan(task, *executable.backend, *executable.transfer, 0, 1, arg.shards, result.shards);
+    return;
+  }
+  std::map<BufferRef, BufferRef> copies;
+  std::vector<BufferRef> sources = arg.shards;
+  for (BufferRef& source : sources) {
+    BufferRef& copy = copies[source];
+    if (source && !copy) copy = from.to_host(source);
+    source = copy;
+  }
+  run_plan(task, context_.cpu(), *executable.transfer, 0, 1, sources, result.shards);
+  result.shards = placed(*executable.backend, std::move(result.shards), result.sharding.mesh().devices());
+}
 
 }  // namespace shardlab

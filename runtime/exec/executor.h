@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/exec/array_impl.h"
+#include "runtime/exec/backend.h"
 #include "runtime/exec/executable.h"
 
 namespace shardlab {
@@ -23,7 +24,7 @@ class Context;
 // earliest unfinished launch always has all its members on their way.
 class Executor {
  public:
-  explicit Executor(Context& context, int worker_threads);
+  explicit Executor(Context& context);
   ~Executor();
 
   // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish. The memory
@@ -65,8 +66,10 @@ class Executor {
   // Runs a move and tells the observers; throws TransportError where it does not end.
   void run_move(const Task& task, const Executable& executable, const Executable::Move& step, Slots& slots, const Scope& scope);
   template <typename Plan>
-  void run_plan(const Task& task, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
+  void run_plan(const Task& task, Backend& backend, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
                 std::vector<BufferRef>& targets);
+  // What tells the observers of a step's times; empty where nobody records.
+  Backend::Report report(const Task& task, std::string_view op, Where where) const;
   std::vector<BufferRef> load(const Task& task, std::size_t param) const;
   void record_results(const Task& task);
 
@@ -76,7 +79,6 @@ class Executor {
   };
 
   Context& context_;
-  ThreadPool pool_;
   std::shared_ptr<UnusedResults> unused_ = std::make_shared<UnusedResults>();
   std::int64_t next_launch_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;

@@ -112,6 +112,9 @@ class Fuser {
       if (std::find(free_.begin(), free_.end(), made->second.index) == free_.end() && same_width(slot, result))
         free_.push_back(made->second.index);
     }
+    op.node = &node;
+    op.dtypes = std::move(dtypes);
+    op.result_dtype = program_.slots[std::size_t(result)].type.dtype;
     op.result = result_ref(result);
     made_[result] = op.result;
     if (fused_.ops.size() < 3) fused_.name += fmt::format("{}{}", fused_.name.empty() ? "" : " + ", node.op->name);

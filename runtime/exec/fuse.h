@@ -18,7 +18,10 @@ struct FusedStep {
     bool is_scalar = false;  // one element for all
   };
   struct Op {
-    TileFn tile = nullptr;
+    const Node* node = nullptr;  // of the program's graph
+    std::vector<DType> dtypes;   // of the operands
+    DType result_dtype = DType::kFloat32;
+    TileFn tile = nullptr;  // nothing: a scalar broadcast that is wanted as a whole
     std::vector<Ref> operands;
     Ref result;
   };
@@ -30,6 +33,7 @@ struct FusedStep {
   std::int64_t scratch_bytes = 0;  // of the widest element in a scratch tile
   std::string name;                // "sin", "sin + add …", for the record
   NodeId first_node = -1;
+  std::int64_t step = -1;  // as ComputeCall::step
 };
 
 // One step of local computation of a program: its node, or nothing where it is no elementwise node.

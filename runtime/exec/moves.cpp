@@ -1,7 +1,6 @@
 #include "runtime/exec/moves.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -134,26 +133,36 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
   }
 }
 
-BufferRef MovePlan::assemble(const Target& target, const std::vector<BufferRef>& sources, const std::vector<Buffer>& received) const {
-  const Box& box = to_.boxes[std::size_t(target.positions[0])];
+BufferRef MovePlan::assemble(const Target& target, int position, const std::vector<BufferRef>& sources, const Received& received,
+                             Backend& backend) const {
+  const Box& box = to_.boxes[std::size_t(position)];
+  int ordinal = to_.devices[std::size_t(position)];
   if (target.parts.size() == 1 && target.parts[0].source >= 0 && from_.boxes[std::size_t(target.parts[0].source)] == box)
-    return sources[std::size_t(target.parts[0].source)];  // pointers move, not bytes
-  auto buffer = std::make_shared<Buffer>(std::size_t(element_count(box) * element_bytes_));
+    return backend.place(sources[std::size_t(target.parts[0].source)], ordinal);  // pointers move, not bytes
+  auto buffer = backend.allocate(std::size_t(element_count(box) * element_bytes_), ordinal);
   for (const Part& part : target.parts) {
     if (part.source >= 0)
-      copy_box(sources[std::size_t(part.source)]->data(), from_.boxes[std::size_t(part.source)], buffer->data(), box, part.box,
-               element_bytes_);
+      backend.copy_box(*sources[std::size_t(part.source)], 0, from_.boxes[std::size_t(part.source)], *buffer, box, part.box,
+                       element_bytes_);
     else
-      copy_box(received[std::size_t(part.message)].data() + part.offset, part.box, buffer->data(), box, part.box, element_bytes_);
+      backend.copy_box(*received[std::size_t(part.message)], std::size_t(part.offset), part.box, *buffer, box, part.box, element_bytes_);
   }
   return buffer;
 }
 
+int MovePlan::receiver_of(std::size_t message) const {
+  for (const Target& target : targets_)
+    for (const Part& part : target.parts)
+      if (part.source < 0 && std::size_t(part.message) == message) return to_.devices[std::size_t(target.positions[0])];
+  throw InternalError("a message that no target wants");
+}
+
 MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
-  std::vector<Buffer> received;
+  Backend& backend = *link.backend;
+  Received received;
   if (!sends_.empty() || !receives_.empty()) {
-    std::vector<Buffer> packed;  // parts that are not a whole shard are packed first
+    Received packed;  // parts that are not a whole shard are packed first
     std::vector<comm::Send> sends;
     for (const PeerPieces& peer : sends_) {
       comm::Send send{peer.peer, {}};
@@ -164,63 +173,58 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
           send.parts.push_back(source.bytes());
           continue;
         }
-        packed.emplace_back(std::size_t(element_count(piece.box) * element_bytes_));
-        copy_box(source.data(), held, packed.back().data(), piece.box, piece.box, element_bytes_);
-        send.parts.push_back(packed.back().bytes());
+        packed.push_back(
+            backend.allocate(std::size_t(element_count(piece.box) * element_bytes_), from_.devices[std::size_t(piece.source)]));
+        backend.copy_box(source, 0, held, *packed.back(), piece.box, piece.box, element_bytes_);
+        send.parts.push_back(packed.back()->bytes());
       }
       sends.push_back(std::move(send));
       status.bytes_sent += peer.bytes;
     }
     std::vector<comm::Receive> receives;
-    received.reserve(receives_.size());
     for (const PeerPieces& peer : receives_) {
-      received.emplace_back(std::size_t(peer.bytes));
-      receives.push_back({peer.peer, {received.back().data(), received.back().size()}});
+      received.push_back(backend.allocate(std::size_t(peer.bytes), receiver_of(received.size())));
+      receives.push_back({peer.peer, {received.back()->data(), received.back()->size()}});
     }
-    status.exchange = link.transport->exchange(link.header, sends, receives, link.on_wait);
+    status.exchange = backend.exchange(link, sends, receives);
     if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
   }
-  // Targets that want the same box from the same buffers share one.
-  using Key = std::tuple<std::vector<std::int64_t>, std::vector<std::pair<const void*, std::int64_t>>>;
-  std::map<Key, std::vector<const Target*>> distinct;
+  // Targets that want the same box from the same buffers share one, within one memory.
+  struct Shared {
+    const Target* target = nullptr;
+    std::vector<int> positions;
+  };
+  using Key = std::tuple<int, std::vector<std::int64_t>, std::vector<std::pair<const void*, std::int64_t>>>;
+  std::map<Key, Shared> distinct;
   for (const Target& target : targets_) {
     std::vector<std::pair<const void*, std::int64_t>> parts;
     for (const Part& part : target.parts)
       parts.emplace_back(part.source >= 0 ? static_cast<const void*>(sources[std::size_t(part.source)]->data())
-                                          : static_cast<const void*>(received[std::size_t(part.message)].data()),
+                                          : static_cast<const void*>(received[std::size_t(part.message)]->data()),
                          part.offset);
-    distinct[{key_of(to_.boxes[std::size_t(target.positions[0])]), std::move(parts)}].push_back(&target);
+    for (int position : target.positions) {
+      Shared& shared = distinct[{backend.memory_of(to_.devices[std::size_t(position)]), key_of(to_.boxes[std::size_t(position)]), parts}];
+      shared.target = &target;
+      shared.positions.push_back(position);
+    }
   }
-  std::vector<const std::vector<const Target*>*> groups;
-  for (const auto& [key, members] : distinct) groups.push_back(&members);
+  std::vector<const Shared*> groups;
+  for (const auto& [key, shared] : distinct) groups.push_back(&shared);
   auto make = [&](std::int64_t i) {
-    const auto& members = *groups[std::size_t(i)];
-    BufferRef buffer = assemble(*members[0], sources, received);
-    for (const Target* target : members)
-      for (int position : target->positions) targets[std::size_t(position)] = buffer;
+    const Shared& shared = *groups[std::size_t(i)];
+    BufferRef buffer = assemble(*shared.target, shared.positions[0], sources, received, backend);
+    for (int position : shared.positions) targets[std::size_t(position)] = buffer;
   };
-  constexpr std::int64_t kParallelBytes = 64 * 1024;
   std::int64_t bytes = targets_.empty() ? 0 : element_count(to_.boxes[std::size_t(targets_[0].positions[0])]) * element_bytes_;
-  if (bytes * std::int64_t(groups.size()) >= kParallelBytes && link.pool != nullptr)
-    link.pool->parallel_for(std::int64_t(groups.size()), make);
-  else
-    for (std::int64_t i = 0; i < std::int64_t(groups.size()); ++i) make(i);
+  backend.parallel_for(std::int64_t(groups.size()), bytes, make);
   return status;
 }
-
-namespace {
-
-// Where a balanced tree over ranks [first, last) splits: pairs of neighbours are combined level by level.
-int split_point(int first, int last) {
-  int count = last - first;
-  return first + int(std::bit_floor(unsigned(count - 1)));
-}
-
-}  // namespace
 
 ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype,
                        const Ownership& ownership)
     : from_(std::move(from)), to_(std::move(to)), reduction_(reduction), dtype_(dtype), element_bytes_(size_of(dtype)) {
+  for (std::size_t position = from_.devices.size(); position-- > 0;)
+    if (ownership.process_of(from_.devices[position]) == ownership.self) receiver_ = from_.devices[position];
   std::map<int, int> send_index, receive_index;
   auto slot = [](std::map<int, int>& index, std::vector<PeerSubtrees>& list, int peer) -> PeerSubtrees& {
     auto [found, is_new] = index.try_emplace(peer, int(list.size()));
@@ -237,7 +241,7 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
         subtrees.push_back({first, last, owners[std::size_t(first)], -1, 0});
         return;
       }
-      int middle = split_point(first, last);
+      int middle = first + tree_split(last - first);
       divide(first, middle);
       divide(middle, last);
     };
@@ -283,51 +287,44 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
   }
 }
 
-BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources) const {
+BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const {
   int position = task.group[std::size_t(rank)];
   const Box& held = from_.boxes[std::size_t(position)];
   if (held == task.box) return sources[std::size_t(position)];
-  auto part = std::make_shared<Buffer>(std::size_t(element_count(task.box) * element_bytes_));
-  copy_box(sources[std::size_t(position)]->data(), held, part->data(), task.box, task.box, element_bytes_);
+  auto part = backend.allocate(std::size_t(element_count(task.box) * element_bytes_), ordinal);
+  backend.copy_box(*sources[std::size_t(position)], 0, held, *part, task.box, task.box, element_bytes_);
   return part;
 }
 
-// `subtree_of` gives the value of ranks [first, last), or nothing where they must be combined from both halves.
-BufferRef ReducePlan::combine_range(const Task& task, int first, int last, const Leaf& subtree_of) const {
+BufferRef ReducePlan::combine_range(const Task& task, int first, int last, const Subtrees& subtree_of, Backend& backend,
+                                    int ordinal) const {
   if (BufferRef value = subtree_of(first, last)) return value;
-  int middle = split_point(first, last);
-  BufferRef left = combine_range(task, first, middle, subtree_of);
-  BufferRef right = combine_range(task, middle, last, subtree_of);
-  auto result = std::make_shared<Buffer>(left->size());
-  std::copy_n(left->data(), left->size(), result->data());
-  combine(reduction_, dtype_, result->data(), right->data(), element_count(task.box));
-  return result;
+  int middle = first + tree_split(last - first);
+  const BufferRef halves[] = {combine_range(task, first, middle, subtree_of, backend, ordinal),
+                              combine_range(task, middle, last, subtree_of, backend, ordinal)};
+  return backend.combine(reduction_, dtype_, halves, element_count(task.box), ordinal);
 }
 
-BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources) const {
-  return combine_range(task, first, last, [&](int a, int b) { return b - a == 1 ? leaf(task, a, sources) : BufferRef(); });
+BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const {
+  int ordinal = from_.devices[std::size_t(task.group[std::size_t(first)])];
+  std::vector<BufferRef> leaves;
+  for (int rank = first; rank < last; ++rank) leaves.push_back(leaf(task, rank, sources, backend, ordinal));
+  return backend.combine(reduction_, dtype_, leaves, element_count(task.box), ordinal);
 }
 
 MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
+  Backend& backend = *link.backend;
   std::vector<std::vector<BufferRef>> own(tasks_.size());
-  auto reduce_own = [&](std::int64_t t) {
+  std::int64_t task_bytes = tasks_.empty() ? 0 : element_count(tasks_[0].box) * element_bytes_;
+  backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
     own[std::size_t(t)].resize(task.subtrees.size());
     for (std::size_t s = 0; s < task.subtrees.size(); ++s)
       if (task.subtrees[s].message < 0 && sources[std::size_t(task.group[std::size_t(task.subtrees[s].first)])])
-        own[std::size_t(t)][s] = own_subtree(task, task.subtrees[s].first, task.subtrees[s].last, sources);
-  };
-  constexpr std::int64_t kParallelBytes = 64 * 1024;
-  std::int64_t task_bytes = tasks_.empty() ? 0 : element_count(tasks_[0].box) * element_bytes_;
-  auto for_tasks = [&](const std::function<void(std::int64_t)>& f) {
-    if (task_bytes * std::int64_t(tasks_.size()) >= kParallelBytes && link.pool != nullptr)
-      link.pool->parallel_for(std::int64_t(tasks_.size()), f);
-    else
-      for (std::int64_t t = 0; t < std::int64_t(tasks_.size()); ++t) f(t);
-  };
-  for_tasks(reduce_own);
-  std::vector<Buffer> received;
+        own[std::size_t(t)][s] = own_subtree(task, task.subtrees[s].first, task.subtrees[s].last, sources, backend);
+  });
+  std::vector<std::shared_ptr<Buffer>> received;
   if (!sends_.empty() || !receives_.empty()) {
     std::vector<comm::Send> sends;
     for (const PeerSubtrees& peer : sends_) {
@@ -337,32 +334,38 @@ MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<Bu
       sends.push_back(std::move(send));
     }
     std::vector<comm::Receive> receives;
-    received.reserve(receives_.size());
     for (const PeerSubtrees& peer : receives_) {
-      received.emplace_back(std::size_t(peer.bytes));
-      receives.push_back({peer.peer, {received.back().data(), received.back().size()}});
+      received.push_back(backend.allocate(std::size_t(peer.bytes), receiver_));
+      receives.push_back({peer.peer, {received.back()->data(), received.back()->size()}});
     }
-    status.exchange = link.transport->exchange(link.header, sends, receives, link.on_wait);
+    status.exchange = backend.exchange(link, sends, receives);
     if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
   }
-  auto finish = [&](std::int64_t t) {
+  backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
     if (task.targets.empty()) return;
-    BufferRef result = combine_range(task, 0, int(task.group.size()), [&](int first, int last) -> BufferRef {
+    int ordinal = to_.devices[std::size_t(task.targets[0])];
+    auto subtree_of = [&](int first, int last) -> BufferRef {
       for (std::size_t s = 0; s < task.subtrees.size(); ++s) {
         const Subtree& subtree = task.subtrees[s];
         if (subtree.first != first || subtree.last != last) continue;
         if (subtree.message < 0) return own[std::size_t(t)][s];
-        std::int64_t bytes = element_count(task.box) * element_bytes_;
-        auto copy = std::make_shared<Buffer>(std::size_t(bytes));
-        std::copy_n(received[std::size_t(subtree.message)].data() + subtree.offset, bytes, copy->data());
+        std::size_t bytes = std::size_t(element_count(task.box) * element_bytes_);
+        auto copy = backend.allocate(bytes, ordinal);
+        backend.copy_bytes(*received[std::size_t(subtree.message)], std::size_t(subtree.offset), *copy, 0, bytes);
         return copy;
       }
       return nullptr;
-    });
-    for (int position : task.targets) targets[std::size_t(position)] = result;
-  };
-  for_tasks(finish);
+    };
+    BufferRef result = combine_range(task, 0, int(task.group.size()), subtree_of, backend, ordinal);
+    std::map<int, BufferRef> placed;  // by memory
+    for (int position : task.targets) {
+      int device = to_.devices[std::size_t(position)];
+      BufferRef& here = placed[backend.memory_of(device)];
+      if (!here) here = backend.place(result, device);
+      targets[std::size_t(position)] = here;
+    }
+  });
   return status;
 }
 

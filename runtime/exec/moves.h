@@ -5,12 +5,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "runtime/comm/transport.h"
-#include "runtime/core/buffer.h"
-#include "runtime/exec/thread_pool.h"
+#include "runtime/exec/backend.h"
 #include "runtime/spmd/program.h"
 
 namespace shardlab {
@@ -30,13 +29,6 @@ struct Ownership {
 struct MoveStatus {
   comm::ExchangeResult exchange;
   std::int64_t bytes_sent = 0;
-};
-
-struct LinkContext {
-  comm::Transport* transport = nullptr;
-  comm::MessageHeader header;
-  std::function<void(const std::vector<int>&)> on_wait;
-  ThreadPool* pool = nullptr;
 };
 
 // Every element of a target's box comes from one source.
@@ -69,7 +61,11 @@ class MovePlan {
     std::int64_t bytes = 0;
     std::vector<Piece> pieces;
   };
-  BufferRef assemble(const Target& target, const std::vector<BufferRef>& sources, const std::vector<Buffer>& received) const;
+  using Received = std::vector<std::shared_ptr<Buffer>>;
+  BufferRef assemble(const Target& target, int position, const std::vector<BufferRef>& sources, const Received& received,
+                     Backend& backend) const;
+  // A device here that wants what this peer sends.
+  int receiver_of(std::size_t message) const;
 
   Layout from_, to_;
   std::int64_t element_bytes_;
@@ -106,15 +102,17 @@ class ReducePlan {
     std::int64_t bytes = 0;
     std::vector<Outgoing> subtrees;
   };
-  using Leaf = std::function<BufferRef(int first, int last)>;
-  BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources) const;
-  BufferRef combine_range(const Task& task, int first, int last, const Leaf& subtree_of) const;
-  BufferRef own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources) const;
+  using Subtrees = std::function<BufferRef(int first, int last)>;
+  BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const;
+  // `subtree_of` gives the value of ranks [first, last), or nothing where they must be combined from both halves.
+  BufferRef combine_range(const Task& task, int first, int last, const Subtrees& subtree_of, Backend& backend, int ordinal) const;
+  BufferRef own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const;
 
   Layout from_, to_;
   Reduction reduction_;
   DType dtype_;
   std::int64_t element_bytes_;
+  int receiver_ = -1;  // the device here that messages are received by
   std::vector<Task> tasks_;
   std::vector<PeerSubtrees> sends_, receives_;
 };

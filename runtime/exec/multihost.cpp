@@ -21,7 +21,7 @@ Array made(TensorType type, Sharding sharding, std::vector<BufferRef> shards, Wh
   impl->type = std::move(type);
   impl->sharding = std::move(sharding);
   impl->committed = true;
-  impl->shards = std::move(shards);
+  impl->shards = Context::current().placed(std::move(shards), impl->sharding.mesh());
   impl->id = Context::current().new_array_id();
   impl->where = where;
   return Array(std::move(impl));

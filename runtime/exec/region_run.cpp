@@ -2,7 +2,6 @@
 //
 // Devices whose predicates differ (per-device code alone has such) run apart, the others waiting; they rejoin after it.
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "runtime/exec/context.h"
@@ -23,24 +22,24 @@ void take(Slots& into, const Slots& from, const std::vector<int>& positions) {
   }
 }
 
-std::vector<int> where_true(const Buffers& predicate, const std::vector<int>& positions) {
+std::vector<int> where_true(Backend& backend, const Buffers& predicate, const std::vector<int>& positions) {
   std::vector<int> result;
   for (int position : positions)
-    if (*predicate.at(std::size_t(position))->as<bool>()) result.push_back(position);
+    if (*backend.to_host(predicate.at(std::size_t(position)))->as<bool>()) result.push_back(position);
   return result;
 }
 
 // Slice `index` of `count` along the leading dimension; replicas share it.
-Buffers slice_of(const Buffers& whole, std::int64_t index, std::int64_t count, const std::vector<int>& positions) {
+Buffers slice_of(const Executable& body, const Buffers& whole, std::int64_t index, std::int64_t count, const std::vector<int>& positions) {
   Buffers result(whole.size());
   std::map<const Buffer*, BufferRef> made;
   for (int position : positions) {
     const BufferRef& source = whole.at(std::size_t(position));
     BufferRef& slice = made[source.get()];
     if (!slice) {
-      std::size_t bytes = source->size() / std::size_t(count);
-      auto buffer = std::make_shared<Buffer>(bytes);
-      std::memcpy(buffer->data(), source->data() + bytes * std::size_t(index), bytes);
+      std::size_t bytes = body.backend->bytes_of(*source) / std::size_t(count);
+      auto buffer = body.backend->allocate(bytes, body.program.mesh.devices()[std::size_t(position)]);
+      body.backend->copy_bytes(*source, bytes * std::size_t(index), *buffer, 0, bytes);
       slice = std::move(buffer);
     }
     result[std::size_t(position)] = slice;
@@ -49,19 +48,20 @@ Buffers slice_of(const Buffers& whole, std::int64_t index, std::int64_t count, c
 }
 
 // The iterations' results, one after another; devices that had the same ones share it.
-Buffers stacked(const std::vector<Buffers>& slices, std::size_t bytes, std::size_t width, const std::vector<int>& positions) {
-  Buffers result(width);
+Buffers stacked(const Executable& body, const std::vector<Buffers>& slices, std::size_t bytes, const std::vector<int>& positions) {
+  Buffers result(std::size_t(body.program.mesh.size()));
   std::map<std::vector<const Buffer*>, BufferRef> made;
   for (int position : positions) {
     std::vector<const Buffer*> key;
     for (const Buffers& each : slices) key.push_back(each.at(std::size_t(position)).get());
     BufferRef& whole = made[key];
     if (!whole) {
-      auto buffer = std::make_shared<Buffer>(bytes);
+      auto buffer = body.backend->allocate(bytes, body.program.mesh.devices()[std::size_t(position)]);
       std::size_t at = 0;
       for (const Buffer* slice : key) {
-        std::memcpy(buffer->data() + at, slice->data(), slice->size());
-        at += slice->size();
+        std::size_t size = body.backend->bytes_of(*slice);
+        body.backend->copy_bytes(*slice, 0, *buffer, at, size);
+        at += size;
       }
       whole = std::move(buffer);
     }
@@ -111,7 +111,7 @@ Executor::Slots Executor::run_while(const Task& task, const Executable::Region& 
       throw TransportError("the loop is left: the processes no longer agree on what they run");
     Scope now{&active, scope.diverged};
     Slots predicate = run_program(task, *region.bodies[0], operands, now);
-    std::vector<int> going = where_true(predicate.at(0), active);
+    std::vector<int> going = where_true(*region.bodies[0]->backend, predicate.at(0), active);
     if (going.empty()) break;
     if (going.size() != active.size()) {
       scope.diverged = true;
@@ -131,13 +131,13 @@ Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& r
   std::int64_t length = attrs.integer("length");
   bool reverse = attrs.flag("reverse");
   const Executable& body = *region.bodies[0];
-  std::size_t width = std::size_t(body.program.mesh.size()), stacks = body.program.results.size() - carried;
+  std::size_t stacks = body.program.results.size() - carried;
   std::vector<std::vector<Buffers>> slices(stacks, std::vector<Buffers>(std::size_t(length)));
   Slots params(operands.begin(), operands.begin() + std::ptrdiff_t(consts + carried));
   params.resize(operands.size());
   for (std::int64_t step = 0; step < length; ++step) {
     std::int64_t index = reverse ? length - 1 - step : step;
-    for (std::size_t i = consts + carried; i < operands.size(); ++i) params[i] = slice_of(operands[i], index, length, *scope.active);
+    for (std::size_t i = consts + carried; i < operands.size(); ++i) params[i] = slice_of(body, operands[i], index, length, *scope.active);
     Slots results = run_program(task, body, params, scope);
     for (std::size_t i = 0; i < carried; ++i) params[consts + i] = std::move(results[i]);
     for (std::size_t i = 0; i < stacks; ++i) slices[i][std::size_t(index)] = std::move(results[carried + i]);
@@ -148,7 +148,7 @@ Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& r
     const auto& boxes = body.slot_boxes[std::size_t(slot)];
     std::int64_t bytes =
         element_count(boxes.at(std::size_t(scope.active->at(0)))) * size_of(body.program.slots[std::size_t(slot)].type.dtype) * length;
-    results.push_back(stacked(slices[i], std::size_t(bytes), width, *scope.active));
+    results.push_back(stacked(body, slices[i], std::size_t(bytes), *scope.active));
     slices[i].clear();
   }
   return results;
@@ -158,7 +158,8 @@ Executor::Slots Executor::run_branch(const Task& task, const Executable::Region&
   std::map<std::int32_t, std::vector<int>> ways;
   std::int32_t last = std::int32_t(region.bodies.size()) - 1;
   for (int position : *scope.active)
-    ways[std::clamp(*operands[0].at(std::size_t(position))->as<std::int32_t>(), 0, last)].push_back(position);
+    ways[std::clamp(*region.bodies[0]->backend->to_host(operands[0].at(std::size_t(position)))->as<std::int32_t>(), 0, last)].push_back(
+        position);
   operands.erase(operands.begin());
   Slots results;
   for (const auto& [branch, positions] : ways) {

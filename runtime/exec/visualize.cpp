@@ -48,7 +48,7 @@ std::string label_of(const std::vector<int>& ordinals) {
   const Context* context = Context::current_or_null();
   std::string platform = "cpu";
   std::vector<int> ids = ordinals;
-  if (context != nullptr && *std::max_element(ordinals.begin(), ordinals.end()) < int(context->devices().size())) {
+  if (context != nullptr && *std::max_element(ordinals.begin(), ordinals.end()) < int(context->all_devices().size())) {
     platform = context->device(ordinals.front()).platform;
     for (int& id : ids) id = context->device(id).id;
   }

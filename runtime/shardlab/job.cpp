@@ -126,8 +126,9 @@ void Job::start(int process, std::vector<int> devices_per_process) {
   context_ = std::make_shared<Context>(std::move(options));
   if (!recorder_) return;
   std::vector<recorder::DeviceRecord> records;
-  for (const Device& device : context_->devices())
-    records.push_back({device.ordinal, device.process_index, device.platform, fmt::format("CPU {}", device.ordinal)});
+  for (const Device& device : context_->all_devices())
+    records.push_back({device.ordinal, device.process_index, device.platform == "gpu" ? "cuda" : device.platform,
+                       device.platform == "gpu" ? fmt::format("{} {}", device.kind, device.id) : fmt::format("CPU {}", device.ordinal)});
   recorder_->describe_devices(records);
 }
 

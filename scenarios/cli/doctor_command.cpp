@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/platform.h"
 #include "runtime/ops/fft_rows.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/cli/commands.h"
@@ -50,9 +51,9 @@ bool in_path(std::string_view program) {
   return false;
 }
 
-std::string gpu_text() {
-  if (!fs::exists("/proc/driver/nvidia/version")) return "none found; this version runs on virtual CPU devices only";
-  return "an NVIDIA driver is there; this version does not use it: it runs on virtual CPU devices only";
+std::string platform_text(const PlatformDef& platform) {
+  std::string missing = platform.missing();
+  return missing.empty() ? fmt::format("{} devices", platform.default_device_count()) : missing;
 }
 
 std::string processor_text() {
@@ -77,7 +78,7 @@ int run(const Arguments&) {
   fmt::print("transports      local (inside a process), shm (between processes of this host)\n");
   fmt::print("MPI             {}; not used by this version, which starts its processes itself\n",
              in_path("mpirun") ? "mpirun found" : "mpirun not found");
-  fmt::print("GPU             {}\n", gpu_text());
+  for (const PlatformDef& platform : platforms()) fmt::print("GPU             {}: {}\n", platform.name, platform_text(platform));
   fmt::print("workbench       {}\n", workbench_text());
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
+#include "runtime/exec/platform.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/launch/launcher.h"
@@ -31,6 +32,8 @@ constexpr OptionDef kOptions[] = {
     {"--processes", "-n", "P", "processes (default 1)"},
     {"--devices", "-d", "D", "virtual devices of each process (default: SHARDLAB_NUM_CPU_DEVICES, else 1)"},
     {"--hosts", "", "A:2,B:2", "start the processes on these hosts, so many on each, by Open MPI's mpirun; instead of -n"},
+    {"--backend", "", "NAME", "what computes: cpu (default) or cuda"},
+    {"--devices-per-gpu", "", "N", "with cuda: so many virtual devices share a GPU (default: as many as it takes)"},
     {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
     {"--parts", "", "DIR", "record into this folder, which stays; `shardlab view DIR` watches the run"},
@@ -103,6 +106,17 @@ int count_on_hosts(const std::string& hosts) {
   return count;
 }
 
+// Sets what the processes inherit; refuses here, and once, a platform that is not there.
+void choose_platform(const Arguments& arguments) {
+  if (auto backend = arguments.text("--backend")) {
+    const PlatformDef* platform = find_platform(*backend);
+    if (platform != nullptr) require_platform(*platform, fmt::format("shardlab run --backend {}", *backend));
+    ::setenv("SHARDLAB_PLATFORM", platform == nullptr ? "cpu" : std::string(platform->name).c_str(), 1);
+  }
+  if (arguments.has("--devices-per-gpu"))
+    ::setenv("SHARDLAB_DEVICES_PER_GPU", std::to_string(arguments.integer("--devices-per-gpu", 0, 1, 65536)).c_str(), 1);
+}
+
 // Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
 [[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
   for (const char* other : {"--processes", "--trace", "--parts", "--limit"})
@@ -114,6 +128,8 @@ int count_on_hosts(const std::string& hosts) {
     words.insert(words.end(), {"-x", name});
   };
   pass(control::kTokenVariable, control::random_token());
+  for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU"})
+    if (const char* value = std::getenv(name)) pass(name, value);
   if (arguments.has("--devices")) pass(control::kNumDevicesVariable, std::to_string(arguments.integer("--devices", 0, 1, 65536)));
   if (auto transport = arguments.text("--transport")) pass(control::kTransportVariable, std::string(transport_named(*transport).name));
   words.insert(words.end(), arguments.program().begin(), arguments.program().end());
@@ -129,6 +145,7 @@ int count_on_hosts(const std::string& hosts) {
 int run(const Arguments& arguments) {
   if (arguments.program().empty())
     throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
+  choose_platform(arguments);
   if (auto hosts = arguments.text("--hosts")) run_on_hosts(arguments, *hosts);
   LaunchOptions options;
   options.argv = arguments.program();
@@ -158,7 +175,7 @@ int run(const Arguments& arguments) {
 
 const CommandDef kRun{
     .name = "run",
-    .usage = "[-n P] [-d D] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--parts DIR] [--limit S] -- PROGRAM ARGS…",
+    .usage = "[-n P] [-d D] [--backend NAME] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--parts DIR] [--limit S] -- PROGRAM ARGS…",
     .summary = "start the processes of a program, record them, diagnose what goes wrong",
     .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
     .options = kOptions,

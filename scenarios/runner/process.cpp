@@ -117,6 +117,7 @@ ProcessOutcome run_in_process(const Document& document) {
   ContextOptions options;
   options.devices_per_process = {document.cluster.devices};
   options.profile = document.cluster.profile;
+  options.platform = document.cluster.backend;
   options.observers = {collector};
   Context::set_current(std::make_shared<Context>(std::move(options)));
   FaultInjector no_faults(document, 0, {});

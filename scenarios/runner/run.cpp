@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "runtime/exec/platform.h"
 #include "scenarios/runner/expect.h"
 #include "scenarios/runner/golden.h"
 #include "scenarios/runner/process.h"
@@ -29,16 +30,14 @@ void report_document_error(Report& report, const Loaded& loaded) {
   judge_expectations(report, *loaded.document, {outcome}, "");
 }
 
+// Without the platform a scenario is skipped: it says nothing of it, and never passes.
 bool is_skipped(Report& report, const Document& document) {
-  if (document.cluster.backend != "cuda") return false;
-  if (fs::exists("/dev/nvidiactl")) {
-    report.status = Status::kError;
-    report.message = NotSupportedError("/cluster/backend", "CUDA devices").what();
-    report.pointer = "/cluster/backend";
-  } else {
-    report.status = Status::kSkipped;
-    report.message = "this machine has no GPU";
-  }
+  const PlatformDef* platform = find_platform(document.cluster.backend);
+  if (platform == nullptr) return false;
+  std::string missing = platform->missing();
+  if (missing.empty()) return false;
+  report.status = Status::kSkipped;
+  report.message = fmt::format("no {} device: {}", platform->name, missing);
   return true;
 }
 

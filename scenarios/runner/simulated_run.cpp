@@ -77,6 +77,7 @@ class DataRun {
     options.process_index = process;
     options.devices_per_process.assign(std::size_t(document_.cluster.processes), document_.cluster.devices);
     options.profile = document_.cluster.profile;
+    options.platform = document_.cluster.backend;
     options.transport = transport;
     options.control = control;
     options.observers = {collector};

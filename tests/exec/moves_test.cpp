@@ -1,5 +1,6 @@
 // Moves and reductions between devices of several processes, against plain indexing, for random layouts.
 #include "runtime/exec/moves.h"
+#include "runtime/exec/cpu_backend.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "runtime/exec/cpu_backend.h"
 #include "tests/support/thread_transport.h"
 
 namespace shardlab {
@@ -41,7 +43,9 @@ void on_processes(int processes, const std::function<void(int, LinkContext&)>& b
   for (int p = 0; p < processes; ++p)
     threads.emplace_back([&, p] {
       ThreadTransport transport(hub, p);
+      CpuBackend backend(1);
       LinkContext link;
+      link.backend = &backend;
       link.transport = &transport;
       body(p, link);
     });
@@ -125,10 +129,13 @@ TEST(MovePlan, ReplicasShareOneBufferAndWholeShardsMoveAsPointers) {
   std::vector<BufferRef> sources(4), gathered(4), again(4);
   for (int p = 0; p < 4; ++p) sources[std::size_t(p)] = part_of(values, shape, cut.boxes[std::size_t(p)]);
   MovePlan gather(cut, full, transfers_within(cut, full, {{0, 1, 2, 3}}, ownership), DType::kFloat32, ownership);
-  gather.run(sources, gathered, {});
+  CpuBackend backend(1);
+  LinkContext link;
+  link.backend = &backend;
+  gather.run(sources, gathered, link);
   EXPECT_EQ(gathered[0], gathered[3]);
   MovePlan identity(full, full, transfers_within(full, full, {}, ownership), DType::kFloat32, ownership);
-  identity.run(gathered, again, {});
+  identity.run(gathered, again, link);
   EXPECT_EQ(gathered[2], again[2]);
 }
 

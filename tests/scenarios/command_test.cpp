@@ -120,6 +120,16 @@ TEST(Replay, ADeadlockIsDiagnosedWithBothStatements) {
   EXPECT_LT(diagnosis["detected_after_ms"].get<double>(), 100);
 }
 
+TEST(Run, SaysWhatIsMissingForGpus) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU";
+  Ran ran = shell("$SHARDLAB run --backend cuda -- true");
+  EXPECT_EQ(ran.code, 3) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("shardlab run --backend cuda: there are no cuda devices: "));
+  EXPECT_THAT(ran.output, HasSubstr("To go on with virtual CPU devices"));
+  ran = shell("$SHARDLAB run --backend cudo -- true");
+  EXPECT_THAT(ran.output, HasSubstr("there is no platform 'cudo'; did you mean 'cuda'?"));
+}
+
 TEST(Replay, ExitCodes) {
   std::string good = write("good.json", R"({"shardlab": 1, "program": []})");
   std::string fails =

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/exec/context.h"
+#include "runtime/exec/platform.h"
+
 namespace shardlab {
 namespace {
 
@@ -37,6 +40,38 @@ TEST(CudaPresence, NamesTheFirstThingThatIsMissing) {
   presence = whole_presence();
   presence.libraries_missing = {"NVRTC (libnvrtc.so.13)"};
   EXPECT_THAT(missing_text(presence), HasSubstr("libraries are missing: NVRTC (libnvrtc.so.13)"));
+}
+
+TEST(Platforms, AreFoundByEitherName) {
+  EXPECT_EQ(find_platform("cpu"), nullptr);
+  ASSERT_NE(find_platform("cuda"), nullptr);
+  EXPECT_EQ(find_platform("cuda"), find_platform("gpu"));
+  try {
+    find_platform("cudo");
+    FAIL();
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("there is no platform 'cudo'; did you mean 'cuda'?")); }
+}
+
+TEST(Platforms, ACpuJobHasNoGpuDevices) {
+  EXPECT_EQ(devices("cpu").size(), devices().size());
+  try {
+    devices("cuda");
+    FAIL();
+  } catch (const UserError& error) {
+    bool is_here = find_platform("cuda")->missing().empty();
+    EXPECT_THAT(error.what(), HasSubstr(is_here ? "this job was started on cpu" : "devices(\"cuda\"): there are no cuda devices: "));
+    if (!is_here) { EXPECT_THAT(error.what(), HasSubstr("To go on with virtual CPU devices")); }
+  }
+}
+
+TEST(Platforms, AContextOnAMissingPlatformSaysSo) {
+  if (find_platform("cuda")->missing().empty()) GTEST_SKIP() << "this machine has a GPU";
+  ContextOptions options;
+  options.platform = "cuda";
+  try {
+    Context context(std::move(options));
+    FAIL();
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("there are no cuda devices")); }
 }
 
 }  // namespace

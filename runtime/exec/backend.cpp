@@ -1,0 +1,22 @@
+#include "runtime/exec/backend.h"
+
+#include <bit>
+#include <map>
+#include <utility>
+
+namespace shardlab {
+
+std::vector<BufferRef> placed(Backend& backend, std::vector<BufferRef> shards, const std::vector<int>& ordinals) {
+  std::map<std::pair<BufferRef, int>, BufferRef> made;
+  for (std::size_t position = 0; position < shards.size(); ++position) {
+    if (!shards[position]) continue;
+    BufferRef& here = made[{shards[position], backend.memory_of(ordinals[position])}];
+    if (!here) here = backend.upload(shards[position], ordinals[position]);
+    shards[position] = here;
+  }
+  return shards;
+}
+
+int tree_split(int count) { return int(std::bit_floor(unsigned(count - 1))); }
+
+}  // namespace shardlab

@@ -1,0 +1,185 @@
+// Whole programs on the GPU backend over the stand-in: what they compute equals the CPU's, and no call breaks a rule of order, lifetime or
+// arguments. Nothing here has run on a GPU.
+#include "virtualdev/cuda/cuda_backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "runtime/exec/array_ops.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/control_flow.h"
+#include "runtime/exec/device_mesh.h"
+#include "runtime/exec/fft.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
+#include "runtime/exec/random.h"
+#include "runtime/exec/shard_map.h"
+#include "tests/virtualdev/cuda/recording_gpu.h"
+
+namespace shardlab {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::RecordingCompiler;
+using testing::RecordingGpu;
+
+// A context of eight devices on `gpus` GPUs of the stand-in.
+class GpuPrograms : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    gpu_ = std::make_shared<RecordingGpu>(GetParam());
+    compiler_ = std::make_shared<RecordingCompiler>();
+    ContextOptions options;
+    options.devices_per_process = {8};
+    options.cpu_devices = 8;
+    options.make_backend = [&](const std::vector<int>& ordinals) {
+      return std::make_shared<cuda::CudaBackend>(
+          gpu_, compiler_, cuda::CudaOptions{.ordinals = ordinals, .devices_per_gpu = 8 / GetParam(), .kernel_folder = ""});
+    };
+    Context::set_current(std::make_shared<Context>(std::move(options)));
+  }
+  void TearDown() override {
+    Context::set_current(nullptr);
+    EXPECT_THAT(gpu_->faults(), ::testing::IsEmpty());
+    EXPECT_EQ(gpu_->bytes_allocated(), 0u) << "memory is left";
+  }
+
+  // A function of an array, on eight GPU devices and on eight CPU devices of the same context.
+  template <typename F>
+  void expect_alike(F f, const Shape& shape, PartitionSpec spec) {
+    std::vector<Buffer> results;
+    std::vector<std::vector<int>> ordinals{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}};
+    std::vector<std::string> shardings;
+    for (int side : {0, 1}) {
+      Mesh mesh({4, 2}, {"a", "b"}, ordinals[std::size_t(side)]);
+      Array x = device_put(sin(arange(double(element_count(shape)))).reshape(shape), Sharding(mesh, spec));
+      Array y = f(x);
+      shardings.push_back(text_of(y.sharding().spec(y.ndim()), mesh));
+      results.push_back(y.fetch());
+    }
+    EXPECT_EQ(shardings[0], shardings[1]);
+    ASSERT_EQ(results[0].size(), results[1].size());
+    for (std::size_t i = 0; i < results[0].size() / 4; ++i)
+      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], 1e-5) << "element " << i;
+  }
+
+  std::shared_ptr<RecordingGpu> gpu_;
+  std::shared_ptr<RecordingCompiler> compiler_;
+};
+
+TEST_P(GpuPrograms, DevicesSayWhatTheyAre) {
+  EXPECT_EQ(devices().size(), 8u);
+  EXPECT_EQ(devices()[0].platform, "gpu");
+  EXPECT_EQ(devices()[0].kind, "Stand-in GPU");
+  EXPECT_EQ(devices()[3].text(), "CudaDevice(id=3)");
+  EXPECT_EQ(devices("cuda").size(), 8u);
+  EXPECT_EQ(devices("gpu").size(), 8u);
+  EXPECT_EQ(devices("cpu").size(), 8u);
+  EXPECT_EQ(devices("cpu")[2].text(), "CpuDevice(id=2)");
+}
+
+TEST_P(GpuPrograms, ComputeWhatCpuDevicesCompute) {
+  expect_alike([](const Array& x) { return sum(sin(x)); }, {8, 6}, P("a", "b"));
+  expect_alike([](const Array& x) { return jit([](const Array& y) { return exp(y) * 2.0 + y; })(x); }, {8, 6}, P("a", "b"));
+  expect_alike([](const Array& x) { return matmul(x, transpose(x)); }, {8, 6}, P("a", "b"));
+  expect_alike([](const Array& x) { return softmax(x); }, {8, 6}, P(nullptr, "a"));
+}
+
+TEST_P(GpuPrograms, MoveBetweenCpuAndGpuMeshes) {
+  Mesh gpus({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7}), cpus({4}, {"b"}, {8, 9, 10, 11});
+  Array x = device_put(arange(24.0).reshape({8, 3}), Sharding(cpus, P("b")));
+  Array there = device_put(x, Sharding(gpus, P("a")));
+  Array back = device_put(there + 1.0, Sharding(cpus, P(nullptr)));
+  EXPECT_EQ(back.text(), (arange(24.0).reshape({8, 3}) + 1.0).text());
+}
+
+TEST_P(GpuPrograms, UncommittedArraysGoWhereTheOthersAre) {
+  Mesh cpus({4}, {"b"}, {8, 9, 10, 11});
+  Array x = device_put(arange(8.0), Sharding(cpus, P("b")));
+  EXPECT_EQ((x + arange(8.0)).text(), (arange(8.0) * 2.0).text());
+}
+
+TEST_P(GpuPrograms, ReplicasShareMemory) {
+  Mesh mesh({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  std::size_t before = gpu_->bytes_allocated();
+  Array x = device_put(zeros({1024}), Sharding(mesh, P(nullptr)));
+  x.block_until_ready();
+  EXPECT_LE(gpu_->bytes_allocated() - before, std::size_t(GetParam() + 2) * 4096);
+}
+
+TEST_P(GpuPrograms, AFailureIsThatOfItsStep) {
+  Array x = exp(arange(8.0));
+  gpu_->fail_next("synchronize");
+  try {
+    x.fetch();
+    FAIL();
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("illegal memory access"));
+    EXPECT_THAT(error.what(), HasSubstr("the first step that did not end is exp at"));
+  }
+  gpu_->forget_faults();  // after a failure memory is let go whatever the GPU does
+}
+
+TEST_P(GpuPrograms, MeshesOfTwoPlatformsAreRefused) {
+  Mesh mesh({2}, {"a"}, {0, 8});
+  try {
+    device_put(arange(8.0), Sharding(mesh, P("a"))).block_until_ready();
+    FAIL();
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("devices of one platform")); }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnGpus, GpuPrograms, ::testing::Values(1, 2));
+
+// The stand-in itself: it must find what it is there to find.
+TEST(RecordingGpuRules, AReadOnAnotherStreamWantsAnEvent) {
+  RecordingGpu gpu(2);
+  cuda::Stream first = gpu.create_stream(0), second = gpu.create_stream(1);
+  std::byte* data = gpu.allocate(16, first);
+  gpu.fill(data, 0, 16, first);
+  std::byte* other = gpu.allocate(16, second);
+  gpu.copy(other, data, 16, second);
+  ASSERT_THAT(gpu.faults(), ::testing::Not(::testing::IsEmpty()));
+  EXPECT_THAT(gpu.faults()[0], HasSubstr("not ordered behind"));
+}
+
+TEST(RecordingGpuRules, AnEventOrders) {
+  RecordingGpu gpu(2);
+  cuda::Stream first = gpu.create_stream(0), second = gpu.create_stream(1);
+  std::byte* data = gpu.allocate(16, first);
+  gpu.fill(data, 0, 16, first);
+  cuda::Event filled = gpu.create_event(0, false);
+  gpu.record(filled, first);
+  gpu.wait(second, filled);
+  std::byte* other = gpu.allocate(16, second);
+  gpu.copy(other, data, 16, second);
+  EXPECT_THAT(gpu.faults(), ::testing::IsEmpty());
+  gpu.release(data, first);
+  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("a release is not ordered behind copy from")));
+}
+
+TEST(RecordingGpuRules, WhatIsReleasedIsGone) {
+  RecordingGpu gpu(1);
+  cuda::Stream stream = gpu.create_stream(0);
+  std::byte* data = gpu.allocate(16, stream);
+  gpu.release(data, stream);
+  gpu.fill(data, 0, 16, stream);
+  gpu.release(data, stream);
+  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("released"), HasSubstr("released twice")));
+}
+
+TEST(RecordingGpuRules, ACopyStaysWithinItsMemory) {
+  RecordingGpu gpu(1);
+  cuda::Stream stream = gpu.create_stream(0);
+  std::byte* data = gpu.allocate(16, stream);
+  std::byte* pinned = gpu.allocate_pinned(8);
+  gpu.fill(data, 0, 8, stream);
+  gpu.copy(pinned, data, 8, stream);
+  gpu.release_pinned(pinned);  // nobody waited for the copy
+  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("pinned memory is let go before")));
+}
+
+}  // namespace
+}  // namespace shardlab

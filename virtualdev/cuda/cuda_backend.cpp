@@ -1,0 +1,457 @@
+#include "virtualdev/cuda/cuda_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/exec/compute.h"
+#include "runtime/exec/fuse.h"
+#include "virtualdev/cuda/codegen/combine_kernel.h"
+#include "virtualdev/cuda/codegen/fused_plan.h"
+
+namespace shardlab::cuda {
+namespace {
+
+constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
+constexpr std::size_t kPlansMax = 16 * 1024;
+constexpr std::size_t kStepsMax = 1024;  // issued and not ended
+constexpr int kMembersMax = 64;          // combined by one kernel
+
+// Positions that share one computation: on one GPU, of the same operands.
+struct Class {
+  std::vector<int> positions;
+  std::vector<std::shared_ptr<Buffer>> results;
+};
+
+void add_box(std::vector<std::int64_t>& key, const Box& box) {
+  for (const Interval& interval : box) key.insert(key.end(), {interval.start, interval.stop});
+}
+
+}  // namespace
+
+std::shared_ptr<Buffer> allocate_on(const std::shared_ptr<Gpu>& gpu, std::size_t bytes) {
+  Block block{gpu->api->allocate(bytes == 0 ? 1 : bytes, gpu->stream), bytes, gpu.get()};
+  auto release = [gpu](Buffer* buffer) {
+    gpu->api->release(block_of(*buffer).data, gpu->stream);
+    delete buffer;
+  };
+  std::shared_ptr<Buffer> buffer(new Buffer(sizeof(Block)), release);
+  *buffer->as<Block>() = block;
+  return buffer;
+}
+
+CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, CudaOptions options)
+    : api_(std::move(api)), options_(std::move(options)), kernels_(api_, std::move(compiler), options_.kernel_folder) {
+  int present = api_->gpu_count();
+  std::map<int, int> opened;
+  for (std::size_t local = 0; local < options_.ordinals.size(); ++local) {
+    int number = options_.first_gpu + int(local) / std::max(options_.devices_per_gpu, 1);
+    if (number >= present)
+      throw_user_error(
+          "{} devices with {} on each GPU need GPU {}, but there are {} (0 to {}); put more of them on one with --devices-per-gpu",
+          options_.ordinals.size(), options_.devices_per_gpu, number, present, present - 1);
+    auto [found, is_new] = opened.try_emplace(number, int(gpus_.size()));
+    if (is_new) gpus_.push_back(std::make_shared<Gpu>(api_, number));
+    gpu_index_[options_.ordinals[local]] = found->second;
+  }
+  kind_ = present > 0 ? api_->info(options_.first_gpu).name : "none";
+}
+
+CudaBackend::~CudaBackend() {
+  try {
+    synchronize();
+  } catch (const std::exception&) {  // who wanted the results was told
+  }
+  for (const Clock& clock : clocks_) api_->destroy(clock.event);
+}
+
+int CudaBackend::memory_of(int ordinal) const {
+  auto found = gpu_index_.find(ordinal);
+  return found == gpu_index_.end() ? -1 : found->second;
+}
+
+std::shared_ptr<Buffer> CudaBackend::allocate(std::size_t bytes, int ordinal) {
+  return allocate_on(gpus_[std::size_t(memory_of(ordinal))], bytes);
+}
+
+// ---- between this process's memory and the GPUs', and between GPUs
+
+BufferRef CudaBackend::upload(const BufferRef& host, int ordinal) {
+  if (memory_of(ordinal) < 0) return host;  // another process's device
+  auto buffer = allocate(host->size(), ordinal);
+  Gpu& gpu = gpu_of(ordinal);
+  if (host->size() == 0) return buffer;
+  Pinned pinned(*api_, host->size());
+  std::memcpy(pinned.data(), host->data(), host->size());
+  api_->copy(block_of(*buffer).data, pinned.data(), host->size(), gpu.stream);
+  api_->synchronize(Mark(*api_, gpu.number, gpu.stream).event());  // the pinned memory is free for others then
+  return buffer;
+}
+
+BufferRef CudaBackend::to_host(const BufferRef& buffer) {
+  if (!buffer) return buffer;
+  const Block& block = block_of(*buffer);
+  auto copy = std::make_shared<Buffer>(block.bytes);
+  if (block.bytes == 0) return copy;
+  try {
+    Pinned pinned(*api_, block.bytes);
+    api_->copy(pinned.data(), block.data, block.bytes, block.gpu->stream);
+    api_->synchronize(Mark(*api_, block.gpu->number, block.gpu->stream).event());
+    std::memcpy(copy->data(), pinned.data(), block.bytes);
+  } catch (const GpuError& error) { throw_attributed(error); }
+  return copy;
+}
+
+// The other GPU's stream waits for the elements, and theirs for the copy before they may be released.
+BufferRef CudaBackend::moved(const BufferRef& buffer, Gpu& to) {
+  const Block& block = block_of(*buffer);
+  if (block.gpu == &to) return buffer;
+  auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == &to; });
+  auto copy = allocate_on(*owner, block.bytes);
+  if (block.bytes == 0) return copy;
+  api_->wait(to.stream, Mark(*api_, block.gpu->number, block.gpu->stream).event());
+  api_->copy(block_of(*copy).data, block.data, block.bytes, to.stream);
+  api_->wait(block.gpu->stream, Mark(*api_, to.number, to.stream).event());
+  return copy;
+}
+
+BufferRef CudaBackend::place(const BufferRef& buffer, int ordinal) { return moved(buffer, gpu_of(ordinal)); }
+
+void CudaBackend::clear(Buffer& buffer) {
+  const Block& block = block_of(buffer);
+  if (block.bytes > 0) api_->fill(block.data, 0, block.bytes, block.gpu->stream);
+}
+
+void CudaBackend::copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Block &source = block_of(from), &target = block_of(to);
+  bool is_near = source.gpu == target.gpu;
+  if (!is_near) api_->wait(target.gpu->stream, Mark(*api_, source.gpu->number, source.gpu->stream).event());
+  api_->copy(target.data + to_offset, source.data + from_offset, bytes, target.gpu->stream);
+  if (!is_near) api_->wait(source.gpu->stream, Mark(*api_, target.gpu->number, target.gpu->stream).event());
+}
+
+// From another GPU the elements are packed there first: they cross once, and no more of them than wanted.
+void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
+                           std::int64_t element_bytes) {
+  if (element_count(box) == 0) return;
+  const Block &source = block_of(from), &target = block_of(to);
+  if (source.gpu != target.gpu) {
+    auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == source.gpu; });
+    auto packed = allocate_on(*owner, std::size_t(element_count(box) * element_bytes));
+    copy_box(from, from_offset, from_box, *packed, box, box, element_bytes);
+    copy_box(*moved(packed, *target.gpu), 0, box, to, to_box, box, element_bytes);
+    return;
+  }
+  Attrs attrs;
+  Planner planner({{}, {}, attrs});
+  Shape from_strides = strides_of(shape_of(from_box)), to_strides = strides_of(shape_of(to_box));
+  std::int64_t from_at = 0, to_at = 0;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    from_at += (box[d].start - from_box[d].start) * from_strides[d];
+    to_at += (box[d].start - to_box[d].start) * to_strides[d];
+  }
+  planner.copy_region(shape_of(box), {0, from_at, from_strides}, {1, to_at, to_strides}, element_bytes);
+  run_plan(planner.take(), *target.gpu, {source.data + from_offset, target.data});
+}
+
+BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) {
+  Gpu& gpu = gpu_of(ordinal);
+  if (values.size() == 1) return moved(values[0], gpu);
+  if (int(values.size()) > kMembersMax) {
+    std::size_t middle = std::size_t(tree_split(int(values.size())));
+    const BufferRef halves[] = {combine(reduction, dtype, values.first(middle), count, ordinal),
+                                combine(reduction, dtype, values.subspan(middle), count, ordinal)};
+    return combine(reduction, dtype, halves, count, ordinal);
+  }
+  auto result = allocate(std::size_t(count * size_of(dtype)), ordinal);
+  if (count == 0) return result;
+  std::vector<BufferRef> near;
+  std::vector<const std::byte*> buffers;
+  for (const BufferRef& value : values) {
+    near.push_back(moved(value, gpu));
+    buffers.push_back(block_of(*near.back()).data);
+  }
+  buffers.push_back(block_of(*result).data);
+  const std::int64_t numbers[] = {count};
+  launch(gpu, combine_kernel(reduction, dtype, int(values.size())), buffers, numbers, count, false);
+  return result;
+}
+
+void CudaBackend::parallel_for(std::int64_t count, std::int64_t, const std::function<void(std::int64_t)>& f) {
+  for (std::int64_t i = 0; i < count; ++i) f(i);  // what it issues is done by the GPU in its own time
+}
+
+// ---- between processes
+
+comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<const comm::Send> sends,
+                                           std::span<const comm::Receive> receives) {
+  try {
+    return exchange_staged(link, sends, receives);
+  } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+// By way of this process's memory: works between any processes, such as share a GPU too.
+comm::ExchangeResult CudaBackend::exchange_staged(const LinkContext& link, std::span<const comm::Send> sends,
+                                                  std::span<const comm::Receive> receives) {
+  std::vector<std::unique_ptr<Pinned>> staged;
+  std::vector<comm::Send> host_sends;
+  std::vector<std::unique_ptr<Mark>> copied;
+  for (const comm::Send& send : sends) {
+    comm::Send host{send.to, {}};
+    for (const auto& part : send.parts) {
+      const Block& block = block_of(part);
+      staged.push_back(std::make_unique<Pinned>(*api_, block.bytes));
+      if (block.bytes > 0) api_->copy(staged.back()->data(), block.data, block.bytes, block.gpu->stream);
+      host.parts.push_back({staged.back()->data(), block.bytes});
+      copied.push_back(std::make_unique<Mark>(*api_, block.gpu->number, block.gpu->stream));
+    }
+    host_sends.push_back(std::move(host));
+  }
+  for (const auto& mark : copied) api_->synchronize(mark->event());
+  std::vector<comm::Receive> host_receives;
+  std::vector<std::unique_ptr<Pinned>> arrived;
+  for (const comm::Receive& receive : receives) {
+    arrived.push_back(std::make_unique<Pinned>(*api_, block_of(receive.data).bytes));
+    host_receives.push_back({receive.from, {arrived.back()->data(), block_of(receive.data).bytes}});
+  }
+  comm::ExchangeResult result = link.transport->exchange(link.header, host_sends, host_receives, link.on_wait);
+  if (result.status != comm::ExchangeStatus::kDone) return result;
+  copied.clear();
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    const Block& block = block_of(receives[i].data);
+    if (block.bytes == 0) continue;
+    api_->copy(block.data, arrived[i]->data(), block.bytes, block.gpu->stream);
+    copied.push_back(std::make_unique<Mark>(*api_, block.gpu->number, block.gpu->stream));
+  }
+  for (const auto& mark : copied) api_->synchronize(mark->event());
+  return result;
+}
+
+// ---- steps
+
+void CudaBackend::launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
+                         std::int64_t work, bool has_barriers) {
+  if (work == 0) return;
+  std::vector<std::byte> arguments(buffers.size_bytes() + numbers.size_bytes());
+  std::memcpy(arguments.data(), buffers.data(), buffers.size_bytes());
+  std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
+  constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
+  std::int64_t blocks = has_barriers ? work : (work + kBlock - 1) / kBlock;
+  api_->launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
+}
+
+void CudaBackend::run_plan(const NodePlan& plan, Gpu& gpu, std::vector<std::byte*> buffers) {
+  using Kind = Call::Kind;
+  std::vector<KernelText> texts;
+  for (const Call& call : plan.calls)
+    if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
+  kernels_.prepare(gpu.number, texts);
+  std::vector<std::byte*> temporaries;
+  for (std::size_t bytes : plan.temporaries) {
+    temporaries.push_back(api_->allocate(bytes == 0 ? 1 : bytes, gpu.stream));
+    buffers.push_back(temporaries.back());
+  }
+  for (const Call& call : plan.calls) {
+    auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
+    const auto& n = call.numbers;
+    switch (call.kind) {
+      case Kind::kKernel: {
+        std::vector<const std::byte*> addresses;
+        for (std::size_t i = 0; i < call.buffers.size(); ++i) addresses.push_back(buffer(i));
+        launch(gpu, call.kernel, addresses, n, call.work, call.has_barriers);
+        break;
+      }
+      case Kind::kCopy:
+        api_->copy(buffer(1) + n[2], buffer(0) + n[1], std::size_t(n[0]), gpu.stream);
+        break;
+      case Kind::kClear:
+        api_->fill(buffer(0), int(n[1]), std::size_t(n[0]), gpu.stream);
+        break;
+      case Kind::kUpload: {
+        Pinned pinned(*api_, call.data->size());
+        std::memcpy(pinned.data(), call.data->data(), call.data->size());
+        api_->copy(buffer(0), pinned.data(), call.data->size(), gpu.stream);
+        api_->synchronize(Mark(*api_, gpu.number, gpu.stream).event());
+        break;
+      }
+      case Kind::kMatrix:
+        api_->multiply(
+            gpu.number,
+            {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
+            gpu.stream);
+        break;
+      case Kind::kFourier:
+        api_->transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);
+        break;
+    }
+  }
+  for (std::byte* data : temporaries) api_->release(data, gpu.stream);
+}
+
+const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position, const std::vector<int>&) {
+  PlanKey key{call.step, {}};
+  for (const auto* boxes : call.operand_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
+  for (const auto* boxes : call.result_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
+  if (auto found = plans_.find(key); found != plans_.end()) return found->second;
+  if (plans_.size() >= kPlansMax) plans_.clear();
+  std::vector<ConstView> operands;
+  std::vector<MutableView> results;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    const TensorType& type = call.graph.type(call.node.operands[i]);
+    const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
+    operands.push_back({{type.dtype, shape_of(box)}, nullptr, &box, &type.shape});
+  }
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    const Box& box = (*call.result_boxes[i])[std::size_t(position)];
+    results.push_back({{call.graph.type(call.node.results[i]).dtype, shape_of(box)}, nullptr, &box});
+  }
+  return plans_[std::move(key)] = plan_node(*call.node.op, {operands, results, call.node.attrs});
+}
+
+void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
+  std::map<std::vector<std::int64_t>, Class> classes;
+  for (int position : call.local) {
+    std::size_t p = std::size_t(position);
+    std::vector<std::int64_t> key{memory_of(ordinals[p])};
+    for (const auto* operand : call.operands) key.push_back(reinterpret_cast<std::int64_t>(block_of(*operand->at(p)).data));
+    if (call.node.op->uses_position)
+      for (const auto* boxes : call.operand_boxes) add_box(key, (*boxes)[p]);
+    for (const auto* boxes : call.result_boxes)
+      for (const Interval& interval : (*boxes)[p]) {
+        key.push_back(interval.size());
+        if (call.node.op->uses_position) key.push_back(interval.start);
+      }
+    classes[std::move(key)].positions.push_back(position);
+  }
+  for (auto& [key, each] : classes) {
+    std::size_t p = std::size_t(each.positions[0]);
+    int ordinal = ordinals[p];
+    std::vector<std::byte*> buffers;
+    for (const auto* operand : call.operands) buffers.push_back(block_of(*(*operand)[p]).data);
+    for (std::size_t i = 0; i < call.results.size(); ++i) {
+      std::int64_t elements = element_count((*call.result_boxes[i])[p]);
+      each.results.push_back(allocate(std::size_t(elements * size_of(call.graph.type(call.node.results[i]).dtype)), ordinal));
+      buffers.push_back(block_of(*each.results.back()).data);
+    }
+    run_plan(plan_of(call, each.positions[0], ordinals), gpu_of(ordinal), std::move(buffers));
+    for (std::size_t i = 0; i < call.results.size(); ++i)
+      for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
+  }
+}
+
+void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
+                            Slots& slots, const std::vector<int>& ordinals) {
+  if (step.outputs.empty()) return;
+  auto found = fused_.find(step.step);
+  if (found == fused_.end()) found = fused_.emplace(step.step, fused_kernel(step)).first;
+  const auto& boxes = slot_boxes[std::size_t(step.outputs[0])];
+  std::map<std::vector<std::int64_t>, Class> classes;
+  for (int position : local) {
+    std::size_t p = std::size_t(position);
+    std::vector<std::int64_t> key{memory_of(ordinals[p]), element_count(boxes[p])};
+    for (int slot : step.inputs) key.push_back(reinterpret_cast<std::int64_t>(block_of(*slots[std::size_t(slot)].at(p)).data));
+    classes[std::move(key)].positions.push_back(position);
+  }
+  for (int slot : step.outputs) slots[std::size_t(slot)].resize(boxes.size());
+  for (auto& [key, each] : classes) {
+    std::size_t p = std::size_t(each.positions[0]);
+    std::vector<const std::byte*> buffers;
+    for (int slot : step.inputs) buffers.push_back(block_of(*slots[std::size_t(slot)][p]).data);
+    const std::int64_t numbers[] = {element_count(boxes[p])};
+    for (std::int64_t bytes : step.output_bytes) {
+      each.results.push_back(allocate(std::size_t(numbers[0] * bytes), ordinals[p]));
+      buffers.push_back(block_of(*each.results.back()).data);
+    }
+    launch(gpu_of(ordinals[p]), found->second, buffers, numbers, numbers[0], false);
+    for (std::size_t o = 0; o < step.outputs.size(); ++o)
+      for (int position : each.positions) slots[std::size_t(step.outputs[o])][std::size_t(position)] = each.results[o];
+  }
+}
+
+// ---- times and failures
+
+void CudaBackend::begin_step(std::string_view op, Where where, Report report) {
+  std::lock_guard lock(mutex_);
+  api_->push_range(std::string(op));
+  step_ = Step{std::string(op), where, std::move(report), {}, {}};
+  if (!step_->report) return;
+  if (clocks_.empty()) set_clocks();
+  for (const auto& gpu : gpus_) {
+    step_->begins.emplace_back(gpu->number, api_->create_event(gpu->number, true));
+    api_->record(step_->begins.back().second, gpu->stream);
+  }
+}
+
+void CudaBackend::end_step() {
+  std::lock_guard lock(mutex_);
+  for (const auto& gpu : gpus_) {
+    step_->ends.emplace_back(gpu->number, api_->create_event(gpu->number, bool(step_->report)));
+    api_->record(step_->ends.back().second, gpu->stream);
+  }
+  running_.push_back(std::move(*step_));
+  step_.reset();
+  api_->pop_range();
+  retire_steps(false);
+}
+
+// Events tell how long after the clock's own event they came, and of that the host's time is known.
+void CudaBackend::retire_steps(bool all) {
+  while (!running_.empty()) {
+    Step& step = running_.front();
+    bool must_wait = all || running_.size() > kStepsMax;
+    for (const auto& [gpu, event] : step.ends) {
+      if (must_wait) api_->synchronize(event);
+      if (!api_->is_done(event)) return;
+    }
+    if (step.report) {
+      comm::Ns begin = comm::now_ns(), end = 0;  // over all GPUs
+      for (std::size_t i = 0; i < step.ends.size(); ++i) {
+        begin = std::min(begin, host_time(i, step.begins[i].second));
+        end = std::max(end, host_time(i, step.ends[i].second));
+      }
+      step.report(begin, std::max(begin, end));
+    }
+    for (const auto* events : {&step.begins, &step.ends})
+      for (const auto& [gpu, event] : *events) api_->destroy(event);
+    running_.pop_front();
+  }
+}
+
+comm::Ns CudaBackend::host_time(std::size_t gpu, Event event) {
+  return clocks_[gpu].at + comm::Ns(api_->milliseconds_between(clocks_[gpu].event, event) * 1e6);
+}
+
+// Set anew whenever everything has ended, as the distances between events are floats.
+void CudaBackend::set_clocks() {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    if (clocks_.size() <= i) clocks_.push_back({api_->create_event(gpus_[i]->number, true), 0});
+    api_->record(clocks_[i].event, gpus_[i]->stream);
+    api_->synchronize(clocks_[i].event);
+    clocks_[i].at = comm::now_ns();
+  }
+}
+
+void CudaBackend::synchronize() {
+  std::lock_guard lock(mutex_);
+  try {
+    retire_steps(true);
+    if (!clocks_.empty()) set_clocks();
+    for (const auto& gpu : gpus_) api_->synchronize(Mark(*api_, gpu->number, gpu->stream).event());
+  } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+void CudaBackend::throw_attributed(const GpuError& error) {
+  std::lock_guard lock(mutex_);
+  for (const Step& step : running_) {
+    bool has_ended = true;
+    try {
+      for (const auto& [gpu, event] : step.ends) has_ended = has_ended && api_->is_done(event);
+    } catch (const GpuError&) { has_ended = false; }
+    if (has_ended) continue;
+    throw GpuError(fmt::format("{}; the first step that did not end is {} at {}", error.what(), step.op, step.where.text()));
+  }
+  throw error;
+}
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,101 @@
+// Virtual devices on GPUs: buffers in their memory, steps as generated kernels and library calls, one stream a GPU.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/exec/backend.h"
+#include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/gpu_memory.h"
+#include "virtualdev/cuda/kernel_store.h"
+
+namespace shardlab::cuda {
+
+struct CudaOptions {
+  std::vector<int> ordinals;  // of this process's devices
+  int devices_per_gpu = 1;
+  int first_gpu = 0;
+  std::string kernel_folder;  // empty: kernels are kept in memory alone
+};
+
+// State and invariants: the devices of one GPU share its memory and its one stream, so that what they do is in order without events;
+// only copies between GPUs, and host reads, need them. A Buffer's bytes are a Block (gpu_memory.h). Replicas on one GPU share a buffer.
+//
+// Thread rules: as Backend's.
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, CudaOptions options);
+  ~CudaBackend() override;
+
+  std::string_view platform() const override { return "gpu"; }
+  std::string kind() const override { return kind_; }
+  int memory_of(int ordinal) const override;
+  std::shared_ptr<Buffer> allocate(std::size_t bytes, int ordinal) override;
+  BufferRef upload(const BufferRef& host, int ordinal) override;
+  BufferRef place(const BufferRef& buffer, int ordinal) override;
+  BufferRef to_host(const BufferRef& buffer) override;
+  std::size_t bytes_of(const Buffer& buffer) const override { return block_of(buffer).bytes; }
+  void clear(Buffer& buffer) override;
+  void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) override;
+  void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
+                std::int64_t element_bytes) override;
+  BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) override;
+  void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
+  comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
+                                std::span<const comm::Receive> receives) override;
+  void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
+  void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
+                 const std::vector<int>& ordinals) override;
+  void begin_step(std::string_view op, Where where, Report report) override;
+  void end_step() override;
+  void synchronize() override;
+
+ private:
+  // A step whose work may still be going on: what a failure and its times are attributed by.
+  struct Step {
+    std::string op;
+    Where where;
+    Report report;
+    std::vector<std::pair<int, Event>> begins, ends;  // by GPU
+  };
+  // Plans by what they depend on: the step, and where its operands and results are.
+  using PlanKey = std::pair<std::int64_t, std::vector<std::int64_t>>;
+
+  // An event whose time on the host's clock is known.
+  struct Clock {
+    Event event;
+    comm::Ns at;
+  };
+
+  Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
+  const NodePlan& plan_of(const ComputeCall& call, int position, const std::vector<int>& ordinals);
+  void run_plan(const NodePlan& plan, Gpu& gpu, std::vector<std::byte*> buffers);
+  void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
+              std::int64_t work, bool has_barriers);
+  BufferRef moved(const BufferRef& buffer, Gpu& to);
+  void retire_steps(bool all);
+  void set_clocks();
+  comm::Ns host_time(std::size_t gpu, Event event);
+  // Rethrows a failure with the earliest step that had not ended when it came.
+  [[noreturn]] void throw_attributed(const GpuError& error);
+  comm::ExchangeResult exchange_staged(const LinkContext& link, std::span<const comm::Send> sends, std::span<const comm::Receive> receives);
+
+  std::shared_ptr<GpuApi> api_;
+  CudaOptions options_;
+  KernelStore kernels_;
+  std::string kind_;
+  std::vector<std::shared_ptr<Gpu>> gpus_;
+  std::map<int, int> gpu_index_;  // ordinal → gpus_
+  std::map<PlanKey, NodePlan> plans_;
+  std::map<std::int64_t, KernelText> fused_;
+  std::recursive_mutex mutex_;  // of the steps
+  std::optional<Step> step_;
+  std::deque<Step> running_;
+  std::vector<Clock> clocks_;  // by GPU
+};
+
+}  // namespace shardlab::cuda
