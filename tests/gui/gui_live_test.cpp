@@ -121,7 +121,8 @@ TEST_F(LiveTest, ARunIsWatchedWhileItGrowsAndToItsEnd) {
   EXPECT_LT(canvas.scale().window().length(), canvas.scale().limits().length() / 2);
   go_on(*TracePtr(trace()));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !trace()->running && trace()->collectives.size() >= 6; }, kLongMs));
-  EXPECT_EQ(make_verdict(*trace()).level, VerdictLevel::kGood) << make_verdict(*trace()).sentence.toStdString();
+  // The process that stood still for a while may be remarked as a straggler, no worse.
+  EXPECT_LE(make_verdict(*trace()).level, VerdictLevel::kNote) << make_verdict(*trace()).sentence.toStdString();
   ASSERT_TRUE(over());
   EXPECT_EQ(run_.exitCode(), 0) << "who is watched runs as if nobody watched";
 }
@@ -235,7 +236,7 @@ TEST_F(RunViewTest, TheExampleFillsEveryView) {
   window.run_example();
   ASSERT_TRUE(QTest::qWaitFor([&] { return trace() != nullptr; }, kLongMs));
   ASSERT_TRUE(ended());
-  EXPECT_EQ(make_verdict(*trace()).level, VerdictLevel::kGood) << make_verdict(*trace()).sentence.toStdString();
+  EXPECT_LE(make_verdict(*trace()).level, VerdictLevel::kNote) << make_verdict(*trace()).sentence.toStdString();
   EXPECT_GE(trace()->collectives.size(), 18u);
   EXPECT_GE(trace()->wait_edges.size(), 1u);
   EXPECT_GE(trace()->host_reads.size(), 6u);
