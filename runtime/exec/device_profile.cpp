@@ -73,8 +73,9 @@ const DeviceProfile& find_device_profile(std::string_view name) {
 std::vector<Device> make_devices(const DeviceProfile& profile, const std::vector<int>& devices_per_process) {
   const int total = std::accumulate(devices_per_process.begin(), devices_per_process.end(), 0);
   if (profile.device_count() != 0 && profile.device_count() != total)
-    throw_user_error("the device profile '{}' ({}) has {} devices, but the job has {} ({} processes with {} each); make them equal with -n and -d",
-                     profile.name, profile.doc, profile.device_count(), total, devices_per_process.size(), fmt::join(devices_per_process, ", "));
+    throw_user_error(
+        "the device profile '{}' ({}) has {} devices, but the job has {} ({} processes with {} each); make them equal with -n and -d",
+        profile.name, profile.doc, profile.device_count(), total, devices_per_process.size(), fmt::join(devices_per_process, ", "));
   std::vector<Device> machine = profile.device_count() != 0 ? devices_by_host(profile) : std::vector<Device>(std::size_t(total));
   std::vector<Device> devices;
   for (int process = 0; process < int(devices_per_process.size()); ++process) {

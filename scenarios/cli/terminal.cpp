@@ -18,7 +18,7 @@ std::string coloured(std::string_view code, std::string_view text, int descripto
 
 }  // namespace
 
-// https://no-color.org, https://bixense.com/clicolors
+// The conventions of NO_COLOR (https://no-color.org) and CLICOLOR_FORCE.
 bool is_terminal(int descriptor) {
   if (std::getenv("NO_COLOR") != nullptr) return false;
   return std::getenv("CLICOLOR_FORCE") != nullptr || ::isatty(descriptor) == 1;

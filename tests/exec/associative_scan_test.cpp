@@ -11,6 +11,7 @@
 #include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 
@@ -23,23 +24,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Running : public ::testing::Test {
+class Running : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
   Mesh mesh = Mesh({4, 2}, {"x", "y"}, {5, 1, 2, 0, 7, 4, 6, 3});
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
 
 void expect_near(const Array& got, const Array& wanted, float tolerance = 1e-5F) {
   ASSERT_EQ(got.shape(), wanted.shape());
@@ -47,7 +35,6 @@ void expect_near(const Array& got, const Array& wanted, float tolerance = 1e-5F)
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance * (1 + std::abs(b[i]))) << i;
 }
 
-Array wave(const Shape& shape) { return sin(arange(element_count(shape), float32) * 0.7).reshape(shape); }
 Array plus(const Array& a, const Array& b) { return a + b; }
 
 TEST_F(Running, SumsOfEveryLength) {

@@ -12,6 +12,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 namespace {
@@ -19,26 +20,13 @@ namespace {
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-class AutoAxes : public ::testing::Test {
+class AutoAxes : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
   Mesh mesh = Mesh({4, 2}, {"x", "y"}, {5, 1, 2, 0, 7, 4, 6, 3}, {AxisType::kExplicit, AxisType::kExplicit});
   Mesh plain = Mesh({4, 2}, {"x", "y"}, {5, 1, 2, 0, 7, 4, 6, 3});
   Array value = sin(arange(64, float32)).reshape({8, 8});
   Array on(const PartitionSpec& spec) { return device_put(value, Sharding(mesh, spec)); }
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
 
 void expect_near(const Array& got, const Array& wanted) {
   std::vector<float> a = got.to_vector<float>(), b = wanted.to_vector<float>();

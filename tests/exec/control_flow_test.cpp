@@ -5,6 +5,7 @@
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
+#include "tests/support/eight_devices.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -14,20 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ints = std::vector<std::int32_t>;
 
-class ControlFlow : public ::testing::Test {
+class ControlFlow : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const UserError& error) { return error.what(); }
-    return "no error";
-  }
   Mesh mesh = Mesh({4, 2}, {"a", "b"}, {0, 1, 2, 3, 4, 5, 6, 7});
 };
 

@@ -11,6 +11,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 
@@ -26,31 +27,10 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class CustomDerivatives : public ::testing::Test {
+class CustomDerivatives : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
   Mesh mesh = Mesh({4, 2}, {"a", "b"}, {5, 1, 2, 0, 7, 4, 6, 3});
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
-
-Array wave(const Shape& shape, double step = 0.7) { return sin(arange(element_count(shape), float32) * step + 0.3).reshape(shape); }
-
-void expect_same(const Array& got, const Array& wanted, std::string_view what, float tolerance = 2e-5F) {
-  ASSERT_EQ(got.shape(), wanted.shape()) << what;
-  std::vector<float> a = got.to_vector<float>(), b = wanted.to_vector<float>();
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance * (1 + std::abs(b[i]))) << what << ", element " << i;
-}
 
 int count_of(const std::string& text, const std::string& part) {
   int count = 0;

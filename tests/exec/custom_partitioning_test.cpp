@@ -6,6 +6,7 @@
 #include "runtime/exec/fft.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "tests/support/eight_devices.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -53,20 +54,8 @@ void expect_near(const std::vector<Complex>& got, const std::vector<Complex>& wa
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_LT(std::abs(got[i] - wanted[i]), tolerance) << "element " << i;
 }
 
-class CustomPartitioning : public ::testing::Test {
+class CustomPartitioning : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const UserError& error) { return error.what(); }
-    return "no error";
-  }
   // Of a rule on types of these shapes.
   static std::string error_of_rule(std::string rule, std::vector<Shape> shapes, CustomPartitioningOptions options = {}) {
     options.sharding_rule = std::move(rule);

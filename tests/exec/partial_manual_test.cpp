@@ -13,6 +13,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 namespace {
@@ -20,28 +21,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class PartialManual : public ::testing::Test {
+class PartialManual : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
   Mesh mesh = Mesh({2, 4}, {"m", "a"}, {5, 1, 2, 0, 7, 4, 6, 3});
   Mesh turned = Mesh({4, 2}, {"a", "m"}, {3, 6, 0, 1, 7, 2, 5, 4});
   Mesh cube = Mesh({2, 2, 2}, {"m", "a", "n"}, {5, 1, 2, 0, 7, 4, 6, 3});
   Array on(const Array& x, const Mesh& where, const PartitionSpec& spec) { return device_put(x, Sharding(where, spec)); }
 };
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
-
-Array wave(const Shape& shape, double step = 0.7) { return sin(arange(element_count(shape), float32) * step + 0.3).reshape(shape); }
 
 void expect_near(const Array& got, const Array& wanted, float tolerance = 2e-5F) {
   ASSERT_EQ(got.shape(), wanted.shape());

@@ -140,7 +140,9 @@ const Mistake kMistakes[] = {
     {"/faults", "[{\"at\": 1, \"do\": \"kil\"}]", "/faults/0/do", "did you mean 'kill'?"},
     {"/faults", "[{\"at\": 1, \"do\": \"exit\"}]", "/faults/0/do", "needs a value"},
     {"/faults", "[{\"at\": 1, \"do\": {\"exit\": 256}}]", "/faults/0/do/exit", "from 0 to 255"},
-    {"/faults", "[{\"at\": 1, \"do\": {\"corrupt\": \"x\", \"device\": 0}}]", "/faults/0/do/corrupt", "not supported yet"},
+    {"/faults", "[{\"at\": 1, \"do\": {\"slow_link\": 0}}]", "/faults/0/do/slow_link", "a factor from 1"},
+    {"/faults", "[{\"at\": 1, \"do\": {\"trace_disk\": \"half\"}}]", "/faults/0/do/trace_disk", "\"full\""},
+    {"/faults", "[{\"at\": 1, \"do\": {\"kill\": 1, \"device\": 0}}]", "/faults/0/do/kill", "'kill' takes no value"},
     {"/faults", "[{\"at\": {\"ms\": 1, \"collective\": 2}, \"do\": \"kill\"}]", "/faults/0/at", "one of"},
     // Expectations.
     {"/expect/0", "{\"aray\": \"x\"}", "/expect/0/aray", "did you mean 'array'?"},
