@@ -28,6 +28,7 @@ class Tracer;        // runtime/exec/tracing.h
 struct ContextOptions {
   int process_index = 0;
   std::vector<int> devices_per_process = {1};  // its length is the number of processes
+  std::vector<int> hosts;                      // of each process, numbers that are equal for processes of one host; empty: all are on one
   std::shared_ptr<comm::Transport> transport;  // nothing: one process
   std::shared_ptr<comm::Control> control;      // nothing: SoloControl
   std::vector<std::shared_ptr<comm::Observer>> observers;
@@ -69,6 +70,8 @@ class Context {
   Backend& cpu() const { return *cpu_; }
   // The shards of an array, made in this process's memory, where the mesh's devices have them.
   std::vector<BufferRef> placed(std::vector<BufferRef> shards, const Mesh& mesh) const;
+  // Processes of one host have equal numbers; empty where all are on one host.
+  const std::vector<int>& hosts() const { return options_.hosts; }
   // The processes that own any of these devices, ascending.
   std::vector<int> owners(const std::vector<int>& ordinals) const;
 

@@ -21,7 +21,9 @@ using spmd::MoveStep;
 using spmd::PartitionedProgram;
 
 Ownership ownership_of(Context& context) {
-  return {[&context](int ordinal) { return context.device(ordinal).process_index; }, context.process_index()};
+  Ownership ownership{[&context](int ordinal) { return context.device(ordinal).process_index; }, context.process_index(), {}};
+  if (!context.hosts().empty()) ownership.host_of = [&context](int process) { return context.hosts()[std::size_t(process)]; };
+  return ownership;
 }
 
 std::vector<int> ordinals_of(const Mesh& mesh, const std::vector<int>& positions) {

@@ -21,6 +21,15 @@ std::vector<std::int64_t> key_of(const Box& box) {
   return key;
 }
 
+enum class Nearness : std::uint8_t { kSameProcess, kSameHost, kElsewhere };
+constexpr Nearness kNearest[] = {Nearness::kSameProcess, Nearness::kSameHost, Nearness::kElsewhere};
+
+Nearness nearness(int process, int other, const Ownership& ownership) {
+  if (process == other) return Nearness::kSameProcess;
+  bool same_host = !ownership.host_of || ownership.host_of(process) == ownership.host_of(other);
+  return same_host ? Nearness::kSameHost : Nearness::kElsewhere;
+}
+
 // Takes parts of `wanted` from the candidates in their order of preference until it is covered. Boxes of one sharding are equal or
 // disjoint, so what is left of a box is found by keeping each distinct intersection once.
 void take_from(const Box& wanted, int target, const std::vector<int>& candidates, const Layout& from, std::vector<Transfer>& transfers) {
@@ -55,10 +64,9 @@ std::vector<Transfer> transfers_within(const Layout& from, const Layout& to, con
       const Box& wanted = to.boxes[std::size_t(position)];
       std::vector<int> candidates;
       if (contains(from.boxes[std::size_t(position)], wanted)) candidates.push_back(position);
-      for (std::size_t other = 0; other < group.size(); ++other)
-        if (owners[other] == owners[rank]) candidates.push_back(group[other]);
-      for (std::size_t other = 0; other < group.size(); ++other)
-        if (owners[other] != owners[rank]) candidates.push_back(group[other]);
+      for (Nearness wanted_nearness : kNearest)
+        for (std::size_t other = 0; other < group.size(); ++other)
+          if (nearness(owners[other], owners[rank], ownership) == wanted_nearness) candidates.push_back(group[other]);
       take_from(wanted, position, candidates, from, transfers);
     }
   }
@@ -70,53 +78,107 @@ std::vector<Transfer> transfers_between(const Layout& from, const Layout& to, co
   int sources = int(from.devices.size());
   for (int target = 0; target < int(to.devices.size()); ++target) {
     int device = to.devices[std::size_t(target)], process = ownership.process_of(device);
-    std::vector<int> own, near, far;
+    std::vector<int> own;
+    std::map<Nearness, std::vector<int>> others;
     for (int i = 0; i < sources; ++i) {
       int source = (i + process) % sources;  // replicas in turn, one for all devices of a process: what they share crosses once
       int source_device = from.devices[std::size_t(source)];
-      (source_device == device ? own : ownership.process_of(source_device) == process ? near : far).push_back(source);
+      (source_device == device ? own : others[nearness(ownership.process_of(source_device), process, ownership)]).push_back(source);
     }
-    own.insert(own.end(), near.begin(), near.end());
-    own.insert(own.end(), far.begin(), far.end());
+    for (Nearness each : kNearest) own.insert(own.end(), others[each].begin(), others[each].end());
     take_from(to.boxes[std::size_t(target)], target, own, from, transfers);
   }
   return transfers;
 }
 
+namespace {
+
+// The entry of a peer in a list of messages, made where there is none.
+template <typename Message>
+Message& message_of(std::vector<Message>& list, int peer) {
+  auto found = std::find_if(list.begin(), list.end(), [&](const Message& each) { return each.peer == peer; });
+  return found != list.end() ? *found : list.emplace_back(Message{.peer = peer});
+}
+
+template <typename Stages>
+std::int64_t sent_bytes(const Stages& stages, int peer) {
+  std::int64_t bytes = 0;
+  for (const auto& stage : stages)
+    for (const auto& message : stage.sends)
+      if (message.peer == peer) bytes += message.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+void MovePlan::add_message(const SpreadMessage& message, int self, const Piece& piece, Arrival& arrival) {
+  Stage& stage = stages_[std::size_t(message.stage)];
+  std::int64_t bytes = element_count(piece.box) * element_bytes_;
+  if (message.from == self) {
+    Outgoing& out = message_of(stage.sends, message.to);
+    out.pieces.push_back(piece);
+    if (message.stage > 0) {
+      out.pieces.back().source = -1;
+      out.pieces.back().message = arrival.message;
+      out.pieces.back().offset = arrival.offset;
+    }
+    out.bytes += bytes;
+  }
+  if (message.to == self) {
+    bool is_new = std::none_of(stage.receives.begin(), stage.receives.end(), [&](const Incoming& in) { return in.peer == message.from; });
+    Incoming& in = message_of(stage.receives, message.from);
+    if (is_new) in.message = messages_++;
+    arrival = {in.message, in.bytes};
+    in.bytes += bytes;
+  }
+}
+
+MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfers, const Ownership& ownership) {
+  // The pieces that leave a process, each once, with those that want it. On one host those of others are none of our business.
+  struct Leaving {
+    int owner = 0;
+    Piece piece;
+    std::vector<int> wanting;
+    Arrival* arrival = nullptr;
+  };
+  std::vector<Leaving> pieces;
+  std::map<std::pair<int, std::vector<std::int64_t>>, std::size_t> index;
+  for (const Transfer& transfer : transfers) {
+    int source = ownership.process_of(from_.devices[std::size_t(transfer.source)]);
+    int target = ownership.process_of(to_.devices[std::size_t(transfer.target)]);
+    if (source == target || (!ownership.host_of && source != ownership.self && target != ownership.self)) continue;
+    auto [found, is_new] = index.try_emplace({source, key_of(transfer.box)}, pieces.size());
+    if (is_new) pieces.push_back({source, {.source = transfer.source, .box = transfer.box}, {}});
+    pieces[found->second].wanting.push_back(target);
+  }
+  Arrivals arrivals;
+  std::map<int, int> turns;
+  stages_.resize(kSpreadStages);
+  for (const Leaving& each : pieces) {
+    Arrival arrival;
+    for (const SpreadMessage& message : spread_route(each.owner, each.wanting, turns[each.owner]++, ownership.host_of))
+      add_message(message, ownership.self, each.piece, arrival);
+    if (arrival.message >= 0) arrivals[{each.owner, key_of(each.piece.box)}] = arrival;
+  }
+  std::erase_if(stages_, [](const Stage& stage) { return stage.sends.empty() && stage.receives.empty(); });
+  return arrivals;
+}
+
+std::int64_t MovePlan::bytes_to(int peer) const { return sent_bytes(stages_, peer); }
+
 MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership)
     : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)) {
-  auto source_owner = [&](const Transfer& t) { return ownership.process_of(from_.devices[std::size_t(t.source)]); };
-  auto target_owner = [&](const Transfer& t) { return ownership.process_of(to_.devices[std::size_t(t.target)]); };
+  Arrivals arrivals = plan_messages(transfers, ownership);
   std::map<int, Target> targets;
-  std::map<int, int> send_index, receive_index;
-  std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t> sent, received;  // (peer, box) → offset
-  auto slot = [](std::map<int, int>& index, std::vector<PeerPieces>& list, int peer) -> PeerPieces& {
-    auto [found, is_new] = index.try_emplace(peer, int(list.size()));
-    if (is_new) list.push_back({peer, 0, {}});
-    return list[std::size_t(found->second)];
-  };
   for (const Transfer& transfer : transfers) {
-    int source = source_owner(transfer), target = target_owner(transfer);
-    std::int64_t bytes = element_count(transfer.box) * element_bytes_;
-    if (target == ownership.self) {
-      Target& entry = targets[transfer.target];
-      if (source == ownership.self) {
-        entry.parts.push_back({transfer.box, transfer.source, -1, 0});
-      } else {
-        PeerPieces& peer = slot(receive_index, receives_, source);
-        auto [found, is_new] = received.try_emplace({source, key_of(transfer.box)}, peer.bytes);
-        if (is_new) {
-          peer.pieces.push_back({-1, transfer.box, peer.bytes});
-          peer.bytes += bytes;
-        }
-        entry.parts.push_back({transfer.box, -1, receive_index[source], found->second});
-      }
-    } else if (source == ownership.self) {
-      PeerPieces& peer = slot(send_index, sends_, target);
-      if (sent.try_emplace({target, key_of(transfer.box)}, peer.bytes).second) {
-        peer.pieces.push_back({transfer.source, transfer.box, peer.bytes});
-        peer.bytes += bytes;
-      }
+    if (ownership.process_of(to_.devices[std::size_t(transfer.target)]) != ownership.self) continue;
+    int source = ownership.process_of(from_.devices[std::size_t(transfer.source)]);
+    std::vector<Part>& parts = targets[transfer.target].parts;
+    if (source == ownership.self) {
+      parts.push_back({transfer.box, transfer.source, -1, 0});
+    } else {
+      const Arrival& arrival = arrivals.at({source, key_of(transfer.box)});
+      parts.push_back({transfer.box, -1, arrival.message, arrival.offset});
     }
   }
   for (std::size_t position = 0; position < to_.devices.size(); ++position)
@@ -160,21 +222,25 @@ int MovePlan::receiver_of(std::size_t message) const {
 MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
   Backend& backend = *link.backend;
-  Received received;
-  if (!sends_.empty() || !receives_.empty()) {
+  Received received(std::size_t(messages_), nullptr);
+  for (const Stage& stage : stages_) {
     Received packed;  // parts that are not a whole shard are packed first
     std::vector<comm::Send> sends;
-    for (const PeerPieces& peer : sends_) {
+    for (const Outgoing& peer : stage.sends) {
       comm::Send send{peer.peer, {}};
       for (const Piece& piece : peer.pieces) {
+        std::size_t bytes = std::size_t(element_count(piece.box) * element_bytes_);
+        if (piece.source < 0) {
+          send.parts.push_back(std::as_const(*received[std::size_t(piece.message)]).bytes().subspan(std::size_t(piece.offset), bytes));
+          continue;
+        }
         const Buffer& source = *sources[std::size_t(piece.source)];
         const Box& held = from_.boxes[std::size_t(piece.source)];
         if (piece.box == held) {
           send.parts.push_back(source.bytes());
           continue;
         }
-        packed.push_back(
-            backend.allocate(std::size_t(element_count(piece.box) * element_bytes_), from_.devices[std::size_t(piece.source)]));
+        packed.push_back(backend.allocate(bytes, from_.devices[std::size_t(piece.source)]));
         backend.copy_box(source, 0, held, *packed.back(), piece.box, piece.box, element_bytes_);
         send.parts.push_back(packed.back()->bytes());
       }
@@ -182,9 +248,10 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
       status.bytes_sent += peer.bytes;
     }
     std::vector<comm::Receive> receives;
-    for (const PeerPieces& peer : receives_) {
-      received.push_back(backend.allocate(std::size_t(peer.bytes), receiver_of(received.size())));
-      receives.push_back({peer.peer, {received.back()->data(), received.back()->size()}});
+    for (const Incoming& peer : stage.receives) {
+      std::shared_ptr<Buffer>& into = received[std::size_t(peer.message)];
+      into = backend.allocate(std::size_t(peer.bytes), receiver_of(std::size_t(peer.message)));
+      receives.push_back({peer.peer, {into->data(), into->size()}});
     }
     status.exchange = backend.exchange(link, sends, receives);
     if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
@@ -225,29 +292,17 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
     : from_(std::move(from)), to_(std::move(to)), reduction_(reduction), dtype_(dtype), element_bytes_(size_of(dtype)) {
   for (std::size_t position = from_.devices.size(); position-- > 0;)
     if (ownership.process_of(from_.devices[position]) == ownership.self) receiver_ = from_.devices[position];
-  std::map<int, int> send_index, receive_index;
-  auto slot = [](std::map<int, int>& index, std::vector<PeerSubtrees>& list, int peer) -> PeerSubtrees& {
-    auto [found, is_new] = index.try_emplace(peer, int(list.size()));
-    if (is_new) list.push_back({peer, 0, {}});
-    return list[std::size_t(found->second)];
-  };
+  stages_.resize(kReduceStages);
+  int turn = 0;
   for (const auto& group : groups) {
     std::vector<int> owners;
     for (int position : group) owners.push_back(ownership.process_of(from_.devices[std::size_t(position)]));
-    // Maximal subtrees with one owner.
-    std::vector<Subtree> subtrees;
-    std::function<void(int, int)> divide = [&](int first, int last) {
-      if (std::all_of(owners.begin() + first, owners.begin() + last, [&](int owner) { return owner == owners[std::size_t(first)]; })) {
-        subtrees.push_back({first, last, owners[std::size_t(first)], -1, 0});
-        return;
-      }
-      int middle = first + tree_split(last - first);
-      divide(first, middle);
-      divide(middle, last);
-    };
-    divide(0, int(group.size()));
-    // Each distinct box that some member wants, with the processes that want it, in the order of ranks.
-    std::vector<std::pair<Box, std::vector<int>>> wanted;  // box → ranks
+    if (std::find(owners.begin(), owners.end(), ownership.self) == owners.end()) {
+      ++turn;
+      continue;
+    }
+    // Each distinct box that some member wants, with its ranks.
+    std::vector<std::pair<Box, std::vector<int>>> wanted;
     std::map<std::vector<std::int64_t>, std::size_t> index;
     for (std::size_t rank = 0; rank < group.size(); ++rank) {
       const Box& box = to_.boxes[std::size_t(group[rank])];
@@ -255,37 +310,40 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
       if (is_new) wanted.push_back({box, {}});
       wanted[found->second].second.push_back(int(rank));
     }
-    bool owns_some = std::find(owners.begin(), owners.end(), ownership.self) != owners.end();
-    if (!owns_some) continue;
+    std::vector<RankRange> own = owned_subtrees(owners);
+    std::erase_if(own, [&](const RankRange& subtree) { return subtree.owner != ownership.self; });
+    int box_turn = turn;  // the same on every process
     for (const auto& [box, ranks] : wanted) {
-      Task task{group, box, subtrees, {}};
-      std::set<int> wanting;
+      Task task{group, box, own, {}};
+      std::vector<int> wanting;
       for (int rank : ranks) {
-        wanting.insert(owners[std::size_t(rank)]);
-        if (owners[std::size_t(rank)] == ownership.self) task.targets.push_back(group[std::size_t(rank)]);
-      }
-      int task_index = int(tasks_.size());
-      std::int64_t bytes = element_count(box) * element_bytes_;
-      for (std::size_t s = 0; s < task.subtrees.size(); ++s) {
-        Subtree& subtree = task.subtrees[s];
-        if (subtree.owner == ownership.self) {
-          for (int peer : wanting) {
-            if (peer == ownership.self) continue;
-            PeerSubtrees& list = slot(send_index, sends_, peer);
-            list.subtrees.push_back({task_index, int(s)});
-            list.bytes += bytes;
-          }
-        } else if (wanting.count(ownership.self) != 0) {
-          PeerSubtrees& list = slot(receive_index, receives_, subtree.owner);
-          subtree.message = receive_index[subtree.owner];
-          subtree.offset = list.bytes;
-          list.bytes += bytes;
-        }
+        wanting.push_back(owners[std::size_t(rank)]);
+        if (wanting.back() == ownership.self) task.targets.push_back(group[std::size_t(rank)]);
       }
       tasks_.push_back(std::move(task));
+      plan_messages(owners, wanting, box_turn++, ownership);
     }
+    ++turn;
+  }
+  std::erase_if(stages_, [](const Stage& stage) { return stage.sends.empty() && stage.receives.empty(); });
+}
+
+// The messages of the last task.
+void ReducePlan::plan_messages(const std::vector<int>& owners, const std::vector<int>& wanting, int turn, const Ownership& ownership) {
+  int task = int(tasks_.size()) - 1;
+  for (const ReduceMessage& message : reduce_route(owners, wanting, turn, ownership.host_of)) {
+    Stage& stage = stages_[std::size_t(message.stage)];
+    auto add = [&](std::vector<Message>& list, int peer) {
+      Message& entry = message_of(list, peer);
+      entry.parts.push_back({task, message.first, message.last});
+      entry.bytes += bytes_of(tasks_.back());
+    };
+    if (message.from == ownership.self) add(stage.sends, message.to);
+    if (message.to == ownership.self) add(stage.receives, message.from);
   }
 }
+
+std::int64_t ReducePlan::bytes_to(int peer) const { return sent_bytes(stages_, peer); }
 
 BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const {
   int position = task.group[std::size_t(rank)];
@@ -312,52 +370,68 @@ BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const s
   return backend.combine(reduction_, dtype_, leaves, element_count(task.box), ordinal);
 }
 
+BufferRef ReducePlan::value(const Known& known, int task, int first, int last, Backend& backend) const {
+  const auto& there = known[std::size_t(task)];
+  auto subtree_of = [&](int a, int b) -> BufferRef {
+    auto found = there.find({a, b});
+    return found == there.end() ? nullptr : found->second;
+  };
+  return combine_range(tasks_[std::size_t(task)], first, last, subtree_of, backend, ordinal_of(tasks_[std::size_t(task)]));
+}
+
+comm::ExchangeResult ReducePlan::run_stage(const Stage& stage, Known& known, MoveStatus& status, const LinkContext& link) const {
+  Backend& backend = *link.backend;
+  std::vector<comm::Send> sends;
+  for (const Message& message : stage.sends) {
+    comm::Send send{message.peer, {}};
+    for (const Part& part : message.parts) {
+      BufferRef combined = value(known, part.task, part.first, part.last, backend);
+      send.parts.push_back(combined->bytes());
+      known[std::size_t(part.task)][{part.first, part.last}] = std::move(combined);
+    }
+    status.bytes_sent += message.bytes;
+    sends.push_back(std::move(send));
+  }
+  std::vector<std::shared_ptr<Buffer>> received;
+  std::vector<comm::Receive> receives;
+  for (const Message& message : stage.receives) {
+    received.push_back(backend.allocate(std::size_t(message.bytes), receiver_));
+    receives.push_back({message.peer, {received.back()->data(), received.back()->size()}});
+  }
+  comm::ExchangeResult result = backend.exchange(link, sends, receives);
+  if (result.status != comm::ExchangeStatus::kDone) return result;
+  for (std::size_t m = 0; m < received.size(); ++m) {
+    std::size_t offset = 0;
+    for (const Part& part : stage.receives[m].parts) {
+      const Task& task = tasks_[std::size_t(part.task)];
+      std::size_t bytes = std::size_t(bytes_of(task));
+      auto copy = backend.allocate(bytes, ordinal_of(task));
+      backend.copy_bytes(*received[m], offset, *copy, 0, bytes);
+      known[std::size_t(part.task)][{part.first, part.last}] = std::move(copy);
+      offset += bytes;
+    }
+  }
+  return result;
+}
+
 MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const {
   MoveStatus status;
   Backend& backend = *link.backend;
-  std::vector<std::vector<BufferRef>> own(tasks_.size());
-  std::int64_t task_bytes = tasks_.empty() ? 0 : element_count(tasks_[0].box) * element_bytes_;
+  Known known(tasks_.size());
+  std::int64_t task_bytes = tasks_.empty() ? 0 : bytes_of(tasks_[0]);
   backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
-    own[std::size_t(t)].resize(task.subtrees.size());
-    for (std::size_t s = 0; s < task.subtrees.size(); ++s)
-      if (task.subtrees[s].message < 0 && sources[std::size_t(task.group[std::size_t(task.subtrees[s].first)])])
-        own[std::size_t(t)][s] = own_subtree(task, task.subtrees[s].first, task.subtrees[s].last, sources, backend);
+    for (const RankRange& each : task.own)
+      known[std::size_t(t)][{each.first, each.last}] = own_subtree(task, each.first, each.last, sources, backend);
   });
-  std::vector<std::shared_ptr<Buffer>> received;
-  if (!sends_.empty() || !receives_.empty()) {
-    std::vector<comm::Send> sends;
-    for (const PeerSubtrees& peer : sends_) {
-      comm::Send send{peer.peer, {}};
-      for (const Outgoing& out : peer.subtrees) send.parts.push_back(own[std::size_t(out.task)][std::size_t(out.subtree)]->bytes());
-      status.bytes_sent += peer.bytes;
-      sends.push_back(std::move(send));
-    }
-    std::vector<comm::Receive> receives;
-    for (const PeerSubtrees& peer : receives_) {
-      received.push_back(backend.allocate(std::size_t(peer.bytes), receiver_));
-      receives.push_back({peer.peer, {received.back()->data(), received.back()->size()}});
-    }
-    status.exchange = backend.exchange(link, sends, receives);
+  for (const Stage& stage : stages_) {
+    status.exchange = run_stage(stage, known, status, link);
     if (status.exchange.status != comm::ExchangeStatus::kDone) return status;
   }
   backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
     if (task.targets.empty()) return;
-    int ordinal = to_.devices[std::size_t(task.targets[0])];
-    auto subtree_of = [&](int first, int last) -> BufferRef {
-      for (std::size_t s = 0; s < task.subtrees.size(); ++s) {
-        const Subtree& subtree = task.subtrees[s];
-        if (subtree.first != first || subtree.last != last) continue;
-        if (subtree.message < 0) return own[std::size_t(t)][s];
-        std::size_t bytes = std::size_t(element_count(task.box) * element_bytes_);
-        auto copy = backend.allocate(bytes, ordinal);
-        backend.copy_bytes(*received[std::size_t(subtree.message)], std::size_t(subtree.offset), *copy, 0, bytes);
-        return copy;
-      }
-      return nullptr;
-    };
-    BufferRef result = combine_range(task, 0, int(task.group.size()), subtree_of, backend, ordinal);
+    BufferRef result = value(known, int(t), 0, int(task.group.size()), backend);
     std::map<int, BufferRef> placed;  // by memory
     for (int position : task.targets) {
       int device = to_.devices[std::size_t(position)];

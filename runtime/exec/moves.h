@@ -1,15 +1,17 @@
 // Moves of data between devices: planned once for a process, run at every launch.
 //
 // A plan knows all devices of all processes, so both ends of a message list the same pieces in the same order. What several devices of a
-// process need is sent to it once.
+// process need is sent to it once, and what several processes of another host need crosses the network once (routes.h).
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/exec/backend.h"
+#include "runtime/exec/routes.h"
 #include "runtime/spmd/program.h"
 
 namespace shardlab {
@@ -24,6 +26,7 @@ struct Layout {
 struct Ownership {
   std::function<int(int)> process_of;  // ordinal → process
   int self = 0;
+  HostOf host_of = {};
 };
 
 struct MoveStatus {
@@ -38,12 +41,16 @@ class MovePlan {
   MovePlan(Layout from, Layout to, std::vector<spmd::Transfer> transfers, DType dtype, const Ownership& ownership);
   // `sources` per `from` position (only local ones are read); fills `targets` for the local ones.
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
+  // What every run sends to that process.
+  std::int64_t bytes_to(int peer) const;
 
  private:
+  // What is sent: of what we hold, or of what we have received and hand on.
   struct Piece {
-    int source = -1;  // `from` position, for what we hold
+    int source = -1;  // `from` position, or
     Box box;
-    std::int64_t offset = 0;  // in the message, for what we receive
+    int message = -1;  // index of a received message, and
+    std::int64_t offset = 0;
   };
   struct Part {
     Box box;
@@ -56,11 +63,28 @@ class MovePlan {
     std::vector<int> positions;
     std::vector<Part> parts;  // by box
   };
-  struct PeerPieces {
+  struct Outgoing {
     int peer = 0;
     std::int64_t bytes = 0;
     std::vector<Piece> pieces;
   };
+  struct Incoming {
+    int peer = 0;
+    std::int64_t bytes = 0;
+    int message = 0;
+  };
+  // Messages that need nothing of each other.
+  struct Stage {
+    std::vector<Outgoing> sends;
+    std::vector<Incoming> receives;
+  };
+  struct Arrival {
+    int message = -1;
+    std::int64_t offset = 0;
+  };
+  using Arrivals = std::map<std::pair<int, std::vector<std::int64_t>>, Arrival>;  // by the process that has it, and the box
+  Arrivals plan_messages(const std::vector<spmd::Transfer>& transfers, const Ownership& ownership);
+  void add_message(const SpreadMessage& message, int self, const Piece& piece, Arrival& arrival);
   using Received = std::vector<std::shared_ptr<Buffer>>;
   BufferRef assemble(const Target& target, int position, const std::vector<BufferRef>& sources, const Received& received,
                      Backend& backend) const;
@@ -69,7 +93,8 @@ class MovePlan {
 
   Layout from_, to_;
   std::int64_t element_bytes_;
-  std::vector<PeerPieces> sends_, receives_;
+  std::vector<Stage> stages_;
+  int messages_ = 0;  // received ones
   std::vector<Target> targets_;
 };
 
@@ -80,28 +105,36 @@ class ReducePlan {
   ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype, const Ownership& ownership);
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
 
+  // What every run sends to that process.
+  std::int64_t bytes_to(int peer) const;
+
  private:
-  struct Subtree {
-    int first = 0, last = 0;  // ranks [first, last)
-    int owner = 0;            // process
-    int message = -1;         // where it is received
-    std::int64_t offset = 0;
-  };
   // One combination that this process sends to or needs.
   struct Task {
     std::vector<int> group;  // positions by rank
     Box box;
-    std::vector<Subtree> subtrees;  // maximal ones with one owner, in rank order
-    std::vector<int> targets;       // local positions that want the result
+    std::vector<RankRange> own;  // what this process combines by itself
+    std::vector<int> targets;    // local positions that want the result
   };
-  struct Outgoing {
-    int task = 0, subtree = 0;
+  // The value of ranks [first, last) of a task, in a message.
+  struct Part {
+    int task = 0, first = 0, last = 0;
   };
-  struct PeerSubtrees {
+  struct Message {
     int peer = 0;
     std::int64_t bytes = 0;
-    std::vector<Outgoing> subtrees;
+    std::vector<Part> parts;
   };
+  struct Stage {
+    std::vector<Message> sends, receives;
+  };
+  // Per task the values that are there, by their ranks.
+  using Known = std::vector<std::map<std::pair<int, int>, BufferRef>>;
+  int ordinal_of(const Task& task) const { return task.targets.empty() ? receiver_ : to_.devices[std::size_t(task.targets[0])]; }
+  std::int64_t bytes_of(const Task& task) const { return element_count(task.box) * element_bytes_; }
+  void plan_messages(const std::vector<int>& owners, const std::vector<int>& wanting, int turn, const Ownership& ownership);
+  BufferRef value(const Known& known, int task, int first, int last, Backend& backend) const;
+  comm::ExchangeResult run_stage(const Stage& stage, Known& known, MoveStatus& status, const LinkContext& link) const;
   using Subtrees = std::function<BufferRef(int first, int last)>;
   BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const;
   // `subtree_of` gives the value of ranks [first, last), or nothing where they must be combined from both halves.
@@ -114,11 +147,11 @@ class ReducePlan {
   std::int64_t element_bytes_;
   int receiver_ = -1;  // the device here that messages are received by
   std::vector<Task> tasks_;
-  std::vector<PeerSubtrees> sends_, receives_;
+  std::vector<Stage> stages_;
 };
 
 // For moves by groups: each target's box from itself where it holds the whole of it, else from the members of its group, those of its own
-// process first, in the group's order. Groups are mesh positions; no groups: from itself alone (a slice).
+// process and then of its host first, in the group's order. Groups are mesh positions; no groups: from itself alone (a slice).
 std::vector<spmd::Transfer> transfers_within(const Layout& from, const Layout& to, const std::vector<std::vector<int>>& groups,
                                              const Ownership& ownership);
 // For moves between any two layouts: each target's box from whoever holds it, nearest first, replicas taken in turn.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
@@ -116,10 +117,23 @@ void Job::connect(const control::JobEnvironment& environment) {
   if (stopped_) transport_->abort("the job was stopped while this process joined it");
 }
 
+namespace {
+
+// A number for each process's host, in the order of the processes; none where all are on one.
+std::vector<int> host_numbers(const std::vector<control::Member>& members) {
+  std::map<std::string, int> numbers;
+  std::vector<int> hosts;
+  for (const control::Member& member : members) hosts.push_back(numbers.try_emplace(member.host_id, int(numbers.size())).first->second);
+  return numbers.size() > 1 ? hosts : std::vector<int>();
+}
+
+}  // namespace
+
 void Job::start(int process, std::vector<int> devices_per_process) {
   ContextOptions options;
   options.process_index = process;
   options.devices_per_process = std::move(devices_per_process);
+  if (control_) options.hosts = host_numbers(control_->members());
   options.transport = transport_;
   options.control = control_;
   if (recorder_) options.observers.push_back(recorder_);

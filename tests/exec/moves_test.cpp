@@ -36,8 +36,10 @@ BufferRef part_of(const std::vector<float>& values, const Shape& shape, const Bo
   return buffer;
 }
 
-// Runs `body(process, link)` on one thread a process.
-void on_processes(int processes, const std::function<void(int, LinkContext&)>& body) {
+using LinkBytes = std::map<std::pair<int, int>, std::int64_t>;  // from one process to another
+
+// Runs `body(process, link)` on one thread a process; what was sent.
+LinkBytes on_processes(int processes, const std::function<void(int, LinkContext&)>& body) {
   auto hub = std::make_shared<ThreadHub>();
   std::vector<std::jthread> threads;
   for (int p = 0; p < processes; ++p)
@@ -49,6 +51,13 @@ void on_processes(int processes, const std::function<void(int, LinkContext&)>& b
       link.transport = &transport;
       body(p, link);
     });
+  threads.clear();
+  return hub->bytes;
+}
+
+// Processes dealt to hosts: all on one, two and two, in turn.
+std::vector<HostOf> deals() {
+  return {{}, [](int process) { return process / 2; }, [](int process) { return process % 2; }, [](int process) { return process; }};
 }
 
 Spec random_spec(std::mt19937& random, const Mesh& mesh, const Shape& shape) {
@@ -98,8 +107,9 @@ TEST(MovePlan, AnyLayoutToAnyOther) {
       Layout from{mesh.devices(), boxes_of(shape, random_spec(random, mesh, shape), mesh)};
       Layout to{mesh.devices(), boxes_of(shape, random_spec(random, mesh, shape), mesh)};
       std::vector<float> values = values_of(shape);
+      HostOf host_of = deals()[seed % deals().size()];
       on_processes(int(c.devices_per_process.size()), [&](int process, LinkContext& link) {
-        Ownership ownership{[&](int device) { return owners[std::size_t(device)]; }, process};
+        Ownership ownership{[&](int device) { return owners[std::size_t(device)]; }, process, host_of};
         MovePlan plan(from, to, transfers_between(from, to, ownership), DType::kFloat32, ownership);
         std::vector<BufferRef> sources(from.devices.size()), targets(to.devices.size());
         for (std::size_t p = 0; p < sources.size(); ++p)
@@ -149,11 +159,14 @@ TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
     Spec to_spec = {scatter ? Axes{mesh.whole_axis(0), mesh.whole_axis(1)} : Axes{mesh.whole_axis(0)}, {}};
     Layout to{mesh.devices(), boxes_of(shape, to_spec, mesh)};
     std::vector<std::vector<BufferRef>> by_layout;
-    for (const std::vector<int>& sizes : std::vector<std::vector<int>>{{12}, {6, 6}, {3, 3, 3, 3}, {1, 7, 4}, {5, 0, 1, 6}}) {
+    std::vector<std::pair<std::vector<int>, HostOf>> layouts = {{{12}, {}}};
+    for (const std::vector<int>& sizes : std::vector<std::vector<int>>{{6, 6}, {3, 3, 3, 3}, {1, 7, 4}, {5, 0, 1, 6}})
+      for (const HostOf& host_of : deals()) layouts.emplace_back(sizes, host_of);
+    for (const auto& [sizes, host_of] : layouts) {
       std::vector<int> owners = owners_of(sizes);
       std::vector<BufferRef> results(to.devices.size());
       on_processes(int(sizes.size()), [&](int process, LinkContext& link) {
-        Ownership ownership{[&](int device) { return owners[std::size_t(device)]; }, process};
+        Ownership ownership{[&](int device) { return owners[std::size_t(device)]; }, process, host_of};
         ReducePlan plan(from, to, groups_along(mesh, over), Reduction::kSum, DType::kFloat32, ownership);
         std::vector<BufferRef> sources(from.devices.size()), targets(to.devices.size());
         for (std::size_t p = 0; p < sources.size(); ++p) {
@@ -176,6 +189,69 @@ TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
       for (std::size_t p = 0; p < results.size(); ++p)
         EXPECT_EQ(0, std::memcmp(results[p]->data(), by_layout[0][p]->data(), results[p]->size())) << "position " << p;
   }
+}
+
+// Two hosts with two processes of two devices each: what crosses between the hosts, as the plans say and as it was seen.
+struct Crossing {
+  std::int64_t planned = 0, seen = 0;
+};
+
+template <typename MakePlan>
+Crossing crossing(const Layout& from, const Layout& to, MakePlan make_plan) {
+  constexpr int kProcesses = 4;
+  auto host_of = [](int process) { return process / 2; };
+  std::vector<std::int64_t> planned(kProcesses);
+  LinkBytes seen = on_processes(kProcesses, [&](int process, LinkContext& link) {
+    auto plan = make_plan(Ownership{[](int device) { return device / 2; }, process, host_of});
+    std::vector<BufferRef> sources(from.devices.size()), targets(to.devices.size());
+    for (std::size_t p = 0; p < sources.size(); ++p)
+      if (from.devices[p] / 2 == process) sources[p] = std::make_shared<Buffer>(std::size_t(element_count(from.boxes[p])) * sizeof(float));
+    EXPECT_EQ(plan.run(sources, targets, link).exchange.status, comm::ExchangeStatus::kDone);
+    for (int peer = 0; peer < kProcesses; ++peer)
+      if (host_of(peer) != host_of(process)) planned[std::size_t(process)] += plan.bytes_to(peer);
+  });
+  Crossing result{std::accumulate(planned.begin(), planned.end(), std::int64_t(0)), 0};
+  for (const auto& [link, bytes] : seen)
+    if (host_of(link.first) != host_of(link.second)) result.seen += bytes;
+  return result;
+}
+
+TEST(Hosts, WhatAllNeedCrossesTheNetworkOnce) {
+  Mesh mesh({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  Shape shape = {64, 3};
+  std::int64_t bytes = element_count(shape) * std::int64_t(sizeof(float));
+  Layout cut{mesh.devices(), boxes_of(shape, {{mesh.whole_axis(0)}, {}}, mesh)};
+  Layout full{mesh.devices(), boxes_of(shape, {{}, {}}, mesh)};
+  Axes all = {mesh.whole_axis(0)};
+  auto groups = groups_along(mesh, all);
+
+  Crossing gather = crossing(cut, full, [&](const Ownership& ownership) {
+    return MovePlan(cut, full, transfers_within(cut, full, groups, ownership), DType::kFloat32, ownership);
+  });
+  EXPECT_EQ(gather.planned, bytes);  // each half once
+  EXPECT_EQ(gather.seen, bytes);
+
+  Crossing reduce = crossing(
+      full, full, [&](const Ownership& ownership) { return ReducePlan(full, full, groups, Reduction::kSum, DType::kFloat32, ownership); });
+  EXPECT_EQ(reduce.planned, 2 * bytes);  // each host's sum once
+  EXPECT_EQ(reduce.seen, 2 * bytes);
+
+  Crossing scatter = crossing(
+      full, cut, [&](const Ownership& ownership) { return ReducePlan(full, cut, groups, Reduction::kSum, DType::kFloat32, ownership); });
+  EXPECT_EQ(scatter.planned, bytes);  // each host's sum of the other's half
+  EXPECT_EQ(scatter.seen, bytes);
+}
+
+TEST(Hosts, ReplicasAreTakenFromTheOwnHost) {
+  Mesh mesh({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  Shape shape = {8};
+  // Every host has the whole on its first process; its second one wants it.
+  Layout from{{0, 4}, {whole(shape), whole(shape)}}, to{{2, 3, 6, 7}, std::vector<Box>(4, whole(shape))};
+  Crossing copy = crossing(from, to, [&](const Ownership& ownership) {
+    return MovePlan(from, to, transfers_between(from, to, ownership), DType::kFloat32, ownership);
+  });
+  EXPECT_EQ(copy.planned, 0);
+  EXPECT_EQ(copy.seen, 0);
 }
 
 TEST(ThreadPool, RunsEveryItemOnceAndRethrows) {

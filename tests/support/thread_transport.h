@@ -23,6 +23,7 @@ class ThreadHub {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, int>, std::deque<Message>> queues;  // (from, to)
+  std::map<std::pair<int, int>, std::int64_t> bytes;  // sent, (from, to)
   bool aborted = false;
 };
 
@@ -39,6 +40,7 @@ class ThreadTransport final : public comm::Transport {
       ThreadHub::Message message{header, {}};
       for (auto part : send.parts) message.data.insert(message.data.end(), part.begin(), part.end());
       message.header.bytes = std::int64_t(message.data.size());
+      hub_->bytes[{self_, send.to}] += message.header.bytes;
       hub_->queues[{self_, send.to}].push_back(std::move(message));
     }
     hub_->changed.notify_all();
