@@ -134,31 +134,29 @@ void MovePlan::add_message(const SpreadMessage& message, int self, const Piece& 
 }
 
 MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfers, const Ownership& ownership) {
-  // The pieces that leave a process, each once, with those that want it. On one host those of others are none of our business.
+  // The pieces that leave a process, each once, with those that want it. On one host those of others are none of our business. The order
+  // is that of owner and box on every process: both ends of a message must list its pieces alike, whatever else they know of.
   struct Leaving {
-    int owner = 0;
     Piece piece;
     std::vector<int> wanting;
-    Arrival* arrival = nullptr;
   };
-  std::vector<Leaving> pieces;
-  std::map<std::pair<int, std::vector<std::int64_t>>, std::size_t> index;
+  std::map<std::pair<int, std::vector<std::int64_t>>, Leaving> pieces;
   for (const Transfer& transfer : transfers) {
     int source = ownership.process_of(from_.devices[std::size_t(transfer.source)]);
     int target = ownership.process_of(to_.devices[std::size_t(transfer.target)]);
     if (source == target || (!ownership.host_of && source != ownership.self && target != ownership.self)) continue;
-    auto [found, is_new] = index.try_emplace({source, key_of(transfer.box)}, pieces.size());
-    if (is_new) pieces.push_back({source, {.source = transfer.source, .box = transfer.box}, {}});
-    pieces[found->second].wanting.push_back(target);
+    Leaving& leaving =
+        pieces.try_emplace({source, key_of(transfer.box)}, Leaving{{.source = transfer.source, .box = transfer.box}, {}}).first->second;
+    leaving.wanting.push_back(target);
   }
   Arrivals arrivals;
   std::map<int, int> turns;
   stages_.resize(kSpreadStages);
-  for (const Leaving& each : pieces) {
+  for (const auto& [key, each] : pieces) {
     Arrival arrival;
-    for (const SpreadMessage& message : spread_route(each.owner, each.wanting, turns[each.owner]++, ownership.host_of))
+    for (const SpreadMessage& message : spread_route(key.first, each.wanting, turns[key.first]++, ownership.host_of))
       add_message(message, ownership.self, each.piece, arrival);
-    if (arrival.message >= 0) arrivals[{each.owner, key_of(each.piece.box)}] = arrival;
+    if (arrival.message >= 0) arrivals[key] = arrival;
   }
   std::erase_if(stages_, [](const Stage& stage) { return stage.sends.empty() && stage.receives.empty(); });
   return arrivals;
