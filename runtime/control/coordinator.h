@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "runtime/comm/launch.h"
+#include "runtime/control/job_token.h"
 #include "runtime/control/member.h"
+#include "runtime/control/membership.h"
 #include "runtime/control/verdict.h"
 #include "traces/checks/evidence.h"
 
@@ -17,10 +19,11 @@ namespace shardlab::control {
 
 struct CoordinatorOptions {
   int num_processes = 1;
-  std::string token;                        // empty: a random one
-  std::string host = "127.0.0.1";           // loopback unless told otherwise
-  int port = 0;                             // 0: the system's choice
-  std::chrono::milliseconds stuck{10'000};  // how long a process that others wait for may be silent
+  std::string token;                         // empty: a random one
+  std::string host = "127.0.0.1";            // loopback unless told otherwise
+  int port = 0;                              // 0: the system's choice
+  std::chrono::milliseconds stuck{10'000};   // how long a process that others wait for may be silent
+  std::chrono::milliseconds look_ahead{50};  // how long processes may issue on after a finding, where they do not come to a read before
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;
   // Unsupervised: a process whose host gives no sign of life for so long is lost. 0: no limit.
@@ -29,16 +32,11 @@ struct CoordinatorOptions {
   std::function<void(const VerdictRef&)> on_verdict;  // both from a thread of the coordinator's, without locks
 };
 
-struct SilentProcess {
-  int process = 0;
-  double silent_ms = 0;
-};
-
 // Thread-safe. Every call of a process carries the job's token; one without it is refused and changes nothing.
 class Coordinator {
  public:
-  static constexpr int kHeartbeatMs = 500;     // a process says something at least this often
-  static constexpr int kDrainMs = 50;          // how long a dead process's last words may be under way
+  static constexpr int kHeartbeatMs = 500;  // a process says something at least this often
+  static constexpr int kDrainMs = 50;       // how long a dead process's last words may be under way
   // From a broken stream to a death, when nobody reported one: a supervisor on a busy machine may be late with the signal or the code,
   // and those say more.
   static constexpr int kDisappearedMs = 5000;
@@ -76,7 +74,5 @@ class Coordinator {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-std::string random_token();
 
 }  // namespace shardlab::control

@@ -1,4 +1,4 @@
-// Conversions between the protocol's messages and our own types. Included by coordinator.cpp and client.cpp alone.
+// Conversions between the protocol's messages and our own types. Included by session.cpp, coordinator.cpp and client.cpp alone.
 #pragma once
 
 #include "control.pb.h"
@@ -10,9 +10,6 @@ namespace shardlab::control {
 inline constexpr char kTokenKey[] = "shardlab-token";
 inline constexpr int kMessageBytesMax = 16 << 20;
 inline constexpr std::size_t kTextBytesMax = std::size_t(256) << 10;  // of a program; more is cut
-inline constexpr std::size_t kKeyBytesMax = 1024;
-inline constexpr std::size_t kValueBytesMax = std::size_t(1) << 20;
-inline constexpr std::size_t kKeysMax = 65536;
 
 // The text as UTF-8, cut to kTextBytesMax.
 std::string clean_text(const std::string& text);

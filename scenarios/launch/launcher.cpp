@@ -135,7 +135,10 @@ class Run {
         segment_(ShmSegment::create(options.processes)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         signals_(options.handle_signals),
-        coordinator_({.num_processes = options.processes, .stuck = options.stuck, .on_verdict = [this](const control::VerdictRef& verdict) {
+        coordinator_({.num_processes = options.processes,
+                      .stuck = options.stuck,
+                      .look_ahead = options.look_ahead,
+                      .on_verdict = [this](const control::VerdictRef& verdict) {
                         verdict_ns_ = now_ns();
                         std::uint64_t one = 1;
                         [[maybe_unused]] ssize_t n = write(wake_.get(), &one, sizeof one);

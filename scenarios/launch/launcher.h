@@ -24,11 +24,12 @@ enum class Output {
 struct LaunchOptions {
   std::vector<std::string> argv;  // the program, looked up in PATH, and its arguments
   int processes = 1;
-  int devices = 0;                          // virtual devices of each process; 0: as the program or its surroundings say
-  std::string transport;                    // a TransportDef's name; empty: as the surroundings say, else auto
-  std::string trace_dir;                    // where processes put their records; empty: they record nothing
-  std::chrono::milliseconds limit{0};       // then the run is ended as inconclusive; 0: none
-  std::chrono::milliseconds stuck{10'000};  // how long a process that others wait for may be silent
+  int devices = 0;                           // virtual devices of each process; 0: as the program or its surroundings say
+  std::string transport;                     // a TransportDef's name; empty: as the surroundings say, else auto
+  std::string trace_dir;                     // where processes put their records; empty: they record nothing
+  std::chrono::milliseconds limit{0};        // then the run is ended as inconclusive; 0: none
+  std::chrono::milliseconds stuck{10'000};   // how long a process that others wait for may be silent
+  std::chrono::milliseconds look_ahead{50};  // how long processes may issue on after a finding
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   // Added to the environment of one process alone.
   std::function<std::vector<std::pair<std::string, std::string>>(int process)> environment_of;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <ctime>
 #include <latch>
 #include <thread>
 
@@ -81,9 +82,21 @@ TEST_P(Processes, AgreeAndLeave) {
 
 INSTANTIATE_TEST_SUITE_P(, Processes, testing::Values(1, 2, 3, 4, 7));
 
-TEST(Coordinator, AMismatchIsToldToAllWithin100Ms) {
+// The processor time of this process, which a busy machine does not stretch.
+double processor_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) / 1e6;
+}
+
+// On a quiet machine within 100 ms (benchmarks/soak_verdict measures it). What makes it so holds on any machine: no limit of time has to
+// pass, for all of them are an hour here, and there is not more to do than that.
+TEST(Coordinator, AMismatchIsToldToAllWithoutWaitingForAnyLimit) {
+  constexpr std::chrono::hours kNever{1};
   for (int i = 0; i < 20; ++i) {
-    Coordinator coordinator({.num_processes = 4});
+    Coordinator coordinator({.num_processes = 4, .stuck = kNever, .look_ahead = kNever});
+    std::latch all_joined(4);
+    std::atomic<double> begin_ms = 0;
     std::atomic<int> stopped = 0;
     std::vector<std::string> errors(4);
     {
@@ -92,6 +105,8 @@ TEST(Coordinator, AMismatchIsToldToAllWithin100Ms) {
         threads.emplace_back([&, p] {
           auto client = join(coordinator, p, 4, 20'000, [&](const std::string&) { ++stopped; });
           Issuer issuer;
+          all_joined.arrive_and_wait();
+          if (p == 0) begin_ms = processor_ms();
           client->issued(issuer.launch(make_program("A", all_of(4)), 30));
           client->issued(issuer.launch(make_program(p == 2 ? "X" : "B", all_of(4)), p == 2 ? 31 : 33));
           client->issued(issuer.launch(make_program("C", all_of(4)), 34));
@@ -100,11 +115,11 @@ TEST(Coordinator, AMismatchIsToldToAllWithin100Ms) {
           } catch (const DiagnosisError& error) { errors[std::size_t(p)] = error.what(); }
         });
     }
+    EXPECT_LT(processor_ms() - begin_ms, 100);
     ASSERT_EQ(coordinator.diagnoses().size(), 1u);
     Diagnosis d = coordinator.diagnoses()[0];
     EXPECT_EQ(d.code, "program-mismatch");
     EXPECT_THAT(d.processes, ElementsAre(2));
-    EXPECT_LT(d.detected_after_ms(), 100);
     EXPECT_EQ(stopped, 4);
     for (const std::string& error : errors)
       EXPECT_THAT(error, HasSubstr("process 2 runs X(P('a')) at toy.cpp:31 where processes 0, 1 and 3 run B(P('a')) at toy.cpp:33"));
@@ -142,7 +157,7 @@ TEST(Coordinator, UnsupervisedABrokenStreamIsADeathAtOnce) {
   Coordinator coordinator({.num_processes = 2, .supervised = false});
   std::jthread other([&] { auto client = join(coordinator, 1, 2); });
   auto client = join(coordinator, 0, 2);
-  EXPECT_TRUE(coordinator.wait_over(milliseconds(900)));
+  EXPECT_TRUE(coordinator.wait_over(milliseconds(Coordinator::kDisappearedMs - 100)));
   EXPECT_EQ(coordinator.diagnoses().at(0).code, "process-exited");
   client.reset();
   EXPECT_TRUE(coordinator.wait_deserted(seconds(5)));

@@ -1,0 +1,138 @@
+#include "runtime/control/membership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardlab::control {
+
+Membership::Membership(MembershipOptions options)
+    : options_(std::move(options)),
+      processes_(std::size_t(options_.num_processes)),
+      watcher_([this](std::stop_token stop) { watch(stop); }) {}
+
+Membership::~Membership() = default;
+
+std::optional<std::string> Membership::join(const Member& member, Attendant* attendant) {
+  std::lock_guard lock(mutex_);
+  if (!is_process(member.process)) return fmt::format("process {} joins a job of {} processes", member.process, processes_.size());
+  Process& process = processes_[std::size_t(member.process)];
+  if (process.member)
+    return fmt::format("process {} has joined before, as pid {} on {}", member.process, process.member->pid, process.member->host);
+  process.member = member;
+  process.attendant = attendant;
+  process.attending = true;
+  process.heard_ns = comm::now_ns();
+  std::vector<Member> joined = members_locked();
+  for (Process& other : processes_)
+    if (other.attendant) other.attendant->roll(joined, int(processes_.size()));
+  changed_.notify_all();
+  return std::nullopt;
+}
+
+void Membership::heard(int process, comm::Ns now) {
+  std::lock_guard lock(mutex_);
+  processes_[std::size_t(process)].heard_ns = now;
+}
+
+void Membership::stream_ended(int process) {
+  std::lock_guard lock(mutex_);
+  processes_[std::size_t(process)].attending = false;
+  processes_[std::size_t(process)].broken_ns = comm::now_ns();
+  changed_.notify_all();
+}
+
+void Membership::forget(int process, const Attendant* attendant) {
+  std::lock_guard lock(mutex_);
+  if (processes_[std::size_t(process)].attendant == attendant) processes_[std::size_t(process)].attendant = nullptr;
+}
+
+void Membership::reported(int process, std::chrono::milliseconds drain) {
+  std::unique_lock lock(mutex_);
+  Process& dead = processes_.at(std::size_t(process));
+  dead.reported = true;
+  changed_.wait_for(lock, drain, [&] { return !dead.attending; });
+}
+
+void Membership::stop_watching() { watcher_ = {}; }
+
+std::vector<Member> Membership::members() const {
+  std::lock_guard lock(mutex_);
+  return members_locked();
+}
+
+std::vector<Member> Membership::members_locked() const {
+  std::vector<Member> members;
+  for (const Process& process : processes_)
+    if (process.member) members.push_back(*process.member);
+  return members;
+}
+
+std::vector<int> Membership::missing() const {
+  std::lock_guard lock(mutex_);
+  std::vector<int> missing;
+  for (std::size_t p = 0; p < processes_.size(); ++p)
+    if (!processes_[p].member) missing.push_back(int(p));
+  return missing;
+}
+
+bool Membership::wait_joined(std::chrono::milliseconds limit) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit,
+                           [&] { return std::all_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.member; }); });
+}
+
+bool Membership::wait_deserted(std::chrono::milliseconds limit) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [&] {
+    bool anyone = std::any_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.member; });
+    return anyone && std::none_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.attending; });
+  });
+}
+
+std::vector<SilentProcess> Membership::silent(std::chrono::milliseconds at_least) const {
+  std::lock_guard lock(mutex_);
+  std::vector<SilentProcess> silent;
+  for (std::size_t p = 0; p < processes_.size(); ++p) {
+    double ms = double(comm::now_ns() - processes_[p].heard_ns) / 1e6;
+    if (processes_[p].attending && ms >= double(at_least.count())) silent.push_back({int(p), ms});
+  }
+  return silent;
+}
+
+void Membership::watch(std::stop_token stop) {
+  const comm::Ns grace_ns = std::chrono::nanoseconds(options_.grace).count();
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    comm::Ns next_ns = -1;
+    std::vector<std::pair<int, comm::Ns>> gone;
+    for (std::size_t p = 0; p < processes_.size(); ++p) {
+      Process& process = processes_[p];
+      if (!process.missed()) continue;
+      comm::Ns due_ns = process.broken_ns + grace_ns;
+      if (due_ns <= comm::now_ns()) {
+        process.gone = true;
+        gone.emplace_back(int(p), process.broken_ns);
+      } else if (next_ns < 0 || due_ns < next_ns) {
+        next_ns = due_ns;
+      }
+    }
+    if (!gone.empty()) {
+      lock.unlock();
+      for (auto [p, time_ns] : gone) options_.on_gone(p, time_ns);
+      lock.lock();
+      continue;
+    }
+    auto stirred = [&] {
+      return std::any_of(processes_.begin(), processes_.end(),
+                         [&](const Process& p) { return p.missed() && (next_ns < 0 || p.broken_ns + grace_ns < next_ns); });
+    };
+    if (next_ns < 0)
+      changed_.wait(lock, stop, stirred);
+    else
+      changed_.wait_for(lock, stop, std::chrono::nanoseconds(std::max<comm::Ns>(next_ns - comm::now_ns(), 0)), stirred);
+  }
+}
+
+}  // namespace shardlab::control

@@ -1,0 +1,57 @@
+// One process's stream at the coordinator: its words go to the referee, the news to it.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <mutex>
+
+#include "control.grpc.pb.h"
+#include "runtime/control/membership.h"
+#include "runtime/control/open_calls.h"
+#include "runtime/control/referee.h"
+
+namespace shardlab::control {
+
+// What the streams of a job share.
+struct Courtroom {
+  Membership& membership;
+  Referee& referee;
+  OpenCalls& open;
+};
+
+// Its own mutex guards the outbox; gRPC runs one read and one write at a time. Lock order: the referee's or the membership's, then a
+// session's. Deletes itself when gRPC is done with it.
+class Session final : public grpc::ServerBidiReactor<wire::Words, wire::News>, public Listener, public Attendant {
+ public:
+  // Finishes at once with a status that is not OK.
+  Session(Courtroom court, const grpc::Status& welcome);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone() override;
+
+  void roll(const std::vector<Member>& joined, int num_processes) override;
+  void matched(std::int64_t count) override;
+  void poison() override;
+  void verdict(const VerdictRef& verdict) override;
+  void left() override;
+
+ private:
+  grpc::Status hear(const wire::Word& word);
+  grpc::Status join(const wire::Word& word);
+  void send(wire::News news);
+  void write_next();  // with the lock held
+  // Without the lock: once finished, this may be gone.
+  void finish(const grpc::Status& status);
+
+  Courtroom court_;
+  int process_ = -1;
+  wire::Words words_;
+  std::mutex mutex_;
+  std::deque<wire::News> outbox_;
+  bool writing_ = false, finish_asked_ = false;
+  grpc::Status finish_status_;
+};
+
+}  // namespace shardlab::control
