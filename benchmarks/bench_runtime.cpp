@@ -124,8 +124,9 @@ struct Bench {
   }
 
   void moves() const {
-    timed("reshard_ab_to_ba_64MB", 7, 1,
-          [&] { return [&, x = values({4096, 4096}, on("a", "b"))] { return device_put(x, on("b", "a")); }; });
+    timed("reshard_ab_to_ba_64MB", 7, 1, [&] {
+      return [&, x = values({4096, 4096}, on("a", "b"))] { return device_put(x, on("b", "a")); };
+    });
     timed("replicate_16MB", 7, 1, [&] { return [&, x = values({2048, 2048}, on("a", "b"))] { return device_put(x, on(None, None)); }; });
   }
 

@@ -1,19 +1,14 @@
 #include "runtime/core/buffer.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include "runtime/core/buffer_memory.h"
 
 namespace shardlab {
 
-Buffer::Buffer(std::size_t bytes) : size_(bytes) {
-  std::size_t rounded = (bytes + 63) / 64 * 64;
-  void* data = std::aligned_alloc(64, rounded == 0 ? 64 : rounded);
-  if (data == nullptr) throw std::bad_alloc();
-  data_.reset(static_cast<std::byte*>(data));
-}
+Buffer::Buffer(std::size_t bytes) : data_(allocate_buffer_memory(bytes), Free{bytes}), size_(bytes) {}
 
-void Buffer::Free::operator()(std::byte* data) const { std::free(data); }
+void Buffer::Free::operator()(std::byte* data) const { free_buffer_memory(data, bytes); }
 
 void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box, std::int64_t element_bytes) {
   if (element_count(box) == 0) return;

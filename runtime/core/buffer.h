@@ -29,6 +29,7 @@ class Buffer {
 
  private:
   struct Free {
+    std::size_t bytes = 0;
     void operator()(std::byte* data) const;
   };
   std::unique_ptr<std::byte[], Free> data_;

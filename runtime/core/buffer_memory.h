@@ -1,0 +1,17 @@
+// The memory of buffers: large pieces that are let go are kept for the next buffer of their size.
+#pragma once
+
+#include <cstddef>
+
+namespace shardlab {
+
+// Uninitialised memory, aligned to 64 bytes. bad_alloc where there is none.
+std::byte* allocate_buffer_memory(std::size_t bytes);
+// `bytes` as it was asked for.
+void free_buffer_memory(std::byte* data, std::size_t bytes) noexcept;
+
+// What is kept for later, at most a quarter of the machine's memory. The system may take kept pages back whenever it is short of memory.
+std::size_t kept_buffer_memory();
+void drop_kept_buffer_memory();
+
+}  // namespace shardlab
