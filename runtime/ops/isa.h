@@ -21,11 +21,11 @@ template <typename Loop, typename... Args>
 
 #if defined(__x86_64__)
 template <typename Loop, typename... Args>
-[[gnu::target("avx2"), gnu::flatten]] void run_avx2(Args... args) {
+[[gnu::target("avx2,fma"), gnu::flatten]] void run_avx2(Args... args) {
   Loop::run(args...);
 }
 template <typename Loop, typename... Args>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"), gnu::flatten]] void run_avx512(Args... args) {
+[[gnu::target("fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"), gnu::flatten]] void run_avx512(Args... args) {
   Loop::run(args...);
 }
 #endif

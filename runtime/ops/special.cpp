@@ -9,8 +9,8 @@ namespace {
 SHARDLAB_REAL_FUNCTION(Erf, std::erf)
 SHARDLAB_REAL_FUNCTION(Erfc, std::erfc)
 
-// a * b + c, rounded once but for rare ties: the product of two floats is exact in double.
-SHARDLAB_INLINE float fused(float a, float b, float c) { return float(double(a) * double(b) + double(c)); }
+// a * b + c, rounded once.
+SHARDLAB_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 // Logarithms with the roundings of XLA's, so that normal random numbers have JAX's bits. Source: Cephes, logf.c and unity.c.
 SHARDLAB_INLINE float cephes_log(float x) {
@@ -35,6 +35,7 @@ SHARDLAB_INLINE float cephes_log1p(float x) {
   constexpr float kUnder[] = {
       1.0f, 15.062909083469192f, 83.04756596796722f, 221.76239823732857f, 309.0987222531206f, 216.42788614495947f, 60.118660497603843f};
   float over = 0, under = 0;
+#pragma GCC unroll 8
   for (int i = 0; i < 7; ++i) {
     over = fused(over, x, kOver[i]);
     under = fused(under, x, kUnder[i]);
@@ -56,6 +57,7 @@ struct ErfInv {
     bool centre = w < 5.0f;
     float at = centre ? w - 2.5f : std::sqrt(w) - 3.0f;
     float p = centre ? kCentre[0] : kTail[0];
+#pragma GCC unroll 8
     for (int i = 1; i < 9; ++i) p = fused(p, at, centre ? kCentre[i] : kTail[i]);
     return std::fabs(x) == 1.0f ? x * std::numeric_limits<float>::infinity()
                                 : (std::fabs(x) > 1.0f ? std::numeric_limits<float>::quiet_NaN() : p * x);

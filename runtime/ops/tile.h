@@ -19,7 +19,7 @@ namespace shardlab::ops {
 template <typename F, typename T>
 concept HasHardCases = requires(T x) { F::is_hard(x); };
 
-// result[i] = F(operands[k][i * strides[k]]…); the result may be one of the operands.
+// result[i] = F(operands[k][i * strides[k]]…) with strides 1 and, for scalars, 0; the result may be one of the operands.
 template <typename F, typename... T>
 struct TileLoop {
   using R = std::invoke_result_t<F, T...>;
@@ -39,9 +39,33 @@ struct TileLoop {
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < count; ++i) result[i] = apply(static_cast<const T*>(operands[I])[i]...);
     } else {
-      for (std::int64_t i = 0; i < count; ++i) result[i] = apply(static_cast<const T*>(operands[I])[i * strides[I]]...);
+      run_with_scalars<I...>(operands, strides, result, count);
     }
   }
+  // Scalars become short vectors first: one loop serves every choice of scalars, and it is as fast as that of equal strides.
+  template <std::size_t... I>
+  SHARDLAB_INLINE static void run_with_scalars(const void* const* operands, const int* strides, R* result, std::int64_t count) {
+    constexpr std::int64_t kChunk = 512;
+    std::tuple<Spread<T, kChunk>...> spread;
+    const std::int64_t filled = count < kChunk ? count : kChunk;
+    ((strides[I] == 0 ? std::get<I>(spread).fill(*static_cast<const T*>(operands[I]), filled) : void()), ...);
+    for (std::int64_t start = 0; start < count; start += kChunk) {
+      const std::int64_t size = count - start < kChunk ? count - start : kChunk;
+      run_chunk(result + start, size, (strides[I] == 0 ? std::get<I>(spread).data : static_cast<const T*>(operands[I]) + start)...);
+    }
+  }
+  SHARDLAB_INLINE static void run_chunk(R* result, std::int64_t count, const T*... operands) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i) result[i] = apply(operands[i]...);
+  }
+  template <typename X, std::int64_t kChunk>
+  struct Spread {
+    alignas(64) X data[kChunk];
+    Spread() {}  // NOLINT(*-equals-default): filled where it is used
+    SHARDLAB_INLINE void fill(X x, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) data[i] = x;
+    }
+  };
   SHARDLAB_INLINE static R apply(T... x) {
     if constexpr ((HasHardCases<F, T> && ...)) {
       if ((F::is_hard(x) && ...)) return F::hard(x...);
