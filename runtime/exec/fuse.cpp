@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace shardlab {
@@ -22,11 +23,30 @@ bool is_scalar_broadcast(const PartitionedProgram& program, const Node& node) {
   return node.op->broadcasts && program.graph.type(node.operands[0]).shape.empty();
 }
 
+// A broadcast whose operand's dimensions lie side by side in the result, and are cut alike; nothing for others.
+std::optional<FusedStep::Repetition> repetition_of(const PartitionedProgram& program, const ComputeStep& compute) {
+  const Node& node = program.graph.nodes[std::size_t(compute.node)];
+  if (!node.op->broadcasts) return std::nullopt;
+  const spmd::Slot &from = program.slots[std::size_t(compute.operands[0])], &to = program.slots[std::size_t(compute.results[0])];
+  if (!from.windows.empty() || !to.windows.empty()) return std::nullopt;
+  const auto& dims = node.attrs.integers("dims");
+  std::vector<std::size_t> kept;  // dimensions of the result
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    if (from.type.shape[k] == 1) continue;
+    if (from.spec[k] != to.spec[std::size_t(dims[k])]) return std::nullopt;
+    kept.push_back(std::size_t(dims[k]));
+  }
+  if (kept.empty() || kept.size() == to.type.shape.size()) return std::nullopt;
+  for (std::size_t i = 1; i < kept.size(); ++i)
+    if (kept[i] != kept[i - 1] + 1) return std::nullopt;
+  return FusedStep::Repetition{kept.front(), kept.back() + 1};
+}
+
 bool is_fusable(const PartitionedProgram& program, int step) {
   const ComputeStep* compute = compute_at(program, step);
   if (compute == nullptr || compute->results.size() != 1) return false;
   const Node& node = program.graph.nodes[std::size_t(compute->node)];
-  return node.op->tile != nullptr || is_scalar_broadcast(program, node);
+  return node.op->tile != nullptr || is_scalar_broadcast(program, node) || repetition_of(program, *compute);
 }
 
 // What must be equal for two results to be cut into tiles alike.
@@ -68,7 +88,7 @@ class Fuser {
       fused_.input_bytes.push_back(size_of(type.dtype));
       fused_.input_is_scalar.push_back(type.shape.empty());
     }
-    return {Ref::Kind::kInput, index, type.shape.empty()};
+    return {.kind = Ref::Kind::kInput, .index = index, .is_scalar = type.shape.empty()};
   }
 
   Ref operand_ref(SlotId slot) {
@@ -99,9 +119,14 @@ class Fuser {
       return;
     }
     FusedStep::Op op;
+    if (auto repetition = is_scalar_broadcast(program_, node) ? std::nullopt : repetition_of(program_, compute)) {
+      op.repetition = int(fused_.repetitions.size());
+      fused_.repetitions.push_back(*repetition);
+    }
     std::vector<DType> dtypes;
     for (SlotId slot : compute.operands) {
       op.operands.push_back(operand_ref(slot));
+      op.operands.back().is_whole = op.repetition >= 0;
       dtypes.push_back(program_.slots[std::size_t(slot)].type.dtype);
     }
     op.tile = node.op->tile != nullptr ? node.op->tile(dtypes, program_.slots[std::size_t(result)].type.dtype) : nullptr;
@@ -135,9 +160,59 @@ class Fuser {
   std::vector<int> free_;
 };
 
+// Positions whose inputs are the same buffers.
+struct Class {
+  std::vector<int> positions;
+  std::vector<const std::byte*> inputs;
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  std::vector<std::byte*> outputs;
+  std::int64_t elements = 0;
+  std::vector<FusedStep::Repeats> repeats;
+};
+
+template <typename Word>
+void repeat_words(const Word* from, const FusedStep::Repeats& repeats, std::int64_t first, std::int64_t count, Word* to) {
+  std::int64_t at = first / repeats.each % repeats.period, left = repeats.each - first % repeats.each;
+  if (repeats.each == 1) {
+    while (count > 0) {
+      std::int64_t run = std::min(count, repeats.period - at);
+      to = std::copy_n(from + at, run, to);
+      count -= run;
+      at = 0;
+    }
+    return;
+  }
+  while (count > 0) {
+    std::int64_t run = std::min(count, left);
+    to = std::fill_n(to, run, from[at]);
+    count -= run;
+    left = repeats.each;
+    at = at + 1 == repeats.period ? 0 : at + 1;
+  }
+}
+
+// Elements [first, first + count) of a broadcast.
+void repeat(const std::byte* from, std::int64_t element_bytes, const FusedStep::Repeats& repeats, std::int64_t first, std::int64_t count,
+            std::byte* to) {
+  auto as = [&]<typename Word>(Word) {
+    repeat_words(reinterpret_cast<const Word*>(from), repeats, first, count, reinterpret_cast<Word*>(to));
+  };
+  switch (element_bytes) {
+    case 1:
+      return as(std::uint8_t());
+    case 2:
+      return as(std::uint16_t());
+    case 4:
+      return as(std::uint32_t());
+    case 8:
+      return as(std::uint64_t());
+    default:
+      return as(Complex128());
+  }
+}
+
 // One tile of all ops.
-void run_tile(const FusedStep& step, const std::vector<const std::byte*>& inputs, const std::vector<std::byte*>& outputs,
-              std::int64_t first, std::int64_t count) {
+void run_tile(const FusedStep& step, const Class& each, std::int64_t first, std::int64_t count) {
   thread_local std::vector<std::byte> scratch;
   std::size_t tile_bytes = std::size_t(kTileElements * step.scratch_bytes);
   if (scratch.size() < tile_bytes * std::size_t(step.scratch_tiles)) scratch.resize(tile_bytes * std::size_t(step.scratch_tiles));
@@ -146,10 +221,10 @@ void run_tile(const FusedStep& step, const std::vector<const std::byte*>& inputs
   auto address = [&](const FusedStep::Ref& ref) -> std::byte* {
     switch (ref.kind) {
       case FusedStep::Ref::Kind::kInput:
-        return const_cast<std::byte*>(inputs[std::size_t(ref.index)]) +
-               (ref.is_scalar ? 0 : first * step.input_bytes[std::size_t(ref.index)]);
+        return const_cast<std::byte*>(each.inputs[std::size_t(ref.index)]) +
+               (ref.is_scalar || ref.is_whole ? 0 : first * step.input_bytes[std::size_t(ref.index)]);
       case FusedStep::Ref::Kind::kOutput:
-        return outputs[std::size_t(ref.index)] + first * step.output_bytes[std::size_t(ref.index)];
+        return each.outputs[std::size_t(ref.index)] + first * step.output_bytes[std::size_t(ref.index)];
       case FusedStep::Ref::Kind::kScratch:
         return scratch.data() + tile_bytes * std::size_t(ref.index);
     }
@@ -163,6 +238,9 @@ void run_tile(const FusedStep& step, const std::vector<const std::byte*>& inputs
     std::byte* result = address(op.result);
     if (op.tile != nullptr) {
       op.tile(operands, strides, result, count);
+    } else if (op.repetition >= 0) {
+      repeat(static_cast<const std::byte*>(operands[0]), size_of(op.result_dtype), each.repeats[std::size_t(op.repetition)], first, count,
+             result);
     } else {  // a scalar broadcast that is wanted as a whole
       std::int64_t bytes = step.output_bytes[std::size_t(op.result.index)];
       auto* from = static_cast<const std::byte*>(operands[0]);
@@ -170,14 +248,6 @@ void run_tile(const FusedStep& step, const std::vector<const std::byte*>& inputs
     }
   }
 }
-
-struct Class {
-  std::vector<int> positions;
-  std::vector<const std::byte*> inputs;
-  std::vector<std::shared_ptr<Buffer>> buffers;
-  std::vector<std::byte*> outputs;
-  std::int64_t elements = 0;
-};
 
 }  // namespace
 
@@ -194,6 +264,18 @@ int fusable_until(const FusionInput& input, int first) {
   return last;
 }
 
+std::vector<FusedStep::Repeats> FusedStep::repeats(const Shape& local) const {
+  std::vector<Repeats> result;
+  for (const Repetition& each : repetitions) {
+    auto product = [&](std::size_t from, std::size_t to) {
+      return std::accumulate(local.begin() + std::ptrdiff_t(from), local.begin() + std::ptrdiff_t(to), std::int64_t(1),
+                             std::multiplies<>());
+    };
+    result.push_back({product(each.last, local.size()), product(each.first, each.last)});
+  }
+  return result;
+}
+
 FusedStep fuse(const FusionInput& input, int first, int last) { return Fuser(input, first, last).run(); }
 
 void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
@@ -207,7 +289,7 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     for (int slot : step.inputs) inputs.push_back(slots[std::size_t(slot)].at(std::size_t(position))->data());
     Shape shape = shape_of(boxes[std::size_t(position)]);
     auto [found, is_new] = index.try_emplace({inputs, shape}, classes.size());
-    if (is_new) classes.push_back({{}, std::move(inputs), {}, {}, element_count(shape)});
+    if (is_new) classes.push_back({{}, std::move(inputs), {}, {}, element_count(shape), step.repeats(shape)});
     classes[found->second].positions.push_back(position);
   }
   struct Item {
@@ -228,7 +310,7 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
       items.push_back({&each, first, std::min(kTileElements, each.elements - first)});
   auto run = [&](std::int64_t i) {
     const Item& item = items[std::size_t(i)];
-    run_tile(step, item.each->inputs, item.each->outputs, item.first, item.count);
+    run_tile(step, *item.each, item.first, item.count);
   };
   if (total * std::int64_t(step.ops.size()) >= kParallelElements)
     pool.parallel_for(std::int64_t(items.size()), run);

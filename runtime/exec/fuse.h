@@ -16,12 +16,23 @@ struct FusedStep {
     enum class Kind : std::uint8_t { kInput, kOutput, kScratch } kind = Kind::kInput;
     int index = 0;           // into inputs, outputs, or the scratch tiles
     bool is_scalar = false;  // one element for all
+    bool is_whole = false;   // read by a repetition: the element's place is not that of the result
+  };
+  // A broadcast: the operand's elements are those of the result's dimensions [first, last), and repeat along the others.
+  struct Repetition {
+    std::size_t first = 0, last = 0;
+  };
+  // Element i of the result is element (i / each) % period of the operand.
+  struct Repeats {
+    std::int64_t each = 1, period = 1;
+    friend bool operator==(const Repeats&, const Repeats&) = default;
   };
   struct Op {
     const Node* node = nullptr;  // of the program's graph
     std::vector<DType> dtypes;   // of the operands
     DType result_dtype = DType::kFloat32;
-    TileFn tile = nullptr;  // nothing: a scalar broadcast that is wanted as a whole
+    TileFn tile = nullptr;  // nothing: a repetition, or a scalar broadcast that is wanted as a whole
+    int repetition = -1;    // into repetitions
     std::vector<Ref> operands;
     Ref result;
   };
@@ -29,11 +40,15 @@ struct FusedStep {
   std::vector<int> inputs, outputs;                     // slots
   std::vector<std::int64_t> input_bytes, output_bytes;  // of one element
   std::vector<bool> input_is_scalar;
+  std::vector<Repetition> repetitions;
   int scratch_tiles = 0;
   std::int64_t scratch_bytes = 0;  // of the widest element in a scratch tile
   std::string name;                // "sin", "sin + add …", for the record
   NodeId first_node = -1;
   std::int64_t step = -1;  // as ComputeCall::step
+
+  // Of each repetition where the results have this local shape.
+  std::vector<Repeats> repeats(const Shape& local) const;
 };
 
 // One step of local computation of a program: its node, or nothing where it is no elementwise node.

@@ -45,8 +45,9 @@ TEST(Routes, AReductionReachesAllWhoWantIt) {
         EXPECT_NE(message.from, message.to);
         EXPECT_TRUE(can_make(known[message.from], message.first, message.last)) << "round " << round << " stage " << stage;
         after[message.to].insert({message.first, message.last});
-        if (host_of(message.from) != host_of(message.to))
+        if (host_of(message.from) != host_of(message.to)) {
           EXPECT_EQ(++between[std::tuple(host_of(message.from), host_of(message.to), message.first, message.last)], 1);
+        }
       }
       known = after;
     }
@@ -70,7 +71,7 @@ TEST(Routes, APieceReachesAllWhoWantItAndEachHostOnce) {
         if (message.stage != stage) continue;
         EXPECT_TRUE(having.contains(message.from));
         EXPECT_TRUE(after.insert(message.to).second) << "sent twice to process " << message.to;
-        if (host_of(message.from) != host_of(message.to)) EXPECT_TRUE(reached.insert(host_of(message.to)).second);
+        if (host_of(message.from) != host_of(message.to)) { EXPECT_TRUE(reached.insert(host_of(message.to)).second); }
       }
       having = after;
     }

@@ -340,6 +340,17 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
   }
 }
 
+namespace {
+
+// What fused_kernel()'s text reads: how many elements there are, and of each repetition its `each` and `period`.
+std::vector<std::int64_t> numbers_of(const FusedStep& step, const Box& box) {
+  std::vector<std::int64_t> numbers{element_count(box)};
+  for (const FusedStep::Repeats& repeats : step.repeats(shape_of(box))) numbers.insert(numbers.end(), {repeats.each, repeats.period});
+  return numbers;
+}
+
+}  // namespace
+
 void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                             Slots& slots, const std::vector<int>& ordinals) {
   if (step.outputs.empty()) return;
@@ -349,7 +360,8 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
   std::map<std::vector<std::int64_t>, Class> classes;
   for (int position : local) {
     std::size_t p = std::size_t(position);
-    std::vector<std::int64_t> key{memory_of(ordinals[p]), element_count(boxes[p])};
+    std::vector<std::int64_t> key{memory_of(ordinals[p])};
+    for (std::int64_t number : numbers_of(step, boxes[p])) key.push_back(number);
     for (int slot : step.inputs) key.push_back(reinterpret_cast<std::int64_t>(block_of(*slots[std::size_t(slot)].at(p)).data));
     classes[std::move(key)].positions.push_back(position);
   }
@@ -358,7 +370,7 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
     std::size_t p = std::size_t(each.positions[0]);
     std::vector<const std::byte*> buffers;
     for (int slot : step.inputs) buffers.push_back(block_of(*slots[std::size_t(slot)][p]).data);
-    const std::int64_t numbers[] = {element_count(boxes[p])};
+    const std::vector<std::int64_t> numbers = numbers_of(step, boxes[p]);
     for (std::int64_t bytes : step.output_bytes) {
       each.results.push_back(allocate(std::size_t(numbers[0] * bytes), ordinals[p]));
       buffers.push_back(block_of(*each.results.back()).data);

@@ -23,9 +23,12 @@ KernelText fused_kernel(const FusedStep& step) {
   };
   for (const FusedStep::Op& op : step.ops) {
     std::vector<std::string> values;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) values.push_back(value(op.operands[i], op.dtypes[i]));
+    for (std::size_t i = 0; i < op.operands.size(); ++i)
+      values.push_back(op.repetition >= 0 ? fmt::format("a.in<{}>({})[i / a.number[{}] % a.number[{}]]", type_name(op.dtypes[i]),
+                                                        op.operands[i].index, 1 + 2 * op.repetition, 2 + 2 * op.repetition)
+                                          : value(op.operands[i], op.dtypes[i]));
     std::string name = fmt::format("v{}", next++);
-    // A scalar broadcast that is wanted as a whole has no op to compute.
+    // A repetition, and a scalar broadcast that is wanted as a whole, have no op to compute.
     text += fmt::format("{} {} = {}; ", type_name(op.result_dtype), name,
                         op.tile == nullptr ? values[0] : elementwise_text(*op.node->op, op.dtypes, op.result_dtype, values));
     if (op.result.kind == Ref::Kind::kScratch) {
@@ -35,7 +38,8 @@ KernelText fused_kernel(const FusedStep& step) {
       text += fmt::format("a.out<{}>({})[i] = {}; ", type_name(op.result_dtype), step.inputs.size() + std::size_t(op.result.index), name);
     }
   }
-  return {fmt::format("for_each(a.number[0], [&](i64 i) {{ {}}})", text), int(step.inputs.size() + step.outputs.size()), 1};
+  return {fmt::format("for_each(a.number[0], [&](i64 i) {{ {}}})", text), int(step.inputs.size() + step.outputs.size()),
+          1 + 2 * int(step.repetitions.size())};
 }
 
 }  // namespace shardlab::cuda

@@ -6,7 +6,7 @@
 
 namespace shardlab::cuda {
 
-// Buffers: the step's inputs, then its outputs; number 0: elements. Ops are elementwise ones.
+// Buffers: the step's inputs, then its outputs; number 0: elements, then each repetition's Repeats. Ops are elementwise ones.
 KernelText fused_kernel(const FusedStep& step);
 
 }  // namespace shardlab::cuda
