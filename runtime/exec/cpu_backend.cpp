@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/exec/compute.h"
 #include "runtime/exec/fuse.h"
@@ -20,23 +21,76 @@ void CpuBackend::copy_box(const Buffer& from, std::size_t from_offset, const Box
   shardlab::copy_box(from.data() + from_offset, from_box, to.data(), to_box, box, element_bytes);
 }
 
-BufferRef CpuBackend::combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) {
+namespace {
+
+constexpr std::int64_t kTileBytes = 16 * 1024;  // a few tiles stay in the first-level cache
+constexpr std::int64_t kParallelBytes = 64 * 1024;
+
+// The tree over one stretch of the values: what lies between stays in cache, so memory is read once and written once.
+class CombinedTile {
+ public:
+  CombinedTile(Reduction reduction, DType dtype, std::int64_t first, std::int64_t count)
+      : reduction_(reduction), dtype_(dtype), offset_(std::size_t(first * size_of(dtype))), count_(count) {}
+
+  void run(std::span<const BufferRef> values, std::byte* to, std::size_t level = 0) const {
+    if (values.size() == 1) {
+      std::copy_n(values[0]->data() + offset_, bytes(), to);
+      return;
+    }
+    const std::size_t middle = std::size_t(tree_split(int(values.size())));
+    run(values.first(middle), to, level);
+    const std::span<const BufferRef> right = values.subspan(middle);
+    if (right.size() == 1) {
+      shardlab::combine(reduction_, dtype_, to, right[0]->data() + offset_, count_);
+      return;
+    }
+    thread_local std::vector<std::vector<std::byte>> scratch;
+    if (scratch.size() <= level) scratch.resize(level + 1);
+    if (scratch[level].size() < bytes()) scratch[level].resize(bytes());
+    std::byte* other = scratch[level].data();
+    run(right, other, level + 1);
+    shardlab::combine(reduction_, dtype_, to, other, count_);
+  }
+
+ private:
+  std::size_t bytes() const { return std::size_t(count_ * size_of(dtype_)); }
+
+  Reduction reduction_;
+  DType dtype_;
+  std::size_t offset_;
+  std::int64_t count_;
+};
+
+}  // namespace
+
+BufferRef CpuBackend::combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int) {
   if (values.size() == 1) return values[0];
-  std::size_t middle = std::size_t(tree_split(int(values.size())));
-  BufferRef left = combine(reduction, dtype, values.first(middle), count, ordinal);
-  BufferRef right = combine(reduction, dtype, values.subspan(middle), count, ordinal);
-  auto result = std::make_shared<Buffer>(left->size());
-  std::copy_n(left->data(), left->size(), result->data());
-  shardlab::combine(reduction, dtype, result->data(), right->data(), count);
+  auto result = std::make_shared<Buffer>(values[0]->size());
+  const std::int64_t tile = kTileBytes / size_of(dtype), tiles = (count + tile - 1) / tile;
+  auto run = [&](std::int64_t t) {
+    const std::int64_t first = t * tile;
+    CombinedTile(reduction, dtype, first, std::min(tile, count - first)).run(values, result->data() + first * size_of(dtype));
+  };
+  if (!is_looping_ && count * size_of(dtype) >= kParallelBytes)
+    pool_.parallel_for(tiles, run);
+  else
+    for (std::int64_t t = 0; t < tiles; ++t) run(t);
   return result;
 }
 
 void CpuBackend::parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) {
-  constexpr std::int64_t kParallelBytes = 64 * 1024;
-  if (bytes_each * count >= kParallelBytes)
-    pool_.parallel_for(count, f);
-  else
+  if (count < 2 || bytes_each * count < kParallelBytes) {
     for (std::int64_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+  is_looping_ = true;
+  try {
+    pool_.parallel_for(count, f);
+  } catch (...) {
+    is_looping_ = false;
+    throw;
+  }
+  is_looping_ = false;
 }
 
 comm::ExchangeResult CpuBackend::exchange(const LinkContext& link, std::span<const comm::Send> sends,

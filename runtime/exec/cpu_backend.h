@@ -35,6 +35,7 @@ class CpuBackend final : public Backend {
 
  private:
   ThreadPool pool_;
+  bool is_looping_ = false;  // in parallel_for(): what it calls has one thread
   Report report_;
   comm::Ns begin_ = 0;
 };
