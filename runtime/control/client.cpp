@@ -12,8 +12,10 @@
 
 #include "control.grpc.pb.h"
 #include "runtime/base/error.h"
+#include "runtime/control/channel.h"
 #include "runtime/control/coordinator.h"
 #include "runtime/control/network.h"
+#include "runtime/control/tls_probe.h"
 #include "runtime/control/wire.h"
 #include "traces/checks/evidence_json.h"
 
@@ -23,31 +25,12 @@ namespace {
 constexpr int kBatchMax = 256;  // words in one message
 constexpr int kLingerMs = 1;    // how long issued launches wait for more of them
 
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address, int silence_ms = 0) {
-  grpc::ChannelArguments arguments;
-  if (silence_ms > 0) {
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, silence_ms / 2);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, silence_ms / 2);
-    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  }
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
 }  // namespace
 
 class ControlClient::Link final : public Uplink {
  public:
   Link(ControlClient& owner, ClientOptions options) : owner_(owner), options_(std::move(options)) {
-    auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(options_.join_timeout_ms);
-    channel_ = make_channel(options_.address, options_.heartbeat_timeout_ms);
-    if (!channel_->WaitForConnected(deadline))
-      throw TransportError(fmt::format("process {} cannot reach the coordinator at {} within {} ms", options_.process_index,
-                                       options_.address, options_.join_timeout_ms));
+    channel_ = connected_channel(options_);
     stub_ = wire::Coordination::NewStub(channel_);
     context_.AddMetadata(kTokenKey, options_.token);
     stream_ = stub_->Attend(&context_);
@@ -341,12 +324,14 @@ void ControlClient::set_key(const std::string& key, const std::string& value) { 
 std::string ControlClient::get_key(const std::string& key, std::chrono::milliseconds limit) { return link_->get_key(key, limit); }
 
 std::unique_ptr<ControlClient> connect(ClientOptions options) {
+  if (options.server_name.empty()) options.server_name = split_address(options.address, "the coordinator's address").first;
   std::unique_ptr<ControlClient> client(new ControlClient(std::move(options)));
   client->link_->wait_for_all();
   return client;
 }
 
-std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms) {
+std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms,
+                             const TlsOptions& tls) {
   constexpr int kAnswerMs = 1000, kBetweenMs = 20;
   constexpr std::chrono::seconds kTellAfter{3}, kTellAgainAfter{15};
   auto begin = std::chrono::steady_clock::now(), end = begin + std::chrono::milliseconds(timeout_ms), tell_at = begin + kTellAfter;
@@ -354,7 +339,17 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
   do {
     for (int port = first; port < first + ports; ++port) {
       std::string address = join_address(host, port);
-      auto stub = wire::Coordination::NewStub(make_channel(address));
+      if (tls.on()) {
+        TlsFinding finding = probe_tls(address, host, tls, std::chrono::milliseconds(kAnswerMs));
+        if (finding.verdict != TlsVerdict::kGood) {
+          last = finding.why;
+          // Where there are more ports, this one may be another job's.
+          if (finding.verdict == TlsVerdict::kRefused && ports == 1)
+            throw TransportError(fmt::format("process {} looks for the coordinator at {} over TLS: {}", process_index, address, last));
+          continue;
+        }
+      }
+      auto stub = wire::Coordination::NewStub(make_channel(address, tls, host));
       grpc::ClientContext context;
       context.AddMetadata(kTokenKey, token);
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(kAnswerMs));
@@ -366,6 +361,7 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
       last = status.error_message();
     }
     if (std::chrono::steady_clock::now() >= tell_at) {
+      if (!tls.on() && ports == 1) last += hint_at_tls(join_address(host, first));
       fmt::print(stderr, "shardlab: process {} waits for the coordinator, which process 0 starts, at {}: {}\n", process_index, wanted,
                  last);
       tell_at += kTellAgainAfter;
@@ -373,6 +369,7 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
     // Nobody tells when another process begins to listen: asking again is all there is.
     std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenMs));
   } while (std::chrono::steady_clock::now() < end);
+  if (!tls.on() && ports == 1) last += hint_at_tls(join_address(host, first));
   throw TransportError(fmt::format(
       "process {}: no coordinator of this job answers at {} within {} ms ({}). Process 0 starts it: does it run, and can its host "
       "be reached from here?",

@@ -9,6 +9,7 @@
 
 #include "runtime/control/member.h"
 #include "runtime/control/process_control.h"
+#include "runtime/control/tls.h"
 
 namespace shardlab::control {
 
@@ -21,6 +22,8 @@ struct ClientOptions {
   int join_timeout_ms = 300'000;      // for all processes to come
   int heartbeat_timeout_ms = 0;       // a coordinator that gives no sign of life for so long is gone; 0: no limit
   int shutdown_timeout_ms = 300'000;  // for the others to leave too
+  TlsOptions tls;
+  std::string server_name;  // whose certificate the coordinator must have; empty: the address's host
   // Called once, from a thread of the client's, when no data may move any more: abort the transport.
   std::function<void(const std::string& why)> on_stop;
 };
@@ -54,6 +57,7 @@ std::unique_ptr<ControlClient> connect(ClientOptions options);
 
 // The address of the coordinator that knows the token, on one of `ports` ports from `first` on. Asks until it answers; throws
 // TransportError when none did in time.
-std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms);
+std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms,
+                             const TlsOptions& tls = {});
 
 }  // namespace shardlab::control

@@ -9,13 +9,18 @@
 
 namespace shardlab::control {
 
-// What a cluster says of this process and its job.
+// What a cluster is asked: only what the program does not say itself, so that nothing else can be wrong with it.
+struct ClusterQuestion {
+  bool coordinator = true, num_processes = true, process_index = true;
+  std::chrono::milliseconds limit{0};  // for what has to be waited for
+};
+
+// What a cluster says of this process and its job: what it was asked.
 struct ClusterPlace {
   std::string coordinator_host;
   int coordinator_port = 0;
   int num_processes = 0, process_index = -1;
-  std::optional<int> local_index;  // among the processes of this host, where the cluster knows it
-  std::string job;                 // a text that all processes of the job have, and no other job
+  std::string job;  // a text that all processes of the job have, and no other job
 };
 
 // The rules are JAX's (jax/_src/clusters), so that a job script for one serves the other.
@@ -23,8 +28,7 @@ struct ClusterDef {
   std::string_view name;  // as cluster_detection_method takes it
   std::string_view doc;
   bool (*present)();
-  // Throws UserError. `limit`: for what has to be waited for.
-  ClusterPlace (*describe)(std::chrono::milliseconds limit);
+  ClusterPlace (*describe)(const ClusterQuestion&);  // throws UserError
 };
 
 extern const ClusterDef kOpenMpiCluster;

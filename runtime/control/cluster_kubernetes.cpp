@@ -101,10 +101,8 @@ Json owner_of(const Api& api, const Json& pod) {
                    text_at(pod, "/metadata/name"));
 }
 
-ClusterPlace describe(std::chrono::milliseconds limit) {
-  Api api;
-  Json pod = own_pod(api), job = owner_of(api, pod);
-  std::string name = text_at(job, "/metadata/name");
+// By which name the job's pods reach its first one: a JobSet brings a service, a plain Job may have one.
+std::string first_pod(const Json& pod, const std::string& job) {
   std::string service = text_at(pod, "/metadata/labels/jobset.sigs.k8s.io~1jobset-name");
   if (service.empty()) service = text_at(pod, "/spec/subdomain");
   if (service.empty())
@@ -113,26 +111,43 @@ ClusterPlace describe(std::chrono::milliseconds limit) {
         "manifest\n"
         "  spec.template.spec.subdomain: {}\nand the service\n  apiVersion: v1\n  kind: Service\n  metadata: {{name: {}}}\n  spec: "
         "{{clusterIP: None, selector: {{job-name: {}}}}}\nor use a JobSet, which brings its own (docs/kubernetes)",
-        name, name, name, name);
-  ClusterPlace place;
+        job, job, job, job);
+  return fmt::format("{}-0.{}", job, service);
+}
+
+int parallelism_of(const Json& job, const std::string& name) {
   const Json::json_pointer parallelism("/spec/parallelism");
   if (!job.contains(parallelism) || !job.at(parallelism).is_number_integer() || job.at(parallelism).get<int>() < 1)
     throw_user_error("the job {} has no spec.parallelism, which says how many processes there are", name);
-  place.num_processes = job.at(parallelism).get<int>();
+  return job.at(parallelism).get<int>();
+}
+
+int completion_index() {
   if (variable("JOB_COMPLETION_INDEX").empty())
     throw_user_error(
-        "To enable automatic bootstrap in a K8s cluster, jobs must be indexed by setting `completionMode: \"Indexed\"`. The job {} is not: "
-        "JOB_COMPLETION_INDEX is not set here",
-        name);
-  place.process_index = number_variable("JOB_COMPLETION_INDEX", 0);
+        "To enable automatic bootstrap in a K8s cluster, jobs must be indexed by setting `completionMode: \"Indexed\"`. This pod's is not: "
+        "JOB_COMPLETION_INDEX is not set here");
+  return number_variable("JOB_COMPLETION_INDEX", 0);
+}
+
+ClusterPlace describe(const ClusterQuestion& question) {
+  ClusterPlace place;
+  if (question.coordinator || question.num_processes) {
+    Api api;
+    Json pod = own_pod(api), job = owner_of(api, pod);
+    std::string name = text_at(job, "/metadata/name");
+    if (question.coordinator) place.coordinator_host = first_pod(pod, name);
+    if (question.num_processes) place.num_processes = parallelism_of(job, name);
+    place.job = "kubernetes " + text_at(job, "/metadata/uid");
+  }
+  if (question.process_index) place.process_index = completion_index();
+  if (!question.coordinator) return place;
   place.coordinator_port = kPort;
-  place.coordinator_host = fmt::format("{}-0.{}", name, service);
-  place.job = "kubernetes " + text_at(job, "/metadata/uid");
   // The name is known once the first pod runs.
-  if (!wait_resolved(place.coordinator_host, limit))
+  if (!wait_resolved(place.coordinator_host, question.limit))
     throw_user_error(
         "the name {} of the job's first pod could not be resolved within {} ms: has it started, and is there a headless service?",
-        place.coordinator_host, limit.count());
+        place.coordinator_host, question.limit.count());
   return place;
 }
 

@@ -13,9 +13,9 @@ constexpr char kUri[] = "OMPI_MCA_orte_hnp_uri";
 bool present() { return !variable(kUri).empty(); }
 
 std::string host_of(const std::string& uri) {
-  static const std::regex kV4("tcp://([^,:]+)"), kV6("tcp6://\\[([^,:][^,\\]]*)");
+  static const std::regex kFirst("tcp://([^,:]+)|tcp6://\\[([^,\\]]+)");
   std::smatch match;
-  if (std::regex_search(uri, match, kV4) || std::regex_search(uri, match, kV6)) return match[1];
+  if (std::regex_search(uri, match, kFirst)) return match[1].matched ? match[1] : match[2];
   throw_user_error("Could not parse coordinator IP address from Open MPI environment. {} is '{}'", kUri, uri);
 }
 
@@ -27,17 +27,17 @@ int port_of(const std::string& uri) {
   return int((job / 4096) % 4096) + 61440;
 }
 
-ClusterPlace describe(std::chrono::milliseconds) {
+ClusterPlace describe(const ClusterQuestion& question) {
   std::string uri = variable(kUri);
   ClusterPlace place;
-  place.num_processes = number_variable("OMPI_COMM_WORLD_SIZE", 1);
-  place.process_index = number_variable("OMPI_COMM_WORLD_RANK", 0);
-  place.local_index = number_variable("OMPI_COMM_WORLD_LOCAL_RANK", 0);
+  if (question.num_processes) place.num_processes = number_variable("OMPI_COMM_WORLD_SIZE", 1);
+  if (question.process_index) place.process_index = number_variable("OMPI_COMM_WORLD_RANK", 0);
+  place.job = uri;
+  if (!question.coordinator) return place;
   place.coordinator_port = port_of(uri);
   place.coordinator_host = host_of(uri);
   // All on one host: nobody outside has to reach the coordinator.
   if (variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE")) place.coordinator_host = "127.0.0.1";
-  place.job = uri;
   return place;
 }
 

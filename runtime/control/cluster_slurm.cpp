@@ -25,14 +25,14 @@ std::string first_node(const std::string& list) {
   return list.substr(0, end) + list.substr(end + 1, first_end - end - 1) + list.substr(close + 1, rest - close - 1);
 }
 
-ClusterPlace describe(std::chrono::milliseconds) {
+ClusterPlace describe(const ClusterQuestion& question) {
   ClusterPlace place;
-  place.num_processes = number_variable("SLURM_NTASKS", 1);
-  place.process_index = number_variable("SLURM_PROCID", 0);
-  place.local_index = number_variable("SLURM_LOCALID", 0);
+  if (question.num_processes) place.num_processes = number_variable("SLURM_NTASKS", 1);
+  if (question.process_index) place.process_index = number_variable("SLURM_PROCID", 0);
+  place.job = "slurm " + variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
+  if (!question.coordinator) return place;
   place.coordinator_port = number_variable("SLURM_JOB_ID", 0) % 4096 + 61440;
   place.coordinator_host = variable("SLURM_STEP_NUM_NODES") == "1" ? "127.0.0.1" : first_node(variable("SLURM_STEP_NODELIST"));
-  place.job = "slurm " + variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
   return place;
 }
 

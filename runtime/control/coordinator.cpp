@@ -31,7 +31,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     if (options_.token.empty()) options_.token = random_token();
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort(fmt::format("{}:{}", options_.host, options_.port), grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(fmt::format("{}:{}", options_.host, options_.port), server_credentials(options_.tls), &port);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMessageBytesMax);
     if (options_.silence_ms > 0) {

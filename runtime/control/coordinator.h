@@ -12,6 +12,7 @@
 #include "runtime/control/job_token.h"
 #include "runtime/control/member.h"
 #include "runtime/control/membership.h"
+#include "runtime/control/tls.h"
 #include "runtime/control/verdict.h"
 #include "traces/checks/evidence.h"
 
@@ -19,9 +20,10 @@ namespace shardlab::control {
 
 struct CoordinatorOptions {
   int num_processes = 1;
-  std::string token;                         // empty: a random one
-  std::string host = "127.0.0.1";            // loopback unless told otherwise
-  int port = 0;                              // 0: the system's choice
+  std::string token;               // empty: a random one
+  std::string host = "127.0.0.1";  // loopback unless told otherwise
+  int port = 0;                    // 0: the system's choice
+  TlsOptions tls;
   std::chrono::milliseconds stuck{10'000};   // how long a process that others wait for may be silent
   std::chrono::milliseconds look_ahead{50};  // how long processes may issue on after a finding, where they do not come to a read before
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.

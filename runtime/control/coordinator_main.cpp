@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     return serve({.num_processes = std::atoi(argv[1]),
                   .token = token,
                   .host = argv[2],
+                  .tls = complete_tls({}),
                   .first_port = std::atoi(argv[3]),
                   .ports = std::atoi(argv[4]),
                   .ready_fd = ready ? std::atoi(ready) : -1,

@@ -108,7 +108,10 @@ std::optional<JobEnvironment> from_words(JobRequest request) {
   std::optional<ClusterPlace> place;
   if (!complete)
     if (const ClusterDef* cluster = cluster_for(request))
-      place = cluster->describe(std::chrono::milliseconds(request.initialization_timeout_ms));
+      place = cluster->describe({.coordinator = !request.coordinator_address,
+                                 .num_processes = !request.num_processes,
+                                 .process_index = !request.process_id,
+                                 .limit = std::chrono::milliseconds(request.initialization_timeout_ms)});
   if (!said && !place) return std::nullopt;
 
   JobEnvironment environment;
@@ -169,6 +172,7 @@ std::optional<JobEnvironment> find_job(const JobRequest& request) {
   if (!environment || !agrees(request, *environment)) environment = from_words(request);
   if (!environment) return std::nullopt;
   environment->num_cpu_devices = devices;
+  environment->tls = complete_tls(request.tls);
   if (!devices && local_device_count(request) > 0) environment->num_cpu_devices = int(local_device_count(request));
   environment->trace_dir = variable(kTraceDirVariable);
   if (!variable(kTransportVariable).empty()) environment->transport = variable(kTransportVariable);
@@ -194,20 +198,23 @@ std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const
                        .join_timeout_ms = environment.join_timeout_ms,
                        .heartbeat_timeout_ms = environment.heartbeat_timeout_ms,
                        .shutdown_timeout_ms = environment.shutdown_timeout_ms,
+                       .tls = environment.tls,
                        .on_stop = options.on_stop};
   if (environment.bind_host.empty()) return connect(std::move(client));
   auto [host, port] = split_address(environment.coordinator, "coordinator_address");
+  client.server_name = host;
   if (environment.process_index == 0)
     client.address = start_server({.num_processes = environment.num_processes,
                                    .token = environment.token,
                                    .host = environment.bind_host,
+                                   .tls = environment.tls,
                                    .first_port = port,
                                    .ports = environment.ports,
                                    .join_timeout_ms = environment.join_timeout_ms,
                                    .heartbeat_timeout_ms = environment.heartbeat_timeout_ms});
   else
-    client.address =
-        find_coordinator(host, port, environment.ports, environment.token, environment.process_index, environment.join_timeout_ms);
+    client.address = find_coordinator(host, port, environment.ports, environment.token, environment.process_index,
+                                      environment.join_timeout_ms, environment.tls);
   return connect(std::move(client));
 }
 

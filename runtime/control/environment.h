@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/control/client.h"
+#include "runtime/control/tls.h"
 
 namespace shardlab::control {
 
@@ -30,6 +31,7 @@ struct JobRequest {
   std::vector<int> local_device_ids;
   std::optional<std::string> cluster_detection_method;  // a ClusterDef's name, or "deactivate"
   std::optional<std::string> coordinator_bind_address;  // where process 0 listens
+  TlsOptions tls;
   int initialization_timeout_ms = 300'000;
   int heartbeat_timeout_ms = 100'000;
   int shutdown_timeout_ms = 300'000;
@@ -46,6 +48,7 @@ struct JobEnvironment {
   std::string shm;                 // the segment's name; empty: agreed through the key-value store
   std::string trace_dir;           // where records go; empty: none asked for
   std::string transport = "auto";
+  TlsOptions tls;
   std::optional<int> num_cpu_devices;  // the number of virtual devices asked for
   int join_timeout_ms = 300'000, heartbeat_timeout_ms = 100'000, shutdown_timeout_ms = 300'000;
 };

@@ -91,6 +91,7 @@ int serve(const ServeOptions& options) {
                                                                      .token = options.token,
                                                                      .host = options.host,
                                                                      .port = options.first_port ? options.first_port + i : 0,
+                                                                     .tls = options.tls,
                                                                      .supervised = false,
                                                                      .silence_ms = options.heartbeat_timeout_ms});
     } catch (const TransportError&) {  // the port is another's: the next one
@@ -113,6 +114,7 @@ int serve(const ServeOptions& options) {
 }
 
 std::string start_server(ServeOptions options) {
+  check_tls(options.tls, TlsSide::kCoordinator);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw TransportError(fmt::format("no pipe to the coordinator: {}", std::strerror(errno)));
   options.ready_fd = ends[1];
@@ -129,7 +131,15 @@ std::string start_server(ServeOptions options) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::string token = std::string(kTokenVariable) + "=" + options.token, ready = "SHARDLAB_READY_FD=" + std::to_string(ends[1]);
-  std::vector<char*> environment{token.data(), ready.data(), nullptr};
+  std::vector<std::string> variables{std::move(token), std::move(ready)};
+  for (auto [name, value] : {std::pair{kTlsCertificateVariable, options.tls.certificate},
+                             {kTlsKeyVariable, options.tls.key},
+                             {kTlsCaVariable, options.tls.ca},
+                             {kTlsMutualVariable, std::string(options.tls.mutual ? "1" : "")}})
+    if (!value.empty()) variables.push_back(fmt::format("{}={}", name, value));
+  std::vector<char*> environment;
+  for (std::string& entry : variables) environment.push_back(entry.data());
+  environment.push_back(nullptr);
 
   // Twice, so that it is nobody's child who would have to wait for it.
   pid_t middle = fork();

@@ -10,6 +10,7 @@
 
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
+#include "runtime/control/job_token.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/transport_def.h"
@@ -46,6 +47,13 @@ class JobRendezvous final : public Rendezvous {
  private:
   control::ControlClient& control_;
 };
+
+// What the links between hosts are encrypted under: known to those alone whom the coordinator lets in.
+std::string fresh_secret(JobRendezvous& rendezvous, int process_index) {
+  constexpr char kKey[] = "shardlab/link secret";
+  if (process_index == 0) rendezvous.set(kKey, control::random_token() + control::random_token());
+  return rendezvous.get(kKey, kConnectLimit);
+}
 
 }  // namespace
 
@@ -103,7 +111,8 @@ void Job::connect(const control::JobEnvironment& environment) {
                            .num_processes = environment.num_processes,
                            .address = environment.shm,
                            .rendezvous = &rendezvous,
-                           .secret = environment.token,
+                           .secret = environment.tls.on() ? fresh_secret(rendezvous, environment.process_index) : environment.token,
+                           .encrypted = environment.tls.on(),
                            .bind_address = control::own_address(environment),
                            .limit = kConnectLimit,
                            .link = kLinkLimit};

@@ -35,6 +35,10 @@ constexpr OptionDef kOptions[] = {
     {"--backend", "", "NAME", "what computes: cpu (default) or cuda"},
     {"--devices-per-gpu", "", "N", "with cuda: so many virtual devices share a GPU (default: as many as it takes)"},
     {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
+    {"--tls-certificate", "", "PEM", "the coordinator's certificate: with it the job speaks TLS (docs/launching.md)"},
+    {"--tls-key", "", "PEM", "the key of the certificate"},
+    {"--tls-ca", "", "PEM", "the authority that signed the certificates of this job"},
+    {"--tls-mutual", "", "", "only processes with a certificate of the authority's may join"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
     {"--parts", "", "DIR", "record into this folder, which stays; `shardlab view DIR` watches the run"},
     {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
@@ -117,6 +121,15 @@ void choose_platform(const Arguments& arguments) {
     ::setenv("SHARDLAB_DEVICES_PER_GPU", std::to_string(arguments.integer("--devices-per-gpu", 0, 1, 65536)).c_str(), 1);
 }
 
+// TLS is by variables, which the coordinator reads here and the processes where they are.
+void choose_tls(const Arguments& arguments) {
+  for (auto [option, variable] : {std::pair{"--tls-certificate", control::kTlsCertificateVariable},
+                                  {"--tls-key", control::kTlsKeyVariable},
+                                  {"--tls-ca", control::kTlsCaVariable}})
+    if (auto path = arguments.text(option)) ::setenv(variable, fs::absolute(std::string(*path)).c_str(), 1);
+  if (arguments.has("--tls-mutual")) ::setenv(control::kTlsMutualVariable, "1", 1);
+}
+
 // Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
 [[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
   for (const char* other : {"--processes", "--trace", "--parts", "--limit"})
@@ -128,7 +141,8 @@ void choose_platform(const Arguments& arguments) {
     words.insert(words.end(), {"-x", name});
   };
   pass(control::kTokenVariable, control::random_token());
-  for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU"})
+  for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU", control::kTlsCertificateVariable, control::kTlsKeyVariable,
+                           control::kTlsCaVariable, control::kTlsMutualVariable})
     if (const char* value = std::getenv(name)) pass(name, value);
   if (arguments.has("--devices")) pass(control::kNumDevicesVariable, std::to_string(arguments.integer("--devices", 0, 1, 65536)));
   if (auto transport = arguments.text("--transport")) pass(control::kTransportVariable, std::string(transport_named(*transport).name));
@@ -146,6 +160,7 @@ int run(const Arguments& arguments) {
   if (arguments.program().empty())
     throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
   choose_platform(arguments);
+  choose_tls(arguments);
   if (auto hosts = arguments.text("--hosts")) run_on_hosts(arguments, *hosts);
   LaunchOptions options;
   options.argv = arguments.program();
@@ -175,7 +190,8 @@ int run(const Arguments& arguments) {
 
 const CommandDef kRun{
     .name = "run",
-    .usage = "[-n P] [-d D] [--backend NAME] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--parts DIR] [--limit S] -- PROGRAM ARGS…",
+    .usage =
+        "[-n P] [-d D] [--backend NAME] [--hosts A:2,B:2] [--transport NAME] [--trace T.db] [--parts DIR] [--limit S] -- PROGRAM ARGS…",
     .summary = "start the processes of a program, record them, diagnose what goes wrong",
     .details = "Exit code: the program's own; 2 when the run was diagnosed, 5 when it was ended at the limit.",
     .options = kOptions,

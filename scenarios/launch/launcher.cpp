@@ -136,6 +136,7 @@ class Run {
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         signals_(options.handle_signals),
         coordinator_({.num_processes = options.processes,
+                      .tls = control::complete_tls({}),
                       .stuck = options.stuck,
                       .look_ahead = options.look_ahead,
                       .on_verdict = [this](const control::VerdictRef& verdict) {

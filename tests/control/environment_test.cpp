@@ -140,6 +140,8 @@ TEST_F(Environment, OpenMpisRule) {
   environment = find_job();
   EXPECT_THAT(environment->coordinator, testing::StartsWith("[2001:db8::7]:"));
   EXPECT_NE(environment->token, token);
+  set("OMPI_MCA_orte_hnp_uri", "773652481.0;tcp6://[2001:db8::7]:60751,tcp://192.0.2.2:60751");
+  EXPECT_THAT(find_job()->coordinator, testing::StartsWith("[2001:db8::7]:")) << "the first of them, whichever it is";
   set("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
   EXPECT_THAT(find_job()->coordinator, testing::StartsWith("127.0.0.1:")) << "one host: nobody outside has to reach it";
   EXPECT_EQ(find_job()->bind_host, "127.0.0.1");
@@ -212,6 +214,18 @@ TEST_F(Environment, TheAddressAndWhereToListen) {
   EXPECT_EQ(find_job({.coordinator_address = "localhost:9", .num_processes = 1, .process_id = 0, .coordinator_bind_address = "0.0.0.0:9"})
                 ->bind_host,
             "0.0.0.0");
+}
+
+// As in JAX a cluster is asked for what is missing alone: what else is wrong with it does not matter.
+TEST_F(Environment, AClusterIsAskedForWhatIsMissing) {
+  set_open_mpi();
+  set("OMPI_MCA_orte_hnp_uri", "773652480.0;usock");
+  EXPECT_EQ(find_job({.coordinator_address = "192.0.2.9:7"})->process_index, 3);
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  EXPECT_THAT(error({.coordinator_address = "192.0.2.9:7"}), HasSubstr("OMPI_COMM_WORLD_SIZE"));
+  EXPECT_EQ(find_job({.coordinator_address = "192.0.2.9:7", .num_processes = 9})->process_index, 3);
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  EXPECT_EQ(find_job({.coordinator_address = "192.0.2.9:7", .num_processes = 9, .process_id = 2})->process_index, 2);
 }
 
 TEST_F(Environment, DetectionByName) {

@@ -46,7 +46,7 @@ class Kubernetes : public testing::Test {
   void put_pod(const std::string& text) { server.put("/api/v1/namespaces/training/pods/jaxjob-workers-0-1-ddkq8", text); }
   std::string error(int limit_ms = 300) {
     try {
-      kKubernetesCluster.describe(std::chrono::milliseconds(limit_ms));
+      kKubernetesCluster.describe({.limit = std::chrono::milliseconds(limit_ms)});
       return "";
     } catch (const Error& error) { return error.what(); }
   }
@@ -69,16 +69,27 @@ TEST_F(Kubernetes, AJobSetsNameThatDoesNotResolveYet) {
                                                       "/apis/batch/v1/namespaces/training/jobs/localhost"));
 }
 
+TEST_F(Kubernetes, IsAskedForWhatIsMissing) {
+  put_pod(pod("", ""));  // without a service: who gives the address needs none
+  ClusterPlace place = kKubernetesCluster.describe({.coordinator = false});
+  EXPECT_EQ(place.num_processes, 2);
+  EXPECT_EQ(place.process_index, 1);
+  std::size_t asked = server.requests().size();
+  EXPECT_EQ(kKubernetesCluster.describe({.coordinator = false, .num_processes = false}).process_index, 1);
+  EXPECT_EQ(server.requests().size(), asked) << "the pod's own variable says it";
+  unsetenv("JOB_COMPLETION_INDEX");
+  EXPECT_EQ(kKubernetesCluster.describe({.coordinator = false, .process_index = false}).num_processes, 2);
+}
+
 TEST_F(Kubernetes, APlainJobWithAHeadlessService) {
   // "<job>-0.localhost" is loopback by RFC 6761; where the resolver does not know that, the whole way up to it is still shown.
   put_pod(pod("", R"("subdomain": "localhost")"));
   try {
-    ClusterPlace place = kKubernetesCluster.describe(std::chrono::milliseconds(300));
+    ClusterPlace place = kKubernetesCluster.describe({.limit = std::chrono::milliseconds(300)});
     EXPECT_EQ(place.coordinator_host, "localhost-0.localhost");
     EXPECT_EQ(place.coordinator_port, 55527);
     EXPECT_EQ(place.num_processes, 2);
     EXPECT_EQ(place.process_index, 1);
-    EXPECT_EQ(place.local_index, std::nullopt);
     EXPECT_EQ(place.job, "kubernetes u-1");
     auto environment = find_job();
     ASSERT_TRUE(environment);

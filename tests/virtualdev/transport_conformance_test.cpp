@@ -101,16 +101,19 @@ struct Way {
   const char* transport;
   bool segment = false;  // one for all, as our launcher makes it; otherwise agreed at the rendezvous
   int hosts = 1;         // processes are dealt to them in turn
+  bool encrypted = false;
 };
 constexpr Way kSegment{"Segment", "shm", true}, kShm{"Shm", "shm"}, kTcp{"Tcp", "tcp"}, kTwoHosts{"TwoHosts", "auto", false, 2},
-    kThreeHosts{"ThreeHosts", "auto", false, 3}, kOneHost{"OneHost", "auto"};
-constexpr Way kWays[] = {kSegment, kShm, kTcp, kOneHost, kTwoHosts, kThreeHosts};
+    kThreeHosts{"ThreeHosts", "auto", false, 3}, kOneHost{"OneHost", "auto"}, kTls{"Tls", "tcp", false, 1, true},
+    kTwoHostsTls{"TwoHostsTls", "auto", false, 2, true};
+constexpr Way kWays[] = {kSegment, kShm, kTcp, kOneHost, kTwoHosts, kThreeHosts, kTls, kTwoHostsTls};
 
 class Job {
  public:
   Job(const Way& way, int n) : way_(way), processes_(n), segment_(way.segment ? ShmSegment::create(n) : nullptr) {}
   std::unique_ptr<comm::Transport> join(int process) {
-    TransportOptions options{.process_index = process, .num_processes = processes_, .rendezvous = &board_, .secret = "of this job"};
+    TransportOptions options{
+        .process_index = process, .num_processes = processes_, .rendezvous = &board_, .secret = "of this job", .encrypted = way_.encrypted};
     if (segment_) options.address = segment_->name();
     for (int p = 0; p < processes_ && way_.hosts > 1; ++p) options.hosts.push_back(std::to_string(p % way_.hosts));
     return transport_named(way_.transport).make(options);
@@ -145,7 +148,7 @@ std::vector<Setting> settings() {
   constexpr std::size_t kLarge = 1048583;
   for (const Way& way : kWays)
     for (As as : {As::kForks, As::kThreads}) {
-      if (as == As::kThreads && !way.segment && way.hosts != 2) continue;  // threads are for the sanitizers
+      if (as == As::kThreads && !way.segment && (way.hosts != 2 || way.encrypted)) continue;  // threads are for the sanitizers
       for (int n : {1, 2, 3, 4, 7})
         for (std::size_t size : {std::size_t(0), std::size_t(1), std::size_t(13), std::size_t(65537), kLarge})
           if (size < kLarge || n < 7) all.push_back({way, n, size, as});
@@ -270,7 +273,7 @@ TEST_P(Pair, AbortReachesASenderWhomNobodyReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , Pair, ::testing::Combine(::testing::Values(kSegment, kShm, kTcp, kTwoHosts), ::testing::Values(As::kForks, As::kThreads)),
+    , Pair, ::testing::Combine(::testing::Values(kSegment, kShm, kTcp, kTwoHosts, kTls), ::testing::Values(As::kForks, As::kThreads)),
     [](const auto& setting) {
       return std::string(std::get<Way>(setting.param).name) + (std::get<As>(setting.param) == As::kForks ? "Forks" : "Threads");
     });
@@ -319,7 +322,7 @@ TEST(Mixed, WaitsForBothKindsAtOnce) {
 
 // A peer that dies without a word: the exchange ends in an error that names both ends, after the grace in which a verdict may come.
 TEST(Tcp, ABrokenConnectionIsAnError) {
-  for (const Way& way : {kTcp, kTwoHosts}) {
+  for (const Way& way : {kTcp, kTwoHosts, kTls}) {
     Job job(way, 2);
     EXPECT_TRUE(run(As::kForks, 2, [&](int p) {
       auto transport = job.join(p);

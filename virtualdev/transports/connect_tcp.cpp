@@ -17,6 +17,7 @@
 #include "virtualdev/transports/connect.h"
 #include "virtualdev/transports/handshake.h"
 #include "virtualdev/transports/tcp_link.h"
+#include "virtualdev/transports/tls_link.h"
 
 namespace shardlab {
 namespace {
@@ -164,6 +165,12 @@ Socket connect_to(const TransportOptions& options, ProcessIndex peer, const std:
                                    options.process_index, peer, address, why));
 }
 
+// Of a socket on which both sides have proved themselves; encrypted, they shake hands once more.
+std::unique_ptr<ByteLink> make_link(const TransportOptions& options, Socket socket, TlsRole role) {
+  return options.encrypted ? make_tls_link(socket.release(), role, options.secret, options.limit, options.link)
+                           : make_tcp_link(socket.release(), options.link);
+}
+
 // A connection that was accepted and has not proved itself.
 struct Stranger {
   Socket socket;
@@ -221,7 +228,7 @@ class Reception {
     }
     if (equal(stranger.proof.mac, proof_of(stranger.greeting, stranger.nonce, options_.secret).mac)) {
       expected_.erase(stranger.greeting.from);
-      links.to[std::size_t(stranger.greeting.from)] = make_tcp_link(stranger.socket.release(), options_.link);
+      links.to[std::size_t(stranger.greeting.from)] = make_link(options_, std::move(stranger.socket), TlsRole::kAccepts);
     }
     return false;
   }
@@ -258,7 +265,7 @@ void connect_by_tcp(const TransportOptions& options, const std::vector<ProcessIn
       continue;
     }
     std::string address = options.rendezvous->get(key_of(peer), options.limit);
-    links.to[std::size_t(peer)] = make_tcp_link(connect_to(options, peer, address, end_ns).release(), options.link);
+    links.to[std::size_t(peer)] = make_link(options, connect_to(options, peer, address, end_ns), TlsRole::kConnects);
   }
   Reception(options, listener, std::move(expected)).run(links, end_ns);
 }

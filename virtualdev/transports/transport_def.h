@@ -22,6 +22,7 @@ struct TransportOptions {
   std::vector<std::string> hosts;
   Rendezvous* rendezvous = nullptr;         // needed by what is agreed on while connecting; not used later
   std::string secret;                       // the job's token: a connection that does not know it is turned away
+  bool encrypted = false;                   // sockets speak TLS under the secret
   std::string bind_address = "127.0.0.1";   // where sockets listen, and where the others reach them
   std::chrono::milliseconds limit{60'000};  // for all processes to connect
   std::chrono::milliseconds link{10'000};   // a connection that gives no sign of life for so long is broken
