@@ -1,4 +1,4 @@
-// The window as it is used: every key, every item for a screen reader, two keys to both guilty lines, and a monkey with a seed.
+// The window as it is used: every key, every item for a screen reader, two keys to both guilty lines.
 #include <gtest/gtest.h>
 
 #include <QAccessible>
@@ -11,8 +11,6 @@
 #include <QTest>
 #include <QTextBrowser>
 
-#include <ctime>
-#include <random>
 #include <set>
 
 #include "gui/app/html_report.h"
@@ -297,76 +295,6 @@ TEST(Report, IsOneFileWithEveryView) {
   EXPECT_TRUE(page.contains("<svg") && page.contains("toy.cpp:13"));
   EXPECT_FALSE(page.contains("http://") && page.contains("<script"));
   EXPECT_EQ(page, html_report(shown.window)) << "the same each time";
-}
-
-// Processor time of this thread: what a frame costs, however busy the machine is.
-double cpu_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) / 1e6;
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kFrameMsMax = 1e9;  // what instrumented code takes says nothing
-#else
-constexpr double kFrameMsMax = 100;
-#endif
-
-// Random keys, clicks, wheels and selections: no crash, no assertion, no frame that holds up the window.
-TEST(Monkey, FindsNothingToBreak) {
-  constexpr unsigned kSeed = 20261121;
-  const int events =
-      qEnvironmentVariableIntValue("SHARDLAB_MONKEY_EVENTS") > 0 ? qEnvironmentVariableIntValue("SHARDLAB_MONKEY_EVENTS") : 1200;
-  const std::vector<std::pair<std::string, TracePtr>> traces{{"toy", sample::toy()},
-                                                             {"deadlock", sample::deadlock()},
-                                                             {"512", sample::grid(32, 16, 64, 8)},
-                                                             {"torn", sample::torn()},
-                                                             {"empty", sample::empty()}};
-  for (const auto& [name, trace] : traces) {
-    SCOPED_TRACE(name + ", seed " + std::to_string(kSeed));
-    std::mt19937 random(kSeed);
-    Shown shown(trace);
-    Selection& selection = shown.window.selection();
-    for (int i = 0; i < events / int(traces.size()); ++i) {
-      QWidgetList widgets;
-      for (QWidget* each : shown.window.findChildren<QWidget*>())
-        if (each->isVisible() && each->width() > 4 && each->height() > 4 && !each->inherits("QMenuBar") && !each->inherits("QPushButton"))
-          widgets << each;
-      QWidget* widget = widgets[int(random() % unsigned(widgets.size()))];
-      const QPoint at(int(random() % unsigned(widget->width())), int(random() % unsigned(widget->height())));
-      switch (random() % 6) {
-        case 0:
-        case 1: {
-          const auto keys = timeline_keys();
-          press(&shown.window.timeline(), QKeySequence(QString::fromUtf8(keys[random() % keys.size()].key)));
-          break;
-        }
-        case 2:
-          QTest::mouseClick(widget, Qt::LeftButton, random() % 3 ? Qt::NoModifier : Qt::ShiftModifier, at);
-          break;
-        case 3: {
-          QWheelEvent wheel(QPointF(at), widget->mapToGlobal(QPointF(at)), {}, {0, random() % 2 ? 240 : -240}, {},
-                            random() % 2 ? Qt::NoModifier : Qt::ControlModifier, Qt::NoScrollPhase, false);
-          QApplication::sendEvent(widget, &wheel);
-          break;
-        }
-        case 4: {
-          const auto views = all_views();
-          shown.window.show_view(views[random() % views.size()]->id);
-          break;
-        }
-        default:
-          if (trace->collectives.empty()) break;
-          random() % 2 ? selection.select_collective(int(random() % trace->collectives.size())) : selection.back();
-      }
-      const double before = cpu_ms();
-      QCoreApplication::sendPostedEvents();
-      QCoreApplication::processEvents();
-      const double took = cpu_ms() - before;
-      EXPECT_LT(took, kFrameMsMax) << "after event " << i;
-    }
-    QTest::qWait(0);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+// A monkey at the window, over every kind of trace: no crash, no assertion, no frame that holds up the window.
+//
+// SHARDLAB_MONKEY_EVENTS (of each kind), SHARDLAB_MONKEY_SEED; with SHARDLAB_MONKEY_TRACES=folder over each trace (*.db) and each run
+// that goes on (a folder) in it, instead of the samples. `benchmarks/soak_window` records them all and asks for 10,000 events of each.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QDir>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <vector>
+
+#include "gui/app/main_window.h"
+#include "tests/gui/monkey.h"
+#include "tests/gui/sample_traces.h"
+#include "tests/gui/wait_idle.h"
+
+namespace shardlab::gui {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kFrameMsMax = 1e9;  // what instrumented code takes says nothing
+#else
+constexpr double kFrameMsMax = 100;
+#endif
+constexpr int kEvents = 150, kSeed = 20261121, kGrowEvery = 30;
+
+int setting(const char* name, int fallback) {
+  const int value = qEnvironmentVariableIntValue(name);
+  return value > 0 ? value : fallback;
+}
+
+struct Kind {
+  std::string name;
+  QString file;                           // or, where that is empty:
+  TracePtr (*trace)(int step) = nullptr;  // step 0 first, later ones of a run that grows
+};
+
+std::vector<Kind> kinds() {
+  const QString folder = qEnvironmentVariable("SHARDLAB_MONKEY_TRACES");
+  if (folder.isEmpty())
+    return {{"toy", {}, [](int) { return sample::toy(); }},
+            {"toy_in_one_process", {}, [](int) { return sample::toy(1); }},
+            {"deadlock", {}, [](int) { return sample::deadlock(); }},
+            {"devices_512", {}, [](int) { return sample::grid(32, 16, 64, 8); }},
+            {"long_names", {}, [](int) { return sample::long_names(); }},
+            {"torn", {}, [](int) { return sample::torn(); }},
+            {"empty", {}, [](int) { return sample::empty(); }},
+            {"growing", {}, [](int step) { return sample::grid(4, 2, 2, 1 + step); }}};
+  std::vector<Kind> found;
+  for (const QFileInfo& each : QDir(folder).entryInfoList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name))
+    if (each.isDir() || each.suffix() == QStringLiteral("db")) {
+      std::string name = each.completeBaseName().toStdString();
+      std::replace_if(
+          name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+      found.push_back({name, each.absoluteFilePath()});
+    }
+  return found;
+}
+
+class MonkeyTest : public testing::TestWithParam<Kind> {
+ protected:
+  static void SetUpTestSuite() {
+    // It changes keys and saves nothing of anybody's.
+    static QTemporaryDir folder;
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder.path());
+    QCoreApplication::setOrganizationName(QStringLiteral("shardlab-test"));
+    QCoreApplication::setApplicationName(QStringLiteral("monkey"));
+    QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+  }
+  void TearDown() override { apply_style(false); }
+};
+
+TEST_P(MonkeyTest, FindsNothingToBreak) {
+  const Kind& kind = GetParam();
+  const int seed = setting("SHARDLAB_MONKEY_SEED", kSeed), events = setting("SHARDLAB_MONKEY_EVENTS", kEvents);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  MainWindow window{Options{}};
+  window.show();
+  window.activateWindow();
+  int step = 0;
+  if (kind.trace) {
+    window.show_trace(kind.trace(step));
+  } else {
+    window.open(kind.file);
+    ASSERT_TRUE(wait_idle(window, 120'000));
+  }
+  QTest::qWait(0);
+  Monkey monkey(window, unsigned(seed));
+  std::vector<double> frames;
+  for (int i = 0; i < events; ++i) {
+    if (kind.trace && i % kGrowEvery == kGrowEvery - 1) window.selection().follow_trace(kind.trace(++step));
+    const Monkey::Deed deed = monkey.step();
+    if (!deed.dialog) frames.push_back(deed.cpu_ms);
+    EXPECT_TRUE(deed.dialog || deed.cpu_ms < kFrameMsMax)
+        << "event " << i << ", " << deed.what.toStdString() << ": " << deed.cpu_ms << " ms";
+  }
+  std::sort(frames.begin(), frames.end());
+  if (!frames.empty())
+    std::printf("%s: %d events, seed %d; processor time of a frame: %.1f ms at the 95th percentile, %.1f ms at most\n", kind.name.c_str(),
+                events, seed, frames[frames.size() * 95 / 100], frames.back());
+  RecordProperty("frame_ms_max", frames.empty() ? 0 : int(frames.back()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, MonkeyTest, testing::ValuesIn(kinds()), [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace shardlab::gui
