@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "traces/regrow.h"
 #include "traces/schema.h"
 
 namespace shardlab::traces {
@@ -46,6 +47,10 @@ Database TraceReader::open_checked(const std::string& path, std::map<std::string
       torn["file"] = "it is shorter than its header says";
       return cut;
     } catch (const CorruptFile&) {
+      if (auto regrown = regrow(path)) {
+        torn["file"] = regrown->missing;
+        return std::move(regrown->database);
+      }
       throw CorruptFile(fmt::format("{}: not a trace, or one of which not even the list of tables can be read ({})", path, damage.what()));
     }
   }

@@ -176,8 +176,7 @@ TEST_F(LiveTest, ATraceCutAnywhereShowsWhatIsLeft) {
       ++refused;
     }
   }
-  // The list of a small trace's tables lies over its first half and more: without it there is nothing to show.
-  EXPECT_GT(shown, 6) << refused << " were refused";
+  EXPECT_EQ(refused, 0) << "each part of it is more than a page: what lies there is shown";
 }
 
 class RunViewTest : public testing::Test {
