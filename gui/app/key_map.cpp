@@ -78,6 +78,7 @@ QDialog* make_key_dialog(QWidget* parent, std::function<void()> changed) {
   table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table->setSelectionBehavior(QAbstractItemView::SelectRows);
   table->setSelectionMode(QAbstractItemView::SingleSelection);
+  table->setTabKeyNavigation(false);  // Tab leads on to the field of the new key
   table->setColumnWidth(0, 130);
   table->setColumnWidth(1, 400);
   table->horizontalHeader()->setStretchLastSection(true);

@@ -31,18 +31,28 @@ static void add_fonts() {
 
 namespace shardlab::gui {
 
-void apply_style(bool dark) {
-  static const bool fonts = (add_fonts(), true);
-  Q_UNUSED(fonts)
-  const Theme& theme = dark ? dark_theme() : light_theme();
+namespace {
+
+// What both themes share, once a program: every widget is polished anew by each of these.
+bool set_style() {
+  add_fonts();
   QFont font(QStringLiteral("DejaVu Sans"));
   font.setPixelSize(12);
   font.setHintingPreference(QFont::PreferFullHinting);
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setFont(font);
+  QLocale::setDefault(QLocale::c());
+  return true;
+}
+
+}  // namespace
+
+void apply_style(bool dark) {
+  static const bool once = set_style();
+  Q_UNUSED(once)
+  const Theme& theme = dark ? dark_theme() : light_theme();
   QApplication::setPalette(theme.palette());
   qApp->setStyleSheet(theme.style_sheet());
-  QLocale::setDefault(QLocale::c());
 }
 
 bool system_is_dark() { return QApplication::palette().color(QPalette::Window).lightness() < 128; }

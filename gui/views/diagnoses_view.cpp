@@ -27,7 +27,7 @@ class DiagnosesView : public QWidget {
     layout->setSpacing(0);
     layout->addWidget(table_);
     layout->addWidget(pane_, 1);
-    setFocusProxy(table_);
+    setFocusProxy(pane_);
     connect(pane_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
     connect(&selection, &Selection::changed, this, [this] { show(selection_.state().diagnosis); });
   }
@@ -43,6 +43,8 @@ class DiagnosesView : public QWidget {
   void show(int diagnosis) {
     const TracePtr& trace = selection_.trace();
     table_->setVisible(trace && trace->diagnoses.size() > 1);
+    // The list has the keyboard where there is one to choose from.
+    setFocusProxy(table_->isVisibleTo(this) ? static_cast<QWidget*>(table_) : pane_);
     if (!trace) return pane_->clear();
     if (table_->isVisibleTo(this))
       table_->setFixedHeight(std::min(int(trace->diagnoses.size()), 6) * table_->verticalHeader()->defaultSectionSize() +
