@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "gui/models/format.h"
+
 namespace shardlab::gui {
 namespace {
 
@@ -249,7 +251,7 @@ std::optional<Reshard> reshard_of_collective(const TraceData& trace, int collect
   if (!reshard.after || (before && !reshard.before)) return {};
   if (before) reshard.partial_before = before->partial;
   reshard.partial_after = after->partial;
-  reshard.recorded = fmt::format("{}, {} B on the wire", type.kind, type.wire_bytes);
+  reshard.recorded = fmt::format("{}, {} on the wire", type.kind, bytes_text(type.wire_bytes).toStdString());
   return reshard;
 }
 
@@ -279,8 +281,8 @@ std::optional<Reshard> reshard_of_array(const TraceData& trace, int array) {
     if (!reshard.before) continue;
     for (const auto& call : trace.collectives)
       if (call.program == launch->program && call.launch == launch->number) {
-        reshard.recorded +=
-            fmt::format("{}{}, {} B on the wire", reshard.recorded.empty() ? "" : "; ", call.type->kind, call.type->wire_bytes);
+        reshard.recorded += fmt::format("{}{}, {} on the wire", reshard.recorded.empty() ? "" : "; ", call.type->kind,
+                                        bytes_text(call.type->wire_bytes).toStdString());
         if (!call.type->cause.empty()) reshard.why = call.type->cause;
       }
     return reshard;

@@ -46,6 +46,7 @@ class CompareView : public QWidget {
     verdict_->setWordWrap(true);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(8, 5, 8, 5);
+    bar->setSpacing(10);
     bar->addWidget(open);
     bar->addWidget(verdict_, 1);
     facts_ = table(this, {QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")}, QStringLiteral("Facts of both runs"));

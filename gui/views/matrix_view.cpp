@@ -219,7 +219,7 @@ class MatrixView : public QWidget {
     kinds_->setSelectionBehavior(QAbstractItemView::SelectRows);
     kinds_->horizontalHeader()->setHighlightSections(false);
     kinds_->setTabKeyNavigation(false);
-    const int widths[] = {118, 50, 48, 72, 76, 82, 82};
+    const int widths[] = {118, 86, 48, 72, 76, 82, 82};
     for (int c = 0; c < 7; ++c) kinds_->setColumnWidth(c, widths[c]);
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(map_);
@@ -254,6 +254,7 @@ class MatrixView : public QWidget {
   QComboBox* combo(const QString& name, const QString& tip) {
     auto* box = new QComboBox(this);
     box->setAccessibleName(name);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // what it offers is known with the trace
     box->setToolTip(tip.isEmpty() ? name : tip);
     return box;
   }

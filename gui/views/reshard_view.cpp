@@ -51,15 +51,16 @@ class ReshardView : public QWidget {
     moves_->setSelectionBehavior(QAbstractItemView::SelectRows);
     moves_->horizontalHeader()->setHighlightSections(false);
     moves_->horizontalHeader()->setStretchLastSection(true);
+    moves_->horizontalHeader()->setMinimumSectionSize(36);
     moves_->setTabKeyNavigation(false);
-    for (const auto& [column, width] : {std::pair(0, 56), std::pair(1, 56), std::pair(2, 130)}) moves_->setColumnWidth(column, width);
+    for (const auto& [column, width] : {std::pair(0, 44), std::pair(1, 44), std::pair(2, 112)}) moves_->setColumnWidth(column, width);
     split_ = new QSplitter(Qt::Horizontal, this);
     split_->addWidget(titled(before_title_, QStringLiteral("before"), before_));
     split_->addWidget(titled(mesh_title_, QStringLiteral("moves"), mesh_));
     split_->addWidget(titled(after_title_, QStringLiteral("after"), after_));
     split_->addWidget(moves_);
     split_->setChildrenCollapsible(false);
-    split_->setSizes({300, 220, 300, 240});
+    split_->setSizes({290, 220, 290, 290});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);

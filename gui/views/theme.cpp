@@ -15,12 +15,13 @@ struct KindColour {
   std::string_view kind;
   QRgb colour;
 };
-constexpr std::array<KindColour, 5> kKinds{{
+constexpr std::array<KindColour, 6> kKinds{{
     {"all-reduce", 0xff0072b2},
     {"all-gather", 0xff009e73},
     {"reduce-scatter", 0xffe69f00},
     {"all-to-all", 0xffcc79a7},
     {"collective-permute", 0xff56b4e9},
+    {"transfer", 0xff8c6d46},
 }};
 
 Theme make_light() {

@@ -17,7 +17,7 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr double kBoxWidth = 196, kBoxHeight = 48, kMargin = 14, kArrow = 9;
+constexpr double kBoxWidth = 230, kBoxHeight = 48, kMargin = 14, kArrow = 9;
 }
 
 WaitGraphWidget::WaitGraphWidget(QWidget* parent) : QWidget(parent) {

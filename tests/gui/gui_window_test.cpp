@@ -88,9 +88,10 @@ TEST(Window, PaintsEveryViewAloneAtAnySize) {
       Options options;
       options.view = qstr(def->id);
       options.size = size;
+      Shown shown(sample::empty(), options);  // one window for all: what was shown before must not stay
       for (const auto& [name, trace] : samples()) {
         if (size.width() > 2000 && name != "512") continue;  // one large one is enough
-        Shown shown(trace, options);
+        shown.window.show_trace(trace);
         const QImage image = picture(shown.window, QStringLiteral("view_%1_%2_%3").arg(qstr(def->id), qstr(name)).arg(size.width()));
         EXPECT_GT(colours(image), 4) << def->id << " of " << name;
       }
@@ -98,15 +99,16 @@ TEST(Window, PaintsEveryViewAloneAtAnySize) {
 }
 
 TEST(Window, PaintsEveryArrayOfTheSamples) {
-  for (const auto& [name, trace] : samples())
+  Options options;
+  options.view = QStringLiteral("sharding");
+  options.size = QSize(1100, 640);
+  for (const auto& [name, trace] : samples()) {
+    Shown shown(trace, options);
     for (std::size_t i = 0; i < trace->arrays.size(); ++i) {
-      Options options;
-      options.view = QStringLiteral("sharding");
-      options.size = QSize(1100, 640);
-      Shown shown(trace, options);
       shown.window.selection().select_array(int(i));
       EXPECT_GT(colours(picture(shown.window, QStringLiteral("array_%1_%2").arg(qstr(name)).arg(i))), 8);
     }
+  }
 }
 
 TEST(Window, IsTheSamePictureEachTime) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "gui/models/prediction.h"
+
 namespace shardlab::gui::sample {
 namespace {
 
@@ -206,6 +208,59 @@ TracePtr toy(int processes) {
   Builder b(4, 2, 8 / processes);
   toy_program(b, {});
   return b.done("toy.db");
+}
+
+TracePtr planned() {
+  Builder b(4, 2, 2);
+  const int put = b.site("toy.cpp", 8), line = b.site("toy.cpp", 10);
+  b.array("x", {8, 16}, {"a", ""}, put);
+  b.array("y", {8, 16}, {"", "b"}, put);
+  b.array("z", {8, 8}, {"a", "b"}, line);
+  const CollectiveType move{.kind = "transfer",
+                            .op = "device_put",
+                            .dtype = "float32",
+                            .shape = "[8,8]",
+                            .cause = "device_put: from P('a', None) to P(None, 'b')",
+                            .sharding_before = "P('a', None)",
+                            .sharding_after = "P(None, 'b')",
+                            .bytes = 256,
+                            .wire_bytes = 1536,
+                            .site = put};
+  const CollectiveType sum{.kind = "all-reduce",
+                           .op = "matmul",
+                           .dtype = "float32",
+                           .shape = "[2,8]",
+                           .reduction = "sum",
+                           .axes = "b",
+                           .cause = "matmul: the contracted dimension lies over 'b'",
+                           .bytes = 64,
+                           .wire_bytes = 512,
+                           .site = line};
+  const std::vector<std::vector<int>> all{{0, 1, 2, 3, 4, 5, 6, 7}};
+  for (int d = 0; d < b.device_count(); ++d) b.compute(d, 9'000 + 400 * d, "ones", put);
+  b.collective(move, all, 12'000);
+  for (int d = 0; d < b.device_count(); ++d) b.compute(d, 24'000 - 700 * d, "matmul", line);
+  CollectiveType larger = sum;
+  larger.wire_bytes = 1024;
+  b.collective(larger, b.groups(true), 8'000);
+  TraceData& trace = b.trace;
+  const auto program = [&](const char* name, int index, Program::Value operand, Program::Value result, const CollectiveType& plan) {
+    auto type = std::make_shared<CollectiveType>(plan);
+    type->groups = trace.collectives[std::size_t(index)].type->groups;
+    trace.programs.push_back({.name = name, .operands = {std::move(operand)}, .results = {std::move(result)}, .collectives = {type}});
+    trace.collectives[std::size_t(index)].program = index;
+    trace.collectives[std::size_t(index)].launch = index;
+    for (const auto& process : trace.processes)
+      trace.launches.push_back(
+          {.process = process.index, .number = index, .seq = index, .program = index, .site = plan.site, .started = 0, .done = 1});
+    trace.arrays[std::size_t(index) + 1].launch = index;
+  };
+  program("device_put", 0, {"x", "float32", "P('a', None)", {8, 16}}, {"result", "float32", "P(None, 'b')", {8, 16}}, move);
+  program("matmul", 1, {"%0", "float32", "P('a', None)", {8, 16}}, {"result 0", "float32", "P('a', None)", {8, 8}}, sum);
+  std::stable_sort(trace.launches.begin(), trace.launches.end(),
+                   [](const Launch& one, const Launch& other) { return one.process < other.process; });
+  trace.predictions = compare_with_plan(trace);
+  return b.done("planned.db");
 }
 
 TracePtr deadlock() {

@@ -8,6 +8,8 @@ namespace shardlab::gui::sample {
 TracePtr empty();
 // A 4 × 2 mesh over `processes` processes, an array P('a','b') and its relatives, one sum.
 TracePtr toy(int processes = 4);
+// A resharding and a product with their programs, as a plan has them; one result and one collective came otherwise.
+TracePtr planned();
 // The toy in which process 3 multiplies the other way round.
 TracePtr deadlock();
 // `rows` × `cols` devices, `steps` steps of compute and all-reduce over rows.
