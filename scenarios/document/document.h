@@ -71,6 +71,7 @@ struct ShardMapStep {
   Mesh mesh;
   std::vector<PartitionSpec> in_specs, out_specs;
   bool check_vma = false;
+  std::vector<std::string> axis_names = {};  // along which the function is per device; all of the mesh's unless told
 };
 // A function with a sharding rule; `rule` has the rule's attributes as the op takes them.
 struct CustomPartitioningStep {

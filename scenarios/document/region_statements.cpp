@@ -1,5 +1,8 @@
 #include "scenarios/document/region_statements.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/document/values.h"
@@ -35,6 +38,30 @@ std::vector<PartitionSpec> read_specs(const Node& node, const Mesh& mesh, std::s
   return specs;
 }
 
+// The axes of a mesh that a function is per device along: in the mesh's order, all unless told.
+std::vector<std::string> read_axis_names(const Node& statement, const Mesh& mesh) {
+  auto node = statement.find("axis_names");
+  if (!node || node->is_null()) return mesh.axis_names();
+  std::vector<std::string> given = node->strings(), names;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!mesh.axis_index(given[i]))
+      node->items()[i].fail(fmt::format("mesh has axes {}, no '{}'", fmt::join(mesh.axis_names(), ", "), given[i]));
+    if (std::count(given.begin(), given.end(), given[i]) > 1) node->items()[i].fail(fmt::format("'{}' is named twice", given[i]));
+  }
+  if (given.empty()) node->wanted("one axis at least");
+  for (const std::string& name : mesh.axis_names())
+    if (std::find(given.begin(), given.end(), name) != given.end()) names.push_back(name);
+  return names;
+}
+
+void check_manual(const Node& specs, const std::vector<PartitionSpec>& read, const std::vector<std::string>& axis_names) {
+  for (std::size_t i = 0; i < read.size(); ++i)
+    for (const SpecEntry& entry : read[i].entries())
+      for (const std::string& axis : entry.axes())
+        if (std::find(axis_names.begin(), axis_names.end(), axis) == axis_names.end())
+          specs.items()[i].fail(fmt::format("the function is not per device along '{}': leave it out, or name it in axis_names", axis));
+}
+
 }  // namespace
 
 Step read_shard_map(const Node& statement, const Document& document) {
@@ -44,6 +71,9 @@ Step read_shard_map(const Node& statement, const Document& document) {
   step.in_specs = read_specs(statement.at("in_specs"), step.mesh, arg_count(statement), "arguments");
   step.out_specs = read_specs(statement.at("out_specs"), step.mesh, function.results.size(), "results");
   if (auto check = statement.find("check_vma")) step.check_vma = check->flag();
+  step.axis_names = read_axis_names(statement, step.mesh);
+  check_manual(statement.at("in_specs"), step.in_specs, step.axis_names);
+  check_manual(statement.at("out_specs"), step.out_specs, step.axis_names);
   return step;
 }
 

@@ -1,6 +1,7 @@
 #include "scenarios/document/statements.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "runtime/ops/registry.h"
 #include "scenarios/document/document_error.h"
 #include "scenarios/document/host_statements.h"
+#include "scenarios/document/positional.h"
 #include "scenarios/document/region_statements.h"
 #include "scenarios/document/values.h"
 
@@ -112,7 +114,7 @@ constexpr std::string_view kConstraintKeys[] = {"spec"};
 constexpr std::string_view kJitKeys[] = {"fn", "in_shardings", "out_shardings"};
 constexpr std::string_view kCallKeys[] = {"fn"};
 constexpr std::string_view kGradKeys[] = {"fn", "argnums"};
-constexpr std::string_view kShardMapKeys[] = {"fn", "mesh", "in_specs", "out_specs", "check_vma"};
+constexpr std::string_view kShardMapKeys[] = {"fn", "mesh", "in_specs", "out_specs", "check_vma", "axis_names"};
 constexpr std::string_view kCustomPartitioningKeys[] = {"fn",          "sharding_rule", "need_replication",
                                                         "permutation", "reduction",     "factor_sizes"};
 constexpr std::string_view kCondKeys[] = {"fns"};
@@ -253,22 +255,58 @@ std::vector<std::string_view> keys_of(const OpDef& op) {
   return keys;
 }
 
-void check_operands(const Node& statement, const OpDef& op) {
+// How many arguments are operands: a number, a list or null after as many as the function has is an attribute by position.
+std::size_t operand_count(const Node& statement, const OpDef& op) {
   auto args = statement.find("args");
-  int count = args ? int(std::min<std::size_t>(args->size(), INT32_MAX)) : 0;
+  if (!args) return 0;
+  std::vector<Node> items = args->items();
+  const Positional* positional = positional_of(op.name);
+  for (std::size_t i = 0; positional != nullptr && i < items.size(); ++i)
+    if (i >= positional->operands && !items[i].is_string()) return i;
+  return items.size();
+}
+
+void check_operands(const Node& statement, const OpDef& op) {
+  int count = int(std::min<std::size_t>(operand_count(statement, op), INT32_MAX));
   if (count >= op.operands_min && (op.operands_max < 0 || count <= op.operands_max)) return;
+  auto args = statement.find("args");
   std::string wanted = op.operands_max < 0                  ? fmt::format("at least {}", op.operands_min)
                        : op.operands_min == op.operands_max ? fmt::format("{}", op.operands_min)
                                                             : fmt::format("{} to {}", op.operands_min, op.operands_max);
   (args ? *args : statement).fail(fmt::format("'{}' takes {} arguments, got {}", op.name, wanted, count));
 }
 
+// The attributes given by position, with where they stand. null is as if absent.
+std::map<std::string_view, Node> positional_attributes(const Node& statement, const OpDef& op) {
+  std::map<std::string_view, Node> given;
+  auto args = statement.find("args");
+  const Positional* positional = positional_of(op.name);
+  if (!args || positional == nullptr) return given;
+  std::vector<Node> items = args->items();
+  std::size_t first = operand_count(statement, op);
+  for (std::size_t i = first; i < items.size(); ++i) {
+    std::size_t place = i - positional->operands;
+    if (place >= positional->attributes.size())
+      args->fail(fmt::format("'{}' takes {} arguments, got {}; give what follows by name", op.name,
+                             positional->operands + positional->attributes.size(), items.size()));
+    if (items[i].is_null()) continue;
+    std::string_view name = positional->attributes[place];
+    if (name.empty() || items[i].is_string())
+      items[i].wanted(name.empty() ? "null: a parameter that this op lacks" : fmt::format("the attribute '{}', which is no name", name));
+    if (statement.find(name)) items[i].fail(fmt::format("'{}' got '{}' by position and by name; keep one", op.name, name));
+    given.emplace(name, items[i]);
+  }
+  return given;
+}
+
 Step read_op(const Node& statement, const OpDef& op, const Document& document) {
   statement.only_keys(keys_of(op), fmt::format("'{}'", op.name));
   check_operands(statement, op);
   OpStep step{&op, {}, std::nullopt};
+  std::map<std::string_view, Node> positional = positional_attributes(statement, op);
   for (const AttrDef& attr : op.attrs) {
     auto node = statement.find(attr.name);
+    if (auto found = positional.find(attr.name); found != positional.end()) node = found->second;
     if (node && !node->is_null())
       step.attrs.set(attr.name, read_attribute(*node, attr.kind, document));
     else if (attr.required)
@@ -319,10 +357,14 @@ std::optional<ProcessSet> read_on(const Node& statement, const Document& documen
   return ProcessSet{read_processes(node.at("processes"), document), !on};
 }
 
-std::vector<Argument> read_args(const Node& statement, const Document& document) {
+// `op`: of an op; attributes by position are no operands.
+std::vector<Argument> read_args(const Node& statement, const OpDef* op, const Document& document) {
   std::vector<Argument> result;
-  if (auto args = statement.find("args"))
-    for (const Node& item : args->items()) result.push_back(read_argument(item, document));
+  auto args = statement.find("args");
+  if (!args) return result;
+  std::vector<Node> items = args->items();
+  if (op != nullptr) items.erase(items.begin() + std::ptrdiff_t(operand_count(statement, *op)), items.end());
+  for (const Node& item : items) result.push_back(read_argument(item, document));
   return result;
 }
 
@@ -380,7 +422,7 @@ Statement read_statement(const Node& node, const Document& document) {
   const OpDef* op = def ? nullptr : find_op(name);
   if (!def && !op) unknown_op(*named, name);
   statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
-  if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, document);  // it names issuers, too
+  if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, op, document);  // it names issuers, too
   return statement;
 }
 

@@ -270,10 +270,11 @@ class TypeChecker {
       }
     }
     for (const PartitionSpec& spec : step.out_specs) out.emplace_back(step.mesh, spec);
-    auto outer = std::exchange(manual_, std::make_shared<const ManualAxes>(ManualAxes{step.mesh, step.mesh.axis_names()}));
+    auto outer = std::exchange(manual_, std::make_shared<const ManualAxes>(ManualAxes{step.mesh, step.axis_names}));
     GraphRef graph = outline(statement, step.function, local);
     manual_ = outer;
-    return inferred("shard_map", types, Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}});
+    return inferred("shard_map", types,
+                    Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}, {"axis_names", step.axis_names}});
   }
 
   TypeList evaluate(const Statement& statement, const CustomPartitioningStep& step, const TypeList& types) {

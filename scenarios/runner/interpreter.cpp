@@ -197,7 +197,7 @@ std::vector<Array> Interpreter::as_program(const Statement& statement, const Arr
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where) {
   auto run = [this, &step, where](const std::vector<Array>& args) {
-    ShardMapOptions options{step.mesh, step.in_specs, step.out_specs, step.check_vma, step.function};
+    ShardMapOptions options{step.mesh, step.in_specs, step.out_specs, step.check_vma, step.function, step.axis_names};
     return shard_map(function(step.function), options, args, where);
   };
   return as_program(statement, run, names, where);

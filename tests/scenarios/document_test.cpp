@@ -1,8 +1,10 @@
 // Documents: what is accepted, and where and how each mistake is told.
 #include <nlohmann/json.hpp>
 
+#include "runtime/ops/registry.h"
 #include "scenarios/document/json_text.h"
 #include "scenarios/document/load.h"
+#include "scenarios/document/positional.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -38,6 +40,20 @@ TEST(Document, GoodOnesLoad) {
   EXPECT_EQ(loaded.document->program.size(), 4U);
   EXPECT_EQ(loaded.document->program[2].pointer, "/program/2");
   EXPECT_EQ(loaded.document->meshes.at("m").text(), "Mesh('a': 4, 'b': 2)");
+}
+
+TEST(Document, PositionalAttributesAreThoseOfTheirOps) {
+  for (const Positional& each : all_positional()) {
+    const OpDef* op = find_op(each.op);
+    ASSERT_NE(op, nullptr) << each.op;
+    EXPECT_EQ(op->name, each.op);
+    EXPECT_GE(int(each.operands), op->operands_min) << each.op;
+    EXPECT_EQ(positional_of(each.op), &each) << each.op << " is listed twice";
+    for (std::string_view name : each.attributes) {
+      auto is_it = [&](const AttrDef& attr) { return attr.name == name; };
+      EXPECT_TRUE(name.empty() || std::any_of(op->attrs.begin(), op->attrs.end(), is_it)) << each.op << " has no " << name;
+    }
+  }
 }
 
 struct Mistake {
@@ -107,7 +123,8 @@ const Mistake kMistakes[] = {
     {"/program/3", "{}", "/program/3", "needs \"op\""},
     {"/program/3", "{\"opp\": \"sin\"}", "/program/3/opp", "did you mean 'op'?"},
     {"/program/3", "{\"issuer\": \"i\", \"bdy\": []}", "/program/3/bdy", "did you mean 'body'?"},
-    {"/program/3", "{\"op\": \"wait\", \"args\": [\"i\"]}", "/program/3/args", "'i' is no value that was started, and no issuer that has begun"},
+    {"/program/3", "{\"op\": \"wait\", \"args\": [\"i\"]}", "/program/3/args",
+     "'i' is no value that was started, and no issuer that has begun"},
     {"/program/3", "{\"op\": \"send\", \"args\": [\"x\"], \"peer\": 2}", "/program/3/peer", "from 0 to 1"},
     {"/program/3", "{\"op\": \"send\", \"args\": [\"x\"], \"peer\": 0}", "/program/3/peer", "is its own peer"},
     {"/program/3", "{\"let\": \"r\", \"op\": \"recv\", \"peer\": 1}", "/program/3", "the key 'shape' is missing"},
@@ -129,12 +146,23 @@ const Mistake kMistakes[] = {
     {"/program/0/dtype", "\"bfloat\"", "/program/0/dtype", "did you mean 'bfloat16'?"},
     {"/program/0", "{\"let\": \"x\", \"op\": \"constant\", \"value\": [[1], [2, 3]]}", "/program/0/value/1", "as long as the others"},
     {"/program/0", "{\"repeat\": -1, \"body\": []}", "/program/0/repeat", "from 0"},
+    {"/program/1", R"({"let": "x", "op": "roll", "args": ["x", 2, 0], "axis": 0})", "/program/1/args/2", "by position and by name"},
+    {"/program/1", R"({"let": "x", "op": "roll", "args": ["x", 2, 0, 1]})", "/program/1/args", "'roll' takes 3 arguments, got 4"},
+    {"/program/1", R"({"let": "x", "op": "sum", "args": ["x", 0, null, 3]})", "/program/1/args/3", "a parameter that this op lacks"},
+    {"/program/1", R"({"let": "x", "op": "roll", "args": ["x", 2, "x"]})", "/program/1/args/2", "the attribute 'axis', which is no name"},
+    {"/program/1", R"({"let": "x", "op": "roll", "args": ["x", 2.5]})", "/program/1/args/1", "wanted an integer"},
     // Functions.
     {"/functions/f/body/0/args", "[\"w\"]", "/functions/f/body/0/args/0", "sees its parameters only"},
     {"/functions/f/results", "[\"q\"]", "/functions/f/results/0", "'q' is used before it is bound"},
     {"/functions/f/params", "[\"x\", \"x\"]", "/functions/f/params/1", "distinct"},
     {"/functions/f/body/0", "{\"let\": \"y\", \"op\": \"call\", \"fn\": \"f\", \"args\": [\"x\"]}", "/functions/f/body/0",
      "'f' calls itself"},
+    {"/program/3",
+     R"({"let": "y", "op": "shard_map", "fn": "f", "args": ["x"], "in_specs": [["b"]], "out_specs": [[]], "axis_names": ["a"]})",
+     "/program/3/in_specs/0", "not per device along 'b'"},
+    {"/program/3",
+     R"({"let": "y", "op": "shard_map", "fn": "f", "args": ["x"], "in_specs": [["a"]], "out_specs": [["a"]], "axis_names": ["c"]})",
+     "/program/3/axis_names/0", "mesh has axes a, b, no 'c'"},
     // Faults.
     {"/faults", "[{\"at\": 9, \"do\": \"kill\"}]", "/faults/0/at", "there is no statement '/program/9'"},
     {"/faults", "[{\"at\": 1, \"do\": \"kil\"}]", "/faults/0/do", "did you mean 'kill'?"},

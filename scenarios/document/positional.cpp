@@ -1,0 +1,136 @@
+#include "scenarios/document/positional.h"
+
+namespace shardlab::scenarios {
+namespace {
+
+constexpr std::string_view kAxis[] = {"axis"};
+constexpr std::string_view kAxisDtype[] = {"axis", "dtype"};
+constexpr std::string_view kReduction[] = {"axis", "", "keepdims"};                  // axis, out, keepdims
+constexpr std::string_view kSum[] = {"axis", "dtype", "", "keepdims"};               // axis, dtype, out, keepdims
+constexpr std::string_view kVariance[] = {"axis", "dtype", "", "ddof", "keepdims"};  // axis, dtype, out, ddof, keepdims
+constexpr std::string_view kMedian[] = {"axis", "", "", "keepdims"};                 // axis, out, overwrite_input, keepdims
+constexpr std::string_view kDiagonal[] = {"offset", "axis1", "axis2"};
+constexpr std::string_view kK[] = {"k"};
+constexpr std::string_view kKDtype[] = {"k", "dtype"};
+constexpr std::string_view kShape[] = {"shape"};
+constexpr std::string_view kShapeDtype[] = {"shape", "dtype"};
+constexpr std::string_view kSourceDestination[] = {"source", "destination"};
+constexpr std::string_view kAxis1Axis2[] = {"axis1", "axis2"};
+constexpr std::string_view kAxes[] = {"axes"};
+constexpr std::string_view kRoll[] = {"shift", "axis"};
+constexpr std::string_view kRepeat[] = {"repeats", "axis"};
+constexpr std::string_view kReps[] = {"reps"};
+constexpr std::string_view kSplit[] = {"indices_or_sections", "axis"};
+constexpr std::string_view kTake[] = {"axis", "", "mode"};  // axis, out, mode
+constexpr std::string_view kTakeAlong[] = {"axis", "mode"};
+constexpr std::string_view kDiff[] = {"n", "axis"};
+constexpr std::string_view kDecimals[] = {"decimals"};
+constexpr std::string_view kNum[] = {"num", "endpoint"};
+constexpr std::string_view kFourier[] = {"n", "axis", "norm"};
+constexpr std::string_view kFourierN[] = {"s", "axes", "norm"};
+constexpr std::string_view kSlice[] = {"start", "limit", "stride"};
+constexpr std::string_view kClasses[] = {"num_classes"};
+constexpr std::string_view kTolerance[] = {"rtol", "atol", "equal_nan"};
+constexpr std::string_view kNanToNum[] = {"", "nan", "posinf", "neginf"};  // copy, nan, posinf, neginf
+constexpr std::string_view kTopK[] = {"k"};
+constexpr std::string_view kIndexInDim[] = {"axis", "keepdims"};
+
+// Source: the signatures of jax.numpy, jax.lax and jax.nn.
+constexpr Positional kAll[] = {
+    {"sum", 1, kSum},
+    {"prod", 1, kSum},
+    {"mean", 1, kSum},
+    {"nansum", 1, kSum},
+    {"nanprod", 1, kSum},
+    {"nanmean", 1, kSum},
+    {"std", 1, kVariance},
+    {"var", 1, kVariance},
+    {"nanstd", 1, kVariance},
+    {"nanvar", 1, kVariance},
+    {"max", 1, kReduction},
+    {"min", 1, kReduction},
+    {"nanmax", 1, kReduction},
+    {"nanmin", 1, kReduction},
+    {"all", 1, kReduction},
+    {"any", 1, kReduction},
+    {"ptp", 1, kReduction},
+    {"argmax", 1, kReduction},
+    {"argmin", 1, kReduction},
+    {"count_nonzero", 1, kAxis},
+    {"average", 1, kAxis},
+    {"median", 1, kMedian},
+    {"quantile", 2, kAxis},
+    {"percentile", 2, kAxis},
+    {"logsumexp", 1, kAxis},
+    {"softmax", 1, kAxis},
+    {"log_softmax", 1, kAxis},
+    {"glu", 1, kAxis},
+    {"cumsum", 1, kAxisDtype},
+    {"cumprod", 1, kAxisDtype},
+    {"cummax", 1, kAxis},
+    {"cummin", 1, kAxis},
+    {"sort", 1, kAxis},
+    {"argsort", 1, kAxis},
+    {"top_k", 1, kTopK},
+    {"flip", 1, kAxis},
+    {"expand_dims", 1, kAxis},
+    {"squeeze", 1, kAxis},
+    {"transpose", 1, kAxes},
+    {"swapaxes", 1, kAxis1Axis2},
+    {"moveaxis", 1, kSourceDestination},
+    {"reshape", 1, kShape},
+    {"broadcast_to", 1, kShape},
+    {"roll", 1, kRoll},
+    {"repeat", 1, kRepeat},
+    {"tile", 1, kReps},
+    {"split", 1, kSplit},
+    {"array_split", 1, kSplit},
+    {"slice", 1, kSlice},
+    {"diff", 1, kDiff},
+    {"round", 1, kDecimals},
+    {"nan_to_num", 1, kNanToNum},
+    {"one_hot", 1, kClasses},
+    {"tril", 1, kK},
+    {"triu", 1, kK},
+    {"diag", 1, kK},
+    {"diagonal", 1, kDiagonal},
+    {"trace", 1, kDiagonal},
+    {"take", 2, kTake},
+    {"take_along_axis", 2, kTakeAlong},
+    {"dynamic_index_in_dim", 2, kIndexInDim},
+    {"dynamic_update_index_in_dim", 3, kAxis},
+    {"tensordot", 2, kAxes},
+    {"allclose", 2, kTolerance},
+    {"isclose", 2, kTolerance},
+    {"eye", 2, kKDtype},
+    {"tri", 2, kKDtype},
+    {"linspace", 2, kNum},
+    {"logspace", 2, kNum},
+    {"zeros", 0, kShapeDtype},
+    {"ones", 0, kShapeDtype},
+    {"empty", 0, kShapeDtype},
+    {"fft.fft", 1, kFourier},
+    {"fft.ifft", 1, kFourier},
+    {"fft.rfft", 1, kFourier},
+    {"fft.irfft", 1, kFourier},
+    {"fft.fft2", 1, kFourierN},
+    {"fft.ifft2", 1, kFourierN},
+    {"fft.fftn", 1, kFourierN},
+    {"fft.ifftn", 1, kFourierN},
+    {"fft.rfftn", 1, kFourierN},
+    {"fft.irfftn", 1, kFourierN},
+    {"fft.fftshift", 1, kAxes},
+    {"fft.ifftshift", 1, kAxes},
+};
+
+}  // namespace
+
+const Positional* positional_of(std::string_view op) {
+  for (const Positional& each : kAll)
+    if (each.op == op) return &each;
+  return nullptr;
+}
+
+std::span<const Positional> all_positional() { return kAll; }
+
+}  // namespace shardlab::scenarios
