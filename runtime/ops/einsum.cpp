@@ -1,8 +1,10 @@
-// einsum: diagonals and sums of each operand, then dot_general of one pair after the other, then perhaps a transpose.
+// einsum: sums and diagonals of operands, then dot_general of one pair after the other, then perhaps a transpose.
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
+#include "runtime/ops/contraction_order.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/reductions.h"
 
@@ -118,36 +120,46 @@ Named without_broadcast_dims(GraphBuilder& b, const Named& x, const std::map<cha
   return {reshaped(b, x.value, shape), names};
 }
 
-// Keeps the diagonal of repeated names: all but the last of them are masked by iota and summed.
-Named diagonal(GraphBuilder& b, Named x) {
-  for (std::size_t d = 0; d < x.names.size(); ++d) {
-    std::size_t later = x.names.find(x.names[d], d + 1);
-    if (later == std::string::npos) continue;
-    const TensorType type = b.type(x.value);
-    auto index = [&](std::size_t along) {
-      return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", type.shape}, {"dimension", std::int64_t(along)}});
-    };
-    ValueId first = index(d);
-    ValueId mask = b.emit1(kEqual, {first, index(later)});
-    ValueId masked = b.emit1(kSelect, {mask, x.value, filled(b, type, 0.0)});
-    const OpDef& add = type.dtype == DType::kBool ? kReduceOr : kReduceSum;
-    return diagonal(b, {reduced(b, add, masked, {int(d)}, false), x.names.substr(0, d) + x.names.substr(d + 1)});
-  }
-  return x;
+const OpDef& sum_op(GraphBuilder& b, ValueId x) { return b.type(x).dtype == DType::kBool ? kReduceOr : kReduceSum; }
+
+// Sums over dimensions by their places.
+Named summed(GraphBuilder& b, const Named& x, const std::vector<int>& axes) {
+  if (axes.empty()) return x;
+  std::string names;
+  for (std::size_t d = 0; d < x.names.size(); ++d)
+    if (std::find(axes.begin(), axes.end(), int(d)) == axes.end()) names += x.names[d];
+  return {reduced(b, sum_op(b, x.value), x.value, axes, false), names};
 }
 
-// Sums out the names that `keep` lacks.
-Named summed(GraphBuilder& b, const Named& x, const std::string& keep) {
+// Sums over the names that occur once and that `keep` lacks.
+Named without_singles(GraphBuilder& b, const Named& x, const std::string& keep) {
   std::vector<int> axes;
-  std::string names;
-  for (std::size_t d = 0; d < x.names.size(); ++d) {
-    if (has(keep, x.names[d]))
-      names += x.names[d];
-    else
-      axes.push_back(int(d));
+  for (std::size_t d = 0; d < x.names.size(); ++d)
+    if (!has(keep, x.names[d]) && std::count(x.names.begin(), x.names.end(), x.names[d]) == 1) axes.push_back(int(d));
+  return summed(b, x, axes);
+}
+
+// Of each repeated name the diagonal, masked by iota, summed: over all its dimensions, or where `keep` has it over all but the last.
+Named without_repeats(GraphBuilder& b, Named x, const std::string& keep) {
+  for (std::size_t first = 0; first < x.names.size(); ++first) {
+    std::vector<int> axes;
+    for (std::size_t d = first; d < x.names.size(); ++d)
+      if (x.names[d] == x.names[first]) axes.push_back(int(d));
+    if (axes.size() == 1) continue;
+    const TensorType type = b.type(x.value);
+    auto index = [&](int along) {
+      return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", type.shape}, {"dimension", std::int64_t(along)}});
+    };
+    std::optional<ValueId> mask;
+    for (std::size_t i = 1; i < axes.size(); ++i) {
+      ValueId equal = b.emit1(kEqual, {index(axes[i - 1]), index(axes[i])});
+      mask = mask ? b.emit1(kAnd, {*mask, equal}) : equal;
+    }
+    x.value = b.emit1(kSelect, {*mask, x.value, filled(b, type, 0.0)});
+    if (has(keep, x.names[first])) axes.pop_back();
+    return without_repeats(b, summed(b, x, axes), keep);
   }
-  if (axes.empty()) return x;
-  return {reduced(b, b.type(x.value).dtype == DType::kBool ? kReduceOr : kReduceSum, x.value, axes, false), names};
+  return x;
 }
 
 Named reordered(GraphBuilder& b, const Named& x, const std::string& names) {
@@ -170,26 +182,31 @@ std::vector<std::int64_t> places(const Named& x, const Named& y, const std::stri
   return dims;
 }
 
-Named contracted(GraphBuilder& b, const Named& x, const Named& y, const std::string& batch, const std::string& contract) {
-  ValueId result = b.emit1(kDotGeneral, {x.value, y.value}, Attrs{{"batch", places(x, y, batch)}, {"contract", places(x, y, contract)}});
-  return {result, batch + without(x.names, batch + contract) + without(y.names, batch + contract)};
-}
-
-// Source: jax.numpy's einsum, which tries the order without a transpose first.
+// The product of two operands, summed over the names that `result` lacks; in the order of `result`, by a transpose where neither order of
+// the operands gives it. Source: jax.numpy's einsum.
 Named product(GraphBuilder& b, Named x, Named y, const std::string& result) {
+  x = without_repeats(b, without_singles(b, x, result + y.names), result + y.names);
+  y = without_repeats(b, without_singles(b, y, result + x.names), result + x.names);
   std::string batch, contract;
   for (char c : result)
     if (has(x.names, c) && has(y.names, c)) batch += c;
   for (char c : x.names)
     if (has(y.names, c) && !has(result, c)) contract += c;
   std::sort(contract.begin(), contract.end());
-  bool in_front = x.names.starts_with(batch) && y.names.starts_with(batch);
-  if (!in_front) {
-    x = reordered(b, x, batch + without(x.names, batch));
-    y = reordered(b, y, batch + without(y.names, batch));
-  }
-  std::string in_order = batch + without(x.names, batch + contract) + without(y.names, batch + contract);
-  return in_order == result ? contracted(b, x, y, batch, contract) : contracted(b, y, x, batch, contract);
+  auto in_order = [&](const Named& left, const Named& right) {
+    return batch + without(left.names, batch + contract) + without(right.names, batch + contract);
+  };
+  if (in_order(x, y) != result) std::swap(x, y);
+  ValueId value = b.emit1(kDotGeneral, {x.value, y.value}, Attrs{{"batch", places(x, y, batch)}, {"contract", places(x, y, contract)}});
+  return reordered(b, {value, in_order(x, y)}, result);
+}
+
+// The names of a product that later operands or the result need, in an order that asks for no transpose.
+std::string kept_names(const Named& x, const Named& y, const std::string& needed) {
+  std::string kept;
+  for (char c : y.names + x.names)
+    if (has(needed, c) && !has(kept, c)) kept += c;
+  return kept;
 }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -206,26 +223,22 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
       if (std::int64_t size = b.shape(x.value)[d]; size != 1 && size != sizes.at(x.names[d]))
         throw_user_error("{}: Size of label '{}' for operand of shape {} ({}) does not match previous terms ({})", op.name, x.names[d],
                          text_of(b.shape(x.value)), size, sizes.at(x.names[d]));
-  for (Named& x : operands) x = diagonal(b, without_broadcast_dims(b, x, sizes));
-  Named result;
+  for (Named& x : operands) x = without_broadcast_dims(b, x, sizes);
   if (operands.size() == 1) {
-    result = summed(b, operands[0], subscripts.result);
-  } else {
-    // From left to right; what only the operands so far have is summed as soon as it can be.
-    result = operands[0];
-    for (std::size_t i = 1; i < operands.size(); ++i) {
-      bool is_last = i + 1 == operands.size();
-      std::string later = subscripts.result;
-      for (std::size_t j = i + 1; j < operands.size(); ++j) later += operands[j].names;
-      Named x = summed(b, result, later + operands[i].names);
-      Named y = summed(b, operands[i], later + x.names);
-      std::string kept;
-      for (char c : x.names + y.names)
-        if (has(later, c) && !has(kept, c)) kept += c;
-      result = product(b, x, y, is_last ? subscripts.result : kept);
-    }
+    Named only = without_repeats(b, without_singles(b, operands[0], subscripts.result), subscripts.result);
+    return {reordered(b, only, subscripts.result).value};
   }
-  return {reordered(b, result, subscripts.result).value};
+  std::vector<std::string> names;
+  for (const Named& x : operands) names.push_back(x.names);
+  for (auto [first, second] : contraction_order(names, subscripts.result, sizes)) {
+    Named x = operands[first], y = operands[second];
+    operands.erase(operands.begin() + std::ptrdiff_t(second));
+    operands.erase(operands.begin() + std::ptrdiff_t(first));
+    std::string needed = subscripts.result;
+    for (const Named& other : operands) needed += other.names;
+    operands.push_back(product(b, x, y, operands.empty() ? subscripts.result : kept_names(x, y, needed)));
+  }
+  return {operands[0].value};
 }
 
 constexpr AttrDef kAttrs[] = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/gather_dims.h"
+#include "runtime/ops/index_values.h"
 #include "runtime/ops/moves.h"
 
 namespace shardlab::ops {
@@ -34,6 +35,29 @@ Shape windows_of(const GatherDims& dims, int operand_rank, const Shape& updates)
   std::vector<int> windows = dims.window_dims(operand_rank);
   for (std::size_t i = 0; i < windows.size(); ++i) sizes[std::size_t(windows[i])] = updates[std::size_t(dims.offset[i])];
   return sizes;
+}
+
+// The number that a value always is.
+std::optional<std::int64_t> constant_number(const GraphBuilder& b, ValueId value) {
+  NodeId producer = b.graph().values[std::size_t(value)].producer;
+  if (producer < 0 || b.graph().nodes[std::size_t(producer)].op != &kConstant || b.type(value).rank() != 0) return std::nullopt;
+  const Literal& literal = b.graph().nodes[std::size_t(producer)].attrs.literal("value");
+  return index_value({literal.type, literal.data->data(), nullptr, nullptr}, 0);
+}
+
+// A box of x at starts; where all of them are constants it is a slice, which may stay cut.
+ValueId box_at(GraphBuilder& b, ValueId x, const Values& starts, const Shape& sizes) {
+  Shape shape = b.shape(x), first, limit;
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    auto start = constant_number(b, starts[d]);
+    if (!start) break;
+    first.push_back(std::clamp<std::int64_t>(*start, 0, shape[d] - sizes[d]));
+    limit.push_back(first[d] + sizes[d]);
+  }
+  if (first.size() == shape.size()) return b.emit1(kSlice, {x}, Attrs{{"start", first}, {"limit", limit}});
+  Values operands{x};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return b.emit1(kDynamicSlice, operands, Attrs{{"sizes", sizes}});
 }
 
 // The starts of a dynamic slice for each element of a batch as index vectors [batch, rank].
@@ -224,11 +248,7 @@ Values dynamic_update_slice_transpose(GraphBuilder& b, const TransposeArgs& args
     operands.insert(operands.end(), starts.begin(), starts.end());
     results[0] = b.emit1(kDynamicUpdateSlice, operands);
   }
-  if (args.operands[1] == kAsked) {
-    Values operands{args.cotangents[0]};
-    operands.insert(operands.end(), starts.begin(), starts.end());
-    results[1] = b.emit1(kDynamicSlice, operands, Attrs{{"sizes", args.operand_types[1].shape}});
-  }
+  if (args.operands[1] == kAsked) results[1] = box_at(b, args.cotangents[0], starts, args.operand_types[1].shape);
   return results;
 }
 

@@ -1,6 +1,7 @@
 // identity, tri, tril, triu, diag, diagonal, trace, outer, inner, vdot, tensordot, kron, meshgrid, as jax.numpy lowers them.
 #include <algorithm>
 
+#include "runtime/ops/gather_dims.h"
 #include "runtime/ops/moves.h"
 
 namespace shardlab::ops {
@@ -43,7 +44,7 @@ Values expand_triangle(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   return {kLower ? b.emit1(kSelect, {mask, x, zeros}) : b.emit1(kSelect, {mask, zeros, x})};
 }
 
-// The diagonal of two dimensions as the last: everything else masked, then a sum over rows.
+// The diagonal of two dimensions as the last: its places gathered, as jax.numpy lowers it, so that a device gives what it holds of it.
 ValueId diagonal_of(GraphBuilder& b, ValueId x, std::int64_t k, int axis1, int axis2) {
   int rank = b.type(x).rank();
   std::vector<int> axes;
@@ -51,18 +52,24 @@ ValueId diagonal_of(GraphBuilder& b, ValueId x, std::int64_t k, int axis1, int a
     if (d != axis1 && d != axis2) axes.push_back(d);
   axes.insert(axes.end(), {axis1, axis2});
   x = transposed(b, x, axes);
-  Shape shape = b.shape(x);
-  std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  Shape sizes = b.shape(x), places, result(sizes.begin(), sizes.end() - 2);
+  std::int64_t rows = sizes[sizes.size() - 2], columns = sizes.back();
   k = std::clamp<std::int64_t>(k, -rows, columns);
-  std::int64_t first_row = std::max<std::int64_t>(0, -k), first_column = std::max<std::int64_t>(0, k);
-  std::int64_t size = std::max<std::int64_t>(0, std::min(rows - first_row, columns - first_column));
-  x = slice_in_dim(b, x, rank - 2, {first_row, first_row + size});
-  x = slice_in_dim(b, x, rank - 1, {first_column, first_column + size});
-  TensorType type = b.type(x);
-  ValueId mask = broadcast_to(b, diagonal_mask(b, kEqual, size, size, 0), type.shape);
-  bool is_bool = type.dtype == DType::kBool;
-  ValueId kept = b.emit1(kSelect, {mask, x, filled(b, type, 0.0)});
-  return b.emit1(is_bool ? kReduceOr : kReduceSum, {kept}, Attrs{{"axes", std::vector<std::int64_t>{rank - 2}}});
+  std::int64_t count = std::max<std::int64_t>(0, std::min(rows + std::min<std::int64_t>(k, 0), columns - std::max<std::int64_t>(k, 0)));
+  result.push_back(count);
+  if (count == 0) return filled(b, {b.type(x).dtype, result}, 0.0);
+  // Row i of the places is (i + rows above, i + columns before) the diagonal's start.
+  places = {count, 2};
+  ValueId side = index_along(b, places, 1);
+  ValueId shift = k >= 0 ? binary(b, kMul, side, double(k)) : binary(b, kAdd, binary(b, kMul, side, double(k)), double(-k));
+  ValueId indices = b.emit1(kAdd, {index_along(b, places, 0), shift});
+  sizes[sizes.size() - 2] = sizes.back() = 1;
+  GatherDims dims;
+  dims.collapsed = dims.index_map = {rank - 2, rank - 1};
+  for (int d = 0; d + 2 < rank; ++d) dims.offset.push_back(d);
+  Attrs attrs{{"slice_sizes", sizes}};
+  dims.set(attrs);
+  return b.emit1(kGather, {x, indices}, attrs);
 }
 
 // "offset" as numpy calls it here, "k" as elsewhere.

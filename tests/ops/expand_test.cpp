@@ -192,6 +192,43 @@ TEST(Expand, ValuesOfEinsum) {
   expect_floats(einsum("ib,bj->bij", {square, square}), {1, 2, 3, 6, 6, 8, 12, 16});
 }
 
+// The cheapest pair first, as opt_einsum's optimal path: with a vector at the end the matrices never meet.
+TEST(Expand, EinsumContractsInTheCheapestOrder) {
+  auto einsum = [](const std::string& subscripts, std::vector<TensorType> types) {
+    return print(graph_of("einsum", types, Attrs{{"subscripts", subscripts}}, {}));
+  };
+  EXPECT_EQ(einsum("ij,jk,k->i", {f32({4, 6}), f32({6, 8}), f32({8})}),
+            R"(main(%0: float32[4,6], %1: float32[6,8], %2: float32[8]) {
+  %3 = dot_general(%1, %2) {batch = [], contract = [1, 0]} : float32[6]
+  %4 = dot_general(%0, %3) {batch = [], contract = [1, 0]} : float32[4]
+  return %4
+}
+)");
+  EXPECT_EQ(einsum("ii->", {f32({4, 4})}), R"(main(%0: float32[4,4]) {
+  %1 = iota() {dimension = 0, dtype = int32, shape = [4, 4]} : int32[4,4]
+  %2 = iota() {dimension = 1, dtype = int32, shape = [4, 4]} : int32[4,4]
+  %3 = equal(%1, %2) : bool[4,4]
+  %4 = constant() {value = float32[]{0.0}} : float32[]
+  %5 = broadcast_in_dim(%4) {dims = [], shape = [4, 4]} : float32[4,4]
+  %6 = select(%3, %0, %5) : float32[4,4]
+  %7 = reduce_sum(%6) {axes = [0, 1]} : float32[]
+  return %7
+}
+)");
+}
+
+TEST(Expand, ValuesOfEinsumOverManyOperands) {
+  Tensor square = tensor_of<float>({2, 2}, {1, 2, 3, 4}), cube = tensor_of<float>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  auto einsum = [](const std::string& subscripts, std::vector<Tensor> operands) {
+    return call("einsum", operands, Attrs{{"subscripts", subscripts}})[0];
+  };
+  expect_floats(einsum("ij,jk,kl->il", {square, square, square}), {37, 54, 81, 118});
+  expect_floats(einsum("ij,jk,kl->li", {square, square, square}), {37, 81, 54, 118});
+  expect_floats(einsum("iii->i", {cube}), {1, 8});
+  expect_floats(einsum("iij,j->i", {cube, tensor_of<float>({2}, {1, 10})}), {21, 87});
+  expect_floats(einsum("ij,jk,kl,lm,mn,no,op,pq->iq", std::vector<Tensor>(8, square)), {165751, 241570, 362355, 528106});
+}
+
 TEST(Expand, ValuesOfViewsAndTruth) {
   Tensor x = tensor_of<float>({1, 3}, {0, 1, NAN});
   EXPECT_EQ(call("squeeze", {x})[0].type.shape, (Shape{3}));
