@@ -63,8 +63,13 @@ std::int64_t Emitter::bytes_to(ValueId value, const WantedForm& wanted) {
   if (problem_.is_costless(value)) return 0;
   std::int64_t item = size_of(type(value).dtype);
   if (!wanted.windows.empty() || problem_.is_composed(value)) {
-    Demand demand = demand_of(problem_, value, wanted.windows.empty() ? boxes_of(type(value).shape, wanted.spec, mesh()) : wanted.windows);
-    return problem_.is_costless(demand.value) ? 0 : nearest_form(demand.value, demand.windows).second * item;
+    std::vector<Demand> demands =
+        demands_of(problem_, value, wanted.windows.empty() ? boxes_of(type(value).shape, wanted.spec, mesh()) : wanted.windows);
+    std::int64_t elements = 0;
+    for (auto demand = demands.begin(); demand != demands.end(); ++demand)
+      if (!problem_.is_costless(demand->value) && std::find(demands.begin(), demand, *demand) == demand)
+        elements += nearest_form(demand->value, demand->windows).second;
+    return elements * item;
   }
   std::optional<std::int64_t> least;
   for (SlotId slot : slots_of(value)) {
@@ -185,9 +190,14 @@ SlotId Emitter::obtain_windows(ValueId value, const std::vector<Box>& windows, c
 SlotId Emitter::compose(ValueId value, const std::vector<Box>& windows, const Need& need) {
   NodeId producer = graph().values[std::size_t(problem_.root(value))].producer;
   const Node& node = graph().nodes[std::size_t(producer)];
-  SlotId operand = obtain_windows(node.operands[0], windows_for(graph(), node, windows)[0], need);
+  std::vector<std::vector<Box>> needed = windows_for(graph(), node, windows);
+  ComputeStep step{.node = producer};
+  for (std::size_t i = 0; i < node.operands.size(); ++i)
+    step.operands.push_back(type(node.operands[i]).rank() == 0 ? obtain(node.operands[i], {}, need)
+                                                               : obtain_windows(node.operands[i], needed[i], need));
   SlotId result = new_slot(value, Spec(type(value).shape.size()), {}, windows);
-  program_.steps.push_back(ComputeStep{.node = producer, .operands = {operand}, .results = {result}});
+  step.results = {result};
+  program_.steps.push_back(std::move(step));
   return result;
 }
 

@@ -13,22 +13,28 @@ struct Cut {
   std::int64_t parts = 1;
 };
 
-// The factor of the first operand that is sharded, and cannot be cut as it is.
-std::optional<Cut> cut_of(const Propagation& propagation, const Node& node) {
-  if (node.op->in_parts == nullptr) return std::nullopt;
+// The factors of operands that are sharded, and cannot be cut as they are; where an index map relates them to other operands' dimensions,
+// of which the rule knows nothing, also those that can.
+std::vector<Cut> cuts_of(const Propagation& propagation, const Node& node) {
+  std::vector<Cut> cuts;
+  if (node.op->in_parts == nullptr) return cuts;
   const Graph& graph = propagation.graph;
   FactorRule rule = rule_of(graph, node);
-  if (!rule.present) return std::nullopt;
+  if (!rule.present) return cuts;
   std::vector<bool> can_cut = cuttable_factors(*node.op, rule);
-  ValueId operand = node.operands[0];
-  Spec spec = normalised(even_prefix(propagation.values[std::size_t(operand)], graph.type(operand).shape));
-  for (std::size_t d = 0; d < spec.size(); ++d) {
-    if (rule.operands[0][d].size() != 1) continue;
-    int factor = rule.operands[0][d][0];
-    std::int64_t parts = shardlab::part_count(spec[d]);
-    if (parts > 1 && !can_cut[std::size_t(factor)]) return Cut{factor, parts};
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    const ValueSharding& sharding = propagation.values[std::size_t(node.operands[i])];
+    const Shape& shape = graph.type(node.operands[i]).shape;
+    bool by_map = node.op->needs != nullptr && node.op->reduction;
+    Spec spec = normalised(by_map ? propagated_spec(sharding, shape) : even_prefix(sharding, shape));
+    for (std::size_t d = 0; d < spec.size(); ++d) {
+      if (rule.operands[i][d].size() != 1) continue;
+      int factor = rule.operands[i][d][0];
+      std::int64_t parts = shardlab::part_count(spec[d]);
+      if (parts > 1 && (by_map || !can_cut[std::size_t(factor)])) cuts.push_back({factor, parts});
+    }
   }
-  return std::nullopt;
+  return cuts;
 }
 
 // The nodes that are not cloned for their users keep their order when constants are cloned again.
@@ -66,9 +72,10 @@ class Rewriter {
     for (ValueId id : node.operands) operands.push_back(renamed_[std::size_t(id)]);
     builder_.set_place(node.where, node.user_op);
     bool changed = false;
-    if (auto cut = cut_of(propagation_, node)) {
-      results = node.op->in_parts(builder_, operands, node.attrs, cut->factor, cut->parts);
+    for (const Cut& cut : cuts_of(propagation_, node)) {
+      results = node.op->in_parts(builder_, operands, node.attrs, cut.factor, cut.parts);
       changed = !results.empty();
+      if (changed) break;
     }
     if (results.empty()) results = builder_.emit(*node.op, operands, node.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) renamed_[std::size_t(node.results[i])] = results[i];

@@ -98,13 +98,43 @@ std::vector<std::vector<Box>> windows_for(const Graph& graph, const Node& node, 
   return windows;
 }
 
-Demand demand_of(const Problem& problem, ValueId value, std::vector<Box> windows) {
-  while (problem.is_composed(value)) {
-    const Node& producer = problem.node(problem.graph().values[std::size_t(problem.root(value))].producer);
-    windows = std::move(windows_for(problem.graph(), producer, windows)[0]);
-    value = producer.operands[0];
+bool only_rearranges(const Graph& graph, const Node& node) {
+  if (node.op->needs == nullptr || node.op->reduction || node.results.size() != 1) return false;
+  const Shape& shape = graph.type(node.results[0]).shape;
+  if (element_count(shape) == 0) return true;
+  auto at = [&](auto place) {
+    Box box;
+    for (std::int64_t size : shape) box.push_back({place(size), place(size) + 1});
+    return box;
+  };
+  std::vector<Box> elements{at([](std::int64_t) { return std::int64_t(0); }), at([](std::int64_t size) { return size / 2; }),
+                            at([](std::int64_t size) { return size - 1; })};
+  std::vector<std::int64_t> sources(elements.size(), 0);
+  std::vector<std::vector<Box>> windows = windows_for(graph, node, elements);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    for (std::size_t e = 0; e < elements.size(); ++e)
+      if (graph.type(node.operands[i]).rank() > 0) sources[e] += element_count(windows[i][e]);
+  return std::all_of(sources.begin(), sources.end(), [](std::int64_t count) { return count <= 1; });
+}
+
+std::vector<Demand> demands_of(const Problem& problem, ValueId value, const std::vector<Box>& windows) {
+  if (!problem.is_composed(value)) return {{problem.root(value), windows}};
+  const Node& producer = problem.node(problem.graph().values[std::size_t(problem.root(value))].producer);
+  std::vector<std::vector<Box>> needed = windows_for(problem.graph(), producer, windows);
+  std::vector<Demand> demands;
+  for (std::size_t i = 0; i < producer.operands.size(); ++i) {
+    std::vector<Demand> more = demands_of(problem, producer.operands[i], needed[i]);
+    demands.insert(demands.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
-  return {problem.root(value), std::move(windows)};
+  return demands;
+}
+
+std::size_t demand_count(const Problem& problem, ValueId value) {
+  if (!problem.is_composed(value)) return 1;
+  std::size_t count = 0;
+  for (ValueId operand : problem.node(problem.graph().values[std::size_t(problem.root(value))].producer).operands)
+    count += demand_count(problem, operand);
+  return count;
 }
 
 std::vector<Candidate> index_map_ways(Problem& problem, NodeId node) { return WayLister(problem, node).run(); }

@@ -8,12 +8,21 @@ namespace shardlab::spmd {
 // Per operand and position the window that the op needs there for `results`, its results' boxes by position.
 std::vector<std::vector<Box>> windows_for(const Graph& graph, const Node& node, const std::vector<Box>& results);
 
-// Windows of a value that exists: through composed values down to it.
+// Whether each element of the result is one of an operand's or none (slice, pad, concatenate), where windows and running sums combine
+// many. Read off the first, the middle and the last element.
+bool only_rearranges(const Graph& graph, const Node& node);
+
+// Windows of a value that exists.
 struct Demand {
   ValueId value = -1;  // a root
   std::vector<Box> windows;
+  bool operator==(const Demand&) const = default;
 };
-Demand demand_of(const Problem& problem, ValueId value, std::vector<Box> windows);
+// Of the values that windows of a value are made of: itself, or through composed values those at the bottom, always as many and in one
+// order, some with windows of no elements.
+std::vector<Demand> demands_of(const Problem& problem, ValueId value, const std::vector<Box>& windows);
+// How many those are.
+std::size_t demand_count(const Problem& problem, ValueId value);
 
 // Ways to compute a node with an index map: one for every even spec of its result, and for the one it is left in. Operands that a spec
 // describes get it, the others windows.

@@ -20,7 +20,9 @@ class OptionLister {
   Options run(std::vector<Candidate> ways, std::int64_t allowed_work) {
     options_.ways = std::move(ways);
     options_.allowed_work = allowed_work;
-    options_.needs.resize(node_.operands.size());
+    std::size_t sources = 0;
+    for (ValueId value : node_.operands) sources += demand_count(problem_, value);
+    options_.needs.resize(sources);
     for (int way = 0; way < int(options_.ways.size()) && options_.list.size() < kOptionsMax; ++way) add_way(way);
     return std::move(options_);
   }
@@ -30,11 +32,11 @@ class OptionLister {
     const Candidate& way = options_.ways[std::size_t(number)];
     Option option{.way = number};
     std::vector<FormNeed> needs;
-    for (std::size_t i = 0; i < node_.operands.size(); ++i) {
-      FormNeed need = need_of(way, i);
-      option.needs.push_back(number_of_need(needs, need, i));
-      needs.push_back(need);
-    }
+    for (std::size_t i = 0; i < node_.operands.size(); ++i)
+      for (const FormNeed& need : needs_of(way, i)) {
+        option.needs.push_back(number_of_need(needs, need, needs.size()));
+        needs.push_back(need);
+      }
     for (const Spec& spec : way.results) {
       option.kept.push_back(costs_.id_of(spec));
       option.parts *= part_count(spec);
@@ -45,19 +47,21 @@ class OptionLister {
       add_combinations(way, option);
   }
 
-  FormNeed need_of(const Candidate& way, std::size_t i) {
+  std::vector<FormNeed> needs_of(const Candidate& way, std::size_t i) {
     ValueId value = node_.operands[i];
     bool by_windows = !way.windows.empty() && !way.windows[i].empty();
-    if (!by_windows && !problem_.is_composed(value)) return {problem_.root(value), costs_.id_of(way.operands[i])};
-    Demand demand =
-        demand_of(problem_, value, by_windows ? way.windows[i] : boxes_of(problem_.type(value).shape, way.operands[i], problem_.mesh()));
-    return {demand.value, costs_.id_of(demand.windows)};
+    if (!by_windows && !problem_.is_composed(value)) return {{problem_.root(value), costs_.id_of(way.operands[i])}};
+    std::vector<FormNeed> needs;
+    for (const Demand& demand :
+         demands_of(problem_, value, by_windows ? way.windows[i] : boxes_of(problem_.type(value).shape, way.operands[i], problem_.mesh())))
+      needs.push_back({demand.value, costs_.id_of(demand.windows)});
+    return needs;
   }
 
-  // The number of the operand's need; an operand that is there already in the same form as an earlier one costs nothing more.
-  int number_of_need(const std::vector<FormNeed>& earlier, const FormNeed& need, std::size_t i) {
+  // The number of the source's need; a source that is there already in the same form as an earlier one costs nothing more.
+  int number_of_need(const std::vector<FormNeed>& earlier, const FormNeed& need, std::size_t source) {
     if (problem_.is_costless(need.value) || std::find(earlier.begin(), earlier.end(), need) != earlier.end()) return -1;
-    auto& needs = options_.needs[i];
+    auto& needs = options_.needs[source];
     auto found = std::find(needs.begin(), needs.end(), need);
     if (found == needs.end()) found = needs.insert(found, need);
     return int(found - needs.begin());

@@ -7,7 +7,7 @@ namespace shardlab::spmd {
 
 struct Option {
   int way = 0;                    // which candidate
-  std::vector<int> needs;         // per operand: index into Options::needs of that operand, -1: costs nothing
+  std::vector<int> needs;         // per source: index into Options::needs of that source, -1: costs nothing
   std::vector<FormId> kept;       // per result
   std::int64_t result_bytes = 0;  // to combine partial results into the kept forms
   std::int64_t parts = 1;         // into which the results are cut
@@ -20,9 +20,10 @@ struct FormNeed {
   bool operator==(const FormNeed&) const = default;
 };
 
+// *Sources* are the node's operands, in place of a composed one the values at its bottom.
 struct Options {
   std::vector<Candidate> ways;
-  std::vector<std::vector<FormNeed>> needs;  // per operand, each once
+  std::vector<std::vector<FormNeed>> needs;  // per source, each once
   std::vector<Option> list;
   std::int64_t allowed_work = 0;  // 0: the node only moves data, its work does not count
 };

@@ -8,6 +8,8 @@
 namespace shardlab::spmd {
 namespace {
 
+constexpr std::size_t kPartedMax = 3;  // times that a program is taken apart further
+
 Emitter with_params(Problem& problem) {
   Emitter emitter(problem);
   for (std::size_t i = 0; i < problem.graph().params.size(); ++i) emitter.add_param(problem.graph().params[i], problem.param(i));
@@ -49,15 +51,23 @@ PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   return program;
 }
 
-// The plan of a propagated program, rounded one way or the other, whichever moves less.
+// The plan of a propagated program, rounded and composed one way or the other, whichever moves less.
 PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
   PartitionedProgram program;
-  for (Rounding rounding : {Rounding::kAsPropagated, Rounding::kEven}) {
-    bool is_first = rounding == Rounding::kAsPropagated;
-    if (!is_first && (program.wire_bytes == 0 || !Problem::rounding_matters(propagation))) break;
-    Problem problem(propagation, input, rounding);
+  auto plan = [&](Rounding rounding, Composition composition, bool is_first) {
+    if (!is_first && program.wire_bytes == 0) return;
+    Problem problem(propagation, input, rounding, composition);
     PartitionedProgram next = planned(problem, options);
     if (is_first || next.wire_bytes < program.wire_bytes) program = std::move(next);
+  };
+  plan(Rounding::kAsPropagated, Composition::kSlices, true);
+  for (Composition composition : {Composition::kSlices, Composition::kIndexMaps}) {
+    if (program.wire_bytes == 0) break;
+    if (composition == Composition::kIndexMaps) {
+      if (!Problem::composition_matters(propagation)) break;
+      plan(Rounding::kAsPropagated, composition, false);
+    }
+    if (Problem::rounding_matters(propagation)) plan(Rounding::kEven, composition, false);
   }
   for (std::size_t id = 0; id < propagation.values.size(); ++id)
     program.propagated.push_back(propagated_spec(propagation.values[id], propagation.graph.values[id].type.shape));
@@ -69,12 +79,19 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
 }  // namespace
 
 PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
-  Propagation propagation = propagate(input);
-  std::optional<Propagation> parted = in_parts(propagation, input);
-  PartitionedProgram program = planned(std::move(propagation), input, options);
-  if (parted && program.wire_bytes > 0)
-    if (PartitionedProgram other = planned(std::move(*parted), input, options); other.wire_bytes < program.wire_bytes)
-      program = std::move(other);
+  // A node of a form in parts may have one more: a window over two dimensions.
+  std::vector<Propagation> versions{propagate(input)};
+  while (versions.size() <= kPartedMax) {
+    std::optional<Propagation> parted = in_parts(versions.back(), input);
+    if (!parted) break;
+    versions.push_back(std::move(*parted));
+  }
+  PartitionedProgram program;
+  for (std::size_t v = 0; v < versions.size(); ++v) {
+    if (v > 0 && program.wire_bytes == 0) break;
+    PartitionedProgram next = planned(std::move(versions[v]), input, options);
+    if (v == 0 || next.wire_bytes < program.wire_bytes) program = std::move(next);
+  }
   verify(program);
   return program;
 }

@@ -106,6 +106,33 @@ class ConstantCloner {
 
 }  // namespace
 
+std::vector<NodeId> nodes_by_result(const Graph& graph) {
+  enum class State : std::uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(graph.nodes.size(), State::kNew);
+  std::vector<NodeId> order, stack;
+  auto push = [&](ValueId value) {
+    NodeId producer = graph.values[std::size_t(value)].producer;
+    if (producer >= 0 && states[std::size_t(producer)] == State::kNew) stack.push_back(producer);
+  };
+  for (ValueId result : graph.results) {
+    push(result);
+    while (!stack.empty()) {
+      NodeId top = stack.back();
+      State& state = states[std::size_t(top)];
+      if (state == State::kNew) {
+        state = State::kOpen;
+        const auto& operands = graph.nodes[std::size_t(top)].operands;
+        for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) push(*operand);
+        continue;
+      }
+      stack.pop_back();
+      if (state == State::kOpen) order.push_back(top);
+      state = State::kDone;
+    }
+  }
+  return order;
+}
+
 Graph with_cloned_constants(const Graph& graph) {
   Graph live = without_dead_nodes(graph);
   return ConstantCloner(live).run();

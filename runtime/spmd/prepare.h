@@ -14,6 +14,10 @@ struct Use {
 using Uses = std::vector<std::vector<Use>>;  // per value
 Uses uses_of(const Graph& graph);
 
+// The nodes that results need: for each result in turn, each node after its operands' nodes, the first operand's first. The order in which
+// XLA hands a module to Shardy, whatever the order in which it was written; where two ops disagree about a value the first has its way.
+std::vector<NodeId> nodes_by_result(const Graph& graph);
+
 // Constants, and what elementwise ops, broadcasts, reshapes and slices make of constants alone.
 std::vector<bool> constant_expressions(const Graph& graph);  // per node
 // A broadcast of one scalar.

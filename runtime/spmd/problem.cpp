@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 
@@ -17,7 +18,28 @@ std::vector<bool> free_values(const Graph& graph) {
   return free;
 }
 
+// Values with index maps that only index maps use.
+std::vector<bool> composed_values(const Graph& graph, const std::vector<bool>& free, Composition composition) {
+  std::vector<bool> composed(graph.values.size(), false);
+  Uses uses = uses_of(graph);
+  auto is_map = [](const OpDef& op) { return op.needs != nullptr && !op.reduction; };
+  for (const Node& node : graph.nodes) {
+    if (node.results.size() != 1 || !is_map(*node.op) || free[std::size_t(node.results[0])]) continue;
+    if (composition == Composition::kSlices ? !node.op->folds || node.operands.size() != 1 : !only_rearranges(graph, node)) continue;
+    const auto& users = uses[std::size_t(node.results[0])];
+    composed[std::size_t(node.results[0])] = std::all_of(
+        users.begin(), users.end(), [&](const Use& use) { return use.node >= 0 && is_map(*graph.nodes[std::size_t(use.node)].op); });
+  }
+  return composed;
+}
+
 }  // namespace
+
+bool Problem::composition_matters(const Propagation& propagation) {
+  std::vector<bool> free = free_values(propagation.graph);
+  return composed_values(propagation.graph, free, Composition::kSlices) !=
+         composed_values(propagation.graph, free, Composition::kIndexMaps);
+}
 
 bool Problem::rounding_matters(const Propagation& propagation) {
   for (std::size_t id = 0; id < propagation.values.size(); ++id) {
@@ -27,8 +49,12 @@ bool Problem::rounding_matters(const Propagation& propagation) {
   return false;
 }
 
-Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding)
-    : mesh_(input.mesh), propagation_(propagation), free_(free_values(propagation_.graph)), reshards_(input.mesh) {
+Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition)
+    : mesh_(input.mesh),
+      propagation_(propagation),
+      free_(free_values(propagation_.graph)),
+      composed_(composed_values(propagation_.graph, free_, composition)),
+      reshards_(input.mesh) {
   AtomTable table(mesh_);
   for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
     const ValueSharding& value = propagation_.values[std::size_t(id)];
@@ -49,7 +75,6 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
     if (each.op->is_constraint) roots_[std::size_t(each.results[0])] = root(each.operands[0]);
   shapes_.resize(graph().nodes.size());
   regions_.resize(graph().nodes.size());
-  find_composed();
 }
 
 Spec Problem::even_form(ValueId value) const { return normalised(even_prefix(propagation_.values[std::size_t(value)], type(value).shape)); }
@@ -66,21 +91,6 @@ const RegionPlan* Problem::region(NodeId id) {
     plan = plan_region(context, each);
   }
   return &*plan;
-}
-
-void Problem::find_composed() {
-  const Graph& g = graph();
-  composed_.assign(g.values.size(), false);
-  Uses uses = uses_of(g);
-  for (const Node& each : g.nodes) {
-    if (each.results.size() != 1) continue;
-    ValueId value = each.results[0];
-    if (each.op->needs == nullptr || !each.op->folds || each.operands.size() != 1 || is_free(value)) continue;
-    const auto& users = uses[std::size_t(value)];
-    composed_[std::size_t(value)] = std::all_of(users.begin(), users.end(), [&](const Use& use) {
-      return use.node >= 0 && node(use.node).op->needs != nullptr && !node(use.node).op->reduction;
-    });
-  }
 }
 
 Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {

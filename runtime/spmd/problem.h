@@ -15,16 +15,22 @@ enum class Rounding : std::uint8_t {
   kAsPropagated,  // in parts of unequal size
 };
 
+// Which values with index maps never exist as such, where only index maps read them: their users ask for windows of their operands.
+enum class Composition : std::uint8_t {
+  kSlices,     // the halves of a roll
+  kIndexMaps,  // joins and pads too: a slice of a concatenation asks the parts that it is made of
+};
+
 // Immutable but for what it remembers. *Free* values (constant expressions, broadcasts of a scalar) have no form until one is asked for,
 // and then are computed in just that. The result of a constraint is another name for its operand: both have one *root*.
-// *Composed* values (slices that only ops with index maps use: the halves of a roll) never exist as such: what a window of them needs is
-// asked of their operand.
+// *Composed* values never exist as such: what a window of them needs is asked of their operands.
 class Problem {
  public:
   // Refers to the propagation.
-  Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding);
-  // Whether the roundings differ for this program.
+  Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition);
+  // Whether the roundings differ for this program, and whether the compositions do.
   static bool rounding_matters(const Propagation& propagation);
+  static bool composition_matters(const Propagation& propagation);
 
   const Graph& graph() const { return propagation_.graph; }
   const Mesh& mesh() const { return mesh_; }
@@ -54,7 +60,6 @@ class Problem {
   const RegionPlan* region(NodeId id);
 
  private:
-  void find_composed();
   Spec even_form(ValueId value) const;
   Spec param_spec(const PropagationInput& input, std::size_t i) const;
 

@@ -91,6 +91,7 @@ class Propagator {
     seed_constraints();
     seed_regions();
     uses_ = uses_of(graph);
+    order_ = nodes_by_result(graph);
     for (const Node& node : graph.nodes) rules_.push_back(rule_of(graph, node));
     for (const Node& node : graph.nodes) used_once_.push_back(operands_used_once(node));
   }
@@ -182,7 +183,7 @@ class Propagator {
   void visit_all() {
     pending_.clear();
     is_pending_.assign(out_.graph.nodes.size(), false);
-    for (NodeId n = NodeId(out_.graph.nodes.size()) - 1; n >= 0; --n) add_pending(n);
+    for (auto n = order_.rbegin(); n != order_.rend(); ++n) add_pending(*n);
     while (!pending_.empty()) {
       NodeId n = pending_.back();
       pending_.pop_back();
@@ -280,6 +281,7 @@ class Propagator {
   Propagation out_;
   std::vector<ValueSharding> results_;  // of the function
   Uses uses_;
+  std::vector<NodeId> order_;      // in which nodes are visited first
   std::vector<FactorRule> rules_;  // per node
   std::vector<bool> used_once_;    // per node: every non-scalar operand has one use
   int level_ = 0;

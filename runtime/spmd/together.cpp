@@ -89,7 +89,8 @@ class Search {
   void note_use(ValueId value, NodeId n) {
     value = problem_.root(value);
     last_use_[std::size_t(value)] = n;
-    if (problem_.is_composed(value)) note_use(problem_.node(problem_.graph().values[std::size_t(value)].producer).operands[0], n);
+    if (!problem_.is_composed(value)) return;
+    for (ValueId operand : problem_.node(problem_.graph().values[std::size_t(value)].producer).operands) note_use(operand, n);
   }
 
   Spec normalised_result(std::size_t i) const { return normalised(problem_.result(i)); }
@@ -218,8 +219,8 @@ class Search {
   // The cheapest options from a state, and the cheapest ones that leave a result as propagated or as wanted.
   std::vector<Successor> successors(const State& state, NodeId n, const Options& options) {
     const Node& node = problem_.node(n);
-    std::vector<std::vector<std::int64_t>> need_bytes(node.operands.size());
-    for (std::size_t i = 0; i < node.operands.size(); ++i)
+    std::vector<std::vector<std::int64_t>> need_bytes(options.needs.size());
+    for (std::size_t i = 0; i < options.needs.size(); ++i)
       for (const FormNeed& need : options.needs[i]) need_bytes[i].push_back(bytes_to(state, need.value, need.form));
     std::vector<Successor> all;
     for (int o = 0; o < int(options.list.size()); ++o) {
@@ -274,7 +275,7 @@ class Search {
     state.work = work_after(from, option, options);
     state.moves += successor.moves;
     state.parts += option.parts;
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    for (std::size_t i = 0; i < option.needs.size(); ++i) {
       if (option.needs[i] < 0) continue;
       const FormNeed& need = options.needs[i][std::size_t(option.needs[i])];
       if (!costs_.is_windows(need.form) && is_needed_after(need.value, n)) add_form(state, need.value, need.form, false);

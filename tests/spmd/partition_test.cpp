@@ -66,6 +66,32 @@ TEST(Partition, ARollExchangesItsHaloAlone) {
   }
 }
 
+TEST(Partition, ASliceOfAJoinAsksThePartsItIsMadeOf) {
+  Mesh mesh = mesh_of({4, 2});
+  auto bytes = [&](Ints start, Ints limit, bool pads) {
+    Build build;
+    ValueId x = build.param({16, 8}), y = build.param({16, 8});
+    ValueId doubled = build.op("add", {y, y});
+    ValueId joined = build.op("concatenate", {x, doubled}, Attrs{{"axis", std::int64_t(0)}});
+    if (pads) joined = build.op("pad", {joined}, Attrs{{"padding", Ints{2, 0, 0, 0, 0, 0}}});
+    Graph graph = build.finish({build.op("sin", {build.op("slice", {joined}, Attrs{{"start", start}, {"limit", limit}})})});
+    return plan(graph, mesh, {"a-", "a-"}).wire_bytes;
+  };
+  EXPECT_EQ(bytes({16, 0}, {32, 8}, false), 0);  // as in JAX
+  EXPECT_EQ(bytes({18, 0}, {34, 8}, true), 0);
+  EXPECT_EQ(bytes({18, 0}, {32, 8}, false), 2 * 3 * 2 * 8 * 4);  // the halo of a shift by 2
+}
+
+TEST(Partition, ADiagonalIsSummedOverTheDevicesThatHoldIt) {
+  Mesh mesh = mesh_of({4, 2});
+  for (auto [offset, bytes] : {std::pair(0, 2 * 7 * 8 * 4), std::pair(1, 2 * 7 * 7 * 4)}) {
+    Build build;
+    Graph graph = build.finish({build.op("diagonal", {build.param({8, 8})}, Attrs{{"offset", std::int64_t(offset)}})});
+    PartitionedProgram program = plan(graph, mesh, {"ab"});
+    EXPECT_LE(program.wire_bytes, bytes) << offset;  // JAX's, one all-reduce
+  }
+}
+
 TEST(Partition, UnevenFormsInsideNeedNoPadding) {
   Mesh mesh = mesh_of({4, 2});
   for (const Shape& shape : {Shape{10, 7}, Shape{1, 3}, Shape{0, 5}}) {

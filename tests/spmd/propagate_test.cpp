@@ -90,6 +90,23 @@ TEST(Propagate, TwoDifferentConstraintsAreNotPushedBack) {
   EXPECT_EQ(results_of(input_of(graph, mesh, {"a-"})), "P('a', None); P(None, 'a'); P('b', None)");
 }
 
+// Two products want one operand cut their way: that of the first result has its way, as in JAX, whichever was written first.
+TEST(Propagate, TheFirstResultComesFirst) {
+  Mesh mesh = mesh_of({2, 4});
+  auto results = [&](bool swapped) {
+    Build build;
+    ValueId z = build.param({8, 16}), x = build.param({8, 16, 4}), y = build.param({8, 16, 4});
+    Attrs dims{{"contract", std::vector<std::int64_t>{1, 1}}, {"batch", std::vector<std::int64_t>{0, 0}}};
+    ValueId first = build.op("dot_general", {z, x}, dims), second = build.op("dot_general", {z, y}, dims);
+    Graph graph = swapped ? build.finish({second, first}) : build.finish({first, second});
+    PropagationInput input = input_of(graph, mesh, {"--", "a--", "b--"});
+    input.params[0] = std::nullopt;
+    return results_of(input);
+  };
+  EXPECT_EQ(results(false), "P('a', None); P(None, None)");
+  EXPECT_EQ(results(true), "P('b', None); P(None, None)");
+}
+
 TEST(Propagate, OutShardingsAreClosedAndReachBack) {
   Mesh mesh = mesh_of({4, 2});
   Build build;
