@@ -65,11 +65,6 @@ ValueId rhs_cotangent(GraphBuilder& b, ValueId lhs, ValueId out, const ConvDims&
   return convolved(b, lhs, out, back);
 }
 
-ValueId group_of(GraphBuilder& b, ValueId x, std::int64_t dim, std::int64_t group, std::int64_t groups) {
-  std::int64_t size = b.shape(x)[std::size_t(dim)] / groups;
-  return slice_in_dim(b, x, int(dim), {group * size, (group + 1) * size});
-}
-
 // The batch as the major part of one of the element's dimensions.
 ValueId merged(GraphBuilder& b, const Batched& x, std::int64_t into) {
   ValueId moved = moved_dim(b, x.value, x.dim, int(into));
@@ -87,32 +82,25 @@ Batched parted(GraphBuilder& b, ValueId x, std::int64_t dim, std::int64_t size) 
   return {reshaped(b, x, shape), int(dim)};
 }
 
+// The groups of a dimension as the major part of another.
+ValueId with_groups_in(GraphBuilder& b, ValueId x, std::int64_t from, std::int64_t into, std::int64_t groups) {
+  return groups == 1 ? x : merged(b, parted(b, x, from, groups), into);
+}
+
 }  // namespace
 
-// Groups one by one.
+// Groups stay groups: those of the kernel's output features become those of its input features, and those of the operand's features go
+// along with its batch, which is the feature of the gradient by the kernel.
 Values conv_transpose(GraphBuilder& b, const TransposeArgs& args) {
   ConvDims dims(args.attrs);
-  bool of_lhs = args.operands[0] == kAsked;
-  const TensorType& asked = args.operand_types[of_lhs ? 0 : 1];
-  std::int64_t groups = dims.groups;
-  dims.groups = 1;
-  if (args.operand_types[0].elements() == 0 || args.operand_types[1].elements() == 0 || b.type(args.cotangents[0]).elements() == 0)
-    return {kZero, kZero};
-  Values parts;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    ValueId out = group_of(b, args.cotangents[0], dims.out[1], g, groups);
-    if (of_lhs) {
-      Shape shape = asked.shape;
-      shape[std::size_t(dims.lhs[1])] /= groups;
-      parts.push_back(lhs_cotangent(b, out, group_of(b, args.operands[1], dims.rhs[0], g, groups), dims, shape));
-    } else {
-      Shape shape = asked.shape;
-      shape[std::size_t(dims.rhs[0])] /= groups;
-      parts.push_back(rhs_cotangent(b, group_of(b, args.operands[0], dims.lhs[1], g, groups), out, dims, shape));
-    }
+  ValueId out = args.cotangents[0];
+  if (args.operand_types[0].elements() == 0 || args.operand_types[1].elements() == 0 || b.type(out).elements() == 0) return {kZero, kZero};
+  if (args.operands[0] == kAsked) {
+    ValueId rhs = with_groups_in(b, args.operands[1], dims.rhs[0], dims.rhs[1], dims.groups);
+    return {lhs_cotangent(b, out, rhs, dims, args.operand_types[0].shape), kZero};
   }
-  ValueId whole = joined(b, parts, int(of_lhs ? dims.lhs[1] : dims.rhs[0]));
-  return of_lhs ? Values{whole, kZero} : Values{kZero, whole};
+  ValueId lhs = with_groups_in(b, args.operands[0], dims.lhs[1], dims.lhs[0], dims.groups);
+  return {kZero, rhs_cotangent(b, lhs, out, dims, args.operand_types[1].shape)};
 }
 
 // A batch of operands is more of their own batch, one of kernels more output features, and of both more groups.
