@@ -5,10 +5,10 @@ namespace {
 
 constexpr std::string_view kAxis[] = {"axis"};
 constexpr std::string_view kAxisDtype[] = {"axis", "dtype"};
-constexpr std::string_view kReduction[] = {"axis", "", "keepdims"};                  // axis, out, keepdims
-constexpr std::string_view kSum[] = {"axis", "dtype", "", "keepdims"};               // axis, dtype, out, keepdims
-constexpr std::string_view kVariance[] = {"axis", "dtype", "", "ddof", "keepdims"};  // axis, dtype, out, ddof, keepdims
-constexpr std::string_view kMedian[] = {"axis", "", "", "keepdims"};                 // axis, out, overwrite_input, keepdims
+constexpr std::string_view kReduction[] = {"axis", "", "keepdims"};             // axis, out, keepdims
+constexpr std::string_view kSum[] = {"axis", "dtype", "", "keepdims"};          // axis, dtype, out, keepdims
+constexpr std::string_view kVariance[] = {"axis", "", "", "ddof", "keepdims"};  // axis, dtype, out, ddof, keepdims
+constexpr std::string_view kMedian[] = {"axis", "", "", "keepdims"};            // axis, out, overwrite_input, keepdims
 constexpr std::string_view kDiagonal[] = {"offset", "axis1", "axis2"};
 constexpr std::string_view kK[] = {"k"};
 constexpr std::string_view kKDtype[] = {"k", "dtype"};
