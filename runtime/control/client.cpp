@@ -55,6 +55,7 @@ class ControlClient::Link final : public Uplink {
     }
     sender_.join();
     reader_.join();
+    looker_ = {};  // begun by the reader
   }
 
   void wait_for_all() {
@@ -151,6 +152,11 @@ class ControlClient::Link final : public Uplink {
   void recent(Recent recent) override {
     wire::Word word = make_word();
     *word.mutable_recent() = to_wire(recent);
+    push(std::move(word), When::kNow);
+  }
+  void looked_ahead() override {
+    wire::Word word = make_word();
+    word.mutable_looked_ahead();
     push(std::move(word), When::kNow);
   }
 
@@ -267,6 +273,7 @@ class ControlClient::Link final : public Uplink {
       case wire::News::kPoison:
         owner_.hear_poison();
         recent(owner_.ProcessControl::recent());
+        if (!looker_.joinable()) looker_ = std::jthread([this](std::stop_token stop) { owner_.look_ahead(stop); });
         break;
       case wire::News::kVerdict: {
         owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));
@@ -309,7 +316,7 @@ class ControlClient::Link final : public Uplink {
   std::deque<wire::Word> queue_;
   bool wanted_ = false, urgent_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
   std::vector<Member> members_;
-  std::jthread reader_, sender_;
+  std::jthread reader_, sender_, looker_;
 };
 
 ControlClient::ControlClient(ClientOptions options)

@@ -77,9 +77,9 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   Membership& membership() { return membership_; }
   KeyStore& keys() { return keys_; }
 
-  void report_death(int process, int exit_code, int signal, comm::Ns time) {
+  void report_death(int process, int exit_code, int signal, comm::Ns time, Where place) {
     membership_.reported(process, std::chrono::milliseconds(kDrainMs));
-    referee_.died(process, exit_code, signal, time);
+    referee_.died(process, exit_code, signal, time, place);
   }
 
  private:
@@ -126,8 +126,8 @@ Coordinator::Coordinator(CoordinatorOptions options) : impl_(std::make_unique<Im
 Coordinator::~Coordinator() = default;
 const std::string& Coordinator::address() const { return impl_->address(); }
 const std::string& Coordinator::token() const { return impl_->token(); }
-void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns time) {
-  impl_->report_death(process, exit_code, signal, time);
+void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns time, Where place) {
+  impl_->report_death(process, exit_code, signal, time, place);
 }
 std::vector<Member> Coordinator::members() const { return impl_->membership().members(); }
 std::vector<int> Coordinator::missing() const { return impl_->membership().missing(); }

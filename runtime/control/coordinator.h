@@ -38,7 +38,7 @@ struct CoordinatorOptions {
 class Coordinator {
  public:
   static constexpr int kHeartbeatMs = 500;  // a process says something at least this often
-  static constexpr int kDrainMs = 50;       // how long a dead process's last words may be under way
+  static constexpr int kDrainMs = 50;       // of this side's own time, that a dead process's last words may be under way
   // From a broken stream to a death, when nobody reported one: a supervisor on a busy machine may be late with the signal or the code,
   // and those say more.
   static constexpr int kDisappearedMs = 5000;
@@ -50,8 +50,8 @@ class Coordinator {
   const std::string& address() const;  // "127.0.0.1:41237"
   const std::string& token() const;
 
-  // A process ended, by `signal` or with `exit_code`. What it said before is heard first.
-  void report_death(int process, int exit_code, int signal, comm::Ns time);
+  // A process ended, by `signal` or with `exit_code`, at `place` where that is known. What it said before is heard first.
+  void report_death(int process, int exit_code, int signal, comm::Ns time, Where place = {});
 
   std::vector<Member> members() const;  // those that have joined, by index
   std::vector<int> missing() const;     // those that have not

@@ -122,6 +122,11 @@ void Gate::acknowledged() {
   changed_.notify_all();
 }
 
+bool Gate::is_matched(std::int64_t launch) const {
+  std::lock_guard lock(mutex_);
+  return open_for(launch);
+}
+
 VerdictRef Gate::current_verdict() const {
   std::lock_guard lock(mutex_);
   return verdict_;

@@ -46,6 +46,7 @@ class Gate {
   void left();
   void acknowledged();
 
+  bool is_matched(std::int64_t launch) const;
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
   VerdictRef current_verdict() const;
 

@@ -10,19 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/comm/launch.h"
+#include "runtime/control/launch_evidence.h"
 #include "traces/checks/evidence.h"
 
 namespace shardlab::control {
-
-// The hash of an ordered device set, and what the ledger keeps of a program and of a launch.
-std::uint64_t device_group(const std::vector<comm::Ordinal>& devices);
-// The same of a program; the two ends of a message are told apart.
-std::uint64_t group_of(const comm::ProgramInfo& program);
-ProgramEvidence program_evidence(const comm::ProgramInfo&);
-CallEvidence call_evidence(const comm::Launch&);
-// Of a program on one process's own devices, whichever they are.
-std::uint64_t local_fingerprint(const comm::ProgramInfo&);
 
 // Why no schedule can complete the run any more.
 struct Finding {
@@ -68,6 +59,8 @@ class Ledger {
   void died(int process, int exit_code, int signal, std::int64_t time_ns);
   // What the process did last beside its calls, and where it is.
   void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
+  // Where it was when it ended.
+  void last_seen(int process, const std::string& at, std::int32_t statement);
   // Alive and in no call, but it has said nothing for longer than it may.
   void stuck(int process);
   // Not even a heartbeat of it has come.

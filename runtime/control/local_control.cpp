@@ -21,6 +21,7 @@ class LocalLedgerControl::Link final : public Uplink, public Listener {
   }
   void leaving() override { referee_.leaving(process_, comm::now_ns()); }
   void recent(Recent recent) override { referee_.recent(process_, std::move(recent)); }
+  void looked_ahead() override { referee_.looked_ahead(process_); }
 
   void matched(std::int64_t count) override { owner_.hear_matched(count); }
   void poison() override { owner_.hear_poison(); }

@@ -5,7 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/control/own_time.h"
+
 namespace shardlab::control {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainLap{5};
+
+}  // namespace
 
 Membership::Membership(MembershipOptions options)
     : options_(std::move(options)),
@@ -52,7 +59,9 @@ void Membership::reported(int process, std::chrono::milliseconds drain) {
   std::unique_lock lock(mutex_);
   Process& dead = processes_.at(std::size_t(process));
   dead.reported = true;
-  changed_.wait_for(lock, drain, [&] { return !dead.attending; });
+  OwnTime time;
+  std::chrono::nanoseconds had{0};
+  while (had < drain && !changed_.wait_for(lock, kDrainLap, [&] { return !dead.attending; })) had += time.lap();
 }
 
 void Membership::stop_watching() { watcher_ = {}; }

@@ -46,7 +46,7 @@ class Membership {
   void stream_ended(int process);
   // Its stream is no more; it is told nothing any more.
   void forget(int process, const Attendant* attendant);
-  // Its death is told by others. Waits up to `drain` for the end of its stream, by which its last words come.
+  // Its death is told by others. Waits up to `drain` of this process's own time for the end of its stream, by which its last words come.
   void reported(int process, std::chrono::milliseconds drain);
   // Nobody is taken for gone any more.
   void stop_watching();

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 #include "runtime/base/text.h"
+#include "runtime/control/own_time.h"
 
 namespace shardlab::control {
 namespace {
@@ -32,7 +34,7 @@ void ProcessControl::issued(const comm::Launch& launch) {
   {
     std::lock_guard lock(steps_mutex_);
     ++calls_;
-    at_ = launch.where;
+    come_to(launch.where);
   }
   if (declared_.insert({call.fingerprint, call.group}).second) uplink().declare(program_evidence(program));
   uplink().issued(std::move(call));
@@ -84,6 +86,7 @@ void ProcessControl::note_waited(const comm::Launch& launch, const std::vector<c
     waited.where = launch.where;
   }
   awaited_ = peers;
+  awaited_launch_ = launch.number;
   awaited_since_ns_ = now;
 }
 
@@ -111,7 +114,7 @@ void ProcessControl::leave() {
 void ProcessControl::keep(Step step) {
   std::lock_guard lock(steps_mutex_);
   step.after = calls_;
-  if (step.where.known()) at_ = step.where;
+  if (step.where.known()) come_to(step.where);
   steps_.push_back(std::move(step));
   if (steps_.size() > kStepsKept) steps_.pop_front();
 }
@@ -133,7 +136,12 @@ void ProcessControl::unused(std::string_view what, Where where, std::int64_t cou
 
 void ProcessControl::at(Where where) {
   std::lock_guard lock(steps_mutex_);
+  come_to(where);
+}
+
+void ProcessControl::come_to(Where where) {
   at_ = where;
+  if (put_place_) put_place_(where);
 }
 
 Recent ProcessControl::recent() const {
@@ -161,6 +169,24 @@ Recent ProcessControl::recent() const {
                               .value = std::to_string(waited.ns),
                               .after = peer});
   return result;
+}
+
+bool ProcessControl::awaits_matched_data() const {
+  std::lock_guard lock(steps_mutex_);
+  return !awaited_.empty() && gate_.is_matched(awaited_launch_);
+}
+
+void ProcessControl::look_ahead(std::stop_token stop) {
+  constexpr std::chrono::milliseconds kLap{4};
+  OwnTime time;
+  for (std::chrono::nanoseconds had{0}; had < kLookAhead;) {
+    if (stop.stop_requested() || gate_.current_verdict()) return;
+    std::this_thread::sleep_for(kLap);
+    std::chrono::nanoseconds lap = time.lap();
+    if (!awaits_matched_data()) had += lap;
+  }
+  uplink().recent(recent());
+  uplink().looked_ahead();
 }
 
 void ProcessControl::stop(const std::string& why) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ class Uplink {
   virtual void raised(std::string error, std::string where, std::int32_t statement) = 0;  // acknowledged through the gate
   virtual void leaving() = 0;
   virtual void recent(Recent recent) = 0;
+  virtual void looked_ahead() = 0;  // with its last steps before it: what it has not done by now the verdict does without
 };
 
 // The issuing thread calls issued, await_agreement, leave and raised; the executing thread calls the rest; poisoned() is for all.
@@ -38,6 +40,7 @@ class ProcessControl : public comm::Control {
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
   static constexpr std::size_t kStepsKept = 64;        // local launches, reads and observations
+  static constexpr std::chrono::milliseconds kLookAhead{50};  // of its own time, that a process issues on after a poison
 
   // `on_stop` is called once, from the thread that brings the verdict, when no data may move any more: abort the transport there.
   ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,
@@ -56,6 +59,8 @@ class ProcessControl : public comm::Control {
   void observed(std::string_view what, std::string_view value, Where where) override;
   void unused(std::string_view what, Where where, std::int64_t count) override;
   void at(Where where) override;
+  // Where every place that it comes to is put, so that it is known whatever ends the process. Before anything else is called.
+  void put_places(std::function<void(Where)> put) { put_place_ = std::move(put); }
 
   int process_index() const { return process_index_; }
   VerdictRef verdict() const { return gate_.current_verdict(); }
@@ -65,6 +70,9 @@ class ProcessControl : public comm::Control {
   Gate& gate() { return gate_; }
   // The last steps, for the verdict. Any thread.
   Recent recent() const;
+  // After a poison, on a thread of its own: tells what the process did once it has had time for it. The time is the process's own:
+  // waiting for a processor, or for the data of what all have matched, is none.
+  void look_ahead(std::stop_token stop);
   // What the referee says, from whatever thread brings it.
   void hear_matched(std::int64_t count) { gate_.matched(count); }
   void hear_poison();
@@ -75,6 +83,7 @@ class ProcessControl : public comm::Control {
   void stop(const std::string& why);
   void tell_waiting(Reading reading);
   void note_waited(const comm::Launch&, const std::vector<comm::ProcessIndex>& peers);
+  bool awaits_matched_data() const;
 
   struct Step {
     StepEvidence::Kind kind = StepEvidence::Kind::kLocal;
@@ -84,6 +93,7 @@ class ProcessControl : public comm::Control {
     std::int64_t after = 0;
   };
   void keep(Step step);
+  void come_to(Where where);  // with the lock held
 
   const int process_index_;
   const std::chrono::milliseconds shutdown_limit_;
@@ -103,8 +113,10 @@ class ProcessControl : public comm::Control {
   std::map<int, Waited> waited_;
   std::vector<comm::ProcessIndex> awaited_;  // now, since then
   comm::Ns awaited_since_ns_ = 0;
+  std::int64_t awaited_launch_ = -1;
   std::int64_t calls_ = 0;  // issued
   Where at_;
+  std::function<void(Where)> put_place_;
 };
 
 }  // namespace shardlab::control

@@ -121,8 +121,15 @@ void Referee::recent(int process, Recent recent) {
   if (found_) changed_.notify_all();
 }
 
-void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
+void Referee::looked_ahead(int process) {
   std::lock_guard lock(mutex_);
+  sides_.at(std::size_t(process)).looked_ahead = true;
+  if (found_) changed_.notify_all();
+}
+
+void Referee::died(int process, int exit_code, int signal, comm::Ns time, Where place) {
+  std::lock_guard lock(mutex_);
+  if (place.known()) ledger_.last_seen(process, place.text(), place.statement);
   ledger_.died(process, exit_code, signal, time);
   last_end_ns_ = std::max(last_end_ns_, time);
   after_event();
@@ -130,7 +137,11 @@ void Referee::died(int process, int exit_code, int signal, comm::Ns time) {
 
 void Referee::alive(int process, comm::Ns now) {
   std::lock_guard lock(mutex_);
-  sides_.at(std::size_t(process)).alive_ns = now;
+  Side& side = sides_.at(std::size_t(process));
+  side.alive_ns = now;
+  if (!wire_) return;
+  ++side.signs;
+  changed_.notify_all();
 }
 
 comm::Ns Referee::here(int process, comm::Ns time) {
@@ -228,11 +239,33 @@ void Referee::seek_stuck() {
   ledger_.report_finding(stuck, now);
 }
 
-bool Referee::look_ahead_over() const {
+bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
+  const Side& side = sides_[std::size_t(process)];
+  comm::Ns now = comm::now_ns();
+  auto ns = [](std::chrono::milliseconds limit) { return std::chrono::nanoseconds(limit).count(); };
+  if (!side.listener || !side.listener->tells_when_it_looked_ahead()) return now - found_ns >= ns(options_.look_ahead);
+  bool silent = now - std::max(side.alive_ns, awake_ns_) >= ns(options_.silent);
+  return (side.looked_ahead && side.told_recent) || silent || now - found_ns >= ns(options_.stuck);
+}
+
+bool Referee::look_ahead_over(comm::Ns found_ns) const {
   if (ledger_.finding()->kind == Finding::Kind::kDeath) return true;
   for (int p = 0; p < ledger_.num_processes(); ++p)
-    if (!settled(p)) return false;
+    if (!settled(p) && !looks_ahead_no_more(p, found_ns)) return false;
   return true;
+}
+
+// Words come in order: after two more signs of life of both sides, all that they issued before the message is known.
+bool Referee::wire_words_in() const {
+  return std::all_of(wire_processes_.begin(), wire_processes_.end(), [&](int p) { return sides_[std::size_t(p)].signs >= 2; });
+}
+
+void Referee::await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
+  auto explained = [&] { return ledger_.finding() || ledger_.all_ended(); };
+  changed_.wait_for(lock, stop, options_.wire_grace, explained);
+  auto gives_signs = [&](int p) { return sides_[std::size_t(p)].alive_ns != 0; };
+  if (std::all_of(wire_processes_.begin(), wire_processes_.end(), gives_signs))
+    changed_.wait_for(lock, stop, options_.stuck, [&] { return explained() || wire_words_in(); });
 }
 
 void Referee::judge_loop(std::stop_token stop) {
@@ -242,7 +275,7 @@ void Referee::judge_loop(std::stop_token stop) {
     seek_stuck();
   if (!stop.stop_requested() && !ledger_.finding() && !ledger_.all_ended()) {
     // An executor met a message that does not fit. The calls that explain it are under way.
-    changed_.wait_for(lock, stop, options_.wire_grace, [&] { return ledger_.finding() || ledger_.all_ended(); });
+    await_words_on_wire(lock, stop);
     if (!stop.stop_requested() && !ledger_.finding()) ledger_.report_finding(wire_processes_, wire_ns_);
   }
   if (stop.stop_requested()) return;
@@ -279,7 +312,11 @@ void Referee::judge_loop(std::stop_token stop) {
     options_.on_finding();
     lock.lock();
   }
-  changed_.wait_for(lock, stop, options_.look_ahead, [&] { return look_ahead_over(); });
+  // The clock alone ends the look-ahead of those that say nothing: it is asked now and then.
+  const comm::Ns found_ns = comm::now_ns();
+  const auto first = std::min(options_.look_ahead, options_.silent);
+  while (!stop.stop_requested() && !changed_.wait_for(lock, stop, first, [&] { return look_ahead_over(found_ns); }))
+    ;
   if (stop.stop_requested()) return;
   Evidence evidence = ledger_.evidence(comm::now_ns());
   std::vector<Diagnosis> diagnoses = judge(evidence);

@@ -33,6 +33,8 @@ class Listener {
   virtual void left() = 0;  // its leaving is complete
   // The process's last steps, if they can be had at once; those of a remote one come as a word, after the poison.
   virtual std::optional<Recent> recent() const { return std::nullopt; }
+  // It knows what time it has had, which the clock of another does not, and says so after a poison.
+  virtual bool tells_when_it_looked_ahead() const { return false; }
 };
 
 // A process blocked at a host-visible read until its launches up to `launch` are matched.
@@ -45,11 +47,13 @@ struct Reading {
 
 struct RefereeOptions {
   int num_processes = 1;
-  // How long processes may issue on after a finding, and how many calls each.
+  // How long processes that do not tell when they have looked ahead may issue on after a finding, and how many calls each of all.
   std::chrono::milliseconds look_ahead{50};
   std::int64_t look_ahead_calls = 1000;
   // How long a process that others wait for may be alive, in no call, and say nothing.
   std::chrono::milliseconds stuck{10'000};
+  // Without a sign of life for so long, a process is waited for no more when others have given enough for a verdict.
+  std::chrono::milliseconds silent{2'000};
   // How long a mismatch seen by an executor alone waits for the ledger to explain it.
   std::chrono::milliseconds wire_grace{1000};
   // From the judge's thread, without locks: once at the first finding, once at the verdict.
@@ -59,6 +63,10 @@ struct RefereeOptions {
 
 // Thread-safe. Its one thread sleeps until there is a finding; then until the look-ahead is over; then it judges. A death is judged at
 // once. The verdict is given once and never changes.
+//
+// What a verdict rests on does not hang on how busy the machine is: the look-ahead ends when each process has come to a place where it
+// waits for the verdict, has ended, or says that it has had time of its own enough. Those words are certain to come, but from a process
+// that is stopped or cut off: it is given up when it is silent.
 class Referee {
  public:
   explicit Referee(RefereeOptions options);
@@ -78,7 +86,9 @@ class Referee {
   void raised(int process, const std::string& error, const std::string& where, std::int32_t statement, comm::Ns time);
   void leaving(int process, comm::Ns time);
   void recent(int process, Recent recent);
-  void died(int process, int exit_code, int signal, comm::Ns time);
+  void looked_ahead(int process);
+  // `place`: where it was, if that is known.
+  void died(int process, int exit_code, int signal, comm::Ns time, Where place = {});
   // A sign of life, heartbeats included, by this side's clock. Who never gives one is not expected to.
   void alive(int process, comm::Ns now);
 
@@ -100,6 +110,8 @@ class Referee {
     std::optional<Reading> waiting;  // in which call its executor waits for peers, and where; whatever it reads meanwhile
     std::int64_t issued_at_finding = 0;
     bool told_recent = false;  // since the poison
+    bool looked_ahead = false;
+    int signs = 0;             // of life, since an executor met a message that does not fit
     comm::Ns heard_ns = 0;     // its last word
     comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
     bool clock_known = false;
@@ -111,7 +123,10 @@ class Referee {
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
   void seek_stuck();
   bool settled(int process) const;
-  bool look_ahead_over() const;
+  bool looks_ahead_no_more(int process, comm::Ns found_ns) const;
+  bool look_ahead_over(comm::Ns found_ns) const;
+  bool wire_words_in() const;
+  void await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop);
   void judge_loop(std::stop_token stop);
   Diagnosis unexplained() const;
 

@@ -145,6 +145,9 @@ grpc::Status Session::hear(const wire::Word& word) {
     case wire::Word::kRecent:
       referee.recent(process_, from_wire(word.recent()));
       break;
+    case wire::Word::kLookedAhead:
+      referee.looked_ahead(process_);
+      break;
     case wire::Word::kLeaving:
       referee.leaving(process_, word.time_ns());
       break;

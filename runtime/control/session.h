@@ -36,6 +36,7 @@ class Session final : public grpc::ServerBidiReactor<wire::Words, wire::News>, p
   void poison() override;
   void verdict(const VerdictRef& verdict) override;
   void left() override;
+  bool tells_when_it_looked_ahead() const override { return true; }
 
  private:
   grpc::Status hear(const wire::Word& word);

@@ -13,6 +13,7 @@
 #include "runtime/control/job_token.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
+#include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab {
@@ -99,6 +100,10 @@ void Job::join(const control::JobEnvironment& environment) {
   options.num_devices = environment.num_cpu_devices.value_or(1);
   options.on_stop = [this](const std::string& why) { stop(why); };
   control_ = control::join_job(environment, options);
+  if (!environment.shm.empty()) {  // of a launcher of ours, which reads there where a process was that died
+    std::shared_ptr<ShmSegment> segment = ShmSegment::open(environment.shm);
+    control_->put_places([segment, process = environment.process_index](Where where) { segment->put_place(process, where); });
+  }
   std::vector<int> devices_per_process;
   for (const control::Member& member : control_->members()) devices_per_process.push_back(member.devices);
   if (environment.num_processes > 1) connect(environment);

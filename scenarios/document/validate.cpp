@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -365,8 +366,25 @@ std::vector<int> first_of_kind(const Document& document) {
 
 void validate(const Document& document, const ValidateOptions& options) {
   std::vector<int> first = first_of_kind(document);
-  for (int process = 0; process < document.cluster.processes; ++process)
-    if (first[std::size_t(process)] == process) TypeChecker(document, options, process).run();
+  std::optional<ProgramError> error;
+  bool alike = true;
+  for (int process = 0; process < document.cluster.processes; ++process) {
+    if (first[std::size_t(process)] != process) continue;
+    std::optional<ProgramError> own;
+    try {
+      TypeChecker(document, options, process).run();
+    } catch (const ProgramError& thrown) { own = thrown; }
+    if (process == 0)
+      error = std::move(own);
+    else if (own.has_value() != error.has_value() || (own && std::string_view(own->what()) != error->what())) {
+      alike = false;
+      if (own) error = std::move(own);
+    }
+  }
+  // Some processes alone end in an error, or each in its own: where the document wants a verdict on that, it is run for it.
+  const auto* diagnosis = document.find_check<DiagnosisCheck>();
+  bool wants_verdict = diagnosis && diagnosis->code;
+  if (error && (alike || !wants_verdict)) throw ProgramError(*error);
 }
 
 }  // namespace shardlab::scenarios

@@ -18,7 +18,7 @@ class ProgramError final : public DocumentError {
 };
 
 // Evaluates the program on types alone, once for each way in which "on" lets a process through it. Throws ProgramError or, where
-// names and functions are used wrongly, DocumentError.
+// names and functions are used wrongly, DocumentError. An error of some processes alone passes where the document expects a diagnosis.
 void validate(const Document& document, const ValidateOptions& options = {});
 
 // Per process the first process that the same statements let through: these go the same way.

@@ -277,7 +277,9 @@ class Run {
       child.end.ended_ns = last_death_ns_ = now_ns();
       child.end.ended_by_us = stopping_ && (child.end.signal != 0 || child.end.exit_code != 0);
       // What we end ourselves proves nothing.
-      if (!child.end.ended_by_us) coordinator_.report_death(child.end.process, child.end.exit_code, child.end.signal, child.end.ended_ns);
+      if (!child.end.ended_by_us)
+        coordinator_.report_death(child.end.process, child.end.exit_code, child.end.signal, child.end.ended_ns,
+                                  segment_->place(child.end.process));
     }
   }
 

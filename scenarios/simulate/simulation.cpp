@@ -255,6 +255,8 @@ bool Simulation::strike(int process, const Event& event) {
     if (!at_statement && !(fault.collective >= 0 && at_call) && !at_time) continue;
     int number = int(i * processes_.size()) + process;
     if (!struck_.insert(number).second) continue;
+    state.at = event.step.where.empty() ? event.call.where : event.step.where;
+    state.at_statement = event.step.where.empty() ? event.call.statement : event.step.statement;
     switch (fault.kind) {
       case SimulatedFault::Kind::kDelay:
         state.clock_ns += fault.delay_ms * kMs;
@@ -266,12 +268,9 @@ bool Simulation::strike(int process, const Event& event) {
         continue;
       case SimulatedFault::Kind::kHang:
         state.hung = true;
-        state.at = event.step.where.empty() ? event.call.where : event.step.where;
-        state.at_statement = event.step.where.empty() ? event.call.statement : event.step.statement;
         return true;
       case SimulatedFault::Kind::kRaise:
-        ledger_.raised(process, fault.text, event.step.where.empty() ? event.call.where : event.step.where,
-                       event.step.where.empty() ? event.call.statement : event.step.statement, state.clock_ns);
+        ledger_.raised(process, fault.text, state.at, state.at_statement, state.clock_ns);
         break;
       case SimulatedFault::Kind::kExit:
         ledger_.died(process, fault.exit_code, 0, state.clock_ns);

@@ -231,6 +231,64 @@ TEST(Referee, ADeathEndsEveryWaitAtOnce) {
   EXPECT_THAT(codes, ElementsAre("process-killed", "process-killed"));
 }
 
+// One that tells when it has looked ahead, as processes behind a network do.
+struct RemoteEar final : Listener {
+  std::latch poisoned{1};
+  void matched(std::int64_t) override {}
+  void poison() override { poisoned.count_down(); }
+  void verdict(const VerdictRef&) override {}
+  void left() override {}
+  bool tells_when_it_looked_ahead() const override { return true; }
+};
+
+// However late the machine lets them speak, what they did is in the verdict; once they have spoken nothing else is waited for.
+TEST(Referee, WordsThatAreCertainToComeAreWaitedFor) {
+  Referee referee({.num_processes = 2, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)});
+  RemoteEar ears[2];
+  Issuer issuers[2];
+  for (int p : {0, 1}) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+    referee.alive(p, comm::now_ns());
+    auto program = make_program(p == 0 ? "A" : "B", {0, 1});
+    referee.declare(program_evidence(*program));
+    referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
+  }
+  for (int p : {0, 1}) {
+    ears[p].poisoned.wait();
+    EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
+    StepEvidence step{.what = p == 0 ? "sin" : "cos", .where = "toy.cpp:5", .fingerprint = std::uint64_t(p)};
+    referee.recent(p, {{step}, "toy.cpp:9", -1});
+    referee.looked_ahead(p);
+  }
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  Evidence evidence = referee.evidence();
+  EXPECT_EQ(evidence.processes[0].steps.at(0).what, "sin");
+  EXPECT_EQ(evidence.processes[1].steps.at(0).what, "cos");
+  for (int p : {0, 1}) referee.listen(p, nullptr);
+}
+
+// A process that is stopped does not keep the verdict on others waiting for ever.
+TEST(Referee, WhoIsSilentIsGivenUp) {
+  Referee referee({.num_processes = 3, .silent = std::chrono::milliseconds(80)});
+  RemoteEar ears[3];
+  Issuer issuers[3];
+  for (int p : {0, 1, 2}) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+    referee.alive(p, comm::now_ns());
+  }
+  for (int p : {0, 1}) {
+    auto program = make_program(p == 0 ? "A" : "B", {0, 1});
+    referee.declare(program_evidence(*program));
+    referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
+    referee.recent(p, {{}, "toy.cpp:9", -1});
+    referee.looked_ahead(p);
+  }
+  EXPECT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+}
+
 TEST(Referee, BackPressureHoldsTheIssuerUntilItIsMatched) {
   Referee referee({.num_processes = 2});
   LocalLedgerControl slow(referee, 1);

@@ -21,7 +21,7 @@ struct CheckDef {
 // All checks, in order of precedence: the first that fits gives the verdict.
 std::span<const CheckDef* const> all_checks();
 
-// The verdict on the evidence: the diagnoses of the first check that finds any.
+// The verdict on the evidence: the diagnoses of the first check that finds any, and those of later ones on other processes.
 std::vector<Diagnosis> judge(const Evidence&);
 
 // Checks of runs that ended well: what is worth knowing, and no reason to stop. All that find something.

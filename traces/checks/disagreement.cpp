@@ -42,43 +42,48 @@ Alignment seen_from_the_other_side(Alignment alignment) {
   return alignment;
 }
 
-void align_with_reference(const Positions& positions, Disagreement& found) {
-  Side& reference = found.sides[found.reference];
-  for (Side& side : found.sides) {
-    if (&side == &reference) continue;
-    Witnesses pair = witnesses(positions, side, reference);
-    if (pair.a < 0) continue;  // they contradict a third side only
-    side.alignment = align(track(positions, pair.a, pair.b), track(positions, pair.b, pair.a));
+// Who of two sides that contradict each other is to blame.
+void blame(const Positions& positions, Disagreement& found, Side& side, Side& reference) {
+  Witnesses pair = witnesses(positions, side, reference);
+  side.alignment = align(track(positions, pair.a, pair.b), track(positions, pair.b, pair.a));
+  auto accuse_reference = [&](const std::vector<int>& whom) {
+    if (reference.guilty.empty()) reference.alignment = seen_from_the_other_side(side.alignment);
+    for (int p : whom)
+      if (std::find(reference.guilty.begin(), reference.guilty.end(), p) == reference.guilty.end()) reference.guilty.push_back(p);
+  };
+  Relation relation = side.alignment.relation;
+  std::vector<int> mine = voices(positions, side, reference, relation), theirs = voices(positions, reference, side, relation);
+  bool shifted = relation == Relation::kSkipped || relation == Relation::kExtra;
+  // Even, but one's calls are the other's without some: it is the one that is missing there.
+  bool lacking_is_known = mine.size() == theirs.size() && shifted && found.sides.size() == 2;
+  if (mine.size() < theirs.size() || (lacking_is_known && relation == Relation::kSkipped)) {
+    side.guilty = mine;
+  } else if (mine.size() > theirs.size() || lacking_is_known) {
+    accuse_reference(theirs);
+  } else {
+    found.tie = true;
+    side.guilty = mine;
+    accuse_reference(theirs);
   }
 }
 
 void blame(const Positions& positions, Disagreement& found) {
-  auto largest = std::max_element(found.sides.begin(), found.sides.end(),
-                                  [](const Side& a, const Side& b) { return a.processes.size() < b.processes.size(); });
-  found.reference = std::size_t(largest - found.sides.begin());
-  align_with_reference(positions, found);
-  Side& reference = found.sides[found.reference];
-  auto accuse_reference = [&](const Side& by, std::vector<int> whom) {
-    if (reference.guilty.empty()) reference.alignment = seen_from_the_other_side(by.alignment);
-    for (int p : whom)
-      if (std::find(reference.guilty.begin(), reference.guilty.end(), p) == reference.guilty.end()) reference.guilty.push_back(p);
-  };
-  for (Side& side : found.sides) {
-    if (&side == &reference) continue;
-    Relation relation = side.alignment.relation;
-    std::vector<int> mine = voices(positions, side, reference, relation), theirs = voices(positions, reference, side, relation);
-    bool shifted = relation == Relation::kSkipped || relation == Relation::kExtra;
-    // Even, but one's calls are the other's without some: it is the one that is missing there.
-    bool lacking_is_known = mine.size() == theirs.size() && shifted && found.sides.size() == 2;
-    if (mine.size() < theirs.size() || (lacking_is_known && relation == Relation::kSkipped)) {
-      side.guilty = mine;
-    } else if (mine.size() > theirs.size() || lacking_is_known) {
-      accuse_reference(side, theirs);
-    } else {
-      found.tie = true;
-      side.guilty = mine;
-      accuse_reference(side, theirs);
-    }
+  auto smaller = [](const Side* a, const Side* b) { return a->processes.size() < b->processes.size(); };
+  auto contradict = [&](const Side& a, const Side& b) { return &a != &b && witnesses(positions, a, b).a >= 0; };
+  std::vector<Side*> sides;
+  for (Side& side : found.sides) sides.push_back(&side);
+  Side* reference = *std::max_element(sides.begin(), sides.end(), smaller);
+  found.reference = std::size_t(reference - found.sides.data());
+  for (Side* side : sides)
+    if (contradict(*side, *reference)) blame(positions, found, *side, *reference);
+  // Those who contradict others than the reference: where these are guilty already, there is nothing more to explain.
+  for (Side* side : sides) {
+    if (side == reference || contradict(*side, *reference)) continue;
+    std::vector<Side*> against;
+    for (Side* other : sides)
+      if (contradict(*side, *other)) against.push_back(other);
+    if (std::any_of(against.begin(), against.end(), [](const Side* other) { return !other->guilty.empty(); })) continue;
+    blame(positions, found, *side, **std::max_element(against.begin(), against.end(), smaller));
   }
 }
 

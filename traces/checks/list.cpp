@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 
 #include "traces/checks/definitions.h"
 
@@ -33,12 +35,29 @@ std::vector<Diagnosis> found_by(const CheckDef& check, const Evidence& evidence)
   return found;
 }
 
+bool concerns(const Diagnosis& diagnosis, const std::set<int>& processes) {
+  return std::any_of(diagnosis.processes.begin(), diagnosis.processes.end(), [&](int p) { return processes.contains(p); }) ||
+         std::any_of(diagnosis.participants.begin(), diagnosis.participants.end(),
+                     [&](const Participant& side) { return processes.contains(side.process); });
+}
+
 }  // namespace
 
 std::vector<Diagnosis> judge(const Evidence& evidence) {
-  for (const CheckDef* check : all_checks())
-    if (std::vector<Diagnosis> found = found_by(*check, evidence); !found.empty()) return found;
-  return {};
+  // Of several classes that fit the same processes the first is the cause. What other processes prove by themselves is a cause of its own.
+  std::vector<Diagnosis> verdict;
+  std::set<int> explained;
+  for (const CheckDef* check : all_checks()) {
+    if (check->severity != "error" && !verdict.empty()) continue;
+    std::vector<Diagnosis> found = found_by(*check, evidence);
+    std::erase_if(found, [&](const Diagnosis& each) { return concerns(each, explained); });
+    for (Diagnosis& each : found) {
+      for (const Participant& side : each.participants) explained.insert(side.process);
+      explained.insert(each.processes.begin(), each.processes.end());
+      verdict.push_back(std::move(each));
+    }
+  }
+  return verdict;
 }
 
 std::vector<Diagnosis> remarks(const Evidence& evidence) {

@@ -19,13 +19,11 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   std::vector<int> waiting = positions.waiting_for(exited);
   Diagnosis diagnosis{.processes = exited, .participants = sides(positions, exited, waiting)};
   const ProcessEvidence& first = positions.at(exited.front());
-  const Participant& side = diagnosis.participants.front();
   std::string how = first.exit_code == kDisappeared ? std::string("disappeared: its connection closed before it left the job")
                     : first.exit_code != 0          ? fmt::format("exited with code {}", first.exit_code)
                     : first.joined                  ? std::string("exited without leaving the job")
                                                     : std::string("exited without joining the job");
-  std::string place = side.op.empty() ? where_text(side.where) : fmt::format(" after {}{}", side.op, where_text(side.where));
-  diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, place);
+  diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, last_seen_text(positions, exited.front()));
   if (!waiting.empty())
     diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), exited.size() == 1 ? "it" : "them",
                                      call_at(evidence, *positions.head(waiting.front())));

@@ -17,9 +17,8 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   const ProcessEvidence& first = positions.at(killed.front());
   std::string name = signal_name(first.signal);
   std::string signal = name.empty() ? fmt::format("signal {}", first.signal) : fmt::format("signal {} ({})", first.signal, name);
-  const Participant& side = diagnosis.participants.front();
-  std::string place = side.op.empty() ? where_text(side.where) : fmt::format(" in or after {}{}", side.op, where_text(side.where));
-  diagnosis.message = fmt::format("{} {} killed by {}{}", processes_text(killed), killed.size() == 1 ? "was" : "were", signal, place);
+  diagnosis.message = fmt::format("{} {} killed by {}{}", processes_text(killed), killed.size() == 1 ? "was" : "were", signal,
+                                  last_seen_text(positions, killed.front()));
   if (!waiting.empty())
     diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), killed.size() == 1 ? "it" : "them",
                                      call_at(evidence, *positions.head(waiting.front())));

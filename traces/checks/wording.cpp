@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 
 #include "runtime/base/number_list.h"
@@ -64,6 +65,25 @@ bool collectives_differ(const ProgramEvidence& a, const ProgramEvidence& b, std:
 }
 bool collectives_differ(const ProgramEvidence& a, const ProgramEvidence& b, std::string Collective::*field, bool same_count) {
   return same_count && collectives_differ(a, b, field);
+}
+
+// The one device that all pairs "[[0,2],[0,4]]" come from, or -1.
+int root_of(std::string_view pairs) {
+  int root = -1;
+  for (std::size_t at = pairs.find('[', 1); at != std::string_view::npos; at = pairs.find('[', at + 1)) {
+    int source = std::atoi(std::string(pairs.substr(at + 1, pairs.find(',', at) - at - 1)).c_str());
+    if (root >= 0 && source != root) return -1;
+    root = source;
+  }
+  return root;
+}
+
+bool roots_differ(const ProgramEvidence& a, const ProgramEvidence& b) {
+  return !std::equal(a.collectives.begin(), a.collectives.end(), b.collectives.begin(), b.collectives.end(),
+                     [](const Collective& x, const Collective& y) {
+                       int mine = root_of(x.pairs), theirs = root_of(y.pairs);
+                       return mine < 0 || theirs < 0 || mine == theirs;
+                     });
 }
 
 constexpr std::size_t kDevicesTold = 256;  // of one side; the mesh says more about larger sets
@@ -134,12 +154,23 @@ std::string state_text(const ProcessEvidence& process) {
   return "unknown";
 }
 
+std::string last_seen_text(const Positions& positions, int process) {
+  const ProcessEvidence& evidence = positions.at(process);
+  const CallEvidence* call = positions.head(process);
+  if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
+  if (!call) return where_text(evidence.at.empty() ? evidence.where : evidence.at);
+  std::string last = fmt::format("{}{}", call->op, where_text(call->where));
+  if (evidence.at.empty() || evidence.at == call->where) return " in or after " + last;
+  return fmt::format("{}, after {}", where_text(evidence.at), last);
+}
+
 Participant participant(const Positions& positions, int process, const CallEvidence* call) {
   const ProcessEvidence& evidence = positions.at(process);
   Participant side{.process = process, .kind = "", .state = state_text(evidence)};
   bool own_place = evidence.state == ProcessState::kRaised && !evidence.where.empty();
   bool silent = evidence.state == ProcessState::kSilent || evidence.state == ProcessState::kStopped;
-  bool silent_at = silent && !evidence.at.empty();
+  bool dead = evidence.state == ProcessState::kKilled || evidence.state == ProcessState::kExited;
+  bool last_seen_at = (silent || dead) && !evidence.at.empty();
   if (!call) call = positions.head(process);
   // One that ended with nothing open was last seen in the last call that it made.
   if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
@@ -172,7 +203,7 @@ Participant participant(const Positions& positions, int process, const CallEvide
   if (own_place || (side.where.empty() && !evidence.where.empty())) {
     side.where = evidence.where;
     side.statement = evidence.statement;
-  } else if (silent_at) {
+  } else if (last_seen_at) {
     side.where = evidence.at;
     side.statement = evidence.at_statement;
   }
@@ -202,6 +233,7 @@ std::vector<std::string> differing_fields(const ProgramEvidence* a, const Progra
       values_differ(*a, *b, [](const ValueText& v) { return v.dtype; }) || collectives_differ(*a, *b, &Collective::dtype, same_count));
   add("reduction", collectives_differ(*a, *b, &Collective::reduction, same_count));
   add("group", collectives_differ(*a, *b, &Collective::groups, same_count));
+  add("root", same_count && roots_differ(*a, *b));
   add("pairs", collectives_differ(*a, *b, &Collective::pairs, same_count));
   add("mesh", a->mesh != b->mesh || a->devices != b->devices);
   add("sharding", values_differ(*a, *b, [](const ValueText& v) { return v.sharding; }));

@@ -20,7 +20,7 @@ namespace shardlab {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x736861726473686dULL;  // "shardshm"
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 
 struct Header {
   std::uint64_t magic, version, num_processes, ring_bytes;
@@ -31,7 +31,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 constexpr std::size_t kPage = 4096;
 std::size_t round_up(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 std::size_t doorbells_at() { return kPage; }
-std::size_t rings_at(int n) { return doorbells_at() + round_up(std::size_t(n) * sizeof(ShmDoorbell)); }
+std::size_t boards_at(int n) { return doorbells_at() + round_up(std::size_t(n) * sizeof(ShmDoorbell)); }
+std::size_t rings_at(int n) { return boards_at(n) + round_up(std::size_t(n) * sizeof(ShmPlace)); }
 std::size_t data_at(int n) { return rings_at(n) + round_up(std::size_t(n) * n * sizeof(ShmRing)); }
 std::size_t total_bytes(int n, std::size_t ring_bytes) { return data_at(n) + std::size_t(n) * n * ring_bytes; }
 
@@ -144,6 +145,31 @@ ShmRing& ShmSegment::ring(int from, int to) const {
 }
 std::byte* ShmSegment::ring_data(int from, int to) const {
   return base_ + data_at(num_processes_) + (std::size_t(from) * num_processes_ + to) * ring_bytes_;
+}
+
+ShmPlace& ShmSegment::board(int process) const { return reinterpret_cast<ShmPlace*>(base_ + boards_at(num_processes_))[process]; }
+
+void ShmSegment::put_place(int process, Where where) const {
+  ShmPlace& place = board(process);
+  auto put = [](char* to, const char* text) {
+    std::size_t size = strnlen(text, ShmPlace::kTextMax - 1);
+    std::memcpy(to, text, size);
+    to[size] = '\0';
+  };
+  place.version.fetch_add(1, std::memory_order_acquire);
+  place.line = where.line;
+  place.statement = where.statement;
+  put(place.file, where.file);
+  put(place.function, where.function);
+  place.version.fetch_add(1, std::memory_order_release);
+}
+
+Where ShmSegment::place(int process) const {
+  const ShmPlace& place = board(process);
+  std::uint32_t version = place.version.load(std::memory_order_acquire);
+  if (version == 0 || version % 2 != 0) return {};
+  auto text = [](const char* from) { return intern({from, strnlen(from, ShmPlace::kTextMax)}); };
+  return {text(place.file), text(place.function), place.line, place.statement};
 }
 
 void ShmSegment::arrive() const {

@@ -1,4 +1,4 @@
-// The memory that the processes of one host share: a doorbell for each process and a ring for each pair.
+// The memory that the processes of one host share: a doorbell and a board for each process, a ring for each pair.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 #include <string>
+
+#include "runtime/base/where.h"
 
 namespace shardlab {
 
@@ -24,6 +26,16 @@ struct ShmDoorbell {
   alignas(64) std::atomic<std::uint32_t> bell;
   std::atomic<std::uint32_t> sleeping;
   std::atomic<std::uint32_t> aborted;
+};
+
+// What a process began last, in its own words: it outlives the process, and whoever started it reads it there. Written by the process
+// alone; `version` is odd meanwhile.
+struct ShmPlace {
+  static constexpr std::size_t kTextMax = 240;
+  alignas(64) std::atomic<std::uint32_t> version;
+  std::uint32_t line;
+  std::int32_t statement;
+  char file[kTextMax], function[kTextMax];
 };
 
 // A mapping of the segment. The creator owns the memory: it lives as long as the creator or any process that opened it. It is an
@@ -49,6 +61,9 @@ class ShmSegment {
   ShmRing& ring(int from, int to) const;
   std::byte* ring_data(int from, int to) const;
 
+  void put_place(int process, Where where) const;
+  Where place(int process) const;  // unknown where it put none, or died in the middle of it
+
   // Who makes a segment for others waits until they have opened it, lest it end before; false when the time was over.
   void arrive() const;
   bool wait_arrived(int others, std::chrono::milliseconds limit) const;
@@ -61,6 +76,7 @@ class ShmSegment {
 
  private:
   ShmSegment() = default;
+  ShmPlace& board(int process) const;
   void map(int descriptor, std::size_t bytes);
 
   std::string name_;
