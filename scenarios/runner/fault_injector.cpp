@@ -1,5 +1,6 @@
 #include "scenarios/runner/fault_injector.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -7,8 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "runtime/comm/clock.h"
 
@@ -19,11 +22,27 @@ using std::chrono::milliseconds;
 
 std::filesystem::path fired_file(const std::filesystem::path& folder, int process) { return folder / fmt::format("fired.{}", process); }
 
+// proc(5): the state follows the name in brackets. Of a child of a process with threads: nothing that may lock.
+bool is_stopped(const char* stat_file) {
+  char text[256];
+  int file = ::open(stat_file, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;  // it is gone
+  ssize_t size = ::read(file, text, sizeof text);
+  ::close(file);
+  std::string_view stat(text, std::size_t(std::max<ssize_t>(size, 0)));
+  std::size_t name_end = stat.rfind(')');
+  return name_end != stat.npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'T';
+}
+
 // Stops this process; for a limited time a child of it, in its own session, lets it go on.
 void stop(std::int64_t duration_ms) {
   pid_t self = ::getpid();
+  char stat_file[64];
+  std::snprintf(stat_file, sizeof stat_file, "/proc/%d/stat", int(self));
   if (duration_ms > 0 && ::fork() == 0) {
     ::setsid();
+    // On a busy machine it may stop long after the child began: who is let go on before it stops is stopped for good.
+    while (!is_stopped(stat_file)) ::usleep(500);
     ::usleep(useconds_t(duration_ms % 1000) * 1000);
     ::sleep(unsigned(duration_ms / 1000));
     ::kill(self, SIGCONT);
