@@ -215,6 +215,10 @@ class ControlClient::Link final : public Uplink {
       if (queue_.empty() && !last) {
         *batch.add_words() = make_word();
         batch.mutable_words(0)->mutable_heartbeat();
+        if (owner_.waits_by_choice()) {
+          *batch.add_words() = make_word();
+          *batch.mutable_words(1)->mutable_recent() = to_wire(owner_.ProcessControl::recent());
+        }
       }
       while (!queue_.empty() && batch.words_size() < kBatchMax) {
         *batch.add_words() = std::move(queue_.front());

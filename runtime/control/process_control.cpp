@@ -8,6 +8,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/control/own_time.h"
+#include "traces/checks/choices.h"
 
 namespace shardlab::control {
 namespace {
@@ -119,9 +120,30 @@ void ProcessControl::keep(Step step) {
   if (steps_.size() > kStepsKept) steps_.pop_front();
 }
 
+// From the executing thread, at each round of a loop: the last word on a run replaces those before, and the issuing thread is elsewhere.
+void ProcessControl::keep_choice(Step step) {
+  std::lock_guard lock(steps_mutex_);
+  step.after = calls_;
+  auto known = std::find_if(choices_.rbegin(), choices_.rend(), [&](const Step& each) { return each.what == step.what; });
+  if (known != choices_.rend()) {
+    *known = std::move(step);
+    return;
+  }
+  choices_.push_back(std::move(step));
+  if (choices_.size() > kChoicesKept) choices_.pop_front();
+}
+
+bool ProcessControl::waits_by_choice() const {
+  constexpr comm::Ns kAWhile = 200'000'000;
+  std::lock_guard lock(steps_mutex_);
+  return !choices_.empty() && !awaited_.empty() && comm::now_ns() - awaited_since_ns_ >= kAWhile;
+}
+
 void ProcessControl::local(const comm::Launch& launch) { keep({StepEvidence::Kind::kLocal, launch.program, "", "", launch.where, 0}); }
 
 void ProcessControl::observed(std::string_view what, std::string_view value, Where where) {
+  if (what.starts_with(kPredicate))
+    return keep_choice({StepEvidence::Kind::kObserved, nullptr, std::string(what), std::string(value), where, 0});
   keep({StepEvidence::Kind::kObserved, nullptr, std::string(what), std::string(value), where, 0});
 }
 
@@ -149,7 +171,11 @@ Recent ProcessControl::recent() const {
   Recent result;
   result.at = place(at_);
   result.statement = at_.statement;
-  for (const Step& step : steps_) {
+  std::vector<const Step*> steps;
+  for (const Step& step : steps_) steps.push_back(&step);
+  for (const Step& step : choices_) steps.push_back(&step);
+  for (const Step* each : steps) {
+    const Step& step = *each;
     StepEvidence evidence{.kind = step.kind,
                           .what = step.program ? step.program->name : step.what,
                           .where = place(step.where),

@@ -39,7 +39,8 @@ class ProcessControl : public comm::Control {
  public:
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
-  static constexpr std::size_t kStepsKept = 64;        // local launches, reads and observations
+  static constexpr std::size_t kChoicesKept = 64;
+  static constexpr std::size_t kStepsKept = 64;               // local launches, reads and observations
   static constexpr std::chrono::milliseconds kLookAhead{50};  // of its own time, that a process issues on after a poison
 
   // `on_stop` is called once, from the thread that brings the verdict, when no data may move any more: abort the transport there.
@@ -70,6 +71,8 @@ class ProcessControl : public comm::Control {
   Gate& gate() { return gate_; }
   // The last steps, for the verdict. Any thread.
   Recent recent() const;
+  // The executor has waited for others for a while, in a launch that goes by what they may see otherwise: the last steps are to be told.
+  bool waits_by_choice() const;
   // After a poison, on a thread of its own: tells what the process did once it has had time for it. The time is the process's own:
   // waiting for a processor, or for the data of what all have matched, is none.
   void look_ahead(std::stop_token stop);
@@ -80,10 +83,10 @@ class ProcessControl : public comm::Control {
   void hear_broken(const std::string& reason);
 
  private:
+  bool awaits_matched_data() const;
   void stop(const std::string& why);
   void tell_waiting(Reading reading);
   void note_waited(const comm::Launch&, const std::vector<comm::ProcessIndex>& peers);
-  bool awaits_matched_data() const;
 
   struct Step {
     StepEvidence::Kind kind = StepEvidence::Kind::kLocal;
@@ -93,6 +96,7 @@ class ProcessControl : public comm::Control {
     std::int64_t after = 0;
   };
   void keep(Step step);
+  void keep_choice(Step step);
   void come_to(Where where);  // with the lock held
 
   const int process_index_;
@@ -104,6 +108,7 @@ class ProcessControl : public comm::Control {
   mutable std::mutex steps_mutex_;
   std::deque<Step> steps_;
   std::vector<StepEvidence> unused_;
+  std::deque<Step> choices_;  // what loops and branches of launches go by: the last of each run
   // What the executor waited for, by peer.
   struct Waited {
     std::int64_t ns = 0, longest_ns = 0;

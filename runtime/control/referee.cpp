@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "traces/checks/check_def.h"
+#include "traces/checks/choices.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab::control {
@@ -84,6 +85,7 @@ void Referee::waiting(int process, const std::string& doing, const std::string& 
   heard(process, time);
   Side& side = sides_.at(std::size_t(process));
   side.waiting = doing.empty() ? std::nullopt : std::optional(Reading{-1, false, doing, where, statement});
+  ask_those_who_wait();
   // A read in progress says more than the call that the executor is in.
   if (side.reading) return;
   ledger_.state(process, doing.empty() ? ProcessState::kRunning : ProcessState::kWaiting, doing, where, statement, time);
@@ -109,16 +111,49 @@ void Referee::raised(int process, const std::string& error, const std::string& w
 void Referee::leaving(int process, comm::Ns time) {
   std::lock_guard lock(mutex_);
   time = here(process, time);
+  anyone_leaves_ = true;
   ledger_.leaving(process, time);
+  ask_those_who_wait();
   last_end_ns_ = std::max(last_end_ns_, time);
   after_event();
 }
 
 void Referee::recent(int process, Recent recent) {
   std::lock_guard lock(mutex_);
+  hear_recent(process, std::move(recent));
+  if (found_ || ledger_.finding()) changed_.notify_all();
+}
+
+void Referee::hear_recent(int process, Recent recent) {
+  bool by_choice = std::any_of(recent.steps.begin(), recent.steps.end(), is_choice);
   ledger_.recent(process, std::move(recent.steps), recent.at, recent.statement);
   sides_.at(std::size_t(process)).told_recent = true;
-  if (found_) changed_.notify_all();
+  if (by_choice) seek_diverged_choices();
+}
+
+// When one goes, nothing of it will come any more: who waits for data in a launch of all may be in a round that the other did not run.
+// Those in other processes of the system tell by themselves.
+void Referee::ask_those_who_wait() {
+  if (!anyone_leaves_ || ledger_.finding()) return;
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    Side& side = sides_[std::size_t(p)];
+    if (!side.waiting || !side.listener) continue;
+    if (auto recent = side.listener->recent()) hear_recent(p, std::move(*recent));
+  }
+  if (ledger_.finding()) changed_.notify_all();
+}
+
+// Loops and branches within one launch that ended differently: calls agree, and what follows from them does not.
+void Referee::seek_diverged_choices() {
+  if (ledger_.finding()) return;
+  Evidence evidence = ledger_.evidence(comm::now_ns());
+  std::vector<Diagnosis> found = diverged_choices(Positions(evidence));
+  if (found.empty()) return;
+  std::vector<int> processes;
+  for (const Participant& side : found.front().participants) processes.push_back(side.process);
+  std::sort(processes.begin(), processes.end());
+  processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+  ledger_.report_finding(processes, comm::now_ns());
 }
 
 void Referee::looked_ahead(int process) {
@@ -299,6 +334,7 @@ void Referee::judge_loop(std::stop_token stop) {
   }
   found_ = true;
   for (int p = 0; p < ledger_.num_processes(); ++p) {
+    sides_[p].told_recent = false;
     sides_[p].issued_at_finding = ledger_.issued_of(p);
     if (!sides_[p].listener) continue;
     sides_[p].listener->poison();

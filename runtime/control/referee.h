@@ -111,9 +111,9 @@ class Referee {
     std::int64_t issued_at_finding = 0;
     bool told_recent = false;  // since the poison
     bool looked_ahead = false;
-    int signs = 0;             // of life, since an executor met a message that does not fit
-    comm::Ns heard_ns = 0;     // its last word
-    comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
+    int signs = 0;          // of life, since an executor met a message that does not fit
+    comm::Ns heard_ns = 0;  // its last word
+    comm::Ns alive_ns = 0;  // its last sign of life, where it gives any
     bool clock_known = false;
     comm::Ns behind_ns = 0;  // what its clock is behind this one at most: the least time that a word took
   };
@@ -122,6 +122,9 @@ class Referee {
   void after_event();  // with the lock held: tells who progressed, wakes the judge
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
   void seek_stuck();
+  void hear_recent(int process, Recent recent);
+  void ask_those_who_wait();
+  void seek_diverged_choices();
   bool settled(int process) const;
   bool looks_ahead_no_more(int process, comm::Ns found_ns) const;
   bool look_ahead_over(comm::Ns found_ns) const;
@@ -135,7 +138,7 @@ class Referee {
   mutable std::condition_variable_any changed_;
   Ledger ledger_;
   std::vector<Side> sides_;
-  bool found_ = false, examined_ = false;
+  bool found_ = false, examined_ = false, anyone_leaves_ = false;
   std::optional<std::string> wire_;  // the first message that an executor could not place
   std::vector<int> wire_processes_;
   comm::Ns wire_ns_ = 0, last_end_ns_ = 0, sought_ns_ = 0, awake_ns_ = 0;

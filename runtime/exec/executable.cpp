@@ -339,10 +339,15 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
 
   auto info = std::make_shared<comm::ProgramInfo>();
   info->name = name.name;
-  std::string source = from_host ? "host" : from_sharding.text() + " " + list_text(from.devices);
+  // However it is written: a spec's trailing entries may be left out.
+  auto canonical = [&](const Sharding& sharding) {
+    if (sharding.is_single_device()) return sharding.text();
+    return fmt::format("{} of {}", describe_value(type, sharding.spec(type.rank()), sharding.mesh(), "").sharding, sharding.mesh().text());
+  };
+  std::string source = from_host ? "host" : canonical(from_sharding) + " " + list_text(from.devices);
   // The two sides of a send call it differently and issue the same.
   info->text = fmt::format("{} {}{}{} from {} to {} {}", name.kind == "transfer" ? name.name : name.kind, name.detail,
-                           name.detail.empty() ? "" : " ", type.text(), source, to_sharding.text(), list_text(to.devices));
+                           name.detail.empty() ? "" : " ", type.text(), source, canonical(to_sharding), list_text(to.devices));
   info->fingerprint = sha256_prefix(info->text);
   info->mesh = to_sharding.mesh().text();
   info->devices = to.devices;

@@ -64,8 +64,10 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.donated = donated;
   task.executable = std::move(executable);
   const comm::ProgramInfo& info = *task.executable->info;
-  task.state = task.executable->result_shardings.empty() ? std::make_shared<LaunchState>()
-                                                         : std::make_shared<LaunchState>(unused_, task.executable->info, where);
+  // What is sent is for another process: there is nothing here to look at.
+  bool is_send = info.channel && !info.channel->receives;
+  task.state = task.executable->result_shardings.empty() || is_send ? std::make_shared<LaunchState>()
+                                                                    : std::make_shared<LaunchState>(unused_, task.executable->info, where);
   for (const Array& arg : args) {
     task.args.push_back(arg.impl());
     if (arg.impl()->launch) arg.impl()->launch->use();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/exec/choices.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 
@@ -106,12 +107,14 @@ void Executor::run_region(const Task& task, const Executable& executable, const 
 Executor::Slots Executor::run_while(const Task& task, const Executable::Region& region, Slots operands, Scope scope) {
   std::size_t consts = std::size_t(region.node->attrs.integer("num_consts", 0));
   std::vector<int> active = *scope.active;
+  Choices choices(context_.control(), task.launch, *task.executable, region);
   while (true) {
     if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number))
       throw TransportError("the loop is left: the processes no longer agree on what they run");
     Scope now{&active, scope.diverged};
     Slots predicate = run_program(task, *region.bodies[0], operands, now);
     std::vector<int> going = where_true(*region.bodies[0]->backend, predicate.at(0), active);
+    choices.round(!going.empty(), operands, active.front());
     if (going.empty()) break;
     if (going.size() != active.size()) {
       scope.diverged = true;
@@ -160,6 +163,8 @@ Executor::Slots Executor::run_branch(const Task& task, const Executable::Region&
   for (int position : *scope.active)
     ways[std::clamp(*region.bodies[0]->backend->to_host(operands[0].at(std::size_t(position)))->as<std::int32_t>(), 0, last)].push_back(
         position);
+  Choices choices(context_.control(), task.launch, *task.executable, region);
+  choices.branch(ways.begin()->first);
   operands.erase(operands.begin());
   Slots results;
   for (const auto& [branch, positions] : ways) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "traces/checks/choices.h"
 #include "traces/checks/definitions.h"
 #include "traces/checks/origin.h"
 #include "traces/checks/positions.h"
@@ -75,6 +76,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   std::vector<Diagnosis> found;
   for (const auto& [key, by_value] : versions(positions))
     if (by_value.size() > 1) found.push_back(of_versions(positions, by_value));
+  if (found.empty()) return diverged_choices(positions);
   return found;
 }
 
@@ -88,7 +90,9 @@ const CheckDef kInputDivergence{
         "Every process brings this value whole, and each of its devices takes its part of its own process's copy; so the copies must be "
         "equal, or the array would be pieced together from different values without any sign of it. Usual causes are random numbers with "
         "a seed of the process's own, data read in another order, and values that depend on process_index(). Make the value on one process "
-        "and broadcast it, or build the array from parts that differ on purpose with make_array_from_process_local_data.",
+        "and broadcast it, or build the array from parts that differ on purpose with make_array_from_process_local_data. Where a loop or a "
+        "branch inside jit goes by such a value, the processes part ways in the middle of a launch: its predicate is named, with both "
+        "values.",
     .run = run,
 };
 

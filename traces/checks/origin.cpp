@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "traces/checks/choices.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab {
@@ -63,7 +64,7 @@ void add_origin(const Positions& positions, int guilty, int other, Diagnosis& di
   }
   std::int64_t agreed = matched_together(positions, guilty);
   for (const StepEvidence& step : a) {
-    if (step.kind != StepEvidence::Kind::kObserved || step.after < agreed) continue;
+    if (step.kind != StepEvidence::Kind::kObserved || step.after < agreed || is_choice(step)) continue;
     bool differs = std::none_of(b.begin(), b.end(), [&](const StepEvidence& each) { return each.where == step.where && same(each, step); });
     if (differs)
       diagnosis.details.emplace_back("decided by",

@@ -17,8 +17,8 @@ std::string call_at(const Evidence&, const CallEvidence&);                      
 std::string where_text(std::string_view where);                                 // " at toy.cpp:31" or ""
 // Where a process that ended was last seen: " at LINE, after OP at LINE", or less.
 std::string last_seen_text(const Positions&, int process);
-std::string state_text(const ProcessEvidence&);                                 // "waiting", "killed by signal 9 (SIGKILL)"
-std::string signal_name(int signal);                                            // "SIGKILL", or "" where it has none
+std::string state_text(const ProcessEvidence&);  // "waiting", "killed by signal 9 (SIGKILL)"
+std::string signal_name(int signal);             // "SIGKILL", or "" where it has none
 
 // The side of one process: at `call`, or at its head, or where it was last seen.
 Participant participant(const Positions&, int process, const CallEvidence* call = nullptr);
