@@ -38,26 +38,28 @@ Json location_of(const ReportData& data, const Participant& side) {
     location["logicalLocations"] = Json::array({Json{{"name", fmt::format("process {}", side.process)}, {"kind", "process"}}});
     return location;
   }
+  if (side.statement >= 0) {  // of a scenario, whose file the trace does not know
+    location["logicalLocations"] =
+        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
+    return location;
+  }
   Json& physical = location["physicalLocation"];
   physical["artifactLocation"]["uri"] = uri_of(data.file_of(side.where));
   const auto colon = side.where.rfind(':');
   int line = 0;
-  if (side.statement < 0 && colon != std::string::npos)
-    std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
+  if (colon != std::string::npos) std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
   if (line > 0) physical["region"]["startLine"] = line;
-  if (side.statement >= 0)
-    location["logicalLocations"] =
-        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
   return location;
 }
 
 Json rule_of(const std::string& code) {
   Json rule = {{"id", code}};
-  for (const auto* check : all_checks())
-    if (check->code == code) {
-      rule["shortDescription"]["text"] = check->summary;
-      rule["fullDescription"]["text"] = check->explain;
-    }
+  for (auto checks : {all_checks(), all_remarks()})
+    for (const auto* check : checks)
+      if (check->code == code) {
+        rule["shortDescription"]["text"] = check->summary;
+        rule["fullDescription"]["text"] = check->explain;
+      }
   return rule;
 }
 
