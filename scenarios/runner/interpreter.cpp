@@ -58,9 +58,20 @@ void Interpreter::one(const Statement& statement, Names& names) {
   Where where = where_;
   std::vector<Array> results = std::visit([&](const auto& step) { return run_step(statement, step, names, where); }, statement.step);
   where_ = where;
+  if (const auto* wait = std::get_if<WaitStep>(&statement.step))
+    for (const std::string& name : wait->names) open_barriers_.erase(name);
   if (statement.let.empty()) return;
+  const auto* barrier = std::get_if<BarrierStep>(&statement.step);
+  for (const std::string& name : statement.let) {
+    open_barriers_.erase(name);
+    if (barrier && !barrier->waits) open_barriers_.insert(name);
+  }
   SL_CHECK(results.size() == statement.let.size(), "{}: {} results for {} names", statement.pointer, results.size(), statement.let.size());
   for (std::size_t i = 0; i < results.size(); ++i) names.insert_or_assign(statement.let[i], results[i].named(statement.let[i]));
+}
+
+void Interpreter::drop_open_barriers() {
+  for (const std::string& name : open_barriers_) names_.erase(name);
 }
 
 Operand Interpreter::operand(const Argument& argument, const Names& names, Where where) const {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "runtime/exec/array.h"
@@ -28,6 +29,8 @@ class Interpreter {
   void run();
   const Names& names() const { return names_; }
   int statement() const { return statement_; }
+  // At the end: barriers that were begun and never waited for are nobody's value, and are told as left open.
+  void drop_open_barriers();
   Where where() const { return where_; }
 
  private:
@@ -74,6 +77,7 @@ class Interpreter {
   Names names_;
   int statement_ = -1;  // of the program
   Where where_;         // of the innermost statement
+  std::set<std::string> open_barriers_;
 };
 
 }  // namespace shardlab::scenarios

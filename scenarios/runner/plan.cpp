@@ -394,6 +394,7 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
   result.outcome.process = process;
   try {
     interpreter.run();
+    interpreter.drop_open_barriers();
     if (!wanted.events_only)
       for (const auto& [name, array] : interpreter.names()) result.outcome.arrays.push_back(bound_array(name, array));
   } catch (const UserError& error) {

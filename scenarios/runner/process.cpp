@@ -101,6 +101,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
   guarded(outcome, interpreter, [&] { interpreter.run(); });
   if (!outcome.error)
     guarded(outcome, interpreter, [&] {
+      interpreter.drop_open_barriers();
       for (const auto& [name, array] : interpreter.names()) outcome.arrays.push_back(read_array(name, array, interpreter.where()));
       finish();
     });
