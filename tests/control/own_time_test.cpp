@@ -66,8 +66,7 @@ TEST(OwnTime, WaitingForAProcessorIsNone) {
   Rivals rivals(7);
   std::atomic<bool> over = false;
   std::jthread busy([&] {
-    while (!over) {
-    }
+    while (!over) {}
   });
   nanoseconds own = own_time_of(milliseconds(400));
   over = true;

@@ -1,6 +1,7 @@
 // The corpus of mutants: one process departs from the others, and the verdict names the class, the process and the line that
 // make_mutants.py worked out beforehand; twins stay quiet. Bugs that hide behind schedules are found and replay.
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,6 +40,43 @@ TEST(Mutants, EachIsNamedByClassProcessAndLine) {
     // At most one diagnosis for one cause.
     EXPECT_LE(errors_in(report), 1) << told(report);
   }
+}
+
+std::string fields_wanted(const Loaded& loaded) {
+  const std::string& text = loaded.document->description;
+  return text.starts_with("fields: ") ? text.substr(8) : "";
+}
+
+void expect_right(const Loaded& departure, const Report& report) {
+  EXPECT_EQ(report.status, Status::kPassed) << told(report);
+  std::ptrdiff_t causes = std::count_if(departure.document->expect.begin(), departure.document->expect.end(), [](const Expectation& each) {
+    const auto* check = std::get_if<DiagnosisCheck>(&each.check);
+    return check && check->code;
+  });
+  EXPECT_LE(errors_in(report), causes) << told(report);
+  std::string wanted = fields_wanted(departure);
+  for (std::size_t at = 0; at < wanted.size() && !report.diagnoses.empty();) {
+    std::size_t end = std::min(wanted.find(' ', at), wanted.size());
+    EXPECT_THAT(report.diagnoses[0].fields, testing::Contains(wanted.substr(at, end - at))) << told(report);
+    at = end + 1;
+  }
+}
+
+// The same from another generator, of other programs: minorities of several processes, consequences, messages, two causes at once.
+TEST(Departures, AreNamedByClassProcessesAndLine) {
+  std::vector<Loaded> departures = load_path(mutants_file("departures.jsonl"));
+  ASSERT_GE(departures.size(), 300u);
+  for (const Loaded& departure : departures) {
+    ASSERT_TRUE(departure.document) << departure.error;
+    expect_right(departure, run_scenario(departure));
+  }
+}
+
+TEST(Departures, RealProcessesGetTheSameVerdicts) {
+  constexpr std::size_t kEvery = 29;
+  std::vector<Loaded> departures = load_path(mutants_file("departures.jsonl"), {.cluster = {.run = "spawned"}});
+  for (std::size_t i = 7; i < departures.size(); i += kEvery)
+    expect_right(departures[i], run_scenario(departures[i], {.program = std::string(std::getenv("SHARDLAB_BIN_DIR")) + "/shardlab"}));
 }
 
 // In real processes they end as they do simulated; the soak runs all of them.
