@@ -93,7 +93,7 @@ std::uint64_t local_fingerprint(const comm::ProgramInfo& program) {
     }
   } else {
     for (const auto& values : {program.operands, program.results})
-      for (const comm::ValueInfo& value : values) text += "\n" + type_text(value.dtype, value.shape);
+      for (const comm::ValueInfo& value : values) text += fmt::format("\n{}", type_text(value.dtype, value.shape));
   }
   return hash_bytes(text);
 }

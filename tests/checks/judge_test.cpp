@@ -356,6 +356,81 @@ TEST(Judge, KilledBeatsEverything) {
   EXPECT_THAT(d.message, HasSubstr("processes 0, 1 and 3 wait for it"));
 }
 
+TEST(Judge, WhoIsDeadWasWhereItBeganLast) {
+  EvidenceBuilder b(2);
+  b.program("A").call(1, "A", true).calls({0}, "A").state(1, ProcessState::kKilled).process(1).signal = 9;
+  b.process(1).at = "toy.cpp:41";
+  b.process(1).at_statement = 5;
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.message, HasSubstr("was killed by signal 9 (SIGKILL) at toy.cpp:41, after A at toy.cpp:30; process 0 waits"));
+  EXPECT_EQ(d.participants[0].where, "toy.cpp:41");
+  EXPECT_EQ(d.participants[0].statement, 5);
+}
+
+// What other processes prove among themselves is a cause of its own, of another class too.
+TEST(Judge, IndependentCausesAreAllTold) {
+  EvidenceBuilder b(6);
+  b.program("A", {0, 1, 2}).program("X", {0, 1, 2}).program("B", {3, 4, 5}).program("C", {3, 4, 5});
+  b.calls({0, 1}, "A").calls({2}, "X").calls({3, 4}, "BC").calls({5}, "CB");
+  std::vector<Diagnosis> found = judge(b.evidence());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].code, "order-mismatch");
+  EXPECT_THAT(found[0].processes, ElementsAre(5));
+  EXPECT_EQ(found[1].code, "program-mismatch");
+  EXPECT_THAT(found[1].processes, ElementsAre(2));
+}
+
+// 1 makes A twice, so that 0 contradicts it alone, and 2 and 3 contradict it too: 0 has done nothing wrong.
+TEST(Judge, WhoContradictsTheGuiltyAloneIsInnocent) {
+  EvidenceBuilder b(4);
+  b.program("A").program("B").program("L", {0, 1});
+  for (int p : {0, 1, 2, 3}) b.call(p, "A", true);
+  b.calls({0}, "LB").calls({1}, "ALB").calls({2, 3}, "B");
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "missing-participant");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(detail(d, "direction"), "extra");
+}
+
+StepEvidence predicate(const std::string& value) {
+  return {.kind = StepEvidence::Kind::kObserved,
+          .what = "predicate of while (step 2), run 0 of f [0badcafe]",
+          .where = "toy.cpp:9",
+          .value = value};
+}
+
+TEST(Judge, ALoopThatEndsEarlierOnOneIsTracedToItsPredicate) {
+  EvidenceBuilder b(3);
+  b.program("f");
+  for (int p = 0; p < 3; ++p) b.call(p, "f", true).process(p).steps = {predicate(p == 1 ? "2 with 3" : "3+ with 2")};
+  Diagnosis d = only(b.evidence());
+  EXPECT_EQ(d.code, "input-divergence");
+  EXPECT_THAT(d.processes, ElementsAre(1));
+  EXPECT_EQ(d.message,
+            "the predicate of while at toy.cpp:9 was false (of 3) after 2 rounds on process 1 and was true (of 2) and began 3 rounds on "
+            "processes 0 and 2: from there on they run different calls of one launch");
+  EXPECT_EQ(d.participants.back().where, "toy.cpp:9");
+}
+
+TEST(Judge, ALoopThatIsStillUnderWayMayYetEndAsTheOthers) {
+  EvidenceBuilder b(3);
+  b.program("f");
+  for (int p = 0; p < 3; ++p) b.call(p, "f", true).process(p).steps = {predicate(p == 1 ? "3 with 3" : "2+ with 2")};
+  EXPECT_TRUE(judge(b.evidence()).empty());
+}
+
+TEST(Judge, ABroadcastFromAnotherRootSaysSo) {
+  EvidenceBuilder b(3);
+  b.program("A").program("B");
+  b.at("A").name = b.at("B").name = "broadcast";
+  b.at("A").collectives = {{.kind = "transfer", .pairs = "[[0,2],[0,4]]"}};
+  b.at("B").collectives = {{.kind = "transfer", .pairs = "[[2,0],[2,4]]"}};
+  b.calls({0, 1}, "A").calls({2}, "B");
+  EXPECT_THAT(only(b.evidence()).fields, testing::Contains("root"));
+  b.at("B").collectives[0].pairs = "[[2,0],[4,0]]";
+  EXPECT_THAT(only(b.evidence()).fields, testing::Not(testing::Contains("root")));
+}
+
 TEST(Judge, ExitedWithACodeOrWithoutLeaving) {
   EvidenceBuilder b(2);
   b.program("A").call(1, "A", true).calls({0}, "A").state(1, ProcessState::kExited).process(1).exit_code = 3;

@@ -23,7 +23,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
                     : first.exit_code != 0          ? fmt::format("exited with code {}", first.exit_code)
                     : first.joined                  ? std::string("exited without leaving the job")
                                                     : std::string("exited without joining the job");
-  diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, last_seen_text(positions, exited.front()));
+  diagnosis.message = fmt::format("{} {}{}", processes_text(exited), how, last_seen_text(positions, exited.front(), "after"));
   if (!waiting.empty())
     diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), exited.size() == 1 ? "it" : "them",
                                      call_at(evidence, *positions.head(waiting.front())));

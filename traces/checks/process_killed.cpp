@@ -18,7 +18,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   std::string name = signal_name(first.signal);
   std::string signal = name.empty() ? fmt::format("signal {}", first.signal) : fmt::format("signal {} ({})", first.signal, name);
   diagnosis.message = fmt::format("{} {} killed by {}{}", processes_text(killed), killed.size() == 1 ? "was" : "were", signal,
-                                  last_seen_text(positions, killed.front()));
+                                  last_seen_text(positions, killed.front(), "in or after"));
   if (!waiting.empty())
     diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), killed.size() == 1 ? "it" : "them",
                                      call_at(evidence, *positions.head(waiting.front())));

@@ -154,13 +154,13 @@ std::string state_text(const ProcessEvidence& process) {
   return "unknown";
 }
 
-std::string last_seen_text(const Positions& positions, int process) {
+std::string last_seen_text(const Positions& positions, int process, std::string_view in_call) {
   const ProcessEvidence& evidence = positions.at(process);
   const CallEvidence* call = positions.head(process);
   if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
   if (!call) return where_text(evidence.at.empty() ? evidence.where : evidence.at);
   std::string last = fmt::format("{}{}", call->op, where_text(call->where));
-  if (evidence.at.empty() || evidence.at == call->where) return " in or after " + last;
+  if (evidence.at.empty() || evidence.at == call->where) return fmt::format(" {} {}", in_call, last);
   return fmt::format("{}, after {}", where_text(evidence.at), last);
 }
 

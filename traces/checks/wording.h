@@ -15,8 +15,8 @@ std::string subject(const std::vector<int>& processes, std::string_view verb);  
 std::string call_text(const Evidence&, const CallEvidence&);                    // "matmul(P('a', None), P('b', None))"
 std::string call_at(const Evidence&, const CallEvidence&);                      // call_text + " at toy.cpp:31"
 std::string where_text(std::string_view where);                                 // " at toy.cpp:31" or ""
-// Where a process that ended was last seen: " at LINE, after OP at LINE", or less.
-std::string last_seen_text(const Positions&, int process);
+// Where a process that ended was last seen: " at LINE, after OP at LINE"; `in_call`, as " in or after OP at LINE", where it is that line.
+std::string last_seen_text(const Positions&, int process, std::string_view in_call);
 std::string state_text(const ProcessEvidence&);  // "waiting", "killed by signal 9 (SIGKILL)"
 std::string signal_name(int signal);             // "SIGKILL", or "" where it has none
 
