@@ -209,7 +209,8 @@ void ProcessControl::look_ahead(std::stop_token stop) {
     if (stop.stop_requested() || gate_.current_verdict()) return;
     std::this_thread::sleep_for(kLap);
     std::chrono::nanoseconds lap = time.lap();
-    if (!awaits_matched_data()) had += lap;
+    // Data that has not come for a while, in a launch that the others may have gone through otherwise, may never come.
+    if (!awaits_matched_data() || waits_by_choice()) had += lap;
   }
   uplink().recent(recent());
   uplink().looked_ahead();

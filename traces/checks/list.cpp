@@ -5,6 +5,7 @@
 #include <set>
 
 #include "traces/checks/definitions.h"
+#include "traces/checks/positions.h"
 
 namespace shardlab {
 
@@ -35,25 +36,33 @@ std::vector<Diagnosis> found_by(const CheckDef& check, const Evidence& evidence)
   return found;
 }
 
-bool concerns(const Diagnosis& diagnosis, const std::set<int>& processes) {
-  return std::any_of(diagnosis.processes.begin(), diagnosis.processes.end(), [&](int p) { return processes.contains(p); }) ||
-         std::any_of(diagnosis.participants.begin(), diagnosis.participants.end(),
-                     [&](const Participant& side) { return processes.contains(side.process); });
+// Those whose place the diagnosis explains: the guilty, and who contradicts them; where none does, who waits for them.
+std::vector<int> explained_by(const Positions& positions, const Diagnosis& diagnosis) {
+  std::vector<int> explained = diagnosis.processes;
+  for (int p : positions.processes())
+    if (std::any_of(diagnosis.processes.begin(), diagnosis.processes.end(), [&](int guilty) { return positions.contradict(p, guilty); }))
+      explained.push_back(p);
+  if (explained.size() > diagnosis.processes.size()) return explained;
+  for (int p : positions.waiting_for(diagnosis.processes)) explained.push_back(p);
+  return explained;
 }
 
 }  // namespace
 
 std::vector<Diagnosis> judge(const Evidence& evidence) {
-  // Of several classes that fit the same processes the first is the cause. What other processes prove by themselves is a cause of its own.
+  // Of several classes that fit the same processes the first is the cause. What other processes prove among themselves is a cause of its
+  // own.
+  Positions positions(evidence);
   std::vector<Diagnosis> verdict;
   std::set<int> explained;
   for (const CheckDef* check : all_checks()) {
     if (check->severity != "error" && !verdict.empty()) continue;
     std::vector<Diagnosis> found = found_by(*check, evidence);
-    std::erase_if(found, [&](const Diagnosis& each) { return concerns(each, explained); });
+    std::erase_if(found, [&](const Diagnosis& each) {
+      return std::any_of(each.processes.begin(), each.processes.end(), [&](int p) { return explained.contains(p); });
+    });
     for (Diagnosis& each : found) {
-      for (const Participant& side : each.participants) explained.insert(side.process);
-      explained.insert(each.processes.begin(), each.processes.end());
+      for (int p : explained_by(positions, each)) explained.insert(p);
       verdict.push_back(std::move(each));
     }
   }
