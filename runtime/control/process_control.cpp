@@ -205,15 +205,18 @@ bool ProcessControl::awaits_matched_data() const {
 void ProcessControl::look_ahead(std::stop_token stop) {
   constexpr std::chrono::milliseconds kLap{4};
   OwnTime time;
-  for (std::chrono::nanoseconds had{0}; had < kLookAhead;) {
-    if (stop.stop_requested() || gate_.current_verdict()) return;
-    std::this_thread::sleep_for(kLap);
-    std::chrono::nanoseconds lap = time.lap();
-    // Data that has not come for a while, in a launch that the others may have gone through otherwise, may never come.
-    if (!awaits_matched_data() || waits_by_choice()) had += lap;
+  std::chrono::nanoseconds had{0};
+  for (std::chrono::nanoseconds limit : {kLookAhead, kComingUp}) {
+    while (had < limit) {
+      if (stop.stop_requested() || gate_.current_verdict()) return;
+      std::this_thread::sleep_for(kLap);
+      std::chrono::nanoseconds lap = time.lap();
+      // Data that has not come for a while, in a launch that the others may have gone through otherwise, may never come.
+      if (!awaits_matched_data() || waits_by_choice()) had += lap;
+    }
+    uplink().recent(recent());
+    uplink().looked_ahead();
   }
-  uplink().recent(recent());
-  uplink().looked_ahead();
 }
 
 void ProcessControl::stop(const std::string& why) {

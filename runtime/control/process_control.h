@@ -40,8 +40,9 @@ class ProcessControl : public comm::Control {
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
   static constexpr std::size_t kChoicesKept = 64;
-  static constexpr std::size_t kStepsKept = 64;               // local launches, reads and observations
-  static constexpr std::chrono::milliseconds kLookAhead{50};  // of its own time, that a process issues on after a poison
+  static constexpr std::size_t kStepsKept = 64;  // local launches, reads and observations
+  // Of its own time, that a process issues on after a poison; and that one is given whose first word on the dispute is still missing.
+  static constexpr std::chrono::milliseconds kLookAhead{50}, kComingUp{1000};
 
   // `on_stop` is called once, from the thread that brings the verdict, when no data may move any more: abort the transport there.
   ProcessControl(int process_index, std::function<void(const std::string& why)> on_stop,

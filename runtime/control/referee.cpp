@@ -6,6 +6,8 @@
 
 #include "traces/checks/check_def.h"
 #include "traces/checks/choices.h"
+#include "traces/checks/definitions.h"
+#include "traces/checks/messages.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab::control {
@@ -158,7 +160,7 @@ void Referee::seek_diverged_choices() {
 
 void Referee::looked_ahead(int process) {
   std::lock_guard lock(mutex_);
-  sides_.at(std::size_t(process)).looked_ahead = true;
+  ++sides_.at(std::size_t(process)).looked_ahead;
   if (found_) changed_.notify_all();
 }
 
@@ -280,7 +282,10 @@ bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
   auto ns = [](std::chrono::milliseconds limit) { return std::chrono::nanoseconds(limit).count(); };
   if (!side.listener || !side.listener->tells_when_it_looked_ahead()) return now - found_ns >= ns(options_.look_ahead);
   bool silent = now - std::max(side.alive_ns, awake_ns_) >= ns(options_.silent);
-  return (side.looked_ahead && side.told_recent) || silent || now - found_ns >= ns(options_.stuck);
+  // Others wait for a word of it: whom the majority blames may hang on that.
+  std::vector<int> awaited = ledger_.awaited();
+  int needed = std::find(awaited.begin(), awaited.end(), process) == awaited.end() ? 1 : 2;
+  return (side.looked_ahead >= needed && side.told_recent) || silent || now - found_ns >= ns(options_.stuck);
 }
 
 bool Referee::look_ahead_over(comm::Ns found_ns) const {
@@ -356,7 +361,7 @@ void Referee::judge_loop(std::stop_token stop) {
   if (stop.stop_requested()) return;
   Evidence evidence = ledger_.evidence(comm::now_ns());
   std::vector<Diagnosis> diagnoses = judge(evidence);
-  if (diagnoses.empty()) diagnoses.push_back(unexplained());
+  if (diagnoses.empty()) diagnoses.push_back(unexplained(evidence));
   for (Diagnosis& diagnosis : diagnoses) {
     diagnosis.evidence_ns = evidence.complete_ns;
     diagnosis.detected_ns = evidence.now_ns;
@@ -371,7 +376,19 @@ void Referee::judge_loop(std::stop_token stop) {
 }
 
 // Messages that do not fit although all launches do: a fault of the links or of this program, which must end the run all the same.
-Diagnosis Referee::unexplained() const {
+Diagnosis Referee::unexplained(const Evidence& evidence) const {
+  // What one sent and the other never received lies before what it does receive.
+  Positions positions(evidence);
+  for (int p : wire_processes_)
+    for (const CallEvidence& call : positions.at(p).calls) {
+      const ProgramEvidence* sent = call.sent ? evidence.program(call) : nullptr;
+      if (!sent || std::find(wire_processes_.begin(), wire_processes_.end(), sent->to) == wire_processes_.end()) continue;
+      Diagnosis diagnosis = diagnosis_of(positions, MessageFault{MessageFault::Kind::kNoReceive, p, sent->to, &call, nullptr});
+      diagnosis.code = kMissingParticipant.code;
+      diagnosis.severity = kMissingParticipant.severity;
+      diagnosis.explain = kMissingParticipant.explain;
+      return diagnosis;
+    }
   Diagnosis diagnosis{
       .code = "program-mismatch", .severity = "error", .processes = ledger_.finding()->processes, .tie = true, .fields = {"code"}};
   diagnosis.message = wire_ ? *wire_ : std::string("the processes cannot go on, though their launches agree");

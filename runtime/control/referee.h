@@ -110,10 +110,10 @@ class Referee {
     std::optional<Reading> waiting;  // in which call its executor waits for peers, and where; whatever it reads meanwhile
     std::int64_t issued_at_finding = 0;
     bool told_recent = false;  // since the poison
-    bool looked_ahead = false;
-    int signs = 0;          // of life, since an executor met a message that does not fit
-    comm::Ns heard_ns = 0;  // its last word
-    comm::Ns alive_ns = 0;  // its last sign of life, where it gives any
+    int looked_ahead = 0;      // it has had the time for that; a second time: also to come up to where the others are
+    int signs = 0;             // of life, since an executor met a message that does not fit
+    comm::Ns heard_ns = 0;     // its last word
+    comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
     bool clock_known = false;
     comm::Ns behind_ns = 0;  // what its clock is behind this one at most: the least time that a word took
   };
@@ -131,7 +131,7 @@ class Referee {
   bool wire_words_in() const;
   void await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop);
   void judge_loop(std::stop_token stop);
-  Diagnosis unexplained() const;
+  Diagnosis unexplained(const Evidence& evidence) const;
 
   const RefereeOptions options_;
   mutable std::mutex mutex_;

@@ -289,6 +289,60 @@ TEST(Referee, WhoIsSilentIsGivenUp) {
   for (int p : {0, 1, 2}) referee.listen(p, nullptr);
 }
 
+// Two contradict each other before the third has come to that place: whom the majority blames waits for its word.
+TEST(Referee, WhoHasNotComeUpYetDecidesAMajority) {
+  Referee referee({.num_processes = 3, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)});
+  RemoteEar ears[3];
+  Issuer issuers[3];
+  auto issue = [&](int p, const char* name) {
+    auto program = make_program(name, {0, 1, 2});
+    referee.declare(program_evidence(*program));
+    referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
+  };
+  for (int p : {0, 1, 2}) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+    referee.alive(p, comm::now_ns());
+  }
+  issue(0, "A");
+  issue(1, "B");
+  for (int p : {0, 1, 2}) {
+    ears[p].poisoned.wait();
+    referee.recent(p, {{}, "toy.cpp:9", -1});
+    referee.looked_ahead(p);
+  }
+  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
+  issue(2, "A");
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
+  for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+}
+
+// A message that was sent and never received lies before the next one between the two, which then does not fit.
+TEST(Referee, AMessageThatDoesNotFitIsTracedToTheReceiveThatIsMissing) {
+  Referee referee({.num_processes = 2, .wire_grace = std::chrono::milliseconds(20)});
+  Issuer issuers[2];
+  ProgramEvidence send{.fingerprint = 77, .group = 5, .name = "send", .devices = {0, 1}, .processes = {0, 1}};
+  send.channel = "0 to 1, tag 3";
+  send.message = "float32[4]";
+  send.buffered = true;
+  send.from = 0;
+  send.to = 1;
+  referee.declare(send);
+  auto program = make_program("A", {0, 1});
+  referee.declare(program_evidence(*program));
+  for (int p : {0, 1}) referee.joined(p, comm::now_ns());
+  referee.issued(0, {.fingerprint = 77, .group = 5, .op = "send", .where = "toy.cpp:4", .issued_ns = comm::now_ns()});
+  for (int p : {0, 1}) referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
+  referee.wire_mismatch(1, 0, "a message of another call", comm::now_ns());
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  const Diagnosis& diagnosis = referee.verdict()->diagnoses.at(0);
+  EXPECT_EQ(diagnosis.code, "missing-participant");
+  EXPECT_THAT(diagnosis.processes, ElementsAre(1));
+  EXPECT_THAT(diagnosis.message,
+              HasSubstr("process 0 sends float32[4] (from 0 to 1, tag 3) at toy.cpp:4, which process 1 does not receive"));
+}
+
 TEST(Referee, BackPressureHoldsTheIssuerUntilItIsMatched) {
   Referee referee({.num_processes = 2});
   LocalLedgerControl slow(referee, 1);
