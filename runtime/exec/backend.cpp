@@ -17,6 +17,14 @@ std::vector<BufferRef> placed(Backend& backend, std::vector<BufferRef> shards, c
   return shards;
 }
 
+std::span<const std::byte> Backend::part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int ordinal,
+                                         std::vector<BufferRef>& kept) {
+  auto copy = allocate(bytes, ordinal);
+  copy_bytes(*buffer, offset, *copy, 0, bytes);
+  kept.push_back(std::move(copy));
+  return kept.back()->bytes();
+}
+
 int tree_split(int count) { return int(std::bit_floor(unsigned(count - 1))); }
 
 }  // namespace shardlab

@@ -58,11 +58,14 @@ class Backend {
   virtual void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) = 0;
   virtual void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
                         std::int64_t element_bytes) = 0;
+  // Some of a buffer's bytes as exchange() takes them; `kept` owns what had to be made for that.
+  virtual std::span<const std::byte> part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int ordinal,
+                                          std::vector<BufferRef>& kept);
   // The values, `count` elements each, combined by the balanced tree of tree_split(), on the device. At least one.
   virtual BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) = 0;
   // Runs f(0) … f(count - 1), each of about `bytes_each` bytes of copies.
   virtual void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) = 0;
-  // Transport::exchange() between the devices: each part is a whole Buffer's bytes().
+  // Transport::exchange() between the devices: each part is a whole Buffer's bytes(), or of part().
   virtual comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                         std::span<const comm::Receive> receives) = 0;
 

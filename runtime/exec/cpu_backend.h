@@ -22,6 +22,9 @@ class CpuBackend final : public Backend {
   void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) override;
   void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
                 std::int64_t element_bytes) override;
+  std::span<const std::byte> part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int, std::vector<BufferRef>&) override {
+    return buffer->bytes().subspan(offset, bytes);
+  }
   BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) override;
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,

@@ -303,6 +303,7 @@ void Executor::run_plan(const Task& task, Backend& backend, const Plan& plan, in
   };
   MoveStatus status = plan.run(sources, targets, link);
   if (waited) context_.control().waiting(task.launch, first_call, {});
+  if (status.exchange.status == comm::ExchangeStatus::kDone && context_.transport() != nullptr) count_planned(plan);
   comm::Ns end = comm::now_ns();
   for (int c = 0; c < calls; ++c)
     observer.on_call_done(task.launch, first_call + c, end, status_of(status.exchange), c == 0 ? status.bytes_sent : 0);
@@ -310,6 +311,17 @@ void Executor::run_plan(const Task& task, Backend& backend, const Plan& plan, in
   if (status.exchange.status == comm::ExchangeStatus::kMismatch)
     throw TransportError("another message arrived than the one expected: the processes run different programs");
   if (status.exchange.status == comm::ExchangeStatus::kAborted) throw TransportError("the exchange was aborted");
+}
+
+template <typename Plan>
+void Executor::count_planned(const Plan& plan) {
+  std::lock_guard lock(mutex_);
+  plan.add_sent(planned_bytes_);
+}
+
+std::map<int, std::int64_t> Executor::planned_bytes() const {
+  std::lock_guard lock(mutex_);
+  return planned_bytes_;
 }
 
 void Executor::run_move(const Task& task, const Executable& executable, const Executable::Move& step, Slots& slots, const Scope& scope) {

@@ -36,6 +36,8 @@ class Executor {
   // The number of the last launch over processes; -1: none.
   std::int64_t last_spanning_launch() const { return last_spanning_launch_; }
   UnusedResults& unused() { return *unused_; }
+  // What the plans of all moves that ran say they send to each process. Complete after drain().
+  std::map<int, std::int64_t> planned_bytes() const;
 
  private:
   struct Task {
@@ -68,6 +70,8 @@ class Executor {
   template <typename Plan>
   void run_plan(const Task& task, Backend& backend, const Plan& plan, int first_call, int calls, const std::vector<BufferRef>& sources,
                 std::vector<BufferRef>& targets);
+  template <typename Plan>
+  void count_planned(const Plan& plan);
   // What tells the observers of a step's times; empty where nobody records.
   Backend::Report report(const Task& task, std::string_view op, Where where) const;
   std::vector<BufferRef> load(const Task& task, std::size_t param) const;
@@ -82,7 +86,8 @@ class Executor {
   std::shared_ptr<UnusedResults> unused_ = std::make_shared<UnusedResults>();
   std::int64_t next_launch_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::map<int, std::int64_t> planned_bytes_;  // under the mutex
   std::condition_variable_any changed_;
   std::deque<Task> queue_;
   bool running_ = false;

@@ -101,12 +101,9 @@ Message& message_of(std::vector<Message>& list, int peer) {
 }
 
 template <typename Stages>
-std::int64_t sent_bytes(const Stages& stages, int peer) {
-  std::int64_t bytes = 0;
+void add_sent_by(const Stages& stages, std::map<int, std::int64_t>& bytes_by_process) {
   for (const auto& stage : stages)
-    for (const auto& message : stage.sends)
-      if (message.peer == peer) bytes += message.bytes;
-  return bytes;
+    for (const auto& message : stage.sends) bytes_by_process[message.peer] += message.bytes;
 }
 
 }  // namespace
@@ -162,7 +159,7 @@ MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfer
   return arrivals;
 }
 
-std::int64_t MovePlan::bytes_to(int peer) const { return sent_bytes(stages_, peer); }
+void MovePlan::add_sent(std::map<int, std::int64_t>& bytes_by_process) const { add_sent_by(stages_, bytes_by_process); }
 
 MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership)
     : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)) {
@@ -222,6 +219,7 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
   Backend& backend = *link.backend;
   Received received(std::size_t(messages_), nullptr);
   for (const Stage& stage : stages_) {
+    std::vector<BufferRef> kept;
     Received packed;  // parts that are not a whole shard are packed first
     std::vector<comm::Send> sends;
     for (const Outgoing& peer : stage.sends) {
@@ -229,7 +227,8 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
       for (const Piece& piece : peer.pieces) {
         std::size_t bytes = std::size_t(element_count(piece.box) * element_bytes_);
         if (piece.source < 0) {
-          send.parts.push_back(std::as_const(*received[std::size_t(piece.message)]).bytes().subspan(std::size_t(piece.offset), bytes));
+          auto message = std::size_t(piece.message);
+          send.parts.push_back(backend.part(received[message], std::size_t(piece.offset), bytes, receiver_of(message), kept));
           continue;
         }
         const Buffer& source = *sources[std::size_t(piece.source)];
@@ -312,7 +311,7 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
     std::erase_if(own, [&](const RankRange& subtree) { return subtree.owner != ownership.self; });
     int box_turn = turn;  // the same on every process
     for (const auto& [box, ranks] : wanted) {
-      Task task{group, box, own, {}};
+      Task task{.group = group, .box = box, .own = own, .targets = {}};
       std::vector<int> wanting;
       for (int rank : ranks) {
         wanting.push_back(owners[std::size_t(rank)]);
@@ -328,20 +327,35 @@ ReducePlan::ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> gro
 
 // The messages of the last task.
 void ReducePlan::plan_messages(const std::vector<int>& owners, const std::vector<int>& wanting, int turn, const Ownership& ownership) {
-  int task = int(tasks_.size()) - 1;
-  for (const ReduceMessage& message : reduce_route(owners, wanting, turn, ownership.host_of)) {
-    Stage& stage = stages_[std::size_t(message.stage)];
-    auto add = [&](std::vector<Message>& list, int peer) {
-      Message& entry = message_of(list, peer);
-      entry.parts.push_back({task, message.first, message.last});
-      entry.bytes += bytes_of(tasks_.back());
-    };
-    if (message.from == ownership.self) add(stage.sends, message.to);
-    if (message.to == ownership.self) add(stage.receives, message.from);
-  }
+  int index = int(tasks_.size()) - 1;
+  Task& task = tasks_.back();
+  auto add_all = [&](int part, const std::vector<ReduceMessage>& route) {
+    for (const ReduceMessage& message : route) {
+      Stage& stage = stages_[std::size_t(message.stage)];
+      auto add = [&](std::vector<Message>& list, int peer) {
+        Message& entry = message_of(list, peer);
+        entry.values.push_back({index, {part, message.first, message.last}});
+        entry.bytes += range_of(task, part).count * element_bytes_;
+      };
+      if (message.from == ownership.self) add(stage.sends, message.to);
+      if (message.to == ownership.self) add(stage.receives, message.from);
+    }
+  };
+  task.parts = reduce_parts(owners, wanting, element_count(task.box) * element_bytes_);
+  if (task.parts == 1) return add_all(kWhole, reduce_route(owners, wanting, turn, ownership.host_of));
+  for (int part = 0; part < task.parts; ++part) add_all(part, part_route(owners, wanting, part, ownership.host_of));
 }
 
-std::int64_t ReducePlan::bytes_to(int peer) const { return sent_bytes(stages_, peer); }
+ReducePlan::ElementRange ReducePlan::range_of(const Task& task, int part) const {
+  std::int64_t count = element_count(task.box);
+  if (part == kWhole) return {0, count};
+  // Cut where rows of memory are aligned.
+  constexpr std::int64_t kAligned = 64;
+  auto cut = [&](int k) { return k == task.parts ? count : count * k / task.parts / kAligned * kAligned; };
+  return {cut(part), cut(part + 1) - cut(part)};
+}
+
+void ReducePlan::add_sent(std::map<int, std::int64_t>& bytes_by_process) const { add_sent_by(stages_, bytes_by_process); }
 
 BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const {
   int position = task.group[std::size_t(rank)];
@@ -352,15 +366,6 @@ BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferR
   return part;
 }
 
-BufferRef ReducePlan::combine_range(const Task& task, int first, int last, const Subtrees& subtree_of, Backend& backend,
-                                    int ordinal) const {
-  if (BufferRef value = subtree_of(first, last)) return value;
-  int middle = first + tree_split(last - first);
-  const BufferRef halves[] = {combine_range(task, first, middle, subtree_of, backend, ordinal),
-                              combine_range(task, middle, last, subtree_of, backend, ordinal)};
-  return backend.combine(reduction_, dtype_, halves, element_count(task.box), ordinal);
-}
-
 BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const {
   int ordinal = from_.devices[std::size_t(task.group[std::size_t(first)])];
   std::vector<BufferRef> leaves;
@@ -368,46 +373,84 @@ BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const s
   return backend.combine(reduction_, dtype_, leaves, element_count(task.box), ordinal);
 }
 
-BufferRef ReducePlan::value(const Known& known, int task, int first, int last, Backend& backend) const {
-  const auto& there = known[std::size_t(task)];
-  auto subtree_of = [&](int a, int b) -> BufferRef {
-    auto found = there.find({a, b});
-    return found == there.end() ? nullptr : found->second;
-  };
-  return combine_range(tasks_[std::size_t(task)], first, last, subtree_of, backend, ordinal_of(tasks_[std::size_t(task)]));
+BufferRef ReducePlan::value(const KnownValues& known, const Task& task, const ValueKey& key, Backend& backend) const {
+  if (auto found = known.find(key); found != known.end()) return found->second;
+  int ordinal = ordinal_of(task);
+  ElementRange range = range_of(task, key.part);
+  if (auto whole = known.find({kWhole, key.first, key.last}); whole != known.end()) {
+    std::size_t bytes = std::size_t(range.count * element_bytes_);
+    auto copy = backend.allocate(bytes, ordinal);
+    backend.copy_bytes(*whole->second, std::size_t(range.first * element_bytes_), *copy, 0, bytes);
+    return copy;
+  }
+  SL_CHECK(key.last - key.first > 1, "the value of rank {} never came", key.first);
+  int middle = key.first + tree_split(key.last - key.first);
+  const BufferRef halves[] = {value(known, task, {key.part, key.first, middle}, backend),
+                              value(known, task, {key.part, middle, key.last}, backend)};
+  return backend.combine(reduction_, dtype_, halves, range.count, ordinal);
+}
+
+// As exchange() takes it.
+std::span<const std::byte> ReducePlan::sent(KnownValues& known, const Task& task, const ValueKey& key, Backend& backend,
+                                            std::vector<BufferRef>& kept) const {
+  auto whole = known.find({kWhole, key.first, key.last});
+  if (key.part != kWhole && whole != known.end()) {
+    ElementRange range = range_of(task, key.part);
+    return backend.part(whole->second, std::size_t(range.first * element_bytes_), std::size_t(range.count * element_bytes_),
+                        ordinal_of(task), kept);
+  }
+  BufferRef combined = value(known, task, key, backend);
+  known[key] = combined;  // who hands it on to several combines it once
+  return combined->bytes();
 }
 
 comm::ExchangeResult ReducePlan::run_stage(const Stage& stage, Known& known, MoveStatus& status, const LinkContext& link) const {
   Backend& backend = *link.backend;
   std::vector<comm::Send> sends;
+  std::vector<BufferRef> kept;
   for (const Message& message : stage.sends) {
     comm::Send send{message.peer, {}};
-    for (const Part& part : message.parts) {
-      BufferRef combined = value(known, part.task, part.first, part.last, backend);
-      send.parts.push_back(combined->bytes());
-      known[std::size_t(part.task)][{part.first, part.last}] = std::move(combined);
-    }
+    for (const Value& each : message.values)
+      send.parts.push_back(sent(known[std::size_t(each.task)], tasks_[std::size_t(each.task)], each.key, backend, kept));
     status.bytes_sent += message.bytes;
     sends.push_back(std::move(send));
   }
   std::vector<std::shared_ptr<Buffer>> received;
   std::vector<comm::Receive> receives;
   for (const Message& message : stage.receives) {
-    received.push_back(backend.allocate(std::size_t(message.bytes), receiver_));
+    int ordinal = message.values.size() == 1 ? ordinal_of(tasks_[std::size_t(message.values[0].task)]) : receiver_;
+    received.push_back(backend.allocate(std::size_t(message.bytes), ordinal));
     receives.push_back({message.peer, {received.back()->data(), received.back()->size()}});
   }
   comm::ExchangeResult result = backend.exchange(link, sends, receives);
   if (result.status != comm::ExchangeStatus::kDone) return result;
   for (std::size_t m = 0; m < received.size(); ++m) {
+    const std::vector<Value>& values = stage.receives[m].values;
+    if (values.size() == 1) {
+      known[std::size_t(values[0].task)][values[0].key] = received[m];
+      continue;
+    }
     std::size_t offset = 0;
-    for (const Part& part : stage.receives[m].parts) {
-      const Task& task = tasks_[std::size_t(part.task)];
-      std::size_t bytes = std::size_t(bytes_of(task));
+    for (const Value& each : values) {
+      const Task& task = tasks_[std::size_t(each.task)];
+      std::size_t bytes = std::size_t(range_of(task, each.key.part).count * element_bytes_);
       auto copy = backend.allocate(bytes, ordinal_of(task));
       backend.copy_bytes(*received[m], offset, *copy, 0, bytes);
-      known[std::size_t(part.task)][{part.first, part.last}] = std::move(copy);
+      known[std::size_t(each.task)][each.key] = std::move(copy);
       offset += bytes;
     }
+  }
+  return result;
+}
+
+BufferRef ReducePlan::whole_result(const KnownValues& known, const Task& task, Backend& backend) const {
+  int ranks = int(task.group.size());
+  if (task.parts == 1) return value(known, task, {kWhole, 0, ranks}, backend);
+  auto result = backend.allocate(std::size_t(element_count(task.box) * element_bytes_), ordinal_of(task));
+  for (int part = 0; part < task.parts; ++part) {
+    ElementRange range = range_of(task, part);
+    backend.copy_bytes(*value(known, task, {part, 0, ranks}, backend), 0, *result, std::size_t(range.first * element_bytes_),
+                       std::size_t(range.count * element_bytes_));
   }
   return result;
 }
@@ -416,11 +459,11 @@ MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<Bu
   MoveStatus status;
   Backend& backend = *link.backend;
   Known known(tasks_.size());
-  std::int64_t task_bytes = tasks_.empty() ? 0 : bytes_of(tasks_[0]);
+  std::int64_t task_bytes = tasks_.empty() ? 0 : element_count(tasks_[0].box) * element_bytes_;
   backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
     for (const RankRange& each : task.own)
-      known[std::size_t(t)][{each.first, each.last}] = own_subtree(task, each.first, each.last, sources, backend);
+      known[std::size_t(t)][{kWhole, each.first, each.last}] = own_subtree(task, each.first, each.last, sources, backend);
   });
   for (const Stage& stage : stages_) {
     status.exchange = run_stage(stage, known, status, link);
@@ -429,7 +472,7 @@ MoveStatus ReducePlan::run(const std::vector<BufferRef>& sources, std::vector<Bu
   backend.parallel_for(std::int64_t(tasks_.size()), task_bytes, [&](std::int64_t t) {
     const Task& task = tasks_[std::size_t(t)];
     if (task.targets.empty()) return;
-    BufferRef result = value(known, int(t), 0, int(task.group.size()), backend);
+    BufferRef result = whole_result(known[std::size_t(t)], task, backend);
     std::map<int, BufferRef> placed;  // by memory
     for (int position : task.targets) {
       int device = to_.devices[std::size_t(position)];

@@ -41,8 +41,8 @@ class MovePlan {
   MovePlan(Layout from, Layout to, std::vector<spmd::Transfer> transfers, DType dtype, const Ownership& ownership);
   // `sources` per `from` position (only local ones are read); fills `targets` for the local ones.
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
-  // What every run sends to that process.
-  std::int64_t bytes_to(int peer) const;
+  // Adds what every run sends to each process.
+  void add_sent(std::map<int, std::int64_t>& bytes_by_process) const;
 
  private:
   // What is sent: of what we hold, or of what we have received and hand on.
@@ -99,14 +99,15 @@ class MovePlan {
 };
 
 // Targets get the combination over their group's members, by one balanced binary tree over the ranks of the group, whatever the layout
-// of processes: results are equal to the last bit. A process combines the complete subtrees that it owns, and sends those.
+// of processes: results are equal to the last bit. A process combines the complete subtrees that it owns, and sends those. Large ones
+// are cut into parts of their elements, each with a route of its own (part_route() in routes.h).
 class ReducePlan {
  public:
   ReducePlan(Layout from, Layout to, std::vector<std::vector<int>> groups, Reduction reduction, DType dtype, const Ownership& ownership);
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
 
-  // What every run sends to that process.
-  std::int64_t bytes_to(int peer) const;
+  // Adds what every run sends to each process.
+  void add_sent(std::map<int, std::int64_t>& bytes_by_process) const;
 
  private:
   // One combination that this process sends to or needs.
@@ -115,30 +116,41 @@ class ReducePlan {
     Box box;
     std::vector<RankRange> own;  // what this process combines by itself
     std::vector<int> targets;    // local positions that want the result
+    int parts = 1;
   };
-  // The value of ranks [first, last) of a task, in a message.
-  struct Part {
-    int task = 0, first = 0, last = 0;
+  static constexpr int kWhole = -1;
+  // The combined value of ranks [first, last), the whole or a part of its elements.
+  struct ValueKey {
+    int part = kWhole, first = 0, last = 0;
+    auto operator<=>(const ValueKey&) const = default;
+  };
+  // In a message.
+  struct Value {
+    int task = 0;
+    ValueKey key;
+  };
+  struct ElementRange {
+    std::int64_t first = 0, count = 0;
   };
   struct Message {
     int peer = 0;
     std::int64_t bytes = 0;
-    std::vector<Part> parts;
+    std::vector<Value> values;
   };
   struct Stage {
     std::vector<Message> sends, receives;
   };
-  // Per task the values that are there, by their ranks.
-  using Known = std::vector<std::map<std::pair<int, int>, BufferRef>>;
+  using KnownValues = std::map<ValueKey, BufferRef>;
+  using Known = std::vector<KnownValues>;  // per task
   int ordinal_of(const Task& task) const { return task.targets.empty() ? receiver_ : to_.devices[std::size_t(task.targets[0])]; }
-  std::int64_t bytes_of(const Task& task) const { return element_count(task.box) * element_bytes_; }
+  ElementRange range_of(const Task& task, int part) const;
   void plan_messages(const std::vector<int>& owners, const std::vector<int>& wanting, int turn, const Ownership& ownership);
-  BufferRef value(const Known& known, int task, int first, int last, Backend& backend) const;
+  BufferRef value(const KnownValues& known, const Task& task, const ValueKey& key, Backend& backend) const;
+  std::span<const std::byte> sent(KnownValues& known, const Task& task, const ValueKey& key, Backend& backend,
+                                  std::vector<BufferRef>& kept) const;
+  BufferRef whole_result(const KnownValues& known, const Task& task, Backend& backend) const;
   comm::ExchangeResult run_stage(const Stage& stage, Known& known, MoveStatus& status, const LinkContext& link) const;
-  using Subtrees = std::function<BufferRef(int first, int last)>;
   BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const;
-  // `subtree_of` gives the value of ranks [first, last), or nothing where they must be combined from both halves.
-  BufferRef combine_range(const Task& task, int first, int last, const Subtrees& subtree_of, Backend& backend, int ordinal) const;
   BufferRef own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const;
 
   Layout from_, to_;

@@ -4,6 +4,7 @@
 // other; messages of one stage need nothing of each other.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -26,11 +27,19 @@ struct ReduceMessage {
   int from = 0, to = 0;
   int first = 0, last = 0;
 };
-inline constexpr int kReduceStages = 3;
+inline constexpr int kReduceStages = 4;
 // `owners`: the process of each rank; `wanting`: the processes that need the whole. On one host everybody sends its subtrees to all who
 // want them. Of several hosts each combines what it has at one process; these exchange, and hand the result on. `turn` spreads the work
 // of several such reductions over the processes of a host.
 std::vector<ReduceMessage> reduce_route(const std::vector<int>& owners, const std::vector<int>& wanting, int turn, const HostOf& host_of);
+
+// Into how many parts a reduction of so many bytes is cut, so that everybody combines a part and hands it on (reduce-scatter, then
+// all-gather) instead of everybody all of it: one for each process that wants the result, or 1 where that moves no less or is too small
+// for a second stage to pay.
+int reduce_parts(const std::vector<int>& owners, const std::vector<int>& wanting, std::int64_t bytes);
+// The route of one such part: inside each host to one process, from there to the one that combines the part, and back the same way.
+// `part` says who that is; the tree is that of reduce_route().
+std::vector<ReduceMessage> part_route(const std::vector<int>& owners, const std::vector<int>& wanting, int part, const HostOf& host_of);
 
 // One piece of data from the process that has it to others.
 struct SpreadMessage {

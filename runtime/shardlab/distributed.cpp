@@ -162,6 +162,11 @@ void shutdown() {
 
 bool is_initialized() { return current_job() != nullptr; }
 
+std::vector<LinkTraffic> link_traffic() {
+  auto job = current_job();
+  return job ? job->link_traffic() : std::vector<LinkTraffic>();
+}
+
 void raised(std::string_view text, Where where) {
   if (auto job = current_job()) job->raised(text, where);
 }

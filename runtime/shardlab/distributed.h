@@ -40,6 +40,17 @@ void shutdown();
 
 bool is_initialized();
 
+// The data that this process has sent to another one, once everything launched here is done.
+struct LinkTraffic {
+  int process = 0;
+  bool same_host = true;
+  std::int64_t planned_bytes = 0;  // what the plans of the programs that ran say
+  std::int64_t sent_bytes = 0;     // what the transport counted
+  std::int64_t messages = 0;
+};
+// To each of the others, in their order.
+std::vector<LinkTraffic> link_traffic();
+
 // Tells the other processes that this one ends in an error. For runners that catch it themselves.
 void raised(std::string_view text, Where where);
 

@@ -11,9 +11,11 @@
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
 #include "runtime/control/job_token.h"
+#include "runtime/exec/executor.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
+#include "virtualdev/transports/sent_bytes.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab {
@@ -158,6 +160,27 @@ void Job::start(int process, std::vector<int> devices_per_process) {
     records.push_back({device.ordinal, device.process_index, device.platform == "gpu" ? "cuda" : device.platform,
                        device.platform == "gpu" ? fmt::format("{} {}", device.kind, device.id) : fmt::format("CPU {}", device.ordinal)});
   recorder_->describe_devices(records);
+}
+
+std::vector<distributed::LinkTraffic> Job::link_traffic() {
+  Executor& executor = context_->executor();
+  executor.drain();
+  std::map<int, std::int64_t> planned = executor.planned_bytes();
+  std::vector<SentBytes> sent;
+  if (auto* counts = dynamic_cast<const CountsSentBytes*>(transport_.get())) sent = counts->sent();
+  const std::vector<int>& hosts = context_->hosts();
+  std::vector<distributed::LinkTraffic> links;
+  for (int peer = 0; peer < context_->process_count(); ++peer) {
+    if (peer == context_->process_index()) continue;
+    distributed::LinkTraffic& link = links.emplace_back();
+    link.process = peer;
+    link.same_host = hosts.empty() || hosts[std::size_t(peer)] == hosts[std::size_t(context_->process_index())];
+    link.planned_bytes = planned[peer];
+    if (sent.empty()) continue;
+    link.sent_bytes = sent[std::size_t(peer)].bytes;
+    link.messages = sent[std::size_t(peer)].messages;
+  }
+  return links;
 }
 
 void Job::stop(const std::string& why) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/exec/context.h"
+#include "runtime/shardlab/distributed.h"
 
 namespace shardlab {
 
@@ -32,6 +33,7 @@ class Job {
   void leave();
   // Tells the others that this process ends in an error, and closes the record.
   void raised(std::string_view text, Where where);
+  std::vector<distributed::LinkTraffic> link_traffic();
   // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
   void close_record();
 

@@ -149,10 +149,14 @@ TEST(MovePlan, ReplicasShareOneBufferAndWholeShardsMoveAsPointers) {
   EXPECT_EQ(gathered[2], again[2]);
 }
 
-// The sum over a group must not depend on which process owns which device, to the last bit.
-TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
-  Mesh mesh({2, 6}, {"a", "b"}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  Shape shape = {12, 5};
+// The sum over a group must not depend on which process owns which device, to the last bit; neither where everybody sends what it has nor
+// where the elements are dealt out in parts.
+class ReduceLayouts : public ::testing::TestWithParam<std::tuple<std::int64_t, std::vector<int>>> {};
+
+TEST_P(ReduceLayouts, EqualToTheLastBit) {
+  const auto& [width, devices] = GetParam();
+  Mesh mesh({2, 6}, {"a", "b"}, devices);
+  Shape shape = {12, width};
   for (bool scatter : {false, true}) {
     Axes over = {mesh.whole_axis(1)};
     Layout from{mesh.devices(), boxes_of(shape, {{mesh.whole_axis(0)}, {}}, mesh)};
@@ -170,7 +174,7 @@ TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
         ReducePlan plan(from, to, groups_along(mesh, over), Reduction::kSum, DType::kFloat32, ownership);
         std::vector<BufferRef> sources(from.devices.size()), targets(to.devices.size());
         for (std::size_t p = 0; p < sources.size(); ++p) {
-          if (owners[p] != process) continue;
+          if (owners[std::size_t(from.devices[p])] != process) continue;
           std::mt19937 random{unsigned(p)};
           std::uniform_real_distribution<float> uniform(-1000, 1000);
           auto buffer = std::make_shared<Buffer>(std::size_t(element_count(from.boxes[p])) * sizeof(float));
@@ -179,7 +183,7 @@ TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
         }
         EXPECT_EQ(plan.run(sources, targets, link).exchange.status, comm::ExchangeStatus::kDone);
         for (std::size_t p = 0; p < targets.size(); ++p) {
-          ASSERT_EQ(targets[p] != nullptr, owners[p] == process);
+          ASSERT_EQ(targets[p] != nullptr, owners[std::size_t(to.devices[p])] == process);
           if (targets[p]) results[p] = targets[p];
         }
       });
@@ -191,24 +195,31 @@ TEST(ReducePlan, EqualToTheLastBitForEveryLayoutOfProcesses) {
   }
 }
 
-// Two hosts with two processes of two devices each: what crosses between the hosts, as the plans say and as it was seen.
+INSTANTIATE_TEST_SUITE_P(, ReduceLayouts,
+                         ::testing::Combine(::testing::Values(0, 5, 10007),
+                                            ::testing::Values(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+                                                              std::vector<int>{7, 0, 10, 3, 5, 1, 11, 2, 8, 4, 9, 6})));
+
+// Hosts with two processes of two devices each: what crosses between the hosts, as the plans say and as it was seen.
 struct Crossing {
   std::int64_t planned = 0, seen = 0;
 };
 
 template <typename MakePlan>
-Crossing crossing(const Layout& from, const Layout& to, MakePlan make_plan) {
-  constexpr int kProcesses = 4;
+Crossing crossing(const Layout& from, const Layout& to, MakePlan make_plan, int hosts = 2) {
+  int processes = 2 * hosts;
   auto host_of = [](int process) { return process / 2; };
-  std::vector<std::int64_t> planned(kProcesses);
-  LinkBytes seen = on_processes(kProcesses, [&](int process, LinkContext& link) {
+  std::vector<std::int64_t> planned(std::size_t(processes), 0);
+  LinkBytes seen = on_processes(processes, [&](int process, LinkContext& link) {
     auto plan = make_plan(Ownership{[](int device) { return device / 2; }, process, host_of});
     std::vector<BufferRef> sources(from.devices.size()), targets(to.devices.size());
     for (std::size_t p = 0; p < sources.size(); ++p)
       if (from.devices[p] / 2 == process) sources[p] = std::make_shared<Buffer>(std::size_t(element_count(from.boxes[p])) * sizeof(float));
     EXPECT_EQ(plan.run(sources, targets, link).exchange.status, comm::ExchangeStatus::kDone);
-    for (int peer = 0; peer < kProcesses; ++peer)
-      if (host_of(peer) != host_of(process)) planned[std::size_t(process)] += plan.bytes_to(peer);
+    std::map<int, std::int64_t> sent;
+    plan.add_sent(sent);
+    for (const auto& [peer, bytes] : sent)
+      if (host_of(peer) != host_of(process)) planned[std::size_t(process)] += bytes;
   });
   Crossing result{std::accumulate(planned.begin(), planned.end(), std::int64_t(0)), 0};
   for (const auto& [link, bytes] : seen)
@@ -240,6 +251,42 @@ TEST(Hosts, WhatAllNeedCrossesTheNetworkOnce) {
       full, cut, [&](const Ownership& ownership) { return ReducePlan(full, cut, groups, Reduction::kSum, DType::kFloat32, ownership); });
   EXPECT_EQ(scatter.planned, bytes);  // each host's sum of the other's half
   EXPECT_EQ(scatter.seen, bytes);
+}
+
+// As in a ring over the hosts, each part crosses to the host that combines it and back; combining everywhere would need H (H - 1).
+TEST(Hosts, LargeReductionsCrossTheNetworkAsARing) {
+  for (int hosts : {2, 3, 4}) {
+    std::vector<int> devices(std::size_t(hosts * 4));
+    std::iota(devices.begin(), devices.end(), 0);
+    Mesh mesh({hosts * 4}, {"a"}, devices);
+    Shape shape = {311, 1009};
+    std::int64_t bytes = element_count(shape) * std::int64_t(sizeof(float));
+    Layout full{mesh.devices(), boxes_of(shape, {{}, {}}, mesh)};
+    Axes all = {mesh.whole_axis(0)};
+    Crossing reduce = crossing(
+        full, full,
+        [&](const Ownership& ownership) {
+          return ReducePlan(full, full, groups_along(mesh, all), Reduction::kSum, DType::kFloat32, ownership);
+        },
+        hosts);
+    EXPECT_EQ(reduce.planned, 2 * (hosts - 1) * bytes) << hosts << " hosts";
+    EXPECT_EQ(reduce.seen, reduce.planned) << hosts << " hosts";
+  }
+}
+
+// Of four processes of one host each sends every byte twice at most, not three times.
+TEST(ReducePlan, LargeOnesAreScatteredAndGathered) {
+  Mesh mesh({4}, {"a"}, {0, 1, 2, 3});
+  Shape shape = {1 << 16};
+  std::int64_t bytes = element_count(shape) * std::int64_t(sizeof(float));
+  Layout full{mesh.devices(), boxes_of(shape, {{}}, mesh)};
+  for (int self = 0; self < 4; ++self) {
+    ReducePlan plan(full, full, {{0, 1, 2, 3}}, Reduction::kSum, DType::kFloat32, {[](int device) { return device; }, self});
+    std::map<int, std::int64_t> sent;
+    plan.add_sent(sent);
+    EXPECT_EQ(sent.size(), 3u);
+    for (const auto& [peer, each] : sent) EXPECT_EQ(each, bytes / 2) << self << " to " << peer;
+  }
 }
 
 TEST(Hosts, ReplicasAreTakenFromTheOwnHost) {

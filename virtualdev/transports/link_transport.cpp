@@ -50,6 +50,7 @@ class LinkTransport::Outgoing {
 
   bool done() const { return at_ == parts_.size(); }
   ProcessIndex peer() const { return peer_; }
+  std::int64_t data_bytes() const { return header_.bytes; }
 
   bool progress() {
     std::size_t n = link_->write(std::span(parts_).subspan(at_));
@@ -111,7 +112,7 @@ class LinkTransport::Incoming {
 };
 
 LinkTransport::LinkTransport(std::string_view name, ProcessIndex self, Links links)
-    : name_(name), self_(self), links_(std::move(links)), arriving_(links_.to.size()) {
+    : name_(name), self_(self), links_(std::move(links)), arriving_(links_.to.size()), sent_(links_.to.size()) {
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) throw IoError(fmt::format("no event descriptor: {}", std::strerror(errno)));
   bool sockets = std::any_of(links_.to.begin(), links_.to.end(), [](const auto& link) { return link && link->fd() >= 0; });
@@ -163,6 +164,10 @@ ExchangeResult LinkTransport::exchange(const MessageHeader& header, std::span<co
       if (!out->done()) {
         moved |= out->progress();
         done &= out->done();
+        if (!out->done()) continue;
+        SentBytes& sent = sent_[std::size_t(out->peer())];
+        ++sent.messages;
+        sent.bytes += out->data_bytes();
       }
     ExchangeResult result{ExchangeStatus::kMismatch, {}};
     for (Incoming& in : incoming)

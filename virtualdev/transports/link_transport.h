@@ -9,6 +9,7 @@
 
 #include "runtime/comm/transport.h"
 #include "virtualdev/transports/byte_link.h"
+#include "virtualdev/transports/sent_bytes.h"
 #include "virtualdev/transports/shm_segment.h"
 
 namespace shardlab {
@@ -27,7 +28,7 @@ struct Links {
 //
 // Where it sleeps: on the doorbell's futex while only links of shared memory are awaited, in poll() while only sockets are. Where both are,
 // a helper thread turns what happens on the sockets into rings of the doorbell; it watches a socket only while it is awaited.
-class LinkTransport final : public comm::Transport {
+class LinkTransport final : public comm::Transport, public CountsSentBytes {
  public:
   static constexpr int kBrokenGraceMs = 1000;
 
@@ -39,6 +40,7 @@ class LinkTransport final : public comm::Transport {
                                 std::span<const comm::Receive> receives,
                                 const std::function<void(const std::vector<comm::ProcessIndex>&)>& on_wait) override;
   void abort(std::string_view why) override;
+  std::vector<SentBytes> sent() const override { return sent_; }
 
  private:
   // The header that has arrived, and how much of it. It stays here until it agrees.
@@ -67,6 +69,7 @@ class LinkTransport final : public comm::Transport {
   comm::ProcessIndex self_;
   Links links_;
   std::vector<Arriving> arriving_;
+  std::vector<SentBytes> sent_;
   std::atomic<bool> aborted_ = false;
   int wake_fd_ = -1;   // readable for good once aborted: ends every poll()
   int watch_fd_ = -1;  // the helper's epoll; -1 where there is no helper
