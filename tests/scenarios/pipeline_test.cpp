@@ -1,0 +1,133 @@
+// The 1F1B pipeline of two and four stages: it checks its gradients itself; here its trace must show a pipeline. Each stage does its work
+// in the order 1F1B, the stages' work overlaps in logical time as far as the schedule allows, and in measured time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "traces/trace_reader.h"
+
+namespace shardlab::traces {
+namespace {
+
+constexpr int kMicrobatches = 12;
+
+struct Ran {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+Ran shell(const std::string& line) {
+  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
+  FILE* pipe = ::popen((std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "; } 2>&1").c_str(), "r");
+  Ran ran;
+  char bytes[4096];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
+  int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
+// A launch in which its process has devices.
+struct Step {
+  std::int64_t launch = 0;
+  std::string name;
+  std::vector<int> processes;
+  std::int64_t begin_ns = 0, end_ns = 0;
+  char letter() const {
+    if (name == "forward" || name == "loss_forward") return 'F';
+    return name == "backward" || name == "loss_backward" ? 'B' : ' ';
+  }
+};
+
+class Pipeline : public testing::TestWithParam<int> {
+ protected:
+  // By process, in the order of execution.
+  std::vector<std::vector<Step>> run() {
+    int stages = GetParam();
+    std::string trace = testing::TempDir() + "/pipeline-" + std::to_string(getpid()) + ".db";
+    Ran ran = shell("$BIN/shardlab run --limit 120 -n " + std::to_string(stages) + " -d 2 --trace " + trace + " -- $BIN/pipeline_1f1b");
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    for (int s = 0; s < stages; ++s)
+      EXPECT_THAT(ran.output, testing::HasSubstr("stage " + std::to_string(s) + " of " + std::to_string(stages) + " kept "));
+    std::vector<std::vector<Step>> steps(static_cast<std::size_t>(stages));
+    if (ran.code != 0) return steps;
+    TraceReader reader(trace);
+    std::map<Id, ProgramRow> programs;
+    for (ProgramRow& program : reader.programs()) programs[program.id] = std::move(program);
+    for (const LaunchRow& launch : reader.launches()) {
+      const ProgramRow& program = programs.at(launch.program);
+      if (std::find(program.processes.begin(), program.processes.end(), launch.process) == program.processes.end()) continue;
+      steps[std::size_t(launch.process)].push_back({launch.launch, program.name, program.processes, launch.started_ns, launch.done_ns});
+    }
+    for (auto& each : steps) {
+      std::sort(each.begin(), each.end(), [](const Step& a, const Step& b) { return a.launch < b.launch; });
+      auto end = std::find_if(each.begin(), each.end(), [](const Step& step) { return step.name == "without_stages"; });
+      each.erase(end, each.end());
+    }
+    std::remove(trace.c_str());
+    return steps;
+  }
+};
+
+std::string letters(const std::vector<Step>& steps) {
+  std::string text;
+  for (const Step& step : steps)
+    if (step.letter() != ' ') text += step.letter();
+  return text;
+}
+
+// Forwards to fill the stages behind, one backward for each forward, the backwards that are left.
+std::string one_forward_one_backward(int stage, int stages) {
+  int ahead = stages - 1 - stage;
+  std::string text(std::size_t(ahead), 'F');
+  for (int m = 0; m < kMicrobatches - ahead; ++m) text += "FB";
+  return text + std::string(std::size_t(ahead), 'B');
+}
+
+// How many ticks it takes where a forward or backward takes one and everything else none: what spans processes waits for all of them.
+// Every process issues the same launches, so a number means the same one everywhere.
+int logical_ticks(const std::vector<std::vector<Step>>& steps) {
+  std::map<std::int64_t, const Step*> by_launch;
+  for (const auto& each : steps)
+    for (const Step& step : each) by_launch[step.launch] = &step;
+  std::vector<int> clock(steps.size(), 0);
+  for (const auto& [launch, step] : by_launch) {
+    int latest = 0;
+    for (int process : step->processes) latest = std::max(latest, clock[std::size_t(process)]);
+    for (int process : step->processes) clock[std::size_t(process)] = latest + (step->letter() != ' ');
+  }
+  return *std::max_element(clock.begin(), clock.end());
+}
+
+// Pairs of work of different stages that ran at the same time.
+int overlaps(const std::vector<std::vector<Step>>& steps) {
+  int count = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    for (std::size_t t = 0; t < s; ++t)
+      for (const Step& a : steps[s])
+        for (const Step& b : steps[t]) count += a.letter() != ' ' && b.letter() != ' ' && a.begin_ns < b.end_ns && b.begin_ns < a.end_ns;
+  return count;
+}
+
+TEST_P(Pipeline, IsOneForwardOneBackwardAndOverlaps) {
+  int stages = GetParam();
+  std::vector<std::vector<Step>> steps = run();
+  if (HasFailure()) return;
+  for (int s = 0; s < stages; ++s) EXPECT_EQ(letters(steps[std::size_t(s)]), one_forward_one_backward(s, stages)) << "stage " << s;
+  int one_after_the_other = 2 * kMicrobatches * stages;
+  EXPECT_EQ(logical_ticks(steps), 2 * (kMicrobatches + stages - 1)) << "of " << one_after_the_other << " one after the other";
+  EXPECT_GT(overlaps(steps), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Pipeline, testing::Values(2, 4));
+
+}  // namespace
+}  // namespace shardlab::traces
