@@ -15,7 +15,6 @@
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
-#include "virtualdev/transports/sent_bytes.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab {
@@ -167,7 +166,7 @@ std::vector<distributed::LinkTraffic> Job::link_traffic() {
   executor.drain();
   std::map<int, std::int64_t> planned = executor.planned_bytes();
   std::vector<SentBytes> sent;
-  if (auto* counts = dynamic_cast<const CountsSentBytes*>(transport_.get())) sent = counts->sent();
+  if (transport_) sent = transport_->sent();
   const std::vector<int>& hosts = context_->hosts();
   std::vector<distributed::LinkTraffic> links;
   for (int peer = 0; peer < context_->process_count(); ++peer) {
@@ -188,7 +187,10 @@ void Job::stop(const std::string& why) {
   if (comm::Transport* transport = abortable_.load()) transport->abort(why);
 }
 
-void Job::leave() { context_->leave(); }
+void Job::leave() {
+  context_->leave();
+  if (transport_) transport_->finish();
+}
 
 void Job::raised(std::string_view text, Where where) {
   if (control_) control_->raised(text, where);

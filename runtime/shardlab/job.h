@@ -19,6 +19,7 @@ class ControlClient;
 namespace recorder {
 class Recorder;
 }
+class ProcessTransport;
 
 // Owns what the context borrows. Made and ended by the issuing thread; stop() comes from the control plane's.
 class Job {
@@ -48,7 +49,7 @@ class Job {
   std::shared_ptr<recorder::Recorder> recorder_;
   std::string trace_;            // where a process on its own leaves its trace
   std::string trace_directory_;  // its parts until then
-  std::shared_ptr<comm::Transport> transport_;
+  std::shared_ptr<ProcessTransport> transport_;
   std::atomic<comm::Transport*> abortable_{nullptr};
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;

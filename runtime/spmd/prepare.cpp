@@ -114,8 +114,7 @@ std::vector<NodeId> nodes_by_result(const Graph& graph) {
     NodeId producer = graph.values[std::size_t(value)].producer;
     if (producer >= 0 && states[std::size_t(producer)] == State::kNew) stack.push_back(producer);
   };
-  for (ValueId result : graph.results) {
-    push(result);
+  auto run = [&] {
     while (!stack.empty()) {
       NodeId top = stack.back();
       State& state = states[std::size_t(top)];
@@ -129,6 +128,15 @@ std::vector<NodeId> nodes_by_result(const Graph& graph) {
       if (state == State::kOpen) order.push_back(top);
       state = State::kDone;
     }
+  };
+  for (ValueId result : graph.results) {
+    push(result);
+    run();
+  }
+  for (NodeId node = 0; node < NodeId(graph.nodes.size()); ++node) {  // what is there for its effect
+    if (states[std::size_t(node)] != State::kNew) continue;
+    stack.push_back(node);
+    run();
   }
   return order;
 }

@@ -14,8 +14,8 @@ struct Use {
 using Uses = std::vector<std::vector<Use>>;  // per value
 Uses uses_of(const Graph& graph);
 
-// The nodes that results need: for each result in turn, each node after its operands' nodes, the first operand's first. The order in which
-// XLA hands a module to Shardy, whatever the order in which it was written; where two ops disagree about a value the first has its way.
+// For each result in turn the nodes that it needs, each after its operands' nodes, the first operand's first; then those that are there for
+// their effect. The order in which XLA hands a module to Shardy, whatever the order in which it was written; where two ops disagree about a value the first has its way.
 std::vector<NodeId> nodes_by_result(const Graph& graph);
 
 // Constants, and what elementwise ops, broadcasts, reshapes and slices make of constants alone.

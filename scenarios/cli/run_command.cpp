@@ -19,6 +19,7 @@
 #include "traces/checks/wording.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/part.h"
+#include "virtualdev/transports/mpi_session.h"
 #include "virtualdev/transports/transport_def.h"
 
 namespace shardlab::cli {
@@ -34,7 +35,7 @@ constexpr OptionDef kOptions[] = {
     {"--hosts", "", "A:2,B:2", "start the processes on these hosts, so many on each, by Open MPI's mpirun; instead of -n"},
     {"--backend", "", "NAME", "what computes: cpu (default) or cuda"},
     {"--devices-per-gpu", "", "N", "with cuda: so many virtual devices share a GPU (default: as many as it takes)"},
-    {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp"},
+    {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp, mpi (starts them by mpirun)"},
     {"--tls-certificate", "", "PEM", "the coordinator's certificate: with it the job speaks TLS (docs/launching.md)"},
     {"--tls-key", "", "PEM", "the key of the certificate"},
     {"--tls-ca", "", "PEM", "the authority that signed the certificates of this job"},
@@ -132,8 +133,9 @@ void choose_tls(const Arguments& arguments) {
 
 // Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
 [[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
-  for (const char* other : {"--processes", "--trace", "--parts", "--limit"})
-    if (arguments.has(other)) throw_user_error("shardlab run: {} goes with processes of this host, not with --hosts", other);
+  for (const char* other : {"--trace", "--parts", "--limit"})
+    if (arguments.has(other))
+      throw_user_error("shardlab run: {} goes with processes that the command starts itself, not with mpirun's", other);
   std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output"};
   if (::geteuid() == 0) words.push_back("--allow-run-as-root");
   auto pass = [&](const char* name, const std::string& value) {
@@ -152,8 +154,10 @@ void choose_tls(const Arguments& arguments) {
   argv.push_back(nullptr);
   std::fflush(nullptr);
   ::execvp(argv[0], argv.data());
-  throw_user_error("shardlab run: --hosts needs Open MPI's mpirun, which cannot be started: {}. By hand, without it: docs/launching.md",
-                   std::strerror(errno));
+  throw_user_error(
+      "shardlab run: --hosts and --transport mpi need Open MPI's mpirun, which cannot be started: {}. By hand, without it: "
+      "docs/launching.md",
+      std::strerror(errno));
 }
 
 int run(const Arguments& arguments) {
@@ -161,10 +165,18 @@ int run(const Arguments& arguments) {
     throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
   choose_platform(arguments);
   choose_tls(arguments);
-  if (auto hosts = arguments.text("--hosts")) run_on_hosts(arguments, *hosts);
+  const int processes = int(arguments.integer("--processes", 1, 1, 4096));
+  auto hosts = arguments.text("--hosts");
+  if (hosts && arguments.has("--processes"))
+    throw_user_error("shardlab run: --hosts says how many processes there are, --processes does too");
+  if (arguments.text("--transport") == "mpi") {
+    if (std::string why = MpiSession::why_absent(); !why.empty()) throw_user_error("shardlab run --transport mpi: {}", why);
+    if (!hosts) hosts = fmt::format("localhost:{}", processes);
+  }
+  if (hosts) run_on_hosts(arguments, *hosts);
   LaunchOptions options;
   options.argv = arguments.program();
-  options.processes = int(arguments.integer("--processes", 1, 1, 4096));
+  options.processes = processes;
   options.devices = int(arguments.integer("--devices", 0, 1, 65536));
   if (auto seconds = arguments.number("--limit", 0.001))
     options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));

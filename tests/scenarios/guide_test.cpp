@@ -34,7 +34,13 @@ Ran shell(const std::string& line) {
   return ran;
 }
 
-enum class By { kCommand, kCommandOverTcp, kHand, kMpirun };
+// What the command says where it cannot start processes by mpirun, or was built without MPI: it refuses.
+std::string why_not_over_mpi() {
+  static const Ran ran = shell("$BIN/shardlab run --transport mpi -n 1 -- true");
+  return ran.code == 3 ? ran.output : "";
+}
+
+enum class By { kCommand, kCommandOverTcp, kCommandOverMpi, kHand, kMpirun };
 
 struct Way {
   By by;
@@ -45,6 +51,7 @@ class Guide : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     if (GetParam().by == By::kMpirun && shell("mpirun --version").code != 0) GTEST_SKIP() << "mpirun is not installed";
+    if (std::string why = why_not_over_mpi(); GetParam().by == By::kCommandOverMpi && !why.empty()) GTEST_SKIP() << why;
   }
 
   // The program with 8 devices over all processes; the output of all of them.
@@ -57,6 +64,9 @@ class Guide : public testing::TestWithParam<Way> {
       case By::kCommandOverTcp:
         line = "$BIN/shardlab run --limit 60 -n " + count + " -d " + devices + (by == By::kCommandOverTcp ? " --transport tcp" : "") +
                " -- $BIN/" + program;
+        break;
+      case By::kCommandOverMpi:
+        line = "timeout 60 $BIN/shardlab run --transport mpi -n " + count + " -d " + devices + " -- $BIN/" + program;
         break;
       case By::kHand: {
         // A port that was free a moment ago, for the coordinator that process 0 starts.
@@ -168,12 +178,13 @@ TEST(Document, PicturesOfAPod) {
 }
 
 std::string way_name(const testing::TestParamInfo<Way>& info) {
-  static constexpr const char* kNames[] = {"Command", "CommandOverTcp", "Hand", "Mpirun"};
+  static constexpr const char* kNames[] = {"Command", "CommandOverTcp", "CommandOverMpi", "Hand", "Mpirun"};
   return kNames[int(info.param.by)] + std::to_string(info.param.processes);
 }
 INSTANTIATE_TEST_SUITE_P(, Guide,
                          testing::Values(Way{By::kCommand, 1}, Way{By::kCommand, 2}, Way{By::kCommand, 4}, Way{By::kCommandOverTcp, 4},
-                                         Way{By::kHand, 2}, Way{By::kHand, 4}, Way{By::kMpirun, 2}, Way{By::kMpirun, 4}),
+                                         Way{By::kCommandOverMpi, 4}, Way{By::kHand, 2}, Way{By::kHand, 4}, Way{By::kMpirun, 2},
+                                         Way{By::kMpirun, 4}),
                          way_name);
 
 // More processes than cores sleep while they wait.
@@ -194,6 +205,33 @@ TEST(OnHosts, ByMpirun) {
     EXPECT_THAT(ran.output, HasSubstr("as in a:2,b:2")) << bad;
   }
   EXPECT_EQ(shell("$BIN/shardlab run --hosts localhost:2 --trace t.db -- true").code, 3);
+  EXPECT_EQ(shell("$BIN/shardlab run --hosts localhost:2 -n 2 -- true").code, 3);
+  EXPECT_EQ(shell("$BIN/shardlab run --transport mpi -n 2 --limit 5 -- true").code, 3);
+}
+
+// A dead peer is known by the control plane; mpirun leaves the others a second to say so.
+TEST(OverMpi, ADeadPeerEndsInAVerdict) {
+  if (std::string why = why_not_over_mpi(); !why.empty()) GTEST_SKIP() << why;
+  std::string log = testing::TempDir() + "/mpi-dead-" + std::to_string(getpid());
+  Ran ran = shell(
+      "timeout 100 $BIN/shardlab run --transport mpi -n 3 -d 2 -- sh -c 'echo rank $OMPI_COMM_WORLD_RANK is $$ here; "
+      "exec $0 1000000' $BIN/train_step > " +
+      log + " 2>&1 & all=$!; for i in $(seq 300); do grep -q 'step 20 ' " + log +
+      " && break; sleep 0.1; done; kill -9 $(sed -n 's/.*rank 1 is \\([0-9]*\\) here.*/\\1/p' " + log + "); wait $all");
+  std::string output = shell("grep -v ' step ' " + log + "; rm " + log).output;
+  EXPECT_NE(ran.code, 0) << output;
+  EXPECT_NE(ran.code, 124) << output;
+  EXPECT_THAT(output, HasSubstr("process 1 disappeared")) << ran.output;
+}
+
+TEST(OverMpi, NeedsMpirun) {
+  Ran ran = shell("SHARDLAB_TRANSPORT=mpi $BIN/guide_toy localhost:" + std::to_string(20000 + (getpid() + 7) % 20000) +
+                  " 0 2 & one=$!; "
+                  "SHARDLAB_TRANSPORT=mpi $BIN/guide_toy localhost:" +
+                  std::to_string(20000 + (getpid() + 7) % 20000) + " 1 2; wait $one");
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.output, testing::AnyOf(HasSubstr("the transport mpi joins the processes that one mpirun started"),
+                                         HasSubstr("this build has no MPI")));
 }
 
 TEST(Verdict, IsPrintedOnce) {

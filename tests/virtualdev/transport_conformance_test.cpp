@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include "tests/support/exchange_all.h"
 #include "tests/support/shared_board.h"
 #include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
@@ -21,17 +22,9 @@ namespace {
 using comm::ExchangeStatus;
 using comm::MessageHeader;
 using comm::ProcessIndex;
-using Bytes = std::vector<std::byte>;
-
-std::byte element(int from, int to, std::size_t i) {
-  return std::byte((std::size_t(from) * 31 + std::size_t(to) * 7 + i * 13 + i / 251) & 0xff);
-}
-
-Bytes message(int from, int to, std::size_t size) {
-  Bytes bytes(size);
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = element(from, to, i);
-  return bytes;
-}
+using testing::Bytes;
+using testing::exchange_all;
+using testing::message;
 
 // Runs body(process) in each of n processes; true where all return true. As threads or as forked processes.
 enum class As { kThreads, kForks };
@@ -66,33 +59,6 @@ bool run(As as, int n, const std::function<bool(int)>& body) {
     good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   return good;
-}
-
-// All to all with `size` bytes a pair, in two parts, `rounds` times.
-bool exchange_all(comm::Transport& transport, int self, int n, std::size_t size, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    MessageHeader header{.fingerprint = 5, .history = std::uint64_t(round), .group = 9, .seq = round, .call = 2};
-    std::vector<Bytes> out(n), in(n);
-    std::vector<comm::Send> sends;
-    std::vector<comm::Receive> receives;
-    for (int p = 0; p < n; ++p) {
-      if (p == self) continue;
-      out[p] = message(self, p, size);
-      in[p].resize(size);
-      std::span<const std::byte> whole(out[p]);
-      sends.push_back({p, {whole.first(size / 3), whole.subspan(size / 3)}});
-      receives.push_back({p, in[p]});
-    }
-    int waits = 0;
-    comm::ExchangeResult result = transport.exchange(header, sends, receives, [&](const std::vector<ProcessIndex>& peers) {
-      ++waits;
-      if (peers.empty()) waits = 100;
-    });
-    if (result.status != ExchangeStatus::kDone || waits > 1) return false;
-    for (int p = 0; p < n; ++p)
-      if (p != self && in[p] != message(p, self, size)) return false;
-  }
-  return true;
 }
 
 // A way to connect n processes, made before they start.

@@ -1,4 +1,4 @@
-// The transport that chooses for each pair of processes: shared memory within a host, TCP between hosts.
+// The transport that chooses for each pair of processes: shared memory within a host, MPI or TCP between hosts.
 #include "runtime/base/error.h"
 #include "virtualdev/transports/connect.h"
 #include "virtualdev/transports/link_transport.h"
@@ -7,7 +7,7 @@
 namespace shardlab {
 namespace {
 
-std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
+std::unique_ptr<ProcessTransport> make(const TransportOptions& options) {
   SL_CHECK(options.hosts.empty() || int(options.hosts.size()) == options.num_processes, "{} hosts for {} processes", options.hosts.size(),
            options.num_processes);
   Links links;
@@ -18,8 +18,16 @@ std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
     (same_host ? near : far).push_back(p);
   }
   if (near.size() > 1) connect_by_shm(options, near, links);
-  if (!far.empty()) connect_by_tcp(options, far, links);
-  std::string_view name = far.empty() ? "shm" : near.size() == 1 ? "tcp" : "shm+tcp";
+  if (far.empty()) return std::make_unique<LinkTransport>("shm", options.process_index, std::move(links));
+  std::string between = "tcp";
+  // What is to be encrypted is nothing for MPI.
+  if (std::vector<int> ranks = options.encrypted ? std::vector<int>() : mpi_ranks(options); !ranks.empty()) {
+    connect_by_mpi(far, ranks, links);
+    between = "mpi";
+  } else {
+    connect_by_tcp(options, far, links);
+  }
+  std::string name = near.size() == 1 ? between : "shm+" + between;
   return std::make_unique<LinkTransport>(name, options.process_index, std::move(links));
 }
 
@@ -27,7 +35,7 @@ std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
 
 const TransportDef kAutoTransport{
     .name = "auto",
-    .doc = "Chooses for each pair of processes: shared memory within a host, TCP between hosts.",
+    .doc = "Chooses for each pair of processes: shared memory within a host; between hosts MPI where one mpirun started all, else TCP.",
     .processes_max = 0,
     .make = make,
 };

@@ -18,6 +18,10 @@ class ByteLink {
   virtual std::size_t read(std::span<std::byte> into) = 0;
   // What to poll for when nothing moves; -1: the other side rings this process's doorbell.
   virtual int fd() const { return -1; }
+  // Nothing wakes who waits for it: it is asked again after a while.
+  virtual bool is_polled() const { return false; }
+  // What was written needs no more calls to leave this process.
+  virtual bool is_flushed() { return true; }
   // Why nothing will ever move again; nothing while it works.
   virtual std::optional<std::string> broken() const { return std::nullopt; }
 };

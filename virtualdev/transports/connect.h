@@ -1,4 +1,4 @@
-// Connecting processes: the links of a process to some of the others, by shared memory or by TCP.
+// Connecting processes: the links of a process to some of the others, by shared memory, by TCP or by MPI.
 #pragma once
 
 #include <vector>
@@ -16,5 +16,11 @@ void connect_by_shm(const TransportOptions& options, const std::vector<comm::Pro
 // connects. Both prove that they know the job's secret before a byte of data is taken; strangers are turned away and cost no more than a
 // socket for a few seconds.
 void connect_by_tcp(const TransportOptions& options, const std::vector<comm::ProcessIndex>& peers, Links& links);
+
+// The rank of each process in the job of Open MPI that started them all, and nobody else; nothing where there is no such job. Every process
+// of the job asks, and all get the same.
+std::vector<int> mpi_ranks(const TransportOptions& options);
+// Fills links.to for `peers`, and the session. Every process of the job does it, with the ranks of mpi_ranks().
+void connect_by_mpi(const std::vector<comm::ProcessIndex>& peers, const std::vector<int>& ranks, Links& links);
 
 }  // namespace shardlab

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 
@@ -24,6 +25,10 @@ using comm::ProcessIndex;
 namespace {
 
 constexpr std::size_t kHeaderBytes = sizeof(MessageHeader);
+// Messages up to this size are over when the link has them; of larger ones the sender sees them off.
+constexpr std::int64_t kBufferedBytes = 32 * 1024;
+// Between looks at polled links: short at first, for what comes soon.
+constexpr std::chrono::nanoseconds kPauseMin{5'000}, kPauseMax{250'000};
 
 void ring(int event_fd) {
   std::uint64_t one = 1;
@@ -48,7 +53,7 @@ class LinkTransport::Outgoing {
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  bool done() const { return at_ == parts_.size(); }
+  bool done() const { return is_done_; }
   ProcessIndex peer() const { return peer_; }
   std::int64_t data_bytes() const { return header_.bytes; }
 
@@ -57,6 +62,7 @@ class LinkTransport::Outgoing {
     bool moved = n > 0;
     while (at_ < parts_.size() && n >= parts_[at_].size()) n -= parts_[at_++].size();
     if (n > 0) parts_[at_] = parts_[at_].subspan(n);
+    is_done_ = at_ == parts_.size() && (header_.bytes <= kBufferedBytes || link_->is_flushed());
     return moved;
   }
 
@@ -66,6 +72,7 @@ class LinkTransport::Outgoing {
   MessageHeader header_;
   std::vector<std::span<const std::byte>> parts_;
   std::size_t at_ = 0;
+  bool is_done_ = false;
 };
 
 // One message on its way in.
@@ -178,7 +185,10 @@ ExchangeResult LinkTransport::exchange(const MessageHeader& header, std::span<co
       }
     if (!result.mismatches.empty()) return result;
     if (done) return {};
-    if (moved) continue;
+    if (moved) {
+      next_pause_ = kPauseMin;
+      continue;
+    }
     std::vector<Awaited> awaited;
     auto awaited_of = [&](ProcessIndex peer) -> Awaited& {
       auto found = std::find_if(awaited.begin(), awaited.end(), [&](const Awaited& each) { return each.peer == peer; });
@@ -198,6 +208,13 @@ ExchangeResult LinkTransport::exchange(const MessageHeader& header, std::span<co
     check_broken(awaited);
     sleep(bell, awaited);
   }
+}
+
+void LinkTransport::finish() {
+  if (!links_.mpi || aborted()) return;
+  for (auto& link : links_.to)
+    if (link && link->is_polled()) link.reset();
+  links_.mpi->finish();
 }
 
 void LinkTransport::abort(std::string_view) {
@@ -226,26 +243,43 @@ void LinkTransport::check_broken(const std::vector<Awaited>& awaited) {
   }
 }
 
+std::optional<std::chrono::nanoseconds> LinkTransport::pause(const std::vector<Awaited>& awaited) {
+  std::optional<std::chrono::nanoseconds> pause;
+  if (broken_since_ns_ != 0) pause = std::chrono::milliseconds(kBrokenGraceMs / 4);
+  if (std::none_of(awaited.begin(), awaited.end(), [&](const Awaited& each) { return links_.to[std::size_t(each.peer)]->is_polled(); }))
+    return pause;
+  next_pause_ = std::clamp(next_pause_, kPauseMin, kPauseMax);
+  pause = next_pause_;
+  next_pause_ *= 2;
+  return pause;
+}
+
 void LinkTransport::sleep(std::uint32_t bell, const std::vector<Awaited>& awaited) {
-  auto is_socket = [&](const Awaited& each) { return links_.to[std::size_t(each.peer)]->fd() >= 0; };
-  if (std::all_of(awaited.begin(), awaited.end(), is_socket)) return sleep_on_sockets(awaited);
+  auto limit = pause(awaited);
+  timespec limit_time{};
+  if (limit) limit_time = {limit->count() / 1'000'000'000, limit->count() % 1'000'000'000};
+  const timespec* at_most = limit ? &limit_time : nullptr;
+  auto rings = [&](const Awaited& each) {
+    const ByteLink& link = *links_.to[std::size_t(each.peer)];
+    return link.fd() < 0 && !link.is_polled();
+  };
+  if (std::none_of(awaited.begin(), awaited.end(), rings)) return sleep_on_sockets(awaited, at_most);
   watch_sockets(awaited);
   // The flag is up before the kernel compares the bell: a peer that rings later sees it, one that rang before changed the bell.
   ShmDoorbell& door = links_.segment->doorbell(links_.rank);
-  timespec grace{0, kBrokenGraceMs * 1'000'000L / 4};
   door.sleeping.store(1);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&door.bell), FUTEX_WAIT, bell, broken_since_ns_ != 0 ? &grace : nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&door.bell), FUTEX_WAIT, bell, at_most, nullptr, 0);
   door.sleeping.store(0, std::memory_order_relaxed);
 }
 
-void LinkTransport::sleep_on_sockets(const std::vector<Awaited>& awaited) {
+void LinkTransport::sleep_on_sockets(const std::vector<Awaited>& awaited, const timespec* limit) {
   std::vector<pollfd> polled{{wake_fd_, POLLIN, 0}};
   for (const Awaited& each : awaited) {
     const ByteLink& link = *links_.to[std::size_t(each.peer)];
-    if (link.broken()) continue;  // it would be ready for ever
+    if (link.fd() < 0 || link.broken()) continue;  // a broken one would be ready for ever
     polled.push_back({link.fd(), short((each.to_read ? POLLIN : 0) | (each.to_write ? POLLOUT : 0)), 0});
   }
-  poll(polled.data(), polled.size(), broken_since_ns_ != 0 ? kBrokenGraceMs / 4 : -1);
+  ppoll(polled.data(), polled.size(), limit, nullptr);
 }
 
 void LinkTransport::watch_sockets(const std::vector<Awaited>& awaited) {

@@ -2,21 +2,24 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/transport.h"
 #include "virtualdev/transports/byte_link.h"
-#include "virtualdev/transports/sent_bytes.h"
+#include "virtualdev/transports/mpi_session.h"
+#include "virtualdev/transports/process_transport.h"
 #include "virtualdev/transports/shm_segment.h"
 
 namespace shardlab {
 
 // What a process is connected by. `to` has one link a process, nothing for itself. `segment`, where some links go through shared memory,
-// holds this process's doorbell at `rank`.
+// holds this process's doorbell at `rank`. `mpi`, where some links go through it, outlives them.
 struct Links {
+  std::unique_ptr<MpiSession> mpi;
   std::vector<std::unique_ptr<ByteLink>> to;
   std::unique_ptr<ShmSegment> segment;
   int rank = 0;
@@ -27,8 +30,9 @@ struct Links {
 // error of its own after kBrokenGraceMs.
 //
 // Where it sleeps: on the doorbell's futex while only links of shared memory are awaited, in poll() while only sockets are. Where both are,
-// a helper thread turns what happens on the sockets into rings of the doorbell; it watches a socket only while it is awaited.
-class LinkTransport final : public comm::Transport, public CountsSentBytes {
+// a helper thread turns what happens on the sockets into rings of the doorbell; it watches a socket only while it is awaited. Where links
+// are polled, it sleeps for ever longer pauses.
+class LinkTransport final : public ProcessTransport {
  public:
   static constexpr int kBrokenGraceMs = 1000;
 
@@ -41,6 +45,7 @@ class LinkTransport final : public comm::Transport, public CountsSentBytes {
                                 const std::function<void(const std::vector<comm::ProcessIndex>&)>& on_wait) override;
   void abort(std::string_view why) override;
   std::vector<SentBytes> sent() const override { return sent_; }
+  void finish() override;
 
  private:
   // The header that has arrived, and how much of it. It stays here until it agrees.
@@ -59,7 +64,9 @@ class LinkTransport final : public comm::Transport, public CountsSentBytes {
   void check_peer(comm::ProcessIndex peer) const;
   bool aborted() const;
   void sleep(std::uint32_t bell, const std::vector<Awaited>& awaited);
-  void sleep_on_sockets(const std::vector<Awaited>& awaited);
+  // How long at most; nothing: until something happens.
+  std::optional<std::chrono::nanoseconds> pause(const std::vector<Awaited>& awaited);
+  void sleep_on_sockets(const std::vector<Awaited>& awaited, const timespec* limit);
   void watch_sockets(const std::vector<Awaited>& awaited);
   // Throws when a link that we wait for has been broken for too long.
   void check_broken(const std::vector<Awaited>& awaited);
@@ -74,6 +81,7 @@ class LinkTransport final : public comm::Transport, public CountsSentBytes {
   int wake_fd_ = -1;   // readable for good once aborted: ends every poll()
   int watch_fd_ = -1;  // the helper's epoll; -1 where there is no helper
   std::int64_t broken_since_ns_ = 0;
+  std::chrono::nanoseconds next_pause_{};  // of polled links
   std::jthread helper_;
 };
 

@@ -10,7 +10,7 @@
 namespace shardlab {
 
 std::span<const TransportDef* const> all_transports() {
-  static constexpr std::array kTransports{&kAutoTransport, &kLocalTransport, &kShmTransport, &kTcpTransport};
+  static constexpr std::array kTransports{&kAutoTransport, &kLocalTransport, &kMpiTransport, &kShmTransport, &kTcpTransport};
   return kTransports;
 }
 

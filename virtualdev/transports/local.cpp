@@ -7,7 +7,7 @@
 namespace shardlab {
 namespace {
 
-class LocalTransport final : public comm::Transport {
+class LocalTransport final : public ProcessTransport {
  public:
   std::string_view name() const override { return "local"; }
   comm::ExchangeResult exchange(const comm::MessageHeader&, std::span<const comm::Send> sends, std::span<const comm::Receive> receives,
@@ -16,12 +16,13 @@ class LocalTransport final : public comm::Transport {
     return {aborted_ ? comm::ExchangeStatus::kAborted : comm::ExchangeStatus::kDone, {}};
   }
   void abort(std::string_view) override { aborted_ = true; }
+  std::vector<SentBytes> sent() const override { return std::vector<SentBytes>(1); }
 
  private:
   std::atomic<bool> aborted_ = false;
 };
 
-std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
+std::unique_ptr<ProcessTransport> make(const TransportOptions& options) {
   SL_CHECK(options.num_processes == 1, "the local transport joins no processes, and there are {}", options.num_processes);
   return std::make_unique<LocalTransport>();
 }

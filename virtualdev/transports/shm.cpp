@@ -7,7 +7,7 @@
 namespace shardlab {
 namespace {
 
-std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
+std::unique_ptr<ProcessTransport> make(const TransportOptions& options) {
   for (const std::string& host : options.hosts)
     if (host != options.hosts[0])
       throw_user_error("the transport shm joins processes of one host, and this job has several: {} and {}; use auto or tcp",

@@ -6,7 +6,7 @@
 namespace shardlab {
 namespace {
 
-std::unique_ptr<comm::Transport> make(const TransportOptions& options) {
+std::unique_ptr<ProcessTransport> make(const TransportOptions& options) {
   Links links;
   links.to.resize(std::size_t(options.num_processes));
   std::vector<comm::ProcessIndex> peers;

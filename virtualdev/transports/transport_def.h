@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/comm/transport.h"
+#include "virtualdev/transports/process_transport.h"
 #include "virtualdev/transports/rendezvous.h"
 
 namespace shardlab {
@@ -33,12 +33,13 @@ struct TransportDef {
   std::string_view doc;
   int processes_max;  // 0: any number
   // Throws UserError, IoError, TransportError.
-  std::unique_ptr<comm::Transport> (*make)(const TransportOptions&);
+  std::unique_ptr<ProcessTransport> (*make)(const TransportOptions&);
 };
 
 extern const TransportDef kLocalTransport;
 extern const TransportDef kShmTransport;
 extern const TransportDef kTcpTransport;
+extern const TransportDef kMpiTransport;
 extern const TransportDef kAutoTransport;
 
 std::span<const TransportDef* const> all_transports();

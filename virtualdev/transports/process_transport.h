@@ -1,8 +1,10 @@
-// What a transport has sent to each process: for transports that count.
+// A transport as a job owns it: it counts what it sends, and ends together with the others.
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "runtime/comm/transport.h"
 
 namespace shardlab {
 
@@ -11,11 +13,12 @@ struct SentBytes {
   std::int64_t bytes = 0;  // of data, without what the transport adds
 };
 
-class CountsSentBytes {
+class ProcessTransport : public comm::Transport {
  public:
-  virtual ~CountsSentBytes() = default;
   // By process. Called while nothing is exchanged.
   virtual std::vector<SentBytes> sent() const = 0;
+  // All processes have ended well; there is no later exchange. May wait for the others.
+  virtual void finish() {}
 };
 
 }  // namespace shardlab
