@@ -125,15 +125,16 @@ void initialize(const InitializeOptions& options, std::source_location where) {
         "computation, but also calls to jax.devices, jax.device_put, and others. Here: before any use of a device; call it first in "
         "main() [{}]",
         place.text());
-  control::JobRequest request{.coordinator_address = options.coordinator_address,
-                              .num_processes = options.num_processes,
-                              .process_id = options.process_id,
-                              .local_device_ids = options.local_device_ids,
-                              .cluster_detection_method = options.cluster_detection_method,
-                              .coordinator_bind_address = options.coordinator_bind_address,
-                              .initialization_timeout_ms = milliseconds(options.initialization_timeout, "initialization_timeout", place),
-                              .heartbeat_timeout_ms = milliseconds(options.heartbeat_timeout_seconds, "heartbeat_timeout_seconds", place),
-                              .shutdown_timeout_ms = milliseconds(options.shutdown_timeout_seconds, "shutdown_timeout_seconds", place)};
+  control::JobRequest request;
+  request.coordinator_address = options.coordinator_address;
+  request.num_processes = options.num_processes;
+  request.process_id = options.process_id;
+  request.local_device_ids = options.local_device_ids;
+  request.cluster_detection_method = options.cluster_detection_method;
+  request.coordinator_bind_address = options.coordinator_bind_address;
+  request.initialization_timeout_ms = milliseconds(options.initialization_timeout, "initialization_timeout", place);
+  request.heartbeat_timeout_ms = milliseconds(options.heartbeat_timeout_seconds, "heartbeat_timeout_seconds", place);
+  request.shutdown_timeout_ms = milliseconds(options.shutdown_timeout_seconds, "shutdown_timeout_seconds", place);
   auto once = [&] {
     if (is_initialized()) throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
   };

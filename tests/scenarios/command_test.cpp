@@ -271,7 +271,9 @@ class Sarif {
     for (const char* list : {"locations", "relatedLocations"})
       for (const json& location : result.value(list, json::array())) {
         check_location(location);
-        if (location.contains("id")) EXPECT_TRUE(ids.insert(location.at("id").get<int>()).second) << "ids are unique within a result";
+        if (location.contains("id")) {
+          EXPECT_TRUE(ids.insert(location.at("id").get<int>()).second) << "ids are unique within a result";
+        }
       }
     EXPECT_TRUE(result.value("properties", json::object()).is_object());
   }
