@@ -15,7 +15,8 @@ using Uses = std::vector<std::vector<Use>>;  // per value
 Uses uses_of(const Graph& graph);
 
 // For each result in turn the nodes that it needs, each after its operands' nodes, the first operand's first; then those that are there for
-// their effect. The order in which XLA hands a module to Shardy, whatever the order in which it was written; where two ops disagree about a value the first has its way.
+// their effect. The order in which XLA hands a module to Shardy, whatever the order in which it was written; where two ops disagree about
+// a value the first has its way.
 std::vector<NodeId> nodes_by_result(const Graph& graph);
 
 // Constants, and what elementwise ops, broadcasts, reshapes and slices make of constants alone.
