@@ -5,6 +5,7 @@
 #include "gui/models/format.h"
 #include "gui/models/selection.h"
 #include "gui/models/source_lines.h"
+#include "gui/models/statement_text.h"
 #include "gui/models/verdict.h"
 
 namespace shardlab::gui {
@@ -38,14 +39,17 @@ bool differs(const std::vector<Side>& sides, const FieldDef& field) {
                      [&](const Side& side) { return field.value(*side.participant) != field.value(*sides[0].participant); });
 }
 
-// A participant names its line without folders; the trace's sites know them.
-std::string with_folders(const TraceData& trace, const std::string& where) {
+// A participant names its line without folders, which the trace's sites know; or its statement, with the place in the document.
+SourceLines lines_of(const TraceData& trace, const Participant& side) {
+  const std::string& where = side.where;
+  if (const auto pointer = where.rfind("(/"); side.statement >= 0 && pointer != std::string::npos && where.back() == ')')
+    return read_statement_lines(scenario_of(trace.path), where.substr(pointer + 1, where.size() - pointer - 2), kSourceContext);
   const auto site = std::find_if(trace.sites.begin(), trace.sites.end(), [&](const Site& each) { return each.text() == where; });
-  return site == trace.sites.end() ? where : site->path();
+  return read_source_lines(site == trace.sites.end() ? where : site->path(), trace.path, kSourceContext);
 }
 
-QString source_html(const TraceData& trace, const std::string& where, const Theme& theme) {
-  const SourceLines source = read_source_lines(with_folders(trace, where), trace.path, kSourceContext);
+QString source_html(const TraceData& trace, const Participant& side, const Theme& theme) {
+  const SourceLines source = lines_of(trace, side);
   if (source.lines.isEmpty()) return {};
   QString text;
   for (qsizetype i = 0; i < source.lines.size(); ++i) {
@@ -83,7 +87,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
                      sides[i].guilty && !diagnosis.tie ? QStringLiteral("✖ ") : QString(), process_links(sides[i]));
     any_device |= !sides[i].devices.empty();
     devices += QStringLiteral("<td>%1</td>").arg(set_text(sides[i].devices, 60));
-    const QString source = source_html(trace, sides[i].participant->where, theme);
+    const QString source = source_html(trace, *sides[i].participant, theme);
     any_source |= !source.isEmpty();
     sources += QStringLiteral("<td>%1</td>").arg(source);
   }

@@ -67,8 +67,11 @@ class ReshardView : public QWidget {
     layout->addWidget(facts_);
     layout->addWidget(split_, 1);
     setFocusProxy(moves_);
-    connect(moves_, &QTableWidget::currentCellChanged, this, [this](int row) {
-      if (row >= 0 && !filling_) selection_.select_device(moves_->item(row, 1)->data(Qt::UserRole).toInt(), this);
+    // Not the current cell: the first becomes it as soon as the table has the keyboard.
+    connect(moves_, &QTableWidget::itemSelectionChanged, this, [this] {
+      const int row = moves_->currentRow();
+      if (row >= 0 && !filling_ && !moves_->selectedItems().isEmpty())
+        selection_.select_device(moves_->item(row, 1)->data(Qt::UserRole).toInt(), this);
     });
     connect(&selection, &Selection::changed, this, [this] {
       if (isVisible()) refresh();

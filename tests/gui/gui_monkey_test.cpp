@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <ostream>
 #include <vector>
 
 #include "gui/app/main_window.h"
@@ -36,6 +37,7 @@ int setting(const char* name, int fallback) {
 }
 
 struct Kind {
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
   std::string name;
   QString file;                           // or, where that is empty:
   TracePtr (*trace)(int step) = nullptr;  // step 0 first, later ones of a run that grows
