@@ -1,7 +1,10 @@
 #include "gui/models/prediction.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+
+#include "gui/models/reshard.h"
 
 namespace shardlab::gui {
 namespace {
@@ -11,16 +14,25 @@ bool same(const CollectiveType& plan, const CollectiveType& seen) {
          plan.groups->lists == seen.groups->lists && plan.pairs == seen.pairs;
 }
 
-}  // namespace
+// "P('a', None)" and "P('a',)" cut alike: dimensions at the end that nothing cuts may be left out.
+bool same_sharding(const std::string& plan, const std::string& seen) {
+  if (plan == seen) return true;
+  auto a = parse_spec(plan), b = parse_spec(seen);
+  if (!a || !b) return false;
+  const std::size_t dims = std::max(a->axes.size(), b->axes.size());
+  a->axes.resize(dims);
+  b->axes.resize(dims);
+  return a->axes == b->axes && a->partial == b->partial;
+}
 
-std::vector<Prediction> compare_with_plan(const TraceData& trace) {
+std::string dims_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const auto size : shape) text += (text.empty() ? "" : ",") + std::to_string(size);
+  return text;
+}
+
+std::vector<Prediction> compare_collectives(const TraceData& trace) {
   std::map<std::pair<int, int>, Prediction> rows;
-  std::map<int, std::set<std::int64_t>> ranks;  // of each program's runs, on its devices
-  std::set<int> unfinished;                     // programs of which a run did not end
-  for (const auto& launch : trace.launches) {
-    ranks[launch.program].insert(launch.seq);
-    if (launch.done == kOpen) unfinished.insert(launch.program);
-  }
   for (std::size_t p = 0; p < trace.programs.size(); ++p)
     for (std::size_t call = 0; call < trace.programs[p].collectives.size(); ++call)
       rows[{int(p), int(call)}].planned = trace.programs[p].collectives[call];
@@ -38,12 +50,65 @@ std::vector<Prediction> compare_with_plan(const TraceData& trace) {
   for (auto& [key, row] : rows) {
     row.program = key.first;
     row.call = key.second;
-    if (const auto runs = ranks.find(key.first); runs != ranks.end()) row.runs = int(runs->second.size());
-    const bool ends_early = trace.running || trace.torn() || unfinished.contains(key.first);
-    row.as_planned &= row.planned && (row.recorded == row.runs || (ends_early && row.recorded < row.runs));
     out.push_back(std::move(row));
   }
   return out;
+}
+
+// A launch's arrays are its program's results of that type, in order.
+std::vector<Prediction> compare_results(const TraceData& trace) {
+  std::vector<std::vector<Prediction>> rows(trace.programs.size());
+  for (std::size_t p = 0; p < trace.programs.size(); ++p)
+    for (std::size_t r = 0; r < trace.programs[p].results.size(); ++r)
+      rows[p].push_back({.program = int(p), .result = int(r), .planned_sharding = trace.programs[p].results[r].sharding});
+  std::map<std::pair<int, std::int64_t>, std::set<std::size_t>> taken;  // of each launch the results that have their array
+  for (std::size_t i = 0; i < trace.arrays.size(); ++i) {
+    const Array& array = trace.arrays[i];
+    const Launch* launch = array.launch < 0 ? nullptr : trace.launch(array.process, array.launch);
+    if (!launch || launch->program < 0) continue;
+    const auto& results = trace.programs[std::size_t(launch->program)].results;
+    auto& had = taken[{array.process, array.launch}];
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      if (had.contains(r) || results[r].dtype != array.dtype || dims_text(results[r].shape) != dims_text(array.layout->shape)) continue;
+      had.insert(r);
+      Prediction& row = rows[std::size_t(launch->program)][r];
+      ++row.recorded;
+      const bool alike = same_sharding(row.planned_sharding, array.layout->spec);
+      if (row.array < 0 || (row.as_planned && !alike)) {
+        row.array = int(i);
+        row.seen_sharding = array.layout->spec;
+      }
+      row.as_planned &= alike;
+      break;
+    }
+  }
+  std::vector<Prediction> out;
+  for (auto& each : rows) out.insert(out.end(), each.begin(), each.end());
+  return out;
+}
+
+}  // namespace
+
+std::vector<Prediction> compare_with_plan(const TraceData& trace) {
+  std::map<int, std::set<std::int64_t>> ranks;  // of each program's runs, on its devices
+  std::set<int> unfinished;                     // programs of which a run did not end
+  for (const auto& launch : trace.launches) {
+    ranks[launch.program].insert(launch.seq);
+    if (launch.done == kOpen) unfinished.insert(launch.program);
+  }
+  std::vector<Prediction> rows = compare_collectives(trace);
+  for (auto& row : rows) {
+    if (const auto runs = ranks.find(row.program); runs != ranks.end()) row.runs = int(runs->second.size());
+    const bool ends_early = trace.running || trace.torn() || unfinished.contains(row.program);
+    row.as_planned &= row.planned && (row.recorded == row.runs || (ends_early && row.recorded < row.runs));
+  }
+  for (auto& row : compare_results(trace)) {
+    if (const auto runs = ranks.find(row.program); runs != ranks.end()) row.runs = int(runs->second.size());
+    rows.push_back(std::move(row));
+  }
+  // A program's collectives, then its results.
+  std::stable_sort(rows.begin(), rows.end(), [](const Prediction& a, const Prediction& b) { return a.program < b.program; });
+  return rows;
 }
 
 }  // namespace shardlab::gui

@@ -26,6 +26,7 @@ struct TableDef {
   std::span<const ColumnDef> columns;
   int (*rows)(const TraceData&);
   RowTone (*tone)(const TraceData&, int row);
+  const char* nothing;  // said where there is no row
 };
 
 const TableDef& array_table();

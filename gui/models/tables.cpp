@@ -87,6 +87,10 @@ const CollectiveType& type_of(const Prediction& p) { return p.planned ? *p.plann
 
 // What was recorded differs from the plan in this.
 QString difference_of(const Prediction& p) {
+  if (p.result >= 0)
+    return p.array < 0    ? QStringLiteral("not recorded")
+           : p.as_planned ? QStringLiteral("as planned")
+                          : QStringLiteral("recorded as ") + qstr(p.seen_sharding);
   if (p.as_planned) return p.recorded < p.runs ? QStringLiteral("as planned so far") : QStringLiteral("as planned");
   if (!p.planned) return QStringLiteral("not planned");
   if (!p.seen) return QStringLiteral("planned, never recorded");
@@ -106,23 +110,50 @@ constexpr std::array<ColumnDef, 10> kPredictionColumns{{
        return program < 0 ? QStringLiteral("(lost)") : qstr(t.programs[std::size_t(program)].name);
      },
      nullptr, 120},
-    {"Call", "Its place among the program's collectives", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).call; },
-     nullptr, 44, true},
-    {"Kind", "As planned", [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).kind); }, nullptr, 100},
-    {"Along", "Mesh axes that its groups run along",
-     [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).axes); }, nullptr, 70},
+    {"#", "Its place among the program's collectives, or among its results",
+     [](const TraceData& t, int r) -> QVariant {
+       const Prediction& p = prediction_at(t, r);
+       return p.result >= 0 ? p.result : p.call;
+     },
+     nullptr, 32, true},
+    {"Planned", "The kind of the collective, or a result of the program",
+     [](const TraceData& t, int r) -> QVariant {
+       return prediction_at(t, r).result >= 0 ? QStringLiteral("result") : qstr(type_of(prediction_at(t, r)).kind);
+     },
+     nullptr, 100},
+    {"Along", "Mesh axes that the collective's groups run along, or the planned sharding of the result",
+     [](const TraceData& t, int r) -> QVariant {
+       const Prediction& p = prediction_at(t, r);
+       return qstr(p.result >= 0 ? p.planned_sharding : type_of(p).axes);
+     },
+     nullptr, 110},
     {"Wire, each", "Planned bytes on the links of one run, over all devices",
-     [](const TraceData& t, int r) -> QVariant { return qlonglong(type_of(prediction_at(t, r)).wire_bytes); },
-     [](const TraceData& t, int r) { return bytes_text(type_of(prediction_at(t, r)).wire_bytes); }, 76, true},
+     [](const TraceData& t, int r) -> QVariant {
+       const Prediction& p = prediction_at(t, r);
+       return p.result >= 0 ? qlonglong(0) : qlonglong(type_of(p).wire_bytes);
+     },
+     [](const TraceData& t, int r) {
+       const Prediction& p = prediction_at(t, r);
+       return p.result >= 0 ? QString() : bytes_text(type_of(p).wire_bytes);
+     },
+     76, true},
     {"Runs", "Of the program", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).runs; }, nullptr, 50, true},
-    {"Recorded", "How often it was made", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).recorded; }, nullptr, 66,
+    {"Recorded", "How often it was made", [](const TraceData& t, int r) -> QVariant { return prediction_at(t, r).recorded; }, nullptr, 78,
      true},
     {"Crossed", "Bytes seen to cross processes, of all runs",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(prediction_at(t, r).moved_bytes); },
-     [](const TraceData& t, int r) { return bytes_text(prediction_at(t, r).moved_bytes); }, 76, true},
+     [](const TraceData& t, int r) {
+       const Prediction& p = prediction_at(t, r);
+       return p.result >= 0 ? QString() : bytes_text(p.moved_bytes);
+     },
+     76, true},
     {"Plan and record", "Whether they agree, and in what they do not",
      [](const TraceData& t, int r) -> QVariant { return difference_of(prediction_at(t, r)); }, nullptr, 190},
-    {"Why", "What the partitioner said", [](const TraceData& t, int r) -> QVariant { return qstr(type_of(prediction_at(t, r)).cause); },
+    {"Why", "What the partitioner said",
+     [](const TraceData& t, int r) -> QVariant {
+       const Prediction& p = prediction_at(t, r);
+       return p.result >= 0 ? QString() : qstr(type_of(p).cause);
+     },
      nullptr, 260},
 }};
 
@@ -141,25 +172,29 @@ RowTone diagnosis_tone(const TraceData& t, int r) {
 }  // namespace
 
 const TableDef& array_table() {
-  static constexpr TableDef kDef{"arrays", "Arrays", kArrayColumns, [](const TraceData& t) { return int(t.arrays.size()); }, plain};
+  static constexpr TableDef kDef{
+      "arrays", "Arrays", kArrayColumns, [](const TraceData& t) { return int(t.arrays.size()); }, plain, "No arrays were recorded."};
   return kDef;
 }
 
 const TableDef& collective_table() {
-  static constexpr TableDef kDef{"collectives", "Collectives", kCollectiveColumns,
-                                 [](const TraceData& t) { return int(t.collectives.size()); }, collective_tone};
+  static constexpr TableDef kDef{"collectives",      "Collectives",
+                                 kCollectiveColumns, [](const TraceData& t) { return int(t.collectives.size()); },
+                                 collective_tone,    "No collectives were recorded."};
   return kDef;
 }
 
 const TableDef& prediction_table() {
-  static constexpr TableDef kDef{"predicted", "Predicted", kPredictionColumns, [](const TraceData& t) { return int(t.predictions.size()); },
-                                 prediction_tone};
+  static constexpr TableDef kDef{"predicted",        "Predicted",
+                                 kPredictionColumns, [](const TraceData& t) { return int(t.predictions.size()); },
+                                 prediction_tone,    "The trace has no program, so nothing was planned."};
   return kDef;
 }
 
 const TableDef& diagnosis_table() {
-  static constexpr TableDef kDef{"diagnoses", "Diagnoses", kDiagnosisColumns, [](const TraceData& t) { return int(t.diagnoses.size()); },
-                                 diagnosis_tone};
+  static constexpr TableDef kDef{"diagnoses",       "Diagnoses",
+                                 kDiagnosisColumns, [](const TraceData& t) { return int(t.diagnoses.size()); },
+                                 diagnosis_tone,    "Nothing is diagnosed."};
   return kDef;
 }
 

@@ -219,10 +219,13 @@ struct Lane {
   } summary;
 };
 
-// What the partitioner planned of one collective of a program, and what was recorded of it.
+// What the partitioner planned of a program, and what was recorded of it: one collective, or the sharding of one result.
 struct Prediction {
   int program = -1;
   int call = 0;                                   // index in the program
+  int result = -1;                                // position among the results; -1: of a collective
+  int array = -1;                                 // of a result: the first recorded, or the first that lies otherwise
+  std::string planned_sharding, seen_sharding;    // of a result; seen: empty where it was never recorded
   std::shared_ptr<const CollectiveType> planned;  // null: the plan knows nothing of it
   std::shared_ptr<const CollectiveType> seen;     // null: it was never recorded
   int runs = 0;                                   // of the program, each rank counted once over its processes

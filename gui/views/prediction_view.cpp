@@ -1,4 +1,4 @@
-// The partitioner's plan against what was recorded: every collective of every program, and what came otherwise.
+// The partitioner's plan against what was recorded: collectives and shardings of every program, and what came otherwise.
 #include "gui/models/text_twin.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
@@ -9,17 +9,20 @@ namespace {
 QWidget* make_predicted(ViewContext& context) {
   Selection* selection = &context.selection;
   auto* table = new TraceTable(prediction_table(), context.selection);
-  table->setAccessibleName(QStringLiteral("Planned and recorded collectives"));
+  table->setAccessibleName(QStringLiteral("Planned and recorded collectives and shardings"));
   table->on_choose = [selection, table](int row) {
-    const int collective = selection->trace()->predictions[std::size_t(row)].collective;
-    if (collective >= 0) selection->select_collective(collective, table);
+    const Prediction& chosen = selection->trace()->predictions[std::size_t(row)];
+    if (chosen.collective >= 0) selection->select_collective(chosen.collective, table);
+    if (chosen.array >= 0) selection->select_array(chosen.array, table);
   };
   table->chosen_row = [selection](const SelectionState& state) {
-    if (!selection->trace() || state.collective < 0) return -1;
-    const Collective& call = selection->trace()->collectives[std::size_t(state.collective)];
+    if (!selection->trace()) return -1;
     const auto& rows = selection->trace()->predictions;
+    const Collective* call = state.collective < 0 ? nullptr : &selection->trace()->collectives[std::size_t(state.collective)];
     for (std::size_t r = 0; r < rows.size(); ++r)
-      if (rows[r].program == call.program && rows[r].call == call.call) return int(r);
+      if (call ? rows[r].result < 0 && rows[r].program == call->program && rows[r].call == call->call
+               : rows[r].array >= 0 && rows[r].array == state.array)
+        return int(r);
     return -1;
   };
   return table;
@@ -31,7 +34,7 @@ const ViewDef kPredictionView{
     .id = "predicted",
     .title = "Predicted",
     .key = "Ctrl+Shift+P",
-    .doc = "What the partitioner planned against what was recorded: collectives, bytes, how often",
+    .doc = "What the partitioner planned against what was recorded: collectives, bytes, shardings",
     .area = ViewArea::kBottomRight,
     .make = make_predicted,
     .text =

@@ -70,8 +70,7 @@ void TraceTable::paintEvent(QPaintEvent* event) {
   painter.setPen(theme_of(this).muted);
   const QString what = QString::fromUtf8(model_->def().title).toLower();
   painter.drawText(viewport()->rect().adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                   model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what)
-                                          : QStringLiteral("%1: nothing was recorded.").arg(QString::fromUtf8(model_->def().title)));
+                   model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what) : QString::fromUtf8(model_->def().nothing));
 }
 
 void TraceTable::follow(const SelectionState& state) {

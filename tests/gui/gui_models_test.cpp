@@ -132,6 +132,35 @@ TEST(Diagnoses, ShowTheTextOfScenarioStatementsOfBothSides) {
   EXPECT_FALSE(diagnosis_html(trace, 0, light_theme()).contains(QStringLiteral("matmul(x, w)"))) << "a file that is gone is no error";
 }
 
+// A result is as planned where every array of it lies so; dimensions that nothing cuts may be left out of the text.
+TEST(Prediction, ComparesShardingsOfResultsWithTheArraysThatWereMade) {
+  const auto laid = [](const char* spec) { return std::make_shared<const ArrayLayout>(ArrayLayout{.shape = {4, 6}, .spec = spec}); };
+  TraceData trace;
+  trace.programs.push_back({.name = "f",
+                            .results = {{"result 0", "float32", "P('a', None)", {4, 6}},
+                                        {"result 1", "float32", "P(None, 'b')", {4, 6}},
+                                        {"result 2", "int32", "P('a', None)", {4, 6}}}});
+  for (int run = 0; run < 2; ++run) trace.launches.push_back({.number = run, .seq = run, .program = 0, .started = 1, .done = 2});
+  for (int run = 0; run < 2; ++run) {
+    trace.arrays.push_back({.dtype = "float32", .layout = laid("P('a',)"), .launch = run});
+    trace.arrays.push_back({.dtype = "float32", .layout = laid(run == 0 ? "P(None, 'b')" : "P('b', None)"), .launch = run});
+  }
+  trace.arrays.push_back({.dtype = "int32", .layout = laid("P('b',)"), .launch = -1});  // of no launch
+  trace.predictions = compare_with_plan(trace);
+  ASSERT_EQ(trace.predictions.size(), 3u);
+  EXPECT_TRUE(trace.predictions[0].as_planned);
+  EXPECT_EQ(trace.predictions[0].recorded, 2);
+  EXPECT_FALSE(trace.predictions[1].as_planned);
+  EXPECT_EQ(trace.predictions[1].array, 3) << "the one that lies otherwise";
+  EXPECT_TRUE(trace.predictions[2].as_planned) << "nothing was recorded that says otherwise";
+  TraceTableModel model(prediction_table());
+  model.set_trace(std::make_shared<const TraceData>(trace));
+  EXPECT_EQ(model.index(0, 3).data().toString(), QStringLiteral("P('a', None)"));
+  EXPECT_EQ(model.index(1, 8).data().toString(), QStringLiteral("recorded as P('b', None)"));
+  EXPECT_EQ(model.index(2, 8).data().toString(), QStringLiteral("not recorded"));
+  EXPECT_EQ(model.index(1, 0).data(TraceTableModel::kToneRole).toInt(), int(RowTone::kWarning));
+}
+
 TEST(ProcessModel, KeepsTheRulesOfItemModelsAndFindsDevices) {
   ProcessModel model;
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
