@@ -33,9 +33,11 @@ class ControlClient::Link final : public Uplink {
     channel_ = connected_channel(options_);
     stub_ = wire::Coordination::NewStub(channel_);
     context_.AddMetadata(kTokenKey, options_.token);
+    if (options_.epoch > 0) context_.AddMetadata(kEpochKey, std::to_string(options_.epoch));
     stream_ = stub_->Attend(&context_);
     wire::Word word = make_word();
-    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity()});
+    *word.mutable_join() =
+        to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity(), options_.incarnation});
     push(std::move(word), When::kNow);
     reader_ = std::jthread([this] { read(); });
     sender_ = std::jthread([this](std::stop_token stop) { send(stop); });

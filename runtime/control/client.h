@@ -23,7 +23,9 @@ struct ClientOptions {
   int heartbeat_timeout_ms = 0;       // a coordinator that gives no sign of life for so long is gone; 0: no limit
   int shutdown_timeout_ms = 300'000;  // for the others to leave too
   TlsOptions tls;
-  std::string server_name;  // whose certificate the coordinator must have; empty: the address's host
+  std::int64_t epoch = 0;         // of an elastic job
+  std::uint64_t incarnation = 0;  // of this process in it
+  std::string server_name;        // whose certificate the coordinator must have; empty: the address's host
   // Called once, from a thread of the client's, when no data may move any more: abort the transport.
   std::function<void(const std::string& why)> on_stop;
 };
@@ -39,6 +41,9 @@ class ControlClient final : public ProcessControl {
   const std::vector<Member>& members() const;
 
   // The key-value store, for addresses and the like. get_key waits until the key is set; both throw TransportError.
+  // This process has no part in what the others go on with: every gate ends with `why`.
+  void abandon(const std::string& why) { hear_broken(why); }
+
   void set_key(const std::string& key, const std::string& value);
   std::string get_key(const std::string& key, std::chrono::milliseconds limit);
 

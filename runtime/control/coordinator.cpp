@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+#include <charconv>
+#include <mutex>
 #include <utility>
 
 #include "control.grpc.pb.h"
 #include "runtime/base/error.h"
+#include "runtime/control/assembly.h"
 #include "runtime/control/key_calls.h"
 #include "runtime/control/key_store.h"
+#include "runtime/control/live_session.h"
 #include "runtime/control/membership.h"
 #include "runtime/control/open_calls.h"
 #include "runtime/control/referee.h"
@@ -24,10 +29,14 @@ constexpr std::size_t kBuffersBytesMax = std::size_t(512) << 20;  // of all mess
 
 }  // namespace
 
-// Holds the parts of a job together and serves them. The referee and the membership do not know each other; sessions know both.
+// Holds the parts of a job together and serves them.
 class Coordinator::Impl final : public wire::Coordination::CallbackService {
  public:
-  explicit Impl(CoordinatorOptions options) : options_(std::move(options)), referee_(referee_options()), membership_(membership_options()) {
+  explicit Impl(CoordinatorOptions options)
+      : options_(std::move(options)),
+        court_(make_court(0, {})),
+        assembly_(options_.num_processes,
+                  [this](const Gathered& gathered, const std::vector<Ended>& ended) { begin_epoch(gathered, ended); }) {
     if (options_.token.empty()) options_.token = random_token();
     grpc::ServerBuilder builder;
     int port = 0;
@@ -53,14 +62,31 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   }
 
   ~Impl() override {
-    membership_.stop_watching();
+    court()->membership.stop_watching();
     server_->Shutdown(std::chrono::system_clock::now());  // cancels what is open
     server_->Wait();
     open_.wait_none();
   }
 
   grpc::ServerBidiReactor<wire::Words, wire::News>* Attend(grpc::CallbackServerContext* context) override {
-    return new Session({membership_, referee_, open_}, admit(*context));
+    grpc::Status welcome = admit(*context);
+    std::int64_t epoch = -1;
+    std::shared_ptr<Court> now = court(&epoch);
+    if (welcome.ok() && epoch_of(*context) != epoch)
+      welcome = {grpc::StatusCode::FAILED_PRECONDITION,
+                 fmt::format("epoch {} of the job is over, and this is epoch {}", epoch_of(*context), epoch)};
+    return new Session(
+        {std::move(now), open_,
+         [this](int process, std::uint64_t incarnation) { return !options_.elastic || assembly_.is_current(process, incarnation); }},
+        welcome);
+  }
+  grpc::ServerBidiReactor<wire::LiveWord, wire::LiveNews>* Live(grpc::CallbackServerContext* context) override {
+    grpc::Status welcome = admit(*context);
+    if (welcome.ok() && !options_.elastic)
+      welcome = {grpc::StatusCode::FAILED_PRECONDITION, "the job is not elastic where its coordinator was started"};
+    LiveCourt live{assembly_, open_, [this](int process) { gone(process, comm::now_ns()); },
+                   [this](int process, std::uint64_t incarnation) { vanished(process, incarnation); }};
+    return new LiveSession(std::move(live), welcome);
   }
   grpc::ServerUnaryReactor* SetKey(grpc::CallbackServerContext* context, const wire::KeyValue* request, wire::Nothing*) override {
     grpc::Status welcome = admit(*context);
@@ -73,36 +99,75 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
 
   const std::string& address() const { return address_; }
   const std::string& token() const { return options_.token; }
-  Referee& referee() { return referee_; }
-  Membership& membership() { return membership_; }
+  std::shared_ptr<Court> court(std::int64_t* epoch = nullptr) const {
+    std::lock_guard lock(court_mutex_);
+    if (epoch) *epoch = epoch_;
+    return court_;
+  }
+  const Assembly& assembly() const { return assembly_; }
+  bool elastic() const { return options_.elastic; }
   KeyStore& keys() { return keys_; }
 
   void report_death(int process, int exit_code, int signal, comm::Ns time, Where place) {
-    membership_.reported(process, std::chrono::milliseconds(kDrainMs));
-    referee_.died(process, exit_code, signal, time, place);
+    std::shared_ptr<Court> now = court();
+    now->membership.reported(process, std::chrono::milliseconds(kDrainMs));
+    now->referee.died(process, exit_code, signal, time, place);
+    assembly_.died(process, {exit_code, signal});
   }
 
  private:
-  RefereeOptions referee_options() {
-    return {.num_processes = options_.num_processes,
-            .look_ahead = options_.look_ahead,
-            .stuck = options_.stuck,
-            .on_finding =
-                [this] {
-                  if (options_.on_finding) options_.on_finding();
-                },
-            .on_verdict =
-                [this](const VerdictRef& verdict) {
-                  if (options_.on_verdict) options_.on_verdict(verdict);
-                }};
+  std::shared_ptr<Court> make_court(std::int64_t epoch, const std::vector<int>& participants) {
+    RefereeOptions referee{.num_processes = options_.num_processes,
+                           .look_ahead = options_.look_ahead,
+                           .stuck = options_.stuck,
+                           .on_finding =
+                               [this] {
+                                 if (options_.on_finding) options_.on_finding();
+                               },
+                           .on_verdict =
+                               [this](const VerdictRef& verdict) {
+                                 if (options_.on_verdict) options_.on_verdict(verdict);
+                               }};
+    MembershipOptions membership{.num_processes = options_.num_processes,
+                                 .participants = participants,
+                                 .grace = std::chrono::milliseconds(options_.supervised ? kDisappearedMs : 0),
+                                 .on_gone = [this, epoch](int process, comm::Ns time) {
+                                   std::int64_t now = -1;
+                                   std::shared_ptr<Court> judging = court(&now);
+                                   // Who left or raised has ended in its own way, and may take its time.
+                                   if (now == epoch && !judging->referee.ended(process))
+                                     judging->referee.died(process, kDisappeared, 0, time);
+                                 }};
+    return std::make_shared<Court>(referee, membership);
   }
-  MembershipOptions membership_options() {
-    return {.num_processes = options_.num_processes,
-            .grace = std::chrono::milliseconds(options_.supervised ? kDisappearedMs : 0),
-            .on_gone = [this](int process, comm::Ns time) {
-              // Who left or raised has ended in its own way, and may take its time.
-              if (!referee_.ended(process)) referee_.died(process, kDisappeared, 0, time);
-            }};
+  // With the assembly's lock held.
+  void begin_epoch(const Gathered& gathered, const std::vector<Ended>& ended) {
+    std::shared_ptr<Court> next = make_court(gathered.epoch, gathered.live);
+    for (int p = 0; p < options_.num_processes; ++p) {
+      const Ended& how = ended[std::size_t(p)];
+      bool lives = std::binary_search(gathered.live.begin(), gathered.live.end(), p);
+      if (!lives) next->referee.absent(p, how.left, how.exit_code, how.signal);
+    }
+    std::lock_guard lock(court_mutex_);
+    court_.swap(next);
+    epoch_ = gathered.epoch;
+  }
+  void gone(int process, comm::Ns time) {
+    std::shared_ptr<Court> now = court();
+    if (!now->referee.ended(process)) now->referee.died(process, kDisappeared, 0, time);
+  }
+  void vanished(int process, std::uint64_t incarnation) {
+    if (options_.supervised)
+      assembly_.silenced(process, incarnation);  // its supervisor knows more
+    else if (assembly_.vanished(process, incarnation, {kDisappeared, 0}))
+      gone(process, comm::now_ns());
+  }
+  static std::int64_t epoch_of(const grpc::CallbackServerContext& context) {
+    auto found = context.client_metadata().find(kEpochKey);
+    if (found == context.client_metadata().end()) return 0;
+    std::int64_t epoch = -1;
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), epoch);
+    return epoch;
   }
 
   grpc::Status admit(const grpc::CallbackServerContext& context) const {
@@ -114,8 +179,10 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   }
 
   CoordinatorOptions options_;
-  Referee referee_;
-  Membership membership_;
+  mutable std::mutex court_mutex_;
+  std::shared_ptr<Court> court_;  // of the epoch
+  std::int64_t epoch_ = 0;
+  Assembly assembly_;
   KeyStore keys_;
   OpenCalls open_;
   std::string address_;
@@ -129,20 +196,24 @@ const std::string& Coordinator::token() const { return impl_->token(); }
 void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns time, Where place) {
   impl_->report_death(process, exit_code, signal, time, place);
 }
-std::vector<Member> Coordinator::members() const { return impl_->membership().members(); }
-std::vector<int> Coordinator::missing() const { return impl_->membership().missing(); }
-bool Coordinator::wait_joined(std::chrono::milliseconds limit) const { return impl_->membership().wait_joined(limit); }
-bool Coordinator::wait_deserted(std::chrono::milliseconds limit) const { return impl_->membership().wait_deserted(limit); }
-std::vector<SilentProcess> Coordinator::silent(std::chrono::milliseconds at_least) const { return impl_->membership().silent(at_least); }
-bool Coordinator::wait_over(std::chrono::milliseconds limit) const { return impl_->referee().wait_over(limit); }
-void Coordinator::conclude() const { impl_->referee().conclude(); }
-Evidence Coordinator::evidence() const { return impl_->referee().evidence(); }
+std::vector<Member> Coordinator::members() const { return impl_->court()->membership.members(); }
+std::vector<int> Coordinator::missing() const { return impl_->court()->membership.missing(); }
+bool Coordinator::wait_joined(std::chrono::milliseconds limit) const { return impl_->court()->membership.wait_joined(limit); }
+bool Coordinator::wait_deserted(std::chrono::milliseconds limit) const {
+  return impl_->elastic() ? impl_->assembly().wait_deserted(limit) : impl_->court()->membership.wait_deserted(limit);
+}
+std::vector<SilentProcess> Coordinator::silent(std::chrono::milliseconds at_least) const {
+  return impl_->court()->membership.silent(at_least);
+}
+bool Coordinator::wait_over(std::chrono::milliseconds limit) const { return impl_->court()->referee.wait_over(limit); }
+void Coordinator::conclude() const { impl_->court()->referee.conclude(); }
+Evidence Coordinator::evidence() const { return impl_->court()->referee.evidence(); }
 std::vector<Diagnosis> Coordinator::diagnoses() const {
-  VerdictRef verdict = impl_->referee().verdict();
+  VerdictRef verdict = impl_->court()->referee.verdict();
   return verdict ? verdict->diagnoses : std::vector<Diagnosis>{};
 }
-std::optional<std::string> Coordinator::common_error() const { return impl_->referee().common_error(); }
-bool Coordinator::ended(int process) const { return impl_->referee().ended(process); }
+std::optional<std::string> Coordinator::common_error() const { return impl_->court()->referee.common_error(); }
+bool Coordinator::ended(int process) const { return impl_->court()->referee.ended(process); }
 void Coordinator::set_key(const std::string& key, const std::string& value) { impl_->keys().set(key, value); }
 std::optional<std::string> Coordinator::get_key(const std::string& key) const { return impl_->keys().get(key); }
 

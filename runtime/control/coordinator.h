@@ -28,6 +28,8 @@ struct CoordinatorOptions {
   std::chrono::milliseconds look_ahead{50};  // how long processes may issue on after a finding, where they do not come to a read before
   // Whether report_death() will be called for every process. Otherwise a stream that breaks is a death.
   bool supervised = true;
+  // Elastic: a death ends what the processes had begun together, not the job; who comes again has a new incarnation.
+  bool elastic = false;
   // Unsupervised: a process whose host gives no sign of life for so long is lost. 0: no limit.
   int silence_ms = 0;
   std::function<void()> on_finding;                   // the first proof: no data moves any more

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
                   .token = token,
                   .host = argv[2],
                   .tls = complete_tls({}),
+                  .elastic = std::getenv(kRecoverableVariable) != nullptr,
                   .first_port = std::atoi(argv[3]),
                   .ports = std::atoi(argv[4]),
                   .ready_fd = ready ? std::atoi(ready) : -1,

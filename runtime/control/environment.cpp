@@ -151,6 +151,13 @@ std::optional<JobEnvironment> from_words(JobRequest request) {
   return environment;
 }
 
+bool flag(const char* name) {
+  std::string value = variable(name);
+  if (value.empty() || value == "0" || value == "false" || value == "False") return false;
+  if (value == "1" || value == "true" || value == "True") return true;
+  throw_user_error("the environment variable {} must be 0, 1, true or false; got '{}'", name, value);
+}
+
 // JAX_LOCAL_DEVICE_IDS, where the program does not say which devices are its own.
 std::size_t local_device_count(const JobRequest& request) {
   std::string ids = variable("JAX_LOCAL_DEVICE_IDS");
@@ -173,6 +180,7 @@ std::optional<JobEnvironment> find_job(const JobRequest& request) {
   if (!environment) return std::nullopt;
   environment->num_cpu_devices = devices;
   environment->tls = complete_tls(request.tls);
+  environment->recoverable = request.recoverable || flag(kRecoverableVariable) || flag("JAX_ENABLE_RECOVERABILITY");
   if (!devices && local_device_count(request) > 0) environment->num_cpu_devices = int(local_device_count(request));
   environment->trace_dir = variable(kTraceDirVariable);
   if (!variable(kTransportVariable).empty()) environment->transport = variable(kTransportVariable);
@@ -189,7 +197,7 @@ std::string own_address(const JobEnvironment& environment) {
   return own_address_towards(split_address(environment.coordinator, "the coordinator's address").first);
 }
 
-std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const JoinOptions& options) {
+ClientOptions locate(const JobEnvironment& environment, const JoinOptions& options) {
   ClientOptions client{.address = environment.coordinator,
                        .token = environment.token,
                        .process_index = environment.process_index,
@@ -200,14 +208,23 @@ std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const
                        .shutdown_timeout_ms = environment.shutdown_timeout_ms,
                        .tls = environment.tls,
                        .on_stop = options.on_stop};
-  if (environment.bind_host.empty()) return connect(std::move(client));
+  if (environment.bind_host.empty()) return client;
   auto [host, port] = split_address(environment.coordinator, "coordinator_address");
   client.server_name = host;
+  if (environment.process_index == 0 && environment.recoverable) {
+    // Process 0, too, may come again: then the coordinator that it started before still serves the others.
+    try {
+      client.address = find_coordinator(host, port, environment.ports, environment.token, 0, 1, environment.tls);
+      return client;
+    } catch (const TransportError&) {  // the first time
+    }
+  }
   if (environment.process_index == 0)
     client.address = start_server({.num_processes = environment.num_processes,
                                    .token = environment.token,
                                    .host = environment.bind_host,
                                    .tls = environment.tls,
+                                   .elastic = environment.recoverable,
                                    .first_port = port,
                                    .ports = environment.ports,
                                    .join_timeout_ms = environment.join_timeout_ms,
@@ -215,7 +232,11 @@ std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const
   else
     client.address = find_coordinator(host, port, environment.ports, environment.token, environment.process_index,
                                       environment.join_timeout_ms, environment.tls);
-  return connect(std::move(client));
+  return client;
+}
+
+std::unique_ptr<ControlClient> join_job(const JobEnvironment& environment, const JoinOptions& options) {
+  return connect(locate(environment, options));
 }
 
 }  // namespace shardlab::control

@@ -21,7 +21,8 @@ inline constexpr char kNumDevicesVariable[] = "SHARDLAB_NUM_CPU_DEVICES";
 inline constexpr char kShmVariable[] = "SHARDLAB_SHM";
 inline constexpr char kTraceDirVariable[] = "SHARDLAB_TRACE_DIR";
 inline constexpr char kTransportVariable[] = "SHARDLAB_TRANSPORT";
-inline constexpr char kVerdictToldVariable[] = "SHARDLAB_VERDICT_TOLD";  // whoever started the process prints the verdict
+inline constexpr char kVerdictToldVariable[] = "SHARDLAB_VERDICT_TOLD";           // whoever started the process prints the verdict
+inline constexpr char kRecoverableVariable[] = "SHARDLAB_ENABLE_RECOVERABILITY";  // or JAX_ENABLE_RECOVERABILITY
 inline constexpr char kHostAddressVariable[] = "SHARDLAB_HOST_ADDRESS";
 
 // What a program says itself: the arguments of distributed::initialize.
@@ -32,6 +33,7 @@ struct JobRequest {
   std::optional<std::string> cluster_detection_method;  // a ClusterDef's name, or "deactivate"
   std::optional<std::string> coordinator_bind_address;  // where process 0 listens
   TlsOptions tls;
+  bool recoverable = false;
   int initialization_timeout_ms = 300'000;
   int heartbeat_timeout_ms = 100'000;
   int shutdown_timeout_ms = 300'000;
@@ -49,6 +51,7 @@ struct JobEnvironment {
   std::string trace_dir;           // where records go; empty: none asked for
   std::string transport = "auto";
   TlsOptions tls;
+  bool recoverable = false;            // an elastic job
   std::optional<int> num_cpu_devices;  // the number of virtual devices asked for
   int join_timeout_ms = 300'000, heartbeat_timeout_ms = 100'000, shutdown_timeout_ms = 300'000;
 };
@@ -65,6 +68,9 @@ struct JoinOptions {
   int num_devices = 1;
   std::function<void(const std::string& why)> on_stop;
 };
+
+// How to reach the job's coordinator, which runs then: process 0 starts it where nobody has, and the others wait for it.
+ClientOptions locate(const JobEnvironment&, const JoinOptions&);
 
 // Joins the job; where nobody runs the coordinator, process 0 first starts it as a small child in a session of its own, and the others
 // find it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "traces/checks/positions.h"
 
 namespace shardlab::control {
 
@@ -38,7 +39,7 @@ void Ledger::joined(int process, std::int64_t time_ns) {
   }
   // One that ended at once, with code 0, is only now known to be missed.
   for (const Process& other : processes_)
-    if (other.evidence.state == ProcessState::kExited)
+    if (other.evidence.state == ProcessState::kExited && other.evidence.since_ns != kEndedBefore)
       find(Finding::Kind::kDeath, {other.evidence.process}, std::max(time_ns, other.ended_ns));
 }
 
@@ -102,6 +103,14 @@ void Ledger::died(int process, int exit_code, int signal, std::int64_t time_ns) 
   end(process, signal != 0 ? ProcessState::kKilled : ProcessState::kExited, time_ns);
   bool anyone = std::any_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.evidence.joined; });
   if (signal != 0 || exit_code != 0 || anyone) find(Finding::Kind::kDeath, {process}, time_ns);
+}
+
+void Ledger::absent(int process, bool left, int exit_code, int signal) {
+  Process& gone = at(process);
+  gone.evidence.exit_code = exit_code;
+  gone.evidence.signal = signal;
+  gone.evidence.joined = true;
+  end(process, left ? ProcessState::kLeft : signal != 0 ? ProcessState::kKilled : ProcessState::kExited, kEndedBefore);
 }
 
 void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::string& at_line, std::int32_t statement) {

@@ -57,6 +57,8 @@ class Ledger {
   void leaving(int process, std::int64_t time_ns);
   // Ended by `signal`, or with `exit_code` where that is 0. Who had left or raised before stays so.
   void died(int process, int exit_code, int signal, std::int64_t time_ns);
+  // Had ended so before this ledger began: whoever needs it is told, and nobody else.
+  void absent(int process, bool left, int exit_code, int signal);
   // What the process did last beside its calls, and where it is.
   void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
   // Where it was when it ended.

@@ -11,7 +11,8 @@ struct Member {
   std::int64_t pid = 0;
   std::string host;
   int devices = 0;
-  std::string host_id;  // equal for processes that can share memory
+  std::string host_id;            // equal for processes that can share memory
+  std::uint64_t incarnation = 0;  // of an elastic job: another one each time that a process is started
 };
 
 // This process's host_id: hosts differ in it, and so do containers and network namespaces of one machine.

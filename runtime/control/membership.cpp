@@ -24,6 +24,9 @@ Membership::~Membership() = default;
 std::optional<std::string> Membership::join(const Member& member, Attendant* attendant) {
   std::lock_guard lock(mutex_);
   if (!is_process(member.process)) return fmt::format("process {} joins a job of {} processes", member.process, processes_.size());
+  const std::vector<int>& wanted = options_.participants;
+  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), member.process) == wanted.end())
+    return fmt::format("process {} is none of those that began this epoch", member.process);
   Process& process = processes_[std::size_t(member.process)];
   if (process.member)
     return fmt::format("process {} has joined before, as pid {} on {}", member.process, process.member->pid, process.member->host);
@@ -33,7 +36,7 @@ std::optional<std::string> Membership::join(const Member& member, Attendant* att
   process.heard_ns = comm::now_ns();
   std::vector<Member> joined = members_locked();
   for (Process& other : processes_)
-    if (other.attendant) other.attendant->roll(joined, int(processes_.size()));
+    if (other.attendant) other.attendant->roll(joined, expected());
   changed_.notify_all();
   return std::nullopt;
 }
@@ -88,8 +91,7 @@ std::vector<int> Membership::missing() const {
 
 bool Membership::wait_joined(std::chrono::milliseconds limit) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit,
-                           [&] { return std::all_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.member; }); });
+  return changed_.wait_for(lock, limit, [&] { return int(members_locked().size()) == expected(); });
 }
 
 bool Membership::wait_deserted(std::chrono::milliseconds limit) const {

@@ -29,6 +29,7 @@ struct SilentProcess {
 
 struct MembershipOptions {
   int num_processes = 1;
+  std::vector<int> participants;                       // those that may join; empty: all
   std::chrono::milliseconds grace{0};                  // from a broken stream to a death, when nobody reported one
   std::function<void(int process, comm::Ns)> on_gone;  // without locks; when the stream broke
 };
@@ -39,6 +40,8 @@ class Membership {
   explicit Membership(MembershipOptions options);
   ~Membership();
 
+  // How many are to join.
+  int expected() const { return options_.participants.empty() ? options_.num_processes : int(options_.participants.size()); }
   bool is_process(int index) const { return index >= 0 && index < options_.num_processes; }
   // Nothing where it is welcome, and everybody is told; else why not.
   std::optional<std::string> join(const Member& member, Attendant* attendant);

@@ -172,6 +172,11 @@ void Referee::died(int process, int exit_code, int signal, comm::Ns time, Where 
   after_event();
 }
 
+void Referee::absent(int process, bool left, int exit_code, int signal) {
+  std::lock_guard lock(mutex_);
+  ledger_.absent(process, left, exit_code, signal);
+}
+
 void Referee::alive(int process, comm::Ns now) {
   std::lock_guard lock(mutex_);
   Side& side = sides_.at(std::size_t(process));

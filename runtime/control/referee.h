@@ -89,6 +89,8 @@ class Referee {
   void looked_ahead(int process);
   // `place`: where it was, if that is known.
   void died(int process, int exit_code, int signal, comm::Ns time, Where place = {});
+  // Before anybody joins; as of the ledger.
+  void absent(int process, bool left, int exit_code, int signal);
   // A sign of life, heartbeats included, by this side's clock. Who never gives one is not expected to.
   void alive(int process, comm::Ns now);
 

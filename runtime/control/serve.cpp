@@ -93,6 +93,7 @@ int serve(const ServeOptions& options) {
                                                                      .port = options.first_port ? options.first_port + i : 0,
                                                                      .tls = options.tls,
                                                                      .supervised = false,
+                                                                     .elastic = options.elastic,
                                                                      .silence_ms = options.heartbeat_timeout_ms});
     } catch (const TransportError&) {  // the port is another's: the next one
     }
@@ -137,6 +138,7 @@ std::string start_server(ServeOptions options) {
                              {kTlsCaVariable, options.tls.ca},
                              {kTlsMutualVariable, std::string(options.tls.mutual ? "1" : "")}})
     if (!value.empty()) variables.push_back(fmt::format("{}={}", name, value));
+  if (options.elastic) variables.push_back(fmt::format("{}=1", kRecoverableVariable));
   std::vector<char*> environment;
   for (std::string& entry : variables) environment.push_back(entry.data());
   environment.push_back(nullptr);

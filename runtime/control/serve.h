@@ -12,6 +12,7 @@ struct ServeOptions {
   std::string token;
   std::string host = "127.0.0.1";  // where it listens
   TlsOptions tls;
+  bool elastic = false;
   int first_port = 0;  // 0: the system's choice
   int ports = 1;       // how many to try from the first on
   int ready_fd = -1;   // its address is written there with a newline, then it is closed

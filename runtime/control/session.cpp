@@ -1,5 +1,7 @@
 #include "runtime/control/session.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "runtime/control/wire.h"
@@ -7,7 +9,7 @@
 
 namespace shardlab::control {
 
-Session::Session(Courtroom court, const grpc::Status& welcome) : court_(court) {
+Session::Session(Courtroom court, const grpc::Status& welcome) : court_(std::move(court)) {
   court_.open.began();
   if (welcome.ok())
     StartRead(&words_);
@@ -17,7 +19,7 @@ Session::Session(Courtroom court, const grpc::Status& welcome) : court_(court) {
 
 void Session::OnReadDone(bool ok) {
   if (!ok) {
-    if (process_ >= 0) court_.membership.stream_ended(process_);
+    if (process_ >= 0) court_.court->membership.stream_ended(process_);
     return finish(grpc::Status::OK);
   }
   grpc::Status status;
@@ -47,9 +49,9 @@ void Session::OnWriteDone(bool ok) {
 void Session::OnDone() {
   OpenCalls& open = court_.open;
   if (process_ >= 0) {
-    court_.membership.stream_ended(process_);
-    court_.referee.listen(process_, nullptr);
-    court_.membership.forget(process_, this);
+    court_.court->membership.stream_ended(process_);
+    court_.court->referee.listen(process_, nullptr);
+    court_.court->membership.forget(process_, this);
   }
   delete this;
   open.ended();
@@ -97,20 +99,23 @@ void Session::left() {
 grpc::Status Session::join(const wire::Word& word) {
   if (process_ >= 0) return {grpc::StatusCode::INVALID_ARGUMENT, "a process joins once"};
   Member member = from_wire(word.join());
-  if (auto why_not = court_.membership.join(member, this)) return {grpc::StatusCode::ALREADY_EXISTS, *why_not};
+  if (!court_.is_current(member.process, member.incarnation))
+    return {grpc::StatusCode::FAILED_PRECONDITION,
+            fmt::format("process {} was taken for dead, or goes on as another incarnation", member.process)};
+  if (auto why_not = court_.court->membership.join(member, this)) return {grpc::StatusCode::ALREADY_EXISTS, *why_not};
   process_ = member.process;
-  court_.referee.joined(process_, word.time_ns());
-  court_.referee.listen(process_, this);
+  court_.court->referee.joined(process_, word.time_ns());
+  court_.court->referee.listen(process_, this);
   return grpc::Status::OK;
 }
 
 grpc::Status Session::hear(const wire::Word& word) {
-  Referee& referee = court_.referee;
+  Referee& referee = court_.court->referee;
   if (word.has_join()) return join(word);
   if (process_ < 0) return {grpc::StatusCode::INVALID_ARGUMENT, "the first word of a process is to join"};
   comm::Ns now = comm::now_ns();
   referee.alive(process_, now);
-  court_.membership.heard(process_, now);
+  court_.court->membership.heard(process_, now);
   switch (word.word_case()) {
     case wire::Word::kProgram:
       referee.declare(from_wire(word.program()));
@@ -131,7 +136,7 @@ grpc::Status Session::hear(const wire::Word& word) {
       break;
     case wire::Word::kWireMismatch: {
       int from = word.wire_mismatch().from();
-      if (!court_.membership.is_process(from)) return {grpc::StatusCode::INVALID_ARGUMENT, "no such process"};
+      if (!court_.court->membership.is_process(from)) return {grpc::StatusCode::INVALID_ARGUMENT, "no such process"};
       referee.wire_mismatch(process_, from, word.wire_mismatch().what(), word.time_ns());
       break;
     }

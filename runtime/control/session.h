@@ -4,6 +4,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 
 #include "control.grpc.pb.h"
@@ -13,11 +15,18 @@
 
 namespace shardlab::control {
 
-// What the streams of a job share.
+// Where the processes of a job, or of an epoch of an elastic one, are judged. The two do not know each other; sessions know both.
+struct Court {
+  Court(const RefereeOptions& r, const MembershipOptions& m) : referee(r), membership(m) {}
+  Referee referee;
+  Membership membership;
+};
+
+// What a stream needs. The court lives as long as one of its streams.
 struct Courtroom {
-  Membership& membership;
-  Referee& referee;
+  std::shared_ptr<Court> court;
   OpenCalls& open;
+  std::function<bool(int process, std::uint64_t incarnation)> is_current;  // whether it is still the process of its index
 };
 
 // Its own mutex guards the outbox; gRPC runs one read and one write at a time. Lock order: the referee's or the membership's, then a

@@ -43,11 +43,12 @@ wire::Member to_wire(const Member& member) {
   message.set_host(utf8(member.host));
   message.set_devices(member.devices);
   message.set_host_id(utf8(member.host_id));
+  message.set_incarnation(member.incarnation);
   return message;
 }
 
 Member from_wire(const wire::Member& message) {
-  return {message.process(), message.pid(), message.host(), message.devices(), message.host_id()};
+  return {message.process(), message.pid(), message.host(), message.devices(), message.host_id(), message.incarnation()};
 }
 
 wire::Program to_wire(const ProgramEvidence& program) {

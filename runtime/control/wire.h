@@ -8,6 +8,7 @@
 namespace shardlab::control {
 
 inline constexpr char kTokenKey[] = "shardlab-token";
+inline constexpr char kEpochKey[] = "shardlab-epoch";  // which epoch of an elastic job a stream is for; absent: 0
 inline constexpr int kMessageBytesMax = 16 << 20;
 inline constexpr std::size_t kTextBytesMax = std::size_t(256) << 10;  // of a program; more is cut
 

@@ -31,11 +31,6 @@ State& state() {
   return *state;
 }
 
-std::shared_ptr<Job> current_job() {
-  std::lock_guard lock(state().mutex);
-  return state().job;
-}
-
 void print_error(const std::string& text) {
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", text);
@@ -105,6 +100,11 @@ void on_exit_handler(int status, void*) {
 
 }  // namespace
 
+std::shared_ptr<Job> current_job() {
+  std::lock_guard lock(state().mutex);
+  return state().job;
+}
+
 void initialize(std::source_location where) { initialize(InitializeOptions(), where); }
 
 void initialize(const std::string& coordinator_address, std::int64_t num_processes, std::int64_t process_id, std::source_location where) {
@@ -132,6 +132,7 @@ void initialize(const InitializeOptions& options, std::source_location where) {
   request.local_device_ids = options.local_device_ids;
   request.cluster_detection_method = options.cluster_detection_method;
   request.coordinator_bind_address = options.coordinator_bind_address;
+  request.recoverable = options.enable_recoverability;
   request.initialization_timeout_ms = milliseconds(options.initialization_timeout, "initialization_timeout", place);
   request.heartbeat_timeout_ms = milliseconds(options.heartbeat_timeout_seconds, "heartbeat_timeout_seconds", place);
   request.shutdown_timeout_ms = milliseconds(options.shutdown_timeout_seconds, "shutdown_timeout_seconds", place);

@@ -22,6 +22,8 @@ struct InitializeOptions {
   int heartbeat_timeout_seconds = 100;                       // without a sign of life from a process or the coordinator
   int shutdown_timeout_seconds = 300;                        // for all processes to end
   std::optional<std::string> coordinator_bind_address = {};  // where process 0 listens; everywhere unless the address is loopback
+  // jax_enable_recoverability: a death ends what was begun together and not the job, and who is started again rejoins (live_devices.h).
+  bool enable_recoverability = false;
 };
 
 // Joins a job. Without arguments: the one that this process was started in, by `shardlab run` or `replay`, by mpirun, srun, or as a pod of

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,7 +12,9 @@
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
 #include "runtime/control/job_token.h"
+#include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
+#include "runtime/shardlab/subset_transport.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
@@ -21,7 +24,7 @@ namespace shardlab {
 namespace {
 
 constexpr const char* kTraceVariable = "SHARDLAB_TRACE";
-constexpr std::chrono::seconds kConnectLimit{60};
+constexpr std::chrono::seconds kConnectLimit{60}, kReconnectLimit{10};
 constexpr std::chrono::milliseconds kLinkLimit{10'000};  // limits.link_ms of a scenario
 
 std::string variable(const char* name) {
@@ -42,19 +45,52 @@ std::string own_command_line() {
 // The job's key-value store, as transports use it.
 class JobRendezvous final : public Rendezvous {
  public:
-  explicit JobRendezvous(control::ControlClient& control) : control_(control) {}
-  void set(const std::string& key, const std::string& value) override { control_.set_key(key, value); }
-  std::string get(const std::string& key, std::chrono::milliseconds limit) override { return control_.get_key(key, limit); }
+  JobRendezvous(control::ControlClient& control, std::string prefix) : control_(control), prefix_(std::move(prefix)) {}
+  void set(const std::string& key, const std::string& value) override { control_.set_key(prefix_ + key, value); }
+  std::string get(const std::string& key, std::chrono::milliseconds limit) override { return control_.get_key(prefix_ + key, limit); }
 
  private:
   control::ControlClient& control_;
+  std::string prefix_;
 };
 
 // What the links between hosts are encrypted under: known to those alone whom the coordinator lets in.
-std::string fresh_secret(JobRendezvous& rendezvous, int process_index) {
+std::string fresh_secret(JobRendezvous& rendezvous, bool first) {
   constexpr char kKey[] = "shardlab/link secret";
-  if (process_index == 0) rendezvous.set(kKey, control::random_token() + control::random_token());
+  if (first) rendezvous.set(kKey, control::random_token() + control::random_token());
   return rendezvous.get(kKey, kConnectLimit);
+}
+
+// A number for each process's host, in the order of the processes; none where all are on one.
+std::vector<int> host_numbers(const std::vector<std::string>& host_ids) {
+  std::map<std::string, int> numbers;
+  std::vector<int> hosts;
+  for (const std::string& id : host_ids) hosts.push_back(numbers.try_emplace(id, int(numbers.size())).first->second);
+  return numbers.size() > 1 ? hosts : std::vector<int>();
+}
+
+// The control of a process that was started again, until it takes part: it has nobody to compute with.
+class OutsideControl final : public comm::Control {
+ public:
+  void issued(const comm::Launch& launch) override {
+    throw_user_error(
+        "{} spans processes, and this one was started again and takes no part yet: computations with others go inside live_devices [{}]",
+        launch.program->name, launch.where.text());
+  }
+  void await_agreement(std::int64_t, std::string_view, Where) override {}
+  bool may_run(std::int64_t) override { return false; }
+  void wire_mismatch(const comm::Launch&, int, const comm::WireMismatch&) override {}
+  void raised(std::string_view, Where) override {}
+  void leave() override {}
+};
+
+std::shared_ptr<Context> outside_context(int process, const std::vector<int>& devices_per_process) {
+  ContextOptions options;
+  options.process_index = process;
+  options.devices_per_process = devices_per_process;
+  options.transport = std::make_shared<SubsetTransport>(nullptr, std::vector<int>{process}, int(devices_per_process.size()));
+  options.control = std::make_shared<OutsideControl>();
+  return std::make_shared<Context>(std::move(options));
 }
 
 }  // namespace
@@ -78,10 +114,12 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::fu
     job->trace_directory_ = directory;
     job->record_into(directory, 0, 1);
   }
-  if (environment && !environment->coordinator.empty())
+  if (environment && !environment->coordinator.empty()) {
     job->join(*environment);
-  else
-    job->start(0, {devices});
+  } else {
+    job->devices_per_process_ = {devices};
+    job->start();
+  }
   return job;
 }
 
@@ -100,55 +138,73 @@ void Job::join(const control::JobEnvironment& environment) {
   control::JoinOptions options;
   options.num_devices = environment.num_cpu_devices.value_or(1);
   options.on_stop = [this](const std::string& why) { stop(why); };
-  control_ = control::join_job(environment, options);
+  environment_ = environment;
+  client_ = control::locate(environment, options);
+  if (environment.recoverable && environment.num_processes > 1) {
+    live_ = std::make_unique<control::LiveClient>(client_);
+    client_.incarnation = live_->incarnation();
+  }
+  if (live_ && live_->again()) {
+    remember(live_->members());
+    clean_ = true;
+    context_ = outside_context(environment.process_index, devices_per_process_);
+    return;
+  }
+  control_ = control::connect(client_);
   if (!environment.shm.empty()) {  // of a launcher of ours, which reads there where a process was that died
     std::shared_ptr<ShmSegment> segment = ShmSegment::open(environment.shm);
     control_->put_places([segment, process = environment.process_index](Where where) { segment->put_place(process, where); });
   }
-  std::vector<int> devices_per_process;
-  for (const control::Member& member : control_->members()) devices_per_process.push_back(member.devices);
-  if (environment.num_processes > 1) connect(environment);
-  start(environment.process_index, std::move(devices_per_process));
+  remember(control_->members());
+  if (environment.num_processes > 1) connect();
+  start();
 }
 
-void Job::connect(const control::JobEnvironment& environment) {
-  JobRendezvous rendezvous(*control_);
-  TransportOptions options{.process_index = environment.process_index,
-                           .num_processes = environment.num_processes,
-                           .address = environment.shm,
+// Who is here, and where: a process that was started again may be elsewhere.
+void Job::remember(const std::vector<control::Member>& members) {
+  devices_per_process_.resize(std::size_t(environment_.num_processes), 1);
+  host_ids_.resize(std::size_t(environment_.num_processes));
+  for (const control::Member& member : members) {
+    devices_per_process_[std::size_t(member.process)] = member.devices;
+    host_ids_[std::size_t(member.process)] = member.host_id;
+  }
+}
+
+// Transports number the processes that they join from 0 on.
+void Job::connect() {
+  const std::vector<control::Member>& members = control_->members();
+  std::vector<int> processes;
+  for (const control::Member& member : members) processes.push_back(member.process);
+  auto self = std::find(processes.begin(), processes.end(), environment_.process_index) - processes.begin();
+  // What belongs to an epoch has its number, so that nobody of another one fits.
+  std::string epoch = epoch_ > 0 ? fmt::format("epoch {}/", epoch_) : std::string();
+  JobRendezvous rendezvous(*control_, epoch);
+  TransportOptions options{.process_index = int(self),
+                           .num_processes = int(members.size()),
+                           .address = epoch_ > 0 ? std::string() : environment_.shm,
                            .rendezvous = &rendezvous,
-                           .secret = environment.tls.on() ? fresh_secret(rendezvous, environment.process_index) : environment.token,
-                           .encrypted = environment.tls.on(),
-                           .bind_address = control::own_address(environment),
-                           .limit = kConnectLimit,
+                           .secret = environment_.tls.on() ? fresh_secret(rendezvous, self == 0) : epoch + environment_.token,
+                           .encrypted = environment_.tls.on(),
+                           .bind_address = control::own_address(environment_),
+                           .limit = epoch_ > 0 ? kReconnectLimit : kConnectLimit,
                            .link = kLinkLimit};
-  for (const control::Member& member : control_->members()) options.hosts.push_back(member.host_id);
-  const TransportDef& transport = transport_named(environment.transport);
-  if (transport.processes_max > 0 && environment.num_processes > transport.processes_max)
+  for (const control::Member& member : members) options.hosts.push_back(member.host_id);
+  const TransportDef& transport = transport_named(environment_.transport);
+  if (transport.processes_max > 0 && options.num_processes > transport.processes_max)
     throw_user_error("the transport {} joins at most {} processes, and the job has {}; use auto", transport.name, transport.processes_max,
-                     environment.num_processes);
+                     options.num_processes);
   transport_ = transport.make(options);
+  if (int(processes.size()) < environment_.num_processes)
+    transport_ = std::make_shared<SubsetTransport>(std::move(transport_), std::move(processes), environment_.num_processes);
   abortable_ = transport_.get();
   if (stopped_) transport_->abort("the job was stopped while this process joined it");
 }
 
-namespace {
-
-// A number for each process's host, in the order of the processes; none where all are on one.
-std::vector<int> host_numbers(const std::vector<control::Member>& members) {
-  std::map<std::string, int> numbers;
-  std::vector<int> hosts;
-  for (const control::Member& member : members) hosts.push_back(numbers.try_emplace(member.host_id, int(numbers.size())).first->second);
-  return numbers.size() > 1 ? hosts : std::vector<int>();
-}
-
-}  // namespace
-
-void Job::start(int process, std::vector<int> devices_per_process) {
+void Job::start() {
   ContextOptions options;
-  options.process_index = process;
-  options.devices_per_process = std::move(devices_per_process);
-  if (control_) options.hosts = host_numbers(control_->members());
+  options.process_index = environment_.process_index;
+  options.devices_per_process = devices_per_process_;
+  options.hosts = host_numbers(host_ids_);
   options.transport = transport_;
   options.control = control_;
   if (recorder_) options.observers.push_back(recorder_);
@@ -188,8 +244,87 @@ void Job::stop(const std::string& why) {
 }
 
 void Job::leave() {
-  context_->leave();
-  if (transport_) transport_->finish();
+  if (!live_) {
+    context_->leave();
+    if (transport_) transport_->finish();
+    return;
+  }
+  // Without fate sharing: who has ended what it began with the others has nothing to do with how they end.
+  bool over = clean_ || !context_;
+  try {
+    if (!over) context_->leave();
+  } catch (const comm::DiagnosisError&) {
+    if (failed_processes().empty()) throw;
+  }
+  live_->leave();
+  if (over) retire();
+}
+
+void Job::retire() {
+  clean_ = false;
+  if (control_) control_->abandon("what the processes had begun together is over, and another set of them goes on");
+  if (context_) {
+    try {
+      context_->executor().drain();
+    } catch (const Error&) {  // told to whoever reads what failed
+    }
+  }
+}
+
+std::vector<int> Job::open(bool renew) {
+  renew = renew || !clean_;
+  while (true) {
+    control::Gathered gathered = live_->gather(false, renew);
+    clean_ = false;
+    if (gathered.epoch == epoch_) return gathered.live;
+    try {
+      begin(gathered);
+      return gathered.live;
+    } catch (const Error&) {  // one of them has ended since, or the coordinator, which the next gathering tells
+      renew = true;
+    }
+  }
+}
+
+// Another context with the same devices: arrays stay what they are, and nothing of the former epoch reaches this one.
+void Job::begin(const control::Gathered& gathered) {
+  retire();
+  Context::set_current(nullptr);
+  context_.reset();
+  control_.reset();  // its threads may be aborting the transport
+  abortable_ = nullptr;
+  transport_.reset();
+  stopped_ = false;
+  epoch_ = gathered.epoch;
+  client_.epoch = epoch_;
+  control_ = control::connect(client_);
+  remember(control_->members());
+  if (gathered.live.size() > 1)
+    connect();
+  else
+    transport_ = std::make_shared<SubsetTransport>(nullptr, gathered.live, environment_.num_processes);
+  abortable_ = transport_.get();
+  recorder_.reset();  // the record is of what all began together
+  start();
+  Context::set_current(context_);
+}
+
+void Job::settle() {
+  context_->control().await_agreement(context_->executor().last_spanning_launch(), "the end of live_devices", {});
+  context_->executor().drain();
+}
+
+control::Gathered Job::close() {
+  control::Gathered gathered = live_->gather(true, false);
+  clean_ = gathered.whole;
+  return gathered;
+}
+
+std::vector<int> Job::failed_processes() const {
+  control::VerdictRef verdict = control_ ? control_->verdict() : nullptr;
+  if (!verdict || verdict->diagnoses.empty()) return {};
+  const Diagnosis& first = verdict->diagnoses.front();
+  return first.code == "process-killed" || first.code == "process-exited" ? first.processes : std::vector<int>();
 }
 
 void Job::raised(std::string_view text, Where where) {

@@ -6,16 +6,15 @@
 #include <memory>
 #include <string>
 
+#include <vector>
+
+#include "runtime/control/environment.h"
+#include "runtime/control/live_client.h"
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
 
 namespace shardlab {
 
-namespace control {
-struct JobEnvironment;
-struct JobRequest;
-class ControlClient;
-}  // namespace control
 namespace recorder {
 class Recorder;
 }
@@ -30,6 +29,16 @@ class Job {
   ~Job();
 
   const std::shared_ptr<Context>& context() const { return context_; }
+  // Of elastic jobs, between launches. Waits for all processes that live and begins what they do next together; those, ascending. `renew`:
+  // what was begun before did not end well here.
+  std::vector<int> open(bool renew);
+  // Waits until everything launched has ended and been agreed on.
+  void settle();
+  // Waits for the others to end what was begun; those that still live, and whether all ended it.
+  control::Gathered close();
+  bool is_elastic() const { return live_ != nullptr; }
+  // Of the verdict on what was begun: the processes that have ended; none where it is about something else.
+  std::vector<int> failed_processes() const;
   // Ends this process's part normally; throws DiagnosisError or what a launch failed with.
   void leave();
   // Tells the others that this process ends in an error, and closes the record.
@@ -41,10 +50,13 @@ class Job {
  private:
   Job() = default;
   void join(const control::JobEnvironment& environment);
-  void connect(const control::JobEnvironment& environment);
+  void connect();
   void record_into(const std::string& directory, int process, int processes);
-  void start(int process, std::vector<int> devices_per_process);
+  void start();
   void stop(const std::string& why);
+  void begin(const control::Gathered& gathered);
+  void retire();
+  void remember(const std::vector<control::Member>& members);
 
   std::shared_ptr<recorder::Recorder> recorder_;
   std::string trace_;            // where a process on its own leaves its trace
@@ -54,6 +66,19 @@ class Job {
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;
   std::shared_ptr<Context> context_;
+  // Elastic.
+  control::JobEnvironment environment_;
+  control::ClientOptions client_;
+  std::unique_ptr<control::LiveClient> live_;
+  std::vector<int> devices_per_process_;
+  std::vector<std::string> host_ids_;  // by process
+  std::int64_t epoch_ = 0;
+  bool clean_ = false;  // what was begun is closed
 };
+
+namespace distributed {
+// The job that initialize() joined, or nothing.
+std::shared_ptr<Job> current_job();
+}  // namespace distributed
 
 }  // namespace shardlab

@@ -30,3 +30,4 @@
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
 #include "runtime/shardlab/distributed.h"
+#include "runtime/shardlab/live_devices.h"

@@ -36,6 +36,8 @@ constexpr OptionDef kOptions[] = {
     {"--backend", "", "NAME", "what computes: cpu (default) or cuda"},
     {"--devices-per-gpu", "", "N", "with cuda: so many virtual devices share a GPU (default: as many as it takes)"},
     {"--transport", "", "NAME", "how processes exchange data: auto (default), shm, tcp, mpi (starts them by mpirun)"},
+    {"--elastic", "", "", "a process that ends does not end the others: they go on with those that live (live_devices)"},
+    {"--restarts", "", "N", "with --elastic: start a process that ended badly again, so often (default 0)"},
     {"--tls-certificate", "", "PEM", "the coordinator's certificate: with it the job speaks TLS (docs/launching.md)"},
     {"--tls-key", "", "PEM", "the key of the certificate"},
     {"--tls-ca", "", "PEM", "the authority that signed the certificates of this job"},
@@ -181,6 +183,9 @@ int run(const Arguments& arguments) {
   if (auto seconds = arguments.number("--limit", 0.001))
     options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
   if (auto transport = arguments.text("--transport")) options.transport = transport_named(*transport).name;
+  options.elastic = arguments.has("--elastic");
+  options.restarts = int(arguments.integer("--restarts", 0, 0, 1'000'000));
+  if (options.restarts > 0 && !options.elastic) throw_user_error("shardlab run: --restarts goes with --elastic");
   options.output = options.processes > 1 ? Output::kPrefix : Output::kPass;
   options.handle_signals = true;
   auto trace = arguments.text("--trace");

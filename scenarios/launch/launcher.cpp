@@ -30,6 +30,7 @@ namespace {
 using comm::now_ns;
 using comm::Ns;
 
+constexpr char kRestartsVariable[] = "SHARDLAB_RESTARTS";  // tells a process how often it was started again
 constexpr Ns kMs = 1'000'000;
 constexpr Ns kAbortAfterNs = 250 * kMs;   // from the verdict, for processes that did not hear of it
 constexpr Ns kKillAfterNs = 1000 * kMs;   // from the verdict, or from SIGTERM
@@ -94,7 +95,7 @@ struct Child {
   bool told_silent = false;
 };
 
-std::vector<std::string> child_environment(const LaunchOptions& options, int process, const control::Coordinator& coordinator,
+std::vector<std::string> child_environment(const LaunchOptions& options, int process, int restarts, const control::Coordinator& coordinator,
                                            const ShmSegment& segment) {
   std::vector<std::pair<std::string, std::string>> added{
       {control::kCoordinatorVariable, coordinator.address()},
@@ -104,6 +105,8 @@ std::vector<std::string> child_environment(const LaunchOptions& options, int pro
       {control::kShmVariable, segment.name()},
   };
   if (options.devices > 0) added.emplace_back(control::kNumDevicesVariable, std::to_string(options.devices));
+  if (options.elastic) added.emplace_back(control::kRecoverableVariable, "1");
+  if (restarts > 0) added.emplace_back(kRestartsVariable, std::to_string(restarts));
   if (!options.trace_dir.empty()) added.emplace_back(control::kTraceDirVariable, options.trace_dir);
   if (!options.transport.empty()) added.emplace_back(control::kTransportVariable, options.transport);
   if (options.output != Output::kCapture) added.emplace_back(control::kVerdictToldVariable, "1");
@@ -139,7 +142,9 @@ class Run {
                       .tls = control::complete_tls({}),
                       .stuck = options.stuck,
                       .look_ahead = options.look_ahead,
+                      .elastic = options.elastic,
                       .on_verdict = [this](const control::VerdictRef& verdict) {
+                        if (options_.elastic) return;  // it is about what was begun together: the processes are told
                         verdict_ns_ = now_ns();
                         std::uint64_t one = 1;
                         [[maybe_unused]] ssize_t n = write(wake_.get(), &one, sizeof one);
@@ -159,9 +164,9 @@ class Run {
       take_signals();
       take_time();
     }
-    bool ended_by_themselves = !stopping_ || verdict_ns_ != 0;
+    bool ended_by_themselves = (!stopping_ || verdict_ns_ != 0) && !options_.elastic;
     if (ended_by_themselves) coordinator_.conclude();
-    result_.diagnoses = coordinator_.diagnoses();
+    if (!options_.elastic) result_.diagnoses = coordinator_.diagnoses();
     result_.evidence = coordinator_.evidence();
     if (result_.diagnoses.empty()) result_.remarks = remarks(result_.evidence);
     result_.common_error = coordinator_.common_error();
@@ -177,26 +182,49 @@ class Run {
  private:
   void start_all() {
     children_.reserve(std::size_t(options_.processes));
-    bool pipes = options_.output != Output::kPass;
     for (int p = 0; p < options_.processes; ++p) {
-      Ns started_ns = now_ns();
-      children_.push_back(Child{ChildProcess({.argv = options_.argv,
-                                              .environment = child_environment(options_, p, coordinator_, *segment_),
-                                              .pipes = pipes,
-                                              .inherit_input = p == 0 && !isatty(0)}),
-                                {},
-                                {},
-                                {}});
-      Child& child = children_.back();
-      child.end.process = p;
-      child.end.pid = child.process.pid();
-      child.end.started_ns = started_ns;
-      if (!pipes) continue;
-      bool capture = options_.output == Output::kCapture;
-      std::string prefix = options_.processes > 1 ? fmt::format("[{}] ", p) : std::string();
-      child.out = {&child.process.out(), capture ? &child.end.out : nullptr, stdout, prefix, ""};
-      child.err = {&child.process.err(), capture ? &child.end.err : nullptr, stderr, prefix, ""};
+      children_.push_back(spawn(p, 0));
+      listen(children_.back());
     }
+  }
+
+  Child spawn(int process, int restarts) {
+    Ns started_ns = now_ns();
+    Child child{ChildProcess({.argv = options_.argv,
+                              .environment = child_environment(options_, process, restarts, coordinator_, *segment_),
+                              .pipes = options_.output != Output::kPass,
+                              .inherit_input = process == 0 && !isatty(0)}),
+                {},
+                {},
+                {}};
+    child.end.process = process;
+    child.end.pid = child.process.pid();
+    child.end.started_ns = started_ns;
+    return child;
+  }
+
+  // Once it is where it stays.
+  void listen(Child& child) {
+    if (options_.output == Output::kPass) return;
+    bool capture = options_.output == Output::kCapture;
+    std::string prefix = options_.processes > 1 ? fmt::format("[{}] ", child.end.process) : std::string();
+    child.out = {&child.process.out(), capture ? &child.end.out : nullptr, stdout, prefix, ""};
+    child.err = {&child.process.err(), capture ? &child.end.err : nullptr, stderr, prefix, ""};
+  }
+
+  // Another process in the place of one that has ended; what that one said stays.
+  void restart(Child& child) {
+    for (Stream* stream : {&child.out, &child.err}) {
+      drain(*stream);
+      flush(*stream);
+    }
+    Child next = spawn(child.end.process, child.end.restarts + 1);
+    next.end.restarts = child.end.restarts + 1;
+    next.end.out = std::move(child.end.out);
+    next.end.err = std::move(child.end.err);
+    std::destroy_at(&child);
+    std::construct_at(&child, std::move(next));
+    listen(child);
   }
 
   bool any_running() const {
@@ -277,9 +305,11 @@ class Run {
       child.end.ended_ns = last_death_ns_ = now_ns();
       child.end.ended_by_us = stopping_ && (child.end.signal != 0 || child.end.exit_code != 0);
       // What we end ourselves proves nothing.
-      if (!child.end.ended_by_us)
-        coordinator_.report_death(child.end.process, child.end.exit_code, child.end.signal, child.end.ended_ns,
-                                  segment_->place(child.end.process));
+      if (child.end.ended_by_us) continue;
+      coordinator_.report_death(child.end.process, child.end.exit_code, child.end.signal, child.end.ended_ns,
+                                segment_->place(child.end.process));
+      bool badly = child.end.signal != 0 || child.end.exit_code != 0;
+      if (options_.elastic && badly && !stopping_ && child.end.restarts < options_.restarts) restart(child);
     }
   }
 

@@ -34,6 +34,8 @@ struct LaunchOptions {
   // Added to the environment of one process alone.
   std::function<std::vector<std::pair<std::string, std::string>>(int process)> environment_of;
   Output output = Output::kCapture;
+  bool elastic = false;         // a death ends what was begun together and not the job
+  int restarts = 0;             // elastic: how often a process that ended badly is started again
   bool handle_signals = false;  // SIGINT and SIGTERM: say where every process is, then end them all
   // From a thread of the coordinator's, as soon as there is a verdict.
   std::function<void(const std::vector<Diagnosis>&)> on_verdict;
@@ -46,6 +48,7 @@ struct ProcessEnd {
   int exit_code = 0;  // where signal is 0
   int signal = 0;
   bool ended_by_us = false;  // after the verdict, at the limit, or on a signal to us
+  int restarts = 0;          // how often it had been started again
   comm::Ns started_ns = 0, ended_ns = 0;
   std::string out, err;      // with Output::kCapture, at most LaunchResult::kOutputBytesMax each
   std::string text() const;  // "exited with code 3", "killed by signal 9 (SIGKILL)"

@@ -78,4 +78,8 @@ std::vector<int> Positions::waiting_for(const std::vector<int>& gone) const {
   return waiting;
 }
 
+void erase_unneeded(const Positions& positions, std::vector<int>& gone) {
+  std::erase_if(gone, [&](int p) { return positions.at(p).since_ns == kEndedBefore && positions.waiting_for({p}).empty(); });
+}
+
 }  // namespace shardlab

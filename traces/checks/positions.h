@@ -43,4 +43,9 @@ class Positions {
   std::vector<std::vector<const CallEvidence*>> tails_;
 };
 
+// The time of an end that came before the others began: of a process that an epoch of an elastic job is without.
+inline constexpr std::int64_t kEndedBefore = -1;
+// Of processes that have ended, those that had before count only where somebody waits for them.
+void erase_unneeded(const Positions& positions, std::vector<int>& gone);
+
 }  // namespace shardlab

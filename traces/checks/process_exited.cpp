@@ -15,6 +15,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   std::vector<int> exited;
   for (int p : positions.processes())
     if (positions.at(p).state == ProcessState::kExited && (any_joined || positions.at(p).exit_code != 0)) exited.push_back(p);
+  erase_unneeded(positions, exited);
   if (exited.empty()) return {};
   std::vector<int> waiting = positions.waiting_for(exited);
   Diagnosis diagnosis{.processes = exited, .participants = sides(positions, exited, waiting)};

@@ -11,6 +11,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   std::vector<int> killed;
   for (int p : positions.processes())
     if (positions.at(p).state == ProcessState::kKilled) killed.push_back(p);
+  erase_unneeded(positions, killed);
   if (killed.empty()) return {};
   std::vector<int> waiting = positions.waiting_for(killed);
   Diagnosis diagnosis{.processes = killed, .participants = sides(positions, killed, waiting)};
