@@ -46,6 +46,8 @@ class Problem {
   ValueId root(ValueId value) const { return roots_[std::size_t(value)]; }
   // The form that a value is left in where nothing else is cheaper: what was propagated, rounded; of a constraint exactly what it says.
   const Spec& kept(ValueId value) const { return kept_[std::size_t(value)]; }
+  // As propagation leaves it, cut evenly.
+  Spec even_form(ValueId value) const;
   // As given; an open parameter takes what was propagated, as far as it is even and of whole axes.
   const Spec& param(std::size_t i) const { return params_[i]; }
   // Of the function: JAX's.
@@ -60,7 +62,6 @@ class Problem {
   const RegionPlan* region(NodeId id);
 
  private:
-  Spec even_form(ValueId value) const;
   Spec param_spec(const PropagationInput& input, std::size_t i) const;
 
   Mesh mesh_;

@@ -11,12 +11,9 @@ using Values = std::vector<ValueSharding>;
 
 std::vector<DimSharding> dims_of(const ValueSharding& value, std::size_t rank) { return value ? *value : std::vector<DimSharding>(rank); }
 
-// Two names of one value take each other's pieces. Whether either changed.
-bool link(ValueSharding& a, ValueSharding& b, const Shape& shape) {
-  TensorType type{DType::kFloat32, shape};
-  FactorRule rule({type}, {type});
-  for (int d = 0; d < int(shape.size()); ++d) rule.add(shape[std::size_t(d)], {d}, {d});
-  std::vector<DimSharding> dims_a = dims_of(a, shape.size()), dims_b = dims_of(b, shape.size());
+// The rule's operand and result take each other's pieces. Whether either changed.
+bool link_by(const FactorRule& rule, ValueSharding& a, std::size_t rank_a, ValueSharding& b, std::size_t rank_b) {
+  std::vector<DimSharding> dims_a = dims_of(a, rank_a), dims_b = dims_of(b, rank_b);
   std::vector<Projection> first{project(dims_a, rule.operands[0], rule.factors)};
   std::vector<Projection> second{project(dims_b, rule.results[0], rule.factors)};
   auto changes = extend_factors({rule, first, second, std::vector<Direction>(rule.factors.size(), Direction::kBoth), true});
@@ -29,21 +26,26 @@ bool link(ValueSharding& a, ValueSharding& b, const Shape& shape) {
   return changed;
 }
 
+// Two names of one value.
+bool link(ValueSharding& a, ValueSharding& b, const Shape& shape) {
+  TensorType type{DType::kFloat32, shape};
+  FactorRule rule({type}, {type});
+  for (int d = 0; d < int(shape.size()); ++d) rule.add(shape[std::size_t(d)], {d}, {d});
+  return link_by(rule, a, shape.size(), b, shape.size());
+}
+
 ValueSharding slice_of(const ValueSharding& value) {
   if (!value) return value;
   return std::vector<DimSharding>(value->begin() + 1, value->end());
 }
 
-// What the slices learned, for the whole: its leading dimension stays as it is.
-bool link_slice(ValueSharding& whole, ValueSharding& slice, const Shape& slice_shape) {
-  ValueSharding rest = slice_of(whole);
-  if (!link(rest, slice, slice_shape)) return false;
-  if (!rest) return true;
-  std::vector<DimSharding> dims(1);
-  if (whole) dims[0] = (*whole)[0];
-  dims.insert(dims.end(), rest->begin(), rest->end());
-  whole = std::move(dims);
-  return true;
+// What the slices learned, for the whole: its leading dimension stays as it is, and what cuts that cuts no other.
+bool link_slice(ValueSharding& whole, ValueSharding& slice, const Shape& whole_shape) {
+  Shape slice_shape(whole_shape.begin() + 1, whole_shape.end());
+  FactorRule rule({TensorType{DType::kFloat32, whole_shape}}, {TensorType{DType::kFloat32, slice_shape}});
+  rule.add(whole_shape[0], {0}, {-1});
+  for (int d = 0; d < int(slice_shape.size()); ++d) rule.add(slice_shape[std::size_t(d)], {d + 1}, {d});
+  return link_by(rule, whole, whole_shape.size(), slice, slice_shape.size());
 }
 
 struct BodyState {
@@ -185,13 +187,13 @@ class RegionPropagator {
     bool changed = false;
     for (std::size_t i = 0; i < after.params.size(); ++i) {
       ValueSharding& outer = boundary_.operands[offset() + i];
-      const Shape& shape = body->type(body->params[i]).shape;
+      const Shape& shape = graph_.type(node_.operands[offset() + i]).shape;
       changed |=
           extends(outer, [&] { is_sliced_param(i) ? link_slice(outer, after.params[i], shape) : link(outer, after.params[i], shape); });
     }
     for (std::size_t i = 0; i < after.results.size() && !is_predicate(b); ++i) {
       ValueSharding& outer = boundary_.results[i];
-      const Shape& shape = body->type(body->results[i]).shape;
+      const Shape& shape = graph_.type(node_.results[i]).shape;
       changed |=
           extends(outer, [&] { is_stacked_result(i) ? link_slice(outer, after.results[i], shape) : link(outer, after.results[i], shape); });
     }

@@ -44,10 +44,13 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   const Node& node = problem.node(id);
   const OpShape& shape = problem.op_shape(id);
   if (only_moves_data(*node.op) || !shape.rule.present) return std::nullopt;
-  std::vector<Spec> propagated;
-  for (ValueId value : node.operands) propagated.push_back(problem.kept(value));
-  for (ValueId value : node.results) propagated.push_back(problem.kept(value));
-  std::int64_t allowed = propagated_work(shape, propagated);
+  std::vector<Spec> kept, even;  // an uneven cut may be more work for those with the larger parts than a coarser even one
+  for (const auto* values : {&node.operands, &node.results})
+    for (ValueId value : *values) {
+      kept.push_back(problem.kept(value));
+      even.push_back(problem.even_form(value));
+    }
+  std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
   if (node.op->needs != nullptr)
     for (const Candidate& way : ways)

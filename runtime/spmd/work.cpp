@@ -13,8 +13,8 @@ bool only_moves_data(const OpDef& op) {
 namespace {
 
 // Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand.
-std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<Box>>& operands, const std::vector<std::vector<Box>>& results,
-                         std::size_t position) {
+std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<Box>>& operands,
+                         const std::vector<std::vector<Box>>& results, std::size_t position) {
   std::vector<std::int64_t> sizes(rule.factors.size(), 1);
   auto note = [&](const std::vector<FactorRule::TensorMap>& maps, const std::vector<std::vector<Box>>& tensors) {
     for (std::size_t t = 0; t < maps.size(); ++t)

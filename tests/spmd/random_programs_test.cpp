@@ -376,6 +376,20 @@ TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
   for (int i = 0; i < kProgramsEach; ++i) check_program(unsigned(GetParam() * kProgramsEach + i));
 }
 
+// Programs that were not as they must be once.
+constexpr unsigned kCorpus[] = {1761276218};
+
+TEST(RandomPrograms, ThatFailedOnceHold) {
+  for (unsigned seed : kCorpus) check_program(seed);
+}
+
+// SHARDLAB_FUZZ_PROGRAM=17 runs the program of one seed.
+TEST(RandomPrograms, OneBySeed) {
+  const char* seed = std::getenv("SHARDLAB_FUZZ_PROGRAM");
+  if (seed == nullptr) GTEST_SKIP() << "SHARDLAB_FUZZ_PROGRAM is not set";
+  check_program(unsigned(std::atoll(seed)));
+}
+
 // As long as SHARDLAB_FUZZ_SECONDS says, from seed SHARDLAB_FUZZ_SEED on: the long run of benchmarks/soak.
 TEST(RandomPrograms, HoldForAsLongAsAsked) {
   const char* seconds = std::getenv("SHARDLAB_FUZZ_SECONDS");

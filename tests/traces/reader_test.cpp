@@ -172,35 +172,6 @@ TEST_F(ReaderTest, EveryTruncationIsToldNeverFatal) {
   EXPECT_GT(opened, 95) << "refused " << refused;
 }
 
-// The list of tables lies over most of a small trace: what was written before the cut is shown all the same.
-TEST_F(ReaderTest, ACutWithinTheListOfTablesLeavesTheRowsBeforeIt) {
-  const std::string whole = sample("deadlock"), cut = path("cut.db");
-  const std::size_t meta = [&] {
-    TraceReader reader(whole);
-    return reader.meta("title").size();
-  }();
-  const auto size = std::int64_t(fs::file_size(whole));
-  fs::copy_file(whole, cut);
-  int with_meta = 0;
-  std::size_t processes = 99;
-  constexpr std::int64_t kPage = 4096;
-  for (std::int64_t length = size - 1; length >= kPage; length -= kPage / 2) {
-    fs::resize_file(cut, std::uintmax_t(length));
-    TraceReader reader(cut);
-    const std::size_t left = reader.processes().size();
-    EXPECT_LE(left, processes) << length << ": no rows come back when more is cut off";
-    processes = left;
-    with_meta += reader.meta("title").size() == meta;
-    EXPECT_TRUE(reader.check_whole()) << length;
-    ASSERT_FALSE(reader.notices().empty());
-    EXPECT_THAT(reader.notices()[0], HasSubstr("cut off")) << length;
-  }
-  EXPECT_GT(with_meta, 5);
-  // Less than a page, and the pages of another program, are refused as before.
-  fs::resize_file(cut, 60);
-  EXPECT_THROW(TraceReader{cut}, IoError);
-}
-
 TEST_F(ReaderTest, DamagedBytesNeverCrash) {
   const std::string whole = sample("deadlock");
   std::string bytes;
