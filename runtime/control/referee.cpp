@@ -286,7 +286,9 @@ bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
   comm::Ns now = comm::now_ns();
   auto ns = [](std::chrono::milliseconds limit) { return std::chrono::nanoseconds(limit).count(); };
   if (!side.listener || !side.listener->tells_when_it_looked_ahead()) return now - found_ns >= ns(options_.look_ahead);
-  bool silent = now - std::max(side.alive_ns, awake_ns_) >= ns(options_.silent);
+  // Who has just joined has given no sign yet.
+  comm::Ns last_sign = side.alive_ns != 0 ? side.alive_ns : found_ns;
+  bool silent = now - std::max(last_sign, awake_ns_) >= ns(options_.silent);
   // Others wait for a word of it: whom the majority blames may hang on that.
   std::vector<int> awaited = ledger_.awaited();
   int needed = std::find(awaited.begin(), awaited.end(), process) == awaited.end() ? 1 : 2;

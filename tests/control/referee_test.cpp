@@ -318,6 +318,39 @@ TEST(Referee, WhoHasNotComeUpYetDecidesAMajority) {
   for (int p : {0, 1, 2}) referee.listen(p, nullptr);
 }
 
+// One that has joined and said nothing yet is not taken for silent: on a busy machine its first word comes late.
+TEST(Referee, WhoHasJustJoinedDecidesAMajority) {
+  Referee referee({.num_processes = 3, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)});
+  RemoteEar ears[3];
+  Issuer issuers[3];
+  auto issue = [&](int p, const char* name) {
+    auto program = make_program(name, {0, 1, 2});
+    referee.declare(program_evidence(*program));
+    referee.alive(p, comm::now_ns());
+    referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
+  };
+  for (int p : {0, 1, 2}) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+  }
+  issue(0, "A");
+  issue(1, "B");
+  for (int p : {0, 1}) {
+    ears[p].poisoned.wait();
+    referee.recent(p, {{}, "toy.cpp:9", -1});
+    referee.looked_ahead(p);
+    referee.looked_ahead(p);
+  }
+  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
+  issue(2, "A");
+  ears[2].poisoned.wait();
+  referee.recent(2, {{}, "toy.cpp:9", -1});
+  referee.looked_ahead(2);
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
+  for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+}
+
 // A message that was sent and never received lies before the next one between the two, which then does not fit.
 TEST(Referee, AMessageThatDoesNotFitIsTracedToTheReceiveThatIsMissing) {
   Referee referee({.num_processes = 2, .wire_grace = std::chrono::milliseconds(20)});
