@@ -154,9 +154,9 @@ bool is_same(std::complex<double> a, std::complex<double> b, double tolerance) {
 }
 
 // What is different, or nothing.
-// `has_sums`: per result whether it may be off in its last bits.
+// `units`: per result the relative size of a rounding that the order of sums decides; 0: it is the same to the bit.
 std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<std::vector<Array>>& noisy,
-                       const std::vector<bool>& has_sums) {
+                       const std::vector<double>& units) {
   constexpr double kNoiseTimes = 8, kUnits = 8;  // the noise of a few runs is a sample of what rounding does
   if (sharded.size() != whole.size()) return fmt::format("{} results, on one device {}", sharded.size(), whole.size());
   for (std::size_t r = 0; r < whole.size(); ++r) {
@@ -166,9 +166,8 @@ std::string difference(const std::vector<Array>& sharded, const std::vector<Arra
     double noise = 0;
     for (const std::vector<Array>& run : noisy) noise = std::max(noise, largest(numbers_of(run[r]), wanted));
     double tolerance = kNoiseTimes * noise;
-    double unit = is_half(whole[r].dtype()) ? (whole[r].dtype() == DType::kFloat16 ? 1.0 / 1024 : 1.0 / 128) : 1.2e-7;
-    tolerance += kUnits * unit * magnitude(wanted);
-    if (!is_inexact(whole[r].dtype()) || !has_sums[r]) tolerance = 0;
+    tolerance += kUnits * units[r] * magnitude(wanted);
+    if (!is_inexact(whole[r].dtype()) || units[r] == 0) tolerance = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
       if (!is_same(got[i], wanted[i], tolerance))
         return fmt::format("result {} ({}), element {}: got ({:.9g}, {:.9g}), on one device ({:.9g}, {:.9g}); tolerance {:.3g}", r,
@@ -199,12 +198,11 @@ Outcome check(unsigned seed, int ops, Mode mode) {
   }
   out.nodes = int(sharded.nodes.size());
   try {
-    std::vector<bool> sums = has_sums(whole);
-    if (mode == Mode::kGradients) sums.assign(sums.size(), true);  // cotangents of several uses are added up
+    std::vector<double> units = units_of_sums(whole, mode == Mode::kGradients);
     constexpr unsigned kNoisyRuns = 3;
     std::vector<std::vector<Array>> noisy;
     for (unsigned i = 0; i < kNoisyRuns; ++i) noisy.push_back(run.results(with_noise(whole, seed + i), false));
-    out.failure = difference(run.results(sharded, true), run.results(whole, false), noisy, sums);
+    out.failure = difference(run.results(sharded, true), run.results(whole, false), noisy, units);
   } catch (const Error& error) { out.failure = error.what(); }
   if (mode != Mode::kValues && is_refusal(out.failure)) return check(seed, ops, Mode::kValues);
   if (!out.failure.empty()) out.failure += "\n" + run.text(sharded);

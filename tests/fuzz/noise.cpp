@@ -64,15 +64,18 @@ Graph with_noise(const Graph& graph, unsigned seed) {
   return b.finish();
 }
 
-std::vector<bool> has_sums(const Graph& graph) {
-  std::vector<bool> sums(graph.values.size(), false), results;
+std::vector<double> units_of_sums(const Graph& graph, bool anywhere) {
+  std::vector<double> units(graph.values.size(), 0), results;
   for (const Node& node : graph.nodes) {
-    bool found = std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return sums[std::size_t(id)]; });
-    found |= has_an_order(node) &&
-             std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return is_inexact(graph.type(id).dtype); });
-    for (ValueId id : node.results) sums[std::size_t(id)] = found;
+    double unit = 0;
+    for (ValueId id : node.operands) {
+      unit = std::max(unit, units[std::size_t(id)]);
+      if ((anywhere || has_an_order(node)) && is_inexact(graph.type(id).dtype)) unit = std::max(unit, unit_of(graph.type(id).dtype));
+    }
+    for (ValueId id : node.results) units[std::size_t(id)] = unit;
   }
-  for (ValueId id : graph.results) results.push_back(sums[std::size_t(id)]);
+  for (ValueId id : graph.results)
+    results.push_back(units[std::size_t(id)] == 0 && !anywhere ? 0 : std::max(units[std::size_t(id)], unit_of(graph.type(id).dtype)));
   return results;
 }
 

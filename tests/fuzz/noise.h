@@ -10,7 +10,8 @@ namespace shardlab::fuzz {
 
 inline constexpr double kNoiseUnits = 8;
 Graph with_noise(const Graph& graph, unsigned seed);
-// Per result whether some sum of floats is in it, so that its last bits depend on the order of terms.
-std::vector<bool> has_sums(const Graph& graph);
+// Per result the relative size of the roundings that the order of sums in it decides: of the coarsest dtype that is summed on the way to
+// it, or of its own. 0: no sum of floats is in it. `anywhere`: sums may be anywhere, as of cotangents that several uses add up.
+std::vector<double> units_of_sums(const Graph& graph, bool anywhere);
 
 }  // namespace shardlab::fuzz
