@@ -61,8 +61,13 @@ class Backend {
   // Some of a buffer's bytes as exchange() takes them; `kept` owns what had to be made for that.
   virtual std::span<const std::byte> part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int ordinal,
                                           std::vector<BufferRef>& kept);
+  // Elements of a buffer, from a byte on.
+  struct Stretch {
+    BufferRef buffer;
+    std::size_t offset = 0;
+  };
   // The values, `count` elements each, combined by the balanced tree of tree_split(), on the device. At least one.
-  virtual BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) = 0;
+  virtual BufferRef combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) = 0;
   // Runs f(0) … f(count - 1), each of about `bytes_each` bytes of copies.
   virtual void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) = 0;
   // Transport::exchange() between the devices: each part is a whole Buffer's bytes(), or of part().

@@ -32,16 +32,16 @@ class CombinedTile {
   CombinedTile(Reduction reduction, DType dtype, std::int64_t first, std::int64_t count)
       : reduction_(reduction), dtype_(dtype), offset_(std::size_t(first * size_of(dtype))), count_(count) {}
 
-  void run(std::span<const BufferRef> values, std::byte* to, std::size_t level = 0) const {
+  void run(std::span<const Backend::Stretch> values, std::byte* to, std::size_t level = 0) const {
     if (values.size() == 1) {
-      std::copy_n(values[0]->data() + offset_, bytes(), to);
+      std::copy_n(at(values[0]), bytes(), to);
       return;
     }
     const std::size_t middle = std::size_t(tree_split(int(values.size())));
     run(values.first(middle), to, level);
-    const std::span<const BufferRef> right = values.subspan(middle);
+    const std::span<const Backend::Stretch> right = values.subspan(middle);
     if (right.size() == 1) {
-      shardlab::combine(reduction_, dtype_, to, right[0]->data() + offset_, count_);
+      shardlab::combine(reduction_, dtype_, to, at(right[0]), count_);
       return;
     }
     thread_local std::vector<std::vector<std::byte>> scratch;
@@ -54,6 +54,7 @@ class CombinedTile {
 
  private:
   std::size_t bytes() const { return std::size_t(count_ * size_of(dtype_)); }
+  const std::byte* at(const Backend::Stretch& value) const { return value.buffer->data() + value.offset + offset_; }
 
   Reduction reduction_;
   DType dtype_;
@@ -63,9 +64,10 @@ class CombinedTile {
 
 }  // namespace
 
-BufferRef CpuBackend::combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int) {
-  if (values.size() == 1) return values[0];
-  auto result = std::make_shared<Buffer>(values[0]->size());
+BufferRef CpuBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int) {
+  const std::size_t bytes = std::size_t(count * size_of(dtype));
+  if (values.size() == 1 && values[0].buffer->size() == bytes) return values[0].buffer;
+  auto result = std::make_shared<Buffer>(bytes);
   const std::int64_t tile = kTileBytes / size_of(dtype), tiles = (count + tile - 1) / tile;
   auto run = [&](std::int64_t t) {
     const std::int64_t first = t * tile;

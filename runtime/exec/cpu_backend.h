@@ -25,7 +25,7 @@ class CpuBackend final : public Backend {
   std::span<const std::byte> part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int, std::vector<BufferRef>&) override {
     return buffer->bytes().subspan(offset, bytes);
   }
-  BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) override;
+  BufferRef combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) override;
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -19,6 +20,18 @@ std::vector<std::int64_t> key_of(const Box& box) {
     key.push_back(interval.stop);
   }
   return key;
+}
+
+// Where the elements of a part of a shard begin that lie in it side by side; nothing where they do not.
+std::optional<std::int64_t> place_of_run(const Box& held, const Box& part) {
+  const Shape strides = strides_of(shape_of(held));
+  std::size_t d = 0;
+  while (d < part.size() && part[d].size() == 1) ++d;
+  for (std::size_t rest = d + 1; rest < part.size(); ++rest)
+    if (part[rest] != held[rest]) return std::nullopt;
+  std::int64_t first = 0;
+  for (d = 0; d < part.size(); ++d) first += (part[d].start - held[d].start) * strides[d];
+  return first;
 }
 
 enum class Nearness : std::uint8_t { kSameProcess, kSameHost, kElsewhere };
@@ -357,18 +370,18 @@ ReducePlan::ElementRange ReducePlan::range_of(const Task& task, int part) const 
 
 void ReducePlan::add_sent(std::map<int, std::int64_t>& bytes_by_process) const { add_sent_by(stages_, bytes_by_process); }
 
-BufferRef ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const {
+Backend::Stretch ReducePlan::leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const {
   int position = task.group[std::size_t(rank)];
   const Box& held = from_.boxes[std::size_t(position)];
-  if (held == task.box) return sources[std::size_t(position)];
+  if (auto first = place_of_run(held, task.box)) return {sources[std::size_t(position)], std::size_t(*first * element_bytes_)};
   auto part = backend.allocate(std::size_t(element_count(task.box) * element_bytes_), ordinal);
   backend.copy_box(*sources[std::size_t(position)], 0, held, *part, task.box, task.box, element_bytes_);
-  return part;
+  return {part};
 }
 
 BufferRef ReducePlan::own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const {
   int ordinal = from_.devices[std::size_t(task.group[std::size_t(first)])];
-  std::vector<BufferRef> leaves;
+  std::vector<Backend::Stretch> leaves;
   for (int rank = first; rank < last; ++rank) leaves.push_back(leaf(task, rank, sources, backend, ordinal));
   return backend.combine(reduction_, dtype_, leaves, element_count(task.box), ordinal);
 }
@@ -385,8 +398,8 @@ BufferRef ReducePlan::value(const KnownValues& known, const Task& task, const Va
   }
   SL_CHECK(key.last - key.first > 1, "the value of rank {} never came", key.first);
   int middle = key.first + tree_split(key.last - key.first);
-  const BufferRef halves[] = {value(known, task, {key.part, key.first, middle}, backend),
-                              value(known, task, {key.part, middle, key.last}, backend)};
+  const Backend::Stretch halves[] = {{value(known, task, {key.part, key.first, middle}, backend)},
+                                     {value(known, task, {key.part, middle, key.last}, backend)}};
   return backend.combine(reduction_, dtype_, halves, range.count, ordinal);
 }
 

@@ -150,7 +150,7 @@ class ReducePlan {
                                   std::vector<BufferRef>& kept) const;
   BufferRef whole_result(const KnownValues& known, const Task& task, Backend& backend) const;
   comm::ExchangeResult run_stage(const Stage& stage, Known& known, MoveStatus& status, const LinkContext& link) const;
-  BufferRef leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const;
+  Backend::Stretch leaf(const Task& task, int rank, const std::vector<BufferRef>& sources, Backend& backend, int ordinal) const;
   BufferRef own_subtree(const Task& task, int first, int last, const std::vector<BufferRef>& sources, Backend& backend) const;
 
   Layout from_, to_;

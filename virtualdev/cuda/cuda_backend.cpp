@@ -155,22 +155,27 @@ void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Bo
   run_plan(planner.take(), *target.gpu, {source.data + from_offset, target.data});
 }
 
-BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) {
+BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) {
   Gpu& gpu = gpu_of(ordinal);
-  if (values.size() == 1) return moved(values[0], gpu);
+  const std::size_t bytes = std::size_t(count * size_of(dtype));
+  if (values.size() == 1 && bytes_of(*values[0].buffer) == bytes) return moved(values[0].buffer, gpu);
   if (int(values.size()) > kMembersMax) {
     std::size_t middle = std::size_t(tree_split(int(values.size())));
-    const BufferRef halves[] = {combine(reduction, dtype, values.first(middle), count, ordinal),
-                                combine(reduction, dtype, values.subspan(middle), count, ordinal)};
+    const Stretch halves[] = {{combine(reduction, dtype, values.first(middle), count, ordinal)},
+                              {combine(reduction, dtype, values.subspan(middle), count, ordinal)}};
     return combine(reduction, dtype, halves, count, ordinal);
   }
-  auto result = allocate(std::size_t(count * size_of(dtype)), ordinal);
+  auto result = allocate(bytes, ordinal);
   if (count == 0) return result;
+  if (values.size() == 1) {
+    copy_bytes(*values[0].buffer, values[0].offset, *result, 0, bytes);
+    return result;
+  }
   std::vector<BufferRef> near;
   std::vector<const std::byte*> buffers;
-  for (const BufferRef& value : values) {
-    near.push_back(moved(value, gpu));
-    buffers.push_back(block_of(*near.back()).data);
+  for (const Stretch& value : values) {
+    near.push_back(moved(value.buffer, gpu));
+    buffers.push_back(block_of(*near.back()).data + value.offset);
   }
   buffers.push_back(block_of(*result).data);
   const std::int64_t numbers[] = {count};

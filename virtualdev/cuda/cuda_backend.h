@@ -43,7 +43,7 @@ class CudaBackend final : public Backend {
   void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) override;
   void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
                 std::int64_t element_bytes) override;
-  BufferRef combine(Reduction reduction, DType dtype, std::span<const BufferRef> values, std::int64_t count, int ordinal) override;
+  BufferRef combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) override;
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
