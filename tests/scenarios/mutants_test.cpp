@@ -153,7 +153,7 @@ TEST(Shrink, LeavesThePlantedMinimumAndReplaysIt) {
     EXPECT_EQ(again.document->cluster.processes, bug.document->cluster.processes);
     for (const Statement& each : again.document->program)
       for (const std::string& name : each.let) EXPECT_FALSE(name.starts_with("before")) << shrunk->text;
-    EXPECT_EQ(run_scenario(again).status, Status::kPassed) << shrunk->text;
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(run_scenario(again).status, Status::kPassed) << shrunk->text;
   }
 }
 
