@@ -13,6 +13,7 @@
 #include "scenarios/runner/golden.h"
 #include "scenarios/runner/run.h"
 #include "scenarios/runner/shrink.h"
+#include "scenarios/runner/simulated_run.h"
 
 namespace shardlab::cli {
 namespace {
@@ -99,6 +100,11 @@ Plan plan_of(const Arguments& arguments) {
   plan.trace_folder = arguments.text("--trace-dir").value_or("");
   if (!plan.trace.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --trace keeps one trace, and there are {} scenarios; use --trace-dir", plan.scenarios.size());
+  if (!plan.trace.empty() && !plan.scenarios.empty() && plan.scenarios[0].document && scenarios::is_simulated(*plan.scenarios[0].document))
+    throw_user_error(
+        "shardlab replay: --trace {}: the processes of '{}' are simulated, and those record no trace; --run spawned starts real ones, "
+        "which do",
+        plan.trace, plan.scenarios[0].name);
   plan.parts = arguments.text("--parts").value_or("");
   if (!plan.parts.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --parts is the folder of one run, and there are {} scenarios", plan.scenarios.size());

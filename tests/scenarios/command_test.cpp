@@ -153,6 +153,15 @@ TEST(Replay, ExitCodes) {
   EXPECT_EQ(shell("$SHARDLAB replay " + skipped).code, has_gpu ? 3 : 77);
 }
 
+TEST(Replay, ATraceOfSimulatedProcessesIsRefused) {
+  std::string path =
+      write("simulated.json", R"({"shardlab": 1, "name": "two", "cluster": {"processes": 2, "run": "simulated"}, "program": []})");
+  Ran ran = shell("$SHARDLAB replay " + path + " --trace none.db");
+  EXPECT_EQ(ran.code, 3) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("the processes of 'two' are simulated, and those record no trace; --run spawned starts real ones"));
+  EXPECT_EQ(shell("$SHARDLAB replay " + path + " --run spawned --trace some.db").code, 0);
+}
+
 TEST(Replay, ALimitEndsWhatComputesForTooLong) {
   std::string path = write("long.json", R"({"shardlab": 1, "program": [{"let": "x", "op": "ones", "shape": [64, 64]},
     {"repeat": 1000000000, "body": [{"let": "x", "op": "matmul", "args": ["x", "x"]}]}]})");
@@ -271,9 +280,7 @@ class Sarif {
     for (const char* list : {"locations", "relatedLocations"})
       for (const json& location : result.value(list, json::array())) {
         check_location(location);
-        if (location.contains("id")) {
-          EXPECT_TRUE(ids.insert(location.at("id").get<int>()).second) << "ids are unique within a result";
-        }
+        if (location.contains("id")) { EXPECT_TRUE(ids.insert(location.at("id").get<int>()).second) << "ids are unique within a result"; }
       }
     EXPECT_TRUE(result.value("properties", json::object()).is_object());
   }
