@@ -166,7 +166,8 @@ std::string difference(const std::vector<Array>& sharded, const std::vector<Arra
     double noise = 0;
     for (const std::vector<Array>& run : noisy) noise = std::max(noise, largest(numbers_of(run[r]), wanted));
     double tolerance = kNoiseTimes * noise;
-    tolerance += kUnits * units[r] * magnitude(wanted);
+    constexpr double kHalfUnit = 1.0 / 1024, kHalfStep = 6e-8;  // float16 gets no finer near 0
+    tolerance += kUnits * (units[r] * magnitude(wanted) + (units[r] >= kHalfUnit ? kHalfStep : 0));
     if (!is_inexact(whole[r].dtype()) || units[r] == 0) tolerance = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
       if (!is_same(got[i], wanted[i], tolerance))
