@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t kValuesTold = 3;
 
-// The step's index, where it is one of the program's own; else -1.
-std::ptrdiff_t index_of(const Executable& whole, const Executable::Region& region) {
-  auto found = std::find_if(whole.steps.begin(), whole.steps.end(),
-                            [&](const Executable::Step& step) { return std::get_if<Executable::Region>(&step) == &region; });
-  return found == whole.steps.end() ? -1 : found - whole.steps.begin();
-}
-
 // Runs are counted by device set.
 std::uint64_t set_of(const comm::ProgramInfo& program) {
   return hash_bytes({reinterpret_cast<const char*>(program.devices.data()), program.devices.size() * sizeof(comm::Ordinal)});
@@ -27,14 +20,19 @@ std::uint64_t set_of(const comm::ProgramInfo& program) {
 
 }  // namespace
 
-Choices::Choices(comm::Control& control, const comm::Launch& launch, const Executable& whole, const Executable::Region& region)
-    : control_(control), whole_(whole), region_(region) {
-  if (!launch.program->spans_processes()) return;
-  std::ptrdiff_t index = index_of(whole, region);
+std::ptrdiff_t index_of(const Executable& executable, const Executable::Region& region) {
+  auto found = std::find_if(executable.steps.begin(), executable.steps.end(),
+                            [&](const Executable::Step& step) { return std::get_if<Executable::Region>(&step) == &region; });
+  return found - executable.steps.begin();
+}
+
+Choices::Choices(comm::Control& control, const comm::Launch& launch, const Executable& executable, const Executable::Region& region,
+                 const Scope& scope)
+    : control_(control), executable_(executable), region_(region) {
+  if (!launch.program->spans_processes() || scope.is_per_device) return;
   // traces/checks/choices.h reads this.
-  if (index >= 0)
-    what_ = fmt::format("predicate of {} (step {}), run {} of {} [{:08x}]", region.node->op->name, index, launch.seq, launch.program->name,
-                        std::uint32_t(set_of(*launch.program)));
+  what_ = fmt::format("predicate of {} ({}step {}), run {} of {} [{:08x}]", region.node->op->name, scope.place,
+                      index_of(executable, region), launch.seq, launch.program->name, std::uint32_t(set_of(*launch.program)));
 }
 
 void Choices::round(bool goes_on, const std::vector<std::vector<BufferRef>>& operands, int position) {
@@ -43,10 +41,10 @@ void Choices::round(bool goes_on, const std::vector<std::vector<BufferRef>>& ope
   std::string values;
   std::size_t told = 0;
   for (std::size_t i = 0; i < operands.size() && told < kValuesTold; ++i) {
-    const TensorType& type = whole_.program.slots[std::size_t(region_.operands[i])].type;
+    const TensorType& type = executable_.program.slots[std::size_t(region_.operands[i])].type;
     if (!type.shape.empty() || !operands[i].at(std::size_t(position))) continue;
     values += fmt::format("{}{}", told++ == 0 ? " with " : ", ",
-                          numpy_text(type, whole_.backend->to_host(operands[i][std::size_t(position)])->data()));
+                          numpy_text(type, executable_.backend->to_host(operands[i][std::size_t(position)])->data()));
   }
   tell(fmt::format("{}{}{}", rounds_, goes_on ? "+" : "", values));
 }

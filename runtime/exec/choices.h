@@ -8,11 +8,20 @@
 
 namespace shardlab {
 
-// One run of one node. Tells of nodes that stand in the launched program itself, where what they go by must be equal on all processes; in
-// per-device code devices may well decide otherwise, and nodes in bodies run any number of times.
+// The node's number among the steps of the program or body that it stands in.
+std::ptrdiff_t index_of(const Executable& executable, const Executable::Region& region);
+
+// One run of one node. Tells of nodes where what they go by must be equal on all processes, in bodies of other nodes too; in per-device
+// code devices may well decide otherwise.
 class Choices {
  public:
-  Choices(comm::Control& control, const comm::Launch& launch, const Executable& whole, const Executable::Region& region);
+  struct Scope {
+    bool is_per_device = false;
+    const std::string& place;  // which round of which nodes' bodies
+  };
+  // `executable`: that the region stands in.
+  Choices(comm::Control& control, const comm::Launch& launch, const Executable& executable, const Executable::Region& region,
+          const Scope& scope);
 
   // It goes on for one more round, or ends. `operands`: by operand and mesh position; those without dimensions are told, as they were.
   void round(bool goes_on, const std::vector<std::vector<BufferRef>>& operands, int position);
@@ -22,7 +31,7 @@ class Choices {
   void tell(const std::string& value) const;
 
   comm::Control& control_;
-  const Executable& whole_;
+  const Executable& executable_;
   const Executable::Region& region_;
   std::string what_;  // empty: nothing is told
   long rounds_ = 0;

@@ -226,7 +226,7 @@ void Executor::run_steps(Task& task) {
     params.push_back(load(task, i));
     if (i < task.donated.size() && task.donated[i]) task.args[i]->shards.clear();
   }
-  Slots results = run_program(task, executable, std::move(params), Scope{&executable.local});
+  Slots results = run_program(task, executable, std::move(params), Scope{.active = &executable.local});
   for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = std::move(results[i]);
 }
 

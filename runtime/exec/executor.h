@@ -55,14 +55,17 @@ class Executor {
   struct Scope {
     const std::vector<int>* active = nullptr;  // mesh positions
     bool diverged = false;                     // the others do something else meanwhile
+    bool is_per_device = false;                // in code that each device runs for itself
+    std::string place = {};                    // which round of which nodes' bodies, for a launch over processes: "step 2 round 0, "
   };
   void run_steps(Task& task);
   // Runs a program or a body; its results per mesh position. region_run.cpp has the nodes with bodies.
   Slots run_program(const Task& task, const Executable& executable, Slots params, const Scope& scope);
   void run_region(const Task& task, const Executable& executable, const Executable::Region& region, Slots& slots, const Scope& scope);
-  Slots run_while(const Task& task, const Executable::Region& region, Slots operands, Scope scope);
-  Slots run_scan(const Task& task, const Executable::Region& region, Slots operands, Scope scope);
-  Slots run_branch(const Task& task, const Executable::Region& region, Slots operands, const Scope& scope);
+  static Scope inside_of(const Task& task, const Executable& executable, const Executable::Region& region, const Scope& scope, long round);
+  Slots run_while(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, Scope scope);
+  Slots run_scan(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, Scope scope);
+  Slots run_branch(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, const Scope& scope);
   void run_transfer(Task& task);
   void run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
   // Runs a move and tells the observers; throws TransportError where it does not end.

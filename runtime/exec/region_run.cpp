@@ -81,18 +81,21 @@ void Executor::run_region(const Task& task, const Executable& executable, const 
   if (!executable.local.empty() && !scope.active->empty()) {
     switch (region.node->op->region) {
       case RegionKind::kWhile:
-        results = run_while(task, region, std::move(operands), scope);
+        results = run_while(task, executable, region, std::move(operands), scope);
         break;
       case RegionKind::kScan:
-        results = run_scan(task, region, std::move(operands), scope);
+        results = run_scan(task, executable, region, std::move(operands), scope);
         break;
       case RegionKind::kBranch:
-        results = run_branch(task, region, std::move(operands), scope);
+        results = run_branch(task, executable, region, std::move(operands), scope);
         break;
       case RegionKind::kManual:
-      case RegionKind::kCall:
-        results = run_program(task, *region.bodies[0], std::move(operands), scope);
+      case RegionKind::kCall: {
+        Scope inside = inside_of(task, executable, region, scope, 0);
+        inside.is_per_device |= region.node->op->region == RegionKind::kManual;
+        results = run_program(task, *region.bodies[0], std::move(operands), inside);
         break;
+      }
       case RegionKind::kNone:
         throw InternalError(fmt::format("{} has no bodies", region.node->op->name));
     }
@@ -104,23 +107,33 @@ void Executor::run_region(const Task& task, const Executable& executable, const 
   }
 }
 
-Executor::Slots Executor::run_while(const Task& task, const Executable::Region& region, Slots operands, Scope scope) {
+// A body's scope in one of its rounds.
+Executor::Scope Executor::inside_of(const Task& task, const Executable& executable, const Executable::Region& region, const Scope& scope,
+                                    long round) {
+  Scope inside = scope;
+  if (task.launch.program->spans_processes()) inside.place += fmt::format("step {} round {}, ", index_of(executable, region), round);
+  return inside;
+}
+
+Executor::Slots Executor::run_while(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands,
+                                    Scope scope) {
   std::size_t consts = std::size_t(region.node->attrs.integer("num_consts", 0));
   std::vector<int> active = *scope.active;
-  Choices choices(context_.control(), task.launch, *task.executable, region);
-  while (true) {
+  Choices choices(context_.control(), task.launch, executable, region, {scope.is_per_device, scope.place});
+  for (long round = 0;; ++round) {
     if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number))
       throw TransportError("the loop is left: the processes no longer agree on what they run");
-    Scope now{&active, scope.diverged};
+    Scope now = inside_of(task, executable, region, scope, round);
+    now.active = &active;
     Slots predicate = run_program(task, *region.bodies[0], operands, now);
     std::vector<int> going = where_true(*region.bodies[0]->backend, predicate.at(0), active);
     choices.round(!going.empty(), operands, active.front());
     if (going.empty()) break;
     if (going.size() != active.size()) {
-      scope.diverged = true;
+      scope.diverged = now.diverged = true;
       active = std::move(going);
     }
-    Slots carried = run_program(task, *region.bodies[1], operands, Scope{&active, scope.diverged});
+    Slots carried = run_program(task, *region.bodies[1], operands, now);
     for (std::size_t i = 0; i < carried.size(); ++i)
       for (int position : active) operands[consts + i][std::size_t(position)] = std::move(carried[i][std::size_t(position)]);
   }
@@ -128,7 +141,8 @@ Executor::Slots Executor::run_while(const Task& task, const Executable::Region& 
   return operands;
 }
 
-Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& region, Slots operands, Scope scope) {
+Executor::Slots Executor::run_scan(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands,
+                                   Scope scope) {
   const Attrs& attrs = region.node->attrs;
   std::size_t consts = std::size_t(attrs.integer("num_consts", 0)), carried = std::size_t(attrs.integer("num_carry", 0));
   std::int64_t length = attrs.integer("length");
@@ -141,7 +155,7 @@ Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& r
   for (std::int64_t step = 0; step < length; ++step) {
     std::int64_t index = reverse ? length - 1 - step : step;
     for (std::size_t i = consts + carried; i < operands.size(); ++i) params[i] = slice_of(body, operands[i], index, length, *scope.active);
-    Slots results = run_program(task, body, params, scope);
+    Slots results = run_program(task, body, params, inside_of(task, executable, region, scope, step));
     for (std::size_t i = 0; i < carried; ++i) params[consts + i] = std::move(results[i]);
     for (std::size_t i = 0; i < stacks; ++i) slices[i][std::size_t(index)] = std::move(results[carried + i]);
   }
@@ -157,18 +171,21 @@ Executor::Slots Executor::run_scan(const Task& task, const Executable::Region& r
   return results;
 }
 
-Executor::Slots Executor::run_branch(const Task& task, const Executable::Region& region, Slots operands, const Scope& scope) {
+Executor::Slots Executor::run_branch(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands,
+                                     const Scope& scope) {
   std::map<std::int32_t, std::vector<int>> ways;
   std::int32_t last = std::int32_t(region.bodies.size()) - 1;
   for (int position : *scope.active)
     ways[std::clamp(*region.bodies[0]->backend->to_host(operands[0].at(std::size_t(position)))->as<std::int32_t>(), 0, last)].push_back(
         position);
-  Choices choices(context_.control(), task.launch, *task.executable, region);
+  Choices choices(context_.control(), task.launch, executable, region, {scope.is_per_device, scope.place});
   choices.branch(ways.begin()->first);
   operands.erase(operands.begin());
   Slots results;
   for (const auto& [branch, positions] : ways) {
-    Scope inside{&positions, scope.diverged || ways.size() > 1};
+    Scope inside = inside_of(task, executable, region, scope, 0);
+    inside.active = &positions;
+    inside.diverged |= ways.size() > 1;
     take(results, run_program(task, *region.bodies[std::size_t(branch)], operands, inside), positions);
   }
   return results;

@@ -99,15 +99,17 @@ Diagnosis of_ways(const Positions& positions, const std::vector<std::vector<Choi
 
 std::vector<Diagnosis> diverged_choices(const Positions& positions) {
   std::map<std::string_view, std::vector<Choice>> by_what;
+  std::vector<std::string_view> in_order;  // as they came to them
   for (int p : positions.processes())
-    for (const StepEvidence& step : positions.at(p).steps)
-      if (is_choice(step)) by_what[step.what].push_back(choice_of(p, step));
-  std::vector<Diagnosis> found;
-  for (const auto& [what, choices] : by_what)
-    if (auto ways = ways_of(choices); ways.size() > 1) found.push_back(of_ways(positions, ways));
-  // What follows from the first is none of its own.
-  if (found.size() > 1) found.resize(1);
-  return found;
+    for (const StepEvidence& step : positions.at(p).steps) {
+      if (!is_choice(step)) continue;
+      std::vector<Choice>& same = by_what[step.what];
+      if (same.empty()) in_order.push_back(step.what);
+      same.push_back(choice_of(p, step));
+    }
+  for (std::string_view what : in_order)  // what follows from the first is none of its own
+    if (auto ways = ways_of(by_what[what]); ways.size() > 1) return {of_ways(positions, ways)};
+  return {};
 }
 
 }  // namespace shardlab
