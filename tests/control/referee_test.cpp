@@ -289,66 +289,55 @@ TEST(Referee, WhoIsSilentIsGivenUp) {
   for (int p : {0, 1, 2}) referee.listen(p, nullptr);
 }
 
-// Two contradict each other before the third has come to that place: whom the majority blames waits for its word.
-TEST(Referee, WhoHasNotComeUpYetDecidesAMajority) {
-  Referee referee({.num_processes = 3, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)});
+// Three processes behind a network, of which the first two contradict each other before the third has come to that place.
+struct Disputed {
+  Referee referee{{.num_processes = 3, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)}};
   RemoteEar ears[3];
   Issuer issuers[3];
-  auto issue = [&](int p, const char* name) {
+  explicit Disputed(bool all_are_heard) {
+    for (int p : {0, 1, 2}) {
+      referee.joined(p, comm::now_ns());
+      referee.listen(p, &ears[p]);
+      if (all_are_heard || p < 2) referee.alive(p, comm::now_ns());
+    }
+    issue(0, "A");
+    issue(1, "B");
+  }
+  ~Disputed() {
+    for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+  }
+  void issue(int p, const char* name) {
     auto program = make_program(name, {0, 1, 2});
     referee.declare(program_evidence(*program));
     referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
-  };
-  for (int p : {0, 1, 2}) {
-    referee.joined(p, comm::now_ns());
-    referee.listen(p, &ears[p]);
-    referee.alive(p, comm::now_ns());
   }
-  issue(0, "A");
-  issue(1, "B");
-  for (int p : {0, 1, 2}) {
+  void look_ahead(int p) {
     ears[p].poisoned.wait();
     referee.recent(p, {{}, "toy.cpp:9", -1});
     referee.looked_ahead(p);
   }
-  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
-  issue(2, "A");
-  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
-  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
-  for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+};
+
+// Whom the majority blames waits for its word.
+TEST(Referee, WhoHasNotComeUpYetDecidesAMajority) {
+  Disputed job(true);
+  for (int p : {0, 1, 2}) job.look_ahead(p);
+  EXPECT_FALSE(job.referee.wait_over(std::chrono::milliseconds(100)));
+  job.issue(2, "A");
+  ASSERT_TRUE(job.referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_THAT(job.referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
 }
 
 // One that has joined and said nothing yet is not taken for silent: on a busy machine its first word comes late.
 TEST(Referee, WhoHasJustJoinedDecidesAMajority) {
-  Referee referee({.num_processes = 3, .look_ahead = std::chrono::milliseconds(1), .silent = std::chrono::seconds(30)});
-  RemoteEar ears[3];
-  Issuer issuers[3];
-  auto issue = [&](int p, const char* name) {
-    auto program = make_program(name, {0, 1, 2});
-    referee.declare(program_evidence(*program));
-    referee.alive(p, comm::now_ns());
-    referee.issued(p, call_evidence(issuers[p].launch(program, 7)));
-  };
-  for (int p : {0, 1, 2}) {
-    referee.joined(p, comm::now_ns());
-    referee.listen(p, &ears[p]);
-  }
-  issue(0, "A");
-  issue(1, "B");
-  for (int p : {0, 1}) {
-    ears[p].poisoned.wait();
-    referee.recent(p, {{}, "toy.cpp:9", -1});
-    referee.looked_ahead(p);
-    referee.looked_ahead(p);
-  }
-  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
-  issue(2, "A");
-  ears[2].poisoned.wait();
-  referee.recent(2, {{}, "toy.cpp:9", -1});
-  referee.looked_ahead(2);
-  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
-  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
-  for (int p : {0, 1, 2}) referee.listen(p, nullptr);
+  Disputed job(false);
+  for (int p : {0, 1, 0, 1}) job.look_ahead(p);
+  EXPECT_FALSE(job.referee.wait_over(std::chrono::milliseconds(100)));
+  job.referee.alive(2, comm::now_ns());
+  job.issue(2, "A");
+  job.look_ahead(2);
+  ASSERT_TRUE(job.referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_THAT(job.referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
 }
 
 // A message that was sent and never received lies before the next one between the two, which then does not fit.

@@ -1,5 +1,4 @@
 // The shardlab command: exit codes, outputs, runs of several processes.
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "runtime/base/error.h"
+#include "tests/support/shell.h"
 
 namespace {
 
@@ -17,30 +17,18 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 
-struct Ran {
-  int code = -1;
-  std::string output;  // both streams
-};
+using shardlab::support::Ran;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-fs::path bin() { return variable("SHARDLAB_BIN_DIR"); }
 std::string corpus(const std::string& name) { return variable("SHARDLAB_SOURCE_DIR") + "/scenarios/corpus/" + name; }
 
 // Runs a shell line with SHARDLAB for the command.
 Ran shell(const std::string& line) {
-  std::string whole = "SHARDLAB='" + (bin() / "shardlab").string() + "'; BIN='" + bin().string() + "'; cd '" + testing::TempDir() +
-                      "'; { " + line + "; } 2>&1";
-  FILE* pipe = ::popen(whole.c_str(), "r");
-  Ran ran;
-  char bytes[4096];
-  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
-  int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
+  return shardlab::support::shell("SHARDLAB=\"$BIN/shardlab\"; cd '" + testing::TempDir() + "'; " + line);
 }
 
 std::string write(const std::string& name, const std::string& text) {

@@ -2,7 +2,6 @@
 // mpirun; over each transport.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,26 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/shell.h"
+
 namespace {
 
 using testing::HasSubstr;
 
-struct Ran {
-  int code = -1;
-  std::string output;  // both streams
-};
-
-Ran shell(const std::string& line) {
-  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
-  std::string whole = std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "; } 2>&1";
-  FILE* pipe = ::popen(whole.c_str(), "r");
-  Ran ran;
-  char bytes[4096];
-  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
-  int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
+using shardlab::support::Ran;
+using shardlab::support::shell;
 
 // What the command says where it cannot start processes by mpirun, or was built without MPI: it refuses.
 std::string why_not_over_mpi() {

@@ -3,7 +3,6 @@
 // where namespaces are not permitted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,25 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/shell.h"
+
 namespace {
 
 using testing::HasSubstr;
 
-struct Ran {
-  int code = -1;
-  std::string output;  // both streams
-};
-
-Ran shell(const std::string& line) {
-  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
-  FILE* pipe = ::popen((std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "\n} 2>&1").c_str(), "r");
-  Ran ran;
-  char bytes[4096];
-  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
-  int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
+using shardlab::support::Ran;
+using shardlab::support::shell;
 
 // Hosts 198.51.100.1, 198.51.100.2 … as network namespaces, each with a cable to one switch. Taken down on destruction.
 class Network {

@@ -2,7 +2,6 @@
 // in the order 1F1B, the stages' work overlaps in logical time as far as the schedule allows, and in measured time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/shell.h"
 #include "traces/trace_reader.h"
 
 namespace shardlab::traces {
@@ -19,21 +19,8 @@ namespace {
 
 constexpr int kMicrobatches = 12;
 
-struct Ran {
-  int code = -1;
-  std::string output;  // both streams
-};
-
-Ran shell(const std::string& line) {
-  const char* bin = std::getenv("SHARDLAB_BIN_DIR");
-  FILE* pipe = ::popen((std::string("BIN='") + (bin ? bin : "") + "'; { " + line + "; } 2>&1").c_str(), "r");
-  Ran ran;
-  char bytes[4096];
-  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
-  int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
+using support::Ran;
+using support::shell;
 
 // A launch in which its process has devices.
 struct Step {

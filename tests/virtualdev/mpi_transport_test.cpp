@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -20,6 +19,7 @@
 
 #include "runtime/base/error.h"
 #include "tests/support/exchange_all.h"
+#include "tests/support/shell.h"
 #include "virtualdev/transports/mpi_session.h"
 #include "virtualdev/transports/transport_def.h"
 
@@ -216,20 +216,8 @@ int run_case(const std::string& name, const std::string& folder, const std::stri
   return 1;
 }
 
-struct Ran {
-  int code = -1;
-  std::string output;  // both streams
-};
-
-Ran shell(const std::string& line) {
-  FILE* pipe = ::popen(("{ " + line + "; } 2>&1").c_str(), "r");
-  Ran ran;
-  char bytes[4096];
-  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) ran.output.append(bytes, n);
-  int status = ::pclose(pipe);
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
+using support::Ran;
+using support::shell;
 
 class UnderMpirun : public ::testing::Test {
  protected:

@@ -133,53 +133,5 @@ TEST_P(GpuPrograms, MeshesOfTwoPlatformsAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(OnGpus, GpuPrograms, ::testing::Values(1, 2));
 
-// The stand-in itself: it must find what it is there to find.
-TEST(RecordingGpuRules, AReadOnAnotherStreamWantsAnEvent) {
-  RecordingGpu gpu(2);
-  cuda::Stream first = gpu.create_stream(0), second = gpu.create_stream(1);
-  std::byte* data = gpu.allocate(16, first);
-  gpu.fill(data, 0, 16, first);
-  std::byte* other = gpu.allocate(16, second);
-  gpu.copy(other, data, 16, second);
-  ASSERT_THAT(gpu.faults(), ::testing::Not(::testing::IsEmpty()));
-  EXPECT_THAT(gpu.faults()[0], HasSubstr("not ordered behind"));
-}
-
-TEST(RecordingGpuRules, AnEventOrders) {
-  RecordingGpu gpu(2);
-  cuda::Stream first = gpu.create_stream(0), second = gpu.create_stream(1);
-  std::byte* data = gpu.allocate(16, first);
-  gpu.fill(data, 0, 16, first);
-  cuda::Event filled = gpu.create_event(0, false);
-  gpu.record(filled, first);
-  gpu.wait(second, filled);
-  std::byte* other = gpu.allocate(16, second);
-  gpu.copy(other, data, 16, second);
-  EXPECT_THAT(gpu.faults(), ::testing::IsEmpty());
-  gpu.release(data, first);
-  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("a release is not ordered behind copy from")));
-}
-
-TEST(RecordingGpuRules, WhatIsReleasedIsGone) {
-  RecordingGpu gpu(1);
-  cuda::Stream stream = gpu.create_stream(0);
-  std::byte* data = gpu.allocate(16, stream);
-  gpu.release(data, stream);
-  gpu.fill(data, 0, 16, stream);
-  gpu.release(data, stream);
-  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("released"), HasSubstr("released twice")));
-}
-
-TEST(RecordingGpuRules, ACopyStaysWithinItsMemory) {
-  RecordingGpu gpu(1);
-  cuda::Stream stream = gpu.create_stream(0);
-  std::byte* data = gpu.allocate(16, stream);
-  std::byte* pinned = gpu.allocate_pinned(8);
-  gpu.fill(data, 0, 8, stream);
-  gpu.copy(pinned, data, 8, stream);
-  gpu.release_pinned(pinned);  // nobody waited for the copy
-  EXPECT_THAT(gpu.faults(), ::testing::ElementsAre(HasSubstr("pinned memory is let go before")));
-}
-
 }  // namespace
 }  // namespace shardlab

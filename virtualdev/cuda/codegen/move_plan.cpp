@@ -9,8 +9,6 @@
 namespace shardlab::cuda {
 namespace {
 
-using Plan = void (*)(Planner&, const KernelArgs&);
-
 Shape firsts(const Box& box) {
   Shape first;
   for (const Interval& interval : box) first.push_back(interval.start);
@@ -123,31 +121,22 @@ void plan_constant(Planner& planner, const KernelArgs& args) {
   planner.upload(planner.result(0), std::move(part));
 }
 
-struct Entry {
-  std::string_view name;
-  Plan plan;
-};
-constexpr Entry kEntries[] = {{"broadcast_in_dim", plan_broadcast},
-                              {"transpose", plan_transpose},
-                              {"reshape", plan_reshape},
-                              {"slice", plan_slice},
-                              {"rev", plan_rev},
-                              {"concatenate", plan_concatenate},
-                              {"pad", plan_pad},
-                              {"iota", plan_iota},
-                              {"constant", plan_constant}};
-
-const Entry* entry_of(const OpDef& op) {
-  for (const Entry& entry : kEntries)
-    if (entry.name == op.name) return &entry;
-  return nullptr;
-}
-bool has(const OpDef& op) { return entry_of(op) != nullptr; }
-void plan(Planner& planner, const OpDef& op, const KernelArgs& args) { entry_of(op)->plan(planner, args); }
+constexpr OpPlan kPlans[] = {{"broadcast_in_dim", plan_broadcast},
+                             {"transpose", plan_transpose},
+                             {"reshape", plan_reshape},
+                             {"slice", plan_slice},
+                             {"rev", plan_rev},
+                             {"concatenate", plan_concatenate},
+                             {"pad", plan_pad},
+                             {"iota", plan_iota},
+                             {"constant", plan_constant}};
 
 }  // namespace
 
 extern const FamilyDef kMoveFamily;
-const FamilyDef kMoveFamily = {.name = "moves", .doc = "regions with strides, generated; dense ones are copies", .has = has, .plan = plan};
+const FamilyDef kMoveFamily = {.name = "moves",
+                               .doc = "regions with strides, generated; dense ones are copies",
+                               .has = PlansByOp<kPlans>::has,
+                               .plan = PlansByOp<kPlans>::plan};
 
 }  // namespace shardlab::cuda

@@ -47,13 +47,31 @@ struct NodePlan {
 // which the tests forbid.
 NodePlan plan_node(const OpDef& op, const KernelArgs& args);
 
+class Planner;
+
 // The families of ops that have a plan; one definition each, in codegen/<family>_plan.cpp, listed in codegen/families.cpp.
 struct FamilyDef {
   std::string_view name, doc;
   bool (*has)(const OpDef& op);
-  void (*plan)(class Planner& planner, const OpDef& op, const KernelArgs& args);
+  void (*plan)(Planner& planner, const OpDef& op, const KernelArgs& args);
 };
 const FamilyDef* family_of(const OpDef& op);  // nullptr: it has no GPU path
+
+// A family whose ops have a plan each: `has` and `plan` of its FamilyDef.
+struct OpPlan {
+  std::string_view op;
+  void (*plan)(Planner& planner, const KernelArgs& args);
+};
+template <const auto& kPlans>
+struct PlansByOp {
+  static const OpPlan* find(const OpDef& op) {
+    for (const OpPlan& each : kPlans)
+      if (each.op == op.name) return &each;
+    return nullptr;
+  }
+  static bool has(const OpDef& op) { return find(op) != nullptr; }
+  static void plan(Planner& planner, const OpDef& op, const KernelArgs& args) { find(op)->plan(planner, args); }
+};
 
 // Grows a plan call by call. Buffers by number: operand(i), result(i), or what temporary() gave.
 class Planner {

@@ -78,27 +78,16 @@ void plan_permutation(Planner& planner, const KernelArgs& args) {
                  {result.type.elements(), wanted, size, result.box->back().start});
 }
 
-struct Entry {
-  std::string_view name;
-  void (*plan)(Planner&, const KernelArgs&);
-};
-constexpr Entry kEntries[] = {{"random_bits", plan_bits},
-                              {"random_split", plan_split},
-                              {"random_fold_in", plan_fold_in},
-                              {"random_threefry2x32", plan_block},
-                              {"random_indices", plan_permutation}};
-
-const Entry* entry_of(const OpDef& op) {
-  for (const Entry& entry : kEntries)
-    if (entry.name == op.name) return &entry;
-  return nullptr;
-}
-bool has(const OpDef& op) { return entry_of(op) != nullptr; }
-void plan(Planner& planner, const OpDef& op, const KernelArgs& args) { entry_of(op)->plan(planner, args); }
+constexpr OpPlan kPlans[] = {{"random_bits", plan_bits},
+                             {"random_split", plan_split},
+                             {"random_fold_in", plan_fold_in},
+                             {"random_threefry2x32", plan_block},
+                             {"random_indices", plan_permutation}};
 
 }  // namespace
 
 extern const FamilyDef kRandomFamily;
-const FamilyDef kRandomFamily = {.name = "random numbers", .doc = "threefry, bit for bit, generated", .has = has, .plan = plan};
+const FamilyDef kRandomFamily = {
+    .name = "random numbers", .doc = "threefry, bit for bit, generated", .has = PlansByOp<kPlans>::has, .plan = PlansByOp<kPlans>::plan};
 
 }  // namespace shardlab::cuda
