@@ -150,9 +150,18 @@ void Steps::normalise() {
   if (!x) return;
   constexpr std::string_view kNames[] = {"softmax", "log_softmax", "logsumexp", "var", "std"};
   std::string_view name = random_.of(kNames);
-  Operand operand =
-      name == "std" ? op("add", {x->array, op("arange", {x->array.shape().back()}, Attrs{{"dtype", x->array.dtype()}})}) : x->array;
-  keep(op(name, {operand}, Attrs{{"axis", std::int64_t(some_dim(*x))}}), false);
+  const int axis = some_dim(*x);
+  const std::int64_t size = x->array.shape()[std::size_t(axis)];
+  Operand operand = x->array;
+  if (name == "std") {
+    // The deviation of equal numbers has no derivative. These differ along the axis, whatever x is: |sin| <= 1, and they are 3 apart.
+    if (size < 2) return;
+    Shape along(x->array.shape().size(), 1);
+    along[std::size_t(axis)] = size;
+    Array places = op("reshape", {op("arange", {size}, Attrs{{"dtype", x->array.dtype()}})}, Attrs{{"shape", along}});
+    operand = op("add", {op("sin", {x->array}), op("mul", {places, 3.0})});
+  }
+  keep(op(name, {operand}, Attrs{{"axis", std::int64_t(axis)}}), false);
 }
 
 void Steps::convert() {
