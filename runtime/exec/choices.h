@@ -1,6 +1,7 @@
 // What a loop or a branch of a launch over processes goes by, told to the control plane: where it is not the same on all, they part ways.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "runtime/comm/control.h"
@@ -11,30 +12,38 @@ namespace shardlab {
 // The node's number among the steps of the program or body that it stands in.
 std::ptrdiff_t index_of(const Executable& executable, const Executable::Region& region);
 
-// One run of one node. Tells of nodes where what they go by must be equal on all processes, in bodies of other nodes too; in per-device
-// code devices may well decide otherwise.
+// One run of one node, in bodies of other nodes too. Told once for each set of devices that collectives in its bodies join: in per-device
+// code others may well decide otherwise.
 class Choices {
  public:
   struct Scope {
-    bool is_per_device = false;
-    const std::string& place;  // which round of which nodes' bodies
+    const std::vector<int>& active;  // mesh positions of this process that came to the node
+    const std::string& place;        // which round of which nodes' bodies
   };
   // `executable`: that the region stands in.
   Choices(comm::Control& control, const comm::Launch& launch, const Executable& executable, const Executable::Region& region,
           const Scope& scope);
 
-  // It goes on for one more round, or ends. `operands`: by operand and mesh position; those without dimensions are told, as they were.
-  void round(bool goes_on, const std::vector<std::vector<BufferRef>>& operands, int position);
-  void branch(int index);
+  // These go on for one more round, the others end. `operands`: by operand and mesh position; those without dimensions are told, as they
+  // were.
+  void round(const std::vector<int>& going, const std::vector<std::vector<BufferRef>>& operands);
+  // By branch the positions that take it.
+  void branch(const std::map<std::int32_t, std::vector<int>>& ways);
 
  private:
-  void tell(const std::string& value) const;
+  // Those here of one set that must take the same way.
+  struct Party {
+    std::vector<int> members;
+    std::string what;
+    long rounds = 0;
+    bool ended = false;
+  };
+  std::string values(const std::vector<std::vector<BufferRef>>& operands, int position) const;
 
   comm::Control& control_;
   const Executable& executable_;
   const Executable::Region& region_;
-  std::string what_;  // empty: nothing is told
-  long rounds_ = 0;
+  std::vector<Party> parties_;
 };
 
 }  // namespace shardlab

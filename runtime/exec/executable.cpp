@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
@@ -136,8 +138,17 @@ bool preset(Executable& executable, const Executable::Compute& step) {
   return true;
 }
 
+// Where a body stands.
+struct Surroundings {
+  bool is_per_device = false;  // code that each device runs for itself
+  bool may_part = false;       // devices may come to a step without the others: it is planned for each group alone
+};
+
+using Groups = std::vector<std::vector<int>>;
+
 // Plans one move, and adds its collectives to what the world is told.
-Executable::Move plan_move(const Executable& executable, const MoveStep& move, const Ownership& ownership, comm::ProgramInfo& info) {
+void plan_move(Executable& executable, const MoveStep& move, const Ownership& ownership, const Surroundings& surroundings,
+               comm::ProgramInfo& info) {
   const PartitionedProgram& p = executable.program;
   int first_call = -1, calls = 0;
   if (move.kind != "slice") {
@@ -148,29 +159,38 @@ Executable::Move plan_move(const Executable& executable, const MoveStep& move, c
   Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
   Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
   DType dtype = p.slots[std::size_t(move.to)].type.dtype;
-  Executable::Move result{move.from, move.to, {}, first_call, calls, {}, nullptr};
-  if (move.reduction) {
-    result.plan = ReducePlan(from, to, move.groups, *move.reduction, dtype, ownership);
-    return result;
-  }
-  auto transfers = move.transfers.empty() ? transfers_within(from, to, move.groups, ownership) : move.transfers;
-  result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership);
-  return result;
+  auto add = [&](const Groups& groups, std::vector<int> members) {
+    Executable::Move result{move.from, move.to, {}, first_call, calls, {}, nullptr, std::move(members)};
+    if (move.reduction) {
+      result.plan = ReducePlan(from, to, groups, *move.reduction, dtype, ownership);
+    } else {
+      auto transfers = move.transfers.empty() ? transfers_within(from, to, groups, ownership) : move.transfers;
+      result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership);
+    }
+    executable.steps.push_back(std::move(result));
+  };
+  if (!surroundings.may_part || move.groups.size() < 2 || !move.transfers.empty()) return add(move.groups, {});
+  for (const auto& group : move.groups) add({group}, group);
 }
 
 // A collective in per-device code.
-Executable::Move plan_member(const Executable& executable, const ComputeStep& step, const Ownership& ownership, comm::ProgramInfo& info) {
+void plan_member(Executable& executable, const ComputeStep& step, const Ownership& ownership, const Surroundings& surroundings,
+                 comm::ProgramInfo& info) {
   const PartitionedProgram& p = executable.program;
   const Node& node = p.graph.nodes[std::size_t(step.node)];
   const MemberParts parts{executable.slot_boxes[std::size_t(step.operands.at(0))], executable.slot_boxes[std::size_t(step.results.at(0))]};
-  MemberMove member = plan_member_move(p.graph, node, p.mesh, parts, ownership);
-  Executable::Move move{step.operands.at(0), step.results.at(0), std::move(member.plan), -1, 0, std::move(member.paddings), &node};
-  if (member.info) {
-    move.first_call = int(info.collectives.size());
-    move.calls = 1;
-    info.collectives.push_back(std::move(*member.info));
-  }
-  return move;
+  const Groups groups = member_groups(node, p.mesh);
+  MemberMove whole = plan_member_move(p.graph, node, p.mesh, parts, ownership, groups);
+  int first_call = -1;
+  auto add = [&](MemberMove&& member, std::vector<int> members) {
+    executable.steps.push_back(Executable::Move{step.operands.at(0), step.results.at(0), std::move(member.plan), first_call,
+                                                first_call >= 0, std::move(member.paddings), &node, std::move(members)});
+  };
+  if (!whole.info) return add(std::move(whole), {});
+  first_call = int(info.collectives.size());
+  info.collectives.push_back(std::move(*whole.info));
+  if (!surroundings.may_part || groups.size() < 2) return add(std::move(whole), {});
+  for (const auto& group : groups) add(plan_member_move(p.graph, node, p.mesh, parts, ownership, {group}), group);
 }
 
 // The devices' places along named axes, known beforehand.
@@ -199,11 +219,51 @@ void add_missing(const std::vector<int>& devices, std::vector<int>& known) {
     if (seen.insert(device).second) known.push_back(device);
 }
 
-std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, comm::ProgramInfo& info);
+// Mesh positions that these collectives join, directly or by way of others; no more than one of them: nobody else.
+Groups joined_by(std::span<const comm::CollectiveInfo> collectives, const Mesh& mesh) {
+  std::map<int, int> position_of;
+  for (int position = 0; position < mesh.size(); ++position) position_of[mesh.devices()[std::size_t(position)]] = position;
+  std::vector<int> leader(std::size_t(mesh.size()));
+  std::iota(leader.begin(), leader.end(), 0);
+  auto leader_of = [&](int position) {
+    while (leader[std::size_t(position)] != position) position = leader[std::size_t(position)];
+    return position;
+  };
+  auto join = [&](int a, int b) {
+    a = leader_of(position_of.at(a)), b = leader_of(position_of.at(b));
+    leader[std::size_t(std::max(a, b))] = std::min(a, b);
+  };
+  for (const comm::CollectiveInfo& call : collectives) {
+    for (const auto& group : call.groups)
+      for (int device : group) join(group.front(), device);
+    for (const auto& [source, target] : call.pairs) join(source, target);
+  }
+  std::map<int, std::vector<int>> by_leader;
+  for (int position = 0; position < mesh.size(); ++position) by_leader[leader_of(position)].push_back(position);
+  Groups joined;
+  for (auto& [first, positions] : by_leader)
+    if (positions.size() > 1) joined.push_back(std::move(positions));
+  return joined;
+}
 
-Executable::Region compile_region(Context& context, const PartitionedProgram& p, const spmd::RegionStep& step, comm::ProgramInfo& info) {
+std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, const Surroundings& surroundings,
+                                          comm::ProgramInfo& info);
+
+Executable::Region compile_region(Context& context, const PartitionedProgram& p, const spmd::RegionStep& step,
+                                  const Surroundings& surroundings, comm::ProgramInfo& info) {
   Executable::Region region{&p.graph.nodes[std::size_t(step.node)], step.operands, step.results, {}};
-  for (const auto& body : step.bodies) region.bodies.push_back(compile_steps(context, *body, info));
+  RegionKind kind = region.node->op->region;
+  Surroundings inside = surroundings;
+  inside.is_per_device |= kind == RegionKind::kManual;
+  inside.may_part |= surroundings.is_per_device && (kind == RegionKind::kWhile || kind == RegionKind::kBranch);
+  std::size_t first_call = info.collectives.size();
+  for (const auto& body : step.bodies) region.bodies.push_back(compile_steps(context, *body, inside, info));
+  if (surroundings.is_per_device) {
+    region.together = joined_by(std::span(info.collectives).subspan(first_call), p.mesh);
+  } else {
+    region.together.emplace_back(std::size_t(p.mesh.size()));
+    std::iota(region.together[0].begin(), region.together[0].end(), 0);
+  }
   return region;
 }
 
@@ -217,8 +277,8 @@ void describe_steps(const PartitionedProgram& p, const Ownership& ownership, com
       if (node.op->collective.empty()) continue;
       const std::vector<Box> operand = boxes_of(p.slots[std::size_t(computed->operands.at(0))], p.mesh);
       const std::vector<Box> result = boxes_of(p.slots[std::size_t(computed->results.at(0))], p.mesh);
-      if (MemberMove member = plan_member_move(p.graph, node, p.mesh, {operand, result}, ownership); member.info)
-        info.collectives.push_back(std::move(*member.info));
+      MemberMove member = plan_member_move(p.graph, node, p.mesh, {operand, result}, ownership, member_groups(node, p.mesh));
+      if (member.info) info.collectives.push_back(std::move(*member.info));
     } else if (const auto& move = std::get<MoveStep>(step); move.kind != "slice") {
       for (auto& collective : describe(p, move)) info.collectives.push_back(std::move(collective));
     }
@@ -226,7 +286,8 @@ void describe_steps(const PartitionedProgram& p, const Ownership& ownership, com
 }
 
 // The steps of a program or of a body; the collectives of both go to one record.
-std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, comm::ProgramInfo& info) {
+std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, const Surroundings& surroundings,
+                                          comm::ProgramInfo& info) {
   auto result = std::make_shared<Executable>();
   Executable& executable = *result;
   executable.program = std::move(program);
@@ -249,11 +310,11 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
     }
     const spmd::Step& step = p.steps[std::size_t(i++)];
     if (auto* region = std::get_if<spmd::RegionStep>(&step)) {
-      executable.steps.push_back(compile_region(context, p, *region, info));
+      executable.steps.push_back(compile_region(context, p, *region, surroundings, info));
     } else if (auto* computed = std::get_if<ComputeStep>(&step)) {
       const Node& node = p.graph.nodes[std::size_t(computed->node)];
       if (!node.op->collective.empty()) {
-        executable.steps.push_back(plan_member(executable, *computed, ownership, info));
+        plan_member(executable, *computed, ownership, surroundings, info);
         continue;
       }
       if (node.op->member && node.operands.empty()) {
@@ -263,7 +324,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
       Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results, context.new_step()};
       if (!preset(executable, compute)) executable.steps.push_back(std::move(compute));
     } else {
-      executable.steps.push_back(plan_move(executable, std::get<MoveStep>(step), ownership, info));
+      plan_move(executable, std::get<MoveStep>(step), ownership, surroundings, info);
     }
   }
   executable.last_use = last_uses(p, executable.steps);
@@ -281,7 +342,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     result->program = std::move(program);
     describe_steps(result->program, ownership_of(context), *info);
   } else {
-    result = compile_steps(context, std::move(program), *info);
+    result = compile_steps(context, std::move(program), {}, *info);
   }
   Executable& executable = *result;
   const PartitionedProgram& p = executable.program;

@@ -30,13 +30,16 @@ struct Executable {
     int first_call = -1;                                      // index into info->collectives; -1: a free local slice
     int calls = 0;
     std::vector<ZeroFill> paddings;  // of collectives in per-device code
-    const Node* node = nullptr;     // of those
+    const Node* node = nullptr;      // of those
+    std::vector<int> members = {};   // mesh positions that come to it together, others do not; empty: all of them
   };
   // A node with bodies; see region_run.cpp.
   struct Region {
     const Node* node = nullptr;
     std::vector<int> operands, results;  // slots
     std::vector<std::shared_ptr<const Executable>> bodies;
+    // Mesh positions that collectives in the bodies join: they must take the same way. In code that is not per device, all of them.
+    std::vector<std::vector<int>> together = {};
   };
   using Step = std::variant<Compute, FusedStep, Move, Region>;
 

@@ -21,13 +21,17 @@ std::uint64_t hash_devices(const std::vector<int>& devices) {
   return hash_bytes({reinterpret_cast<const char*>(devices.data()), devices.size() * sizeof(int)});
 }
 
+bool contains(const std::vector<int>& positions, int position) {
+  return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
+
 // Devices that took another branch, or left the loop, cannot take part in a collective of those that did not.
-[[noreturn]] void refuse_diverged(const Executable& executable, const Executable::Move& step, const std::vector<int>& active) {
+[[noreturn]] void refuse_diverged(const Executable& executable, const Executable::Move& step, const std::vector<int>& active,
+                                  const std::vector<int>& members) {
   auto ordinals = [&](bool wanted) {
     std::vector<int> result;
-    for (int position : executable.local)
-      if ((std::find(active.begin(), active.end(), position) != active.end()) == wanted)
-        result.push_back(executable.program.mesh.devices()[std::size_t(position)]);
+    for (int position : members)
+      if (contains(active, position) == wanted) result.push_back(executable.program.mesh.devices()[std::size_t(position)]);
     return result;
   };
   std::string what = step.node == nullptr ? "a collective" : fmt::format("{} at {}", step.node->user_op, step.node->where.text());
@@ -328,16 +332,26 @@ void Executor::run_move(const Task& task, const Executable& executable, const Ex
   auto& targets = slots[std::size_t(step.to)];
   const auto& sources = slots[std::size_t(step.from)];
   targets.resize(std::size_t(executable.program.mesh.size()));
-  if (scope.diverged && step.calls > 0) refuse_diverged(executable, step, *scope.active);
+  const bool is_part = !step.members.empty();
+  if (step.calls > 0 && (scope.diverged || is_part)) {
+    std::vector<int> members = executable.local;
+    if (is_part) std::erase_if(members, [&](int position) { return !contains(step.members, position); });
+    auto comes = [&](int position) { return contains(*scope.active, position); };
+    if (std::none_of(members.begin(), members.end(), comes)) return;
+    if (!std::all_of(members.begin(), members.end(), comes)) refuse_diverged(executable, step, *scope.active, members);
+  }
   Backend& backend = *executable.backend;
+  std::vector<BufferRef> parts(is_part ? targets.size() : 0);
+  auto& into = is_part ? parts : targets;
   if (auto* move = std::get_if<MovePlan>(&step.plan))
-    run_plan(task, backend, *move, step.first_call, step.calls, sources, targets);
+    run_plan(task, backend, *move, step.first_call, step.calls, sources, into);
   else if (auto* reduce = std::get_if<ReducePlan>(&step.plan))
-    run_plan(task, backend, *reduce, step.first_call, step.calls, sources, targets);
+    run_plan(task, backend, *reduce, step.first_call, step.calls, sources, into);
   else
-    targets = sources;
+    into = sources;
+  for (int position : step.members) targets[std::size_t(position)] = std::move(parts[std::size_t(position)]);
   for (const ZeroFill& padding : step.paddings) {
-    if (std::find(scope.active->begin(), scope.active->end(), padding.position) == scope.active->end()) continue;
+    if (!contains(*scope.active, padding.position)) continue;
     auto padded = backend.allocate(std::size_t(padding.bytes), executable.program.mesh.devices()[std::size_t(padding.position)]);
     backend.clear(*padded);
     BufferRef& target = targets[std::size_t(padding.position)];

@@ -55,7 +55,6 @@ class Executor {
   struct Scope {
     const std::vector<int>* active = nullptr;  // mesh positions
     bool diverged = false;                     // the others do something else meanwhile
-    bool is_per_device = false;                // in code that each device runs for itself
     std::string place = {};                    // which round of which nodes' bodies, for a launch over processes: "step 2 round 0, "
   };
   void run_steps(Task& task);

@@ -32,14 +32,14 @@ Box numbered(int number, const Shape& shape) {
 // Grows plans group by group.
 class Planner {
  public:
-  Planner(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership)
+  Planner(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership, Groups groups)
       : node_(node),
         mesh_(mesh),
         parts_(parts),
         ownership_(ownership),
         operand_(graph.type(node.operands[0])),
         result_(graph.type(node.results[0])),
-        groups_(member_groups(node, mesh)),
+        groups_(std::move(groups)),
         from_{mesh.devices(), std::vector<Box>(std::size_t(mesh.size()))},
         to_(from_) {}
 
@@ -250,9 +250,10 @@ std::vector<std::int32_t> member_ranks(const Node& node, const Mesh& mesh) {
   return ranks;
 }
 
-MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership) {
+MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership,
+                            std::vector<std::vector<int>> groups) {
   SL_CHECK(node.operands.size() == 1 && node.results.size() == 1, "{} moves one value at a time", node.op->name);
-  return Planner(graph, node, mesh, parts, ownership).run();
+  return Planner(graph, node, mesh, parts, ownership, std::move(groups)).run();
 }
 
 }  // namespace shardlab

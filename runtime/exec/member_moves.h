@@ -29,11 +29,11 @@ struct MemberMove {
 struct MemberParts {
   const std::vector<Box>&operand, &result;
 };
-// The node is a collective with one operand; `mesh` is the one whose axes it names.
-MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership);
-
 // Groups of mesh positions, each in the order of ranks.
 std::vector<std::vector<int>> member_groups(const Node& node, const Mesh& mesh);
+// The node is a collective with one operand; `mesh` is the one whose axes it names. `groups`: all of member_groups(), or some.
+MemberMove plan_member_move(const Graph& graph, const Node& node, const Mesh& mesh, const MemberParts& parts, const Ownership& ownership,
+                            std::vector<std::vector<int>> groups);
 // Per mesh position its rank along the axes that the node names.
 std::vector<std::int32_t> member_ranks(const Node& node, const Mesh& mesh);
 

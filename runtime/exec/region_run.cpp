@@ -90,12 +90,9 @@ void Executor::run_region(const Task& task, const Executable& executable, const 
         results = run_branch(task, executable, region, std::move(operands), scope);
         break;
       case RegionKind::kManual:
-      case RegionKind::kCall: {
-        Scope inside = inside_of(task, executable, region, scope, 0);
-        inside.is_per_device |= region.node->op->region == RegionKind::kManual;
-        results = run_program(task, *region.bodies[0], std::move(operands), inside);
+      case RegionKind::kCall:
+        results = run_program(task, *region.bodies[0], std::move(operands), inside_of(task, executable, region, scope, 0));
         break;
-      }
       case RegionKind::kNone:
         throw InternalError(fmt::format("{} has no bodies", region.node->op->name));
     }
@@ -119,7 +116,7 @@ Executor::Slots Executor::run_while(const Task& task, const Executable& executab
                                     Scope scope) {
   std::size_t consts = std::size_t(region.node->attrs.integer("num_consts", 0));
   std::vector<int> active = *scope.active;
-  Choices choices(context_.control(), task.launch, executable, region, {scope.is_per_device, scope.place});
+  Choices choices(context_.control(), task.launch, executable, region, {*scope.active, scope.place});
   for (long round = 0;; ++round) {
     if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number))
       throw TransportError("the loop is left: the processes no longer agree on what they run");
@@ -127,7 +124,7 @@ Executor::Slots Executor::run_while(const Task& task, const Executable& executab
     now.active = &active;
     Slots predicate = run_program(task, *region.bodies[0], operands, now);
     std::vector<int> going = where_true(*region.bodies[0]->backend, predicate.at(0), active);
-    choices.round(!going.empty(), operands, active.front());
+    choices.round(going, operands);
     if (going.empty()) break;
     if (going.size() != active.size()) {
       scope.diverged = now.diverged = true;
@@ -178,8 +175,7 @@ Executor::Slots Executor::run_branch(const Task& task, const Executable& executa
   for (int position : *scope.active)
     ways[std::clamp(*region.bodies[0]->backend->to_host(operands[0].at(std::size_t(position)))->as<std::int32_t>(), 0, last)].push_back(
         position);
-  Choices choices(context_.control(), task.launch, executable, region, {scope.is_per_device, scope.place});
-  choices.branch(ways.begin()->first);
+  Choices(context_.control(), task.launch, executable, region, {*scope.active, scope.place}).branch(ways);
   operands.erase(operands.begin());
   Slots results;
   for (const auto& [branch, positions] : ways) {
