@@ -409,6 +409,7 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
   // The two sides of a send call it differently and issue the same.
   info->text = fmt::format("{} {}{}{} from {} to {} {}", name.kind == "transfer" ? name.name : name.kind, name.detail,
                            name.detail.empty() ? "" : " ", type.text(), source, canonical(to_sharding), list_text(to.devices));
+  if (name.is_async) info->text += ", is_async";  // traces/checks/wording.cpp reads this
   info->fingerprint = sha256_prefix(info->text);
   info->mesh = to_sharding.mesh().text();
   info->devices = to.devices;

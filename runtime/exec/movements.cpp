@@ -45,8 +45,8 @@ Movement barrier_movement(std::string_view name) {
 }
 
 std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement) {
-  std::string key =
-      fmt::format("{} {}{}{}", movement.name.name, movement.name.detail, movement.type.text(), signature_of({movement.from, movement.to}));
+  std::string key = fmt::format("{} {}{}{}{}", movement.name.name, movement.name.detail, movement.name.is_async ? " is_async " : "",
+                                movement.type.text(), signature_of({movement.from, movement.to}));
   auto executable = context.programs().find(key);
   if (!executable) {
     executable = compile_transfer(context, movement.type, movement.from, movement.to, false, movement.name);

@@ -53,6 +53,11 @@ Array launch(const Movement& movement, const std::vector<BufferRef>& own, Where 
   return context.executor().submit(movement_program(context, movement), {x}, true, where).at(0);
 }
 
+Movement begun(Movement movement, Waits waits) {
+  movement.name.is_async = waits == Waits::kLater;
+  return movement;
+}
+
 // A part for each process, this one's own in its place.
 std::vector<BufferRef> parts(BufferRef own) {
   Context& context = Context::current();
@@ -75,7 +80,7 @@ Array allgather_async(const Operand& operand, bool tiled, Where where) {
   return launch(allgather_movement(x.type(), std::nullopt, tiled), parts(own_data(x, where, "process_allgather")), where);
 }
 
-Array broadcast_async(const Operand& operand, int root, Where where) {
+Array broadcast_async(const Operand& operand, int root, Where where, Waits waits) {
   Array x = array_of(operand);
   Context& context = Context::current();
   if (root < 0 || root >= context.process_count())
@@ -84,11 +89,11 @@ Array broadcast_async(const Operand& operand, int root, Where where) {
     throw_user_error("broadcast of {} with {}: it takes what a process has for itself; an array over processes is whole already [{}]",
                      x.type().text(), x.sharding().text(), where.text());
   bool is_root = root == context.process_index();
-  return launch(broadcast_movement(x.type(), root), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
+  return launch(begun(broadcast_movement(x.type(), root), waits), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
 }
 
-Array barrier_async(std::string_view name, Where where) {
-  return launch(barrier_movement(name), parts(std::make_shared<Buffer>(sizeof(std::int32_t))), where);
+Array barrier_async(std::string_view name, Where where, Waits waits) {
+  return launch(begun(barrier_movement(name), waits), parts(std::make_shared<Buffer>(sizeof(std::int32_t))), where);
 }
 
 void barrier(std::string_view name, Where where) { barrier_async(name, where).wait_at(where, "barrier"); }

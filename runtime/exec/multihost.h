@@ -1,6 +1,7 @@
 // What processes do together beside computing: gather values, agree on them, wait for each other, send one another arrays.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -35,10 +36,11 @@ void assert_equal(const Operand& x, std::string_view fail_message = "", std::sou
 void send(const Operand& x, int peer, std::int64_t tag = 0, std::source_location where = std::source_location::current());
 Array recv(const TensorType& type, int peer, std::int64_t tag = 0, std::source_location where = std::source_location::current());
 
-// The same with the place given, and without waiting (scenarios).
+// The same with the place given, and without waiting (scenarios). Whether the caller waits at once is part of what must agree.
+enum class Waits : std::uint8_t { kAtOnce, kLater };
 Array allgather_async(const Operand& x, bool tiled, Where where);  // over one device a process, replicated
-Array broadcast_async(const Operand& x, int root, Where where);
-Array barrier_async(std::string_view name, Where where);  // there once all have come
+Array broadcast_async(const Operand& x, int root, Where where, Waits waits = Waits::kAtOnce);
+Array barrier_async(std::string_view name, Where where, Waits waits = Waits::kAtOnce);  // there once all have come
 void barrier(std::string_view name, Where where);
 void assert_equal_at(const Operand& x, std::string_view fail_message, Where where);
 // This process's copy of a replicated value, as an array of its own; waits for it.

@@ -203,12 +203,12 @@ class PlanMachine final : public Machine {
   }
 
   Array barrier(const BarrierStep& step, Where where) override {
-    Array come = moved(barrier_movement(step.name), where);
+    Array come = moved(barrier_movement(step.name), where, step.waits);
     if (step.waits) wait(come, "barrier", where);
     return come;
   }
   Array broadcast(const Array& x, const BroadcastStep& step, Where where) override {
-    Array value = moved(broadcast_movement(own(x, "broadcast", where).type(), step.root), where);
+    Array value = moved(broadcast_movement(own(x, "broadcast", where).type(), step.root), where, step.waits);
     return step.waits ? local_copy(value, value.type(), "broadcast", where) : value;
   }
   void assert_equal(const Array& x, const AssertEqualStep&, Where where) override {
@@ -249,7 +249,8 @@ class PlanMachine final : public Machine {
 
  private:
   void wait(const Array& x, std::string_view what, Where where) { recorder_.read(what, where, x.impl()->agreement); }
-  Array moved(const Movement& movement, Where where) {
+  Array moved(Movement movement, Where where, bool waits = true) {
+    movement.name.is_async = !waits;
     return launched(*movement_program(Context::current(), movement), {}, true, where).at(0);
   }
   // What this process has for itself is read before it is moved.

@@ -39,12 +39,12 @@ class RealMachine final : public Machine {
   }
 
   Array barrier(const BarrierStep& step, Where where) override {
-    Array come = barrier_async(step.name, where);
+    Array come = barrier_async(step.name, where, step.waits ? Waits::kAtOnce : Waits::kLater);
     if (step.waits) come.wait_at(where, "barrier");
     return come;
   }
   Array broadcast(const Array& x, const BroadcastStep& step, Where where) override {
-    Array value = broadcast_async(Operand(x, where), step.root, where);
+    Array value = broadcast_async(Operand(x, where), step.root, where, step.waits ? Waits::kAtOnce : Waits::kLater);
     return step.waits ? shardlab::local_copy(value, where, "broadcast") : value;
   }
   void assert_equal(const Array& x, const AssertEqualStep& step, Where where) override {

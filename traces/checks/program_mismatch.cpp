@@ -34,7 +34,7 @@ void add_differences(const ProgramEvidence& a, const ProgramEvidence& b, const T
   constexpr std::pair<std::string_view, std::string_view> kFields[] = {
       {"attribute root", "root"},       {"attribute source", "root"}, {"attribute split_sizes", "count"},
       {"attribute pairs", "pairs"},     {"attribute perm", "pairs"},  {"attribute axis_index_groups", "group"},
-      {"attribute channel", "channel"}, {"devices", "mesh"},          {"attribute is_async", "async"}};
+      {"attribute channel", "channel"}, {"devices", "mesh"}};
   std::size_t number = 0;
   for (const ProgramDifference& each : program_differences(a.text, b.text)) {
     diagnosis.details.emplace_back(fmt::format("difference {}", ++number),
@@ -99,8 +99,13 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
                                     call_at(evidence, *two.other->call));
     if (step) diagnosis.fields = {"mesh"};
     bool look_alike = call_text(evidence, *two.guilty->call) == call_text(evidence, *two.other->call);
+    const ProgramEvidence* guilty = evidence.program(*two.guilty->call);
+    if (diagnosis.fields == std::vector<std::string>{"async"})
+      diagnosis.message += is_async(*guilty) ? ": it is begun there, to be waited for later, and the others wait in it"
+                                             : ": it is waited in there, and the others begin it, to wait for it later";
     for (const auto& [name, value] : diagnosis.details)
-      if (look_alike && name == "difference 1") diagnosis.message += fmt::format(", and their programs differ: {}", value);
+      if (look_alike && diagnosis.fields.front() != "async" && name == "difference 1")
+        diagnosis.message += fmt::format(", and their programs differ: {}", value);
     for (const Side& side : disagreement.sides) {
       if (&side == two.guilty || &side == two.other || side.guilty.empty()) continue;
       diagnosis.message += fmt::format("; {} {}", subject(side.guilty, "run"), call_at(evidence, *side.call));

@@ -218,6 +218,8 @@ std::vector<Participant> sides(const Positions& positions, const std::vector<int
   return result;
 }
 
+bool is_async(const ProgramEvidence& program) { return std::string_view(program.text).ends_with(", is_async"); }
+
 std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b) {
   std::vector<std::string> fields;
   if (!a || !b) return {"code"};
@@ -237,6 +239,7 @@ std::vector<std::string> differing_fields(const ProgramEvidence* a, const Progra
   add("pairs", collectives_differ(*a, *b, &Collective::pairs, same_count));
   add("mesh", a->mesh != b->mesh || a->devices != b->devices);
   add("sharding", values_differ(*a, *b, [](const ValueText& v) { return v.sharding; }));
+  add("async", is_async(*a) != is_async(*b));
   if (fields.empty()) fields.emplace_back("code");
   return fields;
 }

@@ -26,6 +26,8 @@ Participant participant(const Positions&, int process, const CallEvidence* call 
 // What is involved beside the guilty: all who have something unmatched that includes one of them, in order.
 std::vector<Participant> sides(const Positions&, const std::vector<int>& guilty, const std::vector<int>& others);
 
+// Begun, to be waited for later.
+bool is_async(const ProgramEvidence& program);
 // Which properties of two programs differ, in the words of docs/diagnoses.md; and the first line of their texts that does.
 std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b);
 struct LineDifference {
