@@ -23,7 +23,8 @@ constexpr ReportFormatDef kText{"text", "For a terminal: the verdict, both sides
 constexpr ReportFormatDef kJson{"json", "The same as one JSON object.", write_report_json};
 constexpr ReportFormatDef kHtml{"html", "The same as one page that loads nothing from elsewhere.", write_report_html};
 constexpr ReportFormatDef kSarif{"sarif", "SARIF 2.1.0: the diagnoses with their source lines, for editors and CI.", write_report_sarif};
-constexpr const ReportFormatDef* kFormats[] = {&kText, &kJson, &kHtml, &kSarif};
+constexpr ReportFormatDef kJunit{"junit", "JUnit: a testcase for each diagnosis, failed where it is an error.", write_report_junit};
+constexpr const ReportFormatDef* kFormats[] = {&kText, &kJson, &kHtml, &kSarif, &kJunit};
 
 void write_sums(const std::vector<CollectiveSum>& sums, std::ostream& out) {
   fmt::print(out, "  {:<20} {:<10} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "kind", "axes", "count", "bytes", "wire bytes", "moved",
@@ -85,7 +86,8 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   fmt::print(out, "\nRun\n  {}\n  {} processes, {} devices, {} programs, {} launches, {} arrays, {}\n", data.command_line,
              data.processes.size(), data.devices, data.programs, data.launches, data.arrays, duration_text(data.duration_ns));
   fmt::print(out, "\nProcesses\n");
-  for (const auto& process : data.processes) fmt::print(out, "  {:>4}  pid {:<8} {}\n", process.process, process.pid, end_text(process));
+  for (const auto& process : data.processes)
+    fmt::print(out, "  {:>4}  pid {:<8} {}\n", process.process, process.pid, end_text(data, process));
   fmt::print(out, "\nCollectives: {}, {} on wires{}\n", data.collectives, bytes_text(data.wire_bytes),
              data.unmatched ? fmt::format(", {} not matched", data.unmatched) : "");
   if (!data.sums.empty()) write_sums(data.sums, out);

@@ -19,8 +19,8 @@ struct ReportFormatDef {
 };
 std::span<const ReportFormatDef* const> all_report_formats();
 
-// Writes the report of a trace. `format` is "text", "json", "html" (one file, nothing loaded from elsewhere) or "sarif"
-// (2.1.0). Throws UserError on another, with the nearest name. A torn trace gives a report that says what is missing.
+// Writes the report of a trace. `format` is "text", "json", "html" (one file, nothing loaded from elsewhere), "sarif" (2.1.0) or "junit".
+// Throws UserError on another, with the nearest name. A torn trace gives a report that says what is missing.
 void write_report(TraceReader& reader, std::string_view format, std::ostream& out);
 
 }  // namespace shardlab::traces

@@ -104,6 +104,13 @@ std::string end_text(const ProcessRow& process) {
   return text;
 }
 
+std::string end_text(const ReportData& data, ProcessRow process) {
+  for (const Diagnosis& diagnosis : data.diagnoses)
+    if (std::string_view(process.error).starts_with(fmt::format("{}: {}", diagnosis.code, diagnosis.message)))
+      process.error = fmt::format("told of the {}", diagnosis.code);
+  return end_text(process);
+}
+
 std::string duration_text(Ns ns) {
   if (ns < 1000) return fmt::format("{} ns", ns);
   if (ns < 1'000'000) return fmt::format("{:.1f} us", double(ns) / 1e3);

@@ -52,6 +52,8 @@ ReportData collect_report(TraceReader& reader);
 
 // "killed by signal 9 (SIGKILL)", "left", "raised: ValueError …".
 std::string end_text(const ProcessRow& process);
+// The same, short where the process ended in a diagnosis that the report has.
+std::string end_text(const ReportData& data, ProcessRow process);
 // "1.50 ms", "12.0 KiB".
 std::string duration_text(Ns ns);
 std::string bytes_text(std::int64_t bytes);
@@ -60,5 +62,6 @@ void write_report_text(const ReportData& data, std::ostream& out);
 void write_report_json(const ReportData& data, std::ostream& out);
 void write_report_html(const ReportData& data, std::ostream& out);
 void write_report_sarif(const ReportData& data, std::ostream& out);
+void write_report_junit(const ReportData& data, std::ostream& out);
 
 }  // namespace shardlab::traces

@@ -35,31 +35,32 @@ h3{font-size:.95rem;margin:1rem 0 .4rem}figure{margin:.6rem 0}svg text{font:12px
 .notice{background:#33260f}.side,th,td{border-color:#333b45}}
 )";
 
-void write_side(const Diagnosis& diagnosis, const FoldedSide& folded, std::ostream& out) {
-  const Participant& side = *folded.side;
-  const bool guilty = std::find(diagnosis.processes.begin(), diagnosis.processes.end(), side.process) != diagnosis.processes.end();
-  fmt::print(out, "<div class='side{}'><b>{}</b>{}<br>", guilty ? " guilty" : "", processes_text(folded.processes),
-             guilty && !diagnosis.tie && diagnosis.severity == "error" ? " (the minority, or the one that stopped)" : "");
-  const auto line = [&](std::string_view name, std::string_view value) {
-    if (!value.empty()) fmt::print(out, "{}: <code>{}</code><br>", name, escaped(value));
-  };
-  line("at", side.where);
-  if (side.statement >= 0) line("statement", std::to_string(side.statement));
-  line("op", side.op);
-  line("kind", side.kind);
-  if (side.seq >= 0) line("seq", std::to_string(side.seq));
-  line("type", side.dtype + side.shape);
-  line("sharding", side.sharding);
-  line("mesh", side.mesh);
-  line("state", side.state);
+// One beside the other with what differs, and what does not below.
+void write_sides(const Diagnosis& diagnosis, std::ostream& out) {
+  const SideTable table = side_table(diagnosis);
+  fmt::print(out, "<div class='sides'>\n");
+  for (std::size_t i = 0; i < table.sides.size(); ++i) {
+    const FoldedSide& folded = table.sides[i];
+    const bool guilty =
+        std::find(diagnosis.processes.begin(), diagnosis.processes.end(), folded.side->process) != diagnosis.processes.end();
+    fmt::print(out, "<div class='side{}'><b>{}</b>{}<br>", guilty ? " guilty" : "", processes_text(folded.processes),
+               guilty && !diagnosis.tie && diagnosis.severity == "error" ? " (the minority, or the one that stopped)" : "");
+    for (const auto& [name, values] : table.differing)
+      if (!values[i].empty()) fmt::print(out, "{}: <code>{}</code><br>", name, escaped(values[i]));
+    fmt::print(out, "</div>\n");
+  }
   fmt::print(out, "</div>\n");
+  std::string common;
+  for (const auto& [name, value] : table.common)
+    if (!value.empty()) common += fmt::format("{}{} <code>{}</code>", common.empty() ? "" : ", ", name, escaped(value));
+  if (!common.empty()) fmt::print(out, "<p>The same on all sides: {}</p>\n", common);
 }
 
 // The operands of the two sides' calls that lie differently, one beside the other.
 void write_shardings(const Diagnosis& diagnosis, const Evidence& evidence, std::ostream& out) {
   Positions positions(evidence);
   std::vector<std::pair<std::string, const ProgramEvidence*>> told;  // who, and what they run
-  for (const FoldedSide& side : folded_sides(diagnosis)) {
+  for (const FoldedSide& side : side_table(diagnosis).sides) {
     const std::vector<int>& known = positions.processes();
     if (!std::binary_search(known.begin(), known.end(), side.side->process)) continue;
     const CallEvidence* head = positions.head(side.side->process);
@@ -84,14 +85,17 @@ void write_shardings(const Diagnosis& diagnosis, const Evidence& evidence, std::
 }
 
 void write_diagnosis(const Diagnosis& diagnosis, const std::optional<Evidence>& evidence, std::ostream& out) {
-  fmt::print(out, "<h2>{}</h2>\n<p>{}</p>\n<p>{}</p>\n<div class='sides'>\n", escaped(diagnosis.code), escaped(diagnosis.message),
-             escaped(diagnosis.explain));
-  for (const FoldedSide& side : folded_sides(diagnosis)) write_side(diagnosis, side, out);
-  fmt::print(out, "</div>\n");
+  fmt::print(out, "<h2>{}</h2>\n<p>{}</p>\n", escaped(diagnosis.code), escaped(diagnosis.message));
+  write_sides(diagnosis, out);
   if (evidence && diagnosis.severity == "error") write_shardings(diagnosis, *evidence, out);
   if (diagnosis.severity == "error")
     fmt::print(out, "<p>Detected {:.1f} ms after the evidence was complete.</p>\n", diagnosis.detected_after_ms());
-  for (const auto& [name, value] : diagnosis.details) fmt::print(out, "<p>{}: <code>{}</code></p>\n", escaped(name), escaped(value));
+  if (!diagnosis.explain.empty()) fmt::print(out, "<h3>What it means, and what to try</h3>\n<p>{}</p>\n", escaped(diagnosis.explain));
+  if (diagnosis.details.empty()) return;
+  fmt::print(out, "<h3>Details</h3>\n<table>\n");
+  for (const auto& [name, value] : diagnosis.details)
+    fmt::print(out, "<tr><td>{}<td><code>{}</code></tr>\n", escaped(name), escaped(value));
+  fmt::print(out, "</table>\n");
 }
 
 // Who waits for whom, at the verdict.
@@ -131,7 +135,7 @@ void write_report_html(const ReportData& data, std::ostream& out) {
   fmt::print(out, "<h2>Processes</h2>\n<table><tr><th class='n'>process<th class='n'>pid<th>host<th>end</tr>\n");
   for (const auto& process : data.processes)
     fmt::print(out, "<tr><td class='n'>{}<td class='n'>{}<td>{}<td>{}</tr>\n", process.process, process.pid, escaped(process.host),
-               escaped(end_text(process)));
+               escaped(end_text(data, process)));
   fmt::print(out, "</table>\n");
   write_sums("Collectives", data.sums, out);
   write_sums("Transfers", data.transfers, out);

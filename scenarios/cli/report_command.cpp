@@ -12,7 +12,7 @@ namespace shardlab::cli {
 namespace {
 
 constexpr OptionDef kOptions[] = {
-    {"--format", "-f", "NAME", "text (default), json, html or sarif"},
+    {"--format", "-f", "NAME", "text (default), json, html, sarif or junit"},
     {"--out", "-o", "FILE", "where it goes (default: standard output)"},
 };
 

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "scenarios/runner/report.h"
+#include "traces/svg.h"
 
 namespace shardlab::scenarios {
 namespace {
+
+using traces::escaped;
 
 struct StatusInfo {
   Status status;
@@ -27,26 +30,6 @@ constexpr StatusInfo kStatuses[] = {
 
 const StatusInfo& info_of(Status status) {
   return *std::find_if(std::begin(kStatuses), std::end(kStatuses), [&](const StatusInfo& each) { return each.status == status; });
-}
-
-// XML text; control characters that XML cannot hold become '?'.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
-      result += '?';
-    else
-      result += c;
-  }
-  return result;
 }
 
 std::string testcase(const Summary& summary) {

@@ -193,7 +193,7 @@ TEST(Judge, ManySidesThatStandAlikeAreToldAsOne) {
   EXPECT_THAT(text, HasSubstr("process 7 runs B at toy.cpp:31 where processes 0-6 and 8-15 run A at toy.cpp:30"));
   EXPECT_THAT(text, HasSubstr("\n  process 7: B #0"));
   EXPECT_THAT(text, HasSubstr("\n  processes 0-6 and 8-15: A #0"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);  // and what is equal on both sides
 }
 
 TEST(Judge, HalfAgainstHalf) {
@@ -477,13 +477,21 @@ TEST(Judge, RaisedWithAnOpenCallThatTheOthersReachIsNotYetAVerdict) {
   EXPECT_TRUE(judge(b.evidence()).empty());
 }
 
-TEST(Judge, TextShowsEverySide) {
-  EvidenceBuilder b(2);
-  b.program("A").program("X").calls({0}, "A").calls({1}, "X").state(0, ProcessState::kReading);
-  std::string text = text_of(only(b.evidence()));
-  EXPECT_THAT(text, HasSubstr("program-mismatch: process 0 runs A"));
-  EXPECT_THAT(text, HasSubstr("\n  process 0: A #0, launch"));
-  EXPECT_THAT(text, HasSubstr("at toy.cpp:31, running"));
+// Those that stand alike are one side, and what is equal on all is told once.
+TEST(Judge, TextShowsWhatDiffers) {
+  EvidenceBuilder b(4);
+  b.program("A").program("X").calls({0, 1, 3}, "A").calls({2}, "X").state(2, ProcessState::kReading);
+  Diagnosis diagnosis = only(b.evidence());
+  std::string text = text_of(diagnosis);
+  EXPECT_THAT(text, HasSubstr("program-mismatch: process 2 runs X"));
+  EXPECT_THAT(text, HasSubstr("\n  process 2: X #0 at toy.cpp:31, "));
+  EXPECT_THAT(text, HasSubstr("\n  processes 0, 1 and 3: A #0 at toy.cpp:30, running"));
+  EXPECT_THAT(text, HasSubstr("\n  all: launch"));
+  SideTable table = side_table(diagnosis);
+  ASSERT_EQ(table.sides.size(), 2u);
+  EXPECT_THAT(table.sides[1].processes, ElementsAre(0, 1, 3));
+  EXPECT_THAT(table.common, testing::Contains(std::pair<std::string, std::string>("kind", "launch")));
+  EXPECT_THAT(table.differing, testing::Contains(testing::Pair("op", ElementsAre("X", "A"))));
 }
 
 TEST(Json, EvidenceAndDiagnosesSurvive) {

@@ -95,6 +95,17 @@ TEST(Report, Sarif) {
   EXPECT_TRUE(Json::parse(report("toy", "sarif"))["runs"][0]["results"].is_array());
 }
 
+TEST(Report, Junit) {
+  const std::string bad = report("deadlock", "junit");
+  EXPECT_THAT(bad, HasSubstr("tests=\"1\" failures=\"1\""));
+  EXPECT_THAT(bad, HasSubstr("<testcase name=\"order-mismatch\" classname=\"toy.cpp:36\""));
+  EXPECT_THAT(bad, HasSubstr("<failure type=\"order-mismatch\" message=\"process 3 issues matmul(y, x) at toy.cpp:36 where"));
+  EXPECT_THAT(report("toy", "junit"), HasSubstr("tests=\"1\" failures=\"0\""));
+  const std::string killed = report("killed", "junit");
+  EXPECT_THAT(killed, HasSubstr("failures=\"1\""));
+  EXPECT_THAT(killed, HasSubstr("SIGKILL"));
+}
+
 TEST(Report, HtmlLoadsNothingAndEscapes) {
   const std::string html = report("deadlock", "html");
   EXPECT_THAT(html, HasSubstr("class='side guilty'"));
@@ -162,7 +173,7 @@ TEST(Report, UnknownFormatNamesTheNearest) {
     report("toy", "jsn");
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no report format 'jsn'; did you mean 'json'?; known: text, json, html, sarif"));
+    EXPECT_THAT(error.what(), HasSubstr("no report format 'jsn'; did you mean 'json'?; known: text, json, html, sarif, junit"));
   }
 }
 

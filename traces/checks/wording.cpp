@@ -87,16 +87,21 @@ bool roots_differ(const ProgramEvidence& a, const ProgramEvidence& b) {
 }
 
 constexpr std::size_t kDevicesTold = 256;  // of one side; the mesh says more about larger sets
-constexpr std::size_t kFoldMin = 5;        // sides that are told as one
-
-// Where one side stands, without who it is.
-std::string side_text(const Participant& side) {
-  std::string text = side.op.empty() ? "no call yet" : side.op;
-  if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
-  if (!side.kind.empty()) text += fmt::format(", {}", side.kind);
-  if (!side.sharding.empty()) text += fmt::format(", {}", side.sharding);
-  return text + fmt::format("{}, {}", where_text(side.where), side.state);
-}
+// What a side is, in the order of telling.
+struct SideField {
+  std::string_view name;
+  std::string (*value)(const Participant&);
+};
+constexpr SideField kSideFields[] = {
+    {"op", [](const Participant& side) { return side.op.empty() ? "no call yet" : side.op; }},
+    {"seq", [](const Participant& side) { return side.seq < 0 ? std::string() : std::to_string(side.seq); }},
+    {"kind", [](const Participant& side) { return side.kind; }},
+    {"type", [](const Participant& side) { return side.dtype + side.shape; }},
+    {"sharding", [](const Participant& side) { return side.sharding.substr(side.sharding.starts_with(' ') ? 1 : 0); }},
+    {"mesh", [](const Participant& side) { return side.mesh; }},
+    {"at", [](const Participant& side) { return side.where == "unknown place" ? std::string() : side.where; }},
+    {"state", [](const Participant& side) { return side.state; }},
+};
 
 }  // namespace
 
@@ -255,29 +260,54 @@ LineDifference first_difference(std::string_view a, std::string_view b) {
   return {};
 }
 
-std::vector<FoldedSide> folded_sides(const Diagnosis& diagnosis) {
-  std::vector<FoldedSide> folded;
-  std::map<std::string, std::vector<std::size_t>> alike;
-  auto add = [&](std::size_t i, std::vector<int> processes) { folded.push_back({&diagnosis.participants[i], std::move(processes)}); };
-  for (std::size_t i = 0; i < diagnosis.participants.size(); ++i) alike[side_text(diagnosis.participants[i])].push_back(i);
-  for (std::size_t i = 0; i < diagnosis.participants.size(); ++i) {
-    const std::vector<std::size_t>& same = alike.at(side_text(diagnosis.participants[i]));
-    if (same.size() < kFoldMin) {
-      add(i, {diagnosis.participants[i].process});
-    } else if (same.front() == i) {
-      std::vector<int> processes;
-      for (std::size_t k : same) processes.push_back(diagnosis.participants[k].process);
-      std::sort(processes.begin(), processes.end());
-      add(i, std::move(processes));
+SideTable side_table(const Diagnosis& diagnosis) {
+  SideTable table;
+  std::map<std::vector<std::string>, std::size_t> alike;
+  std::vector<std::vector<std::string>> values;  // by side and field
+  for (const Participant& side : diagnosis.participants) {
+    std::vector<std::string> own;
+    for (const SideField& field : kSideFields) own.push_back(field.value(side));
+    auto [found, is_new] = alike.try_emplace(own, table.sides.size());
+    if (is_new) {
+      table.sides.push_back({&side, {}});
+      values.push_back(std::move(own));
     }
+    table.sides[found->second].processes.push_back(side.process);
   }
-  return folded;
+  for (FoldedSide& side : table.sides) std::sort(side.processes.begin(), side.processes.end());
+  for (std::size_t i = 0; i < std::size(kSideFields); ++i) {
+    std::vector<std::string> column;
+    for (const auto& own : values) column.push_back(own[i]);
+    bool differs = values.size() < 2 || std::any_of(column.begin(), column.end(), [&](const auto& each) { return each != column.front(); });
+    if (differs)
+      table.differing.emplace_back(kSideFields[i].name, std::move(column));
+    else
+      table.common.emplace_back(kSideFields[i].name, std::move(column.front()));
+  }
+  return table;
 }
 
 std::string text_of(const Diagnosis& diagnosis) {
   std::string text = fmt::format("{}: {}", diagnosis.code, diagnosis.message);
-  for (const FoldedSide& side : folded_sides(diagnosis))
-    text += fmt::format("\n  {}: {}", processes_text(side.processes), side_text(*side.side));
+  const SideTable table = side_table(diagnosis);
+  auto add = [&](std::string_view name, std::string_view value, std::string_view separator) {
+    if (!value.empty()) text += name == "at" ? fmt::format(" at {}", value) : fmt::format("{}{}", separator, value);
+  };
+  for (std::size_t i = 0; i < table.sides.size(); ++i) {
+    const Participant& side = *table.sides[i].side;  // the call and its place are told of every side
+    text += fmt::format("\n  {}: {}", processes_text(table.sides[i].processes), kSideFields[0].value(side));
+    if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
+    for (const auto& [name, values] : table.differing)
+      if (name != "op" && name != "seq" && name != "at" && name != "state") add(name, values[i], ", ");
+    text += where_text(side.where);
+    for (const auto& [name, values] : table.differing)
+      if (name == "state") add(name, values[i], ", ");
+  }
+  std::string_view separator = "\n  all: ";
+  for (const auto& [name, value] : table.common) {
+    if (name == "op" || name == "seq" || name == "at" || name == "mesh" || value.empty()) continue;
+    add(name, value, std::exchange(separator, ", "));
+  }
   return text;
 }
 

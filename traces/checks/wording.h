@@ -36,14 +36,20 @@ struct LineDifference {
 };
 LineDifference first_difference(std::string_view a, std::string_view b);
 
-// The sides as they are told: many that stand alike are one.
+// The sides beside each other: those that stand alike are one, and what is equal on all is told once.
 struct FoldedSide {
   const Participant* side = nullptr;  // the first of them
   std::vector<int> processes;
 };
-std::vector<FoldedSide> folded_sides(const Diagnosis&);
+struct SideTable {
+  std::vector<FoldedSide> sides;
+  // "op", "seq", "kind", "type", "sharding", "mesh", "at", "state"; empty values where a side has none.
+  std::vector<std::pair<std::string, std::vector<std::string>>> differing;  // one value a side; all of them where there is one side
+  std::vector<std::pair<std::string, std::string>> common;
+};
+SideTable side_table(const Diagnosis&);
 
-// The whole diagnosis for a terminal or an error's what(): the message, then one line a side.
+// The whole diagnosis for a terminal or an error's what(): the message, one line a side with what differs, and what does not.
 std::string text_of(const Diagnosis&);
 
 }  // namespace shardlab
