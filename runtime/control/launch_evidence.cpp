@@ -65,7 +65,8 @@ ProgramEvidence program_evidence(const comm::ProgramInfo& program) {
          .groups = lists_text(collective.groups),
          .pairs = pairs_text(collective.pairs),
          .bytes = collective.bytes,
-         .where = collective.where.text()});
+         .where = collective.where.text(),
+         .axes = fmt::format("{}", fmt::join(collective.axes, ", "))});
   }
   return evidence;
 }

@@ -79,6 +79,7 @@ wire::Program to_wire(const ProgramEvidence& program) {
     added->set_pairs(utf8(collective.pairs));
     added->set_bytes(collective.bytes);
     added->set_where(utf8(collective.where));
+    added->set_axes(utf8(collective.axes));
   }
   return message;
 }
@@ -100,7 +101,8 @@ ProgramEvidence from_wire(const wire::Program& message) {
   program.from = message.from();
   program.to = message.to();
   for (const wire::Collective& c : message.collectives())
-    program.collectives.push_back({c.kind(), c.dtype(), c.shape(), c.reduction(), c.op(), c.groups(), c.pairs(), c.bytes(), c.where()});
+    program.collectives.push_back(
+        {c.kind(), c.dtype(), c.shape(), c.reduction(), c.op(), c.groups(), c.pairs(), c.bytes(), c.where(), c.axes()});
   return program;
 }
 

@@ -494,6 +494,24 @@ TEST(Judge, TextShowsWhatDiffers) {
   EXPECT_THAT(table.differing, testing::Contains(testing::Pair("op", ElementsAre("X", "A"))));
 }
 
+// Where in its launch a side communicates: a jitted function's line alone would not say.
+TEST(Judge, TellsAxesAndTheCallChain) {
+  EvidenceBuilder b(4);
+  b.program("f").program("g").calls({0, 1, 3}, "f").calls({2}, "g");
+  b.at("f").collectives.push_back({.kind = "all-reduce", .op = "sum", .where = "toy.cpp:12", .axes = "a, b"});
+  b.at("g").collectives.push_back({.kind = "all-gather", .op = "g", .where = "toy.cpp:31", .axes = "b"});
+  Diagnosis diagnosis = only(b.evidence());
+  auto detail = [&](const char* name) {
+    for (const auto& [key, value] : diagnosis.details)
+      if (key == name) return value;
+    return std::string();
+  };
+  EXPECT_EQ(detail("mesh axes on process 2"), "b");
+  EXPECT_EQ(detail("mesh axes on processes 0, 1 and 3"), "a, b");
+  EXPECT_EQ(detail("call chain on processes 0, 1 and 3"), "all-reduce of sum at toy.cpp:12, in f at toy.cpp:30");
+  EXPECT_EQ(detail("call chain on process 2"), "");
+}
+
 TEST(Json, EvidenceAndDiagnosesSurvive) {
   EvidenceBuilder b(3);
   b.program("A", {}, {"float32[8] P('a')"}).program("X").calls({0, 1}, "A").calls({2}, "X").state(0, ProcessState::kReading);

@@ -56,6 +56,7 @@ struct ProgramEvidence {
     std::string kind, dtype, shape, reduction, op, groups, pairs;
     std::int64_t bytes = 0;
     std::string where;  // on the process that declared the program first
+    std::string axes;   // of the mesh, that the groups run along: "a, b"
   };
   std::vector<Collective> collectives;
   // Of one end of a message: which channel ("0 to 1, tag 3"), which end, and what it carries. Empty: no message.

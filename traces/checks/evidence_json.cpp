@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched, sent,
                                    value_hash, value_head)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepEvidence, kind, what, where, statement, value, fingerprint, after)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where,
+                                                axes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results,
                                    collectives, channel, message, receives, buffered, from, to)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LatenessEvidence, calls, ns, longest_ns, op, where, statement, waiting)

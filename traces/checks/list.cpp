@@ -6,6 +6,7 @@
 
 #include "traces/checks/definitions.h"
 #include "traces/checks/positions.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab {
 
@@ -24,6 +25,32 @@ std::span<const CheckDef* const> all_remarks() {
 
 namespace {
 
+const CallEvidence* call_of(const Evidence& evidence, const Participant& side) {
+  for (const ProcessEvidence& process : evidence.processes)
+    if (process.process == side.process)
+      for (const CallEvidence& call : process.calls)
+        if (call.seq == side.seq && call.op == side.op && call.where == side.where) return &call;
+  return nullptr;
+}
+
+// Where in its launch each side communicates: along which axes of the mesh, and the lines from there out to the launch's.
+void add_places(const Evidence& evidence, Diagnosis& diagnosis) {
+  constexpr std::size_t kSidesTold = 4;
+  const SideTable table = side_table(diagnosis);
+  for (std::size_t i = 0; i < std::min(table.sides.size(), kSidesTold); ++i) {
+    const CallEvidence* call = call_of(evidence, *table.sides[i].side);
+    const ProgramEvidence* program = call ? evidence.program(*call) : nullptr;
+    if (!program || program->collectives.empty()) continue;
+    const ProgramEvidence::Collective& first = program->collectives.front();
+    const std::string who = processes_text(table.sides[i].processes);
+    if (!first.axes.empty()) diagnosis.details.emplace_back("mesh axes on " + who, first.axes);
+    bool is_inside = first.op != call->op && !first.op.empty() && !where_text(first.where).empty();
+    if (is_inside)
+      diagnosis.details.emplace_back("call chain on " + who, fmt::format("{} of {}{}, in {}{}", first.kind, first.op,
+                                                                         where_text(first.where), call->op, where_text(call->where)));
+  }
+}
+
 std::vector<Diagnosis> found_by(const CheckDef& check, const Evidence& evidence) {
   std::vector<Diagnosis> found = check.run(evidence);
   for (Diagnosis& diagnosis : found) {
@@ -32,6 +59,7 @@ std::vector<Diagnosis> found_by(const CheckDef& check, const Evidence& evidence)
     diagnosis.explain = check.explain;
     diagnosis.evidence_ns = evidence.complete_ns;
     diagnosis.detected_ns = evidence.now_ns;
+    if (diagnosis.severity == "error") add_places(evidence, diagnosis);
   }
   return found;
 }
