@@ -38,7 +38,14 @@ Json diagnosis_to_report(const Diagnosis& diagnosis) {
   json["processes"] = diagnosis.processes;
   if (diagnosis.tie) json["tie"] = true;
   if (!diagnosis.fields.empty()) json["fields"] = diagnosis.fields;
-  for (const auto& [name, value] : diagnosis.details) json["details"][name] = value;
+  for (const auto& [name, value] : diagnosis.details) {  // some come more than once: these are lists
+    Json& told = json["details"][name];
+    if (told.is_string()) told = Json::array({told});
+    if (told.is_array())
+      told.push_back(value);
+    else
+      told = value;
+  }
   json["participants"] = Json::array();
   for (const auto& side : diagnosis.participants) json["participants"].push_back(participant_to_report(side));
   json["detected_after_ms"] = diagnosis.detected_after_ms();

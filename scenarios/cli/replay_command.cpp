@@ -100,11 +100,6 @@ Plan plan_of(const Arguments& arguments) {
   plan.trace_folder = arguments.text("--trace-dir").value_or("");
   if (!plan.trace.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --trace keeps one trace, and there are {} scenarios; use --trace-dir", plan.scenarios.size());
-  if (!plan.trace.empty() && !plan.scenarios.empty() && plan.scenarios[0].document && scenarios::is_simulated(*plan.scenarios[0].document))
-    throw_user_error(
-        "shardlab replay: --trace {}: the processes of '{}' are simulated, and those record no trace; --run spawned starts real ones, "
-        "which do",
-        plan.trace, plan.scenarios[0].name);
   plan.parts = arguments.text("--parts").value_or("");
   if (!plan.parts.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --parts is the folder of one run, and there are {} scenarios", plan.scenarios.size());
@@ -137,7 +132,8 @@ class Replay {
       const Loaded& loaded = plan_.scenarios[i];
       RunOptions options = plan_.options_of(i);
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
-      results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options)) : scenarios::replayed(run_scenario(loaded, options));
+      results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options), options.trace)
+                          : scenarios::replayed(run_scenario(loaded, options));
       if (auto golden = plan_.goldens.find(i); golden != plan_.goldens.end()) compare(golden->second, loaded, options, results_[i]);
       print(results_[i].summary);
       if (!plan_.shrink_folder.empty() && loaded.error.empty()) save_shrunk(loaded);

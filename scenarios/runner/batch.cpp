@@ -146,9 +146,9 @@ Replayed BatchWorker::lost(const Loaded& loaded, std::int64_t limit_ms, bool tim
   return replayed(report);
 }
 
-Replayed BatchWorker::run(const Loaded& loaded, std::int64_t limit_ms) {
+Replayed BatchWorker::run(const Loaded& loaded, std::int64_t limit_ms, const std::string& trace) {
   if (child_ < 0) start();
-  json request = {{"text", loaded.text}, {"source", loaded.source}};
+  json request = {{"text", loaded.text}, {"source", loaded.source}, {"trace", trace}};
   auto until = Clock::now() + std::chrono::milliseconds(limit_ms);
   std::string reply;
   if (!send_text(socket_, request.dump())) return lost(loaded, limit_ms, false);
@@ -162,7 +162,8 @@ int serve_batch(int socket) {
   while (receive_text(socket, text, std::nullopt) == Reading::kDone) {
     json request = json::parse(text);
     Loaded loaded = find(load_text(request.at("text").get<std::string>(), request.at("source").get<std::string>()));
-    if (!send_text(socket, to_text(replayed(run_scenario(loaded))))) break;
+    RunOptions options{.trace = request.at("trace").get<std::string>()};
+    if (!send_text(socket, to_text(replayed(run_scenario(loaded, options))))) break;
   }
   return 0;
 }

@@ -26,7 +26,8 @@ class BatchWorker {
   ~BatchWorker();
   BatchWorker(const BatchWorker&) = delete;
   BatchWorker& operator=(const BatchWorker&) = delete;
-  Replayed run(const Loaded& loaded, std::int64_t limit_ms);
+  // `trace`: where the trace of simulated processes is kept; empty: nowhere.
+  Replayed run(const Loaded& loaded, std::int64_t limit_ms, const std::string& trace = "");
 
  private:
   void start();

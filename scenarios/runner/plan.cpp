@@ -28,6 +28,7 @@ Array planned_array(const TensorType& type, const Sharding& sharding, bool commi
   impl->sharding = sharding;
   impl->committed = committed;
   impl->where = where;
+  if (Context::current().is_recorded()) impl->id = Context::current().new_array_id();
   return Array(std::move(impl));
 }
 
@@ -51,8 +52,8 @@ class PlanRecorder {
  public:
   // What would run, with its partitioned program where it has one.
   using Seen = std::function<void(const comm::Launch&, const spmd::PartitionedProgram*)>;
-  PlanRecorder(int process, PlannedBefore& before, simulate::ProcessPlan& plan, Seen seen)
-      : process_(process), before_(before), plan_(plan), seen_(std::move(seen)) {}
+  PlanRecorder(int process, PlannedBefore& before, simulate::ProcessPlan& plan, bool records, Seen seen)
+      : process_(process), before_(before), plan_(plan), records_(records), seen_(std::move(seen)) {}
 
   void statement(const Statement& statement, Where where) {
     simulate::Event event{.kind = simulate::Event::Kind::kStatement, .pointer = statement.pointer};
@@ -68,6 +69,7 @@ class PlanRecorder {
     if (!std::binary_search(owners.begin(), owners.end(), process_)) return -1;
     simulate::Event event{.kind = simulate::Event::Kind::kStep};
     event.collectives = std::int64_t(program->collectives.size());
+    if (records_) event.record = std::make_shared<simulate::LaunchRecord>(simulate::LaunchRecord{launch, {}});
     if (!program->spans_processes()) {
       event.step = {.kind = StepEvidence::Kind::kLocal,
                     .what = program->name,
@@ -112,7 +114,16 @@ class PlanRecorder {
     simulate::Event event{.kind = simulate::Event::Kind::kRead};
     event.step = {.kind = StepEvidence::Kind::kRead, .what = std::string(what), .where = where.text(), .statement = where.statement};
     event.needs = needs;
+    event.place = where;
     add(std::move(event));
+  }
+
+  std::int64_t last_launch() const { return launches_ - 1; }
+  // Told with the launch that was planned last.
+  void array(const comm::ArrayInfo& info) {
+    auto last =
+        std::find_if(plan_.events.rbegin(), plan_.events.rend(), [](const simulate::Event& each) { return each.record != nullptr; });
+    if (last != plan_.events.rend()) last->record->arrays.push_back(info);
   }
 
  private:
@@ -134,6 +145,7 @@ class PlanRecorder {
   int process_;
   PlannedBefore& before_;
   simulate::ProcessPlan& plan_;
+  bool records_;
   Seen seen_;
   std::int64_t launches_ = 0;
   int issuer_ = 0;
@@ -308,11 +320,24 @@ class PlanMachine final : public Machine {
       const comm::ValueInfo& value = executable.info->results[i];
       results.push_back(planned_array({*dtype_from_name(value.dtype), value.shape}, executable.result_shardings[i], committed, where));
       results.back().impl()->agreement = agreement;
+      if (!Context::current().is_recorded()) continue;
+      results.back().impl()->launch_number = recorder_.last_launch();
+      Context::current().record_array(*results.back().impl(), executable.info->name);
     }
     return results;
   }
 
   int processes_;
+  PlanRecorder& recorder_;
+};
+
+// What the context tells of arrays goes to the plan.
+class ArrayObserver final : public comm::Observer {
+ public:
+  explicit ArrayObserver(PlanRecorder& recorder) : recorder_(recorder) {}
+  void on_array(const comm::ArrayInfo& array) override { recorder_.array(array); }
+
+ private:
   PlanRecorder& recorder_;
 };
 
@@ -379,7 +404,8 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
       if (!collectives.back().is_transfer) result.wire_bytes += collectives.back().wire_bytes;
     }
   };
-  PlanRecorder recorder(process, before, result.events, seen);
+  PlanRecorder recorder(process, before, result.events, wanted.records, seen);
+  if (wanted.records) Context::current().add_observer(std::make_shared<ArrayObserver>(recorder));
   PlanMachine machine(document.cluster.processes, recorder);
   Interpreter* running = nullptr;
   Interpreter interpreter(document, process, machine, [&](const Statement& statement) { recorder.statement(statement, running->where()); });

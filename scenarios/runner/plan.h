@@ -45,6 +45,7 @@ struct PlannedBefore {
 struct PlanOptions {
   bool explain = true;       // why values lie as they do
   bool events_only = false;  // what the process would issue and read, and nothing of what it would hold
+  bool records = false;      // events say what a trace does
 };
 
 // As process `process` goes through the document.

@@ -1,5 +1,8 @@
 #include "scenarios/runner/run.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include "scenarios/runner/process.h"
 #include "scenarios/runner/replicas.h"
 #include "scenarios/runner/simulated_run.h"
+#include "scenarios/runner/simulated_trace.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -68,13 +72,43 @@ void compare_replicas(Report& report, const Document& document, const std::vecto
   report.diagnoses.insert(report.diagnoses.end(), drift.begin(), drift.end());
 }
 
+// A file of its own, gone with this.
+class TemporaryTrace {
+ public:
+  ~TemporaryTrace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove(path_, ignored);
+  }
+  std::string path() {
+    if (path_.empty()) {
+      std::string pattern = (fs::temp_directory_path() / "shardlab-trace-XXXXXX").string();
+      int file = ::mkstemp(pattern.data());
+      if (file < 0) throw IoError(fmt::format("{}: no temporary file can be made", pattern));
+      ::close(file);
+      path_ = pattern;
+    }
+    return path_;
+  }
+
+ private:
+  std::string path_;
+};
+
 void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
   const Document& document = *loaded.document;
   if (is_simulated(document)) {
-    std::vector<ProcessOutcome> outcomes = run_simulated(report, document, options);
-    gather(report, document, outcomes);
-    compare_replicas(report, document, outcomes);
-    judge_expectations(report, document, outcomes, "");
+    SimulatedRun run = run_simulated(report, document);
+    gather(report, document, run.outcomes);
+    compare_replicas(report, document, run.outcomes);
+    TemporaryTrace temporary;
+    std::string trace = !options.trace.empty() ? options.trace : document.find_check<TraceCheck>() != nullptr ? temporary.path() : "";
+    if (!trace.empty()) {
+      SimulatedTrace wanted{trace, loaded.name, fmt::format("shardlab replay {}", loaded.source), std::move(run.choices), report.diagnoses};
+      for (const std::string& problem : write_simulated_trace(document, wanted)) report.notes.push_back("trace: " + problem);
+    }
+    judge_expectations(report, document, run.outcomes, trace);
+    report.trace = options.trace;
+    if (!report.trace.empty()) keep_golden(report.trace, loaded, to_json(report));
     return;
   }
   if (runs_in_process(document, options)) {

@@ -74,8 +74,8 @@ PlannedCluster plan_cluster(const Document& document, PlannedBefore& before, Pla
   std::map<std::pair<int, Ownership>, std::shared_ptr<const simulate::ProcessPlan>> kinds;
   for (int process = 0; process < document.cluster.processes; ++process) {
     auto& kind = kinds[{ways[std::size_t(process)], owned[std::size_t(process)]}];
-    // The ends of messages are named: who sends or receives is of a kind of its own.
-    if (!kind || talks) {
+    // The ends of messages are named: who sends or receives is of a kind of its own. A record names everybody's devices.
+    if (!kind || talks || options.records) {
       PlannedProgram planned = plan(document, process, before, options);
       kind = std::make_shared<simulate::ProcessPlan>(std::move(planned.events));
       cluster.outcomes.push_back(std::move(planned.outcome));

@@ -181,7 +181,7 @@ bool is_simulated(const Document& document) {
   return document.cluster.run == RunMode::kAuto && (document.schedules || document.cluster.structure || document.has_issuers());
 }
 
-std::vector<ProcessOutcome> run_simulated(Report& report, const Document& document, const RunOptions&) {
+SimulatedRun run_simulated(Report& report, const Document& document) {
   PlannedCluster planned = plan_cluster(document);
   simulate::SimulationOptions options = simulation_options(document);
   auto make = [&] { return std::make_unique<simulate::Simulation>(planned.plans, options); };
@@ -203,24 +203,24 @@ std::vector<ProcessOutcome> run_simulated(Report& report, const Document& docume
   const auto& ends = found.run->evidence().processes;
   bool faulted = !document.faults.empty() &&
                  std::any_of(ends.begin(), ends.end(), [](const ProcessEvidence& each) { return each.state == ProcessState::kRaised; });
-  if (wrong || faulted) return outcomes_of(found.run->evidence(), report.diagnoses);
+  if (wrong || faulted) return {outcomes_of(found.run->evidence(), report.diagnoses), found.run->choices()};
   if (document.cluster.structure) {
     add_remarks(report, found.run->evidence());
-    return planned.outcomes;
+    return {planned.outcomes, found.run->choices()};
   }
   if (document.cluster.processes > kDataProcessesMax) {
     report.notes.push_back(fmt::format("without data: it is computed for at most {} simulated processes", kDataProcessesMax));
-    return planned.outcomes;
+    return {planned.outcomes, found.run->choices()};
   }
   DataResult data = run_with_data(document);
   note_undamaged(report, document, data.outcomes);
   report.diagnoses.insert(report.diagnoses.end(), data.diagnoses.begin(), data.diagnoses.end());
-  if (!data.diagnoses.empty()) return std::move(data.outcomes);
+  if (!data.diagnoses.empty()) return {std::move(data.outcomes), found.run->choices()};
   // How late a process came is known in virtual time, what it dropped from the run with data.
   Evidence evidence = found.run->evidence();
   for (ProcessEvidence& each : data.evidence.processes) evidence.processes[std::size_t(each.process)].unused = std::move(each.unused);
   add_remarks(report, evidence);
-  return std::move(data.outcomes);
+  return {std::move(data.outcomes), found.run->choices()};
 }
 
 }  // namespace shardlab::scenarios

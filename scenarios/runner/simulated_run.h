@@ -15,9 +15,14 @@ struct DataResult {
 };
 DataResult run_with_data(const Document& document);
 
+struct SimulatedRun {
+  std::vector<ProcessOutcome> outcomes;
+  std::vector<simulate::ThreadId> choices;  // the schedule that is told of
+};
+
 // The scheduler and the rules first: a program that has no verdict then runs with data, one thread a process, unless the document asks for
 // its structure alone. Fills everything but the expectations.
-std::vector<ProcessOutcome> run_simulated(Report& report, const Document& document, const RunOptions& options);
+SimulatedRun run_simulated(Report& report, const Document& document);
 
 // Of a run that ended without a verdict: what other schedules of its threads, or sends that are not buffered, would have come to.
 std::vector<Diagnosis> potential_deadlocks(const Document& document, const PlannedCluster& planned, const simulate::Simulation& ended);

@@ -7,9 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/launch.h"
 #include "traces/checks/evidence.h"
 
 namespace shardlab::simulate {
+
+// What a trace says of a launch and of the arrays that it makes, beyond what a verdict needs.
+struct LaunchRecord {
+  comm::Launch launch;  // its times are those of the run
+  std::vector<comm::ArrayInfo> arrays;
+};
 
 struct Event {
   static constexpr std::int64_t kEverything = INT64_MAX;
@@ -27,10 +34,12 @@ struct Event {
   std::string pointer;  // of the statement
   CallEvidence call;    // kCall
   std::shared_ptr<const ProgramEvidence> program;
-  StepEvidence step;             // kStep and kRead
-  std::int64_t number = -1;      // kCall: among the plan's calls
-  std::int64_t needs = -1;       // kRead: the number of the last call that the value depends on; kEverything: all that were issued
-  std::int64_t collectives = 0;  // of a launch: what faults count
+  StepEvidence step;                     // kStep and kRead
+  std::int64_t number = -1;              // kCall: among the plan's calls
+  std::int64_t needs = -1;               // kRead: the number of the last call that the value depends on; kEverything: all that were issued
+  std::int64_t collectives = 0;          // of a launch: what faults count
+  std::shared_ptr<LaunchRecord> record;  // of a launch, where a trace is wanted
+  Where place;                           // of a read
 };
 
 // One issuer's events are in order; those of several are told apart by `issuer`.

@@ -133,7 +133,10 @@ void Simulation::step(std::size_t index) {
 }
 
 void Simulation::take_progress() {
-  for (int p : ledger_.take_progress()) refresh(p);
+  for (int p : ledger_.take_progress()) {
+    if (options_.keeps_log) log_matches(p);
+    refresh(p);
+  }
   if (!ledger_.finding() || poisoned_) return;
   poisoned_ = true;
   for (int p = 0; p < int(processes_.size()); ++p) refresh(p);
@@ -155,13 +158,16 @@ void Simulation::advance(int process, int issuer) {
         break;
       case Event::Kind::kStep:
         keep(process, event->step);
+        if (options_.keeps_log) log_.push_back({process, event, state.clock_ns, state.clock_ns});
         break;
       case Event::Kind::kRead:
         if (event->needs < 0) break;
         keep_read(process, *event);
         state.waits_at = nullptr;
+        if (options_.keeps_log) log_.push_back({process, event, state.clock_ns});
         state.clock_ns = std::max(state.clock_ns, ledger_.matched_ns(process) + kCallNs);
         if (has_faults_) wait_for_links(process, *event);
+        if (options_.keeps_log) log_.back().end_ns = state.clock_ns;
         break;
       case Event::Kind::kCall:
         return issue(process, *event);
@@ -189,6 +195,12 @@ void Simulation::keep_read(int process, const Event& read) {
   keep(process, read.step);
 }
 
+void Simulation::log_matches(int process) {
+  Process& state = processes_[std::size_t(process)];
+  for (; state.ended_calls < ledger_.matched_of(process); ++state.ended_calls)
+    log_[state.logged[std::size_t(state.ended_calls)]].end_ns = ledger_.matched_ns(process);
+}
+
 // The data of the last call comes from all who took part; from behind a slow link it takes as many times as long.
 void Simulation::wait_for_links(int process, const Event& read) {
   Process& state = processes_[std::size_t(process)];
@@ -213,6 +225,10 @@ void Simulation::issue(int process, const Event& event) {
   if (poisoned_) ++state.after_finding;
   state.position[std::size_t(event.number)] = std::int64_t(state.order.size());
   state.order.push_back(event.number);
+  if (options_.keeps_log) {
+    state.logged.push_back(log_.size());
+    log_.push_back({process, &event, state.clock_ns});
+  }
   state.collectives += event.collectives;
   state.last_program = event.program.get();
   CallEvidence call = event.call;

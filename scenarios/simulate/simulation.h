@@ -35,6 +35,14 @@ struct SimulationOptions {
   // Every send waits for its receive, as with a transport that buffers nothing.
   bool unbuffered_sends = false;
   std::int64_t stuck_ms = 10'000;
+  bool keeps_log = false;
+};
+
+// Something that took virtual time: a launch, or a read.
+struct Happened {
+  int process = 0;
+  const Event* event = nullptr;
+  std::int64_t begin_ns = 0, end_ns = -1;  // of a launch: issued, matched; -1: never
 };
 
 // Deterministic: the same plans, options and choices give the same run. The ledger and the rules are those of a real run, and so is the
@@ -64,6 +72,8 @@ class Simulation {
   std::int64_t steps() const { return std::int64_t(choices_.size()); }
   int threads() const { return threads_; }
   std::int64_t virtual_ns() const;
+  const std::vector<Happened>& log() const { return log_; }  // in the order of the schedule; empty unless kept
+  std::int64_t clock_of(int process) const { return processes_[std::size_t(process)].clock_ns; }
   const std::set<int>& struck() const { return struck_; }  // faults, by number
   // The state that decides all that can follow, for exploration: two runs with equal ones go on alike.
   std::string state_key() const;
@@ -83,6 +93,8 @@ class Simulation {
     std::vector<std::int64_t> position;  // of each call of the plan in that order; -1: not issued
     std::vector<StepEvidence> steps;
     std::int64_t clock_ns = 0, collectives = 0, after_finding = 0;
+    std::vector<std::size_t> logged;                 // of each call in that order, its place in the log; kept with the log alone
+    std::int64_t ended_calls = 0;                    // of those, the ones whose end is in the log
     std::map<std::string, std::int64_t> executions;  // of statements that a fault names
     bool ended = false, hung = false, reads = false;
     double slowness = 1;                            // of its links
@@ -106,6 +118,7 @@ class Simulation {
   void note_block(int process);
   void keep(int process, StepEvidence step);
   void keep_read(int process, const Event& read);
+  void log_matches(int process);
   void wait_for_links(int process, const Event& read);
   Diagnosis unexplained() const;
 
@@ -116,6 +129,7 @@ class Simulation {
   std::vector<ThreadId> enabled_;
   std::map<std::pair<int, int>, std::size_t> enabled_at_;
   std::vector<ThreadId> choices_;
+  std::vector<Happened> log_;
   std::set<int> struck_;
   int threads_ = 0;
   bool poisoned_ = false, has_faults_ = false;

@@ -141,13 +141,31 @@ TEST(Replay, ExitCodes) {
   EXPECT_EQ(shell("$SHARDLAB replay " + skipped).code, has_gpu ? 3 : 77);
 }
 
-TEST(Replay, ATraceOfSimulatedProcessesIsRefused) {
+// In virtual time, with the verdict; what is recorded is a golden run, as of real processes.
+TEST(Replay, SimulatedProcessesLeaveATraceToo) {
+  std::string diagnoses = variable("SHARDLAB_SOURCE_DIR") + "/scenarios/diagnoses/";
+  for (std::string_view name :
+       {"deadlock", "input-divergence.while_loop_per_device", "straggler", "process-killed", "potential-deadlock"}) {
+    SCOPED_TRACE(name);
+    Ran ran = shell(
+        fmt::format("$SHARDLAB replay {}{}.json --run simulated --trace simulated.db --report simulated_report.json", diagnoses, name));
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    json recorded = json::parse(shell("$SHARDLAB report simulated.db --format json").output);
+    json report = report_at("simulated_report.json");
+    ASSERT_FALSE(recorded["diagnoses"].empty()) << recorded.dump(1);
+    EXPECT_EQ(recorded["diagnoses"][0]["message"], report["diagnoses"][0]["message"]);
+    EXPECT_EQ(recorded["processes"].size(), json::parse(std::ifstream(diagnoses + std::string(name) + ".json"))["cluster"]["processes"]);
+    EXPECT_EQ(shell("$SHARDLAB replay simulated.db").code, 0);
+  }
   std::string path =
-      write("simulated.json", R"({"shardlab": 1, "name": "two", "cluster": {"processes": 2, "run": "simulated"}, "program": []})");
-  Ran ran = shell("$SHARDLAB replay " + path + " --trace none.db");
-  EXPECT_EQ(ran.code, 3) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("the processes of 'two' are simulated, and those record no trace; --run spawned starts real ones"));
-  EXPECT_EQ(shell("$SHARDLAB replay " + path + " --run spawned --trace some.db").code, 0);
+      write("simulated.json", R"({"shardlab": 1, "name": "two", "cluster": {"processes": 2, "devices": 2, "run": "simulated"},
+    "meshes": {"m": {"shape": [4], "axes": ["i"]}},
+    "program": [{"let": "x", "op": "arange", "args": [8], "dtype": "float32", "sharding": ["i"]}, {"let": "s", "op": "sum", "args": ["x"]}],
+    "expect": [{"trace": "SELECT count(*) FROM collectives JOIN strings ON strings.id = kind WHERE text = 'all-reduce'", "rows": [[1]]},
+               {"trace": "SELECT value FROM meta WHERE key = 'clock_domain'", "rows": [["virtual time"]]},
+               {"trace": "SELECT count(*) FROM arrays JOIN strings ON strings.id = name WHERE text = 'x'", "rows": [[1]]}]})");
+  Ran ran = shell("$SHARDLAB replay " + path);
+  EXPECT_EQ(ran.code, 0) << ran.output;
 }
 
 TEST(Replay, ALimitEndsWhatComputesForTooLong) {

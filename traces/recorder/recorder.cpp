@@ -53,8 +53,8 @@ Recorder::Recorder(RecorderOptions options)
                         .host = host_name(),
                         .command_line = options_.command_line,
                         .version = SHARDLAB_VERSION,
-                        .start_ns = comm::now_ns()};
-  process.clock_domain = "CLOCK_MONOTONIC of " + process.host;
+                        .start_ns = now()};
+  process.clock_domain = options_.clock ? "virtual time" : "CLOCK_MONOTONIC of " + process.host;
   put(process);
   writer_ = std::jthread([this](std::stop_token stop) { write_until_stopped(stop); });
 }
@@ -170,8 +170,7 @@ void Recorder::on_call_done(const comm::Launch& launch, int index, comm::Ns time
 }
 
 void Recorder::on_array(const comm::ArrayInfo& array) {
-  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed,
-                  comm::now_ns()});
+  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed, now()});
 }
 
 void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) {
@@ -199,7 +198,7 @@ void Recorder::write_until_stopped(std::stop_token stop) {
 std::string Recorder::close() {
   if (closed_) return failure_;
   closed_ = true;
-  put(ClosedRecord{comm::now_ns()});
+  put(ClosedRecord{now()});
   writer_.request_stop();
   if (writer_.joinable()) writer_.join();
   drain_once();

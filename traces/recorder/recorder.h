@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,8 @@ struct RecorderOptions {
   std::size_t ring_bytes = kRingBytesDefault;
   std::string command_line;
   int drain_ms = 50;  // how often the writer thread looks
+  // Of virtual time, for what only happened in it; nothing: the machine's.
+  std::function<comm::Ns()> clock = nullptr;
 };
 
 // Every on_…() has put its record into the ring when it returns: a process killed after call N leaves call N. None of them
@@ -89,6 +92,7 @@ class Recorder final : public comm::Observer {
   std::uint32_t program(const comm::Launch& launch);
   std::uint32_t place_in(const comm::Launch& launch, Where where);
   std::uint32_t layout(const comm::ArrayInfo& array);
+  comm::Ns now() const { return options_.clock ? options_.clock() : comm::now_ns(); }
   void write_until_stopped(std::stop_token stop);
   void drain_once();
 
