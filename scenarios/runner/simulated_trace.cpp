@@ -107,28 +107,30 @@ class ProcessWriter {
   }
 
  private:
-  // A launch begins when the one before it is over, and a call is over some time after all have come.
+  // A launch begins when the one before it is over. It waits where it moves something: until all have come, and a while for the data.
   void add_launch(const Happened& happened) {
     comm::Launch launch = happened.event->record->launch;
     launch.issued_ns = happened.begin_ns;
     recorder_.on_launch_issued(launch);
     for (const comm::ArrayInfo& array : happened.event->record->arrays) recorder_.on_array(array);
     if (blocked_in_) return;
-    const bool is_call = happened.event->kind == simulate::Event::Kind::kCall;
     comm::Ns at = std::max(happened.begin_ns, free_ns_);
     recorder_.on_launch_started(launch, at);
-    const int calls = int(launch.program->collectives.size());
-    const std::vector<int> peers = is_call && calls > 0 ? arrivals_.awaited_by(happened) : std::vector<int>();
-    if (happened.end_ns < 0) blocked_in_ = launch;
-    for (int i = 0; i < calls; ++i) {
+    const auto& calls = launch.program->collectives;
+    const bool moves =
+        happened.event->kind == simulate::Event::Kind::kCall &&
+        std::any_of(calls.begin(), calls.end(), [](const auto& call) { return !call.groups.empty() || !call.pairs.empty(); });
+    const std::vector<int> peers = moves ? arrivals_.awaited_by(happened) : std::vector<int>();
+    if (moves && happened.end_ns < 0) blocked_in_ = launch;
+    for (int i = 0; i < int(calls.size()); ++i) {
       recorder_.on_call_started(launch, i, at);
       if (i == 0 && !peers.empty()) recorder_.on_call_waiting(launch, i, at, peers);
       if (blocked_in_) return;
-      at = std::max(at, happened.end_ns) + (is_call ? Simulation::kCallNs / calls : 0);
+      if (moves) at = std::max(at, happened.end_ns) + Simulation::kCallNs / comm::Ns(calls.size());
       recorder_.on_call_done(launch, i, at, comm::CallStatus::kOk, 0);
     }
     if (blocked_in_) return;
-    free_ns_ = std::max(at, happened.end_ns);
+    free_ns_ = at;
     recorder_.on_launch_done(launch, free_ns_, comm::CallStatus::kOk);
   }
 
