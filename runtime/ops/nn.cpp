@@ -83,7 +83,8 @@ Values expand_softplus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId larger = b.emit1(kMaximum, {x, zero});
   ValueId difference = b.emit1(kSub, {x, zero});
   ValueId is_nan = b.emit1(kNotEqual, {difference, difference});
-  ValueId tail = unary(b, kLog1p, unary(b, kExp, unary(b, kNeg, unary(b, kAbs, difference))));
+  ValueId distance = b.emit1(kSub, {b.emit1(kMinimum, {x, zero}), larger});  // whose derivative is 0 at 0, as |x| has none
+  ValueId tail = unary(b, kLog1p, unary(b, kExp, distance));
   return {b.emit1(kSelect, {is_nan, b.emit1(kAdd, {x, zero}), b.emit1(kAdd, {larger, tail})})};
 }
 

@@ -88,7 +88,7 @@ Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     distance = b.emit1(kSub, {b.emit1(kAdd, xy), binary(b, kMul, larger, 2.0)});
   } else {
     difference = b.emit1(kSub, xy);
-    distance = unary(b, kNeg, unary(b, kAbs, difference));
+    distance = b.emit1(kSub, {b.emit1(kMinimum, xy), larger});  // whose derivative is 0 where they are equal, as |x - y| has none
   }
   ValueId tail = unary(b, kLog1p, unary(b, kBaseTwo ? kExp2 : kExp, distance));
   if (kBaseTwo) tail = binary(b, kDiv, tail, std::log(2.0));
@@ -244,7 +244,8 @@ Values expand_isclose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   return {close};
 }
 
-constexpr AttrDef kNanAttrs[] = {{"nan", AttrDef::Kind::kNumber, false, "in place of NaN; 0 by default"},
+constexpr AttrDef kNanAttrs[] = {{"copy", AttrDef::Kind::kLiteral, false, "accepted for JAX's sake; arrays are immutable"},
+                                 {"nan", AttrDef::Kind::kNumber, false, "in place of NaN; 0 by default"},
                                  {"posinf", AttrDef::Kind::kNumber, false, "in place of infinity; the largest number by default"},
                                  {"neginf", AttrDef::Kind::kNumber, false, "in place of -infinity; the least number by default"}};
 constexpr AttrDef kCloseAttrs[] = {{"rtol", AttrDef::Kind::kNumber, false, "relative to y; 1e-5 by default"},

@@ -31,7 +31,7 @@ constexpr std::string_view kFourierN[] = {"s", "axes", "norm"};
 constexpr std::string_view kSlice[] = {"start", "limit", "stride"};
 constexpr std::string_view kClasses[] = {"num_classes"};
 constexpr std::string_view kTolerance[] = {"rtol", "atol", "equal_nan"};
-constexpr std::string_view kNanToNum[] = {"", "nan", "posinf", "neginf"};  // copy, nan, posinf, neginf
+constexpr std::string_view kNanToNum[] = {"copy", "nan", "posinf", "neginf"};
 constexpr std::string_view kTopK[] = {"k"};
 constexpr std::string_view kIndexInDim[] = {"axis", "keepdims"};
 

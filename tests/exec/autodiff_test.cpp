@@ -47,6 +47,22 @@ TEST(Autodiff, GradOfGradAndJitInsideAndOutside) {
   EXPECT_THAT(jit(grad(jit(f)))(x).item<float>(), near(12));
 }
 
+// Where |x| has a kink, sums of exponentials are smooth: as JAX's own rules for them say.
+TEST(Autodiff, WhereTheTermsOfALogarithmAreEqual) {
+  Array zero = zeros({}), one = ones({});
+  auto by_name = [](std::string_view op) { return [op](const Array& x) { return apply(op, {x}, {}, {}).at(0); }; };
+  EXPECT_THAT(grad(by_name("softplus"))(zero).item<float>(), near(0.5f));
+  EXPECT_THAT(grad(by_name("log_sigmoid"))(zero).item<float>(), near(0.5f));
+  EXPECT_THAT(grad(by_name("mish"))(zero).item<float>(), near(0.6f));
+  for (std::string_view op : {"logaddexp", "logaddexp2"}) {
+    auto f = [op](const Array& x, const Array& y) { return apply(op, {x, y}, {}, {}).at(0); };
+    auto [value, both] = value_and_grad<0, 1>(f)(one, one);
+    EXPECT_THAT(value.item<float>(), near(op == "logaddexp" ? 1 + std::log(2.0f) : 2));
+    EXPECT_THAT(std::get<0>(both).item<float>(), near(0.5f)) << op;
+    EXPECT_THAT(std::get<1>(both).item<float>(), near(0.5f)) << op;
+  }
+}
+
 TEST(Autodiff, SeveralArgumentsAndTheValue) {
   auto f = [](const Array& x, const Array& y) { return sum(x * y); };
   auto [value, both] = value_and_grad<0, 1>(f)(ramp(3), ramp(3) + 1);
