@@ -43,7 +43,7 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::v
 std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std::vector<Candidate>& ways) {
   const Node& node = problem.node(id);
   const OpShape& shape = problem.op_shape(id);
-  if (only_moves_data(*node.op) || !shape.rule.present) return std::nullopt;
+  if (only_moves_data(problem.graph(), node) || !shape.rule.present) return std::nullopt;
   std::vector<Spec> kept, even;  // an uneven cut may be more work for those with the larger parts than a coarser even one
   for (const auto* values : {&node.operands, &node.results})
     for (ValueId value : *values) {

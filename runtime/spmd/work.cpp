@@ -6,8 +6,31 @@
 
 namespace shardlab::spmd {
 
-bool only_moves_data(const OpDef& op) {
-  return op.pass_through || op.backward_first || op.is_constraint || op.constant || (op.needs != nullptr && !op.reduction);
+namespace {
+
+// Whether some element of the result needs more than one of an operand: the first, the last and the middle one are asked.
+bool combines(const Graph& graph, const Node& node) {
+  const std::vector<TensorType> operands = graph.types(node.operands), results = graph.types(node.results);
+  const Shape& shape = results[0].shape;
+  if (element_count(shape) == 0) return false;
+  for (int place = 0; place < 3; ++place) {
+    Box one;
+    for (std::int64_t size : shape) {
+      const std::int64_t at = place == 0 ? 0 : place == 1 ? size / 2 : size - 1;
+      one.push_back({at, at + 1});
+    }
+    for (const NeededBox& each : node.op->needs(operands, results, node.attrs, one))
+      if (element_count(each.box) > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool only_moves_data(const Graph& graph, const Node& node) {
+  const OpDef& op = *node.op;
+  if (op.pass_through || op.backward_first || op.is_constraint || op.constant) return true;
+  return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }
 
 namespace {
@@ -49,7 +72,7 @@ class Counter {
 
   void add(const ComputeStep& step) {
     const Node& node = program_.graph.nodes[std::size_t(step.node)];
-    if (only_moves_data(*node.op)) return;
+    if (only_moves_data(program_.graph, node)) return;
     FactorRule rule = rule_of(program_.graph, node);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
     for (std::size_t p = 0; p < work_.size(); ++p)

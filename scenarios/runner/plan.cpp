@@ -15,6 +15,7 @@
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/spmd/explain.h"
+#include "runtime/spmd/work.h"
 #include "scenarios/runner/collector.h"
 #include "scenarios/runner/interpreter.h"
 #include "scenarios/runner/process.h"
@@ -396,7 +397,10 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
   auto seen = [&](const comm::Launch& launch, const spmd::PartitionedProgram* program) {
     if (wanted.events_only) return;
     PlannedStatement& statement = result.statements.at(std::size_t(launch.where.statement));
-    if (wanted.explain && program != nullptr) statement.explanation += spmd::text_of(spmd::explain(*program), *program);
+    if (wanted.explain && program != nullptr) {
+      statement.explanation += spmd::text_of(spmd::explain(*program), *program);
+      statement.explanation += fmt::format("{} elements are computed on the busiest device\n", spmd::work_per_device(*program));
+    }
     auto& collectives = statement.collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
       collectives.push_back(seen_of(launch, i));

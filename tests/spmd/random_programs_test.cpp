@@ -336,7 +336,7 @@ Spec even_form(const PartitionedProgram& program, ValueId id) {
 std::int64_t propagated_work_of(const PartitionedProgram& program) {
   std::int64_t work = 0;
   for (const Node& node : program.graph.nodes) {
-    if (only_moves_data(*node.op)) continue;
+    if (only_moves_data(program.graph, node)) continue;
     FactorRule rule = rule_of(program.graph, node);
     if (!rule.present) {
       work += program.graph.type(node.results[0]).elements();
