@@ -87,6 +87,34 @@ bool nests(const Sharding& sharding, const Mesh& mesh, int rank) {
   return !sharding.mesh().same_devices(mesh) || spec_of(sharding, mesh, rank).has_value();
 }
 
+// Visits how per-device code takes and gives its values, in bodies too.
+void visit_code(const Graph& graph, const std::function<void(const Sharding&, int rank)>& visit) {
+  for (const Node& node : graph.nodes) {
+    for (const GraphRef& body : node.attrs.bodies()) visit_code(*body, visit);
+    if (node.op->region != RegionKind::kManual) continue;
+    const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (is_wholly_manual(node, in[i].mesh())) visit(in[i], graph.type(node.operands[i]).rank());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (is_wholly_manual(node, out[i].mesh())) visit(out[i], graph.type(node.results[i]).rank());
+  }
+}
+
+// The mesh of per-device code whose axes do not nest with those of `mesh`. Such code says how each device's part lies, and cannot be said
+// in other axes: the computation goes over to its mesh, and what lies on `mesh` is exchanged on its way in and out. Nothing where no code
+// asks for it, or where it would leave other code without its axes.
+std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
+  std::optional<Mesh> found;
+  visit_code(graph, [&](const Sharding& sharding, int rank) {
+    if (!found && !nests(sharding, mesh, rank)) found = sharding.mesh();
+  });
+  if (found)
+    visit_code(graph, [&](const Sharding& sharding, int rank) {
+      if (found && !nests(sharding, *found, rank)) found.reset();
+    });
+  return found;
+}
+
 // Results that come straight from a constraint to a mesh whose axes do not nest are given on that mesh.
 std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
   const NodeId producer = graph.values[std::size_t(result)].producer;
@@ -226,6 +254,8 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (!asked) asked = mesh_of(request, nullptr);
   Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
   std::optional<Mesh> mesh = mesh_of(request, &graph);
+  if (mesh && !mesh->has_explicit_axes())
+    if (auto code = mesh_of_code(graph, *mesh)) mesh = code;
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 
   spmd::PropagationInput input{&graph, *mesh, {}, {}};

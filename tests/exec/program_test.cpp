@@ -176,6 +176,35 @@ TEST_F(Solo, PerDeviceCodeOnAnotherMeshOfTheSameDevices) {
   EXPECT_EQ(total.to_vector<int>(), wanted.to_vector<int>());
 }
 
+// Where its axes do not nest with the arguments', the computation is on the code's mesh, and the arguments are exchanged.
+TEST_F(Solo, PerDeviceCodeOnAMeshWhoseAxesDoNotNest) {
+  std::vector<Device> six = devices();
+  six.resize(6);
+  auto ab = make_mesh({2, 3}, {"a", "b"}, six), cd = make_mesh({3, 2}, {"c", "d"}, six);
+  auto numbers = arange(144).reshape({12, 12});
+  auto x = device_put(numbers, NamedSharding(ab, P("a", "b")));
+  auto totals = shard_map([](const Array& tile) { return psum(tile, {"c"}) + axis_index({"d"}); },
+                          {.mesh = cd, .in_specs = {P("c", "d")}, .out_specs = {P(None, "d")}});
+  auto tiles = numbers.reshape({3, 4, 12});
+  auto wanted = (sum(tiles, 0) + repeat(arange(2), 6)).to_vector<int>();
+  EXPECT_EQ(totals(x).to_vector<int>(), wanted);
+  EXPECT_EQ(totals(x).sharding().text(), NamedSharding(cd, P(None, "d")).text());
+
+  auto around = jit([&](const Array& v) { return std::tuple(totals(v * 2) - 1, v + 1); },
+                    {.out_shardings = {NamedSharding(ab, P(None, "b")), x.sharding()}});
+  auto [after, beside] = around(x);
+  EXPECT_EQ(after.to_vector<int>(), (sum(tiles * 2, 0) + repeat(arange(2), 6) - 1).to_vector<int>());
+  EXPECT_EQ(after.sharding().text(), NamedSharding(ab, P(None, "b")).text());
+  EXPECT_EQ(beside.to_vector<int>(), (numbers + 1).to_vector<int>());
+  EXPECT_EQ(beside.sharding().text(), x.sharding().text());
+
+  // Code on both meshes cannot be on one.
+  auto other =
+      shard_map([](const Array& tile) { return psum(tile, {"a"}); }, {.mesh = ab, .in_specs = {P("a", "b")}, .out_specs = {P(None, "b")}});
+  EXPECT_THAT(error_of([&] { jit([&](const Array& v) { return std::tuple(totals(v), other(v)); })(x); }),
+              ::testing::HasSubstr("the axes of the two meshes do not nest"));
+}
+
 TEST_F(Solo, ALoweredProgramAndItsExplanation) {
   auto mesh = make_mesh({8}, {"a"});
   auto x = device_put(ones({16, 8}), NamedSharding(mesh, P("a")));
