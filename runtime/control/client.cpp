@@ -81,12 +81,13 @@ class ControlClient::Link final : public Uplink {
 
   const std::vector<Member>& members() const { return members_; }
 
-  void set_key(const std::string& key, const std::string& value) {
+  void set_key(const std::string& key, const std::string& value, bool only_new) {
     grpc::ClientContext context;
     prepare(context, std::chrono::milliseconds(kKeyMs));
     wire::KeyValue request;
     request.set_key(key);
     request.set_value(value);
+    request.set_only_new(only_new);
     wire::Nothing response;
     check(stub_->SetKey(&context, request, &response), "set", key);
   }
@@ -99,6 +100,28 @@ class ControlClient::Link final : public Uplink {
     wire::KeyValue response;
     check(stub_->GetKey(&context, request, &response), "get", key);
     return response.value();
+  }
+
+  void wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants, Where where) {
+    grpc::ClientContext context;
+    prepare(context, std::min<std::chrono::milliseconds>(timeout, kBarrierMax) + std::chrono::milliseconds(kKeyMs));
+    wire::BarrierArrival request;
+    request.set_barrier(barrier);
+    request.set_process(options_.process_index);
+    request.set_incarnation(options_.incarnation);
+    request.mutable_participants()->Add(participants.begin(), participants.end());
+    request.set_timeout_ms(timeout.count());
+    std::string place = where.known() ? where.text() : std::string();
+    request.set_where(clean_text(place));
+    wire::Nothing response;
+    std::optional<grpc::Status> answered;
+    stub_->async()->WaitAtBarrier(&context, &request, &response, [&](const grpc::Status& status) {
+      std::lock_guard lock(mutex_);
+      answered = status;
+      changed_.notify_all();
+    });
+    await_barrier(context, answered, {-1, false, fmt::format("barrier '{}'", barrier), place, where.statement});
+    check_barrier(*answered);
   }
 
   void declare(ProgramEvidence program) override {
@@ -165,6 +188,41 @@ class ControlClient::Link final : public Uplink {
  private:
   static constexpr int kKeyMs = 10'000;
   static constexpr std::chrono::seconds kTellAfter{3}, kTellAgainAfter{15};
+  // Who is through soon tells nobody; the others again and again.
+  static constexpr std::chrono::milliseconds kShortBarrier{20}, kTellAtBarrier{1000}, kVerdictAfter{1000};
+  static constexpr std::chrono::hours kBarrierMax{24 * 365};
+
+  // Waits for the answer. A process at a barrier is not stuck, and says so; what ends the job ends its waiting.
+  void await_barrier(grpc::ClientContext& context, const std::optional<grpc::Status>& answered, const Reading& place) {
+    bool told = false, cancelled = false;
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, told ? kTellAtBarrier : kShortBarrier, [&] { return answered || (over_ && !cancelled); }) ||
+           !answered) {
+      if (over_ && !cancelled) {
+        context.TryCancel();
+        cancelled = true;
+      }
+      lock.unlock();
+      reading(place);
+      told = true;
+      lock.lock();
+    }
+    // Who ended without coming is told of by the verdict, with all that is known.
+    if (answered->error_code() == grpc::StatusCode::ABORTED) changed_.wait_for(lock, kVerdictAfter, [&] { return over_; });
+    lock.unlock();
+    if (told) running();
+  }
+  void check_barrier(const grpc::Status& status) {
+    if (status.ok()) return;
+    bool is_over = false;
+    {
+      std::lock_guard lock(mutex_);
+      is_over = over_;
+    }
+    if (is_over) owner_.gate().pass_leaving(std::chrono::milliseconds(0));  // throws what ended it
+    if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) throw UserError(status.error_message());
+    throw TransportError(status.error_message());
+  }
 
   // With the lock held.
   std::vector<int> missing_processes() const {
@@ -306,6 +364,7 @@ class ControlClient::Link final : public Uplink {
   static void check(const grpc::Status& status, const char* verb, const std::string& key) {
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
       throw TransportError(fmt::format("nobody set the key '{}' in time", key));
+    if (status.error_code() == grpc::StatusCode::ALREADY_EXISTS) throw UserError(fmt::format("ALREADY_EXISTS: key {} already exists", key));
     if (!status.ok()) throw TransportError(fmt::format("cannot {} the key '{}': {}", verb, key, status.error_message()));
   }
 
@@ -333,8 +392,14 @@ ControlClient::~ControlClient() = default;
 
 Uplink& ControlClient::uplink() { return *link_; }
 const std::vector<Member>& ControlClient::members() const { return link_->members(); }
-void ControlClient::set_key(const std::string& key, const std::string& value) { link_->set_key(key, value); }
+void ControlClient::set_key(const std::string& key, const std::string& value, bool only_new) { link_->set_key(key, value, only_new); }
 std::string ControlClient::get_key(const std::string& key, std::chrono::milliseconds limit) { return link_->get_key(key, limit); }
+
+void ControlClient::wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants,
+                                    Where where) {
+  at(where);
+  link_->wait_at_barrier(barrier, timeout, participants, where);
+}
 
 std::unique_ptr<ControlClient> connect(ClientOptions options) {
   if (options.server_name.empty()) options.server_name = split_address(options.address, "the coordinator's address").first;

@@ -40,12 +40,16 @@ class ControlClient final : public ProcessControl {
   // Everyone in the job, by index.
   const std::vector<Member>& members() const;
 
-  // The key-value store, for addresses and the like. get_key waits until the key is set; both throw TransportError.
   // This process has no part in what the others go on with: every gate ends with `why`.
   void abandon(const std::string& why) { hear_broken(why); }
 
-  void set_key(const std::string& key, const std::string& value);
+  // The key-value store, for addresses and the like. get_key waits until the key is set; both throw TransportError, and set_key with
+  // `only_new` UserError where the key has a value.
+  void set_key(const std::string& key, const std::string& value, bool only_new = false);
   std::string get_key(const std::string& key, std::chrono::milliseconds limit);
+  // From the issuing thread. Returns once all `participants` (nothing: all processes) have come. UserError where they do not agree on who
+  // they are, TransportError where one is missing at the end of `timeout` or has ended, DiagnosisError when the verdict comes meanwhile.
+  void wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants, Where where);
 
  private:
   class Link;

@@ -11,6 +11,8 @@
 #include "control.grpc.pb.h"
 #include "runtime/base/error.h"
 #include "runtime/control/assembly.h"
+#include "runtime/control/barrier_calls.h"
+#include "runtime/control/barriers.h"
 #include "runtime/control/key_calls.h"
 #include "runtime/control/key_store.h"
 #include "runtime/control/live_session.h"
@@ -19,6 +21,7 @@
 #include "runtime/control/referee.h"
 #include "runtime/control/session.h"
 #include "runtime/control/wire.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::control {
 namespace {
@@ -26,6 +29,12 @@ namespace {
 constexpr int kStrangerMs = 10'000;                               // how long a connection may stay without a call
 constexpr int kCallsMax = 256;                                    // at once, of one connection
 constexpr std::size_t kBuffersBytesMax = std::size_t(512) << 20;  // of all messages under way
+
+// For those who wait for it at a barrier.
+std::string end_text(int exit_code, int signal) {
+  if (signal != 0) return fmt::format("was killed by signal {} ({})", signal, signal_name(signal));
+  return exit_code == kDisappeared ? "is gone" : fmt::format("exited with code {}", exit_code);
+}
 
 }  // namespace
 
@@ -36,7 +45,8 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
       : options_(std::move(options)),
         court_(make_court(0, {})),
         assembly_(options_.num_processes,
-                  [this](const Gathered& gathered, const std::vector<Ended>& ended) { begin_epoch(gathered, ended); }) {
+                  [this](const Gathered& gathered, const std::vector<Ended>& ended) { begin_epoch(gathered, ended); }),
+        barriers_(options_.num_processes, [this](int process) { return whereabouts(court()->referee.evidence(), process); }) {
     if (options_.token.empty()) options_.token = random_token();
     grpc::ServerBuilder builder;
     int port = 0;
@@ -75,17 +85,20 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     if (welcome.ok() && epoch_of(*context) != epoch)
       welcome = {grpc::StatusCode::FAILED_PRECONDITION,
                  fmt::format("epoch {} of the job is over, and this is epoch {}", epoch_of(*context), epoch)};
-    return new Session(
-        {std::move(now), open_,
-         [this](int process, std::uint64_t incarnation) { return !options_.elastic || assembly_.is_current(process, incarnation); }},
-        welcome);
+    return new Session({std::move(now), open_, [this](int process, std::uint64_t incarnation) { return is_current(process, incarnation); },
+                        [this](int process, const std::string& how) { barriers_.ended(process, how); }},
+                       welcome);
   }
   grpc::ServerBidiReactor<wire::LiveWord, wire::LiveNews>* Live(grpc::CallbackServerContext* context) override {
     grpc::Status welcome = admit(*context);
     if (welcome.ok() && !options_.elastic)
       welcome = {grpc::StatusCode::FAILED_PRECONDITION, "the job is not elastic where its coordinator was started"};
-    LiveCourt live{assembly_, open_, [this](int process) { gone(process, comm::now_ns()); },
-                   [this](int process, std::uint64_t incarnation) { vanished(process, incarnation); }};
+    LiveCourt live{assembly_,
+                   open_,
+                   [this](int process) { gone(process, comm::now_ns()); },
+                   [this](int process, std::uint64_t incarnation) { vanished(process, incarnation); },
+                   [this](int process) { barriers_.returned(process); },
+                   [this](int process) { barriers_.ended(process, kLeftTheJob); }};
     return new LiveSession(std::move(live), welcome);
   }
   grpc::ServerUnaryReactor* SetKey(grpc::CallbackServerContext* context, const wire::KeyValue* request, wire::Nothing*) override {
@@ -95,6 +108,13 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   grpc::ServerUnaryReactor* GetKey(grpc::CallbackServerContext* context, const wire::Key* request, wire::KeyValue* response) override {
     grpc::Status welcome = admit(*context);
     return welcome.ok() ? control::get_key(keys_, open_, *request, response) : answer_with(welcome);
+  }
+  grpc::ServerUnaryReactor* WaitAtBarrier(grpc::CallbackServerContext* context, const wire::BarrierArrival* request,
+                                          wire::Nothing*) override {
+    grpc::Status welcome = admit(*context);
+    if (welcome.ok() && !is_current(request->process(), request->incarnation()))
+      welcome = {grpc::StatusCode::FAILED_PRECONDITION, "this process was taken for dead, or goes on as another incarnation"};
+    return welcome.ok() ? control::wait_at_barrier(barriers_, open_, *request) : answer_with(welcome);
   }
 
   const std::string& address() const { return address_; }
@@ -113,6 +133,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     now->membership.reported(process, std::chrono::milliseconds(kDrainMs));
     now->referee.died(process, exit_code, signal, time, place);
     assembly_.died(process, {exit_code, signal});
+    barriers_.ended(process, end_text(exit_code, signal));
   }
 
  private:
@@ -137,6 +158,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
                                    // Who left or raised has ended in its own way, and may take its time.
                                    if (now == epoch && !judging->referee.ended(process))
                                      judging->referee.died(process, kDisappeared, 0, time);
+                                   if (!options_.elastic) barriers_.ended(process, end_text(kDisappeared, 0));
                                  }};
     return std::make_shared<Court>(referee, membership);
   }
@@ -155,7 +177,9 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   void gone(int process, comm::Ns time) {
     std::shared_ptr<Court> now = court();
     if (!now->referee.ended(process)) now->referee.died(process, kDisappeared, 0, time);
+    barriers_.ended(process, end_text(kDisappeared, 0));
   }
+  bool is_current(int process, std::uint64_t incarnation) const { return !options_.elastic || assembly_.is_current(process, incarnation); }
   void vanished(int process, std::uint64_t incarnation) {
     if (options_.supervised)
       assembly_.silenced(process, incarnation);  // its supervisor knows more
@@ -184,6 +208,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   std::int64_t epoch_ = 0;
   Assembly assembly_;
   KeyStore keys_;
+  Barriers barriers_;
   OpenCalls open_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;

@@ -40,11 +40,13 @@ class KeyWait final : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* answer_with(const grpc::Status& status) { return new Answered(status); }
 
 grpc::ServerUnaryReactor* set_key(KeyStore& keys, const wire::KeyValue& request) {
-  switch (keys.set(request.key(), request.value())) {
+  switch (keys.set(request.key(), request.value(), request.only_new())) {
     case KeyStore::Set::kTooLong:
       return answer_with({grpc::StatusCode::INVALID_ARGUMENT, "the key or the value is too long"});
     case KeyStore::Set::kTooMany:
       return answer_with({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many keys"});
+    case KeyStore::Set::kExists:
+      return answer_with({grpc::StatusCode::ALREADY_EXISTS, "it has a value already"});
     case KeyStore::Set::kDone:
       break;
   }

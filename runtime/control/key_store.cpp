@@ -4,10 +4,11 @@
 
 namespace shardlab::control {
 
-KeyStore::Set KeyStore::set(const std::string& key, const std::string& value) {
+KeyStore::Set KeyStore::set(const std::string& key, const std::string& value, bool only_new) {
   if (key.size() > kKeyBytesMax || value.size() > kValueBytesMax) return Set::kTooLong;
   std::lock_guard lock(mutex_);
   auto found = values_.find(key);
+  if (only_new && found != values_.end()) return Set::kExists;
   std::size_t before = found == values_.end() ? 0 : key.size() + found->second.size();
   std::size_t after = bytes_ - before + key.size() + value.size();
   if ((found == values_.end() && values_.size() >= kKeysMax) || after > kBytesMax) return Set::kTooMany;

@@ -19,10 +19,11 @@ class KeyStore {
   static constexpr std::size_t kKeysMax = 65536;
   static constexpr std::size_t kBytesMax = std::size_t(256) << 20;  // of all keys and values
 
-  enum class Set { kDone, kTooLong, kTooMany };
+  enum class Set { kDone, kTooLong, kTooMany, kExists };
   using Answer = std::function<void(const std::string& value)>;
 
-  Set set(const std::string& key, const std::string& value);
+  // `only_new`: not where the key has a value.
+  Set set(const std::string& key, const std::string& value, bool only_new = false);
   std::optional<std::string> get(const std::string& key) const;
 
   // Answers once the key is set: before it returns where it is already, and the ticket is 0.

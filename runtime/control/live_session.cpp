@@ -48,6 +48,7 @@ grpc::Status LiveSession::hear(const wire::LiveWord& word) {
   if (word.has_leaving()) {
     left_ = true;
     court_.assembly.left(process_, incarnation_);
+    court_.on_left(process_);
   } else if (word.has_gathering()) {
     court_.assembly.gather(process_, incarnation_, word.gathering().closing(), word.gathering().renew(), [this](const Gathered& gathered) {
       wire::LiveNews news;
@@ -68,6 +69,7 @@ grpc::Status LiveSession::enter(const wire::Entering& entering) {
   if (!entry.refused.empty()) return {grpc::StatusCode::ALREADY_EXISTS, entry.refused};
   process_ = member.process;
   incarnation_ = member.incarnation;
+  court_.on_entered(process_);
   wire::LiveNews news;
   news.mutable_entered()->set_again(entry.again);
   for (const Member& each : entry.members) *news.mutable_entered()->add_members() = to_wire(each);

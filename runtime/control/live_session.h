@@ -18,6 +18,7 @@ struct LiveCourt {
   OpenCalls& open;
   std::function<void(int process)> on_replaced;                             // it lives as another incarnation now
   std::function<void(int process, std::uint64_t incarnation)> on_vanished;  // the stream broke before it left
+  std::function<void(int process)> on_entered, on_left;
 };
 
 // A process says nothing before it has its answer; but the next one may come before gRPC has told that the last was written. Deletes itself

@@ -6,6 +6,7 @@
 
 #include "runtime/control/wire.h"
 #include "traces/checks/evidence_json.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::control {
 
@@ -142,6 +143,7 @@ grpc::Status Session::hear(const wire::Word& word) {
     }
     case wire::Word::kRaised: {
       referee.raised(process_, word.raised().error(), word.raised().where(), word.raised().statement(), word.time_ns());
+      court_.on_end(process_, fmt::format("raised \"{}\"{}", word.raised().error(), where_text(word.raised().where())));
       wire::News news;
       news.mutable_raised_heard();
       send(std::move(news));
@@ -155,6 +157,7 @@ grpc::Status Session::hear(const wire::Word& word) {
       break;
     case wire::Word::kLeaving:
       referee.leaving(process_, word.time_ns());
+      court_.on_end(process_, kLeftTheJob);
       break;
     default:
       break;  // a heartbeat, or a word of a newer version

@@ -15,6 +15,8 @@
 
 namespace shardlab::control {
 
+inline constexpr char kLeftTheJob[] = "left the job";
+
 // Where the processes of a job, or of an epoch of an elastic one, are judged. The two do not know each other; sessions know both.
 struct Court {
   Court(const RefereeOptions& r, const MembershipOptions& m) : referee(r), membership(m) {}
@@ -27,6 +29,7 @@ struct Courtroom {
   std::shared_ptr<Court> court;
   OpenCalls& open;
   std::function<bool(int process, std::uint64_t incarnation)> is_current;  // whether it is still the process of its index
+  std::function<void(int process, const std::string& how)> on_end;         // it says that it comes to nothing any more
 };
 
 // Its own mutex guards the outbox; gRPC runs one read and one write at a time. Lock order: the referee's or the membership's, then a

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/control/environment.h"
+#include "runtime/control/key_store.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
@@ -37,6 +38,10 @@ class Job {
   // Waits for the others to end what was begun; those that still live, and whether all ended it.
   control::Gathered close();
   bool is_elastic() const { return live_ != nullptr; }
+  // Nothing where there is no coordinator, or this process takes no part yet.
+  control::ControlClient* control() const { return control_.get(); }
+  // The named values of a process on its own.
+  control::KeyStore& own_keys() { return own_keys_; }
   // Of the verdict on what was begun: the processes that have ended; none where it is about something else.
   std::vector<int> failed_processes() const;
   // Ends this process's part normally; throws DiagnosisError or what a launch failed with.
@@ -65,6 +70,7 @@ class Job {
   std::atomic<comm::Transport*> abortable_{nullptr};
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;
+  control::KeyStore own_keys_;
   std::shared_ptr<Context> context_;
   // Elastic.
   control::JobEnvironment environment_;

@@ -29,5 +29,6 @@
 #include "runtime/exec/tree.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
+#include "runtime/shardlab/coordination.h"
 #include "runtime/shardlab/distributed.h"
 #include "runtime/shardlab/live_devices.h"

@@ -410,18 +410,8 @@ bool LaunchResult::ok() const {
 
 std::string whereabouts_text(const Evidence& evidence) {
   std::string text;
-  for (const ProcessEvidence& process : evidence.processes) {
-    text += fmt::format("  process {}: {}", process.process, state_text(process));
-    if (!process.doing.empty()) text += fmt::format(" ({})", process.doing);
-    text += where_text(process.where);
-    auto open = std::find_if(process.calls.begin(), process.calls.end(), [](const CallEvidence& call) { return !call.matched; });
-    if (open != process.calls.end()) {
-      text += fmt::format("; {} waits for the others", call_at(evidence, *open));
-    } else if (!process.calls.empty()) {
-      text += fmt::format("; last in {}", call_at(evidence, process.calls.back()));
-    }
-    text += "\n";
-  }
+  for (const ProcessEvidence& process : evidence.processes)
+    text += fmt::format("  process {}: {}\n", process.process, whereabouts(evidence, process.process));
   return text;
 }
 

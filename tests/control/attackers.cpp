@@ -261,11 +261,23 @@ std::string joining(std::uint64_t process, std::uint64_t devices) {
   return field(1, field(2, member));
 }
 
+// An arrival of a process at a barrier over all.
+std::string arrival(const std::string& barrier, std::uint64_t process, std::uint64_t timeout_ms) {
+  std::string message = field(1, barrier);
+  for (auto [number, value] : {std::pair{2, process}, std::pair{5, timeout_ms}}) {
+    message += char(number << 3);
+    for (; value >= 0x80; value >>= 7) message += char(value | 0x80);
+    message += char(value);
+  }
+  return message;
+}
+
 std::string stranger_calls(const Target& target, Random& random) {
   Client client(target, wrong_token(target, random));
   std::string value(below(random, 4) == 0 ? std::size_t(20) << 20 : below(random, 100'000), 'v');
   std::string harm = expect_refused(client.call("SetKey", field(1, "stolen") + field(2, value), seconds(5)), "a stranger's SetKey");
   if (harm.empty()) harm = expect_refused(client.call("GetKey", field(1, "stolen"), seconds(5)), "a stranger's GetKey");
+  if (harm.empty()) harm = expect_refused(client.call("WaitAtBarrier", arrival("round", 0, 1), seconds(5)), "a stranger's WaitAtBarrier");
   return harm;
 }
 
@@ -293,14 +305,28 @@ std::string confused_stream(const Target& target, Random& random) {
 
 std::string confused_calls(const Target& target, Random& random) {
   Client client(target, target.token);
-  const char* methods[] = {"SetKey", "GetKey", "NoSuchMethod"};
+  const char* methods[] = {"SetKey", "GetKey", "WaitAtBarrier", "NoSuchMethod"};
   // Keys of fields at random; a get waits for a key that nobody sets, until it gives up.
   std::string message = random_message(random);
-  client.call(methods[below(random, 3)], message, milliseconds(1 + below(random, 200)));
+  client.call(methods[below(random, 4)], message, milliseconds(1 + below(random, 200)));
   std::string large = field(1, std::string(2000, 'k')) + field(2, "v");
   std::string harm = expect_refused(client.call("SetKey", large, seconds(5)), "a key of 2,000 bytes");
   std::string huge = field(1, "huge") + field(2, std::string(std::size_t(17) << 20, 'v'));
   if (harm.empty() && random() % 4 == 0) harm = expect_refused(client.call("SetKey", huge, seconds(5)), "a message of 17 MB");
+  return harm;
+}
+
+// Barriers that nobody else comes to: of processes that are none, without limit, by names without end; given up sooner or later.
+std::string confused_barriers(const Target& target, Random& random) {
+  Client client(target, target.token);
+  std::string harm;
+  for (std::size_t i = 1 + below(random, 20); i > 0 && harm.empty(); --i) {
+    std::string name = random() % 8 ? random_bytes(random, below(random, 100)) : std::string(2000, 'n');
+    std::uint64_t process = random() % 2 ? below(random, std::size_t(target.num_processes)) : random() >> below(random, 64);
+    harm = expect_refused(
+        client.call("WaitAtBarrier", arrival(name, process, random() >> below(random, 64)), milliseconds(1 + below(random, 20))),
+        "a barrier that nobody else comes to");
+  }
   return harm;
 }
 
@@ -314,6 +340,7 @@ constexpr std::array kAttacks{
     Attack{"joining without the token", stranger_joins},
     Attack{"nonsense in a stream", confused_stream},
     Attack{"nonsense in calls", confused_calls},
+    Attack{"barriers of nobody", confused_barriers},
 };
 
 }  // namespace

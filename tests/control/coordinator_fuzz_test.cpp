@@ -84,6 +84,8 @@ std::string take_part(Coordinator& coordinator, int process, std::atomic<bool>& 
     for (int round = 0;; ++round) {
       for (int i = 0; i < 50; ++i) client->issued(issuer.launch(i % 3 ? program : other, 7));
       client->await_agreement(issuer.last(), "print", {});
+      client->wait_at_barrier("round", seconds(60), {}, {});
+      if (process != 1) client->wait_at_barrier("two of them", seconds(60), {0, 2}, {});
       std::string key = fmt::format("round/{}", round);
       if (process == 0) client->set_key(key, enough ? "last" : "go on");
       if (client->get_key(key, seconds(60)) == "last") break;

@@ -25,6 +25,9 @@ TEST(KeyStore, AnswersEachWaiterOnce) {
   EXPECT_FALSE(keys.cancel(other));
   keys.set("b", "3");
   EXPECT_EQ(heard.size(), 3u);
+  EXPECT_EQ(keys.set("b", "4", true), KeyStore::Set::kExists);
+  EXPECT_EQ(keys.get("b"), "3");
+  EXPECT_EQ(keys.set("c", "5", true), KeyStore::Set::kDone);
 }
 
 TEST(KeyStore, RefusesWhatIsTooLongOrTooMuch) {

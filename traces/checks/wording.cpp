@@ -159,6 +159,21 @@ std::string state_text(const ProcessEvidence& process) {
   return "unknown";
 }
 
+std::string whereabouts(const Evidence& evidence, int index) {
+  auto found = std::find_if(evidence.processes.begin(), evidence.processes.end(), [&](const auto& each) { return each.process == index; });
+  if (found == evidence.processes.end()) return "";
+  const ProcessEvidence& process = *found;
+  std::string text = state_text(process);
+  if (!process.doing.empty()) text += fmt::format(" ({})", process.doing);
+  text += where_text(process.where);
+  auto open = std::find_if(process.calls.begin(), process.calls.end(), [](const CallEvidence& call) { return !call.matched; });
+  if (open != process.calls.end())
+    text += fmt::format("; {} waits for the others", call_at(evidence, *open));
+  else if (!process.calls.empty())
+    text += fmt::format("; last in {}", call_at(evidence, process.calls.back()));
+  return text;
+}
+
 std::string last_seen_text(const Positions& positions, int process, std::string_view in_call) {
   const ProcessEvidence& evidence = positions.at(process);
   const CallEvidence* call = positions.head(process);

@@ -19,6 +19,8 @@ std::string where_text(std::string_view where);                                 
 std::string last_seen_text(const Positions&, int process, std::string_view in_call);
 std::string state_text(const ProcessEvidence&);  // "waiting", "killed by signal 9 (SIGKILL)"
 std::string signal_name(int signal);             // "SIGKILL", or "" where it has none
+// Where a process is and what it does: "waiting (fetch) at toy.cpp:12; sum(P('a')) at toy.cpp:31 waits for the others".
+std::string whereabouts(const Evidence&, int process);
 
 // The side of one process: at `call`, or at its head, or where it was last seen.
 Participant participant(const Positions&, int process, const CallEvidence* call = nullptr);

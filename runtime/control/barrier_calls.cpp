@@ -1,0 +1,58 @@
+#include "runtime/control/barrier_calls.h"
+
+#include "runtime/control/wire.h"
+
+namespace shardlab::control {
+namespace {
+
+grpc::Status status_of(const BarrierEnd& end) {
+  using Kind = BarrierEnd::Kind;
+  switch (end.kind) {
+    case Kind::kPassed:
+      return grpc::Status::OK;
+    case Kind::kTimedOut:
+      return {grpc::StatusCode::DEADLINE_EXCEEDED, end.why};
+    case Kind::kRefused:
+      return {grpc::StatusCode::INVALID_ARGUMENT, end.why};
+    case Kind::kEnded:
+      return {grpc::StatusCode::ABORTED, end.why};
+    case Kind::kTooMany:
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, end.why};
+  }
+  return {grpc::StatusCode::INTERNAL, "no such end of a barrier"};
+}
+
+// Finished once, by the barrier or by its cancellation. gRPC calls it only after the handler has returned it.
+class BarrierWait final : public grpc::ServerUnaryReactor {
+ public:
+  BarrierWait(Barriers& barriers, OpenCalls& open, const Arrival& arrival) : barriers_(barriers), open_(open) {
+    open_.began();
+    ticket_ = barriers.arrive(arrival, [this](const BarrierEnd& end) { Finish(status_of(end)); });
+  }
+  void OnCancel() override {
+    if (barriers_.withdraw(ticket_)) Finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override {
+    OpenCalls& open = open_;
+    delete this;
+    open.ended();
+  }
+
+ private:
+  Barriers& barriers_;
+  OpenCalls& open_;
+  std::uint64_t ticket_ = 0;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* wait_at_barrier(Barriers& barriers, OpenCalls& open, const wire::BarrierArrival& request) {
+  return new BarrierWait(barriers, open,
+                         {.barrier = request.barrier(),
+                          .process = request.process(),
+                          .participants = {request.participants().begin(), request.participants().end()},
+                          .timeout = std::chrono::milliseconds(request.timeout_ms()),
+                          .where = clean_text(request.where())});
+}
+
+}  // namespace shardlab::control

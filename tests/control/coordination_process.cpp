@@ -1,0 +1,74 @@
+// A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
+//   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   exit:CODE   raise:TEXT
+// What a step throws is printed, and the next one follows; a sum's or a verdict's ends the process.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+#include "runtime/comm/control.h"
+
+#include <shardlab/shardlab.h>
+using namespace shardlab;
+
+namespace {
+
+std::vector<int> numbers(std::string_view text) {
+  std::vector<int> list;
+  for (std::string_view each : split(text, ',')) list.push_back(std::atoi(std::string(each).c_str()));
+  return list;
+}
+
+void step(const std::vector<std::string>& words) {
+  auto ms = [](const std::string& word) { return std::chrono::milliseconds(std::atoi(word.c_str())); };
+  const std::string& verb = words[0];
+  if (verb == "barrier") {
+    distributed::wait_at_barrier(words[1], ms(words[2]), words.size() > 3 ? numbers(words[3]) : std::vector<int>());
+    std::cout << "passed " << words[1] << std::endl;
+  } else if (verb == "set" || verb == "replace") {
+    distributed::key_value_set(words[1], words[2], verb == "replace");
+  } else if (verb == "get") {
+    std::cout << "got " << distributed::blocking_key_value_get(words[1], ms(words[2])) << std::endl;
+  } else if (verb == "sum" || verb == "max") {
+    auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
+    auto x = device_put(full({device_count()}, 1), everywhere);
+    std::cout << verb << " " << (verb == "sum" ? sum(x) : max(x)).item<int>() << std::endl;
+  } else if (verb == "sleep") {
+    std::this_thread::sleep_for(ms(words[1]));
+  } else if (verb == "kill") {
+    std::raise(SIGKILL);
+  } else if (verb == "exit") {
+    std::_Exit(std::atoi(words[1].c_str()));
+  } else if (verb == "raise") {
+    throw std::runtime_error(words[1]);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  distributed::initialize();
+  for (int i = 1; i < argc; ++i) {
+    std::string text = argv[i];
+    if (text[0] == '@') {
+      std::size_t space = text.find(' ');
+      std::vector<int> own = numbers(std::string_view(text).substr(1, space - 1));
+      text = text.substr(space + 1);
+      if (std::find(own.begin(), own.end(), process_index()) == own.end()) continue;
+    }
+    std::vector<std::string> words;
+    for (std::string_view word : split(text, ':')) words.emplace_back(word);
+    try {
+      step(words);
+    } catch (const comm::DiagnosisError&) { throw; } catch (const Error& error) {
+      std::cout << "failed: " << error.what() << std::endl;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// Barriers over some processes and named values, as programs of real processes use them.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "runtime/base/error.h"
+#include "scenarios/launch/launcher.h"
+#include "tests/support/shell.h"
+
+namespace shardlab {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+LaunchResult run(int processes, std::vector<std::string> steps, bool elastic = false) {
+  LaunchOptions options{
+      .argv = {SHARDLAB_COORDINATION_PROCESS}, .processes = processes, .devices = 2, .limit = milliseconds(60'000), .elastic = elastic};
+  options.argv.insert(options.argv.end(), steps.begin(), steps.end());
+  return launch(options);
+}
+
+std::string outputs(const LaunchResult& result) {
+  std::string text = result.whereabouts;
+  for (const ProcessEnd& end : result.processes) text += fmt::format("[{}] {}\n{}{}\n", end.process, end.text(), end.out, end.err);
+  return text;
+}
+
+class Counts : public testing::TestWithParam<int> {};
+
+TEST_P(Counts, BarriersOverAllAndOverSomeAndNamedValues) {
+  int n = GetParam();
+  std::string odd, last = std::to_string(n - 1);
+  for (int p = 1; p < n; p += 2) odd += (odd.empty() ? "" : ",") + std::to_string(p);
+  std::vector<std::string> steps{"barrier:all:30000", "@" + last + " set:k:v", "get:k:30000", "sum"};
+  if (!odd.empty()) steps.push_back("@" + odd + " barrier:odd:30000:" + odd);
+  steps.insert(steps.end(), {"barrier:all:30000", "sum"});
+  LaunchResult result = run(n, steps);
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  for (const ProcessEnd& end : result.processes)
+    EXPECT_EQ(end.out, fmt::format("passed all\ngot v\nsum {0}\n{1}passed all\nsum {0}\n", 2 * n, end.process % 2 ? "passed odd\n" : ""));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Counts, testing::Values(1, 2, 3, 4, 7));
+
+TEST(Coordination, WhoIsMissingAtTheEndOfTheTimeIsNamedWithItsPlace) {
+  LaunchResult result =
+      run(3, {"sum", "@0,1 barrier:late:300", "@2 get:go:30000", "@2 barrier:late:30000", "@1 set:go:on", "barrier:late:30000"});
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  for (const ProcessEnd& end : result.processes) {
+    EXPECT_THAT(
+        end.out,
+        AllOf(HasSubstr("failed: DEADLINE_EXCEEDED: Barrier timed out. Id: late. # of processes that reached the barrier: 2/3: 0 at "
+                        "coordination_process.cpp:"),
+              HasSubstr("Missing: 2 ("), HasSubstr("last in sum(P('all',)) at coordination_process.cpp:"),
+              HasSubstr("wait_at_barrier at coordination_process.cpp:")));
+    EXPECT_THAT(end.out, HasSubstr("\npassed late\n"));
+  }
+}
+
+TEST(Coordination, ListsThatDoNotFitAreToldToAll) {
+  LaunchResult result = run(3, {"@0 barrier:a:20000:0,1", "@1 barrier:a:20000:0,1,2", "@2 barrier:a:20000:0,1", "@2 barrier:a:20000:0,1,2",
+                                "@2 barrier:a:20000:2,9", "set:k:v", "barrier:b:20000"});
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  EXPECT_THAT(result.processes[2].out,
+              AllOf(HasSubstr("A non-participating process (2) called the barrier: a"), HasSubstr("Unexpected process (9)")));
+  for (int p : {0, 1})
+    EXPECT_THAT(result.processes[std::size_t(p)].out,
+                HasSubstr("Conflicting processes specified by different processes for the same barrier: a"));
+  int exists = 0;
+  for (const ProcessEnd& end : result.processes) {
+    EXPECT_THAT(end.out, HasSubstr("passed b"));
+    exists += end.out.find("failed: ALREADY_EXISTS: key k already exists") != std::string::npos;
+  }
+  EXPECT_EQ(exists, 2) << outputs(result);
+}
+
+// Who waits at a barrier hears how the other ended, by the verdict where there is one.
+TEST(Coordination, ADeathEndsTheWaiting) {
+  for (const char* end : {"@1 kill", "@1 exit:3", "@1 raise:no more data"}) {
+    LaunchResult result = run(3, {"sum", end, "barrier:a:50000", "sum"});
+    EXPECT_FALSE(result.timed_out) << outputs(result);
+    ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
+    EXPECT_THAT(result.diagnoses[0].processes, ElementsAre(1)) << outputs(result);
+    EXPECT_LT(result.duration_ms(), 20'000);
+    for (int p : {0, 2}) EXPECT_THAT(result.processes[std::size_t(p)].out, Not(HasSubstr("passed"))) << outputs(result);
+  }
+}
+
+TEST(Coordination, OneThatHasLeftIsNotWaitedFor) {
+  LaunchResult result = run(2, {"@0 barrier:a:50000"});
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  EXPECT_THAT(result.processes[0].out,
+              HasSubstr("failed: ABORTED: Barrier failed: process 1 left the job and comes no more. Barrier Id: a"));
+  EXPECT_LT(result.duration_ms(), 20'000);
+}
+
+// A mismatch among others reaches one that waits for neither of them in a launch.
+TEST(Coordination, AVerdictEndsTheWaiting) {
+  LaunchResult result = run(3, {"sum", "@2 barrier:a:50000:0,2", "@0 sum", "@1 max"});
+  ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
+  EXPECT_EQ(result.diagnoses[0].code, "program-mismatch");
+  EXPECT_LT(result.duration_ms(), 40'000);
+}
+
+TEST(Coordination, AProcessOnItsOwnHasThemToo) {
+  support::Ran ran = support::shell(
+      fmt::format("{} barrier:a:100 set:k:v get:k:1 set:k:w get:none:1 barrier:a:100:0 barrier:a:100:0,1", SHARDLAB_COORDINATION_PROCESS));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.output, HasSubstr("passed a\ngot v\nfailed: ALREADY_EXISTS: key k already exists"));
+  EXPECT_THAT(ran.output, HasSubstr("failed: nobody set the key 'none', and there is no other process that could"));
+  EXPECT_THAT(ran.output, HasSubstr("failed: INVALID_ARGUMENT: Unexpected process (1) that is not in the job of 1 processes"));
+}
+
+}  // namespace
+}  // namespace shardlab
