@@ -14,7 +14,7 @@
 namespace shardlab::ops {
 namespace {
 
-constexpr std::int64_t kPatchBytesMax = 4 << 20;  // of patches made at a time, as far as one line of results allows
+constexpr std::int64_t kPatchBytesMax = 512 << 10;  // of patches made at a time: they stay in the second-level cache, where a line fits
 
 // A tensor's part, with its dimensions in the order [batch, feature, spatial…].
 struct Part {
@@ -93,21 +93,27 @@ class Convolution {
     Shape first = first_of(lines_box_);
     while (lines_left > 0) {
       const std::int64_t lines = std::clamp<std::int64_t>(fit, 1, lines_left), columns = lines * line_.size();
-      patches_.resize(std::size_t(depth * columns));
-      product_.resize(std::size_t(outputs.size() * columns));
+      T* patches = room(patches_, depth * columns);
+      T* product = room(product_, outputs.size() * columns);
       Shape index = first;
       for (std::int64_t l = 0; l < lines; ++l) {
-        patch_line(index, patches_.data() + l * line_.size(), columns);
+        patch_line(index, patches + l * line_.size(), columns);
         advance(index, lines_box_);
       }
       gemm(dtype_, {outputs.size(), columns, depth}, reinterpret_cast<const std::byte*>(weights.data()),
-           reinterpret_cast<const std::byte*>(patches_.data()), reinterpret_cast<std::byte*>(product_.data()));
+           reinterpret_cast<const std::byte*>(patches), reinterpret_cast<std::byte*>(product));
       for (std::int64_t l = 0; l < lines; ++l) {
-        write_line(first, outputs, product_.data() + l * line_.size(), columns);
+        write_line(first, outputs, product + l * line_.size(), columns);
         advance(first, lines_box_);
       }
       lines_left -= lines;
     }
+  }
+
+  // Not set to anything: all of it is written.
+  static T* room(Buffer& buffer, std::int64_t elements) {
+    if (buffer.size() < std::size_t(elements) * sizeof(T)) buffer = Buffer(std::size_t(elements) * sizeof(T));
+    return buffer.as<T>();
   }
 
   // [outputs, features, taps]
@@ -211,7 +217,7 @@ class Convolution {
   std::vector<Interval> lines_box_;  // of the result: batch, and the spatial dimensions but the last
   Interval line_;                    // the last one
   Interval features_;                // of the operand, in the group at work
-  std::vector<T> patches_, product_;
+  Buffer patches_{0}, product_{0};
 };
 
 }  // namespace
