@@ -13,6 +13,8 @@ using spmd::PartitionedProgram;
 using spmd::SlotId;
 
 constexpr std::int64_t kTileElements = 4 * 1024;       // 16 KB of float32: a few tiles stay in the first-level cache
+constexpr std::int64_t kItemElements = 32 * 1024;      // of a thread at a time: what it reads from memory goes on for some pages
+constexpr std::size_t kTileStagger = 256;              // between scratch tiles, so that they do not all begin in one set of the cache
 constexpr std::int64_t kParallelElements = 32 * 1024;  // below this a parallel loop costs more than it gains
 
 const ComputeStep* compute_at(const PartitionedProgram& program, int step) {
@@ -213,9 +215,9 @@ void repeat(const std::byte* from, std::int64_t element_bytes, const FusedStep::
 
 // One tile of all ops.
 void run_tile(const FusedStep& step, const Class& each, std::int64_t first, std::int64_t count) {
-  thread_local std::vector<std::byte> scratch;
-  std::size_t tile_bytes = std::size_t(kTileElements * step.scratch_bytes);
-  if (scratch.size() < tile_bytes * std::size_t(step.scratch_tiles)) scratch.resize(tile_bytes * std::size_t(step.scratch_tiles));
+  thread_local Buffer scratch(0);  // aligned: vectors that lie across cache lines are slow
+  std::size_t tile_bytes = std::size_t(kTileElements * step.scratch_bytes) + kTileStagger;
+  if (scratch.size() < tile_bytes * std::size_t(step.scratch_tiles)) scratch = Buffer(tile_bytes * std::size_t(step.scratch_tiles));
   const void* operands[8];
   int strides[8];
   auto address = [&](const FusedStep::Ref& ref) -> std::byte* {
@@ -306,11 +308,12 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     total += each.elements;
   }
   for (const Class& each : classes)
-    for (std::int64_t first = 0; first < each.elements; first += kTileElements)
-      items.push_back({&each, first, std::min(kTileElements, each.elements - first)});
+    for (std::int64_t first = 0; first < each.elements; first += kItemElements)
+      items.push_back({&each, first, std::min(kItemElements, each.elements - first)});
   auto run = [&](std::int64_t i) {
     const Item& item = items[std::size_t(i)];
-    run_tile(step, *item.each, item.first, item.count);
+    for (std::int64_t at = 0; at < item.count; at += kTileElements)
+      run_tile(step, *item.each, item.first + at, std::min(kTileElements, item.count - at));
   };
   if (total * std::int64_t(step.ops.size()) >= kParallelElements)
     pool.parallel_for(std::int64_t(items.size()), run);
