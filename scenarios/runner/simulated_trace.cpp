@@ -143,6 +143,9 @@ class ProcessWriter {
 }  // namespace
 
 std::vector<std::string> write_simulated_trace(const Document& document, const SimulatedTrace& wanted) {
+  if (document.cluster.processes > kTraceProcessesMax)
+    throw_user_error("--trace: a trace of {} simulated processes is not kept; at most {} (--shrink finds the fewest that show a verdict)",
+                     document.cluster.processes, kTraceProcessesMax);
   PlannedBefore before;
   PlannedCluster planned = plan_cluster(document, before, {.explain = false, .records = true});
   simulate::SimulationOptions options = simulation_options(document);

@@ -17,8 +17,10 @@ struct SimulatedTrace {
   std::vector<Diagnosis> diagnoses;
 };
 
+inline constexpr int kTraceProcessesMax = 512;
+
 // Runs the document's processes once more under the schedule, in virtual time and without data, and writes what they did. Returns what is
-// missing, whole sentences. Throws IoError where the file cannot be written.
+// missing, whole sentences. UserError for more than kTraceProcessesMax processes; IoError where the file cannot be written.
 std::vector<std::string> write_simulated_trace(const Document& document, const SimulatedTrace& wanted);
 
 }  // namespace shardlab::scenarios
