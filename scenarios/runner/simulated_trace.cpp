@@ -143,9 +143,12 @@ class ProcessWriter {
 }  // namespace
 
 std::vector<std::string> write_simulated_trace(const Document& document, const SimulatedTrace& wanted) {
-  if (document.cluster.processes > kTraceProcessesMax)
-    throw_user_error("--trace: a trace of {} simulated processes is not kept; at most {} (--shrink finds the fewest that show a verdict)",
-                     document.cluster.processes, kTraceProcessesMax);
+  const std::int64_t processes = document.cluster.processes, devices = processes * document.cluster.devices;
+  if (processes * devices > kTraceSizeMax)
+    throw_user_error(
+        "--trace: {} simulated processes with {} devices in all leave no trace: the product is at most {} (--shrink finds the fewest that "
+        "show a verdict)",
+        processes, devices, kTraceSizeMax);
   PlannedBefore before;
   PlannedCluster planned = plan_cluster(document, before, {.explain = false, .records = true});
   simulate::SimulationOptions options = simulation_options(document);

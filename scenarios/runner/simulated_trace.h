@@ -1,6 +1,7 @@
 // The trace of a simulated run: what happened in virtual time, recorded as real processes record.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct SimulatedTrace {
   std::vector<Diagnosis> diagnoses;
 };
 
-inline constexpr int kTraceProcessesMax = 512;
+// Every process records where all devices' parts lie: its processes times its devices.
+inline constexpr std::int64_t kTraceSizeMax = 256 * 1024;
 
 // Runs the document's processes once more under the schedule, in virtual time and without data, and writes what they did. Returns what is
-// missing, whole sentences. UserError for more than kTraceProcessesMax processes; IoError where the file cannot be written.
+// missing, whole sentences. UserError where the cluster is too large; IoError where the file cannot be written.
 std::vector<std::string> write_simulated_trace(const Document& document, const SimulatedTrace& wanted);
 
 }  // namespace shardlab::scenarios
