@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/images from recorded scenarios: docs/make_pictures.py [BUILD] [--only NAME].
 
-Every picture is a recorded run shown without a display: `shardlab replay … --trace`, then `shardlab view … --screenshot`.
+Every picture is a recorded run shown without a display: `shardlab replay … --trace`, then `shardlab view … --screenshot`. A sheet shows
+every view of one trace; there is one of each kind of trace, light and dark, named in docs/pictures.md.
 """
 import argparse
 import json
@@ -11,7 +12,8 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CORPUS = ROOT / "scenarios" / "corpus"
+SCENARIOS = ROOT / "scenarios"
+SHEET = ["--view", "all", "--size", "2100x2400"]
 
 
 def network():
@@ -70,21 +72,46 @@ HOSTS = ["run", "-n", "4", "-d", "2", "--", "sh", "-c",
          "case $SHARDLAB_PROCESS_INDEX in 0|1) host=node-a;; *) host=node-b;; esac; "
          "exec unshare --uts sh -c 'hostname '$host' && exec \"$0\" 3' {bin}/train_step"]
 
-# trace -> a scenario of the corpus, a document, or a command of `shardlab`
+# trace -> a scenario, a document, or a command of `shardlab`
 TRACES = {
-    "toy": "toy.json",
+    "toy": "corpus/toy.json",
     "network": network,
     "pipeline": pipeline,
     "wide": wide,
-    "swapped": "deadlock_operands_swapped.json",
-    "order": "order_swapped.json",
-    "device_put": "deadlock_device_put_on_process_0.json",
-    "killed": "killed.json",
-    "exited": "exited.json",
-    "raises": "process_raises.json",
-    "differs": "shard_map_differs.json",
+    "swapped": "corpus/deadlock_operands_swapped.json",
+    "order": "corpus/order_swapped.json",
+    "device_put": "corpus/deadlock_device_put_on_process_0.json",
+    "circle": "diagnoses/deadlock.json",
+    "program": "diagnoses/program-mismatch.json",
+    "predicate": "diagnoses/input-divergence.while_loop.json",
+    "stuck": "diagnoses/process-stuck.json",
+    "killed": "corpus/killed.json",
+    "exited": "corpus/exited.json",
+    "raises": "corpus/process_raises.json",
+    "differs": "corpus/shard_map_differs.json",
     "hosts": HOSTS,
     "torn": None,  # the network, cut off
+}
+
+# trace -> what its sheet shows, and the trace that it is compared with
+SHEETS = {
+    "toy": ("the toy program", "network"),
+    "network": ("the 4 × 2 network", "pipeline"),
+    "pipeline": ("the pipeline", "network"),
+    "wide": ("512 devices", "network"),
+    "hosts": ("two hosts", "network"),
+    "torn": ("a torn trace", "network"),
+    "swapped": ("order-mismatch: operands swapped on one process", "toy"),
+    "order": ("order-mismatch: two calls swapped", "swapped"),
+    "device_put": ("missing-participant: device_put on process 0 alone", "toy"),
+    "circle": ("deadlock: three processes in a circle", "device_put"),
+    "program": ("program-mismatch", "toy"),
+    "predicate": ("input-divergence: a loop parts ways", "program"),
+    "differs": ("program-mismatch: per-device code differs", "toy"),
+    "stuck": ("process-stuck", "toy"),
+    "killed": ("process-killed", "toy"),
+    "exited": ("process-exited", "toy"),
+    "raises": ("process-raised", "toy"),
 }
 
 # picture -> trace, arguments of the window
@@ -124,7 +151,16 @@ PICTURES = {
     "compare": ("network", ["--view", "compare", "--compare", "pipeline", "--size", "1300x640"]),
     "run": ("toy", ["--view", "run", "--size", "1200x520"]),
     "sql": ("toy", ["--view", "sql", "--size", "1200x420"]),
+    **{f"sheets/{name}{suffix}": (name, [*SHEET, "--compare", other, *theme])
+       for name, (_, other) in SHEETS.items() for suffix, theme in (("", []), ("_dark", ["--theme", "dark"]))},
 }
+
+
+def page():
+    """docs/pictures.md: what there is to see."""
+    rows = [f"| {what} | [light](images/sheets/{name}.png) | [dark](images/sheets/{name}_dark.png) |" for name, (what, _) in SHEETS.items()]
+    return "\n".join(["# Pictures", "", "Every view of every kind of trace, as `docs/make_pictures.py` recorded and painted them:", "",
+                      "| trace | | |", "|---|---|---|", *rows, ""])
 
 
 def record(shardlab, name, folder):
@@ -145,9 +181,9 @@ def record(shardlab, name, folder):
         scenario = folder / f"{name}.json"
         scenario.write_text(json.dumps(source()))
     else:
-        scenario = CORPUS / source
+        scenario = SCENARIOS / source
     traces = folder / f"{name}.traces"  # of a document with a matrix the first
-    done = subprocess.run([shardlab, "replay", scenario, "--trace-dir", traces, "--quiet"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([shardlab, "replay", scenario, "--run", "spawned", "--trace-dir", traces, "--quiet"], cwd=folder, capture_output=True, text=True)
     made = sorted(traces.glob("*.db"))
     if not made:
         raise SystemExit(f"{name}: no trace\n{done.stdout}{done.stderr}")
@@ -168,7 +204,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        needed = {trace for trace, _ in wanted.values()} | {"network", "pipeline"}
+        needed = {trace for trace, _ in wanted.values()} | {word for _, words in wanted.values() for word in words} | {"network"}
         for name in TRACES:
             if name in needed and not (folder / f"{name}.db").exists():
                 record(shardlab, name, folder)
@@ -176,11 +212,13 @@ def main():
             arguments = [str(folder / f"{a}.db") if a in TRACES and previous == "--compare" else a
                          for previous, a in zip([""] + arguments, arguments)]
             out = options.out / f"{name}.png"
+            out.parent.mkdir(parents=True, exist_ok=True)
             # From the traces' folder, so that no picture shows where it was made.
             arguments = [a.replace(str(folder) + "/", "") for a in arguments]
             subprocess.run([shardlab.parent / "shardlab-view", f"{trace}.db", "--screenshot", out.resolve(), *arguments],
                            cwd=folder, check=True)
             print(out.relative_to(ROOT) if out.is_relative_to(ROOT) else out)
+    (ROOT / "docs" / "pictures.md").write_text(page())
 
 
 if __name__ == "__main__":

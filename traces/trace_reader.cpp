@@ -56,6 +56,11 @@ Database TraceReader::open_checked(const std::string& path, std::map<std::string
   }
 }
 
+Database TraceReader::open(const std::string& path) {
+  std::map<std::string, std::string, std::less<>> torn;
+  return open_checked(path, torn);
+}
+
 TraceReader::TraceReader(std::string path) : database_(open_checked(path, torn_)) {
   strings_.resize(1);
   sites_.resize(1);

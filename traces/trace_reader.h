@@ -23,6 +23,8 @@ class TraceReader {
   // Reads meta, strings and sites. Throws IoError where there is no such file, it is not a trace (says what it is instead, where
   // that is known), it is of a newer schema, or so damaged that not even its list of tables can be read.
   explicit TraceReader(std::string path);
+  // The file alone, for questions in SQL: also a torn one. Throws as above.
+  static Database open(const std::string& path);
 
   const std::string& path() const { return database_.path(); }
   // "" where the key is absent.

@@ -16,6 +16,7 @@
 
 #include "gui/app/key_map.h"
 #include "gui/app/screenshot.h"
+#include "gui/app/sheet.h"
 #include "gui/app/view_state.h"
 #include "gui/models/format.h"
 #include "gui/views/diagram_access.h"
@@ -215,6 +216,15 @@ void MainWindow::show_only(std::string_view id) {
   if (const auto dock = docks_.find(id); dock != docks_.end()) dock->second->setTitleBarWidget(new QWidget(dock->second));
 }
 
+// For pictures: nothing comes back from it.
+void MainWindow::show_sheet() {
+  if (sheet_) return;
+  sheet_ = true;
+  takeCentralWidget();
+  for (const auto& [id, dock] : docks_) dock->hide();
+  setCentralWidget(make_sheet(views_, this));
+}
+
 void MainWindow::apply(const PerspectiveDef& def) {
   perspective_ = qstr(def.id);
   for (const ViewDef* view : all_views()) {
@@ -365,6 +375,8 @@ void MainWindow::show_trace(TracePtr trace) {
   if (!again || banner_->verdict().perspective != perspective_) {
     if (options_.view.isEmpty())
       apply(perspective(banner_->verdict().perspective.toStdString()));
+    else if (options_.view == QLatin1String(kSheet))
+      show_sheet();
     else
       show_only(options_.view.toStdString());
   }

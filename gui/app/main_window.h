@@ -50,6 +50,7 @@ class MainWindow : public QMainWindow {
   void show_trace(TracePtr trace);
   void show_view(std::string_view id);  // brings it to the front and gives it the focus
   void show_only(std::string_view id);  // and hides all others
+  void show_sheet();                    // all of them, none before another
   void apply(const PerspectiveDef& def);
   void step_problem(int direction);
   void toggle_theme();
@@ -109,6 +110,7 @@ class MainWindow : public QMainWindow {
   QList<QAction*> menu_actions_;
   QFileSystemWatcher watcher_;
   QTimer reload_timer_;
+  bool sheet_ = false;
   bool idle_told_ = true;
   bool paint_awaited_ = false;
 };

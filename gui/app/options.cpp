@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gui/app/sheet.h"
 #include "gui/models/format.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
@@ -17,6 +18,7 @@ namespace {
 std::vector<std::string_view> view_ids() {
   std::vector<std::string_view> ids;
   for (const ViewDef* def : all_views()) ids.push_back(def->id);
+  ids.push_back(kSheet);
   return ids;
 }
 
@@ -61,7 +63,7 @@ const OptionDef kOptions[] = {
      [](Options& o, const QString& v) { o.screenshot = v; }},
     {"--bench-gui", "OUT.json", "measure opening, zoom and pan, write the figures and end; needs no display",
      [](Options& o, const QString& v) { o.bench = v; }},
-    {"--view", "NAME", "show this view alone", set_view},
+    {"--view", "NAME", "show this view alone; all: every view on one sheet", set_view},
     {"--compare", "OTHER.db", "a second trace, for the compare view", [](Options& o, const QString& v) { o.compare = v; }},
     {"--array", "NAME", "the array of the sharding view", [](Options& o, const QString& v) { o.array = v; }},
     {"--select", "KIND:N", "diagnosis:0, collective:12, device:3 or process:1", [](Options& o, const QString& v) { o.select = v; }},

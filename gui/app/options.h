@@ -17,7 +17,7 @@ struct Options {
   QString trace;       // empty: the window opens without one
   QString bench;       // file for the measurements of the window; "-": standard output
   QString screenshot;  // empty: an ordinary window
-  QString view;        // id of the only view to show; empty: all of the perspective
+  QString view;        // id of the only view to show, or kSheet; empty: all of the perspective
   QString array;       // name of the array to show
   QString select;      // "diagnosis:0", "collective:12", "device:3", "process:1"
   QSize size{1600, 1000};

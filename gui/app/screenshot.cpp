@@ -20,7 +20,8 @@ QByteArray png(QWidget& widget) {
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
   QImageWriter writer(&buffer, "png");
-  if (!writer.write(widget.grab().toImage())) throw IoError(writer.errorString().toStdString());
+  writer.setCompression(100);  // small files before fast ones
+  if (!writer.write(widget.grab().toImage().convertToFormat(QImage::Format_RGB888))) throw IoError(writer.errorString().toStdString());
   return bytes;
 }
 

@@ -209,7 +209,10 @@ QString waits_text(const TraceData& trace, const std::vector<Wait>& waits, Ns ti
   for (const auto& [from, to] : graph.edges)
     text += QStringLiteral("  %1 waits for %2\n")
                 .arg(set_text(graph.nodes[std::size_t(from)].processes), set_text(graph.nodes[std::size_t(to)].processes));
-  for (const auto& cycle : graph.cycles) text += QStringLiteral("circle: processes %1 wait for each other\n").arg(set_text(cycle));
+  for (const auto& cycle : graph.cycles)
+    text += QStringLiteral("circle: processes %1 wait for each other%2\n")
+                .arg(set_text(cycle.processes),
+                     cycle.lasting() ? QString() : QStringLiteral(" for %1: it dissolved").arg(duration_text(cycle.end - time)));
   for (const auto& each : best_unblockers(trace, waits, time))
     text += QStringLiteral("if process %1 came, it would free %2\n").arg(each.process).arg(set_text(each.frees));
   if (process >= 0)

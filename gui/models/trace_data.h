@@ -89,6 +89,12 @@ struct WaitEdge {
   int collective = -1;
 };
 
+// At the verdict `process` stood at its launch `launch`, which needed `peer`, which stood elsewhere: from the ledger's evidence.
+struct LedgerWait {
+  int process = 0, peer = 0;
+  std::int64_t launch = -1;
+};
+
 struct Device {
   int ordinal = 0;
   int process = 0;
@@ -258,9 +264,10 @@ struct TraceData {
   std::vector<Launch> launches;  // by process, then number
   std::vector<HostRead> host_reads;
   std::vector<WaitEdge> wait_edges;
-  std::vector<Prediction> predictions;  // by program, then call
-  bool running = false;                 // made while the run went on: nothing in it is an end
-  bool preview = false;                 // events and collectives are still being read: lanes have their summary alone
+  std::vector<LedgerWait> ledger_waits;  // empty without a verdict
+  std::vector<Prediction> predictions;   // by program, then call
+  bool running = false;                  // made while the run went on: nothing in it is an end
+  bool preview = false;                  // events and collectives are still being read: lanes have their summary alone
 
   std::string site_text(int site) const;
   const Process* process(int index) const;

@@ -10,6 +10,7 @@
 #include "gui/models/lane_loader.h"
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
+#include "traces/checks/positions.h"
 #include "traces/schema.h"
 #include "traces/trace_reader.h"
 
@@ -167,7 +168,22 @@ class Loader {
 
   int collective_index(Id id) const { return id > 0 && std::size_t(id) < collective_of_.size() ? collective_of_[std::size_t(id)] : -1; }
 
-  void load_diagnoses() { trace_->diagnoses = reader_.diagnoses(); }
+  void load_diagnoses() {
+    trace_->diagnoses = reader_.diagnoses();
+    if (trace_->diagnoses.empty()) return;
+    const auto evidence = reader_.evidence();
+    if (!evidence) return;
+    const Positions positions(*evidence);
+    for (const int process : positions.processes()) {
+      const CallEvidence* head = positions.head(process);
+      if (!head) continue;
+      for (const int peer : positions.participants(*head)) {
+        const CallEvidence* other = positions.head(peer);
+        if (peer != process && !(other && key_of(*other) == key_of(*head)))
+          trace_->ledger_waits.push_back({.process = process, .peer = peer, .launch = std::int64_t(head->launch)});
+      }
+    }
+  }
 
   std::shared_ptr<const DeviceGroups> groups_of(const traces::CollectiveShape& what) {
     auto& groups = groups_[fmt::format("{}|{}", what.groups, what.pairs)];

@@ -65,6 +65,44 @@ std::vector<std::vector<int>> cycles_of(const std::map<int, std::set<int>>& peer
   return cycles;
 }
 
+// From when on a wait's end says nothing: the verdict ends all of them.
+Ns verdict_time(const TraceData& trace) {
+  Ns first = kOpen;
+  for (const auto& diagnosis : trace.diagnoses)
+    if (diagnosis.severity == "error" && diagnosis.detected_ns > 0) first = std::min<Ns>(first, diagnosis.detected_ns);
+  return first;
+}
+
+std::vector<WaitCycle> lasting_cycles(const std::map<int, std::set<int>>& peers, const std::vector<Wait>& waits, Ns time, Ns verdict) {
+  std::vector<WaitCycle> cycles;
+  for (auto& processes : cycles_of(peers)) {
+    WaitCycle cycle{.processes = std::move(processes)};
+    const auto in = [&](int process) { return std::binary_search(cycle.processes.begin(), cycle.processes.end(), process); };
+    // Several waits of one process for one peer: the last of them holds it.
+    std::map<std::pair<int, int>, Ns> until;
+    for (const auto& wait : waits)
+      if (wait.at(time) && in(wait.process) && in(wait.peer)) {
+        Ns& end = until[{wait.process, wait.peer}];
+        end = std::max(end, wait.end);
+      }
+    for (const auto& [pair, end] : until)
+      if (end < verdict) cycle.end = std::min(cycle.end, end);
+    cycles.push_back(std::move(cycle));
+  }
+  return cycles;
+}
+
+// What the ledger knew at the verdict: who is stopped before his call begins leaves no record of waiting in it.
+void add_ledger(const TraceData& trace, std::vector<Wait>& waits) {
+  const Ns verdict = verdict_time(trace);
+  for (const auto& each : trace.ledger_waits)
+    for (std::size_t l = 0; l < trace.launches.size(); ++l) {
+      const Launch& launch = trace.launches[l];
+      if (launch.process == each.process && launch.number == each.launch && launch.issued < verdict)
+        waits.push_back({.process = each.process, .peer = each.peer, .begin = launch.issued, .end = verdict, .launch = int(l)});
+    }
+}
+
 // A read of the host waits until every launch issued before it is issued by all of its processes.
 void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
   using Place = std::tuple<int, std::int64_t>;  // program, rank on its devices
@@ -95,6 +133,10 @@ void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
   }
 }
 
+std::string name_of(const TraceData& trace, const Launch& launch) {
+  return launch.program >= 0 ? trace.programs[std::size_t(launch.program)].name : "a program whose record was lost";
+}
+
 bool is_end(const Process& process) { return process.ended_badly() || process.state == "left" || process.state == "silent"; }
 
 // How it ended, once it has; before that what it did then: the read it was in, else what it had issued last.
@@ -115,11 +157,10 @@ std::string state_text(const TraceData& trace, int process, Ns time) {
   }
   const Launch* last = nullptr;
   for (const auto& launch : trace.launches)
-    if (launch.process == process && launch.issued <= time && launch.program >= 0) last = &launch;
+    if (launch.process == process && launch.issued <= time) last = &launch;
   if (!last) return "has issued nothing yet";
   const std::string where = trace.site_text(last->site);
-  return fmt::format("runs; the last it issued is {}{}{}", trace.programs[std::size_t(last->program)].name, where.empty() ? "" : " at ",
-                     where);
+  return fmt::format("runs; the last it issued is {}{}{}", name_of(trace, *last), where.empty() ? "" : " at ", where);
 }
 
 }  // namespace
@@ -129,6 +170,7 @@ std::vector<Wait> find_waits(const TraceData& trace) {
   for (const auto& edge : trace.wait_edges)
     waits.push_back({.process = edge.process, .peer = edge.peer, .begin = edge.begin, .end = edge.end, .collective = edge.collective});
   add_reads(trace, waits);
+  add_ledger(trace, waits);
   std::stable_sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.begin < b.begin; });
   return waits;
 }
@@ -149,23 +191,24 @@ Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits) {
   auto times = change_times(waits);
   if (times.empty()) return -1;
   if (times.size() > kTimesMax) times.erase(times.begin(), times.end() - std::ptrdiff_t(kTimesMax));
+  const Ns verdict = verdict_time(trace);
   Ns best = times.front();
   std::size_t most = 0;
   bool cyclic = false;
   for (const Ns time : times) {
     const auto peers = peers_at(waits, time);
-    const auto cycles = cycles_of(peers);
     std::size_t size = 0;
-    for (const auto& cycle : cycles) size += cycle.size();
+    for (const auto& cycle : lasting_cycles(peers, waits, time, verdict))
+      if (cycle.lasting()) size += cycle.processes.size();
     // The largest cycle; without one, the last time at which most wait.
-    const std::size_t score = cycles.empty() ? peers.size() : size;
-    if (cycles.empty() < !cyclic || (cycles.empty() == !cyclic && (cycles.empty() ? score >= most : score > most))) {
+    const bool found = size > 0;
+    const std::size_t score = found ? size : peers.size();
+    if (found > cyclic || (found == cyclic && (found ? score > most : score >= most))) {
       best = time;
       most = score;
-      cyclic = !cycles.empty();
+      cyclic = found;
     }
   }
-  (void)trace;
   return best;
 }
 
@@ -180,6 +223,10 @@ std::string wait_reason(const TraceData& trace, const Wait& wait) {
   }
   if (wait.launch < 0) return "its peers";
   const Launch& launch = trace.launches[std::size_t(wait.launch)];
+  if (wait.read < 0) {
+    const std::string where = trace.site_text(launch.site);
+    return fmt::format("{}{}{}", name_of(trace, launch), where.empty() ? "" : " at ", where);
+  }
   const HostRead& read = trace.host_reads[std::size_t(wait.read)];
   const std::string where = trace.site_text(launch.site), read_at = trace.site_text(read.site);
   return fmt::format("{}{}{}: {} at {} is not agreed", read.what.empty() ? "a read" : read.what, read_at.empty() ? "" : " at ", read_at,
@@ -195,10 +242,10 @@ int WaitGraph::node_of(int process) const {
 WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time) {
   const auto peers = peers_at(waits, time);
   WaitGraph graph;
-  graph.cycles = cycles_of(peers);
+  graph.cycles = lasting_cycles(peers, waits, time, verdict_time(trace));
   const auto cycle_of = [&](int process) {
     for (std::size_t c = 0; c < graph.cycles.size(); ++c)
-      if (std::binary_search(graph.cycles[c].begin(), graph.cycles[c].end(), process)) return int(c);
+      if (std::binary_search(graph.cycles[c].processes.begin(), graph.cycles[c].processes.end(), process)) return int(c);
     return -1;
   };
   // One node for those that wait in the same place for the same others; that they wait for each other as well does not part them.
@@ -219,8 +266,14 @@ WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits
   }
   std::set<int> waited;
   for (const auto& [process, whom] : peers) waited.insert(whom.begin(), whom.end());
-  for (auto& [key, processes] : classes)
-    graph.nodes.push_back({.processes = processes, .waits = true, .in_cycle = key.first.first >= 0, .reason = key.first.second});
+  for (auto& [key, processes] : classes) {
+    const int cycle = key.first.first;
+    graph.nodes.push_back({.processes = processes,
+                           .waits = true,
+                           .in_cycle = cycle >= 0,
+                           .lasting = cycle >= 0 && graph.cycles[std::size_t(cycle)].lasting(),
+                           .reason = key.first.second});
+  }
   std::map<std::string, std::vector<int>> free;
   for (const auto& process : trace.processes)
     if (!peers.contains(process.index))
@@ -300,8 +353,16 @@ std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wai
       return steps;
     }
     if (!seen.insert(process).second) {
-      steps.push_back(
-          {.process = process, .text = fmt::format("process {} again: the circle is closed, and none of them can go on", process)});
+      const auto cycles = lasting_cycles(peers, waits, time, verdict_time(trace));
+      const auto cycle = std::find_if(cycles.begin(), cycles.end(), [&](const WaitCycle& each) {
+        return std::binary_search(each.processes.begin(), each.processes.end(), process);
+      });
+      const bool lasting = cycle == cycles.end() || cycle->lasting();
+      steps.push_back({.process = process,
+                       .text = lasting ? fmt::format("process {} again: the circle is closed, and none of them can go on", process)
+                                       : fmt::format("process {} again: a circle of this moment, which dissolved: what they wait for was "
+                                                     "on its way",
+                                                     process)});
       return steps;
     }
     const Wait* wait = wait_of(waits, process, time);

@@ -1,4 +1,5 @@
-// Who waits for whom at a time, why, and what would free them: from recorded waits and reads that wait for agreement.
+// Who waits for whom at a time, why, and what would free them: from recorded waits, reads that wait for agreement, and, where the run
+// ended in a verdict, the calls that its processes stood at.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ struct Wait {
   int process = 0, peer = 0;
   Ns begin = 0, end = kOpen;
   int collective = -1;  // that it waits in, or
-  int launch = -1;      // index of the launch that the peer has not issued,
-  int read = -1;        // and of the host read that needs it
+  int launch = -1;      // index of the launch that the peer has not issued, or stands elsewhere than at,
+  int read = -1;        // and of the host read that needs it; -1: the launch itself does
   bool at(Ns time) const { return begin <= time && time < end; }
 };
 
@@ -23,20 +24,28 @@ struct WaitNode {
   std::vector<int> processes;
   bool waits = false;
   bool in_cycle = false;
-  std::string reason;  // "all-reduce of matmul at toy.cpp:11"
+  bool lasting = false;  // in a cycle that never dissolved
+  std::string reason;    // "all-reduce of matmul at toy.cpp:11"
+};
+
+// Processes that wait for each other. That alone is no deadlock: what they wait for may be on its way, and the circle dissolves.
+struct WaitCycle {
+  std::vector<int> processes;  // of a strongly connected set, ascending
+  Ns end = kOpen;              // when the first of its waits ended by itself; kOpen: none did, before the verdict or ever
+  bool lasting() const { return end == kOpen; }
 };
 
 struct WaitGraph {
   std::vector<WaitNode> nodes;             // in a cycle first, then waiting, then free
   std::vector<std::pair<int, int>> edges;  // waits for; indices of nodes
-  std::vector<std::vector<int>> cycles;    // processes of each strongly connected set, ascending
-  int node_of(int process) const;          // -1: none
+  std::vector<WaitCycle> cycles;
+  int node_of(int process) const;  // -1: none
 };
 
 std::vector<Wait> find_waits(const TraceData& trace);
 // Times at which the graph changes, ascending, each once.
 std::vector<Ns> change_times(const std::vector<Wait>& waits);
-// The first time with a cycle, else the one with most waits; -1 where nobody waits.
+// The first time with the largest cycle that lasts, else the last with most waits; -1 where nobody waits.
 Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits);
 WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time);
 

@@ -55,7 +55,7 @@ QString source_html(const TraceData& trace, const Participant& side, const Theme
   for (qsizetype i = 0; i < source.lines.size(); ++i) {
     const bool here = source.first + int(i) == source.line;
     const QString line = QStringLiteral("%1  %2").arg(source.first + int(i), 4).arg(source.lines[i]).toHtmlEscaped();
-    text += QStringLiteral("<tr><td bgcolor='%1'><pre style='margin:0; color:%2'>%3</pre></td></tr>")
+    text += QStringLiteral("<tr><td bgcolor='%1'><pre style='margin:0; color:%2; white-space:pre-wrap'>%3</pre></td></tr>")
                 .arg((here ? theme.differ_back : theme.lane_alternate).name(), (here ? theme.text : theme.muted).name(), line);
   }
   return QStringLiteral("<table cellspacing='0' cellpadding='1' width='100%'>%1</table>").arg(text);
@@ -77,7 +77,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
   const std::size_t shown = std::min(sides.size(), kSidesMax);
   const int width = int(88 / std::max<std::size_t>(shown, 1));
   QString head = QStringLiteral("<tr><td width='12%'></td>");
-  QString devices = QStringLiteral("<tr><td><font color='%1'>Devices</font></td>").arg(theme.muted.name());
+  QString devices = QStringLiteral("<tr><td style='white-space:nowrap'><font color='%1'>Devices</font></td>").arg(theme.muted.name());
   bool any_device = false, any_source = false;
   QString sources = QStringLiteral("<tr><td><font color='%1'>Source</font></td>").arg(theme.muted.name());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -97,7 +97,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
         std::all_of(sides.begin(), sides.end(), [&](const Side& side) { return field.value(*side.participant).empty(); });
     if (all_empty) continue;
     const bool other = sides.size() > 1 && differs(sides, field);
-    rows += QStringLiteral("<tr><td><font color='%1'>%2%3</font></td>")
+    rows += QStringLiteral("<tr><td style='white-space:nowrap'><font color='%1'>%2%3</font></td>")
                 .arg((other ? theme.error : theme.muted).name(), other ? QStringLiteral("≠ ") : QString(), qstr(field.title));
     for (std::size_t i = 0; i < shown; ++i) {
       const QString value = html(field.value(*sides[i].participant));

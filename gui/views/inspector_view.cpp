@@ -130,7 +130,7 @@ void describe_process(Page& page, const TraceData& trace, int index) {
   if (process->signal != 0) page.fact("Signal", QString::number(process->signal));
   if (process->exit_code != 0) page.fact("Exit code", QString::number(process->exit_code));
   page.fact("At", html(process->where));
-  page.fact("Error", html(process->error));
+  page.fact("Error", html(process->error).replace(QLatin1Char('\n'), QStringLiteral("<br>")));
   page.fact("Host", html(process->host));
   if (process->pid > 0) page.fact("Pid", QString::number(process->pid));
   page.fact("Devices", set_text(process->devices, 60));

@@ -30,6 +30,8 @@ std::optional<Reshard> reshard_of(const Selection& selection) {
   return reshard_of_array(trace, selection.state().array);
 }
 
+constexpr int kLeastWidth = 150, kLeastMesh = 110;
+
 class ReshardView : public QWidget {
  public:
   explicit ReshardView(Selection& selection) : selection_(selection) {
@@ -60,6 +62,10 @@ class ReshardView : public QWidget {
     split_->addWidget(titled(after_title_, QStringLiteral("after"), after_));
     split_->addWidget(moves_);
     split_->setChildrenCollapsible(false);
+    // In a narrow window all four stay readable; by their own wishes the diagrams would leave the list nothing.
+    for (QWidget* each : {static_cast<QWidget*>(before_), static_cast<QWidget*>(after_), static_cast<QWidget*>(moves_)})
+      each->setMinimumWidth(kLeastWidth);
+    mesh_->setMinimumWidth(kLeastMesh);
     split_->setSizes({290, 220, 290, 290});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -127,6 +133,7 @@ class ReshardView : public QWidget {
     mesh_->set_mesh(reshard->after->mesh >= 0 ? reshard->after->mesh : reshard->before ? reshard->before->mesh : -1);
     const MovePlan plan = reshard->before ? plan_moves(*trace, *reshard->before, *reshard->after) : MovePlan{};
     show_moves(plan, element_bytes(reshard->dtype));
+    moves_->setVisible(!plan.moves.empty());
     QStringList facts{
         QStringLiteral("<b>%1</b>: %2 → %3")
             .arg(html(reshard->name), side(reshard->before, reshard->partial_before), side(reshard->after, reshard->partial_after))};

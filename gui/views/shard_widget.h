@@ -8,6 +8,7 @@
 #include "gui/models/selection.h"
 #include "gui/models/shard_grid.h"
 #include "gui/views/diagram_access.h"
+#include "gui/views/shard_tiles.h"
 
 namespace shardlab::gui {
 
@@ -37,47 +38,16 @@ class ShardWidget : public QWidget, public AccessibleDiagram {
   bool event(QEvent* event) override;
 
  private:
-  // A plane, or a piece of one whose long dimension is broken into several lines.
-  struct Tile {
-    int plane = 0;
-    int row_first = 0, row_last = 0;
-    int col_first = 0, col_last = 0;
-    QRect box;                      // of the cells, without rulers and title
-    std::vector<int> row_y, col_x;  // edges of rows and columns
-  };
-  // Room that a tile needs beside its cells; many pieces of one line have only the index they begin with.
-  struct Frame {
-    int top, left, gap;
-    bool compact;
-  };
-  Frame frame_of(int pieces) const;
-  struct Arrangement {
-    int across = 1;  // tiles beside each other
-    int pieces = 1;  // of each plane
-    double score = -1;
-  };
-
   void arrange();
-  int tiles_height() const;  // the room for the diagram; what is said of summands lies below it
-  Arrangement best_arrangement() const;
-  double score_of(int across, int pieces) const;
-  QRect cell_box(const Tile& tile, const GridCell& cell) const;
-  void paint_tile(QPainter& painter, const Tile& tile);
-  void paint_rulers(QPainter& painter, const Tile& tile);
-  void paint_cell(QPainter& painter, const GridCell& cell, const QRect& box, bool dimmed, bool lit);
-  void paint_cell_text(QPainter& painter, const GridCell& cell, const QRect& box, const QColor& ink);
-  const GridCell* cell_at(QPoint position) const;
+  void show(Array array);
   const Array* array() const;
 
   Selection& selection_;
   TracePtr trace_;
-  void show(Array array);
   Array shown_;  // without a layout: nothing
   QString partial_;
   ShardGrid grid_;
-  std::vector<Tile> tiles_;
-  bool compact_ = false;
-  int least_height_ = 0;  // of the cells of the tile being painted
+  ShardTiles tiles_;
 };
 
 }  // namespace shardlab::gui

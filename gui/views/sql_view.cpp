@@ -15,7 +15,7 @@
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
-#include "traces/database.h"
+#include "traces/trace_reader.h"
 
 namespace shardlab::gui {
 namespace {
@@ -58,7 +58,7 @@ struct Answer {
 Answer ask(const std::string& path, const std::string& sql, const std::stop_token& stop) {
   Answer answer;
   try {
-    traces::Database database(path, traces::OpenMode::kRead);
+    traces::Database database = traces::TraceReader::open(path);
     traces::Statement row(database, sql);
     for (int c = 0; c < row.column_count(); ++c) answer.titles << qstr(row.column_name(c));
     while (row.step() && !stop.stop_requested()) {

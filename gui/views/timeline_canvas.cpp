@@ -204,10 +204,15 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
 
 void TimelineCanvas::resizeEvent(QResizeEvent*) { layout_rows(); }
 QString TimelineCanvas::access_group_name(int group) const {
-  const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(group)].lane)];
-  return QStringLiteral("process %1, %2, %3")
-      .arg(lane.process)
-      .arg(qstr(lane.name), count_text(std::int64_t(lane.events->size()), "event", "events"));
+  const TimelineRow& row = rows_[std::size_t(group)];
+  const Lane& lane = trace_->lanes[std::size_t(row.lane)];
+  QString name = qstr(lane.name);
+  if (row.lanes > 1) {  // in lockstep: what is said of one holds for all
+    QStringList names;
+    for (int i = 0; i < row.lanes; ++i) names << qstr(trace_->lanes[std::size_t(row.lane + i)].name);
+    name = names.join(QStringLiteral(", "));
+  }
+  return QStringLiteral("process %1, %2, %3").arg(lane.process).arg(name, count_text(std::int64_t(lane.events->size()), "event", "events"));
 }
 
 int TimelineCanvas::access_items(int group) const { return int(trace_->lanes[std::size_t(rows_[std::size_t(group)].lane)].events->size()); }

@@ -17,8 +17,31 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr double kBoxWidth = 230, kBoxHeight = 48, kMargin = 14, kArrow = 9;
+constexpr double kBoxWidth = 230, kBoxHeight = 48, kMargin = 14, kArrow = 9, kGap = 12;
+// Boxes of a circle, the roomiest first: with the reason, and with the processes alone.
+constexpr QSizeF kCircleBoxes[] = {{kBoxWidth, kBoxHeight}, {170, kBoxHeight}, {124, kBoxHeight}, {110, 26}, {76, 26}, {48, 22}, {30, 18}};
+
+// On an ellipse within the area, so that the boxes stay in it. Two lie beside each other where there is room, more start at the top.
+std::vector<QRectF> circle_boxes(const QRectF& area, std::size_t count, QSizeF size) {
+  const double rx = std::max((area.width() - size.width()) / 2 - kMargin, 10.0);
+  const double ry = std::max((area.height() - size.height()) / 2 - kMargin, 10.0);
+  const bool beside = count == 2 && rx >= size.width() / 2 + kGap;
+  std::vector<QRectF> boxes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double angle = 2 * std::numbers::pi * double(i) / double(count) + (beside ? std::numbers::pi : -std::numbers::pi / 2);
+    const QPointF centre = area.center() + QPointF(std::cos(angle) * std::min(rx, 330.0), std::sin(angle) * std::min(ry, 200.0));
+    boxes.emplace_back(centre - QPointF(size.width(), size.height()) / 2, size);
+  }
+  return boxes;
 }
+
+bool apart(const std::vector<QRectF>& boxes) {
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (boxes[i].adjusted(-kGap, -kGap, kGap, kGap).intersects(boxes[j])) return false;
+  return true;
+}
+}  // namespace
 
 WaitGraphWidget::WaitGraphWidget(QWidget* parent) : QWidget(parent) {
   setAccessibleName(QStringLiteral("Wait-for graph"));
@@ -70,13 +93,12 @@ void WaitGraphWidget::arrange() {
       boxes_[node] = QRectF(centre.x() - w / 2, centre.y() - kBoxHeight / 2, w, kBoxHeight);
     };
     if (groups[g] == &circle && group.size() > 1) {
-      const double rx = std::max((area.width() - w) / 2 - kMargin, 10.0), ry = std::max((area.height() - kBoxHeight) / 2 - kMargin, 10.0);
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        // Two lie beside each other where there is room, more start at the top.
-        const bool beside = group.size() == 2 && rx >= w / 2 + 12;
-        const double angle = 2 * std::numbers::pi * double(i) / double(group.size()) + (beside ? std::numbers::pi : -std::numbers::pi / 2);
-        place(group[i], area.center() + QPointF(std::cos(angle) * std::min(rx, 330.0), std::sin(angle) * std::min(ry, 200.0)));
+      std::vector<QRectF> boxes;
+      for (const QSizeF& size : kCircleBoxes) {
+        boxes = circle_boxes(area, group.size(), {std::min(size.width(), area.width() - 2 * kMargin), size.height()});
+        if (apart(boxes)) break;
       }
+      for (std::size_t i = 0; i < group.size(); ++i) boxes_[group[i]] = boxes[i];
     } else {
       const double step = std::min((area.height() - 2 * kMargin) / double(group.size()), kBoxHeight + 18);
       for (std::size_t i = 0; i < group.size(); ++i)
@@ -109,7 +131,7 @@ void WaitGraphWidget::paint_edge(QPainter& painter, int from, int to, bool both)
   const Theme& theme = theme_of(this);
   const QRectF a = boxes_[std::size_t(from)], b = boxes_[std::size_t(to)];
   const bool cyclic = graph_.nodes[std::size_t(from)].in_cycle && graph_.nodes[std::size_t(to)].in_cycle;
-  const QColor colour = cyclic ? theme.error : theme.muted;
+  const QColor colour = graph_.nodes[std::size_t(from)].lasting && graph_.nodes[std::size_t(to)].lasting ? theme.error : theme.muted;
   // From border to border along a curve that leaves to the right of its direction, so that both ways are seen.
   const QPointF direct = b.center() - a.center();
   const double length = std::max(std::hypot(direct.x(), direct.y()), 1.0);
@@ -141,14 +163,22 @@ void WaitGraphWidget::paint_node(QPainter& painter, std::size_t n) {
   const WaitNode& node = graph_.nodes[n];
   const QRectF box = boxes_[n];
   const bool chosen = std::binary_search(node.processes.begin(), node.processes.end(), process_);
-  painter.setPen(QPen(chosen ? theme.accent : node.in_cycle ? theme.error : theme.line, chosen ? 2.4 : 1.4));
-  painter.setBrush(node.in_cycle ? theme.error_back : node.waits ? theme.warning_back : theme.raised);
+  painter.setPen(QPen(chosen ? theme.accent : node.lasting ? theme.error : theme.line, chosen ? 2.4 : 1.4));
+  painter.setBrush(node.lasting ? theme.error_back : node.waits ? theme.warning_back : theme.raised);
   painter.drawRoundedRect(box, 6, 6);
-  const QRectF inside = box.adjusted(10, 6, -10, -6);
+  const bool small = box.height() < kBoxHeight;  // room for its processes alone
+  const QRectF inside = small ? box.adjusted(4, 2, -4, -2) : box.adjusted(10, 6, -10, -6);
   QFont bold = font();
   bold.setBold(true);
   painter.setFont(bold);
-  painter.setPen(node.in_cycle ? theme.error : theme.text);
+  painter.setPen(node.lasting ? theme.error : theme.text);
+  if (small) {
+    QString title = title_of(node);
+    if (QFontMetrics(bold).horizontalAdvance(title) > inside.width()) title = set_text(node.processes, 16);
+    painter.drawText(inside, Qt::AlignCenter, QFontMetrics(bold).elidedText(title, Qt::ElideRight, int(inside.width())));
+    painter.setFont(font());
+    return;
+  }
   const QString sign = node.in_cycle ? QStringLiteral("⟳ ") : node.waits ? QStringLiteral("… ") : QString();
   painter.drawText(inside.adjusted(0, 0, 0, -inside.height() / 2), Qt::AlignLeft | Qt::AlignVCenter,
                    QFontMetrics(bold).elidedText(sign + title_of(node), Qt::ElideRight, int(inside.width())));

@@ -163,8 +163,13 @@ class WaitsView : public QWidget {
     };
     QString text;
     for (const auto& cycle : graph.cycles)
-      text += QStringLiteral("<p><b><font color='%1'>⟳ Processes %2 wait for each other.</font></b> None of them can go on.</p>")
-                  .arg(theme.error.name(), links(cycle));
+      text += cycle.lasting()
+                  ? QStringLiteral("<p><b><font color='%1'>⟳ Processes %2 wait for each other.</font></b> None of them can go on.</p>")
+                        .arg(theme.error.name(), links(cycle.processes))
+                  : QStringLiteral(
+                        "<p><b>⟳ Processes %1 wait for each other</b> at this moment. The circle dissolved %2 later: what they "
+                        "wait for was on its way.</p>")
+                        .arg(links(cycle.processes), duration_text(cycle.end - now()));
     std::vector<int> never;  // are waited for, and have ended
     for (const auto& [from, to] : graph.edges)
       for (const int process : graph.nodes[std::size_t(to)].processes)

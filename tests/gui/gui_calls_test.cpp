@@ -1,36 +1,24 @@
 // Calls in lockstep and the wait-for graph: hard cases made by hand.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <QAbstractItemModelTester>
 
 #include "gui/models/sequence_model.h"
 #include "gui/models/text_twin.h"
 #include "gui/models/wait_graph.h"
+#include "tests/gui/trace_builder.h"
 
 namespace shardlab::gui {
 namespace {
 
 // Processes with one device each; programs by name over all or some of them.
-class Job {
- public:
-  explicit Job(int processes) {
-    for (int p = 0; p < processes; ++p) {
-      trace.processes.push_back({.index = p, .state = "waiting", .devices = {p}});
-      trace.devices.push_back({.ordinal = p, .process = p});
-    }
+struct Job : sample::TraceBuilder {
+  explicit Job(int processes) : TraceBuilder(processes, 1, 1) {
+    for (auto& process : trace.processes) process.state = "waiting";
     trace.range = {0, 1000};
   }
-  int program(const std::string& name, std::vector<int> processes) {
-    trace.programs.push_back({.name = name, .devices = processes, .processes = processes});
-    return int(trace.programs.size()) - 1;
-  }
-  void launch(int process, int program, std::int64_t seq, Ns issued) {
-    trace.launches.push_back({.process = process, .number = number_[process]++, .seq = seq, .program = program, .issued = issued});
-  }
-  TraceData trace;
-
- private:
-  std::map<int, std::int64_t> number_;
 };
 
 TEST(CallSequence, MergesEqualProcessesAndFindsTheSwap) {
@@ -104,9 +92,46 @@ TEST(WaitGraph, ACircleFormsAndDissolves) {
   EXPECT_TRUE(make_wait_graph(job.trace, waits, 20).cycles.empty());
   const WaitGraph graph = make_wait_graph(job.trace, waits, 30);
   ASSERT_EQ(graph.cycles.size(), 1U);
-  EXPECT_EQ(graph.cycles[0], (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(graph.cycles[0].processes, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(graph.cycles[0].end, 80) << "it dissolved by itself";
+  EXPECT_TRUE(graph.nodes[0].in_cycle);
+  EXPECT_FALSE(graph.nodes[0].lasting);
+  EXPECT_NE(explain_wait(job.trace, waits, 0, 30).back().text.find("dissolved"), std::string::npos);
   EXPECT_TRUE(make_wait_graph(job.trace, waits, 80).cycles.empty());
   EXPECT_EQ(telling_time(job.trace, waits), 30);
+}
+
+// What is sent and not yet read looks like waiting for each other; only what lasts to the verdict, or for ever, is a deadlock.
+TEST(WaitGraph, ACircleIsADeadlockWhereTheVerdictEndsIt) {
+  Job job(3);
+  const std::vector<Wait> waits{wait(0, 1, 10, 20), wait(1, 0, 12, 22), wait(0, 2, 50, 900), wait(2, 0, 60, 905)};
+  EXPECT_EQ(telling_time(job.trace, waits), 60) << "nothing lasts: the last time at which most wait";
+  EXPECT_FALSE(make_wait_graph(job.trace, waits, 60).cycles[0].lasting());
+  job.trace.diagnoses.push_back({.code = "deadlock", .severity = "error", .detected_ns = 899});
+  EXPECT_EQ(telling_time(job.trace, waits), 60);
+  const WaitGraph graph = make_wait_graph(job.trace, waits, 60);
+  ASSERT_EQ(graph.cycles.size(), 1U);
+  EXPECT_TRUE(graph.cycles[0].lasting() && graph.nodes[0].lasting);
+  EXPECT_FALSE(make_wait_graph(job.trace, waits, 15).cycles[0].lasting()) << "before the verdict's circle there was one in passing";
+  EXPECT_NE(explain_wait(job.trace, waits, 0, 60).back().text.find("none of them can go on"), std::string::npos);
+}
+
+// A process that is stopped before its call begins records no wait in it; the verdict's evidence knows at which call each stood.
+TEST(WaitGraph, TheLedgerKnowsWhoStoodWhere) {
+  Job job(3);
+  for (int p = 0; p < 3; ++p) job.launch(p, job.program(fmt::format("put{}", p), {p, (p + 1) % 3}), 0, 10 + p);
+  EXPECT_TRUE(find_waits(job.trace).empty());
+  for (int p = 0; p < 3; ++p) job.trace.ledger_waits.push_back({.process = p, .peer = (p + 1) % 3, .launch = 0});
+  job.trace.diagnoses.push_back({.code = "deadlock", .severity = "error", .detected_ns = 500});
+  const auto waits = find_waits(job.trace);
+  const Ns time = telling_time(job.trace, waits);
+  EXPECT_EQ(time, 12);
+  const WaitGraph graph = make_wait_graph(job.trace, waits, time);
+  ASSERT_EQ(graph.cycles.size(), 1U);
+  EXPECT_EQ(graph.cycles[0].processes, (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(graph.cycles[0].lasting());
+  EXPECT_EQ(graph.nodes[std::size_t(graph.node_of(1))].reason, "put1");
+  EXPECT_TRUE(make_wait_graph(job.trace, waits, 500).edges.empty()) << "the verdict frees all";
 }
 
 TEST(WaitGraph, ManyWaitingForOneAreOneNode) {
@@ -142,6 +167,8 @@ TEST(WaitGraph, SaysWhatAProcessDidAtTheTime) {
   const auto state_at = [&](Ns time) { return explain_wait(job.trace, waits, 0, time).back().text; };
   EXPECT_NE(state_at(20).find("has issued nothing yet"), std::string::npos) << state_at(20);
   EXPECT_NE(state_at(50).find("runs; the last it issued is a"), std::string::npos) << state_at(50);
+  job.launch(1, -1, 1, 60);
+  EXPECT_NE(state_at(70).find("the last it issued is a program whose record was lost"), std::string::npos) << state_at(70);
   EXPECT_NE(state_at(100).find("killed by signal 9"), std::string::npos) << state_at(100);
   const auto reason = [&](Ns time) { return make_wait_graph(job.trace, waits, time).nodes.back().reason; };
   EXPECT_FALSE(has_ended(job.trace, 1, 99));
@@ -176,9 +203,11 @@ TEST(WaitGraph, AReadWaitsForWhatIsNotAgreed) {
   job.launch(1, b, 0, 12);
   job.trace.host_reads = {{.process = 0, .begin = 20, .end = 500, .what = "print"},
                           {.process = 1, .begin = 25, .end = 500, .what = "print"}};
+  job.trace.diagnoses.push_back({.code = "program-mismatch", .severity = "error", .detected_ns = 490});
   const auto waits = find_waits(job.trace);
   const WaitGraph graph = make_wait_graph(job.trace, waits, 100);
   ASSERT_EQ(graph.cycles.size(), 1U);
+  EXPECT_TRUE(graph.cycles[0].lasting());
   const auto steps = explain_wait(job.trace, waits, 0, 100);
   ASSERT_EQ(steps.size(), 3U);
   EXPECT_NE(steps[0].text.find("print"), std::string::npos) << steps[0].text;

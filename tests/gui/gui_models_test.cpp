@@ -17,7 +17,9 @@ namespace shardlab::gui {
 namespace {
 
 std::vector<TracePtr> samples() {
-  return {nullptr, sample::empty(), sample::toy(), sample::deadlock(), sample::grid(8, 8, 8, 3), sample::torn(), sample::long_names()};
+  std::vector<TracePtr> all{nullptr};
+  for (const auto& kind : sample::kinds()) all.push_back(kind.make());
+  return all;
 }
 
 TEST(Tables, KeepTheRulesOfItemModels) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <functional>
 #include <ostream>
 #include <vector>
 
@@ -39,21 +40,17 @@ int setting(const char* name, int fallback) {
 struct Kind {
   friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
   std::string name;
-  QString file;                           // or, where that is empty:
-  TracePtr (*trace)(int step) = nullptr;  // step 0 first, later ones of a run that grows
+  QString file;                             // or, where that is empty:
+  std::function<TracePtr(int step)> trace;  // step 0 first, later ones of a run that grows
 };
 
 std::vector<Kind> kinds() {
   const QString folder = qEnvironmentVariable("SHARDLAB_MONKEY_TRACES");
-  if (folder.isEmpty())
-    return {{"toy", {}, [](int) { return sample::toy(); }},
-            {"toy_in_one_process", {}, [](int) { return sample::toy(1); }},
-            {"deadlock", {}, [](int) { return sample::deadlock(); }},
-            {"devices_512", {}, [](int) { return sample::grid(32, 16, 64, 8); }},
-            {"long_names", {}, [](int) { return sample::long_names(); }},
-            {"torn", {}, [](int) { return sample::torn(); }},
-            {"empty", {}, [](int) { return sample::empty(); }},
-            {"growing", {}, [](int step) { return sample::grid(4, 2, 2, 1 + step); }}};
+  if (folder.isEmpty()) {
+    std::vector<Kind> all{{"growing", {}, [](int step) { return sample::grid(4, 2, 2, 1 + step); }}};
+    for (const auto& each : sample::kinds()) all.push_back({each.name, {}, [make = each.make](int) { return make(); }});
+    return all;
+  }
   std::vector<Kind> found;
   for (const QFileInfo& each : QDir(folder).entryInfoList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name))
     if (each.isDir() || each.suffix() == QStringLiteral("db")) {

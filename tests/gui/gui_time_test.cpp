@@ -13,9 +13,10 @@ namespace shardlab::gui {
 namespace {
 
 TEST(Retime, KeepsEveryRowAndTheOrderInEachLane) {
-  for (const auto& trace : {sample::toy(), sample::toy(1), sample::deadlock(), sample::grid(4, 3, 3, 7), sample::torn(), sample::empty()})
+  for (const auto& kind : sample::kinds())
     for (const TimeAxis axis : {TimeAxis::kVirtual, TimeAxis::kLogical}) {
-      const TracePtr other = retime(*trace, axis);
+      SCOPED_TRACE(kind.name);
+      const TracePtr trace = kind.make(), other = retime(*trace, axis);
       ASSERT_EQ(other->lanes.size(), trace->lanes.size());
       ASSERT_EQ(other->collectives.size(), trace->collectives.size());
       for (std::size_t l = 0; l < trace->lanes.size(); ++l) {

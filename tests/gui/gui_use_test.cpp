@@ -11,6 +11,7 @@
 #include <QTest>
 #include <QTextBrowser>
 
+#include <map>
 #include <set>
 
 #include "gui/app/html_report.h"
@@ -251,6 +252,54 @@ TEST(Accessibility, NamesEveryLaneAndEventOfTheDiagrams) {
   for (QWidget* widget : shown.window.findChildren<QWidget*>())
     if (dynamic_cast<AccessibleDiagram*>(widget) && widget->isVisible()) { EXPECT_FALSE(widget->accessibleName().isEmpty()); }
 }
+
+// Every lane, event, device, shard, wait and link of every kind of trace has a name of its own, and a press selects it.
+class AccessOfKind : public testing::TestWithParam<sample::Kind> {};
+
+TEST_P(AccessOfKind, NamesEverythingThatIsPainted) {
+  Shown shown(GetParam().make());
+  const TracePtr& trace = shown.window.selection().trace();
+  shown.window.show_sheet();  // all views in sight
+  ASSERT_TRUE(wait_idle(shown.window));
+  std::map<QString, int> items;  // by the diagram's name
+  for (QWidget* widget : shown.window.findChildren<QWidget*>()) {
+    auto* diagram = dynamic_cast<AccessibleDiagram*>(widget);
+    if (!diagram || !widget->isVisible()) continue;
+    QAccessibleInterface* root = QAccessible::queryAccessibleInterface(widget);
+    ASSERT_NE(root, nullptr);
+    const QString name = root->text(QAccessible::Name);
+    EXPECT_FALSE(name.isEmpty());
+    int expected = 0;
+    for (int group = 0; group < diagram->access_groups(); ++group) expected += 1 + diagram->access_items(group);
+    int named = 0;
+    std::set<QString> texts;
+    walk(root, 0, named, texts);
+    EXPECT_EQ(named, expected) << name.toStdString();
+    items[name] += expected - diagram->access_groups();
+    for (int group = 0; group < diagram->access_groups(); ++group)
+      for (int item = 0; item < diagram->access_items(group); item += std::max(diagram->access_items(group) / 3, 1)) {
+        QAccessibleInterface* part = root->child(group)->child(item);
+        part->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+        ASSERT_TRUE(part->isValid());
+      }
+  }
+  std::set<QString> lanes;
+  auto& canvas = shown.window.timeline();
+  for (int group = 0; group < canvas.access_groups(); ++group) lanes.insert(canvas.access_group_name(group));
+  EXPECT_EQ(int(lanes.size()), canvas.access_groups()) << "no two lanes have one name";
+  for (const auto& device : trace->devices)
+    EXPECT_TRUE(std::any_of(lanes.begin(), lanes.end(), [&](const QString& lane) {
+      return lane.contains(QString::fromStdString(device.name));
+    })) << device.name;
+  EXPECT_EQ(items[QStringLiteral("Device mesh")] > 0, !trace->devices.empty());
+  EXPECT_EQ(items[QStringLiteral("Sharding of the array")] > 0, !trace->arrays.empty());
+  EXPECT_EQ(items[QStringLiteral("Communication matrix")] > 0,
+            std::any_of(trace->collectives.begin(), trace->collectives.end(),
+                        [](const Collective& call) { return !call.open && call.type->wire_bytes > 0; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, AccessOfKind, testing::ValuesIn(sample::kinds().begin(), sample::kinds().end()),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 TEST(Palette, FindsCommandsThingsAndTimes) {
   Shown shown(sample::deadlock());

@@ -6,146 +6,14 @@
 #include <random>
 
 #include "gui/models/prediction.h"
+#include "tests/gui/trace_builder.h"
 
 namespace shardlab::gui::sample {
 namespace {
 
-// Adds rows to a TraceData as a program would leave them: time only moves forward, per device.
-class Builder {
- public:
-  Builder(int rows, int cols, int devices_per_process) : rows_(rows), cols_(cols) {
-    const int count = rows * cols;
-    Mesh mesh{.name = "mesh", .axes = {{"a", rows}, {"b", cols}}};
-    for (int d = 0; d < count; ++d) {
-      const int process = d / devices_per_process;
-      if (d % devices_per_process == 0) {
-        trace.processes.push_back({.index = process, .host = "host", .pid = 4000 + process, .state = "left"});
-        Lane lane{.process = process, .name = "host"};
-        trace.lanes.push_back(lane);
-      }
-      trace.devices.push_back({.ordinal = d, .process = process, .local = d % devices_per_process, .name = fmt::format("CPU {}", d)});
-      trace.processes.back().devices.push_back(d);
-      Lane lane{.process = process, .device = d, .name = fmt::format("CPU {}", d)};
-      trace.lanes.push_back(lane);
-      lane_of_.push_back(static_cast<int>(trace.lanes.size()) - 1);
-      mesh.devices.push_back(d);
-      now_.push_back(0);
-    }
-    trace.meshes.push_back(mesh);
-  }
-
-  int site(const std::string& file, int line) {
-    trace.sites.push_back({.file = file, .function = "main", .line = line});
-    return static_cast<int>(trace.sites.size()) - 1;
-  }
-
-  void event(int lane, Ns begin, Ns end, EventKind kind, const std::string& name, int site_index, int collective = -1) {
-    const Label label{name, site_index};
-    auto it = std::find(trace.labels.begin(), trace.labels.end(), label);
-    if (it == trace.labels.end()) it = trace.labels.insert(it, label);
-    LaneEvents& row = *trace.lanes[std::size_t(lane)].events;
-    row.begin.push_back(begin);
-    row.end.push_back(end);
-    row.label.push_back(static_cast<std::uint32_t>(it - trace.labels.begin()));
-    row.collective.push_back(collective);
-    row.kind.push_back(kind);
-  }
-
-  void compute(int device, Ns length, const std::string& name, int site_index) {
-    Ns& now = now_[std::size_t(device)];
-    event(lane_of_[std::size_t(device)], now, now + length, EventKind::kCompute, name, site_index);
-    now += length + 200;
-  }
-
-  // All devices meet; those in `absent` do not come, so that the others never leave.
-  int collective(CollectiveType type, std::vector<std::vector<int>> lists, Ns length, const std::vector<int>& absent = {},
-                 const std::string& state = "matched") {
-    const int index = static_cast<int>(trace.collectives.size());
-    DeviceGroups groups{.lists = lists};
-    for (const auto& list : lists) groups.devices.insert(groups.devices.end(), list.begin(), list.end());
-    std::sort(groups.devices.begin(), groups.devices.end());
-    type.groups = std::make_shared<DeviceGroups>(groups);
-    Collective call{.seq = seq_++, .state = state, .failed = state == "mismatched"};
-    for (const auto& group : lists) {
-      Ns start = 0;
-      bool complete = true;
-      for (const int d : group) {
-        start = std::max(start, now_[std::size_t(d)]);
-        complete &= std::find(absent.begin(), absent.end(), d) == absent.end();
-      }
-      for (const int d : group) {
-        if (std::find(absent.begin(), absent.end(), d) != absent.end()) continue;
-        Ns& now = now_[std::size_t(d)];
-        call.members.push_back({.process = trace.devices[std::size_t(d)].process,
-                                .device = d,
-                                .enter = now,
-                                .start = complete ? start : kOpen,
-                                .exit = complete ? start + length : kOpen,
-                                .site = type.site});
-        event(lane_of_[std::size_t(d)], now, complete ? start + length : kOpen, EventKind::kCollective, type.kind, type.site, index);
-        if (complete) now = start + length + 300;
-      }
-    }
-    std::sort(call.members.begin(), call.members.end(), [](const auto& a, const auto& b) { return a.device < b.device; });
-    call.type = std::make_shared<CollectiveType>(std::move(type));
-    trace.collectives.push_back(std::move(call));
-    return index;
-  }
-
-  void host_read(int process, Ns length, const std::string& name, int site_index) {
-    Ns begin = 0;
-    for (const int d : trace.processes[std::size_t(process)].devices) begin = std::max(begin, now_[std::size_t(d)]);
-    for (std::size_t l = 0; l < trace.lanes.size(); ++l)
-      if (trace.lanes[l].process == process && trace.lanes[l].device < 0)
-        event(int(l), begin, begin + length, EventKind::kHostRead, name, site_index);
-  }
-
-  // An array whose dimensions are cut by the mesh axes given ("a", "b", "a,b" or "").
-  void array(const std::string& name, std::vector<std::int64_t> shape, std::vector<std::string> dims, int site_index) {
-    ArrayLayout layout{.shape = shape, .spec = "P(", .dim_axes = dims, .mesh = 0};
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      layout.spec += fmt::format("{}{}", d ? ", " : "", dims[d].empty() ? "None" : dims[d] == "a,b" ? "('a', 'b')" : "'" + dims[d] + "'");
-    layout.spec += ")";
-    for (int d = 0; d < rows_ * cols_; ++d) {
-      Shard shard{.device = d};
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const int parts = dims[i] == "a" ? rows_ : dims[i] == "b" ? cols_ : dims[i] == "a,b" ? rows_ * cols_ : 1;
-        const int part = dims[i] == "a" ? d / cols_ : dims[i] == "b" ? d % cols_ : dims[i] == "a,b" ? d : 0;
-        const std::int64_t piece = (shape[i] + parts - 1) / parts;
-        shard.begin.push_back(std::min(shape[i], piece * part));
-        shard.end.push_back(std::min(shape[i], piece * (part + 1)));
-      }
-      layout.shards.push_back(std::move(shard));
-    }
-    trace.arrays.push_back(
-        {.name = name, .dtype = "float32", .layout = std::make_shared<ArrayLayout>(std::move(layout)), .site = site_index});
-  }
-
-  std::vector<std::vector<int>> groups(bool by_row) const {
-    std::vector<std::vector<int>> groups(std::size_t(by_row ? rows_ : cols_));
-    for (int d = 0; d < rows_ * cols_; ++d) groups[std::size_t(by_row ? d / cols_ : d % cols_)].push_back(d);
-    return groups;
-  }
-
-  int device_count() const { return rows_ * cols_; }
-  TracePtr done(const std::string& title) {
-    trace.title = title;
-    finish(trace);
-    return std::make_shared<const TraceData>(std::move(trace));
-  }
-
-  TraceData trace;
-
- private:
-  int rows_, cols_;
-  std::vector<int> lane_of_;
-  std::vector<Ns> now_;
-  std::int64_t seq_ = 0;
-};
-
 Ns jitter(std::mt19937& random, Ns least, Ns spread) { return least + Ns(random() % unsigned(spread)); }
 
-void toy_program(Builder& b, const std::vector<int>& absent) {
+void toy_program(TraceBuilder& b, const std::vector<int>& absent) {
   std::mt19937 random(7);
   const int put = b.site("toy.cpp", 8), line = b.site("toy.cpp", 10), multiply = b.site("toy.cpp", 11);
   b.array("x", {8, 16}, {"a", "b"}, put);
@@ -158,27 +26,9 @@ void toy_program(Builder& b, const std::vector<int>& absent) {
     b.compute(d, jitter(random, 20'000, 9'000), "sin", line);
     b.compute(d, jitter(random, 6'000, 4'000), "reduce_sum", line);
   }
-  b.collective({.kind = "all-reduce",
-                .op = "sum",
-                .dtype = "float32",
-                .shape = "[]",
-                .reduction = "sum",
-                .axes = "a,b",
-                .bytes = 4,
-                .wire_bytes = 56,
-                .site = line},
-               {{0, 1, 2, 3, 4, 5, 6, 7}}, 9'000);
+  b.collective(all_reduce({"sum", "[]", "a,b", 4, 56, line}), b.all(), 9'000);
   for (int d = 0; d < b.device_count(); ++d) b.compute(d, jitter(random, 30'000, 15'000), "matmul", multiply);
-  b.collective({.kind = "all-reduce",
-                .op = "matmul",
-                .dtype = "float32",
-                .shape = "[2,8]",
-                .reduction = "sum",
-                .axes = "b",
-                .bytes = 64,
-                .wire_bytes = 512,
-                .site = multiply},
-               b.groups(true), 12'000, absent);
+  b.collective(all_reduce({"matmul", "[2,8]", "b", 64, 512, multiply}), b.groups(true), 12'000, absent);
   for (int d = 0; d < b.device_count(); ++d)
     if (absent.empty()) b.compute(d, jitter(random, 4'000, 2'000), "relu", multiply);
   if (absent.empty()) {
@@ -205,13 +55,13 @@ TracePtr empty() {
 }
 
 TracePtr toy(int processes) {
-  Builder b(4, 2, 8 / processes);
+  TraceBuilder b(4, 2, 8 / processes);
   toy_program(b, {});
   return b.done("toy.db");
 }
 
 TracePtr planned() {
-  Builder b(4, 2, 2);
+  TraceBuilder b(4, 2, 2);
   const int put = b.site("toy.cpp", 8), line = b.site("toy.cpp", 10);
   b.array("x", {8, 16}, {"a", ""}, put);
   b.array("y", {8, 16}, {"", "b"}, put);
@@ -226,19 +76,10 @@ TracePtr planned() {
                             .bytes = 256,
                             .wire_bytes = 1536,
                             .site = put};
-  const CollectiveType sum{.kind = "all-reduce",
-                           .op = "matmul",
-                           .dtype = "float32",
-                           .shape = "[2,8]",
-                           .reduction = "sum",
-                           .axes = "b",
-                           .cause = "matmul: the contracted dimension lies over 'b'",
-                           .bytes = 64,
-                           .wire_bytes = 512,
-                           .site = line};
-  const std::vector<std::vector<int>> all{{0, 1, 2, 3, 4, 5, 6, 7}};
+  CollectiveType sum = all_reduce({"matmul", "[2,8]", "b", 64, 512, line});
+  sum.cause = "matmul: the contracted dimension lies over 'b'";
   for (int d = 0; d < b.device_count(); ++d) b.compute(d, 9'000 + 400 * d, "ones", put);
-  b.collective(move, all, 12'000);
+  b.collective(move, b.all(), 12'000);
   for (int d = 0; d < b.device_count(); ++d) b.compute(d, 24'000 - 700 * d, "matmul", line);
   CollectiveType larger = sum;
   larger.wire_bytes = 1024;
@@ -264,21 +105,12 @@ TracePtr planned() {
 }
 
 TracePtr deadlock() {
-  Builder b(4, 2, 2);
+  TraceBuilder b(4, 2, 2);
   toy_program(b, {6, 7});
   b.trace.collectives.back().state = "mismatched";
   b.trace.collectives.back().failed = true;
   const int other = b.site("toy.cpp", 13);
-  b.collective({.kind = "all-reduce",
-                .op = "matmul",
-                .dtype = "float32",
-                .shape = "[16,16]",
-                .reduction = "sum",
-                .axes = "a",
-                .bytes = 1024,
-                .wire_bytes = 0,
-                .site = other},
-               {{0, 2, 4, 6}, {1, 3, 5, 7}}, 9'000, {0, 1, 2, 3, 4, 5}, "mismatched");
+  b.collective(all_reduce({"matmul", "[16,16]", "a", 1024, 0, other}), b.groups(false), 9'000, {0, 1, 2, 3, 4, 5}, "mismatched");
   for (auto& process : b.trace.processes) process.state = "waiting";
   Diagnosis diagnosis{
       .code = "order-mismatch",
@@ -306,7 +138,7 @@ TracePtr deadlock() {
 }
 
 TracePtr grid(int rows, int cols, int devices_per_process, int steps) {
-  Builder b(rows, cols, devices_per_process);
+  TraceBuilder b(rows, cols, devices_per_process);
   std::mt19937 random(11);
   const int site = b.site("train.cpp", 88);
   b.array("params", {rows * 8, cols * 4}, {"a", "b"}, site);
@@ -350,7 +182,7 @@ LaneEvents random_lane(unsigned seed, int events, int flagged) {
 }
 
 TracePtr long_names() {
-  Builder b(2, 2, 2);
+  TraceBuilder b(2, 2, 2);
   const std::string name = "model.encoder.layers.17.self_attention.query_key_value_projection.weight.momentum_of_the_optimizer";
   const int site = b.site("/home/user/projects/a_rather_deeply_nested_folder/with_long_names/training_loop_of_the_model.cpp", 12345);
   b.array(name, {1024, 4096}, {"a", "b"}, site);
@@ -368,13 +200,27 @@ TracePtr long_names() {
 }
 
 TracePtr torn() {
-  Builder b(4, 2, 2);
+  TraceBuilder b(4, 2, 2);
   toy_program(b, {6, 7});
   b.trace.collectives.back().state = "partial";
   b.trace.processes[3].state = "killed";
   b.trace.processes[3].signal = 9;
   b.trace.notices.push_back({"process 3's records end early (killed by signal 9)", true});
   return b.done("torn.db");
+}
+
+std::span<const Kind> kinds() {
+  static constexpr Kind kKinds[] = {{"empty", empty},
+                                    {"toy", [] { return toy(); }},
+                                    {"toy_in_one_process", [] { return toy(1); }},
+                                    {"planned", planned},
+                                    {"deadlock", deadlock},
+                                    {"torn", torn},
+                                    {"long_names", long_names},
+                                    {"seven_devices", [] { return grid(7, 1, 7, 3); }},
+                                    {"uneven_mesh", [] { return grid(3, 2, 1, 3); }},
+                                    {"devices_512", [] { return grid(32, 16, 64, 8); }}};
+  return kKinds;
 }
 
 }  // namespace shardlab::gui::sample

@@ -1,6 +1,8 @@
 // Small traces made in memory, for tests of models and views.
 #pragma once
 
+#include <span>
+
 #include "gui/models/trace_data.h"
 
 namespace shardlab::gui::sample {
@@ -20,5 +22,12 @@ LaneEvents random_lane(unsigned seed, int events, int flagged);
 TracePtr long_names();
 // The toy with its last process cut off.
 TracePtr torn();
+
+// One of each, for what must hold of every kind of trace.
+struct Kind {
+  const char* name;
+  TracePtr (*make)();
+};
+std::span<const Kind> kinds();
 
 }  // namespace shardlab::gui::sample
