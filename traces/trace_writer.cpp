@@ -38,8 +38,9 @@ void bind_value(Statement& statement, int index, const Value& value) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::string path, int page_bytes) : path_(std::move(path)) {
-  database_ = std::make_unique<Database>(path_ + ".writing", OpenMode::kCreate);
+TraceWriter::TraceWriter(std::string path, int page_bytes, Writing writing)
+    : path_(std::move(path)), growing_(writing == Writing::kGrowing) {
+  database_ = std::make_unique<Database>(growing_ ? path_ : path_ + ".writing", OpenMode::kCreate);
   // A trace is made once from evidence that is kept beside it, so a crash here loses nothing: no journal, no sync.
   database_->execute(fmt::format("PRAGMA page_size = {}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", page_bytes));
   database_->execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kTraceApplicationId, kSchemaVersion));
@@ -49,7 +50,7 @@ TraceWriter::TraceWriter(std::string path, int page_bytes) : path_(std::move(pat
 }
 
 TraceWriter::~TraceWriter() {
-  if (finished_) return;
+  if (finished_ || growing_) return;
   inserts_.clear();
   transaction_.reset();
   database_.reset();
@@ -66,6 +67,29 @@ Statement& TraceWriter::insert(std::string_view table) {
   return *found->second;
 }
 
+// Keys of the tables are integers; text stands for none.
+template <typename Value>
+std::int64_t key_value(const Value& value) {
+  if constexpr (std::is_same_v<Value, OrNull>)
+    return value.value;
+  else if constexpr (std::is_enum_v<Value> || std::is_integral_v<Value>)
+    return std::int64_t(value);
+  else
+    return 0;
+}
+
+std::vector<std::size_t> key_columns(const TableDef& table) {
+  std::vector<std::size_t> columns;
+  for (std::size_t at = 0; at < table.primary_key.size();) {
+    const std::size_t end = std::min(table.primary_key.find(", ", at), table.primary_key.size());
+    const std::string_view name = table.primary_key.substr(at, end - at);
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      if (table.columns[c].name == name) columns.push_back(c);
+    at = end + 2;
+  }
+  return columns;
+}
+
 template <typename... Values>
 void TraceWriter::put(std::string_view table, const Values&... values) {
   SL_CHECK(trace_schema().table(table)->columns.size() == sizeof...(values), "table {}", table);
@@ -73,6 +97,12 @@ void TraceWriter::put(std::string_view table, const Values&... values) {
   int index = 0;
   (bind_value(statement, ++index, values), ...);
   statement.run();
+  ++rows_written_;
+  if (!provisional_ || table == "strings" || table == "sites") return;
+  const std::int64_t all[] = {key_value(values)...};
+  Provisional row{.table = trace_schema().table(table), .key = {}};
+  for (const std::size_t column : key_columns(*row.table)) row.key.push_back(all[column]);
+  provisional_rows_.push_back(std::move(row));
 }
 
 void TraceWriter::meta(std::string_view key, std::string_view value) {
@@ -244,6 +274,41 @@ void TraceWriter::write_tracks() {
   for (const auto& track : tracks_)
     put("tracks", track.id, track.kind, track.process, number(track.device), id(track.batch_track), track.name, track.event_count,
         time(track.first_ns), time(track.last_ns), track.busy_ns, track.error_count, track.open_count);
+}
+
+void TraceWriter::begin_provisional() {
+  provisional_ = true;
+  before_provisional_ = {next_id_, tracks_, event_count_};
+}
+
+void TraceWriter::publish() {
+  write_tracks();
+  transaction_->commit();
+  transaction_.reset();
+}
+
+void TraceWriter::resume() {
+  if (!transaction_) transaction_ = std::make_unique<Transaction>(*database_);
+  if (!provisional_) return;
+  for (const auto& row : provisional_rows_) take_back(row);
+  provisional_rows_.clear();
+  next_id_ = before_provisional_.next_id;
+  tracks_ = before_provisional_.tracks;
+  event_count_ = before_provisional_.event_count;
+  provisional_ = false;
+}
+
+void TraceWriter::take_back(const Provisional& row) {
+  auto& statement = deletes_[row.table];
+  if (!statement) {
+    std::string where;
+    for (const std::size_t column : key_columns(*row.table))
+      where += fmt::format("{}{} = ?", where.empty() ? "" : " AND ", row.table->columns[column].name);
+    statement = std::make_unique<Statement>(*database_, fmt::format("DELETE FROM {} WHERE {}", row.table->name, where));
+  }
+  int index = 0;
+  for (const std::int64_t value : row.key) statement->bind_one(++index, value);
+  statement->run();
 }
 
 void TraceWriter::finish() {

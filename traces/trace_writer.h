@@ -18,13 +18,22 @@ namespace shardlab::traces {
 
 constexpr int kSmallPages = 4096, kLargePages = 16384;
 
+// How the file comes to be.
+enum class Writing : std::uint8_t {
+  kWhole,    // once, under its name only when it is whole
+  kGrowing,  // in place and again and again, for a reader that asks between two times
+};
+
 // Rows may come in any order; those of big tables (events, members) go in fastest in the order of their keys. Strings and
 // sites are interned. Nothing is visible under `path` before finish(); without it the file is removed. One thread at a time.
+//
+// A growing trace: rows that stand for good, begin_provisional(), rows that may still change, publish(); and from resume() the same again.
+// resume() takes the provisional rows back; strings, sites and tracks stay. So a time costs what is new and what is open, not the whole.
 class TraceWriter {
  public:
   // Writes to `path` + ".writing". `page_bytes` is a power of two from 512 to 65536: small pages keep the file of a small run
   // small (some forty tables take a page each), large ones make scans of millions of rows faster. Throws IoError.
-  explicit TraceWriter(std::string path, int page_bytes = kLargePages);
+  explicit TraceWriter(std::string path, int page_bytes = kLargePages, Writing writing = Writing::kWhole);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
@@ -56,7 +65,24 @@ class TraceWriter {
   // Writes the summaries, commits, checks nothing is left open, renames. Throws IoError.
   void finish();
 
+  void begin_provisional();
+  void publish();
+  void resume();
+  std::int64_t rows_written() const { return rows_written_; }
+
  private:
+  // A row to take back: its table and the values of its key.
+  struct Provisional {
+    const TableDef* table;
+    std::vector<std::int64_t> key;
+  };
+  // What counts rows, as it was before the provisional ones.
+  struct Counts {
+    std::map<std::string, Id, std::less<>> next_id;
+    std::vector<TrackRow> tracks;
+    std::vector<std::int64_t> event_count;
+  };
+  void take_back(const Provisional& row);
   Statement& insert(std::string_view table);
   template <typename... Values>
   void put(std::string_view table, const Values&... values);
@@ -77,6 +103,11 @@ class TraceWriter {
   std::map<std::pair<Id, Id>, std::vector<int>> device_lists_;  // (groups, pairs) -> ordinals
   std::vector<const std::vector<int>*> devices_of_collective_;  // by id
   std::map<std::pair<int, Ns>, int> reads_at_;                  // host reads of one process and time
+  std::int64_t rows_written_ = 0;
+  bool growing_ = false, provisional_ = false;
+  std::vector<Provisional> provisional_rows_;
+  std::map<const TableDef*, std::unique_ptr<Statement>> deletes_;
+  Counts before_provisional_;
   bool finished_ = false;
 };
 

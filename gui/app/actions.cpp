@@ -19,6 +19,8 @@ std::span<const ActionDef> all_actions() {
   static constexpr std::array<ActionDef, 16> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
+      {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
+       [](MainWindow& w) { w.save_view(); }},
       {"report", "&File", "Save &Report …", "Ctrl+Shift+R", "Save all views as one HTML file", [](MainWindow& w) { w.save_report(); }},
       {"reload", "&File", "&Read Again", "F5", "Read the trace again; one that grows is followed by itself",
        [](MainWindow& w) { w.reload(); }},
@@ -41,14 +43,35 @@ std::span<const ActionDef> all_actions() {
   return kActions;
 }
 
-void MainWindow::save_picture() {
-  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Save the window as a picture"), QStringLiteral("shardlab.png"),
-                                                    QStringLiteral("Pictures and text (%1)").arg(picture_formats()));
+namespace {
+
+// Asks for a file, lets `write` write it, and says what came of it.
+template <typename Write>
+void save_as(MainWindow& window, const QString& title, const QString& name, const Write& write) {
+  const QString path = QFileDialog::getSaveFileName(&window, title, name, QStringLiteral("Pictures and text (%1)").arg(picture_formats()));
   if (path.isEmpty()) return;
   try {
-    write_picture(path);
-    statusBar()->showMessage(QStringLiteral("Saved %1").arg(path), 5000);
-  } catch (const std::exception& problem) { statusBar()->showMessage(qstr(problem.what())); }
+    write(path);
+    window.statusBar()->showMessage(QStringLiteral("Saved %1").arg(path), 5000);
+  } catch (const std::exception& problem) { window.statusBar()->showMessage(qstr(problem.what())); }
+}
+
+}  // namespace
+
+void MainWindow::save_picture() {
+  save_as(*this, QStringLiteral("Save the window as a picture"), QStringLiteral("shardlab.png"),
+          [this](const QString& path) { write_picture(path); });
+}
+
+void MainWindow::save_view() {
+  const ViewDef* chosen = &kTimelineView;
+  for (const ViewDef* def : all_views())
+    if (QWidget* each = views_.at(def->id); each == focusWidget() || each->isAncestorOf(focusWidget())) chosen = def;
+  save_as(*this, QStringLiteral("Save the view %1 as a picture").arg(QString::fromUtf8(chosen->title)),
+          qstr(chosen->id) + QStringLiteral(".png"), [this, chosen](const QString& path) {
+            gui::write_picture(*views_.at(chosen->id), path,
+                               [&] { return selection_.trace() ? chosen->text(selection_) : QStringLiteral("no trace\n"); });
+          });
 }
 
 void MainWindow::save_report() {

@@ -81,8 +81,12 @@ MainWindow::MainWindow(const Options& options)
   connect(&job_, &LoadJob::previewed, this, [this](const TracePtr& trace) {
     if (!again_) show_trace(trace);
   });
-  connect(&job_, &LoadJob::finished, this, [this](const TracePtr& trace) { again_ ? show_again(trace) : show_trace(trace); });
+  connect(&job_, &LoadJob::finished, this, [this](const TracePtr& trace) {
+    live_.taken();
+    again_ ? show_again(trace) : show_trace(trace);
+  });
   connect(&job_, &LoadJob::failed, this, [this](const QString& message) {
+    live_.taken();
     if (live_.following()) return;  // the next look may find it whole
     banner_->show_failure(message);
     Q_EMIT load_failed(message);
@@ -102,7 +106,8 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::make_views() {
-  ViewContext context{selection_, background_, [this](const QString& path) { open(path); }, [this](std::string_view id) { show_view(id); }};
+  ViewContext context{selection_, background_, [this](const QString& path) { open(path); }, [this](std::string_view id) { show_view(id); },
+                      [this](TimeRange window) { timeline().set_window(window); }};
   std::map<ViewArea, QDockWidget*> first;
   for (const ViewDef* def : all_views()) {
     QWidget* view = def->make(context);

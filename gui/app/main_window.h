@@ -56,6 +56,7 @@ class MainWindow : public QMainWindow {
   void toggle_theme();
   void choose_and_open();
   void save_picture();
+  void save_view();  // the one that has the focus, else the timeline
   // The verdict and what the visible views show, as text.
   QString text() const;
   void write_picture(const QString& path);

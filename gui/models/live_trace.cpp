@@ -1,10 +1,8 @@
 #include "gui/models/live_trace.h"
 
 #include <QCoreApplication>
-#include <QCryptographicHash>
 #include <QDateTime>
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 
 #include <algorithm>
@@ -14,7 +12,7 @@ namespace {
 
 constexpr int kLookMs = 400;
 constexpr int kAgainMs = 3000;  // a process that was killed writes nothing any more: it is looked for
-constexpr int kRestFactor = 3;  // a merge that took long is repeated less often, so that the run keeps its processors
+constexpr int kRestFactor = 3;  // a look that took long is repeated less often, so that the run keeps its processors
 constexpr int kEndMs = 2000;
 
 }  // namespace
@@ -28,10 +26,19 @@ QString shardlab_program() {
 LiveTrace::LiveTrace(QObject* parent) : QObject(parent) {
   timer_.setSingleShot(true);
   connect(&timer_, &QTimer::timeout, this, &LiveTrace::look);
-  connect(&merge_, &QProcess::finished, this,
-          [this](int code, QProcess::ExitStatus status) { merged(status == QProcess::CrashExit ? -1 : code); });
-  connect(&merge_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) merged(-1);
+  connect(&follower_, &QProcess::readyReadStandardOutput, this, [this] {
+    while (follower_.canReadLine()) answer(QString::fromUtf8(follower_.readLine()).trimmed());
+  });
+  connect(&follower_, &QProcess::finished, this, [this] {
+    if (!following()) return;
+    const QString said = QString::fromUtf8(follower_.readAllStandardError()).trimmed();
+    timer_.start(kAgainMs);
+    Q_EMIT failed(said.isEmpty() ? QStringLiteral("%1 ended: a running trace is merged by it.").arg(shardlab_program()) : said);
+  });
+  connect(&follower_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart || !following()) return;
+    timer_.start(kAgainMs);
+    Q_EMIT failed(QStringLiteral("%1 cannot be started: a running trace is merged by it.").arg(shardlab_program()));
   });
 }
 
@@ -46,11 +53,11 @@ void LiveTrace::follow(const QString& folder) {
 void LiveTrace::stop() {
   folder_.clear();
   seen_.clear();
-  told_.clear();
+  told_ = false;
   timer_.stop();
-  if (merge_.state() == QProcess::NotRunning) return;
-  merge_.kill();
-  merge_.waitForFinished(kEndMs);
+  if (follower_.state() == QProcess::NotRunning) return;
+  follower_.kill();
+  follower_.waitForFinished(kEndMs);
 }
 
 QString LiveTrace::signature() const {
@@ -76,28 +83,35 @@ void LiveTrace::look() {
   }
   const QString now = signature();
   const qint64 time_ms = QDateTime::currentMSecsSinceEpoch();
-  if (now.isEmpty() || (now == seen_ && time_ms < merged_at_ms_ + rest_ms_)) return timer_.start(kLookMs);
+  if (now.isEmpty() || (now == seen_ && time_ms < asked_at_ms_ + kAgainMs)) return timer_.start(kLookMs);
   seen_ = now;
-  merged_at_ms_ = time_ms;
-  merge_.start(shardlab_program(), {QStringLiteral("merge"), folder_, QStringLiteral("--running"), QStringLiteral("-o"),
-                                    made_.filePath(QStringLiteral("live.db"))});
+  asked_at_ms_ = time_ms;
+  ask();
 }
 
-void LiveTrace::merged(int code) {
+void LiveTrace::ask() {
+  if (follower_.state() == QProcess::NotRunning)
+    follower_.start(shardlab_program(), {QStringLiteral("merge"), folder_, QStringLiteral("--follow"), QStringLiteral("-o"),
+                                         made_.filePath(QStringLiteral("live.db"))});
+  follower_.write("look\n");
+}
+
+void LiveTrace::answer(const QString& line) {
   if (!following()) return;
-  const auto took = int(QDateTime::currentMSecsSinceEpoch() - merged_at_ms_);
-  timer_.start(std::max(kLookMs, kRestFactor * took));
-  rest_ms_ = std::max(kAgainMs, kRestFactor * kRestFactor * took);
-  if (code == 0) {
-    QFile file(made_.filePath(QStringLiteral("live.db")));
-    QCryptographicHash hash(QCryptographicHash::Md5);
-    if (!file.open(QIODevice::ReadOnly) || !hash.addData(&file) || hash.result() == told_) return;
-    told_ = hash.result();
-    Q_EMIT grown(file.fileName(), false);
+  took_ms_ = int(QDateTime::currentMSecsSinceEpoch() - asked_at_ms_);
+  if (line == QLatin1String("grown")) {
+    told_ = true;
+    Q_EMIT grown(made_.filePath(QStringLiteral("live.db")), false);
     return;
   }
-  const QString said = QString::fromUtf8(merge_.readAllStandardError()).trimmed();
-  Q_EMIT failed(said.isEmpty() ? QStringLiteral("%1 cannot be started: a running trace is merged by it.").arg(shardlab_program()) : said);
+  timer_.start(std::max(kLookMs, kRestFactor * took_ms_));
+  if (line != QLatin1String("same")) Q_EMIT failed(line.section(QLatin1String("failed: "), 1));
+}
+
+void LiveTrace::taken() {
+  if (!following() || !told_) return;
+  told_ = false;
+  timer_.start(std::max(kLookMs, kRestFactor * took_ms_));
 }
 
 }  // namespace shardlab::gui

@@ -1,7 +1,8 @@
 // Follows a run while it goes on: whenever its processes have written something, a fresh trace of it is made and told of.
 //
-// The folder that the processes record into is read by `shardlab merge --running`, a process of its own: writers are never waited
-// for, and nobody is watched while no window is open.
+// The folder that the processes record into is read by `shardlab merge --follow`, a process of its own that goes on from where it stopped:
+// writers are never waited for, and nobody is watched while no window is open. The trace changes in place, so the next look waits until
+// the last one has been taken.
 #pragma once
 
 #include <QObject>
@@ -24,6 +25,7 @@ class LiveTrace : public QObject {
   void follow(const QString& folder);
   void stop();
   bool following() const { return !folder_.isEmpty(); }
+  void taken();  // what `grown` told of last has been read
 
  Q_SIGNALS:
   void grown(const QString& trace, bool whole);  // `whole`: the run has ended, and nothing is followed any more
@@ -31,15 +33,16 @@ class LiveTrace : public QObject {
 
  private:
   void look();
-  void merged(int code);
+  void ask();
+  void answer(const QString& line);
   QString signature() const;  // of what the processes have written
 
   QString folder_, seen_;
-  QByteArray told_;  // the hash of what was told last: a run in which nothing happened is not told again
-  qint64 merged_at_ms_ = 0;
-  int rest_ms_ = 0;  // until the next merge without anything new
+  qint64 asked_at_ms_ = 0;
+  int took_ms_ = 0;
+  bool told_ = false;  // and not taken yet
   QTemporaryDir made_;
-  QProcess merge_;
+  QProcess follower_;
   QTimer timer_;
 };
 

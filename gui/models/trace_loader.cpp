@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "gui/models/lane_builder.h"
@@ -119,6 +121,7 @@ class Loader {
                                 .process = row.process,
                                 .launch = row.launch});
     }
+    std::stable_sort(trace_->arrays.begin(), trace_->arrays.end(), [](const Array& a, const Array& b) { return a.time < b.time; });
   }
 
   void load_programs() {
@@ -227,7 +230,11 @@ class Loader {
   }
 
   void load_collectives() {
+    std::vector<Ns> times;  // the calls of a launch stay in their order
+    std::map<std::tuple<Id, std::int64_t, std::int64_t>, Ns> earlier;
     for (const auto& row : reader_.collectives()) {
+      Ns& time = earlier.try_emplace({row.program, row.seq, row.launch}, row.first_ns).first->second;
+      times.push_back(time = std::max(time, row.first_ns));
       Collective call{
           .type = type_of(row),
           .seq = row.seq,
@@ -254,6 +261,23 @@ class Loader {
       }
       trace_->collectives.push_back(std::move(call));
     }
+    sort_by_time(times);
+  }
+
+  // The trace of a run that goes on counts them as they were discovered; in the others they stand by time already.
+  void sort_by_time(const std::vector<Ns>& times) {
+    if (std::is_sorted(times.begin(), times.end())) return;
+    std::vector<int> order(times.size()), place(times.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return times[std::size_t(a)] < times[std::size_t(b)]; });
+    std::vector<Collective> sorted;
+    for (const int from : order) {
+      place[std::size_t(from)] = int(sorted.size());
+      sorted.push_back(std::move(trace_->collectives[std::size_t(from)]));
+    }
+    trace_->collectives = std::move(sorted);
+    for (int& index : collective_of_)
+      if (index >= 0) index = place[std::size_t(index)];
   }
 
   const LoadOptions& options_;

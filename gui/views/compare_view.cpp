@@ -76,7 +76,9 @@ class CompareView : public QWidget {
       if (!path.isEmpty()) compare_with(path);
     });
     connect(job_, &LoadJob::finished, this, [this](const TracePtr& trace) {
+      coupling_ = true;  // what comes to be shown does not move what is
       other_->set_trace(trace);
+      coupling_ = false;
       refresh();
     });
     connect(job_, &LoadJob::failed, this, [this](const QString& message) { verdict_->setText(message); });
@@ -85,8 +87,13 @@ class CompareView : public QWidget {
     connect(&selection_, &Selection::visible_changed, this, [this](TimeRange window) {
       if (coupling_ || !other_->trace() || !selection_.trace()) return;
       coupling_ = true;
-      const Ns shift = other_->trace()->range.begin - selection_.trace()->range.begin;
-      canvas_->set_window({window.begin + shift, window.end + shift});
+      canvas_->set_window({window.begin + shift(), window.end + shift()});
+      coupling_ = false;
+    });
+    connect(canvas_, &TimelineCanvas::window_changed, this, [this, show_time = context.show_time](TimeRange window) {
+      if (coupling_ || !show_time || !other_->trace() || !selection_.trace()) return;
+      coupling_ = true;
+      show_time({window.begin - shift(), window.end - shift()});
       coupling_ = false;
     });
     connect(pairs_, &QTableWidget::currentCellChanged, this, [this](int row) {
@@ -105,6 +112,8 @@ class CompareView : public QWidget {
   bool busy() const { return job_->running(); }
 
  private:
+  Ns shift() const { return other_->trace()->range.begin - selection_.trace()->range.begin; }
+
   void refresh() {
     split_->setVisible(other_->trace() != nullptr);
     if (!selection_.trace() || !other_->trace()) {

@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QStandardItemModel>
 #include <QToolTip>
 
 #include <algorithm>
@@ -171,6 +172,22 @@ void HeatMap::describe() {
   setAccessibleDescription(row_ >= 0 && column_ >= 0
                                ? cell_text(row_, column_)
                                : QStringLiteral("%1 by %1, %2 with traffic").arg(matrix_.labels.size()).arg(matrix_.cells.size()));
+}
+
+std::unique_ptr<QAbstractItemModel> HeatMap::as_table() const {
+  auto table = std::make_unique<QStandardItemModel>();
+  QStringList titles{QStringLiteral("From"), QStringLiteral("To")};
+  for (const auto& def : kMatrixMetrics) titles << QString::fromUtf8(def.title);
+  table->setHorizontalHeaderLabels(titles);
+  for (std::size_t row = 0; row < receivers_.size(); ++row)
+    for (const int column : receivers_[row]) {
+      QList<QStandardItem*> items{new QStandardItem(qstr(matrix_.labels[row])),
+                                  new QStandardItem(qstr(matrix_.labels[std::size_t(column)]))};
+      const MatrixCell& cell = *matrix_.cell(row, std::size_t(column));
+      for (const auto& def : kMatrixMetrics) items << new QStandardItem(matrix_value_text(cell, def.metric));
+      table->appendRow(items);
+    }
+  return table;
 }
 
 QString HeatMap::access_group_name(int group) const {

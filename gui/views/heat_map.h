@@ -1,9 +1,11 @@
 // The communication matrix as a heat map: who sends (rows) how much to whom (columns).
 #pragma once
 
+#include <QAbstractItemModel>
 #include <QWidget>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "gui/models/comm_matrix.h"
@@ -20,6 +22,8 @@ class HeatMap : public QWidget, public AccessibleDiagram {
 
   void show_matrix(CommMatrix matrix, MatrixMetric metric);
   const CommMatrix& matrix() const { return matrix_; }
+  // A row for each pair with traffic, with all of its figures.
+  std::unique_ptr<QAbstractItemModel> as_table() const;
 
   // A group is a sender, its items are those that it sends to.
   int access_groups() const override { return int(receivers_.size()); }

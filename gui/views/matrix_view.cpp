@@ -17,6 +17,7 @@
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/heat_map.h"
+#include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
 
@@ -63,6 +64,8 @@ class MatrixView : public QWidget {
     kinds_->setSelectionBehavior(QAbstractItemView::SelectRows);
     kinds_->horizontalHeader()->setHighlightSections(false);
     kinds_->setTabKeyNavigation(false);
+    offer_export(*kinds_);
+    offer_export(*map_, [this] { return map_->as_table(); });
     const int widths[] = {118, 86, 48, 72, 76, 82, 82};
     for (int c = 0; c < 7; ++c) kinds_->setColumnWidth(c, widths[c]);
     auto* split = new QSplitter(Qt::Horizontal, this);

@@ -10,6 +10,7 @@
 #include "gui/models/text_twin.h"
 #include "gui/views/mesh_widget.h"
 #include "gui/views/shard_widget.h"
+#include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
 
@@ -55,6 +56,7 @@ class ReshardView : public QWidget {
     moves_->horizontalHeader()->setStretchLastSection(true);
     moves_->horizontalHeader()->setMinimumSectionSize(36);
     moves_->setTabKeyNavigation(false);
+    offer_export(*moves_);
     for (const auto& [column, width] : {std::pair(0, 44), std::pair(1, 44), std::pair(2, 112)}) moves_->setColumnWidth(column, width);
     split_ = new QSplitter(Qt::Horizontal, this);
     split_->addWidget(titled(before_title_, QStringLiteral("before"), before_));

@@ -9,6 +9,7 @@
 #include "gui/models/format.h"
 #include "gui/models/sequence_model.h"
 #include "gui/models/text_twin.h"
+#include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
 
@@ -70,6 +71,7 @@ class SequenceView : public QWidget {
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table_->setCornerButtonEnabled(false);
     table_->setTabKeyNavigation(false);
+    offer_export(*table_);
     table_->horizontalHeader()->setDefaultSectionSize(kColumnPx);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);

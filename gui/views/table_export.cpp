@@ -22,16 +22,26 @@ QByteArray field(QString text) {
   return '"' + text.replace(QLatin1Char('"'), QStringLiteral("\"\"")).toUtf8() + '"';
 }
 
-void export_table(QAbstractItemView& view) {
+void export_table(QWidget& view, const QAbstractItemModel& model) {
   const QString path = QFileDialog::getSaveFileName(&view, QStringLiteral("Export the table"), QStringLiteral("table.csv"),
                                                     QStringLiteral("CSV (*.csv);;JSON (*.json);;Text (*.txt)"));
   if (path.isEmpty()) return;
-  const QByteArray bytes = path.endsWith(QLatin1String(".json"))  ? table_json(*view.model())
-                           : path.endsWith(QLatin1String(".txt")) ? model_text(*view.model(), 1 << 30).toUtf8()
-                                                                  : table_csv(*view.model());
+  const QByteArray bytes = path.endsWith(QLatin1String(".json"))  ? table_json(model)
+                           : path.endsWith(QLatin1String(".txt")) ? model_text(model, 1 << 30).toUtf8()
+                                                                  : table_csv(model);
   QFile file(path);
   if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
     QMessageBox::warning(&view, QStringLiteral("Export"), QStringLiteral("Cannot write %1: %2").arg(path, file.errorString()));
+}
+
+template <typename Run>
+void add_action(QWidget& view, const char* title, const QKeySequence& key, Run run) {
+  auto* action = new QAction(QString::fromUtf8(title), &view);
+  action->setShortcut(key);
+  action->setShortcutContext(Qt::WidgetShortcut);
+  action->setStatusTip(action->text());
+  QObject::connect(action, &QAction::triggered, &view, run);
+  view.addAction(action);
 }
 
 }  // namespace
@@ -61,22 +71,20 @@ QByteArray table_json(const QAbstractItemModel& model) {
 
 void offer_export(QAbstractItemView& view) {
   view.setContextMenuPolicy(Qt::ActionsContextMenu);
-  const auto add = [&](const char* title, const QKeySequence& key, auto run) {
-    auto* action = new QAction(QString::fromUtf8(title), &view);
-    action->setShortcut(key);
-    action->setShortcutContext(Qt::WidgetShortcut);
-    action->setStatusTip(action->text());
-    QObject::connect(action, &QAction::triggered, &view, run);
-    view.addAction(action);
-  };
-  add("Copy Row", QKeySequence(QStringLiteral("Ctrl+C")), [&view] {
+  add_action(view, "Copy Row", QKeySequence(QStringLiteral("Ctrl+C")), [&view] {
     QStringList cells;
     const QModelIndex at = view.currentIndex();
     for (int c = 0; at.isValid() && c < view.model()->columnCount(); ++c) cells << at.siblingAtColumn(c).data().toString();
     QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
   });
-  add("Copy Table as CSV", {}, [&view] { QApplication::clipboard()->setText(QString::fromUtf8(table_csv(*view.model()))); });
-  add("Export Table …", {}, [&view] { export_table(view); });
+  add_action(view, "Copy Table as CSV", {}, [&view] { QApplication::clipboard()->setText(QString::fromUtf8(table_csv(*view.model()))); });
+  add_action(view, "Export Table …", {}, [&view] { export_table(view, *view.model()); });
+}
+
+void offer_export(QWidget& diagram, const std::function<std::unique_ptr<QAbstractItemModel>()>& table) {
+  diagram.setContextMenuPolicy(Qt::ActionsContextMenu);
+  add_action(diagram, "Copy Table as CSV", {}, [table] { QApplication::clipboard()->setText(QString::fromUtf8(table_csv(*table()))); });
+  add_action(diagram, "Export Table …", {}, [&diagram, table] { export_table(diagram, *table()); });
 }
 
 }  // namespace shardlab::gui

@@ -4,6 +4,9 @@
 #include <QAbstractItemModel>
 #include <QAbstractItemView>
 
+#include <functional>
+#include <memory>
+
 namespace shardlab::gui {
 
 // RFC 4180: a header line, fields with commas, quotes or line breaks in quotes, \r\n.
@@ -13,5 +16,7 @@ QByteArray table_json(const QAbstractItemModel& model);
 
 // Adds "Copy as CSV", "Export …" to the view's context menu, and Ctrl+C for the chosen row.
 void offer_export(QAbstractItemView& view);
+// The same for what is painted: `table` makes what there is to tell of it.
+void offer_export(QWidget& diagram, const std::function<std::unique_ptr<QAbstractItemModel>()>& table);
 
 }  // namespace shardlab::gui

@@ -76,7 +76,9 @@ void TimelineMinimap::build() {
     fold_lane(*lane.events, limits_, std::max<Ns>(limits_.length() / columns_count, 1), items);
     for (const auto& item : items) add(item, limits_, columns);
   }
-  strip_ = QImage(columns_count, height(), QImage::Format_RGB32);
+  const double ratio = devicePixelRatioF();
+  strip_ = QImage((QSizeF(columns_count, height()) * ratio).toSize(), QImage::Format_RGB32);
+  strip_.setDevicePixelRatio(ratio);
   strip_.fill(theme.base);
   strip_dark_ = theme.dark;
   QPainter painter(&strip_);

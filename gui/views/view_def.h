@@ -21,6 +21,7 @@ struct ViewContext {
   Background& background;
   std::function<void(const QString& path)> open_trace = {};  // in the window
   std::function<void(std::string_view id)> show_view = {};
+  std::function<void(TimeRange window)> show_time = {};  // in the timeline
 };
 
 struct ViewDef {

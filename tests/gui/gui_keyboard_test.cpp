@@ -321,6 +321,15 @@ std::map<QString, Script> scripts() {
   std::map<QString, Script> all{
       {QStringLiteral("open"), opens},
       {QStringLiteral("picture"), saves("window.svg", "<?xml")},
+      {QStringLiteral("view-picture"),
+       [](Scene& s) {
+         s.press("Ctrl+2");
+         saves("view.svg", "<?xml")(s);
+         QFile file(s.file("view.svg"));
+         ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+         const QByteArray svg = file.readAll();
+         EXPECT_TRUE(svg.contains("CPU 0") && !svg.contains("whole trace")) << "the sharding alone, no timeline";
+       }},
       {QStringLiteral("report"), saves("report.html", "<!doctype html>")},
       {QStringLiteral("reload"), reads_again},
       {QStringLiteral("quit"),

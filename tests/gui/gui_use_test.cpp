@@ -18,7 +18,10 @@
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
 #include "gui/app/palette.h"
+#include "gui/app/sheet.h"
 #include "gui/models/trace_loader.h"
+#include "gui/views/heat_map.h"
+#include "gui/views/table_export.h"
 #include "gui/views/timeline_canvas.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/wait_idle.h"
@@ -55,8 +58,9 @@ TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
   std::set<QString> triggered;
   for (QAction* action : shown.window.actions_of_menus())
     QObject::connect(action, &QAction::triggered, &shown.window, [&triggered, action] { triggered.insert(action->text()); });
-  const std::set<QString> opens_files{QStringLiteral("&Open …"), QStringLiteral("Save &Picture …"), QStringLiteral("Save &Report …"),
-                                      QStringLiteral("&Quit"), QStringLiteral("Run the &Example")};
+  const std::set<QString> opens_files{
+      QStringLiteral("&Open …"),        QStringLiteral("Save &Picture …"), QStringLiteral("Save This &View …"),
+      QStringLiteral("Save &Report …"), QStringLiteral("&Quit"),           QStringLiteral("Run the &Example")};
   for (QAction* action : shown.window.actions_of_menus()) {
     EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
     if (opens_files.contains(action->text())) continue;  // a file dialog would wait for a person, a run take its time
@@ -257,12 +261,15 @@ TEST(Accessibility, NamesEveryLaneAndEventOfTheDiagrams) {
 class AccessOfKind : public testing::TestWithParam<sample::Kind> {};
 
 TEST_P(AccessOfKind, NamesEverythingThatIsPainted) {
-  Shown shown(GetParam().make());
-  const TracePtr& trace = shown.window.selection().trace();
-  shown.window.show_sheet();  // all views in sight
-  ASSERT_TRUE(wait_idle(shown.window));
+  Options options;
+  options.view = QString::fromUtf8(kSheet);  // all views in sight
+  MainWindow window(options);
+  window.show();
+  window.show_trace(GetParam().make());
+  ASSERT_TRUE(wait_idle(window));
+  const TracePtr& trace = window.selection().trace();
   std::map<QString, int> items;  // by the diagram's name
-  for (QWidget* widget : shown.window.findChildren<QWidget*>()) {
+  for (QWidget* widget : window.findChildren<QWidget*>()) {
     auto* diagram = dynamic_cast<AccessibleDiagram*>(widget);
     if (!diagram || !widget->isVisible()) continue;
     QAccessibleInterface* root = QAccessible::queryAccessibleInterface(widget);
@@ -284,7 +291,7 @@ TEST_P(AccessOfKind, NamesEverythingThatIsPainted) {
       }
   }
   std::set<QString> lanes;
-  auto& canvas = shown.window.timeline();
+  auto& canvas = window.timeline();
   for (int group = 0; group < canvas.access_groups(); ++group) lanes.insert(canvas.access_group_name(group));
   EXPECT_EQ(int(lanes.size()), canvas.access_groups()) << "no two lanes have one name";
   for (const auto& device : trace->devices)
@@ -334,6 +341,65 @@ TEST(Sql, HasAnAnswerWhereverItIsShown) {
     const auto* answer = window.view("sql").findChild<QTableWidget*>();
     EXPECT_TRUE(QTest::qWaitFor([&] { return answer->rowCount() > 0; }, 20'000)) << (alone ? "alone" : "raised");
   }
+}
+
+// Two runs in one window of time, whichever of the two timelines is moved.
+TEST(Compare, ZoomsBothRunsTogether) {
+  QTemporaryDir folder;
+  std::vector<QString> paths;
+  for (const char* name : {"one", "other"}) {
+    paths.push_back(folder.filePath(QString::fromUtf8(name)) + QStringLiteral(".db"));
+    traces::sample::write_sample_trace("toy", paths.back().toStdString(), {});
+  }
+  Options options;
+  options.compare = paths[1];
+  MainWindow window(options);
+  window.show();
+  window.open(paths[0]);
+  ASSERT_TRUE(wait_idle(window));
+  window.show_view("compare");
+  auto* other = window.view("compare").findChild<TimelineCanvas*>();
+  auto& first = window.timeline();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return other->isVisible() && other->width() > 0; }));
+  const Ns shift = other->shown()->range.begin - first.shown()->range.begin;
+  const auto together = [&] {
+    const TimeRange a = first.scale().window(), b = other->scale().window();
+    return a.begin + shift == b.begin && a.length() == b.length();
+  };
+  const TimeRange whole = first.scale().window();
+  const Ns quarter = whole.length() / 4;
+  first.set_window({whole.begin + quarter, whole.begin + 2 * quarter});
+  EXPECT_TRUE(together());
+  const TimeRange before = first.scale().window();
+  const TimeRange moved = other->scale().window();
+  other->set_window({moved.begin + quarter / 2, moved.begin + quarter});
+  EXPECT_NE(first.scale().window(), before);
+  EXPECT_TRUE(together());
+}
+
+// Whatever is shown as a table, or is one in other clothes, leaves as one.
+TEST(Export, EveryTableOffersIt) {
+  Shown shown(sample::toy());
+  shown.window.show_sheet();
+  QTest::qWait(0);
+  int tables = 0;
+  const auto offers = [](const QWidget& widget) {
+    const auto actions = widget.actions();
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const QAction* action) { return action->text() == QStringLiteral("Export Table …"); });
+  };
+  for (auto* view : shown.window.findChildren<QTableView*>()) {
+    ++tables;
+    EXPECT_TRUE(offers(*view)) << view->accessibleName().toStdString();
+  }
+  EXPECT_GE(tables, 10);
+  auto* map = shown.window.findChild<HeatMap*>();
+  EXPECT_TRUE(offers(*map));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return map->access_groups() == 8; }));
+  const QString csv = QString::fromUtf8(table_csv(*map->as_table()));
+  EXPECT_TRUE(csv.startsWith(QStringLiteral("From,To,Bytes,Calls,Time,algbw,busbw\r\n"))) << csv.toStdString();
+  EXPECT_EQ(int(csv.count(QLatin1Char('\n'))) - 1, int(map->matrix().cells.size()));
+  EXPECT_TRUE(csv.contains(QStringLiteral("CPU 0,CPU 1,")));
 }
 
 TEST(Report, IsOneFileWithEveryView) {

@@ -291,9 +291,10 @@ class CommandLine : public testing::Test {
     int code;
     QString error;
   };
-  Result run(const QStringList& arguments) {
+  Result run(const QStringList& arguments, const char* scale = nullptr) {
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    if (scale) environment.insert(QStringLiteral("QT_SCALE_FACTOR"), QString::fromUtf8(scale));
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(QString::fromUtf8(name));
     process.setProcessEnvironment(environment);
     process.start(qEnvironmentVariable("SHARDLAB_BIN_DIR") + QStringLiteral("/shardlab-view"), arguments);
@@ -322,6 +323,38 @@ TEST_F(CommandLine, TakesPicturesWithoutADisplay) {
     EXPECT_GT(colours(QImage(out)), 12);
   }
   EXPECT_EQ(QImage(out).size(), QSize(900, 600));
+}
+
+// Twice the pixels, and they are used: a picture that was only enlarged would have blocks of one colour.
+TEST_F(CommandLine, PaintsFinerOnFinerScreens) {
+  const QString db = trace("deadlock"), out = folder_.filePath(QStringLiteral("fine.png"));
+  for (const ViewDef* def : {&kTimelineView, &kShardingView, &kWaitsView, &kMatrixView}) {
+    ASSERT_EQ(
+        run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), qstr(def->id), QStringLiteral("--size=800x500")}, "2").code,
+        0);
+    const QImage image(out);
+    ASSERT_EQ(image.size(), QSize(1600, 1000)) << def->id;
+    int fine = 0;
+    for (int y = 200; y + 1 < image.height(); y += 2)
+      for (int x = 0; x + 1 < image.width(); x += 2)
+        fine += image.pixel(x, y) != image.pixel(x + 1, y) || image.pixel(x, y) != image.pixel(x, y + 1);
+    EXPECT_GT(fine, 500) << def->id;
+  }
+}
+
+// Every view of a trace in one picture, each under its title.
+TEST_F(CommandLine, PutsAllViewsOnOneSheet) {
+  const QString db = trace("deadlock");
+  for (const char* ending : {"svg", "txt"}) {
+    const QString out = folder_.filePath(QStringLiteral("sheet.") + QString::fromUtf8(ending));
+    const Result result =
+        run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), QStringLiteral("all"), QStringLiteral("--size=1800x2000")});
+    ASSERT_EQ(result.code, 0) << result.error.toStdString();
+    QFile file(out);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    const QByteArray text = file.readAll();
+    for (const ViewDef* def : all_views()) EXPECT_TRUE(text.contains(def->title)) << def->id << " in " << ending;
+  }
 }
 
 // The same bytes each time, in every format, and the text says what the picture shows.

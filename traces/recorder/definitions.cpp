@@ -19,6 +19,10 @@ traces::Id at(const std::vector<traces::Id>& ids, std::uint32_t id) { return id 
 
 Definitions::Definitions(traces::TraceWriter& writer, const std::vector<ProcessTrace>& processes)
     : writer_(writer), own_(processes.size()) {
+  update(processes);
+}
+
+void Definitions::update(const std::vector<ProcessTrace>& processes) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     add_sites(processes[i], own_[i]);
     add_programs(processes[i], own_[i]);
@@ -38,7 +42,7 @@ const UnifiedProgram& Definitions::program(std::size_t index, std::uint32_t id) 
 void Definitions::add_sites(const ProcessTrace& process, OfProcess& own) {
   own.sites.resize(process.sites.size());
   for (const auto& site : process.sites) {
-    if (site.id == 0) continue;
+    if (site.id == 0 || own.sites[site.id] != 0) continue;
     traces::SiteRow row{.file = site.file, .line = int(site.line), .statement = site.statement};
     (site.statement >= 0 ? row.pointer : row.function) = site.function;
     own.sites[site.id] = writer_.site(row);
@@ -48,7 +52,7 @@ void Definitions::add_sites(const ProcessTrace& process, OfProcess& own) {
 void Definitions::add_programs(const ProcessTrace& process, OfProcess& own) {
   own.programs.resize(process.programs.size());
   for (const auto& record : process.programs)
-    if (record.id != 0) own.programs[record.id] = add_program(record, own);
+    if (record.id != 0 && !own.programs[record.id]) own.programs[record.id] = add_program(record, own);
 }
 
 const UnifiedProgram* Definitions::add_program(const ProgramRecord& record, const OfProcess& own) {
@@ -83,7 +87,7 @@ const UnifiedProgram* Definitions::add_program(const ProgramRecord& record, cons
 void Definitions::add_layouts(const ProcessTrace& process, OfProcess& own) {
   own.layouts.resize(process.layouts.size());
   for (const auto& record : process.layouts) {
-    if (record.id == 0) continue;
+    if (record.id == 0 || own.layouts[record.id] != 0) continue;
     LayoutRecord content = record;
     content.id = 0;
     auto [found, added] = layouts_.try_emplace(key_of(content));

@@ -28,6 +28,8 @@ class Definitions {
  public:
   // Both outlive this. Writes all definitions of all processes.
   Definitions(traces::TraceWriter& writer, const std::vector<ProcessTrace>& processes);
+  // The same processes later: writes what they have told since.
+  void update(const std::vector<ProcessTrace>& processes);
 
   // `index` is into the processes given; ids are the process's own.
   traces::Id site(std::size_t index, std::uint32_t id) const;

@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "traces/recorder/collect.h"
+#include "traces/recorder/living.h"
 #include "traces/recorder/merge_rows.h"
 #include "traces/recorder/part.h"
 
@@ -21,34 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kSmallTraceRecords = 20'000;
-
-// The processes of which a part or a ring lies in the directory.
-std::set<int> processes_in(const std::string& directory) {
-  std::set<int> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    for (const auto& [prefix, suffix] : {std::pair<std::string_view, std::string_view>{"part-", ".db"}, {"ring-", ".ring"}}) {
-      if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
-      int process = -1;
-      const char* end = name.data() + name.size() - suffix.size();
-      if (const auto parsed = std::from_chars(name.data() + prefix.size(), end, process); parsed.ptr == end && process >= 0)
-        found.insert(process);
-    }
-  }
-  return found;
-}
-
-// A process of this host that ended without closing its record, in a job that nobody supervises any more.
-bool is_gone(const ProcessTrace& trace, const std::string& ring) {
-  char host[256] = {};
-  if (trace.closed || !fs::exists(ring)) return false;
-  if (!trace.info.host.empty() && (::gethostname(host, sizeof host - 1) != 0 || trace.info.host != host)) return false;
-  try {
-    const std::int64_t pid = RingFile::open(ring).pid();
-    return pid > 0 && ::kill(pid_t(pid), 0) != 0 && errno == ESRCH;
-  } catch (const IoError&) { return false; }  // it is only being made
-}
 
 struct Loaded {
   std::vector<ProcessTrace> processes;
@@ -107,7 +75,8 @@ MergeResult merge_parts(const MergeOptions& options) {
   traces::TraceWriter writer(options.out, records < kSmallTraceRecords ? traces::kSmallPages : traces::kLargePages);
   const Definitions definitions(writer, loaded.processes);
   Joined joined = join(loaded.processes, definitions);
-  RowWriter rows(writer, options, loaded.processes, definitions, joined, loaded.log);
+  Tracks tracks;
+  RowWriter rows(writer, options, loaded.processes, definitions, joined, tracks, loaded.log);
   rows.write_all();
   writer.finish();
 

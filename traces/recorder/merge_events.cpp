@@ -24,7 +24,7 @@ void RowWriter::write_host_events(std::size_t index) {
   events.reserve(process.launches.size() + process.host_reads.size());
   for (const auto& [number, launch] : process.launches)
     events.push_back(
-        {.track = host_tracks_[index],
+        {.track = tracks_.host[index],
          .time_ns = launch.issued_ns,
          .duration_ns = 0,
          .kind = EventKind::kLaunch,
@@ -39,7 +39,7 @@ void RowWriter::write_host_events(std::size_t index) {
                                     .end_ns = read.end_ns,
                                     .what = what,
                                     .site = definitions_.site(index, read.site)});
-    events.push_back({.track = host_tracks_[index],
+    events.push_back({.track = tracks_.host[index],
                       .time_ns = read.begin_ns,
                       .duration_ns = read.end_ns - read.begin_ns,
                       .kind = EventKind::kHostRead,
@@ -54,7 +54,7 @@ void RowWriter::write_batch_events(std::size_t index) {
   std::vector<EventRow> events;
   events.reserve(process.computes.size());
   for (const auto& compute : process.computes)
-    events.push_back({.track = batch_tracks_[index],
+    events.push_back({.track = tracks_.batch[index],
                       .time_ns = compute.begin_ns,
                       .duration_ns = compute.end_ns - compute.begin_ns,
                       .kind = EventKind::kCompute,
@@ -72,7 +72,7 @@ void RowWriter::write_batch_events(std::size_t index) {
       const bool error =
           member.status == MemberStatus::kFailed || member.status == MemberStatus::kPoisoned || diagnosis_of_call_.contains(row);
       events.push_back(
-          {.track = batch_tracks_[index],
+          {.track = tracks_.batch[index],
            .time_ns = member.start_ns,
            .duration_ns = member.end_ns == kNoTime ? kNoTime : member.end_ns - member.start_ns,
            .kind = EventKind::kCollective,

@@ -44,14 +44,18 @@ ProcessState final_state(const ProcessEnd* end, const ProcessEvidence* evidence,
 }  // namespace
 
 RowWriter::RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
-                     const Definitions& definitions, Joined& joined, std::vector<traces::ImportLogRow>& log)
-    : writer_(writer), options_(options), processes_(processes), definitions_(definitions), joined_(joined), log_(log) {}
+                     const Definitions& definitions, Joined& joined, Tracks& tracks, std::vector<traces::ImportLogRow>& log)
+    : writer_(writer), options_(options), processes_(processes), definitions_(definitions), joined_(joined), log_(log), tracks_(tracks) {}
 
 void RowWriter::write_all() {
-  write_processes();
-  write_devices();
   write_tracks();
   link_diagnoses();
+  write_deeds();
+  write_verdict();
+  write_frame();
+}
+
+void RowWriter::write_deeds() {
   write_launches();
   write_collectives();
   for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -59,7 +63,11 @@ void RowWriter::write_all() {
     write_batch_events(i);
   }
   write_arrays();
-  write_verdict();
+}
+
+void RowWriter::write_frame() {
+  write_processes();
+  write_devices();
   write_losses();
   write_meta();
 }
@@ -146,15 +154,18 @@ void RowWriter::write_devices() {
 
 void RowWriter::write_tracks() {
   std::map<int, Id> batch_of;
-  for (const auto& process : processes_) {
-    host_tracks_.push_back(
-        writer_.add_track({.kind = TrackKind::kHost, .process = process.process, .name = fmt::format("process {} host", process.process)}));
-    batch_tracks_.push_back(writer_.add_track(
-        {.kind = TrackKind::kBatch, .process = process.process, .name = fmt::format("process {} devices", process.process)}));
-    batch_of[process.process] = batch_tracks_.back();
+  for (std::size_t p = 0; p < processes_.size(); ++p) {
+    const int process = processes_[p].process;
+    if (p >= tracks_.host.size()) {
+      tracks_.host.push_back(
+          writer_.add_track({.kind = TrackKind::kHost, .process = process, .name = fmt::format("process {} host", process)}));
+      tracks_.batch.push_back(
+          writer_.add_track({.kind = TrackKind::kBatch, .process = process, .name = fmt::format("process {} devices", process)}));
+    }
+    batch_of[process] = tracks_.batch[p];
   }
   for (const auto& device : all_devices())
-    if (const auto batch = batch_of.find(device.process); batch != batch_of.end())
+    if (const auto batch = batch_of.find(device.process); batch != batch_of.end() && tracks_.devices.insert(device.ordinal).second)
       writer_.add_track({.kind = TrackKind::kDevice,
                          .process = device.process,
                          .device = device.ordinal,
@@ -243,7 +254,7 @@ void RowWriter::write_arrays() {
   std::vector<traces::ArrayRow> rows;
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     std::map<Key, int> again;
-    for (const auto& array : processes_[p].arrays) {
+    for (const auto& [id, array] : processes_[p].arrays) {
       const auto launch = joined_.launch_of[p].find(array.launch);
       Key key{launch == joined_.launch_of[p].end() ? kNoLaunch : launch->second,
               processes_[p].text(array.name),

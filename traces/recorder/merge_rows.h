@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "traces/recorder/collect.h"
@@ -10,18 +11,28 @@
 
 namespace shardlab::recorder {
 
+// The tracks of a trace, made as their processes and devices are met.
+struct Tracks {
+  std::vector<traces::Id> host, batch;  // by index of the processes
+  std::set<int> devices;
+};
+
 class RowWriter {
  public:
   // All outlive this; `joined` gets the ids of its calls, `log` what was noticed on the way.
   RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
-            const Definitions& definitions, Joined& joined, std::vector<traces::ImportLogRow>& log);
+            const Definitions& definitions, Joined& joined, Tracks& tracks, std::vector<traces::ImportLogRow>& log);
   void write_all();
+  void write_tracks();
+  // What processes did: launches, collectives, events, reads, arrays.
+  void write_deeds();
+  // What holds for the whole: processes, devices, losses, meta.
+  void write_frame();
 
  private:
   void write_meta();
   void write_processes();
   void write_devices();
-  void write_tracks();
   void link_diagnoses();
   void write_launches();
   void write_collectives();
@@ -40,7 +51,7 @@ class RowWriter {
   const Definitions& definitions_;
   Joined& joined_;
   std::vector<traces::ImportLogRow>& log_;
-  std::vector<traces::Id> host_tracks_, batch_tracks_;       // by index of processes_
+  Tracks& tracks_;
   std::vector<std::vector<std::size_t>> participant_calls_;  // per diagnosis and participant: index of calls + 1, 0 for none
   std::map<std::size_t, traces::Id> diagnosis_of_call_;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/database.h"
 #include "traces/schema.h"
 
 namespace shardlab::recorder {
@@ -143,18 +142,19 @@ class Loader {
     launch.issued_ns = record.time_ns;
   }
 
-  // An array that is told of again is named anew.
+  // An array that is told of again is named anew, unless it was taken out meanwhile.
   void add_array(ArrayRecord array) {
     seen(array.time_ns);
-    const auto [found, is_new] = array_index_.try_emplace(array.id, trace_.arrays.size());
-    if (is_new)
-      trace_.arrays.push_back(std::move(array));
-    else
-      trace_.arrays[found->second].name = array.name;
+    if (const auto found = trace_.arrays.find(array.id); found != trace_.arrays.end()) {
+      found->second.name = array.name;
+      return;
+    }
+    if (trace_.arrays_taken.contains(array.id)) return;
+    const std::int64_t id = array.id;
+    trace_.arrays.emplace(id, std::move(array));
   }
 
   ProcessTrace& trace_;
-  std::map<std::int64_t, std::size_t> array_index_;
 };
 
 }  // namespace
@@ -164,22 +164,24 @@ const SiteRecord* ProcessTrace::site(std::uint32_t id) const { return at(sites, 
 const LayoutRecord* ProcessTrace::layout(std::uint32_t id) const { return at(layouts, id); }
 std::string_view ProcessTrace::text(std::uint32_t id) const { return id < texts.size() ? std::string_view(texts[id]) : std::string_view(); }
 
-ProcessTrace read_part(const std::string& path, int process) {
-  ProcessTrace trace;
-  trace.process = trace.info.process = process;
-  // Not read-only: the WAL of a process that was killed has to be taken in.
-  traces::Database database(path, traces::OpenMode::kUpdate);
-  if (database.integer("PRAGMA application_id") != traces::kPartApplicationId)
+// Not read-only: the WAL of a process that was killed has to be taken in.
+PartReader::PartReader(const std::string& path, int process) : process_(process), database_(path, traces::OpenMode::kUpdate) {
+  if (database_.integer("PRAGMA application_id") != traces::kPartApplicationId)
     throw IoError(fmt::format("{}: not one process's part of a trace", path));
-  if (const auto version = database.integer("PRAGMA user_version"); version > traces::kSchemaVersion)
+  if (const auto version = database_.integer("PRAGMA user_version"); version > traces::kSchemaVersion)
     throw IoError(fmt::format("{}: written with trace schema {}, this program reads up to {}", path, version, traces::kSchemaVersion));
+}
+
+void PartReader::read(ProcessTrace& trace) {
   Loader loader(trace);
   std::int64_t undecoded = 0;
   std::string why;
   try {
-    traces::Statement row(database, "SELECT type, body FROM records ORDER BY position");
+    traces::Statement row(database_, "SELECT type, body, position FROM records WHERE position > ? ORDER BY position");
+    row.bind(position_);
     while (row.step()) {
       ++trace.records;
+      position_ = row.integer(2);
       try {
         loader.load(RecordType(row.integer(0)), row.blob(1));
       } catch (const IoError& error) {
@@ -192,13 +194,22 @@ ProcessTrace read_part(const std::string& path, int process) {
   if (undecoded > 0)
     trace.problems.push_back(fmt::format("{} of {} records could not be decoded, the first: {}", undecoded, trace.records, why));
   try {
-    traces::Statement row(database, "SELECT time_ns, count, bytes, reason FROM dropped ORDER BY id");
-    while (row.step())
+    traces::Statement row(database_, "SELECT time_ns, count, bytes, reason, id FROM dropped WHERE id > ? ORDER BY id");
+    row.bind(dropped_);
+    while (row.step()) {
       trace.dropped.push_back(
-          {process, row.is_null(0) ? kNoTime : row.integer(0), row.integer(1), row.integer(2), std::string(row.text(3))});
+          {process_, row.is_null(0) ? kNoTime : row.integer(0), row.integer(1), row.integer(2), std::string(row.text(3))});
+      dropped_ = row.integer(4);
+    }
   } catch (const IoError& error) {
     trace.problems.push_back(fmt::format("its list of dropped records could not be read: {}", error.what()));
   }
+}
+
+ProcessTrace read_part(const std::string& path, int process) {
+  ProcessTrace trace;
+  trace.process = trace.info.process = process;
+  PartReader(path, process).read(trace);
   return trace;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "traces/database.h"
 #include "traces/recorder/record.h"
 #include "traces/rows.h"
 
@@ -37,7 +39,8 @@ struct ProcessTrace {
   std::vector<LayoutRecord> layouts;
   std::map<std::int64_t, LaunchTrace> launches;
   std::vector<ComputeRecord> computes;
-  std::vector<ArrayRecord> arrays;
+  std::map<std::int64_t, ArrayRecord> arrays;     // by the process's id, which counts up
+  std::unordered_set<std::int64_t> arrays_taken;  // ids of arrays that a follower has taken out
   std::vector<HostReadRecord> host_reads;
   std::vector<traces::DroppedRow> dropped;
   std::vector<std::string> problems;  // whole sentences without a full stop
@@ -51,6 +54,20 @@ struct ProcessTrace {
   const SiteRecord* site(std::uint32_t id) const;
   const LayoutRecord* layout(std::uint32_t id) const;
   std::string_view text(std::uint32_t id) const;
+};
+
+// Reads a part bit by bit while its process writes it.
+class PartReader {
+ public:
+  // Throws IoError where the file is missing or no part at all.
+  PartReader(const std::string& path, int process);
+  // Adds to `trace` what was written since the last time; what cannot be read becomes a problem.
+  void read(ProcessTrace& trace);
+
+ private:
+  int process_;
+  traces::Database database_;
+  std::int64_t position_ = -1, dropped_ = 0;  // of the last record, the last row of what was dropped
 };
 
 // Reads a part; what cannot be read becomes a problem. Throws IoError where the file is missing or no part at all.

@@ -1,0 +1,149 @@
+// A trace that grows with its run says at every look what a merge of the whole says, at the cost of what is new.
+#include "traces/recorder/follow.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/traces/recorded_job.h"
+#include "traces/recorder/part.h"
+#include "traces/trace_reader.h"
+
+namespace shardlab::recorder {
+namespace {
+
+using ::testing::ContainerEq;
+
+// Everything that a trace tells, without the ids, which count otherwise.
+constexpr const char* kQuestions[] = {
+    "SELECT key, value FROM meta",
+    "SELECT process, pid, host, state, first_ns, last_ns, closed FROM processes",
+    "SELECT * FROM devices",
+    "SELECT name, kind, process, device, event_count, first_ns, last_ns, busy_ns, error_count, open_count FROM tracks",
+    "SELECT t.name, e.time_ns, e.duration_ns, e.kind, n.text, c.seq, c.call, e.launch, f.text, s.line, e.flags FROM events e JOIN tracks t "
+    "ON t.id = e.track LEFT JOIN strings n ON n.id = e.name LEFT JOIN collectives c ON c.id = e.collective LEFT JOIN sites s ON s.id = "
+    "e.site LEFT JOIN strings f ON f.id = s.file",
+    "SELECT l.process, l.launch, l.seq, p.name, s.line, l.issued_ns, l.started_ns, l.done_ns, l.status FROM launches l LEFT JOIN programs "
+    "p ON p.id = l.program LEFT JOIN sites s ON s.id = l.site",
+    "SELECT c.seq, p.name, c.call, c.launch, k.text, s.line, c.state, c.first_ns, c.last_ns FROM collectives c LEFT JOIN programs p ON "
+    "p.id = c.program JOIN strings k ON k.id = c.kind LEFT JOIN sites s ON s.id = c.site",
+    "SELECT c.seq, c.call, m.process, m.device, m.launch, m.issued_ns, m.start_ns, m.wait_ns, m.end_ns, m.moved_bytes, m.status FROM "
+    "members m JOIN collectives c ON c.id = m.collective",
+    "SELECT w.process, w.begin_ns, w.peer, c.seq, c.call, w.end_ns FROM wait_edges w JOIN collectives c ON c.id = w.collective",
+    "SELECT n.text, d.text, l.spec, a.committed, a.process, a.launch, s.line, a.time_ns, p.text FROM arrays a LEFT JOIN strings n ON n.id "
+    "= a.name LEFT JOIN strings d ON d.id = a.dtype JOIN layouts l ON l.id = a.layout LEFT JOIN sites s ON s.id = a.site LEFT JOIN strings "
+    "p ON p.id = a.processes",
+    "SELECT h.process, h.begin_ns, h.seq, h.end_ns, n.text FROM host_reads h LEFT JOIN strings n ON n.id = h.what",
+    "SELECT process, count, bytes, reason FROM dropped",
+    "SELECT process, source, severity, message FROM import_log",
+};
+
+std::multiset<std::string> told(const std::string& path) {
+  std::multiset<std::string> lines;
+  traces::Database database = traces::TraceReader::open(path);
+  for (const char* question : kQuestions) {
+    traces::Statement row(database, question);
+    while (row.step()) {
+      std::string line(question, std::string_view(question).find("FROM"));
+      for (int c = 0; c < row.column_count(); ++c) line += " | " + (row.is_null(c) ? "NULL" : std::string(row.text(c)));
+      lines.insert(line);
+    }
+  }
+  return lines;
+}
+
+class FollowTest : public RecordedJob {
+ protected:
+  void SetUp() override {
+    RecordedJob::SetUp();
+    options_.ends.clear();
+    options_.running = true;
+    options_.title.clear();
+    options_.out = (folder_ / "merged.db").string();
+    out_ = (folder_ / "live.db").string();
+  }
+  // Until the recorders' own threads have written all of it.
+  void drained() const {
+    for (int p = 0; p < kProcesses; ++p) {
+      if (!std::filesystem::exists(ring_path(folder_.string(), p))) continue;
+      for (int i = 0; i < 3000; ++i) {
+        const RingFile ring = RingFile::open(ring_path(folder_.string(), p));
+        if (ring.head() == ring.tail()) break;
+        ::usleep(1000);
+      }
+    }
+  }
+  void expect_the_same(Follower& follower, const std::string& when) {
+    drained();
+    follower.look();
+    merge_parts(options_);
+    const auto live = told(out_), whole = told(options_.out);
+    std::vector<std::string> more, less;
+    std::set_difference(live.begin(), live.end(), whole.begin(), whole.end(), std::back_inserter(more));
+    std::set_difference(whole.begin(), whole.end(), live.begin(), live.end(), std::back_inserter(less));
+    EXPECT_THAT(more, ContainerEq(std::vector<std::string>{})) << when;
+    EXPECT_THAT(less, ContainerEq(std::vector<std::string>{})) << when;
+    EXPECT_FALSE(live.empty());
+  }
+  std::string out_;
+};
+
+TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
+  Follower follower(folder_.string(), out_);
+  const auto sum = make_program("matmul", 12), other = make_program("other");
+  auto alone = std::make_shared<comm::ProgramInfo>(*make_program("alone"));
+  alone->devices = {0, 1};
+  alone->processes = {0};
+  alone->collectives.clear();
+  std::vector<std::unique_ptr<Recorder>> made;
+  made.push_back(recorder(0));
+  launch(*made[0], 0, sum, 1000, 31);
+  expect_the_same(follower, "one process alone");
+  for (int p = 1; p < kProcesses; ++p) made.push_back(recorder(p));
+  expect_the_same(follower, "the others come");
+  launch(*made[2], 0, sum, 900, 31, 1);
+  comm::ArrayInfo array = make_array(1);
+  made[0]->on_array(array);
+  expect_the_same(follower, "an open call, earlier than what was seen, and an array");
+  launch(*made[1], 0, sum, 1100, 31);
+  array.name = "renamed";
+  made[0]->on_array(array);
+  array = make_array(4);
+  made[1]->on_array(array);
+  made[1]->on_host_read("print", line(40), 9000, 9500);
+  expect_the_same(follower, "the last member comes, an array is named anew, a read");
+  for (int n = 1; n < 6; ++n) {
+    for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], n, n == 3 && p == 1 ? other : sum, 10'000 * n + p * 100, 32);
+    launch(*made[0], 100 + n, alone, 10'000 * n + 5000, 33);
+    expect_the_same(follower, "round " + std::to_string(n));
+    expect_the_same(follower, "round " + std::to_string(n) + " again");
+  }
+  EXPECT_FALSE(follower.look().grown) << "nothing is new";
+  for (auto& each : made) {
+    each.reset();
+    expect_the_same(follower, "one ends");
+  }
+  EXPECT_EQ(traces::TraceReader(out_).meta("running"), "0");
+}
+
+TEST_F(FollowTest, ALookCostsWhatIsNew) {
+  Follower follower(folder_.string(), out_);
+  const auto sum = make_program("matmul", 12);
+  std::vector<std::unique_ptr<Recorder>> made;
+  for (int p = 0; p < kProcesses; ++p) made.push_back(recorder(p));
+  std::vector<std::int64_t> rows;
+  for (int n = 0; n < 40; ++n) {
+    for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], n, sum, 1000 * (n + 1) + p, 31);
+    drained();
+    const Follower::Look look = follower.look();
+    EXPECT_TRUE(look.grown);
+    rows.push_back(look.rows);
+  }
+  EXPECT_EQ(traces::TraceReader(out_).collectives().size(), 80u);
+  for (std::size_t n = 3; n < rows.size(); ++n)
+    EXPECT_LE(rows[n], rows[2] + 4) << "a look at launch " << n << ", at launch 2 it was " << rows[2];
+}
+
+}  // namespace
+}  // namespace shardlab::recorder

@@ -1,0 +1,57 @@
+// Follows a job while it runs: a trace of what its processes have written so far, brought up to date at the cost of what is new.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "traces/recorder/merge_rows.h"
+
+namespace shardlab::recorder {
+
+// Reads each part on from where it stopped. A launch that all its processes have ended is written once, when it was so at the last look
+// already (what belongs to it has come by then), and forgotten; launches that are open are few, and are written anew at each look. The
+// trace says what a merge of the whole says, but ids count in the order of discovery. One thread at a time.
+class Follower {
+ public:
+  struct Look {
+    bool grown = false;     // something was new
+    std::int64_t rows = 0;  // written now
+  };
+
+  // `out` is replaced, and from then on changed in place: read it between two looks.
+  Follower(std::string directory, std::string out);
+  ~Follower();
+  // Throws IoError where `out` cannot be written.
+  Look look();
+
+ private:
+  struct Part;
+  // What a process did, apart from what it told of itself.
+  struct Deeds {
+    std::map<std::int64_t, LaunchTrace> launches;
+    std::vector<ComputeRecord> computes;
+    std::map<std::int64_t, ArrayRecord> arrays;
+    std::vector<HostReadRecord> host_reads;
+  };
+
+  void begin(const std::set<int>& processes);
+  Look bring_up_to_date();
+  bool read();
+  bool read_part(std::size_t index);
+  std::vector<Deeds> take_settled();
+  void write(bool settled);
+
+  MergeOptions options_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<ProcessTrace> processes_;  // by index of parts_; without what has been written for good
+  std::unique_ptr<traces::TraceWriter> writer_;
+  std::unique_ptr<Definitions> definitions_;
+  Tracks tracks_;
+  std::vector<traces::ImportLogRow> log_;  // of what stays
+};
+
+}  // namespace shardlab::recorder
