@@ -16,7 +16,7 @@
 namespace shardlab::gui {
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 16> kActions{{
+  static constexpr std::array<ActionDef, 17> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
