@@ -101,7 +101,7 @@ SHEETS = {
     "wide": ("512 devices", "network"),
     "hosts": ("two hosts", "network"),
     "torn": ("a torn trace", "network"),
-    "swapped": ("order-mismatch: operands swapped on one process", "toy"),
+    "swapped": ("program-mismatch: operands swapped on one process", "toy"),
     "order": ("order-mismatch: two calls swapped", "swapped"),
     "device_put": ("missing-participant: device_put on process 0 alone", "toy"),
     "circle": ("deadlock: three processes in a circle", "device_put"),
