@@ -68,16 +68,14 @@ std::int64_t uniform_count(const std::vector<Box>& boxes, const std::vector<int>
 
 }  // namespace
 
-Array make_array_from_callback(const Shape& shape, const Sharding& sharding, const std::function<Array(const Box& index)>& data,
-                               std::optional<DType> dtype, std::source_location location) {
-  Where where = Where::from(location);
+CallbackParts ask_callback(const Shape& shape, const Sharding& sharding, const PartCallback& data, std::optional<DType> dtype,
+                           Where where) {
   check_sharding(shape, sharding, "make_array_from_callback arguments");
   std::vector<Box> boxes = sharding.boxes(shape);
-  std::vector<BufferRef> shards(boxes.size());
-  BufferRef replica;  // of a fully replicated array: asked for once
+  CallbackParts result;
   for (int position : local_positions(sharding)) {
-    if (replica) {
-      shards[std::size_t(position)] = replica;
+    if (sharding.is_fully_replicated() && !result.parts.empty()) {
+      result.parts.emplace_back(position, result.parts.front().second);
       continue;
     }
     const Box& box = boxes[std::size_t(position)];
@@ -89,15 +87,30 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding, con
     if (part.dtype() != *dtype)
       throw_user_error("Input buffers to `Array` must have matching dtypes. Got {}, expected {} for the part of device {} [{}]",
                        name_of(part.dtype()), name_of(*dtype), sharding.mesh().devices()[std::size_t(position)], where.text());
-    auto buffer = std::make_shared<Buffer>(part.fetch_at(where, "make_array_from_callback"));
-    shards[std::size_t(position)] = buffer;
-    if (sharding.is_fully_replicated()) replica = buffer;
+    result.parts.emplace_back(position, std::move(part));
   }
   if (!dtype)
     throw_user_error(
         "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to `jax.make_array_from_callback`. [{}]",
         where.text());
-  return assembled({*dtype, shape}, sharding, std::move(shards), where);
+  result.dtype = *dtype;
+  return result;
+}
+
+Array make_array_from_callback(const Shape& shape, const Sharding& sharding, const std::function<Array(const Box& index)>& data,
+                               std::optional<DType> dtype, std::source_location where) {
+  return array_from_callback(shape, sharding, data, dtype, Where::from(where));
+}
+
+Array array_from_callback(const Shape& shape, const Sharding& sharding, const PartCallback& data, std::optional<DType> dtype, Where where) {
+  CallbackParts asked = ask_callback(shape, sharding, data, dtype, where);
+  std::vector<BufferRef> shards(std::size_t(sharding.mesh().size()));
+  for (const auto& [position, part] : asked.parts) {
+    const bool again = sharding.is_fully_replicated() && position != asked.parts.front().first;
+    shards[std::size_t(position)] =
+        again ? shards[std::size_t(asked.parts.front().first)] : std::make_shared<Buffer>(part.fetch_at(where, "make_array_from_callback"));
+  }
+  return assembled({asked.dtype, shape}, sharding, std::move(shards), where);
 }
 
 Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays,

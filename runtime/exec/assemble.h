@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/exec/operand.h"
@@ -10,7 +11,6 @@
 namespace shardlab {
 
 class Context;
-
 
 // Asks `data` for each device of this process: the part of the array that the device holds. `dtype` is needed where this process has no
 // device of the sharding. UserError with JAX's texts: a part of another shape or dtype, a dimension that does not divide.
@@ -28,11 +28,19 @@ Array make_array_from_process_local_data(const Sharding& sharding, const Array& 
                                          std::source_location where = std::source_location::current());
 
 // The same with the place given (scenarios).
+using PartCallback = std::function<Array(const Box& index)>;
+Array array_from_callback(const Shape& shape, const Sharding& sharding, const PartCallback& data, std::optional<DType> dtype, Where where);
 Array array_from_process_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape, Where where);
 Array array_from_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
                              Where where);
 
-// What both are made of, without data. Who owns which device, of how many processes:
+// What the callback gives for each device of this process: the place in the mesh, and the part; it is asked once for a replicated array.
+struct CallbackParts {
+  DType dtype = DType::kFloat32;
+  std::vector<std::pair<int, Array>> parts;
+};
+CallbackParts ask_callback(const Shape& shape, const Sharding& sharding, const PartCallback& data, std::optional<DType> dtype, Where where);
+// What the others are made of, without data. Who owns which device, of how many processes:
 struct DeviceOwners {
   std::function<int(int ordinal)> process_of;
   int processes = 1;

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_cache.h"
 
 namespace shardlab {
 
-Mesh mesh_of_processes() {
+Mesh mesh_of_processes(const std::vector<int>& some) {
   Context& context = Context::current();
   std::vector<int> first;
   for (const Device& device : context.devices())
-    if (device.local_index == 0) first.push_back(device.ordinal);
+    if (device.local_index == 0 && (some.empty() || std::binary_search(some.begin(), some.end(), device.process_index)))
+      first.push_back(device.ordinal);
   Shape shape{std::int64_t(first.size())};
   return Mesh(std::move(shape), {"processes"}, std::move(first));
 }
@@ -36,8 +39,8 @@ Movement broadcast_movement(const TensorType& type, int root) {
   return {type, std::move(from), Sharding(processes, PartitionSpec()), {"broadcast_one_to_all", "transfer", ""}};
 }
 
-Movement barrier_movement(std::string_view name) {
-  Mesh processes = mesh_of_processes();
+Movement barrier_movement(std::string_view name, const std::vector<int>& some) {
+  Mesh processes = mesh_of_processes(some);
   return {{DType::kInt32, {processes.size()}},
           Sharding(processes, PartitionSpec("processes")),
           Sharding(processes, PartitionSpec()),

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "runtime/exec/transfer.h"
 
@@ -16,15 +17,15 @@ struct Movement {
   TransferName name;
 };
 
-// One device of each process, along "processes".
-Mesh mesh_of_processes();
+// One device of each process, or of each of some, ascending; along "processes".
+Mesh mesh_of_processes(const std::vector<int>& some = {});
 
 // `global`: the sharding of an array over processes; nothing: each process has `type` for itself, and gets all of it stacked along a new
 // first dimension, or `tiled` along the present one.
 Movement allgather_movement(const TensorType& type, const std::optional<Sharding>& global, bool tiled);
 Movement broadcast_movement(const TensorType& type, int root);
 // Everybody gives everybody one element: nobody goes on before all have come.
-Movement barrier_movement(std::string_view name);
+Movement barrier_movement(std::string_view name, const std::vector<int>& some = {});
 
 std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement);
 

@@ -70,14 +70,14 @@ std::vector<BufferRef> parts(BufferRef own) {
 
 Array local_copy(const Array& x, Where where, std::string_view what) { return array_from_host(x.type(), x.fetch_at(where, what).bytes()); }
 
-Array allgather_async(const Operand& operand, bool tiled, Where where) {
+Array allgather_async(const Operand& operand, bool tiled, Where where, Waits waits) {
   Array x = array_of(operand);
   Context& context = Context::current();
   if (!is_own(x)) {
     Movement movement = allgather_movement(x.type(), x.sharding(), tiled);
     return context.executor().submit(movement_program(context, movement), {x}, true, where).at(0);
   }
-  return launch(allgather_movement(x.type(), std::nullopt, tiled), parts(own_data(x, where, "process_allgather")), where);
+  return launch(begun(allgather_movement(x.type(), std::nullopt, tiled), waits), parts(own_data(x, where, "process_allgather")), where);
 }
 
 Array broadcast_async(const Operand& operand, int root, Where where, Waits waits) {
@@ -92,8 +92,16 @@ Array broadcast_async(const Operand& operand, int root, Where where, Waits waits
   return launch(begun(broadcast_movement(x.type(), root), waits), {is_root ? own_data(x, where, "broadcast") : nullptr}, where);
 }
 
-Array barrier_async(std::string_view name, Where where, Waits waits) {
-  return launch(begun(barrier_movement(name), waits), parts(std::make_shared<Buffer>(sizeof(std::int32_t))), where);
+Array barrier_async(std::string_view name, Where where, Waits waits, const std::vector<int>& some) {
+  auto element = std::make_shared<Buffer>(sizeof(std::int32_t));
+  if (some.empty()) return launch(begun(barrier_movement(name), waits), parts(std::move(element)), where);
+  const int self = Context::current().process_index();
+  const auto own = std::lower_bound(some.begin(), some.end(), self);
+  if (own == some.end() || *own != self)
+    throw_user_error("process {} comes to the barrier '{}', which is one of other processes [{}]", self, name, where.text());
+  std::vector<BufferRef> shards(some.size());
+  shards[std::size_t(own - some.begin())] = std::move(element);
+  return launch(begun(barrier_movement(name, some), waits), shards, where);
 }
 
 void barrier(std::string_view name, Where where) { barrier_async(name, where).wait_at(where, "barrier"); }

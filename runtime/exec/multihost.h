@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "runtime/exec/operand.h"
 
@@ -38,9 +39,11 @@ Array recv(const TensorType& type, int peer, std::int64_t tag = 0, std::source_l
 
 // The same with the place given, and without waiting (scenarios). Whether the caller waits at once is part of what must agree.
 enum class Waits : std::uint8_t { kAtOnce, kLater };
-Array allgather_async(const Operand& x, bool tiled, Where where);  // over one device a process, replicated
+// Over one device a process, replicated; of an array over processes it is not told whether the caller waits.
+Array allgather_async(const Operand& x, bool tiled, Where where, Waits waits = Waits::kAtOnce);
 Array broadcast_async(const Operand& x, int root, Where where, Waits waits = Waits::kAtOnce);
-Array barrier_async(std::string_view name, Where where, Waits waits = Waits::kAtOnce);  // there once all have come
+// There once all have come, or all of some, ascending, of which this process is one.
+Array barrier_async(std::string_view name, Where where, Waits waits = Waits::kAtOnce, const std::vector<int>& some = {});
 void barrier(std::string_view name, Where where);
 void assert_equal_at(const Operand& x, std::string_view fail_message, Where where);
 // This process's copy of a replicated value, as an array of its own; waits for it.

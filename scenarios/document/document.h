@@ -59,7 +59,8 @@ struct GradStep {
 // fetch and process_allgather: the whole value on every process that asks.
 struct ReadStep {
   bool gather = false;
-  bool waits = true;  // not where it is started
+  bool waits = true;          // not where it is started
+  std::optional<bool> tiled;  // gather: of what each process has for itself, and whether that is joined or stacked
 };
 struct RepeatStep {
   std::int64_t count = 0;
@@ -92,9 +93,10 @@ struct ScanStep {
   std::int64_t carry = 1;
   bool reverse = false;
 };
-// Every process comes to it, and goes on when all have.
+// Every process, or each of some, comes to it, and goes on when all have.
 struct BarrierStep {
   std::string name;
+  std::vector<int> processes;  // ascending; nothing: all
   bool waits = true;
 };
 // Everybody gets the value that one process has.
@@ -112,6 +114,13 @@ struct ProcessDataStep {
   std::vector<Argument> data;
   std::optional<Shape> global_shape;
   const Argument& of(int process) const { return data[data.size() == 1 ? 0 : std::size_t(process)]; }
+};
+// An array whose part on each device is what the function makes of the part's first index along each dimension.
+struct CallbackStep {
+  Shape shape;
+  Sharding sharding;
+  std::string function;
+  std::optional<DType> dtype;
 };
 // An array made of its arguments, one on each of the process's devices.
 struct DeviceDataStep {
@@ -140,7 +149,7 @@ struct WaitStep {
 };
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
                           ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep, BroadcastStep,
-                          AssertEqualStep, ProcessDataStep, DeviceDataStep>;
+                          AssertEqualStep, ProcessDataStep, DeviceDataStep, CallbackStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

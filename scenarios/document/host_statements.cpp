@@ -1,5 +1,8 @@
 #include "scenarios/document/host_statements.h"
 
+#include <algorithm>
+
+#include "scenarios/document/region_statements.h"
 #include "scenarios/document/statements.h"
 #include "scenarios/document/values.h"
 
@@ -19,9 +22,16 @@ int peer_of(const Node& statement, const Document& document) {
 
 }  // namespace
 
-Step read_barrier(const Node& statement, const Document&) {
+Step read_barrier(const Node& statement, const Document& document) {
   auto name = statement.find("name");
-  return BarrierStep{name ? name->string() : std::string()};
+  BarrierStep step{name ? name->string() : std::string(), {}};
+  if (auto processes = statement.find("processes")) {
+    for (const Node& item : processes->items()) step.processes.push_back(int(item.integer(0, document.cluster.processes - 1)));
+    std::sort(step.processes.begin(), step.processes.end());
+    step.processes.erase(std::unique(step.processes.begin(), step.processes.end()), step.processes.end());
+    if (step.processes.empty()) processes->wanted("at least one process");
+  }
+  return step;
 }
 
 Step read_send(const Node& statement, const Document& document) { return SendStep{peer_of(statement, document), tag_of(statement)}; }
@@ -65,6 +75,25 @@ Step read_process_data(const Node& statement, const Document& document) {
 Step read_device_data(const Node& statement, const Document& document) {
   DeviceDataStep step{statement.at("shape").integers(0), read_sharding(statement.at("sharding"), document), std::nullopt};
   if (auto dtype = statement.find("dtype")) step.dtype = read_dtype(*dtype);
+  return step;
+}
+
+Step read_callback(const Node& statement, const Document& document) {
+  Node fn = statement.at("fn");
+  const Function& function = function_at(fn, document);
+  CallbackStep step{statement.at("shape").integers(0), read_sharding(statement.at("sharding"), document), function.name, std::nullopt};
+  if (function.params.size() != step.shape.size() || function.results.size() != 1)
+    fn.fail(
+        fmt::format("'{}' has {} parameters and {} results; the callback of an array of {} dimensions has one parameter for each, the "
+                    "part's first index along it, and one result",
+                    function.name, function.params.size(), function.results.size(), step.shape.size()));
+  if (auto dtype = statement.find("dtype")) step.dtype = read_dtype(*dtype);
+  return step;
+}
+
+Step read_allgather(const Node& statement, const Document&) {
+  ReadStep step{.gather = true};
+  if (auto tiled = statement.find("tiled")) step.tiled = tiled->flag();
   return step;
 }
 

@@ -6,7 +6,7 @@
 
 namespace shardlab::scenarios {
 
-inline constexpr std::string_view kBarrierKeys[] = {"name"};
+inline constexpr std::string_view kBarrierKeys[] = {"name", "processes"};
 inline constexpr std::string_view kSendKeys[] = {"peer", "tag"};
 inline constexpr std::string_view kReceiveKeys[] = {"peer", "tag", "shape", "dtype"};
 
@@ -14,6 +14,8 @@ inline constexpr std::string_view kBroadcastKeys[] = {"root"};
 inline constexpr std::string_view kAssertEqualKeys[] = {"message"};
 inline constexpr std::string_view kProcessDataKeys[] = {"sharding", "data", "global_shape"};
 inline constexpr std::string_view kDeviceDataKeys[] = {"shape", "sharding", "dtype"};
+inline constexpr std::string_view kCallbackKeys[] = {"shape", "sharding", "fn", "dtype"};
+inline constexpr std::string_view kAllgatherKeys[] = {"tiled"};
 
 Step read_barrier(const Node& statement, const Document& document);
 Step read_send(const Node& statement, const Document& document);
@@ -24,6 +26,8 @@ Step read_broadcast(const Node& statement, const Document& document);
 Step read_assert_equal(const Node& statement, const Document& document);
 Step read_process_data(const Node& statement, const Document& document);
 Step read_device_data(const Node& statement, const Document& document);
+Step read_callback(const Node& statement, const Document& document);
+Step read_allgather(const Node& statement, const Document& document);
 // The step that is begun and not waited for; DocumentError where `node`'s is one that makes nothing to wait for.
 Step started(const Node& node, Step step);
 

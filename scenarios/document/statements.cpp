@@ -104,7 +104,6 @@ Step read_grad_of(const Node& statement, const Document& document, bool with_val
 Step read_grad(const Node& statement, const Document& document) { return read_grad_of(statement, document, false); }
 Step read_value_and_grad(const Node& statement, const Document& document) { return read_grad_of(statement, document, true); }
 Step read_fetch(const Node&, const Document&) { return ReadStep{false}; }
-Step read_allgather(const Node&, const Document&) { return ReadStep{true}; }
 
 // ---- the lists
 
@@ -130,7 +129,7 @@ const StatementDef kStatements[] = {
     {"grad", kGradKeys, 1, -1, read_grad},
     {"value_and_grad", kGradKeys, 1, -1, read_value_and_grad},
     {"fetch", {}, 1, 1, read_fetch},
-    {"process_allgather", {}, 1, 1, read_allgather},
+    {"process_allgather", kAllgatherKeys, 1, 1, read_allgather},
     {"shard_map", kShardMapKeys, 0, -1, read_shard_map},
     {"custom_partitioning", kCustomPartitioningKeys, 0, -1, read_custom_partitioning},
     {"cond", kCondKeys, 1, -1, read_cond},
@@ -144,6 +143,7 @@ const StatementDef kStatements[] = {
     {"assert_equal", kAssertEqualKeys, 1, 1, read_assert_equal},
     {"make_array_from_process_local_data", kProcessDataKeys, 0, 0, read_process_data},
     {"make_array_from_single_device_arrays", kDeviceDataKeys, 0, -1, read_device_data},
+    {"make_array_from_callback", kCallbackKeys, 0, 0, read_callback},
 };
 
 // Ops that the format names; whichever the registry lacks, this version does not run.
@@ -422,6 +422,9 @@ Statement read_statement(const Node& node, const Document& document) {
   const OpDef* op = def ? nullptr : find_op(name);
   if (!def && !op) unknown_op(*named, name);
   statement.step = def ? read_special(node, *def, document) : read_op(node, *op, document);
+  // Who takes part in a barrier comes to it, unless the statement says otherwise.
+  if (const auto* barrier = std::get_if<BarrierStep>(&statement.step); barrier && !barrier->processes.empty() && !statement.on)
+    statement.on = ProcessSet{barrier->processes, false};
   if (!std::holds_alternative<WaitStep>(statement.step)) statement.args = read_args(node, op, document);  // it names issuers, too
   return statement;
 }

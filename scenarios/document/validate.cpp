@@ -131,7 +131,12 @@ class TypeChecker {
   }
 
   std::vector<TensorType> evaluate(const Statement&, const ReadStep& step, std::vector<TensorType> types) {
-    if (step.gather && document_.cluster.processes == 1) types.at(0).shape.insert(types.at(0).shape.begin(), 1);
+    const std::int64_t processes = document_.cluster.processes;
+    Shape& shape = types.at(0).shape;
+    if (step.tiled.value_or(false) && !shape.empty())
+      shape[0] *= processes;
+    else if (step.tiled || (step.gather && processes == 1))
+      shape.insert(shape.begin(), processes);
     return types;
   }
 
@@ -167,8 +172,12 @@ class TypeChecker {
   std::vector<TensorType> evaluate(const Statement&, const WaitStep&, const std::vector<TensorType>&) { return {}; }
   std::vector<TensorType> evaluate(const Statement& statement, const BarrierStep& step, const std::vector<TensorType>&) {
     no_function(statement);
+    const auto& some = step.processes;
+    if (!some.empty() && !std::binary_search(some.begin(), some.end(), process_))
+      throw DocumentError(statement.pointer,
+                          fmt::format("process {} comes to a barrier of the processes {} alone", process_, fmt::join(some, ", ")));
     if (step.waits) return {};
-    return {{DType::kInt32, {document_.cluster.processes}}};
+    return {{DType::kInt32, {some.empty() ? std::int64_t(document_.cluster.processes) : std::int64_t(some.size())}}};
   }
   std::vector<TensorType> evaluate(const Statement& statement, const BroadcastStep&, const std::vector<TensorType>& types) {
     no_function(statement);
@@ -181,8 +190,7 @@ class TypeChecker {
   std::vector<TensorType> evaluate(const Statement&, const ProcessDataStep&, const std::vector<TensorType>&) { return {}; }
   std::vector<TensorType> process_data(const ProcessDataStep& step, const TensorType& own) const {
     const Cluster& cluster = document_.cluster;
-    const DeviceProfile& profile = find_device_profile(cluster.profile.empty() ? "cpu" : cluster.profile);
-    std::vector<Device> devices = make_devices(profile, std::vector<int>(std::size_t(cluster.processes), cluster.devices));
+    std::vector<Device> devices = all_devices();
     DeviceOwners owners{[&](int ordinal) { return devices[std::size_t(ordinal)].process_index; }, cluster.processes};
     return {{own.dtype, shape_of_process_data(step.sharding, own.shape, step.global_shape, owners, Where{})}};
   }
@@ -196,6 +204,25 @@ class TypeChecker {
     step.sharding.check_divisible(type, "make_array_from_single_device_arrays arguments");
     return {type};
   }
+  std::vector<TensorType> evaluate(const Statement& statement, const CallbackStep& step, const std::vector<TensorType>&) {
+    no_function(statement);
+    step.sharding.check_divisible({DType::kFloat32, step.shape}, "make_array_from_callback arguments");
+    TensorType part = results_of(statement, step.function, std::vector<TensorType>(step.shape.size(), {DType::kInt32, {}})).at(0);
+    Shape wanted = shape_of(step.sharding.boxes(step.shape).at(0));
+    if (part.shape != wanted)
+      throw_user_error("Expected shard shape {} doesn't match the single device array shape {}. Shape of Array is {} with sharding {}",
+                       text_of(wanted), text_of(part.shape), TensorType{part.dtype, step.shape}.text(), step.sharding.text());
+    if (step.dtype && *step.dtype != part.dtype)
+      throw_user_error("Input buffers to `Array` must have matching dtypes. Got {}, expected {}", name_of(part.dtype),
+                       name_of(*step.dtype));
+    std::vector<Device> devices = all_devices();
+    const auto& ordinals = step.sharding.mesh().devices();
+    if (!step.dtype &&
+        std::none_of(ordinals.begin(), ordinals.end(), [&](int d) { return devices.at(std::size_t(d)).process_index == process_; }))
+      throw_user_error(
+          "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to `jax.make_array_from_callback`.");
+    return {{part.dtype, step.shape}};
+  }
   std::vector<TensorType> evaluate(const Statement& statement, const SendStep& step, const std::vector<TensorType>&) {
     check_peer(statement, step.peer);
     return {};
@@ -205,6 +232,11 @@ class TypeChecker {
     return {step.type};
   }
 
+  std::vector<Device> all_devices() const {
+    const Cluster& cluster = document_.cluster;
+    const DeviceProfile& profile = find_device_profile(cluster.profile.empty() ? "cpu" : cluster.profile);
+    return make_devices(profile, std::vector<int>(std::size_t(cluster.processes), cluster.devices));
+  }
   void check_peer(const Statement& statement, int peer) const {
     no_function(statement);
     if (peer == process_) throw DocumentError(statement.pointer + "/peer", fmt::format("process {} is its own peer", process_));

@@ -176,6 +176,19 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const Devic
   return {machine_.from_device_data(arrays(statement, names, where), step, where)};
 }
 
+std::vector<Array> Interpreter::run_step(const Statement&, const CallbackStep& step, const Names&, Where where) {
+  const Function& function = document_.functions.at(step.function);
+  auto part = [&](const Box& box) {
+    std::vector<Array> starts;
+    for (const Interval& range : box) {
+      auto start = std::int32_t(range.start);
+      starts.push_back(array_from_host({DType::kInt32, {}}, std::as_bytes(std::span(&start, 1))));
+    }
+    return call(function, starts).at(0);
+  };
+  return {machine_.from_callback(part, step, where)};
+}
+
 std::vector<Array> Interpreter::run_step(const Statement& statement, const SendStep& step, const Names& names, Where where) {
   machine_.send(operands(statement, names, where).at(0), step, where);
   return {};

@@ -62,6 +62,7 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const AssertEqualStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ProcessDataStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const DeviceDataStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const CallbackStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where);
   // A function of the document, for what traces it.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/exec/array.h"
+#include "runtime/exec/assemble.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/operand.h"
@@ -28,6 +29,8 @@ class Machine {
   virtual Array broadcast(const Array& x, const BroadcastStep& step, Where where) = 0;
   virtual void assert_equal(const Array& x, const AssertEqualStep& step, Where where) = 0;
   virtual Array from_process_data(const Array& data, const ProcessDataStep& step, Where where) = 0;
+  // `part` is asked for each of this process's devices.
+  virtual Array from_callback(const PartCallback& part, const CallbackStep& step, Where where) = 0;
   virtual Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) = 0;
   virtual void wait_for(const Array& x, Where where) = 0;
   virtual void send(const Operand& x, const SendStep& step, Where where) = 0;
@@ -40,6 +43,10 @@ class Machine {
   // The statement depends on which process this is.
   virtual void asked_process(int process, Where where) = 0;
 };
+
+// What process_allgather is of: with "tiled" of what this process has for itself, else of an array over processes. UserError.
+void check_is_own(const Array& x, Where where);
+void check_spans(const Array& x, Where where);
 
 // Runs everything on the thread's context.
 std::unique_ptr<Machine> make_real_machine();

@@ -204,19 +204,23 @@ class PlanMachine final : public Machine {
   Array read(const Array& x, const ReadStep& step, Where where) override {
     TensorType type = x.type();
     if (!step.gather) return local_copy(x, type, "fetch", where);
+    if (step.tiled) {
+      check_is_own(x, where);
+      Array all = moved(allgather_movement(own(x, "process_allgather", where).type(), std::nullopt, *step.tiled), where, step.waits);
+      return step.waits ? local_copy(all, all.type(), "process_allgather", where) : all;
+    }
     if (processes_ == 1) {
       type.shape.insert(type.shape.begin(), 1);
       return local_copy(x, type, "process_allgather", where);
     }
-    if (x.is_fully_addressable())
-      throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
+    check_spans(x, where);
     Array everywhere = place(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()), where);
     if (!step.waits) return everywhere;
     return local_copy(everywhere, type, "process_allgather", where);
   }
 
   Array barrier(const BarrierStep& step, Where where) override {
-    Array come = moved(barrier_movement(step.name), where, step.waits);
+    Array come = moved(barrier_movement(step.name, step.processes), where, step.waits);
     if (step.waits) wait(come, "barrier", where);
     return come;
   }
@@ -236,6 +240,11 @@ class PlanMachine final : public Machine {
     check_process_data(step.sharding, data.shape(), shape, where);
     recorder_.read("make_array_from_process_local_data", where, data.impl()->agreement);
     return planned_array({data.dtype(), shape}, step.sharding, true, where);
+  }
+  Array from_callback(const PartCallback& part, const CallbackStep& step, Where where) override {
+    CallbackParts parts = ask_callback(step.shape, step.sharding, part, step.dtype, where);
+    for (const auto& [position, each] : parts.parts) recorder_.read("make_array_from_callback", where, each.impl()->agreement);
+    return planned_array({parts.dtype, step.shape}, step.sharding, true, where);
   }
   Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) override {
     DType dtype = check_device_data(step.shape, step.sharding, parts, step.dtype, where);

@@ -26,20 +26,24 @@ class RealMachine final : public Machine {
 
   Array read(const Array& x, const ReadStep& step, Where where) override {
     if (!step.gather) return local_copy(x.fetch_at(where, "fetch"), x.type());
+    if (step.tiled) {
+      check_is_own(x, where);
+      Array all = allgather_async(Operand(x, where), *step.tiled, where, step.waits ? Waits::kAtOnce : Waits::kLater);
+      return step.waits ? shardlab::local_copy(all, where, "process_allgather") : all;
+    }
     if (Context::current().process_count() == 1) {
       TensorType stacked = x.type();
       stacked.shape.insert(stacked.shape.begin(), 1);
       return local_copy(x.fetch_at(where, "process_allgather"), stacked);
     }
-    if (x.is_fully_addressable())
-      throw_user_error("process_allgather of an array that this process alone holds is not supported yet [{}]", where.text());
+    check_spans(x, where);
     Array everywhere = device_put(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()));
     if (!step.waits) return everywhere;
     return local_copy(everywhere.fetch_at(where, "process_allgather"), x.type());
   }
 
   Array barrier(const BarrierStep& step, Where where) override {
-    Array come = barrier_async(step.name, where, step.waits ? Waits::kAtOnce : Waits::kLater);
+    Array come = barrier_async(step.name, where, step.waits ? Waits::kAtOnce : Waits::kLater, step.processes);
     if (step.waits) come.wait_at(where, "barrier");
     return come;
   }
@@ -52,6 +56,9 @@ class RealMachine final : public Machine {
   }
   Array from_process_data(const Array& data, const ProcessDataStep& step, Where where) override {
     return array_from_process_data(step.sharding, data, step.global_shape, where);
+  }
+  Array from_callback(const PartCallback& part, const CallbackStep& step, Where where) override {
+    return array_from_callback(step.shape, step.sharding, part, step.dtype, where);
   }
   Array from_device_data(const std::vector<Array>& parts, const DeviceDataStep& step, Where where) override {
     return array_from_device_data(step.shape, step.sharding, parts, step.dtype, where);
@@ -71,6 +78,21 @@ class RealMachine final : public Machine {
 };
 
 }  // namespace
+
+void check_is_own(const Array& x, Where where) {
+  if (!x.is_fully_addressable())
+    throw_user_error(
+        "process_allgather with \"tiled\" gathers what each process has for itself; {} with {} lies on several: leave \"tiled\" out [{}]",
+        x.type().text(), x.sharding().text(), where.text());
+}
+
+void check_spans(const Array& x, Where where) {
+  if (x.is_fully_addressable())
+    throw_user_error(
+        "process_allgather of {}, which this process has for itself: say \"tiled\": false for all of them stacked along a new first "
+        "dimension, true for one after another along the present one [{}]",
+        x.type().text(), where.text());
+}
 
 std::unique_ptr<Machine> make_real_machine() { return std::make_unique<RealMachine>(); }
 
