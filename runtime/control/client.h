@@ -26,6 +26,7 @@ struct ClientOptions {
   std::int64_t epoch = 0;         // of an elastic job
   std::uint64_t incarnation = 0;  // of this process in it
   std::string server_name;        // whose certificate the coordinator must have; empty: the address's host
+  int merged_fd = -1;             // of who started the coordinator: at its end once the job's trace is merged
   // Called once, from a thread of the client's, when no data may move any more: abort the transport.
   std::function<void(const std::string& why)> on_stop;
 };

@@ -183,6 +183,7 @@ std::optional<JobEnvironment> find_job(const JobRequest& request) {
   environment->recoverable = request.recoverable || flag(kRecoverableVariable) || flag("JAX_ENABLE_RECOVERABILITY");
   if (!devices && local_device_count(request) > 0) environment->num_cpu_devices = int(local_device_count(request));
   environment->trace_dir = variable(kTraceDirVariable);
+  if (environment->source != JobEnvironment::Source::kLauncher) environment->trace = variable(kTraceVariable);
   if (!variable(kTransportVariable).empty()) environment->transport = variable(kTransportVariable);
   environment->join_timeout_ms = request.initialization_timeout_ms;
   // Between hosts a link may be cut, which nobody is told of.
@@ -228,7 +229,10 @@ ClientOptions locate(const JobEnvironment& environment, const JoinOptions& optio
                                    .first_port = port,
                                    .ports = environment.ports,
                                    .join_timeout_ms = environment.join_timeout_ms,
-                                   .heartbeat_timeout_ms = environment.heartbeat_timeout_ms});
+                                   .heartbeat_timeout_ms = environment.heartbeat_timeout_ms,
+                                   .trace = options.serve.trace,
+                                   .merge = options.serve.merge},
+                                  &client.merged_fd);
   else
     client.address = find_coordinator(host, port, environment.ports, environment.token, environment.process_index,
                                       environment.join_timeout_ms, environment.tls);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/control/client.h"
+#include "runtime/control/serve.h"
 #include "runtime/control/tls.h"
 
 namespace shardlab::control {
@@ -20,6 +21,8 @@ inline constexpr char kNumProcessesVariable[] = "SHARDLAB_NUM_PROCESSES";
 inline constexpr char kNumDevicesVariable[] = "SHARDLAB_NUM_CPU_DEVICES";
 inline constexpr char kShmVariable[] = "SHARDLAB_SHM";
 inline constexpr char kTraceDirVariable[] = "SHARDLAB_TRACE_DIR";
+inline constexpr char kTraceVariable[] = "SHARDLAB_TRACE";           // of a job that no command supervises: where its trace goes
+inline constexpr char kKeepPartsVariable[] = "SHARDLAB_KEEP_PARTS";  // to its coordinator
 inline constexpr char kTransportVariable[] = "SHARDLAB_TRANSPORT";
 inline constexpr char kVerdictToldVariable[] = "SHARDLAB_VERDICT_TOLD";           // whoever started the process prints the verdict
 inline constexpr char kRecoverableVariable[] = "SHARDLAB_ENABLE_RECOVERABILITY";  // or JAX_ENABLE_RECOVERABILITY
@@ -49,6 +52,7 @@ struct JobEnvironment {
   int ports = 1;                   // how many to try from the coordinator's on
   std::string shm;                 // the segment's name; empty: agreed through the key-value store
   std::string trace_dir;           // where records go; empty: none asked for
+  std::string trace;               // where the trace goes that the job's coordinator merges; empty: none asked for, or a command does
   std::string transport = "auto";
   TlsOptions tls;
   bool recoverable = false;            // an elastic job
@@ -66,6 +70,7 @@ std::optional<int> devices_from_environment();
 
 struct JoinOptions {
   int num_devices = 1;
+  ServeOptions serve;  // where this process starts the coordinator: what becomes of the trace
   std::function<void(const std::string& why)> on_stop;
 };
 

@@ -81,6 +81,11 @@ std::string read_line(int fd) {
   }
 }
 
+// Of an elastic job the last process goes; another one is over with its verdict, too.
+bool wait_ended(const Coordinator& coordinator, const ServeOptions& options) {
+  return options.elastic ? coordinator.wait_deserted(std::chrono::hours(24)) : coordinator.wait_over(std::chrono::hours(24));
+}
+
 }  // namespace
 
 int serve(const ServeOptions& options) {
@@ -103,18 +108,23 @@ int serve(const ServeOptions& options) {
     if (coordinator) line = reached(options.host) + coordinator->address().substr(coordinator->address().rfind(':'));
     line += '\n';
     ssize_t n = write(options.ready_fd, line.data(), line.size());
-    close(options.ready_fd);
+    if (options.trace.out.empty()) close(options.ready_fd);
     if (n != ssize_t(line.size())) return 1;
   }
   if (!coordinator) return 1;
   bool joined = coordinator->wait_joined(std::chrono::milliseconds(options.join_timeout_ms));
   if (!joined && coordinator->members().empty()) return 1;
-  // A day at a time: the wait ends when the last process has gone.
+  // A day at a time: the waits end when the last process has ended, and when it has gone.
+  if (options.merge != nullptr && !options.trace.out.empty()) {
+    while (!wait_ended(*coordinator, options)) {}
+    options.merge(*coordinator, options.trace);
+    close(options.ready_fd);
+  }
   while (!coordinator->wait_deserted(std::chrono::hours(24))) {}
   return 0;
 }
 
-std::string start_server(ServeOptions options) {
+std::string start_server(ServeOptions options, int* merged_fd) {
   check_tls(options.tls, TlsSide::kCoordinator);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw TransportError(fmt::format("no pipe to the coordinator: {}", std::strerror(errno)));
@@ -139,6 +149,10 @@ std::string start_server(ServeOptions options) {
                              {kTlsMutualVariable, std::string(options.tls.mutual ? "1" : "")}})
     if (!value.empty()) variables.push_back(fmt::format("{}={}", name, value));
   if (options.elastic) variables.push_back(fmt::format("{}=1", kRecoverableVariable));
+  for (auto [name, value] : {std::pair{kTraceVariable, options.trace.out},
+                             {kTraceDirVariable, options.trace.parts},
+                             {kKeepPartsVariable, std::string(options.trace.keep ? "1" : "")}})
+    if (!value.empty()) variables.push_back(fmt::format("{}={}", name, value));
   std::vector<char*> environment;
   for (std::string& entry : variables) environment.push_back(entry.data());
   environment.push_back(nullptr);
@@ -156,7 +170,10 @@ std::string start_server(ServeOptions options) {
   int status = 0;
   if (middle > 0) waitpid(middle, &status, 0);
   std::string address = middle > 0 ? read_line(ends[0]) : std::string();
-  close(ends[0]);
+  if (merged_fd && !options.trace.out.empty() && !address.empty())
+    *merged_fd = ends[0];
+  else
+    close(ends[0]);
   if (address.empty())
     throw TransportError(fmt::format("the coordinator could not be started on {}{}; is the port taken by another job?", options.host,
                                      !options.first_port ? std::string()

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr int kDiagnosedStatus = 2;
 constexpr int kErrorStatus = 1;
+// For the merge of the trace: when all have ended, and where others still have to hear that this process ends.
+constexpr std::chrono::milliseconds kMergeLimit{60'000}, kMergeAfterErrorLimit{5'000};
 
 // The one job of the process.
 struct State {
@@ -53,6 +56,7 @@ void print_verdict(const comm::DiagnosisError& error) {
   if (auto job = current_job()) {
     try {
       job->close_record();
+      job->await_trace(kMergeAfterErrorLimit);
     } catch (const std::exception& error) { print_error(error.what()); }
   }
   std::fflush(nullptr);
@@ -95,6 +99,7 @@ void on_exit_handler(int status, void*) {
   }
   try {
     job->close_record();
+    if (status == 0) job->await_trace(kMergeLimit);  // else nobody has been told yet that this process ends
   } catch (const std::exception& error) { print_error(error.what()); }
 }
 

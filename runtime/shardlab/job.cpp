@@ -1,6 +1,7 @@
 #include "runtime/shardlab/job.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "runtime/control/job_token.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
+#include "runtime/shardlab/job_trace.h"
 #include "runtime/shardlab/subset_transport.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
@@ -23,7 +25,6 @@
 namespace shardlab {
 namespace {
 
-constexpr const char* kTraceVariable = "SHARDLAB_TRACE";
 constexpr std::chrono::seconds kConnectLimit{60}, kReconnectLimit{10};
 constexpr std::chrono::milliseconds kLinkLimit{10'000};  // limits.link_ms of a scenario
 
@@ -106,10 +107,10 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::fu
   int devices = control::devices_from_environment().value_or(1);
   if (environment && !environment->trace_dir.empty()) {
     job->record_into(environment->trace_dir, 0, 1);
-  } else if (job->trace_ = variable(kTraceVariable); !job->trace_.empty()) {
+  } else if (job->trace_ = variable(control::kTraceVariable); !job->trace_.empty()) {
     std::string directory = (std::filesystem::temp_directory_path() / "shardlab-trace-XXXXXX").string();
     if (mkdtemp(directory.data()) == nullptr)
-      throw IoError(fmt::format("{} is set, but no folder for its parts can be made in {}: {}", kTraceVariable,
+      throw IoError(fmt::format("{} is set, but no folder for its parts can be made in {}: {}", control::kTraceVariable,
                                 std::filesystem::temp_directory_path().string(), std::strerror(errno)));
     job->trace_directory_ = directory;
     job->record_into(directory, 0, 1);
@@ -123,6 +124,28 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::fu
   return job;
 }
 
+// As process 0 says, which started the coordinator that is to merge it; SHARDLAB_TRACE_DIR alone is each process's own business.
+void Job::agree_where_to_record(const control::TracePlace& place) {
+  constexpr char kKey[] = "shardlab/trace parts";
+  if (environment_.process_index == 0) control_->set_key(kKey, place.parts);
+  std::string parts = control_->get_key(kKey, kConnectLimit);
+  if (parts.empty()) parts = environment_.trace_dir;
+  if (parts.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(parts, error);  // on hosts that do not share it with process 0's
+  if (error) throw IoError(fmt::format("the folder {} for the parts of the trace cannot be made: {}", parts, error.message()));
+  record_into(parts, environment_.process_index, environment_.num_processes);
+}
+
+// Whoever started the job may look for the trace as soon as its processes have ended.
+void Job::await_trace(std::chrono::milliseconds limit) const {
+  if (client_.merged_fd < 0) return;
+  pollfd merged{client_.merged_fd, POLLIN, 0};
+  if (poll(&merged, 1, int(limit.count())) == 0)
+    fmt::print(stderr, "shardlab: the trace {} is not merged yet; where its parts stay, `shardlab merge` makes it of them\n",
+               environment_.trace);
+}
+
 void Job::record_into(const std::string& directory, int process, int processes) {
   recorder::RecorderOptions options;
   options.directory = directory;
@@ -133,9 +156,11 @@ void Job::record_into(const std::string& directory, int process, int processes) 
 }
 
 void Job::join(const control::JobEnvironment& environment) {
-  if (!recorder_ && !environment.trace_dir.empty())
+  const bool supervised = environment.source == control::JobEnvironment::Source::kLauncher;
+  if (!recorder_ && !environment.trace_dir.empty() && supervised)
     record_into(environment.trace_dir, environment.process_index, environment.num_processes);
   control::JoinOptions options;
+  if (!supervised && environment.process_index == 0) options.serve = {.trace = make_trace_place(environment), .merge = merge_job_trace};
   options.num_devices = environment.num_cpu_devices.value_or(1);
   options.on_stop = [this](const std::string& why) { stop(why); };
   environment_ = environment;
@@ -151,6 +176,7 @@ void Job::join(const control::JobEnvironment& environment) {
     return;
   }
   control_ = control::connect(client_);
+  if (!recorder_ && !supervised) agree_where_to_record(options.serve.trace);
   if (!environment.shm.empty()) {  // of a launcher of ours, which reads there where a process was that died
     std::shared_ptr<ShmSegment> segment = ShmSegment::open(environment.shm);
     control_->put_places([segment, process = environment.process_index](Where where) { segment->put_place(process, where); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,11 +52,14 @@ class Job {
   std::vector<distributed::LinkTraffic> link_traffic();
   // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
   void close_record();
+  // After that, where this process started the coordinator and the job is over or ends soon: waits until the trace is merged.
+  void await_trace(std::chrono::milliseconds limit) const;
 
  private:
   Job() = default;
   void join(const control::JobEnvironment& environment);
   void connect();
+  void agree_where_to_record(const control::TracePlace& place);
   void record_into(const std::string& directory, int process, int processes);
   void start();
   void stop(const std::string& why);

@@ -135,9 +135,8 @@ void choose_tls(const Arguments& arguments) {
 
 // Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
 [[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
-  for (const char* other : {"--trace", "--parts", "--limit"})
-    if (arguments.has(other))
-      throw_user_error("shardlab run: {} goes with processes that the command starts itself, not with mpirun's", other);
+  if (arguments.has("--limit"))
+    throw_user_error("shardlab run: --limit goes with processes that the command starts itself, not with mpirun's");
   std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output"};
   if (::geteuid() == 0) words.push_back("--allow-run-as-root");
   auto pass = [&](const char* name, const std::string& value) {
@@ -145,6 +144,13 @@ void choose_tls(const Arguments& arguments) {
     words.insert(words.end(), {"-x", name});
   };
   pass(control::kTokenVariable, control::random_token());
+  // The job's coordinator merges: nobody of ours is there when the last process ends.
+  auto trace = arguments.text("--trace"), parts = arguments.text("--parts");
+  if (parts) {
+    recorder::make_parts_folder(std::string(*parts));
+    pass(control::kTraceDirVariable, fs::absolute(std::string(*parts)).string());
+  }
+  if (trace || parts) pass(control::kTraceVariable, fs::absolute(trace ? std::string(*trace) : std::string(*parts) + "/trace.db").string());
   for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU", control::kTlsCertificateVariable, control::kTlsKeyVariable,
                            control::kTlsCaVariable, control::kTlsMutualVariable})
     if (const char* value = std::getenv(name)) pass(name, value);

@@ -1,6 +1,7 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   exit:CODE   raise:TEXT
-// What a step throws is printed, and the next one follows; a sum's or a verdict's ends the process.
+// The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
+// process.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -54,8 +55,15 @@ void step(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  distributed::initialize();
-  for (int i = 1; i < argc; ++i) {
+  int first = 1;
+  if (argc > 1 && std::string_view(argv[1]).starts_with("at=")) {
+    std::string place = argv[first++] + 3;
+    std::vector<std::string_view> words = split(place, ',');
+    distributed::initialize(std::string(words.at(0)), std::stoi(std::string(words.at(2))), std::stoi(std::string(words.at(1))));
+  } else {
+    distributed::initialize();
+  }
+  for (int i = first; i < argc; ++i) {
     std::string text = argv[i];
     if (text[0] == '@') {
       std::size_t space = text.find(' ');

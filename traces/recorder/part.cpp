@@ -36,6 +36,14 @@ traces::Database open_part(const std::string& path) {
 std::string part_path(const std::string& directory, int process) { return fmt::format("{}/part-{}.db", directory, process); }
 std::string ring_path(const std::string& directory, int process) { return fmt::format("{}/ring-{}.ring", directory, process); }
 
+bool is_part_closed(const std::string& path) {
+  if (!std::filesystem::exists(path)) return false;
+  try {
+    traces::Database database(path, traces::OpenMode::kRead);
+    return database.integer("SELECT count(*) FROM meta WHERE key = 'closed' AND value = '1'") > 0;
+  } catch (const IoError&) { return false; }
+}
+
 void make_parts_folder(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);

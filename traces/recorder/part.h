@@ -15,6 +15,9 @@ namespace shardlab::recorder {
 std::string part_path(const std::string& directory, int process);
 std::string ring_path(const std::string& directory, int process);
 
+// Whether the process that wrote the part ended its record in order. False where there is no such file, or it cannot be read now.
+bool is_part_closed(const std::string& path);
+
 // Makes the folder that a job is to record into. Throws IoError where it cannot be made, or has anything in it.
 void make_parts_folder(const std::string& directory);
 
