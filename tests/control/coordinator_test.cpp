@@ -191,6 +191,14 @@ TEST(Coordinator, WhoIsMissingIsNamed) {
   } catch (const TransportError& error) { EXPECT_THAT(error.what(), HasSubstr("missing 2 of 3: 0, 2")); }
 }
 
+TEST(Coordinator, WhoHasJoinedIsToldWhileOthersAreMissing) {
+  Coordinator coordinator({.num_processes = 3});
+  testing::internal::CaptureStderr();
+  EXPECT_THROW(join(coordinator, 1, 3, 3500), TransportError);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::ContainsRegex("shardlab: process 1 waits for 2 of 3 processes: 0, 2 \\(joined: 1 on [^)]+\\)"));
+}
+
 TEST(Coordinator, ADeathBeforeJoiningEndsTheWaitForIt) {
   Coordinator coordinator({.num_processes = 2});
   std::jthread death([&] {

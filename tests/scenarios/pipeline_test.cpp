@@ -116,5 +116,33 @@ TEST_P(Pipeline, IsOneForwardOneBackwardAndOverlaps) {
 
 INSTANTIATE_TEST_SUITE_P(, Pipeline, testing::Values(2, 4));
 
+// The guide's twelve microbatches of 512 x 512 through four stages: each stage does them in order, none before the stage before it, and the
+// first takes the next one up before the last has ended with the one before.
+TEST(GuidePipeline, MicrobatchesOverlap) {
+  constexpr int kStages = 4;
+  std::string trace = testing::TempDir() + "/guide-pipeline-" + std::to_string(getpid()) + ".db";
+  Ran ran = shell("$BIN/shardlab run --limit 120 -n 4 -d 1 --trace " + trace + " -- $BIN/guide_pipeline");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  TraceReader reader(trace);
+  std::map<Id, ProgramRow> programs;
+  for (ProgramRow& program : reader.programs()) programs[program.id] = std::move(program);
+  std::vector<std::vector<LaunchRow>> stages(kStages);
+  for (const LaunchRow& launch : reader.launches())
+    if (const ProgramRow& program = programs.at(launch.program);
+        program.name == "jit" && program.processes == std::vector<int>{launch.process})
+      stages[std::size_t(launch.process)].push_back(launch);
+  std::remove(trace.c_str());
+  for (auto& stage : stages) {
+    std::sort(stage.begin(), stage.end(), [](const LaunchRow& a, const LaunchRow& b) { return a.launch < b.launch; });
+    ASSERT_EQ(stage.size(), std::size_t(kMicrobatches));
+  }
+  int overlap = 0;
+  for (std::size_t m = 0; m < std::size_t(kMicrobatches); ++m) {
+    for (std::size_t s = 1; s < kStages; ++s) EXPECT_GE(stages[s][m].started_ns, stages[s - 1][m].done_ns) << "microbatch " << m;
+    overlap += m > 0 && stages[0][m].started_ns < stages[kStages - 1][m - 1].done_ns;
+  }
+  EXPECT_GE(overlap, kMicrobatches / 2);
+}
+
 }  // namespace
 }  // namespace shardlab::traces
