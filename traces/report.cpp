@@ -88,6 +88,8 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   fmt::print(out, "\nProcesses\n");
   for (const auto& process : data.processes)
     fmt::print(out, "  {:>4}  pid {:<8} {}\n", process.process, process.pid, end_text(data, process));
+  if (!data.epochs.empty()) fmt::print(out, "\nEpochs\n");
+  for (const auto& epoch : data.epochs) fmt::print(out, "  {}\n", epoch_text(data, epoch));
   fmt::print(out, "\nCollectives: {}, {} on wires{}\n", data.collectives, bytes_text(data.wire_bytes),
              data.unmatched ? fmt::format(", {} not matched", data.unmatched) : "");
   if (!data.sums.empty()) write_sums(data.sums, out);
@@ -121,6 +123,12 @@ void write_report_json(const ReportData& data, std::ostream& out) {
                {"processes", Json::array()},
                {"diagnoses", Json::array()}};
   for (const auto& process : data.processes) json["processes"].push_back(process_to_json(process));
+  for (const auto& epoch : data.epochs)
+    json["epochs"].push_back({{"epoch", epoch.epoch},
+                              {"after_ms", double(epoch.first_ns - data.epochs.front().first_ns) / 1e6},
+                              {"live", epoch.live},
+                              {"gone", epoch.gone},
+                              {"came", epoch.came}});
   for (const auto& diagnosis : data.diagnoses) json["diagnoses"].push_back(diagnosis_to_report(diagnosis));
   json["collectives"] = {{"count", data.collectives},
                          {"wire_bytes", data.wire_bytes},

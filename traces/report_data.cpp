@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "runtime/base/where.h"
@@ -111,6 +112,22 @@ std::string end_text(const ReportData& data, ProcessRow process) {
   return end_text(process);
 }
 
+std::string epoch_text(const ReportData& data, const EpochRow& epoch) {
+  std::vector<int> again, lost, came;
+  std::set_intersection(epoch.gone.begin(), epoch.gone.end(), epoch.came.begin(), epoch.came.end(), std::back_inserter(again));
+  std::set_difference(epoch.gone.begin(), epoch.gone.end(), again.begin(), again.end(), std::back_inserter(lost));
+  std::set_difference(epoch.came.begin(), epoch.came.end(), again.begin(), again.end(), std::back_inserter(came));
+  std::string text = fmt::format("epoch {} after {}: {}", epoch.epoch, duration_text(epoch.first_ns - data.epochs.front().first_ns),
+                                 processes_text(epoch.live));
+  auto tell = [&](const std::vector<int>& who, std::string_view one, std::string_view many) {
+    if (!who.empty()) text += fmt::format("; {} {}", processes_text(who), who.size() == 1 ? one : many);
+  };
+  tell(lost, "is gone", "are gone");
+  tell(came, "came", "came");
+  tell(again, "was started again", "were started again");
+  return text;
+}
+
 std::string duration_text(Ns ns) {
   if (ns < 1000) return fmt::format("{} ns", ns);
   if (ns < 1'000'000) return fmt::format("{:.1f} us", double(ns) / 1e3);
@@ -144,6 +161,7 @@ ReportData collect_report(TraceReader& reader) {
   data.programs = std::int64_t(reader.programs().size());
   data.launches = std::int64_t(reader.launches().size());
   data.processes = reader.processes();
+  data.epochs = read_epochs(reader.path());
   data.diagnoses = reader.diagnoses();
   data.evidence = reader.evidence();
   add_collectives(reader, data);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/epochs.h"
 #include "traces/report.h"
 
 namespace shardlab::traces {
@@ -34,6 +35,7 @@ struct ReportData {
   Ns duration_ns = 0;
   std::int64_t devices = 0, arrays = 0, programs = 0, launches = 0;
   std::vector<ProcessRow> processes;
+  std::vector<EpochRow> epochs;  // of an elastic job
   std::vector<Diagnosis> diagnoses;
   std::optional<Evidence> evidence;      // the ledger's last
   std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
@@ -54,6 +56,8 @@ ReportData collect_report(TraceReader& reader);
 std::string end_text(const ProcessRow& process);
 // The same, short where the process ended in a diagnosis that the report has.
 std::string end_text(const ReportData& data, ProcessRow process);
+// "epoch 2 after 1.50 ms: processes 0, 1 and 3; process 2 is gone".
+std::string epoch_text(const ReportData& data, const EpochRow& epoch);
 // "1.50 ms", "12.0 KiB".
 std::string duration_text(Ns ns);
 std::string bytes_text(std::int64_t bytes);

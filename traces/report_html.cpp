@@ -137,6 +137,9 @@ void write_report_html(const ReportData& data, std::ostream& out) {
     fmt::print(out, "<tr><td class='n'>{}<td class='n'>{}<td>{}<td>{}</tr>\n", process.process, process.pid, escaped(process.host),
                escaped(end_text(data, process)));
   fmt::print(out, "</table>\n");
+  if (!data.epochs.empty()) fmt::print(out, "<h2>Epochs</h2>\n<ul>\n");
+  for (const auto& epoch : data.epochs) fmt::print(out, "<li>{}\n", escaped(epoch_text(data, epoch)));
+  if (!data.epochs.empty()) fmt::print(out, "</ul>\n");
   write_sums("Collectives", data.sums, out);
   write_sums("Transfers", data.transfers, out);
   if (!data.slowest.empty())

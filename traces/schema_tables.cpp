@@ -51,6 +51,13 @@ constexpr ColumnDef kTraceProcesses[] = {
     time_or_null("last_ns", "Its last record."),
     number("closed", "1 where its recorder ended in order, 0 where the rest was drained from what it left."),
 };
+constexpr ColumnDef kTraceEpochs[] = {
+    number("epoch", "From 0, which all processes began."),
+    time("first_ns", "When the first of them began it."),
+    list("live", "The processes that went on together, ascending."),
+    list("gone", "Those of the epoch before that are not among them, or are another incarnation."),
+    list("came", "Those that are among them and were not before, or are another incarnation."),
+};
 constexpr ColumnDef kTraceDevices[] = {
     number("ordinal", "Global ordinal."),
     id_of("process", "process", "Its owner."),
@@ -284,6 +291,8 @@ constexpr TableDef kTraceTables[] = {
     {"strings", "Every text that repeats, once.", kTraceStrings, "id"},
     {"sites", "Call sites: a line of a C++ program, or a statement of a scenario.", kTraceSites, "id"},
     {"processes", "The processes of the job and how each ended.", kTraceProcesses, "process"},
+    {"epochs", "Of an elastic job: the sets of processes that went on together, one after the other; no rows for other jobs.", kTraceEpochs,
+     "epoch"},
     {"devices", "All devices, by ordinal: their place in devices().", kTraceDevices, "ordinal"},
     {"tracks", "The lanes of the timeline with their summaries, so that a first picture needs no scan of events.", kTraceTracks, "id"},
     {"events", "What happened on a track, in order.", kTraceEvents, "track, time_ns, seq", true},

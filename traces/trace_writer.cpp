@@ -147,6 +147,10 @@ Id TraceWriter::add(const ProgramRow& row) {
   return program;
 }
 
+void TraceWriter::add(const EpochRow& row) {
+  put("epochs", row.epoch, row.first_ns, json_list(row.live), json_list(row.gone), json_list(row.came));
+}
+
 void TraceWriter::add(const LaunchRow& row) {
   put("launches", row.process, row.launch, row.seq, row.program, row.site, row.issued_ns, time(row.started_ns), time(row.done_ns),
       row.status);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "traces/database.h"
+#include "traces/epochs.h"
 #include "traces/rows.h"
 #include "traces/schema.h"
 
@@ -44,6 +45,7 @@ class TraceWriter {
 
   void add(const ProcessRow& row);
   void add(const DeviceRow& row);
+  void add(const EpochRow& row);
   Id add(const ProgramRow& row);  // row.id is ignored here and below where an Id is returned
   void add(const LaunchRow& row);
   Id add(const CollectiveRow& row);  // with its members

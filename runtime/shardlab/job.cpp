@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::chrono::seconds kConnectLimit{60}, kReconnectLimit{10};
 constexpr std::chrono::milliseconds kLinkLimit{10'000};  // limits.link_ms of a scenario
+constexpr std::chrono::milliseconds kElasticLimit{5'000};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -127,7 +128,7 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::fu
 // As process 0 says, which started the coordinator that is to merge it; SHARDLAB_TRACE_DIR alone is each process's own business.
 void Job::agree_where_to_record(const control::TracePlace& place) {
   constexpr char kKey[] = "shardlab/trace parts";
-  if (environment_.process_index == 0) control_->set_key(kKey, place.parts);
+  if (environment_.process_index == 0 && epoch_ == 0) control_->set_key(kKey, place.parts);
   std::string parts = control_->get_key(kKey, kConnectLimit);
   if (parts.empty()) parts = environment_.trace_dir;
   if (parts.empty()) return;
@@ -140,6 +141,7 @@ void Job::agree_where_to_record(const control::TracePlace& place) {
 // Whoever started the job may look for the trace as soon as its processes have ended.
 void Job::await_trace(std::chrono::milliseconds limit) const {
   if (client_.merged_fd < 0) return;
+  if (live_) limit = std::min(limit, kElasticLimit);  // the others may go on
   pollfd merged{client_.merged_fd, POLLIN, 0};
   if (poll(&merged, 1, int(limit.count())) == 0)
     fmt::print(stderr, "shardlab: the trace {} is not merged yet; where its parts stay, `shardlab merge` makes it of them\n",
@@ -151,6 +153,7 @@ void Job::record_into(const std::string& directory, int process, int processes) 
   options.directory = directory;
   options.process = process;
   options.process_count = processes;
+  options.incarnation = recorder::recorded_incarnations(directory, process);
   options.command_line = own_command_line();
   recorder_ = std::make_shared<recorder::Recorder>(std::move(options));
 }
@@ -165,6 +168,8 @@ void Job::join(const control::JobEnvironment& environment) {
   options.on_stop = [this](const std::string& why) { stop(why); };
   environment_ = environment;
   client_ = control::locate(environment, options);
+  if (const control::TracePlace& place = options.serve.trace; client_.merged_fd < 0 && !place.parts.empty() && !place.keep)
+    std::filesystem::remove(place.parts);  // of an elastic job: its coordinator, from before, has one
   if (environment.recoverable && environment.num_processes > 1) {
     live_ = std::make_unique<control::LiveClient>(client_);
     client_.incarnation = live_->incarnation();
@@ -330,7 +335,8 @@ void Job::begin(const control::Gathered& gathered) {
   else
     transport_ = std::make_shared<SubsetTransport>(nullptr, gathered.live, environment_.num_processes);
   abortable_ = transport_.get();
-  recorder_.reset();  // the record is of what all began together
+  if (!recorder_ && environment_.source != control::JobEnvironment::Source::kLauncher) agree_where_to_record({});
+  if (recorder_) recorder_->begin_epoch(epoch_, gathered.live);
   start();
   Context::set_current(context_);
 }

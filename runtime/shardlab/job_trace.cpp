@@ -28,7 +28,8 @@ constexpr std::chrono::milliseconds kPartsLimit{10'000}, kBetween{20};
 
 // It writes no more: it said so, or it is no process of this host any more.
 bool has_ended(const control::Member& member, const control::TracePlace& place) {
-  if (recorder::is_part_closed(recorder::part_path(place.parts, member.process))) return true;
+  const int last = std::max(recorder::recorded_incarnations(place.parts, member.process) - 1, 0);
+  if (recorder::is_part_closed(recorder::part_path(place.parts, member.process, last))) return true;
   return member.host_id == control::host_identity() && ::kill(pid_t(member.pid), 0) != 0 && errno == ESRCH;
 }
 

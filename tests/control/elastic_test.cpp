@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "runtime/base/error.h"
@@ -15,6 +19,11 @@
 #include "runtime/control/coordinator.h"
 #include "runtime/control/live_client.h"
 #include "scenarios/launch/launcher.h"
+#include "traces/database.h"
+#include "traces/epochs.h"
+#include "traces/recorder/merge.h"
+#include "traces/report.h"
+#include "traces/trace_reader.h"
 
 namespace shardlab {
 namespace {
@@ -110,6 +119,54 @@ TEST(Elastic, NobodyDies) {
   EXPECT_TRUE(result.ok()) << outputs(result);
   for (const ProcessEnd& end : result.processes) EXPECT_THAT(end.out, HasSubstr("step 3 devices 8 total"));
   check_steps(result);
+}
+
+// All epochs are in the trace, joined within themselves, and who left and who came is told.
+TEST(Elastic, EveryEpochIsRecorded) {
+  std::string folder = testing::TempDir() + "/elastic-" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  LaunchOptions options = program({"40", "5", "2"}, 1);
+  options.trace_dir = folder;
+  LaunchResult result = launch(options);
+  ASSERT_FALSE(result.timed_out) << outputs(result);
+  recorder::MergeOptions merge{.directory = folder, .out = folder + "/T.db"};
+  for (const ProcessEnd& end : result.processes) merge.ends.push_back({end.process, end.pid, "", end.exit_code, end.signal, end.err});
+  merge.evidence = result.evidence;
+  recorder::MergeResult merged = recorder::merge_parts(merge);
+  EXPECT_THAT(merged.problems, testing::IsEmpty());
+  EXPECT_EQ(merged.processes, 4);
+
+  traces::TraceReader reader(merge.out);
+  std::vector<traces::EpochRow> epochs = traces::read_epochs(merge.out);
+  ASSERT_GE(epochs.size(), 2u) << outputs(result);
+  EXPECT_THAT(epochs[0].live, ElementsAre(0, 1, 2, 3));
+  std::multiset<int> gone, back;
+  for (std::size_t e = 0; e < epochs.size(); ++e) {
+    gone.insert(epochs[e].gone.begin(), epochs[e].gone.end());
+    back.insert(epochs[e].came.begin(), epochs[e].came.end());
+    if (e > 0) { EXPECT_GT(epochs[e].first_ns, epochs[e - 1].first_ns); }
+  }
+  EXPECT_THAT(gone, ElementsAre(2)) << outputs(result);
+  EXPECT_THAT(back, ElementsAre(2)) << outputs(result);
+  EXPECT_THAT(epochs.back().live, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(reader.processes().size(), 4u);
+  EXPECT_EQ(reader.processes()[2].pid, result.processes[2].pid);
+  for (const traces::ProcessRow& process : reader.processes()) EXPECT_EQ(process.state, ProcessState::kLeft) << process.process;
+  // What went over four processes after the last of them had come went over the new one, too.
+  traces::Database database(merge.out, traces::OpenMode::kRead);
+  auto number = [&](const std::string& sql) { return database.integer(sql); };
+  const std::string last = "first_ns > " + std::to_string(epochs.back().first_ns);
+  EXPECT_GE(number("SELECT count(*) FROM collectives WHERE " + last), 2);
+  EXPECT_EQ(number("SELECT count(*) FROM collectives WHERE state != 0 AND " + last), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM members m JOIN collectives c ON c.id = m.collective WHERE m.process = 2 AND c." + last),
+            number("SELECT count(*) FROM members m JOIN collectives c ON c.id = m.collective WHERE m.process = 0 AND c." + last));
+  // Launches keep numbers of their own.
+  EXPECT_EQ(number("SELECT count(*) FROM launches"), number("SELECT count(DISTINCT process * 1000000 + launch) FROM launches"));
+  std::ostringstream report;
+  traces::write_report(reader, "text", report);
+  EXPECT_THAT(report.str(), testing::ContainsRegex("Epochs\n  epoch 0 after [^:]*: processes 0, 1, 2 and 3\n  epoch [0-9]+ after "));
+  EXPECT_THAT(report.str(), testing::AnyOf(HasSubstr("; process 2 is gone"), HasSubstr("; process 2 was started again")));
+  std::filesystem::remove_all(folder);
 }
 
 class Transports : public testing::TestWithParam<const char*> {};

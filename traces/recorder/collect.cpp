@@ -11,8 +11,8 @@ namespace {
 using traces::kNoTime;
 using traces::MatchState;
 
-// (device set, seq): the place of a launch; the program and the rank among equal launches of one process tell its rows apart.
-using Place = std::pair<int, std::int64_t>;
+// (epoch, device set, seq): the place of a launch; the program and the rank among equal launches of one process tell its rows apart.
+using Place = std::tuple<std::int64_t, int, std::int64_t>;
 
 void judge_states(Joined& joined, const std::map<Place, std::vector<std::size_t>>& places, const std::vector<ProcessTrace>& processes) {
   for (const auto& [place, launches] : places)
@@ -52,18 +52,18 @@ Joined join(const std::vector<ProcessTrace>& processes, const Definitions& defin
   Joined joined;
   joined.launch_of.resize(processes.size());
   std::map<Place, std::vector<std::size_t>> places;
-  std::map<std::tuple<const UnifiedProgram*, std::int64_t, int>, std::size_t> known;
+  std::map<std::tuple<const UnifiedProgram*, std::int64_t, std::int64_t, int>, std::size_t> known;
   for (std::size_t p = 0; p < processes.size(); ++p) {
-    std::map<std::pair<const UnifiedProgram*, std::int64_t>, int> again;
+    std::map<std::tuple<const UnifiedProgram*, std::int64_t, std::int64_t>, int> again;
     for (const auto& [number, trace] : processes[p].launches) {
       const UnifiedProgram& program = definitions.program(p, trace.program);
-      const int rank = again[{&program, trace.seq}]++;
-      auto [found, added] = known.try_emplace({&program, trace.seq, rank}, joined.launches.size());
+      const int rank = again[{&program, trace.epoch, trace.seq}]++;
+      auto [found, added] = known.try_emplace({&program, trace.epoch, trace.seq, rank}, joined.launches.size());
       // Launches whose program was lost are joined with nothing.
       if (program.id == 0 && !added) added = true, found->second = joined.launches.size();
       if (added) {
-        joined.launches.push_back({.program = &program, .seq = trace.seq});
-        places[{program.device_set, trace.seq}].push_back(found->second);
+        joined.launches.push_back({.program = &program, .seq = trace.seq, .epoch = trace.epoch});
+        places[{trace.epoch, program.device_set, trace.seq}].push_back(found->second);
       }
       joined.launches[found->second].issuers.emplace_back(p, &trace);
       joined.launch_of[p][number] = found->second;

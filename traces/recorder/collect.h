@@ -12,7 +12,7 @@ namespace shardlab::recorder {
 // One launch as all its issuers made it.
 struct LogicalLaunch {
   const UnifiedProgram* program = nullptr;
-  std::int64_t seq = 0;
+  std::int64_t seq = 0, epoch = 0;
   traces::MatchState state = traces::MatchState::kMatched;
   std::vector<std::pair<std::size_t, const LaunchTrace*>> issuers;  // index into the processes, ascending
 };
@@ -33,7 +33,7 @@ struct Joined {
   std::vector<std::vector<std::size_t>> calls_of;              // per logical launch, by index in the program -> index of calls
 };
 
-// The join: same ordered device set, same seq on it, same program. Launches of one place that differ in the program are
+// The join: same epoch, same ordered device set, same seq on it, same program. Launches of one place that differ in the program are
 // mismatched; launches that a process of the program did not issue are partial.
 Joined join(const std::vector<ProcessTrace>& processes, const Definitions& definitions);
 

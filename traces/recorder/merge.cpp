@@ -23,8 +23,8 @@ struct Loaded {
   std::vector<traces::ImportLogRow> log;
 };
 
-void load_process(const MergeOptions& options, int process, Loaded& loaded) {
-  const std::string part = part_path(options.directory, process), ring = ring_path(options.directory, process);
+void load_process(const MergeOptions& options, int process, int incarnation, std::int64_t first_launch, Loaded& loaded) {
+  const std::string part = part_path(options.directory, process, incarnation), ring = ring_path(options.directory, process, incarnation);
   const auto problem = [&](const std::string& file, const std::string& message) {
     // Of a process that has only begun nothing is missing yet.
     loaded.log.push_back({process, fs::path(file).filename().string(), options.running ? "info" : "error", message});
@@ -44,7 +44,7 @@ void load_process(const MergeOptions& options, int process, Loaded& loaded) {
     if (!fs::exists(part))
       return problem(part, fmt::format("process {} left no records: it ended before it recorded anything, or its file was lost", process));
     try {
-      trace = read_part(part, process);
+      trace = read_part(part, process, first_launch);
     } catch (const IoError& error) { problem(part, fmt::format("the records of process {} are missing: {}", process, error.what())); }
   };
   if (!options.running) drain();
@@ -61,6 +61,17 @@ void load_process(const MergeOptions& options, int process, Loaded& loaded) {
   loaded.processes.push_back(std::move(trace));
 }
 
+// One after the other, each with the launches of its own.
+void load_incarnations(const MergeOptions& options, int process, Loaded& loaded) {
+  const int count = std::max(recorded_incarnations(options.directory, process), 1);
+  std::int64_t next_launch = 0;
+  for (int incarnation = 0; incarnation < count; ++incarnation) {
+    load_process(options, process, incarnation, next_launch, loaded);
+    loaded.processes.back().incarnation = incarnation;
+    next_launch = std::max(next_launch, loaded.processes.back().next_launch);
+  }
+}
+
 }  // namespace
 
 MergeResult merge_parts(const MergeOptions& options) {
@@ -68,7 +79,7 @@ MergeResult merge_parts(const MergeOptions& options) {
   for (const auto& end : options.ends) indices.insert(end.process);
   for (const auto& process : options.evidence.processes) indices.insert(process.process);
   Loaded loaded;
-  for (const int process : indices) load_process(options, process, loaded);
+  for (const int process : indices) load_incarnations(options, process, loaded);
 
   std::int64_t records = 0;
   for (const auto& process : loaded.processes) records += process.records;
@@ -80,8 +91,7 @@ MergeResult merge_parts(const MergeOptions& options) {
   rows.write_all();
   writer.finish();
 
-  MergeResult result{
-      .processes = std::int64_t(loaded.processes.size()), .collectives = std::int64_t(joined.calls.size()), .records = records};
+  MergeResult result{.processes = std::int64_t(indices.size()), .collectives = std::int64_t(joined.calls.size()), .records = records};
   for (const auto& call : joined.calls) result.unmatched += joined.launches[call.launch].state != traces::MatchState::kMatched;
   for (const auto& row : loaded.log)
     if (row.severity == "error") result.problems.push_back(fmt::format("{}: {}.", row.source, row.message));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -33,8 +34,10 @@ bool is_end(ProcessState state) {
 }
 
 // What the supervisor saw is certain; the ledger knows an error from a plain exit code.
-ProcessState final_state(const ProcessEnd* end, const ProcessEvidence* evidence, bool closed) {
+ProcessState final_state(const ProcessEnd* end, const ProcessEvidence* evidence, bool closed, bool elastic) {
   if (end && end->signal != 0) return ProcessState::kKilled;
+  // A process of an elastic job leaves by itself: the ledger of the last epoch need not have heard of it.
+  if (elastic && end && end->exit_code == 0) return ProcessState::kLeft;
   if (evidence && is_end(evidence->state)) return evidence->state;
   if (end) return end->exit_code == 0 ? ProcessState::kLeft : ProcessState::kExited;
   if (evidence) return evidence->state;
@@ -67,6 +70,7 @@ void RowWriter::write_deeds() {
 
 void RowWriter::write_frame() {
   write_processes();
+  write_epochs();
   write_devices();
   write_losses();
   write_meta();
@@ -102,11 +106,15 @@ void RowWriter::write_meta() {
 }
 
 void RowWriter::write_processes() {
-  for (const auto& trace : processes_) {
+  Ns first_ns = kNoTime;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const ProcessTrace& trace = processes_[i];
+    if (trace.incarnation == 0) first_ns = trace.first_ns;
+    if (i + 1 < processes_.size() && processes_[i + 1].process == trace.process) continue;  // the last one says how it ended
     const ProcessEnd* end = end_of(options_, trace.process);
     const ProcessEvidence* evidence = evidence_of(options_, trace.process);
     traces::ProcessRow row{.process = trace.process, .pid = trace.info.pid, .host = trace.info.host};
-    row.state = trace.gone ? ProcessState::kSilent : final_state(end, evidence, trace.closed);
+    row.state = trace.gone ? ProcessState::kSilent : final_state(end, evidence, trace.closed, !trace.epochs.empty());
     if (end) {
       if (end->pid != 0) row.pid = end->pid;
       if (!end->host.empty()) row.host = end->host;
@@ -123,10 +131,48 @@ void RowWriter::write_processes() {
       row.issued = evidence->issued;
       row.matched = evidence->matched;
     }
-    row.first_ns = trace.first_ns;
+    row.first_ns = first_ns == kNoTime ? trace.first_ns : first_ns;
     row.last_ns = trace.last_ns;
     row.closed = trace.closed;
     writer_.add(row);
+  }
+}
+
+// Each set of processes that went on together, against the one before.
+void RowWriter::write_epochs() {
+  std::map<std::int64_t, EpochRecord> epochs;
+  int count = 0;
+  for (const ProcessTrace& trace : processes_) {
+    count = std::max({count, trace.process + 1, int(trace.info.process_count)});
+    for (const EpochRecord& record : trace.epochs) {
+      EpochRecord& epoch = epochs.try_emplace(record.epoch, record).first->second;
+      epoch.time_ns = std::min(epoch.time_ns, record.time_ns);
+    }
+  }
+  if (epochs.empty()) return;
+  EpochRecord& first = epochs[0];
+  for (int p = 0; p < count; ++p) first.live.push_back(p);
+  for (const ProcessTrace& trace : processes_)
+    if (trace.incarnation == 0 && trace.first_ns != kNoTime)
+      first.time_ns = first.time_ns == 0 ? trace.first_ns : std::min(first.time_ns, trace.first_ns);
+  std::vector<int> before;
+  for (const auto& [number, epoch] : epochs) {
+    traces::EpochRow row{.epoch = number, .first_ns = epoch.time_ns, .live = {epoch.live.begin(), epoch.live.end()}};
+    if (number > 0) {
+      std::set_difference(before.begin(), before.end(), row.live.begin(), row.live.end(), std::back_inserter(row.gone));
+      std::set_difference(row.live.begin(), row.live.end(), before.begin(), before.end(), std::back_inserter(row.came));
+      // Who was started again before the others noticed never was missing.
+      for (const ProcessTrace& trace : processes_) {
+        const bool begins = trace.incarnation > 0 && !trace.epochs.empty() && trace.epochs.front().epoch == number;
+        if (!begins || std::find(row.came.begin(), row.came.end(), trace.process) != row.came.end()) continue;
+        row.gone.push_back(trace.process);
+        row.came.push_back(trace.process);
+      }
+      std::sort(row.gone.begin(), row.gone.end());
+      std::sort(row.came.begin(), row.came.end());
+    }
+    writer_.add(row);
+    before = row.live;
   }
 }
 
@@ -156,7 +202,10 @@ void RowWriter::write_tracks() {
   std::map<int, Id> batch_of;
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     const int process = processes_[p].process;
-    if (p >= tracks_.host.size()) {
+    if (p >= tracks_.host.size() && processes_[p].incarnation > 0) {
+      tracks_.host.push_back(tracks_.host.back());
+      tracks_.batch.push_back(tracks_.batch.back());
+    } else if (p >= tracks_.host.size()) {
       tracks_.host.push_back(
           writer_.add_track({.kind = TrackKind::kHost, .process = process, .name = fmt::format("process {} host", process)}));
       tracks_.batch.push_back(

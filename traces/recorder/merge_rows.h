@@ -1,4 +1,4 @@
-// Writes the rows of a merged trace from what was loaded and joined.
+// Writes the rows of a merged trace from what was loaded and joined; incarnations of a process come one after the other and are one row.
 #pragma once
 
 #include <map>
@@ -32,6 +32,7 @@ class RowWriter {
  private:
   void write_meta();
   void write_processes();
+  void write_epochs();
   void write_devices();
   void link_diagnoses();
   void write_launches();

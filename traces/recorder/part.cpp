@@ -33,8 +33,30 @@ traces::Database open_part(const std::string& path) {
 
 }  // namespace
 
-std::string part_path(const std::string& directory, int process) { return fmt::format("{}/part-{}.db", directory, process); }
-std::string ring_path(const std::string& directory, int process) { return fmt::format("{}/ring-{}.ring", directory, process); }
+namespace {
+
+std::string file_of(const std::string& directory, std::string_view kind, int process, int incarnation, std::string_view ending) {
+  std::string again = incarnation == 0 ? std::string() : fmt::format(".{}", incarnation);
+  return fmt::format("{}/{}-{}{}.{}", directory, kind, process, again, ending);
+}
+
+}  // namespace
+
+std::string part_path(const std::string& directory, int process, int incarnation) {
+  return file_of(directory, "part", process, incarnation, "db");
+}
+std::string ring_path(const std::string& directory, int process, int incarnation) {
+  return file_of(directory, "ring", process, incarnation, "ring");
+}
+
+int recorded_incarnations(const std::string& directory, int process) {
+  auto there = [&](int n) {
+    return std::filesystem::exists(part_path(directory, process, n)) || std::filesystem::exists(ring_path(directory, process, n));
+  };
+  int count = 0;
+  while (there(count)) ++count;
+  return count;
+}
 
 bool is_part_closed(const std::string& path) {
   if (!std::filesystem::exists(path)) return false;

@@ -11,9 +11,11 @@
 
 namespace shardlab::recorder {
 
-// "part-3.db" and "ring-3.ring" in the job's directory.
-std::string part_path(const std::string& directory, int process);
-std::string ring_path(const std::string& directory, int process);
+// "part-3.db" and "ring-3.ring" in the job's directory; of a process of an elastic job that was started again "part-3.1.db", and so on.
+std::string part_path(const std::string& directory, int process, int incarnation = 0);
+std::string ring_path(const std::string& directory, int process, int incarnation = 0);
+// How many incarnations of the process have recorded there.
+int recorded_incarnations(const std::string& directory, int process);
 
 // Whether the process that wrote the part ended its record in order. False where there is no such file, or it cannot be read now.
 bool is_part_closed(const std::string& path);

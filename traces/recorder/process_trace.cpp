@@ -74,6 +74,7 @@ class Loader {
       }
       case RecordType::kCompute:
         trace_.computes.push_back(decode<ComputeRecord>(body));
+        trace_.computes.back().launch += trace_.first_launch;
         seen(trace_.computes.back().begin_ns);
         seen(trace_.computes.back().end_ns);
         return;
@@ -108,6 +109,12 @@ class Loader {
         seen(trace_.host_reads.back().begin_ns);
         seen(trace_.host_reads.back().end_ns);
         return;
+      case RecordType::kEpoch:
+        trace_.epochs.push_back(decode<EpochRecord>(body));
+        trace_.first_launch = trace_.next_launch;
+        trace_.first_array = trace_.next_array;
+        seen(trace_.epochs.back().time_ns);
+        return;
       case RecordType::kClosed:
         trace_.closed = true;
         seen(decode<ClosedRecord>(body).time_ns);
@@ -124,9 +131,12 @@ class Loader {
   // A launch whose issue was dropped is known from what came later.
   LaunchTrace& launch_at(std::int64_t number, Ns time) {
     seen(time);
+    number += trace_.first_launch;
+    trace_.next_launch = std::max(trace_.next_launch, number + 1);
     auto [found, added] = trace_.launches.try_emplace(number);
-    if (added) found->second.number = number, found->second.issued_ns = time;
-    return found->second;
+    LaunchTrace& launch = found->second;
+    if (added) launch.number = number, launch.issued_ns = time, launch.epoch = trace_.epochs.empty() ? 0 : trace_.epochs.back().epoch;
+    return launch;
   }
   CallTrace& call_at(std::int64_t launch, std::int32_t call, Ns time) {
     if (call < 0 || call > kCallMax) throw IoError(fmt::format("a call with index {}", call));
@@ -145,6 +155,9 @@ class Loader {
   // An array that is told of again is named anew, unless it was taken out meanwhile.
   void add_array(ArrayRecord array) {
     seen(array.time_ns);
+    array.id += trace_.first_array;
+    trace_.next_array = std::max(trace_.next_array, array.id + 1);
+    if (array.launch >= 0) array.launch += trace_.first_launch;
     if (const auto found = trace_.arrays.find(array.id); found != trace_.arrays.end()) {
       found->second.name = array.name;
       return;
@@ -206,8 +219,9 @@ void PartReader::read(ProcessTrace& trace) {
   }
 }
 
-ProcessTrace read_part(const std::string& path, int process) {
+ProcessTrace read_part(const std::string& path, int process, std::int64_t first_launch) {
   ProcessTrace trace;
+  trace.first_launch = trace.next_launch = first_launch;
   trace.process = trace.info.process = process;
   PartReader(path, process).read(trace);
   return trace;

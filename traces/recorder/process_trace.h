@@ -21,16 +21,18 @@ struct CallTrace {
 };
 
 struct LaunchTrace {
-  std::int64_t number = 0, seq = 0;
+  std::int64_t number = 0, seq = 0, epoch = 0;
   std::uint32_t program = 0, site = 0;  // the process's own ids; 0: unknown
   Ns issued_ns = 0, started_ns = traces::kNoTime, done_ns = traces::kNoTime;
   traces::MemberStatus status = traces::MemberStatus::kIssued;
   std::vector<CallTrace> calls;  // by index in the program; may be shorter
 };
 
-// Definitions lie at their ids, as far as they were recorded.
+// Definitions lie at their ids, as far as they were recorded. Launches are numbered on from epoch to epoch.
 struct ProcessTrace {
-  int process = 0;
+  int process = 0, incarnation = 0;
+  std::vector<EpochRecord> epochs;                                                  // of an elastic job, but the first
+  std::int64_t first_launch = 0, next_launch = 0, first_array = 0, next_array = 0;  // numbers of the present epoch, and of the next
   ProcessRecord info;
   std::vector<DeviceRecord> devices;  // of the whole job
   std::vector<std::string> texts;
@@ -71,6 +73,7 @@ class PartReader {
 };
 
 // Reads a part; what cannot be read becomes a problem. Throws IoError where the file is missing or no part at all.
-ProcessTrace read_part(const std::string& path, int process);
+// Launches are numbered from `first_launch` on: those before are of an earlier incarnation.
+ProcessTrace read_part(const std::string& path, int process, std::int64_t first_launch = 0);
 
 }  // namespace shardlab::recorder

@@ -33,6 +33,7 @@ enum class RecordType : std::uint32_t {
   kArray,
   kHostRead,
   kClosed,
+  kEpoch,
 };
 
 // Numbers as they lie in memory, then texts and lists with their length before them. Grows beyond its first bytes only for
@@ -276,6 +277,15 @@ struct ClosedRecord {
   static constexpr auto kType = RecordType::kClosed;
   Ns time_ns = 0;
   SL_RECORD_FIELDS(time_ns)
+};
+
+// Of an elastic job: what follows is of this set of processes.
+struct EpochRecord {
+  static constexpr auto kType = RecordType::kEpoch;
+  std::int64_t epoch = 0;
+  std::vector<std::int32_t> live;
+  Ns time_ns = 0;
+  SL_RECORD_FIELDS(epoch, live, time_ns)
 };
 
 #undef SL_RECORD_FIELDS

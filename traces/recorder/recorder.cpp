@@ -43,9 +43,10 @@ Recorder::WhereKey Recorder::key_of(Where where) { return {where.file, where.fun
 
 Recorder::Recorder(RecorderOptions options)
     : options_(std::move(options)),
-      ring_(RingFile::create(ring_path(options_.directory, options_.process), options_.ring_bytes, options_.process, getpid())),
+      ring_(RingFile::create(ring_path(options_.directory, options_.process, options_.incarnation), options_.ring_bytes, options_.process,
+                             getpid())),
       reader_(ring_),
-      part_file_(part_path(options_.directory, options_.process)),
+      part_file_(part_path(options_.directory, options_.process, options_.incarnation)),
       part_(part_file_, options_.process, getpid()) {
   ProcessRecord process{.process = options_.process,
                         .process_count = options_.process_count,
@@ -193,6 +194,10 @@ void Recorder::write_until_stopped(std::stop_token stop) {
     wake_.wait_for(lock, stop, std::chrono::milliseconds(options_.drain_ms), [] { return false; });
     drain_once();
   }
+}
+
+void Recorder::begin_epoch(std::int64_t epoch, const std::vector<int>& live) {
+  put(EpochRecord{epoch, {live.begin(), live.end()}, comm::now_ns()});
 }
 
 std::string Recorder::close() {

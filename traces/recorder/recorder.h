@@ -22,6 +22,7 @@ struct RecorderOptions {
   std::string directory;  // the job's, on a local disk; must exist
   int process = 0;
   int process_count = 1;
+  int incarnation = 0;  // of an elastic job: how many have recorded before in this process's place
   std::size_t ring_bytes = kRingBytesDefault;
   std::string command_line;
   int drain_ms = 50;  // how often the writer thread looks
@@ -42,6 +43,9 @@ class Recorder final : public comm::Observer {
 
   // All devices of the job, once they are known.
   void describe_devices(const std::vector<DeviceRecord>& devices);
+
+  // Of an elastic job: launches are numbered anew, and are those of these processes, ascending.
+  void begin_epoch(std::int64_t epoch, const std::vector<int>& live);
 
   // Programs are told with their first launch.
   void on_launch_issued(const comm::Launch& launch) override;
