@@ -7,6 +7,7 @@
 #include "runtime/exec/operand.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
@@ -67,14 +68,16 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
   if (out_sharding) request.out_shardings = {out_sharding};
   request.trace = [&](const std::optional<Mesh>&) {
     GraphBuilder builder{std::string(op.name), context.config()};
+    const WeakCall weak = weak_call(op, operands, attrs, context.config().enable_x64);
     std::vector<Arg> args;
-    for (const Operand& operand : operands) {
-      if (operand.is_array())
-        args.emplace_back(builder.param(operand.array().type()));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].is_array())
+        args.emplace_back(as_promoted(builder, builder.param(operands[i].array().type()), weak.operands[i]));
       else
-        args.emplace_back(operand.scalar());
+        args.emplace_back(operands[i].scalar());
     }
     builder.set_results(builder.call(op, args, attrs, where));
+    *request.weak_results = std::vector<bool>(builder.graph().results.size(), weak.results);
     for (const std::string& warning : builder.warnings()) context.warn(warning);
     return without_dead_nodes(builder.finish());
   };

@@ -193,10 +193,11 @@ std::string Array::text(std::source_location where) const { return text_at(Where
 
 std::string Array::text_at(Where where) const {
   ArrayImpl& impl = checked(impl_);
-  if (impl.is_tracer()) return fmt::format("Traced<{}>", impl.type.text());
+  if (impl.is_tracer()) return fmt::format("Traced<{}{}>", impl.weak ? "~" : "", impl.type.text());
   std::vector<int> positions;
   if (!is_covered(impl, impl.sharding.boxes(impl.type.shape), positions))
-    return fmt::format("Array(shape={}, dtype={})", text_of(impl.type.shape), name_of(impl.type.dtype));
+    return fmt::format("Array(shape={}, dtype={}{})", text_of(impl.type.shape), name_of(impl.type.dtype),
+                       impl.weak ? ", weak_type=True" : "");
   return numpy_text(impl.type, fetch_at(where, "print").data());
 }
 

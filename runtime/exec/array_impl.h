@@ -51,6 +51,7 @@ class ArrayImpl {
   // Concrete arrays.
   Sharding sharding;
   bool committed = false;
+  bool weak = false;                    // made of numbers alone (weak_types.h)
   std::vector<BufferRef> shards;        // per mesh position; empty where another process owns the device
   std::shared_ptr<LaunchState> launch;  // absent: ready
   std::int64_t agreement = -1;          // the last launch over processes that the value depends on

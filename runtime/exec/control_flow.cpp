@@ -6,6 +6,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
@@ -57,6 +58,23 @@ GraphRef with_captured(TracedBody body, const std::vector<Array>& captured, bool
   return std::make_shared<const Graph>(std::move(graph));
 }
 
+// Traces the bodies of a loop, the one that makes the next carry last. Weak values that are carried give way to the dtype that it makes of
+// them, as in JAX: they are converted, and the bodies traced anew.
+std::vector<TracedBody> traced_with_carry(std::vector<Array>& init, Where where,
+                                          const std::function<std::vector<TracedBody>(const std::vector<Array>& init)>& trace) {
+  std::vector<TracedBody> bodies = trace(init);
+  const TracedBody& body = bodies.back();
+  bool is_changed = false;
+  for (std::size_t i = 0; i < init.size() && i < body.graph.results.size(); ++i) {
+    const DType given = init[i].dtype(), made = body.graph.type(body.graph.results[i]).dtype;
+    if (!weak_type(init[i]) || given == made) continue;
+    const DType dtype = promote({{given, true}, {made, body.weak_results[i]}}, Context::current().config().enable_x64).dtype;
+    init[i] = apply("convert", {Operand(init[i], where)}, Attrs{{"dtype", dtype}}, where).at(0);
+    is_changed = true;
+  }
+  return is_changed ? trace(init) : bodies;
+}
+
 const OpDef& op(std::string_view name) {
   const OpDef* found = find_op(name);
   SL_CHECK(found != nullptr, "there is no op {}", name);
@@ -65,21 +83,28 @@ const OpDef& op(std::string_view name) {
 
 }  // namespace
 
-std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunction& body, const std::vector<Array>& init, Where where) {
+std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunction& body, const std::vector<Array>& given, Where where) {
   Context& context = Context::current();
-  std::vector<TracedBody> bodies;
-  bodies.push_back(Tracer::trace_body(context, "cond_fun", types_of(init), condition));
-  bodies.push_back(Tracer::trace_body(context, "body_fun", types_of(init), body));
+  std::vector<Array> init = given;
+  std::vector<TracedBody> bodies = traced_with_carry(init, where, [&](const std::vector<Array>& carry) {
+    std::vector<TracedBody> traced;
+    for (auto [name, function] : {std::pair("cond_fun", &condition), std::pair("body_fun", &body)})
+      traced.push_back(Tracer::trace_body(context, name, types_of(carry), *function, nullptr, std::nullopt, weak_types(carry)));
+    return traced;
+  });
+  const std::vector<bool> weak = bodies[1].weak_results;
   std::vector<Array> captured = all_captured(bodies);
   Bodies graphs;
   for (TracedBody& each : bodies) graphs.push_back(with_captured(std::move(each), captured, true));
-  return apply(op("while_loop"), operands_of(joined(captured, init), where),
-               Attrs{{"bodies", graphs}, {"num_consts", std::int64_t(captured.size())}}, where);
+  std::vector<Array> results = apply(op("while_loop"), operands_of(joined(captured, init), where),
+                                     Attrs{{"bodies", graphs}, {"num_consts", std::int64_t(captured.size())}}, where);
+  set_weak(results, weak);
+  return results;
 }
 
-std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& init, const std::vector<Array>& xs, ScanOptions options,
+std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& given, const std::vector<Array>& xs, ScanOptions options,
                         Where where) {
-  std::vector<TensorType> params = types_of(init);
+  std::vector<TensorType> slices;
   for (const Array& each : xs) {
     TensorType type = each.type();
     if (type.shape.empty()) throw_user_error("scan got value with no leading axis to scan over: {} [{}]", type.text(), where.text());
@@ -88,10 +113,19 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& ini
       throw_user_error("scan got `length` argument of {} which disagrees with leading axis sizes [{}]. [{}]", options.length, type.shape[0],
                        where.text());
     type.shape.erase(type.shape.begin());
-    params.push_back(std::move(type));
+    slices.push_back(std::move(type));
   }
   if (options.length < 0) throw_user_error("scan got no values to scan over and `length` not provided. [{}]", where.text());
-  TracedBody traced = Tracer::trace_body(Context::current(), "body", params, body);
+  std::vector<Array> init = given;
+  std::vector<TracedBody> bodies = traced_with_carry(init, where, [&](const std::vector<Array>& carry) {
+    std::vector<TensorType> params = types_of(carry);
+    params.insert(params.end(), slices.begin(), slices.end());
+    std::vector<TracedBody> one;
+    one.push_back(Tracer::trace_body(Context::current(), "body", params, body, nullptr, std::nullopt, weak_types(joined(carry, xs))));
+    return one;
+  });
+  TracedBody traced = std::move(bodies[0]);
+  const std::vector<bool> weak = traced.weak_results;
   std::vector<Array> captured = traced.captured;
   GraphRef graph = with_captured(std::move(traced), captured, true);
   Attrs attrs{{"bodies", Bodies{graph}},
@@ -99,13 +133,16 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& ini
               {"num_carry", std::int64_t(init.size())},
               {"num_consts", std::int64_t(captured.size())},
               {"reverse", options.reverse}};
-  return apply(op("scan"), operands_of(joined(joined(captured, init), xs), where), attrs, where);
+  std::vector<Array> results = apply(op("scan"), operands_of(joined(joined(captured, init), xs), where), attrs, where);
+  set_weak(results, weak);
+  return results;
 }
 
 std::vector<Array> fori_loop(std::int64_t lower, std::int64_t upper, const ArrayFunction& body, const std::vector<Array>& init,
                              Where where) {
   Array index =
       apply("full", {Operand(Scalar{lower}, where)}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", DType::kInt32}}, where).at(0);
+  set_weak(index, true);  // a number, in the loop too
   auto step = [&](const std::vector<Array>& carry) {
     std::vector<Array> next = body(carry);
     next.insert(next.begin(), apply("add", {Operand(carry.at(0), where), Operand(Scalar{std::int64_t(1)}, where)}, {}, where).at(0));
@@ -122,14 +159,21 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   if (branches.empty()) throw_user_error("Empty branch sequence: switch at {} has no branches", where.text());
   std::vector<TracedBody> bodies;
   for (std::size_t i = 0; i < branches.size(); ++i)
-    bodies.push_back(Tracer::trace_body(Context::current(), fmt::format("branch{}", i), types_of(operands), branches[i]));
+    bodies.push_back(Tracer::trace_body(Context::current(), fmt::format("branch{}", i), types_of(operands), branches[i], nullptr,
+                                        std::nullopt, weak_types(operands)));
+  std::vector<bool> weak = bodies[0].weak_results;  // what is weak in all branches
+  for (const TracedBody& each : bodies)
+    for (std::size_t i = 0; i < weak.size() && i < each.weak_results.size(); ++i) weak[i] = weak[i] && each.weak_results[i];
   std::vector<Array> captured = all_captured(bodies);
   Bodies graphs;
   for (TracedBody& each : bodies) graphs.push_back(with_captured(std::move(each), captured, false));
   Array which = apply("convert", {index}, Attrs{{"dtype", DType::kInt32}}, where).at(0);
   if (which.ndim() != 0)
     throw_user_error("Pred must be a scalar, got {} of shape {} [{}]", which.type().text(), text_of(which.shape()), where.text());
-  return apply(op("cond"), operands_of(joined({which}, joined(operands, captured)), where), Attrs{{"bodies", graphs}}, where);
+  std::vector<Array> results =
+      apply(op("cond"), operands_of(joined({which}, joined(operands, captured)), where), Attrs{{"bodies", graphs}}, where);
+  set_weak(results, weak);
+  return results;
 }
 
 }  // namespace shardlab

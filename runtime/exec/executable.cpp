@@ -334,7 +334,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 }  // namespace
 
 std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name,
-                                          const spmd::ForeignLayouts& foreign) {
+                                          const spmd::ForeignLayouts& foreign, std::vector<bool> weak_results) {
   auto info = std::make_shared<comm::ProgramInfo>();
   std::shared_ptr<Executable> result;
   if (context.only_describes()) {
@@ -355,6 +355,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   };
   executable.param_shardings = shardings(p.params, foreign.params);
   executable.result_shardings = shardings(p.results, foreign.results);
+  executable.weak_results = std::move(weak_results);
 
   info->name = std::move(name);
   info->text = fmt::format("devices {}\n{}", list_text(p.mesh.devices()), spmd::print(p));

@@ -52,13 +52,15 @@ struct Executable {
   std::vector<int> local;      // mesh positions of this process
   Backend* backend = nullptr;  // of the mesh's devices; the context's
   std::vector<Sharding> param_shardings, result_shardings;
+  std::vector<bool> weak_results;                 // one each, or empty: none is
   std::optional<MovePlan> transfer;               // device_put: no steps, one move from the operand to the result
   std::shared_ptr<const comm::ProgramInfo> info;  // absent in bodies: their collectives are in that of the whole
 };
 
 // Plans a partitioned program for the context's process. `foreign`: those of its parameters and results that lie on other meshes.
+// `weak_results`: which results are weak (weak_types.h); none where it is empty.
 std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name,
-                                          const spmd::ForeignLayouts& foreign = {});
+                                          const spmd::ForeignLayouts& foreign = {}, std::vector<bool> weak_results = {});
 
 // A device_put from one sharding to another, between any devices. `from_host`: every process has the whole value on its own default
 // device, nothing crosses processes.

@@ -94,6 +94,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
     auto impl = std::make_shared<ArrayImpl>();
     const comm::ValueInfo& value = info.results[i];
     impl->type = {*dtype_from_name(value.dtype), value.shape};
+    impl->weak = i < task.executable->weak_results.size() && task.executable->weak_results[i] && impl->type.dtype != DType::kBool;
     impl->sharding = task.executable->result_shardings[i];
     impl->committed = committed;
     impl->shards.resize(std::size_t(impl->sharding.mesh().size()));

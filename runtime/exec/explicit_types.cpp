@@ -1,4 +1,5 @@
 #include "runtime/exec/explicit_types.h"
+#include "runtime/exec/array_impl.h"
 
 #include <fmt/ranges.h>
 
@@ -259,7 +260,8 @@ std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mes
 }
 
 std::string typeof_text(const Array& array) {
-  return typed_text(array.type(), array.sharding().spec(array.ndim()), array.sharding().mesh());
+  return fmt::format("{}{}", array.impl()->weak ? "~" : "",
+                     typed_text(array.type(), array.sharding().spec(array.ndim()), array.sharding().mesh()));
 }
 
 std::string failed_assertion_text(std::string_view has, std::string_view wanted) {

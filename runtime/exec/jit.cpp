@@ -10,6 +10,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/spmd/explain.h"
 
@@ -60,10 +61,10 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
     if (given) options.in_shardings[i]->check_divisible(args[i].type(), "pjit arguments");
     request.args.push_back(given ? placed(args[i], *options.in_shardings[i], i, options.name, where) : args[i]);
   }
-  request.trace = [&context, &function, name = options.name, args](const std::optional<Mesh>& mesh) {
+  request.trace = [&context, &function, name = options.name, args, weak = request.weak_results](const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
-    return Tracer::trace(context, name, mesh, types, function);
+    return Tracer::trace(context, name, mesh, types, function, weak_types(args), weak.get());
   };
   return request;
 }

@@ -7,6 +7,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
@@ -14,8 +15,7 @@ namespace {
 
 Array operand_array(const Operand& x) {
   if (x.is_array()) return x.array();
-  DType dtype = default_dtype(x.scalar().kind(), Context::current().config().enable_x64);
-  return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}, {"dtype", dtype}}, x.where()).at(0);
+  return apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, x.where()).at(0);
 }
 
 }  // namespace
@@ -60,7 +60,9 @@ Array device_put(const Operand& x, const Sharding& sharding) {
     executable = compile_transfer(context, array.type(), array.sharding(), sharding, from_host);
     context.programs().add(key, executable);
   }
-  return context.executor().submit(std::move(executable), {array}, true, x.where()).at(0);
+  Array placed = context.executor().submit(std::move(executable), {array}, true, x.where()).at(0);
+  set_weak(placed, weak_type(array));
+  return placed;
 }
 
 Array device_put(const Operand& x, const PartitionSpec& spec) {

@@ -199,6 +199,7 @@ void ProgramCache::add(const std::string& key, std::shared_ptr<const Executable>
 std::string signature_of(const std::vector<Array>& args) {
   std::string text;
   for (const Array& arg : args) {
+    if (arg.impl()->weak) text += '~';
     text += arg.type().text();
     text += arg.committed() ? '!' : '?';
     if (arg.committed()) {
@@ -308,7 +309,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     graph = without_inspections(graph);
   }
   spmd::PartitionedProgram program = planned(input, foreign, !request.finer_results);
-  auto executable = compile(context, std::move(program), request.name, foreign);
+  auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results);
   context.programs().add(key, executable);
   return executable;
 }

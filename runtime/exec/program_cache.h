@@ -34,7 +34,9 @@ struct ProgramRequest {
   std::function<Graph(const std::optional<Mesh>&)> trace;
   Where where;
   std::vector<int> donated = {};  // arguments that may be deleted
-  bool finer_results = false;     // results may be left cut finer than JAX's, at fewer bytes
+  // Which results are weak; filled by `trace`.
+  std::shared_ptr<std::vector<bool>> weak_results = std::make_shared<std::vector<bool>>();
+  bool finer_results = false;  // results may be left cut finer than JAX's, at fewer bytes
 };
 
 // The signature of arguments for a key: types, shardings, committedness.

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 #include "runtime/transform/inline.h"
 
@@ -25,13 +26,17 @@ Tracer::Tracer(Context& context, std::string name, std::optional<Mesh> mesh)
     : builder_(std::move(name), context.config()), context_(context), mesh_(std::move(mesh)) {}
 
 Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
-                    const std::function<std::vector<Array>(const std::vector<Array>&)>& function) {
+                    const std::function<std::vector<Array>(const std::vector<Array>&)>& function, const std::vector<bool>& weak_params,
+                    std::vector<bool>* weak_results) {
   auto tracer = std::make_shared<Tracer>(context, std::move(name), std::move(mesh));
   TracerScope scope(context, tracer);
   std::vector<Array> args;
   for (const TensorType& type : params) args.push_back(tracer->tracer_array(tracer->builder_.param(type)));
+  set_weak(args, weak_params);
   std::vector<ValueId> results;
-  for (const Array& result : function(args)) {
+  const std::vector<Array> returned = function(args);
+  if (weak_results != nullptr) *weak_results = weak_types(returned);
+  for (const Array& result : returned) {
     if (!result.valid()) throw_user_error("jit of {}: the function returned an empty Array", tracer->builder_.graph().name);
     results.push_back(tracer->value_of(result, {}));
   }
@@ -44,7 +49,7 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
 
 TracedBody Tracer::trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                               const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                              std::shared_ptr<const ManualAxes> manual, std::optional<Mesh> mesh) {
+                              std::shared_ptr<const ManualAxes> manual, std::optional<Mesh> mesh, const std::vector<bool>& weak_params) {
   const std::shared_ptr<Tracer>& outer = context.tracer();
   auto tracer = std::make_shared<Tracer>(context, std::move(name), outer ? outer->mesh_ : std::move(mesh));
   tracer->is_body_ = true;
@@ -52,28 +57,34 @@ TracedBody Tracer::trace_body(Context& context, std::string name, const std::vec
   TracerScope scope(context, tracer);
   std::vector<Array> args;
   for (const TensorType& type : params) args.push_back(tracer->tracer_array(tracer->builder_.param(type)));
+  set_weak(args, weak_params);
   std::vector<ValueId> results;
-  for (const Array& result : function(args)) {
+  const std::vector<Array> returned = function(args);
+  for (const Array& result : returned) {
     if (!result.valid()) throw_user_error("{}: the function returned an empty Array", tracer->builder_.graph().name);
     results.push_back(tracer->value_of(result, {}));
   }
   tracer->builder_.set_results(std::move(results));
   for (const std::string& warning : tracer->builder_.warnings()) context.warn(warning);
-  TracedBody body{without_dead_nodes(tracer->builder_.finish()), std::move(tracer->captured_)};
+  TracedBody body{without_dead_nodes(tracer->builder_.finish()), std::move(tracer->captured_), weak_types(returned)};
   verify(body.graph);
   return body;
 }
 
 std::vector<Array> Tracer::call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where) {
+  const WeakCall weak = weak_call(op, operands, attrs, builder_.config().enable_x64);
   std::vector<Arg> args;
-  for (const Operand& operand : operands) {
-    if (operand.is_array())
-      args.emplace_back(value_of(operand.array(), where));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].is_array())
+      args.emplace_back(as_promoted(builder_, value_of(operands[i].array(), where), weak.operands[i]));
     else
-      args.emplace_back(operand.scalar());
+      args.emplace_back(operands[i].scalar());
   }
   std::vector<Array> results;
-  for (ValueId id : builder_.call(op, args, attrs, where)) results.push_back(tracer_array(id));
+  for (ValueId id : builder_.call(op, args, attrs, where)) {
+    results.push_back(tracer_array(id));
+    set_weak(results.back(), weak.results);
+  }
   return results;
 }
 

@@ -19,6 +19,7 @@ class Context;
 struct TracedBody {
   Graph graph;
   std::vector<Array> captured;
+  std::vector<bool> weak_results = {};  // one each
 };
 
 // One function being traced. Ops called meanwhile add nodes to its builder; concrete arrays that it meets become constants.
@@ -26,15 +27,18 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
   Tracer(Context& context, std::string name, std::optional<Mesh> mesh);
 
-  // Traces `function` on arguments of these types.
+  // Traces `function` on arguments of these types. `weak_params`: which are weak (none where it is empty); `weak_results`, where it is
+  // asked for: which results are.
   static Graph trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
-                     const std::function<std::vector<Array>(const std::vector<Array>&)>& function);
+                     const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
+                     const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr);
 
   // Traces a body: values of functions around it and concrete arrays become captured parameters. `manual`: its manual axes; nothing:
   // those of the function around it. `mesh`: for specs without one, where no function is around it.
   static TracedBody trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                                const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                               std::shared_ptr<const ManualAxes> manual = nullptr, std::optional<Mesh> mesh = std::nullopt);
+                               std::shared_ptr<const ManualAxes> manual = nullptr, std::optional<Mesh> mesh = std::nullopt,
+                               const std::vector<bool>& weak_params = {});
 
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
   // Emits a graph on arrays; its results.

@@ -7,6 +7,7 @@
 #include "runtime/exec/ops.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/derive.h"
 #include "runtime/transform/batch.h"
 #include "runtime/transform/grad.h"
@@ -38,7 +39,7 @@ std::optional<Mesh> mesh_of_arrays(Context& context, const std::vector<Array>& a
 TracedBody capture(const FlatFunction& function, const std::vector<Array>& args, const std::string& name, Where where) {
   check_args(args, name, where);
   Context& context = Context::current();
-  return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where));
+  return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where), weak_types(args));
 }
 
 // Runs a graph: inside a function being traced its nodes are emitted there; else it is a program of its own, known by its text.
@@ -51,6 +52,14 @@ std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args,
   request.where = where;
   request.trace = [&](const std::optional<Mesh>&) { return graph; };
   return run_program(context, "graph " + print(graph) + signature_of(args), request);
+}
+
+// Gradients are as weak as the arguments that they are of.
+std::vector<bool> weak_active(const std::vector<Array>& args, const std::vector<bool>& active) {
+  std::vector<bool> weak;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (active[i]) weak.push_back(weak_type(args[i]));
+  return weak;
 }
 
 std::vector<Array> joined(std::vector<Array> first, const std::vector<Array>& second) {
@@ -96,7 +105,11 @@ std::vector<Array> value_and_grad_of(const FlatFunction& function, const std::ve
   check_inexact(args, "grad", options);
   TracedBody body = capture(function, args, options.name, options.where);
   Graph graph = transform::value_and_grad(body.graph, active_of(options, body), options.name, options.where);
-  return run_graph(graph, joined(args, body.captured), options.where);
+  std::vector<bool> weak = body.weak_results, gradients = weak_active(args, options.active);
+  weak.insert(weak.end(), gradients.begin(), gradients.end());
+  std::vector<Array> results = run_graph(graph, joined(args, body.captured), options.where);
+  set_weak(results, weak);
+  return results;
 }
 
 WithTangents jvp_of(const FlatFunction& function, const std::vector<Array>& args, const std::vector<Array>& tangents,
@@ -116,6 +129,8 @@ WithTangents jvp_of(const FlatFunction& function, const std::vector<Array>& args
     out.results.push_back(all[i]);
     out.tangents.push_back(ops::has_tangent(all[i].dtype()) ? all[next++] : zeros_like(Operand(all[i], options.where)));
   }
+  set_weak(out.results, body.weak_results);
+  set_weak(out.tangents, body.weak_results);
   return out;
 }
 
@@ -129,21 +144,26 @@ Differential differential_of(const FlatFunction& function, const std::vector<Arr
   std::vector<Array> residuals(all.begin() + std::ptrdiff_t(count), all.end());
   Differential out;
   out.results.assign(all.begin(), all.begin() + std::ptrdiff_t(count));
+  set_weak(out.results, body.weak_results);
   std::vector<TensorType> result_types = types_of(out.results), active_types;
+  const std::vector<bool> weak_results = body.weak_results, weak_args = weak_active(args, options.active);
   for (std::size_t i = 0; i < args.size(); ++i)
     if (options.active[i]) active_types.push_back(args[i].type());
-  out.pull = [pullback, residuals, result_types, options](const std::vector<Array>& cotangents) {
+  out.pull = [pullback, residuals, result_types, weak_args, options](const std::vector<Array>& cotangents) {
     check_like(cotangents, result_types, "cotangents", "result", options);
     std::vector<Array> params = residuals;
     for (int i : pullback->cotangents) params.push_back(cotangents[std::size_t(i)]);
-    return run_graph(pullback->backward, params, options.where);
+    std::vector<Array> found = run_graph(pullback->backward, params, options.where);
+    set_weak(found, weak_args);
+    return found;
   };
-  out.push = [pullback, residuals, result_types, active_types, options](const std::vector<Array>& tangents) {
+  out.push = [pullback, residuals, result_types, weak_results, active_types, options](const std::vector<Array>& tangents) {
     check_like(tangents, active_types, "tangents", "argument", options);
     std::vector<Array> found = run_graph(pullback->linear, joined(tangents, residuals), options.where), results(result_types.size());
     for (std::size_t i = 0; i < found.size(); ++i) results[std::size_t(pullback->cotangents[i])] = found[i];
     for (std::size_t i = 0; i < results.size(); ++i)
       if (!results[i].valid()) results[i] = zeros(result_types[i].shape, result_types[i].dtype);
+    set_weak(results, weak_results);
     return results;
   };
   return out;
@@ -213,14 +233,16 @@ std::vector<Array> batched(const FlatFunction& function, const std::vector<Array
   for (std::size_t i = 0; i < types.size(); ++i)
     if (in_dims[i] != kNotBatched) types[i].shape.erase(types[i].shape.begin() + in_dims[i]);
   Context& context = Context::current();
-  TracedBody body =
-      Tracer::trace_body(context, options.name, types, function, nullptr, mesh_of_arrays(context, args, options.name, options.where));
+  TracedBody body = Tracer::trace_body(context, options.name, types, function, nullptr,
+                                       mesh_of_arrays(context, args, options.name, options.where), weak_types(args));
   in_dims.resize(body.graph.params.size(), kNotBatched);
   ranks.clear();
   for (ValueId id : body.graph.results) ranks.push_back(body.graph.type(id).rank() + 1);
   std::vector<int> out_dims = axes_for(options.out_axes, ranks, "out_axes", "results", options);
   Graph graph = transform::batch(body.graph, in_dims, out_dims, size, options.where);
-  return run_graph(graph, joined(args, body.captured), options.where);
+  std::vector<Array> results = run_graph(graph, joined(args, body.captured), options.where);
+  set_weak(results, body.weak_results);
+  return results;
 }
 
 }  // namespace shardlab

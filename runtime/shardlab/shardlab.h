@@ -29,6 +29,7 @@
 #include "runtime/exec/tree.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/shardlab/coordination.h"
 #include "runtime/shardlab/distributed.h"
 #include "runtime/shardlab/live_devices.h"

@@ -5,6 +5,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/custom_partitioning.h"
 #include "runtime/exec/transformed.h"
+#include "runtime/exec/weak_types.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -88,7 +89,10 @@ std::vector<Operand> Interpreter::operands(const Statement& statement, const Nam
 
 Array Interpreter::array(const Argument& argument, const Names& names, Where where) const {
   Operand value = operand(argument, names, where);
-  return value.is_array() ? value.array() : array_of(literal_of(value.scalar()));
+  if (value.is_array()) return value.array();
+  Array number = array_of(literal_of(value.scalar()));
+  set_weak(number, true);
+  return number;
 }
 
 std::vector<Array> Interpreter::arrays(const Statement& statement, const Names& names, Where where) const {

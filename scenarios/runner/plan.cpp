@@ -14,6 +14,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/spmd/explain.h"
 #include "runtime/spmd/work.h"
 #include "scenarios/runner/collector.h"
@@ -187,7 +188,9 @@ class PlanMachine final : public Machine {
       executable = compile_transfer(context, array.type(), array.sharding(), sharding, !array.committed());
       context.programs().add(key, executable);
     }
-    return launched(*executable, {array}, true, where).at(0);
+    Array placed = launched(*executable, {array}, true, where).at(0);
+    set_weak(placed, weak_type(array));
+    return placed;
   }
 
   std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
@@ -314,7 +317,9 @@ class PlanMachine final : public Machine {
     ProgramRequest request{std::move(name), args, std::move(in), std::move(out), nullptr, where};
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
-    request.trace = [&](const std::optional<Mesh>& mesh) { return Tracer::trace(context, request.name, mesh, types, function); };
+    request.trace = [&](const std::optional<Mesh>& mesh) {
+      return Tracer::trace(context, request.name, mesh, types, function, weak_types(args), request.weak_results.get());
+    };
     auto executable = prepare_program(context, key, request);
     bool committed = executable->program.mesh.size() > 1 || any_given(request.in_shardings) || any_given(request.out_shardings) ||
                      std::any_of(args.begin(), args.end(), [](const Array& arg) { return arg.committed(); });
@@ -330,6 +335,7 @@ class PlanMachine final : public Machine {
       const comm::ValueInfo& value = executable.info->results[i];
       results.push_back(planned_array({*dtype_from_name(value.dtype), value.shape}, executable.result_shardings[i], committed, where));
       results.back().impl()->agreement = agreement;
+      if (i < executable.weak_results.size()) set_weak(results.back(), executable.weak_results[i]);
       if (!Context::current().is_recorded()) continue;
       results.back().impl()->launch_number = recorder_.last_launch();
       Context::current().record_array(*results.back().impl(), executable.info->name);
