@@ -1,55 +1,144 @@
 #!/bin/bash
-# What to run on the first machine with a GPU, in order; see docs/gpu.md. Ends with a table of what passed.
-# usage: benchmarks/gpu_first_day.sh [BUILD_FOLDER [SCENARIOS.jsonl]]
+# What to run on the first machine with a GPU; see docs/gpu.md. Every step has a limit, a failure stops none of the others, and the results
+# are in OUT: results.txt, which says of each step passed, FAILED, LATE or skipped, and a log a part.
+# usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl] [--out FOLDER] [--dry] [PART…]
+#   parts: tests programs processes scenarios oracle speed sanitizer (default: all; together at most 25 minutes)
+#   --bundle: what gpu_bundle.sh packed, instead of a build; --dry: without a GPU, on CPU devices, to try the script
 set -u
-build=${1:-build/release}
-scenarios=${2:-scenarios/corpus}
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../build/release
+bundle= oracle= dry= out=${OUT:-gpu_first_day}
+parts=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --build) build=$2; shift 2 ;;
+    --bundle) bundle=$2; shift 2 ;;
+    --oracle) oracle=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --dry) dry=1; shift ;;
+    tests | programs | processes | scenarios | oracle | speed | sanitizer) parts+=("$1"); shift ;;
+    *) sed -n 2,7p "$0"; exit 2 ;;
+  esac
+done
+[ ${#parts[@]} -gt 0 ] || parts=(tests programs processes scenarios oracle speed sanitizer)
+mkdir -p "$out" && out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -n "$bundle" ]; then
+  mkdir "$work/bundle" && tar -C "$work/bundle" -xf "$bundle" || exit 1
+  build=$work/bundle
+  export LD_LIBRARY_PATH=$work/bundle/lib:${LD_LIBRARY_PATH:-}
+fi
 bin=$build/bin
-results=()
+backend=cuda
+[ -n "$dry" ] && backend=cpu
 
-step() {  # step NAME COMMAND…
-  local name=$1 code
-  shift
-  echo "== $name: $*"
-  "$@"
+# CUDA's libraries, where the loader does not know them: the toolkit's folder, or Python's packages.
+for folder in /usr/local/cuda/lib64 $(python3 -c '
+import glob, site, sys
+for root in site.getsitepackages() + [p for p in sys.path if p.endswith("-packages")]:
+    print("\n".join(glob.glob(root + "/nvidia/*/lib")))' 2>/dev/null | sort -u); do
+  [ -d "$folder" ] && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+done
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
+export SHARDLAB_KERNEL_CACHE=${SHARDLAB_KERNEL_CACHE:-$work/kernels}
+result() { printf '%-8s %-52s %s\n' "$1" "$2" "$3" | tee -a "$out/results.txt"; }
+
+# Seconds; together 25 minutes.
+declare -A limits=([tests]=280 [programs]=240 [processes]=120 [scenarios]=200 [oracle]=240 [speed]=200 [sanitizer]=220)
+part=start
+step() {  # step SECONDS NAME COMMAND…: the output goes to the part's log
+  local limit=$1 name=$2 begin=$SECONDS left=$((ends - SECONDS)) code verdict
+  shift 2
+  if [ "$left" -le 0 ]; then result LATE "$name" "not begun: the part's time is over"; return; fi
+  [ "$limit" -lt "$left" ] || limit=$left
+  printf '\n== %s: %s\n' "$name" "$*" >>"$out/$part.log"
+  timeout -k 5 "$limit" "$@" >"$work/said" 2>&1
   code=$?
-  if [ "$code" -eq 0 ]; then results+=("passed   $name"); elif [ "$code" -eq 77 ]; then results+=("skipped  $name"); else results+=("FAILED   $name ($code)"); fi
+  head -c 4000000 "$work/said" >>"$out/$part.log"
+  case $code in
+    0) verdict=passed; grep -q 'skipped: no GPU' "$work/said" && verdict=skipped ;;
+    77) verdict=skipped ;;
+    124 | 137) verdict=LATE ;;
+    *) verdict=FAILED ;;
+  esac
+  result "$verdict" "$name" "$((SECONDS - begin)) s, status $code"
 }
 
-"$bin/shardlab" doctor
-if ! nvidia-smi; then
-  echo "skipped: no GPU"
+{ date -u; "$bin/shardlab" doctor; nvidia-smi; } >>"$out/start.log" 2>&1
+if ! nvidia-smi >/dev/null 2>&1 && [ -z "$dry" ]; then
+  result skipped "all: skipped: no GPU" "nvidia-smi finds none"
   exit 77
 fi
-export SHARDLAB_KERNEL_CACHE=${SHARDLAB_KERNEL_CACHE:-$(mktemp -d)}
-step "tests without a GPU" ctest --test-dir "$build" -L cuda --output-on-failure
-for devices in 1 2 8; do
-  step "toy on $devices devices of one GPU" "$bin/shardlab" run --backend cuda --devices-per-gpu "$devices" -d "$devices" -- "$bin/toy"
-done
-for program in "$bin"/guide_* "$bin"/distributed_*; do
-  [ -x "$program" ] && step "$(basename "$program")" "$bin/shardlab" run --backend cuda --devices-per-gpu 8 -d 8 --limit 300 -- "$program"
-done
-step "two processes that share the card" "$bin/shardlab" run --backend cuda -n 2 -d 4 --devices-per-gpu 4 -- "$bin/toy"
-on_gpu=$(mktemp -d)
-python3 - "$scenarios" "$on_gpu" <<'PY'
+run=("$bin/shardlab" run --backend "$backend")
+
+tests() { step 280 "every sample of every primitive, programs" "$build/tests/cuda_device_test"; }
+
+programs() {
+  local program
+  step 40 "toy on 8 devices of one GPU" "${run[@]}" --devices-per-gpu 8 -d 8 -- "$bin/toy"
+  for program in "$bin"/guide_* "$bin"/distributed_*; do
+    [ -x "$program" ] && step 110 "$(basename "$program") on 8 devices" "${run[@]}" --devices-per-gpu 8 -d 8 --limit 100 -- "$program"
+  done
+}
+
+# They share the card, so what they exchange goes by way of the host.
+processes() {
+  step 60 "toy, 2 processes of 4 devices on one GPU" "${run[@]}" -n 2 -d 4 --devices-per-gpu 4 -- "$bin/toy"
+  step 60 "toy, 4 processes, recorded" "${run[@]}" -n 4 -d 2 --devices-per-gpu 2 --trace "$work/toy.db" -- "$bin/toy"
+  step 20 "its report" "$bin/shardlab" report "$work/toy.db"
+  # Ends with the verdict on a deadlock, which is its success.
+  step 60 "a deadlock is told" sh -c '"$@" 2>&1 | tee /dev/stderr | grep -qE "deadlock|order-mismatch"' - \
+    "${run[@]}" -n 2 -d 4 --devices-per-gpu 4 -- "$bin/deadlock_swapped"
+}
+
+on_backend() {  # on_backend SOURCE FOLDER: scenarios with that backend
+  python3 - "$1" "$2" "$backend" <<'PY'
 import json, pathlib, sys
-source, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-files = sorted(source.glob("*.json")) if source.is_dir() else [source]
-count = 0
-for file in files:
-    for line in (file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]):
-        if not line.strip():
-            continue
-        document = json.loads(line)
-        document.setdefault("cluster", {})["backend"] = "cuda"
-        (out / f"{file.stem}-{count}.json").write_text(json.dumps(document))
-        count += 1
+source, out, backend = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+out.mkdir(parents=True, exist_ok=True)
+for file in sorted(source.glob("*.json")) if source.is_dir() else [source]:
+    lines = file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]
+    documents = [json.loads(line) for line in lines if line.strip()]
+    for document in documents:
+        document.setdefault("cluster", {})["backend"] = backend
+    (out / (file.stem + ".jsonl")).write_text("".join(json.dumps(each) + "\n" for each in documents))
 PY
-step "scenarios on the GPU" env SHARDLAB_DEVICES_PER_GPU=64 "$bin/shardlab" replay "$on_gpu" --report "$on_gpu.report.json" --no-failure-traces
-for tool in memcheck racecheck; do
-  step "compute-sanitizer $tool" env SHARDLAB_PLATFORM=cuda SHARDLAB_NUM_CPU_DEVICES=8 SHARDLAB_DEVICES_PER_GPU=8 \
-    compute-sanitizer --tool "$tool" --error-exitcode 1 "$bin/toy"
+}
+replay() {  # replay SECONDS NAME SOURCE REPORT
+  on_backend "$3" "$work/$part" || return
+  step "$1" "$2" env SHARDLAB_DEVICES_PER_GPU=64 "$bin/shardlab" replay "$work/$part" --report "$4" --no-failure-traces -j "$(nproc)"
+}
+scenarios() {
+  replay 150 "the corpus" "$here/../scenarios/corpus" "$out/corpus.json"
+  [ -d "$here/../scenarios/diagnoses" ] && part=diagnoses replay 100 "diagnoses and their quiet twins" "$here/../scenarios/diagnoses" "$out/diagnoses.json"
+}
+oracle() {
+  if [ -z "$oracle" ]; then result skipped "the oracle's cases" "no --oracle"; return; fi
+  replay 240 "the oracle's cases" "$oracle" "$out/oracle.json"
+}
+
+speed() {
+  export SHARDLAB_PLATFORM=$backend SHARDLAB_NUM_CPU_DEVICES=8 SHARDLAB_DEVICES_PER_GPU=8
+  step 110 "our times, 8 devices of one GPU" "$build/benchmarks/bench_runtime" axpy_64M sin_64M sum_64M gelu_softmax_4M dot_2048_no_comm \
+    mlp_step_dp jit_chain100_1M
+  unset SHARDLAB_PLATFORM SHARDLAB_NUM_CPU_DEVICES SHARDLAB_DEVICES_PER_GPU
+  step 110 "JAX and cuBLAS on the same card" python3 "$here/gpu_reference.py"
+}
+
+sanitizer() {
+  local tool
+  if ! command -v compute-sanitizer >/dev/null; then result skipped "compute-sanitizer" "not on the PATH"; return; fi
+  for tool in memcheck racecheck; do
+    step 110 "compute-sanitizer $tool" env SHARDLAB_PLATFORM=cuda SHARDLAB_NUM_CPU_DEVICES=8 SHARDLAB_DEVICES_PER_GPU=8 \
+      compute-sanitizer --tool "$tool" --error-exitcode 1 "$bin/toy"
+    step 110 "compute-sanitizer $tool, programs" compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/tests/cuda_device_test" \
+      --gtest_filter='ProgramsOnAGpu.*'
+  done
+}
+
+for part in "${parts[@]}"; do
+  ends=$((SECONDS + limits[$part]))
+  "$part"
 done
-printf '\n'
-printf '%s\n' "${results[@]}"
-! printf '%s\n' "${results[@]}" | grep -q '^FAILED'
+! grep -qE '^(FAILED|LATE)' "$out/results.txt"

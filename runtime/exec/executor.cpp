@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/launch_aware.h"
 
 namespace shardlab {
 namespace {
@@ -49,6 +50,24 @@ std::shared_ptr<const comm::ValueDigest> host_value(Context& context, const Arra
   return std::make_shared<comm::ValueDigest>(
       comm::digest_of(array.type, context.backend_of(array.sharding.mesh()).to_host(array.shards[0])->bytes()));
 }
+
+LaunchAware* aware_of(Backend& backend) { return dynamic_cast<LaunchAware*>(&backend); }
+
+// A launch, as the backend is told of it.
+class LaunchScope {
+ public:
+  LaunchScope(LaunchAware* aware, const comm::ProgramInfo& program) : aware_(aware) {
+    if (aware_ != nullptr) aware_->begin_launch(program);
+  }
+  ~LaunchScope() {
+    if (aware_ != nullptr) aware_->end_launch();
+  }
+  LaunchScope(const LaunchScope&) = delete;
+  LaunchScope& operator=(const LaunchScope&) = delete;
+
+ private:
+  LaunchAware* aware_;
+};
 
 }  // namespace
 
@@ -164,6 +183,7 @@ void Executor::run(Task& task) {
       poisoned = true;
       throw TransportError("not run: the processes no longer agree on what they run");
     }
+    LaunchScope scope(aware_of(*task.executable->backend), *task.launch.program);
     observer.on_launch_started(task.launch, comm::now_ns());
     if (task.executable->transfer)
       run_transfer(task);
@@ -231,7 +251,19 @@ void Executor::run_steps(Task& task) {
     params.push_back(load(task, i));
     if (i < task.donated.size() && task.donated[i]) task.args[i]->shards.clear();
   }
-  Slots results = run_program(task, executable, std::move(params), Scope{.active = &executable.local});
+  LaunchAware* aware = aware_of(*executable.backend);
+  if (aware != nullptr) aware->begin_steps(&executable);
+  Slots results;
+  try {
+    results = run_program(task, executable, std::move(params), Scope{.active = &executable.local});
+  } catch (const std::exception&) {
+    try {
+      if (aware != nullptr) aware->end_steps();
+    } catch (const std::exception&) {  // the first failure is the one to tell
+    }
+    throw;
+  }
+  if (aware != nullptr) aware->end_steps();
   for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = std::move(results[i]);
 }
 
@@ -286,9 +318,11 @@ void Executor::run_compute(const Task& task, const Executable& executable, const
 
 Backend::Report Executor::report(const Task& task, std::string_view op, Where where) const {
   if (!context_.is_recorded()) return {};
-  return [this, launch = task.launch, op = std::string(op), where](comm::Ns begin, comm::Ns end) {
-    context_.observer().on_compute(launch, op, where, begin, end);
-  };
+  return
+      [this, launch = task.launch, op = std::string(op), where, aware = aware_of(*task.executable->backend)](comm::Ns begin, comm::Ns end) {
+        std::string_view how = aware == nullptr ? "" : aware->reported_how();
+        context_.observer().on_compute(launch, how.empty() ? op : fmt::format("{} ({})", op, how), where, begin, end);
+      };
 }
 
 template <typename Plan>
@@ -306,7 +340,14 @@ void Executor::run_plan(const Task& task, Backend& backend, const Plan& plan, in
     observer.on_call_waiting(task.launch, first_call, comm::now_ns(), peers);
     context_.control().waiting(task.launch, first_call, peers);
   };
+  // A device that works on by itself has times of its own for what it does of a collective.
+  bool is_step = calls > 0 && aware_of(backend) != nullptr;
+  if (is_step) {
+    const comm::CollectiveInfo& call = task.launch.program->collectives.at(std::size_t(first_call));
+    backend.begin_step(call.kind, call.where, report(task, call.kind, call.where));
+  }
   MoveStatus status = plan.run(sources, targets, link);
+  if (is_step) backend.end_step();
   if (waited) context_.control().waiting(task.launch, first_call, {});
   if (status.exchange.status == comm::ExchangeStatus::kDone && context_.transport() != nullptr) count_planned(plan);
   comm::Ns end = comm::now_ns();

@@ -1,4 +1,4 @@
-// Platforms: the kinds of devices that a process can compute on beside its virtual CPU devices. virtualdev/platforms.cpp lists them.
+// Platforms: the kinds of devices that a process can compute on beside its virtual CPU devices. virtualdev/platforms/list.cpp lists them.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/comm/rendezvous.h"
 #include "runtime/exec/backend.h"
 
 namespace shardlab {
@@ -15,6 +16,7 @@ namespace shardlab {
 struct PlatformRequest {
   std::vector<int> ordinals;  // of this process's devices, in the order of their local numbers
   int process_index = 0;
+  std::shared_ptr<Rendezvous> rendezvous;  // of the job; nothing: a process on its own
 };
 
 struct PlatformDef {

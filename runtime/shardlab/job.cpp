@@ -15,6 +15,7 @@
 #include "runtime/control/job_token.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/platform.h"
 #include "runtime/shardlab/job_trace.h"
 #include "runtime/shardlab/subset_transport.h"
 #include "traces/recorder/merge.h"
@@ -47,17 +48,18 @@ std::string own_command_line() {
 // The job's key-value store, as transports use it.
 class JobRendezvous final : public Rendezvous {
  public:
-  JobRendezvous(control::ControlClient& control, std::string prefix) : control_(control), prefix_(std::move(prefix)) {}
-  void set(const std::string& key, const std::string& value) override { control_.set_key(prefix_ + key, value); }
-  std::string get(const std::string& key, std::chrono::milliseconds limit) override { return control_.get_key(prefix_ + key, limit); }
+  JobRendezvous(std::shared_ptr<control::ControlClient> control, std::string prefix)
+      : control_(std::move(control)), prefix_(std::move(prefix)) {}
+  void set(const std::string& key, const std::string& value) override { control_->set_key(prefix_ + key, value); }
+  std::string get(const std::string& key, std::chrono::milliseconds limit) override { return control_->get_key(prefix_ + key, limit); }
 
  private:
-  control::ControlClient& control_;
+  std::shared_ptr<control::ControlClient> control_;
   std::string prefix_;
 };
 
 // What the links between hosts are encrypted under: known to those alone whom the coordinator lets in.
-std::string fresh_secret(JobRendezvous& rendezvous, bool first) {
+std::string fresh_secret(Rendezvous& rendezvous, bool first) {
   constexpr char kKey[] = "shardlab/link secret";
   if (first) rendezvous.set(kKey, control::random_token() + control::random_token());
   return rendezvous.get(kKey, kConnectLimit);
@@ -209,12 +211,12 @@ void Job::connect() {
   auto self = std::find(processes.begin(), processes.end(), environment_.process_index) - processes.begin();
   // What belongs to an epoch has its number, so that nobody of another one fits.
   std::string epoch = epoch_ > 0 ? fmt::format("epoch {}/", epoch_) : std::string();
-  JobRendezvous rendezvous(*control_, epoch);
+  rendezvous_ = std::make_shared<JobRendezvous>(control_, epoch);
   TransportOptions options{.process_index = int(self),
                            .num_processes = int(members.size()),
                            .address = epoch_ > 0 ? std::string() : environment_.shm,
-                           .rendezvous = &rendezvous,
-                           .secret = environment_.tls.on() ? fresh_secret(rendezvous, self == 0) : epoch + environment_.token,
+                           .rendezvous = rendezvous_.get(),
+                           .secret = environment_.tls.on() ? fresh_secret(*rendezvous_, self == 0) : epoch + environment_.token,
                            .encrypted = environment_.tls.on(),
                            .bind_address = control::own_address(environment_),
                            .limit = epoch_ > 0 ? kReconnectLimit : kConnectLimit,
@@ -238,6 +240,12 @@ void Job::start() {
   options.hosts = host_numbers(host_ids_);
   options.transport = transport_;
   options.control = control_;
+  // What its backend tells the others goes by the job's store.
+  if (const PlatformDef* platform = platform_from_environment(); platform != nullptr && rendezvous_)
+    options.make_backend = [platform, rendezvous = rendezvous_, process = environment_.process_index](const std::vector<int>& ordinals) {
+      require_platform(*platform, "SHARDLAB_PLATFORM");
+      return platform->make({ordinals, process, rendezvous});
+    };
   if (recorder_) options.observers.push_back(recorder_);
   context_ = std::make_shared<Context>(std::move(options));
   if (!recorder_) return;
@@ -322,6 +330,7 @@ void Job::begin(const control::Gathered& gathered) {
   retire();
   Context::set_current(nullptr);
   context_.reset();
+  rendezvous_.reset();
   control_.reset();  // its threads may be aborting the transport
   abortable_ = nullptr;
   transport_.reset();

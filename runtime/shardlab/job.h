@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "runtime/comm/rendezvous.h"
 #include "runtime/control/environment.h"
 #include "runtime/control/key_store.h"
 #include "runtime/control/live_client.h"
@@ -75,6 +76,7 @@ class Job {
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;
   control::KeyStore own_keys_;
+  std::shared_ptr<Rendezvous> rendezvous_;  // of what was begun, with several processes
   std::shared_ptr<Context> context_;
   // Elastic.
   control::JobEnvironment environment_;

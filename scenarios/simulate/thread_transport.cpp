@@ -8,6 +8,7 @@ comm::ExchangeResult ThreadTransport::exchange(const comm::MessageHeader& header
                                                std::span<const comm::Receive> receives,
                                                const std::function<void(const std::vector<comm::ProcessIndex>&)>& on_wait) {
   std::unique_lock lock(hub_->mutex_);
+  if (hub_->aborted_ && sends.empty() && receives.empty()) return {comm::ExchangeStatus::kAborted, {}};
   for (const comm::Send& send : sends) {
     ThreadHub::Message message{header, {}};
     for (auto part : send.parts) message.data.insert(message.data.end(), part.begin(), part.end());

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "runtime/base/error.h"
-#include "virtualdev/transports/rendezvous.h"
+#include "runtime/comm/rendezvous.h"
 
 namespace shardlab::testing {
 

@@ -36,6 +36,7 @@ class ThreadTransport final : public comm::Transport {
                                 std::span<const comm::Receive> receives,
                                 const std::function<void(const std::vector<int>&)>& on_wait) override {
     std::unique_lock lock(hub_->mutex);
+    if (hub_->aborted && sends.empty() && receives.empty()) return {comm::ExchangeStatus::kAborted, {}};
     for (const comm::Send& send : sends) {
       ThreadHub::Message message{header, {}};
       for (auto part : send.parts) message.data.insert(message.data.end(), part.begin(), part.end());

@@ -26,7 +26,13 @@ struct OwnEvent {
   int gpu;
 };
 
+struct OwnGraph {
+  cudaGraphExec_t executable;
+  int gpu;
+};
+
 OwnStream& own(Stream stream) { return *reinterpret_cast<OwnStream*>(stream); }
+OwnGraph& own(Graph graph) { return *reinterpret_cast<OwnGraph*>(graph); }
 OwnEvent& own(Event event) { return *reinterpret_cast<OwnEvent*>(event); }
 
 // Functions of which the header has several are found by their type.
@@ -45,7 +51,9 @@ class CudaApi final : public GpuApi {
   GpuInfo info(int gpu) override {
     cudaDeviceProp properties;
     check(RUNTIME(cudaGetDeviceProperties)(&properties, gpu), "cudaGetDeviceProperties");
-    return {properties.name, properties.major * 10 + properties.minor, properties.multiProcessorCount, properties.totalGlobalMem};
+    std::string uuid;
+    for (char byte : properties.uuid.bytes) uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return {properties.name, properties.major * 10 + properties.minor, properties.multiProcessorCount, properties.totalGlobalMem, uuid};
   }
 
   Stream create_stream(int gpu) override {
@@ -55,6 +63,7 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaDeviceGetDefaultMemPool)(&pool, gpu), "cudaDeviceGetDefaultMemPool");
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     check(RUNTIME(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
+    open_to_peers(pool, gpu);
     auto made = std::make_unique<OwnStream>(OwnStream{nullptr, gpu});
     check(RUNTIME(cudaStreamCreateWithFlags)(&made->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     return Stream(reinterpret_cast<std::uintptr_t>(made.release()));
@@ -142,11 +151,11 @@ class CudaApi final : public GpuApi {
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
-    check(RUNTIME(cudaMemcpyAsync)(to, from, bytes, cudaMemcpyDefault, own(stream).stream), "cudaMemcpyAsync");
+    issue(CopyWork{to, from, bytes}, own(stream).gpu, own(stream).stream);
   }
   void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
-    check(RUNTIME(cudaMemsetAsync)(to, byte, bytes, own(stream).stream), "cudaMemsetAsync");
+    issue(FillWork{to, byte, bytes}, own(stream).gpu, own(stream).stream);
   }
 
   // Libraries belong to no GPU: one is loaded once, for all.
@@ -160,12 +169,10 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaLibraryGetKernel)(&kernel, library, name.c_str()), "cudaLibraryGetKernel");
     return Kernel(reinterpret_cast<std::uintptr_t>(kernel));
   }
-  void launch(Kernel kernel, unsigned grid, unsigned block, bool, std::span<const std::byte> arguments, Stream stream) override {
+  void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
+              Stream stream) override {
     use(own(stream).gpu);
-    void* parameter[] = {const_cast<std::byte*>(arguments.data())};
-    auto* launch_kernel = runtime_.find<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel");
-    check(launch_kernel(reinterpret_cast<const void*>(kernel), dim3{grid, 1, 1}, dim3{block, 1, 1}, parameter, 0, own(stream).stream),
-          "cudaLaunchKernel");
+    issue(KernelWork{kernel, grid, block, has_barriers, {arguments.begin(), arguments.end()}}, own(stream).gpu, own(stream).stream);
   }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override {
     use(gpu);
@@ -176,11 +183,42 @@ class CudaApi final : public GpuApi {
     transforms_.run(gpu, transforms, own(stream).stream);
   }
 
-  std::string new_communicator_id() override { return nccl_.new_id(); }
-  Communicator join(const std::string& id, int rank, int size, int gpu) override {
-    use(gpu);
-    return nccl_.join(id, rank, size);
+  Graph make_graph(int gpu, std::span<const Work> work) override {
+    cudaGraph_t graph = capture(gpu, work);
+    auto made = std::make_unique<OwnGraph>(OwnGraph{nullptr, gpu});
+    auto* instantiate = runtime_.find<cudaError_t(cudaGraphExec_t*, cudaGraph_t, unsigned long long)>("cudaGraphInstantiate");
+    cudaError_t result = instantiate(&made->executable, graph, 0);
+    RUNTIME(cudaGraphDestroy)(graph);
+    check(result, "cudaGraphInstantiate");
+    return Graph(reinterpret_cast<std::uintptr_t>(made.release()));
   }
+  bool update(Graph graph, std::span<const Work> work) override {
+    cudaGraph_t changed = capture(own(graph).gpu, work);
+    cudaGraphExecUpdateResultInfo info;
+    cudaError_t result = RUNTIME(cudaGraphExecUpdate)(own(graph).executable, changed, &info);
+    RUNTIME(cudaGraphDestroy)(changed);
+    if (result == cudaErrorGraphExecUpdateFailure) {
+      RUNTIME(cudaGetLastError)();
+      return false;
+    }
+    check(result, "cudaGraphExecUpdate");
+    return true;
+  }
+  void launch(Graph graph, Stream stream) override {
+    use(own(stream).gpu);
+    check(RUNTIME(cudaGraphLaunch)(own(graph).executable, own(stream).stream), "cudaGraphLaunch");
+  }
+  void destroy(Graph graph) noexcept override {
+    RUNTIME(cudaGraphExecDestroy)(own(graph).executable);
+    delete &own(graph);
+  }
+
+  int nccl_version() override { return nccl_.version(); }
+  std::string new_communicator_id() override { return nccl_.new_id(); }
+  std::vector<Communicator> join(const std::string& id, std::span<const CommunicatorMember> own, int size) override {
+    return nccl_.join(id, own, size, [&](int gpu) { use(gpu); });
+  }
+  bool is_ready(Communicator communicator) override { return nccl_.is_ready(communicator); }
   void group_start() override { nccl_.group_start(); }
   void group_end() override { nccl_.group_end(); }
   void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, Stream stream) override {
@@ -189,13 +227,71 @@ class CudaApi final : public GpuApi {
   void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, Stream stream) override {
     nccl_.receive(data, bytes, from, communicator, own(stream).stream);
   }
-  void check(Communicator communicator) override { nccl_.check(communicator); }
+  void finish(Communicator communicator) override { nccl_.finish(communicator); }
+  void destroy(Communicator communicator) noexcept override { nccl_.destroy(communicator); }
   void abort(Communicator communicator) noexcept override { nccl_.abort(communicator); }
 
   void push_range(const std::string& name) override { nvtxRangePushA(name.c_str()); }
   void pop_range() override { nvtxRangePop(); }
 
  private:
+  // Work on a stream, which may be one that captures; the GPU is the thread's.
+  void issue(const Work& work, int gpu, cudaStream_t stream) {
+    if (auto* kernel = std::get_if<KernelWork>(&work)) {
+      void* parameter[] = {const_cast<std::byte*>(kernel->arguments.data())};
+      auto* launch_kernel = runtime_.find<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel");
+      check(launch_kernel(reinterpret_cast<const void*>(kernel->kernel), dim3{kernel->grid, 1, 1}, dim3{kernel->block, 1, 1}, parameter, 0,
+                          stream),
+            "cudaLaunchKernel");
+    } else if (auto* copy = std::get_if<CopyWork>(&work)) {
+      check(RUNTIME(cudaMemcpyAsync)(copy->to, copy->from, copy->bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+    } else if (auto* fill = std::get_if<FillWork>(&work)) {
+      check(RUNTIME(cudaMemsetAsync)(fill->to, fill->byte, fill->bytes, stream), "cudaMemsetAsync");
+    } else if (auto* product = std::get_if<MatrixProduct>(&work)) {
+      products_.run(gpu, *product, stream,
+                    [](std::size_t) -> std::byte* { throw GpuError("a product is captured before the library was used"); });
+    } else if (auto* rows = std::get_if<RowTransforms>(&work)) {
+      transforms_.run(gpu, *rows, stream);
+    } else {  // what the host asks for after the graph's launch, and not a mark within the graph
+      check(RUNTIME(cudaEventRecordWithFlags)(own(std::get<RecordWork>(work).event).event, stream, cudaEventRecordExternal),
+            "cudaEventRecordWithFlags");
+    }
+  }
+
+  // On a stream of its own, so that nothing else is captured.
+  cudaGraph_t capture(int gpu, std::span<const Work> work) {
+    std::lock_guard lock(capture_mutex_);
+    use(gpu);
+    cudaStream_t& stream = capturing_[gpu];
+    if (stream == nullptr) check(RUNTIME(cudaStreamCreateWithFlags)(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check(RUNTIME(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    cudaGraph_t graph = nullptr;
+    try {
+      for (const Work& each : work) issue(each, gpu, stream);
+    } catch (...) {
+      RUNTIME(cudaStreamEndCapture)(stream, &graph);
+      if (graph != nullptr) RUNTIME(cudaGraphDestroy)(graph);
+      RUNTIME(cudaGetLastError)();
+      throw;
+    }
+    check(RUNTIME(cudaStreamEndCapture)(stream, &graph), "cudaStreamEndCapture");
+    return graph;
+  }
+
+  // Copies between GPUs that can reach each other then need no stop in the host's memory.
+  void open_to_peers(cudaMemPool_t pool, int gpu) {
+    int count = gpu_count();
+    for (int peer = 0; peer < count; ++peer) {
+      int reaches = 0;
+      if (peer != gpu) check(RUNTIME(cudaDeviceCanAccessPeer)(&reaches, peer, gpu), "cudaDeviceCanAccessPeer");
+      if (reaches == 0) continue;
+      cudaMemAccessDesc access{};
+      access.location.type = cudaMemLocationTypeDevice;
+      access.location.id = peer;
+      access.flags = cudaMemAccessFlagsProtReadWrite;
+      check(RUNTIME(cudaMemPoolSetAccess)(pool, &access, 1), "cudaMemPoolSetAccess");
+    }
+  }
   void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
     RUNTIME(cudaGetLastError)();  // what is not sticky is over with this report
@@ -207,7 +303,8 @@ class CudaApi final : public GpuApi {
   MatrixProducts products_;
   FourierPlans transforms_;
   NcclCalls nccl_;
-  std::mutex mutex_;
+  std::mutex mutex_, capture_mutex_;
+  std::map<int, cudaStream_t> capturing_;  // by GPU
   std::map<std::string, cudaLibrary_t> libraries_;
   std::multimap<std::size_t, std::byte*> pinned_free_;
   std::map<std::byte*, std::size_t> pinned_sizes_;

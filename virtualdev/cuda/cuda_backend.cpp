@@ -8,20 +8,25 @@
 #include "runtime/exec/fuse.h"
 #include "virtualdev/cuda/codegen/combine_kernel.h"
 #include "virtualdev/cuda/codegen/fused_plan.h"
+#include "virtualdev/cuda/link_exchange.h"
 
 namespace shardlab::cuda {
 namespace {
 
-constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
 constexpr std::size_t kPlansMax = 16 * 1024;
 constexpr std::size_t kStepsMax = 1024;  // issued and not ended
-constexpr int kMembersMax = 64;          // combined by one kernel
+constexpr std::size_t kProgramsMax = 2048;
+constexpr int kMembersMax = 64;  // combined by one kernel
 
 // Positions that share one computation: on one GPU, of the same operands.
 struct Class {
   std::vector<int> positions;
   std::vector<std::shared_ptr<Buffer>> results;
 };
+
+// A buffered message is over when it is sent, before its receiver is there to meet: it goes by way of the host, and so do programs in which
+// nothing is exchanged.
+bool meets(const comm::ProgramInfo& program) { return !program.collectives.empty() && !(program.channel && program.channel->buffered); }
 
 void add_box(std::vector<std::int64_t>& key, const Box& box) {
   for (const Interval& interval : box) key.insert(key.end(), {interval.start, interval.stop});
@@ -41,7 +46,10 @@ std::shared_ptr<Buffer> allocate_on(const std::shared_ptr<Gpu>& gpu, std::size_t
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, CudaOptions options)
-    : api_(std::move(api)), options_(std::move(options)), kernels_(api_, std::move(compiler), options_.kernel_folder) {
+    : api_(std::make_shared<GraphedGpu>(std::move(api), options.with_graphs)),
+      options_(std::move(options)),
+      kernels_(api_, std::move(compiler), options_.kernel_folder),
+      plan_runner_(*api_, kernels_) {
   int present = api_->gpu_count();
   std::map<int, int> opened;
   for (std::size_t local = 0; local < options_.ordinals.size(); ++local) {
@@ -54,6 +62,10 @@ CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelComp
     if (is_new) gpus_.push_back(std::make_shared<Gpu>(api_, number));
     gpu_index_[options_.ordinals[local]] = found->second;
   }
+  std::vector<int> numbers;
+  for (const auto& gpu : gpus_) numbers.push_back(gpu->number);
+  communicators_ = std::make_unique<Communicators>(
+      api_, Communicators::Options{.process = options_.process, .gpus = std::move(numbers), .rendezvous = options_.rendezvous});
   kind_ = present > 0 ? api_->info(options_.first_gpu).name : "none";
 }
 
@@ -63,6 +75,10 @@ CudaBackend::~CudaBackend() {
   } catch (const std::exception&) {  // who wanted the results was told
   }
   for (const Clock& clock : clocks_) api_->destroy(clock.event);
+  for (const auto& [key, list] : program_events_)
+    for (Event event : list.events) api_->destroy(event);
+  plan_runner_.forget_constants();
+  communicators_.reset();  // before the streams that its work is on
 }
 
 int CudaBackend::memory_of(int ordinal) const {
@@ -79,12 +95,7 @@ std::shared_ptr<Buffer> CudaBackend::allocate(std::size_t bytes, int ordinal) {
 BufferRef CudaBackend::upload(const BufferRef& host, int ordinal) {
   if (memory_of(ordinal) < 0) return host;  // another process's device
   auto buffer = allocate(host->size(), ordinal);
-  Gpu& gpu = gpu_of(ordinal);
-  if (host->size() == 0) return buffer;
-  Pinned pinned(*api_, host->size());
-  std::memcpy(pinned.data(), host->data(), host->size());
-  api_->copy(block_of(*buffer).data, pinned.data(), host->size(), gpu.stream);
-  api_->synchronize(Mark(*api_, gpu.number, gpu.stream).event());  // the pinned memory is free for others then
+  upload_to(*api_, host->bytes(), block_of(*buffer));
   return buffer;
 }
 
@@ -152,7 +163,8 @@ void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Bo
     to_at += (box[d].start - to_box[d].start) * to_strides[d];
   }
   planner.copy_region(shape_of(box), {0, from_at, from_strides}, {1, to_at, to_strides}, element_bytes);
-  run_plan(planner.take(), *target.gpu, {source.data + from_offset, target.data});
+  auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == target.gpu; });
+  plan_runner_.run(planner.take(), *owner, {source.data + from_offset, target.data});
 }
 
 BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) {
@@ -179,7 +191,7 @@ BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const
   }
   buffers.push_back(block_of(*result).data);
   const std::int64_t numbers[] = {count};
-  launch(gpu, combine_kernel(reduction, dtype, int(values.size())), buffers, numbers, count, false);
+  plan_runner_.launch(gpu, combine_kernel(reduction, dtype, int(values.size())), buffers, numbers, count, false);
   return result;
 }
 
@@ -189,117 +201,32 @@ void CudaBackend::parallel_for(std::int64_t count, std::int64_t, const std::func
 
 // ---- between processes
 
+void CudaBackend::begin_launch(const comm::ProgramInfo& program) {
+  launch_ = &program;
+  const std::vector<int>& processes = program.processes;
+  if (processes.size() > 1 && meets(program) && std::binary_search(processes.begin(), processes.end(), options_.process))
+    communicators_->prepare(processes);
+}
+
 comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                            std::span<const comm::Receive> receives) {
   try {
-    return exchange_staged(link, sends, receives);
+    if (launch_ == nullptr || !meets(*launch_)) return exchange_by_host(*api_, link, sends, receives);
+    return NcclExchange(*api_, *communicators_, gpus_, link, launch_->processes).run(sends, receives);
   } catch (const GpuError& error) { throw_attributed(error); }
 }
 
-// By way of this process's memory: works between any processes, such as share a GPU too.
-comm::ExchangeResult CudaBackend::exchange_staged(const LinkContext& link, std::span<const comm::Send> sends,
-                                                  std::span<const comm::Receive> receives) {
-  std::vector<std::unique_ptr<Pinned>> staged;
-  std::vector<comm::Send> host_sends;
-  std::vector<std::unique_ptr<Mark>> copied;
-  for (const comm::Send& send : sends) {
-    comm::Send host{send.to, {}};
-    for (const auto& part : send.parts) {
-      const Block& block = block_of(part);
-      staged.push_back(std::make_unique<Pinned>(*api_, block.bytes));
-      if (block.bytes > 0) api_->copy(staged.back()->data(), block.data, block.bytes, block.gpu->stream);
-      host.parts.push_back({staged.back()->data(), block.bytes});
-      copied.push_back(std::make_unique<Mark>(*api_, block.gpu->number, block.gpu->stream));
-    }
-    host_sends.push_back(std::move(host));
-  }
-  for (const auto& mark : copied) api_->synchronize(mark->event());
-  std::vector<comm::Receive> host_receives;
-  std::vector<std::unique_ptr<Pinned>> arrived;
-  for (const comm::Receive& receive : receives) {
-    arrived.push_back(std::make_unique<Pinned>(*api_, block_of(receive.data).bytes));
-    host_receives.push_back({receive.from, {arrived.back()->data(), block_of(receive.data).bytes}});
-  }
-  comm::ExchangeResult result = link.transport->exchange(link.header, host_sends, host_receives, link.on_wait);
-  if (result.status != comm::ExchangeStatus::kDone) return result;
-  copied.clear();
-  for (std::size_t i = 0; i < receives.size(); ++i) {
-    const Block& block = block_of(receives[i].data);
-    if (block.bytes == 0) continue;
-    api_->copy(block.data, arrived[i]->data(), block.bytes, block.gpu->stream);
-    copied.push_back(std::make_unique<Mark>(*api_, block.gpu->number, block.gpu->stream));
-  }
-  for (const auto& mark : copied) api_->synchronize(mark->event());
-  return result;
-}
-
 // ---- steps
-
-void CudaBackend::launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
-                         std::int64_t work, bool has_barriers) {
-  if (work == 0) return;
-  std::vector<std::byte> arguments(buffers.size_bytes() + numbers.size_bytes());
-  std::memcpy(arguments.data(), buffers.data(), buffers.size_bytes());
-  std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
-  constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
-  std::int64_t blocks = has_barriers ? work : (work + kBlock - 1) / kBlock;
-  api_->launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
-}
-
-void CudaBackend::run_plan(const NodePlan& plan, Gpu& gpu, std::vector<std::byte*> buffers) {
-  using Kind = Call::Kind;
-  std::vector<KernelText> texts;
-  for (const Call& call : plan.calls)
-    if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
-  kernels_.prepare(gpu.number, texts);
-  std::vector<std::byte*> temporaries;
-  for (std::size_t bytes : plan.temporaries) {
-    temporaries.push_back(api_->allocate(bytes == 0 ? 1 : bytes, gpu.stream));
-    buffers.push_back(temporaries.back());
-  }
-  for (const Call& call : plan.calls) {
-    auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
-    const auto& n = call.numbers;
-    switch (call.kind) {
-      case Kind::kKernel: {
-        std::vector<const std::byte*> addresses;
-        for (std::size_t i = 0; i < call.buffers.size(); ++i) addresses.push_back(buffer(i));
-        launch(gpu, call.kernel, addresses, n, call.work, call.has_barriers);
-        break;
-      }
-      case Kind::kCopy:
-        api_->copy(buffer(1) + n[2], buffer(0) + n[1], std::size_t(n[0]), gpu.stream);
-        break;
-      case Kind::kClear:
-        api_->fill(buffer(0), int(n[1]), std::size_t(n[0]), gpu.stream);
-        break;
-      case Kind::kUpload: {
-        Pinned pinned(*api_, call.data->size());
-        std::memcpy(pinned.data(), call.data->data(), call.data->size());
-        api_->copy(buffer(0), pinned.data(), call.data->size(), gpu.stream);
-        api_->synchronize(Mark(*api_, gpu.number, gpu.stream).event());
-        break;
-      }
-      case Kind::kMatrix:
-        api_->multiply(
-            gpu.number,
-            {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
-            gpu.stream);
-        break;
-      case Kind::kFourier:
-        api_->transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);
-        break;
-    }
-  }
-  for (std::byte* data : temporaries) api_->release(data, gpu.stream);
-}
 
 const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position, const std::vector<int>&) {
   PlanKey key{call.step, {}};
   for (const auto* boxes : call.operand_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
   for (const auto* boxes : call.result_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
   if (auto found = plans_.find(key); found != plans_.end()) return found->second;
-  if (plans_.size() >= kPlansMax) plans_.clear();
+  if (plans_.size() >= kPlansMax) {
+    plans_.clear();
+    plan_runner_.forget_constants();
+  }
   std::vector<ConstView> operands;
   std::vector<MutableView> results;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
@@ -339,7 +266,7 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
       each.results.push_back(allocate(std::size_t(elements * size_of(call.graph.type(call.node.results[i]).dtype)), ordinal));
       buffers.push_back(block_of(*each.results.back()).data);
     }
-    run_plan(plan_of(call, each.positions[0], ordinals), gpu_of(ordinal), std::move(buffers));
+    plan_runner_.run(plan_of(call, each.positions[0], ordinals), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers));
     for (std::size_t i = 0; i < call.results.size(); ++i)
       for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
   }
@@ -380,7 +307,7 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
       each.results.push_back(allocate(std::size_t(numbers[0] * bytes), ordinals[p]));
       buffers.push_back(block_of(*each.results.back()).data);
     }
-    launch(gpu_of(ordinals[p]), found->second, buffers, numbers, numbers[0], false);
+    plan_runner_.launch(gpu_of(ordinals[p]), found->second, buffers, numbers, numbers[0], false);
     for (std::size_t o = 0; o < step.outputs.size(); ++o)
       for (int position : each.positions) slots[std::size_t(step.outputs[o])][std::size_t(position)] = each.results[o];
   }
@@ -388,28 +315,69 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
 
 // ---- times and failures
 
+void CudaBackend::begin_steps(const void* program) {
+  std::lock_guard lock(mutex_);
+  if (program_events_.size() >= kProgramsMax) {
+    retire_steps(true);
+    for (const auto& [key, list] : program_events_)
+      for (Event event : list.events) api_->destroy(event);
+    program_events_.clear();
+  }
+  program_ = program;
+  for (bool is_timed : {false, true}) program_events_[{program, is_timed}].next = 0;
+  api_->begin();
+}
+
+void CudaBackend::end_steps() {
+  std::lock_guard lock(mutex_);
+  drop_step();
+  program_ = nullptr;
+  try {
+    api_->end();
+    retire_steps(false);
+  } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+Event CudaBackend::event_for(const Gpu& gpu, bool is_timed) {
+  if (program_ == nullptr) return api_->create_event(gpu.number, is_timed);
+  ProgramEvents& list = program_events_[{program_, is_timed}];
+  if (list.next == list.events.size()) list.events.push_back(api_->create_event(gpu.number, is_timed));
+  return list.events[list.next++];
+}
+
+// One that failed before its end.
+void CudaBackend::drop_step() {
+  if (!step_) return;
+  if (step_->owns_events)
+    for (Event event : step_->begins) api_->destroy(event);
+  step_.reset();
+  api_->pop_range();
+}
+
 void CudaBackend::begin_step(std::string_view op, Where where, Report report) {
   std::lock_guard lock(mutex_);
+  drop_step();
   api_->push_range(std::string(op));
-  step_ = Step{std::string(op), where, std::move(report), {}, {}};
+  step_ = Step{std::string(op), where, std::move(report), {}, {}, program_ == nullptr};
   if (!step_->report) return;
   if (clocks_.empty()) set_clocks();
   for (const auto& gpu : gpus_) {
-    step_->begins.emplace_back(gpu->number, api_->create_event(gpu->number, true));
-    api_->record(step_->begins.back().second, gpu->stream);
+    step_->begins.push_back(event_for(*gpu, true));
+    api_->record(step_->begins.back(), gpu->stream);
   }
 }
 
 void CudaBackend::end_step() {
   std::lock_guard lock(mutex_);
   for (const auto& gpu : gpus_) {
-    step_->ends.emplace_back(gpu->number, api_->create_event(gpu->number, bool(step_->report)));
-    api_->record(step_->ends.back().second, gpu->stream);
+    step_->ends.push_back(event_for(*gpu, bool(step_->report)));
+    api_->record(step_->ends.back(), gpu->stream);
   }
   running_.push_back(std::move(*step_));
   step_.reset();
   api_->pop_range();
-  retire_steps(false);
+  // Looking at an event would have what is queued issued.
+  if (program_ == nullptr || running_.size() > 2 * kStepsMax) retire_steps(false);
 }
 
 // Events tell how long after the clock's own event they came, and of that the host's time is known.
@@ -417,20 +385,22 @@ void CudaBackend::retire_steps(bool all) {
   while (!running_.empty()) {
     Step& step = running_.front();
     bool must_wait = all || running_.size() > kStepsMax;
-    for (const auto& [gpu, event] : step.ends) {
+    for (Event event : step.ends) {
       if (must_wait) api_->synchronize(event);
       if (!api_->is_done(event)) return;
     }
     if (step.report) {
       comm::Ns begin = comm::now_ns(), end = 0;  // over all GPUs
       for (std::size_t i = 0; i < step.ends.size(); ++i) {
-        begin = std::min(begin, host_time(i, step.begins[i].second));
-        end = std::max(end, host_time(i, step.ends[i].second));
+        begin = std::min(begin, host_time(i, step.begins[i]));
+        end = std::max(end, host_time(i, step.ends[i]));
       }
+      reported_how_ = !step.ends.empty() && api_->is_of_graph(step.ends[0]) ? "graph" : "";
       step.report(begin, std::max(begin, end));
     }
-    for (const auto* events : {&step.begins, &step.ends})
-      for (const auto& [gpu, event] : *events) api_->destroy(event);
+    if (step.owns_events)
+      for (const auto* events : {&step.begins, &step.ends})
+        for (Event event : *events) api_->destroy(event);
     running_.pop_front();
   }
 }
@@ -460,13 +430,18 @@ void CudaBackend::synchronize() {
 
 void CudaBackend::throw_attributed(const GpuError& error) {
   std::lock_guard lock(mutex_);
-  for (const Step& step : running_) {
-    bool has_ended = true;
+  Event failed = api_->take_failed();
+  auto has = [](const std::vector<Event>& events, Event event) { return std::find(events.begin(), events.end(), event) != events.end(); };
+  for (auto step = running_.begin(); step != running_.end(); ++step) {
+    bool has_ended = failed == Event{} || !(has(step->begins, failed) || has(step->ends, failed));
     try {
-      for (const auto& [gpu, event] : step.ends) has_ended = has_ended && api_->is_done(event);
+      if (failed == Event{})
+        for (Event event : step->ends) has_ended = has_ended && api_->is_done(event);
     } catch (const GpuError&) { has_ended = false; }
     if (has_ended) continue;
-    throw GpuError(fmt::format("{}; the first step that did not end is {} at {}", error.what(), step.op, step.where.text()));
+    std::string text = fmt::format("{}; the first step that did not end is {} at {}", error.what(), step->op, step->where.text());
+    if (failed != Event{}) running_.erase(step, running_.end());  // what was queued behind it was never issued
+    throw GpuError(text);
   }
   throw error;
 }

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "runtime/exec/backend.h"
+#include "runtime/exec/launch_aware.h"
 #include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/communicators.h"
 #include "virtualdev/cuda/gpu_memory.h"
-#include "virtualdev/cuda/kernel_store.h"
+#include "virtualdev/cuda/graphed_gpu.h"
+#include "virtualdev/cuda/plan_runner.h"
 
 namespace shardlab::cuda {
 
@@ -20,13 +23,16 @@ struct CudaOptions {
   int devices_per_gpu = 1;
   int first_gpu = 0;
   std::string kernel_folder;  // empty: kernels are kept in memory alone
+  bool with_graphs = true;
+  int process = 0;
+  std::shared_ptr<Rendezvous> rendezvous;  // of the job; nothing: what is exchanged goes by way of the host
 };
 
 // State and invariants: the devices of one GPU share its memory and its one stream, so that what they do is in order without events;
 // only copies between GPUs, and host reads, need them. A Buffer's bytes are a Block (gpu_memory.h). Replicas on one GPU share a buffer.
 //
 // Thread rules: as Backend's.
-class CudaBackend final : public Backend {
+class CudaBackend final : public Backend, public LaunchAware {
  public:
   CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, CudaOptions options);
   ~CudaBackend() override;
@@ -53,6 +59,14 @@ class CudaBackend final : public Backend {
   void begin_step(std::string_view op, Where where, Report report) override;
   void end_step() override;
   void synchronize() override;
+  void begin_launch(const comm::ProgramInfo& program) override;
+  void end_launch() override { launch_ = nullptr; }
+  void begin_steps(const void* program) override;
+  void end_steps() override;
+  std::string_view reported_how() const override { return reported_how_; }
+
+  const Communicators& communicators() const { return *communicators_; }
+  GraphedGpu::Counts graph_counts() const { return api_->counts(); }
 
  private:
   // A step whose work may still be going on: what a failure and its times are attributed by.
@@ -60,7 +74,13 @@ class CudaBackend final : public Backend {
     std::string op;
     Where where;
     Report report;
-    std::vector<std::pair<int, Event>> begins, ends;  // by GPU
+    std::vector<Event> begins, ends;  // by GPU
+    bool owns_events = true;
+  };
+  // The events of a program's steps are the same at each launch, in the order of their use: so a graph may record them.
+  struct ProgramEvents {
+    std::vector<Event> events;
+    std::size_t next = 0;
   };
   // Plans by what they depend on: the step, and where its operands and results are.
   using PlanKey = std::pair<std::int64_t, std::vector<std::int64_t>>;
@@ -73,29 +93,33 @@ class CudaBackend final : public Backend {
 
   Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
   const NodePlan& plan_of(const ComputeCall& call, int position, const std::vector<int>& ordinals);
-  void run_plan(const NodePlan& plan, Gpu& gpu, std::vector<std::byte*> buffers);
-  void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
-              std::int64_t work, bool has_barriers);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
+  Event event_for(const Gpu& gpu, bool is_timed);
+  void drop_step();
   void retire_steps(bool all);
   void set_clocks();
   comm::Ns host_time(std::size_t gpu, Event event);
   // Rethrows a failure with the earliest step that had not ended when it came.
   [[noreturn]] void throw_attributed(const GpuError& error);
-  comm::ExchangeResult exchange_staged(const LinkContext& link, std::span<const comm::Send> sends, std::span<const comm::Receive> receives);
 
-  std::shared_ptr<GpuApi> api_;
+  std::shared_ptr<GraphedGpu> api_;
   CudaOptions options_;
   KernelStore kernels_;
+  PlanRunner plan_runner_;
   std::string kind_;
   std::vector<std::shared_ptr<Gpu>> gpus_;
   std::map<int, int> gpu_index_;  // ordinal → gpus_
+  std::unique_ptr<Communicators> communicators_;
   std::map<PlanKey, NodePlan> plans_;
   std::map<std::int64_t, KernelText> fused_;
   std::recursive_mutex mutex_;  // of the steps
   std::optional<Step> step_;
   std::deque<Step> running_;
-  std::vector<Clock> clocks_;  // by GPU
+  std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed
+  const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are
+  std::string_view reported_how_;
+  const void* program_ = nullptr;  // whose steps these are
+  std::vector<Clock> clocks_;      // by GPU
 };
 
 }  // namespace shardlab::cuda

@@ -10,6 +10,7 @@ namespace shardlab::cuda {
 namespace {
 
 constexpr const char* kPerGpuVariable = "SHARDLAB_DEVICES_PER_GPU";
+constexpr const char* kGraphsVariable = "SHARDLAB_CUDA_GRAPHS";
 
 // 0: nobody said.
 int devices_per_gpu() {
@@ -20,6 +21,14 @@ int devices_per_gpu() {
   if (*end != '\0' || count < 1 || count > 65536)
     throw_user_error("{} is '{}'; it must be a positive number of virtual devices on each GPU, e.g. 8", kPerGpuVariable, text);
   return int(count);
+}
+
+bool with_graphs() {
+  const char* text = std::getenv(kGraphsVariable);
+  std::string_view said = text == nullptr || *text == '\0' ? "1" : text;
+  if (said != "0" && said != "1")
+    throw_user_error("{} is '{}'; it is 1 (programs become CUDA graphs, the default) or 0", kGraphsVariable, said);
+  return said == "1";
 }
 
 std::string missing() { return missing_text(look_for_cuda()); }
@@ -35,10 +44,14 @@ std::shared_ptr<Backend> make(const PlatformRequest& request) {
   int wanted = std::max((devices + per_gpu - 1) / per_gpu, 1);
   int first = wanted >= gpus ? 0 : request.process_index * wanted % gpus;
   if (first + wanted > gpus) first = 0;
-  return std::make_shared<CudaBackend>(
-      api, nvrtc_compiler(),
-      CudaOptions{
-          .ordinals = request.ordinals, .devices_per_gpu = per_gpu, .first_gpu = first, .kernel_folder = KernelStore::default_folder()});
+  return std::make_shared<CudaBackend>(api, nvrtc_compiler(),
+                                       CudaOptions{.ordinals = request.ordinals,
+                                                   .devices_per_gpu = per_gpu,
+                                                   .first_gpu = first,
+                                                   .kernel_folder = KernelStore::default_folder(),
+                                                   .with_graphs = with_graphs(),
+                                                   .process = request.process_index,
+                                                   .rendezvous = request.rendezvous});
 }
 
 }  // namespace

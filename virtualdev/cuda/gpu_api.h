@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "runtime/base/error.h"
@@ -21,17 +22,30 @@ class GpuError : public IoError {
   using IoError::IoError;
 };
 
+// A failure of NCCL, which is another process's as a rule.
+class NcclError : public GpuError {
+ public:
+  using GpuError::GpuError;
+};
+
 // Handles; 0 is none.
 enum class Stream : std::uintptr_t {};
 enum class Event : std::uintptr_t {};
 enum class Kernel : std::uintptr_t {};
 enum class Communicator : std::uintptr_t {};
+enum class Graph : std::uintptr_t {};
 
 struct GpuInfo {
   std::string name;  // "NVIDIA H200"
   int arch = 0;      // 90 for compute capability 9.0
   int processors = 1;
   std::size_t memory_bytes = 0;
+  std::string uuid;  // of no other GPU, whatever process sees it
+};
+
+// One GPU of this process as a member of a communicator.
+struct CommunicatorMember {
+  int rank = 0, gpu = 0;
 };
 
 // c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]; strides in elements; the result is dense. One of m and k, and of k and n, is 1 apart.
@@ -41,6 +55,7 @@ struct MatrixProduct {
   std::int64_t left_batch, left_m, left_k, right_batch, right_k, right_n;
   const std::byte *left, *right;
   std::byte* result;
+  bool operator==(const MatrixProduct&) const = default;
 };
 
 // `rows` transforms of contiguous rows, as ops::FftRows; not scaled.
@@ -50,7 +65,34 @@ struct RowTransforms {
   std::int64_t length, rows;
   const std::byte* from;
   std::byte* to;
+  bool operator==(const RowTransforms&) const = default;
 };
+
+// What a graph is made of: calls of GpuApi that are a stream's work, with their arguments.
+struct KernelWork {
+  Kernel kernel{};
+  unsigned grid = 1, block = 1;
+  bool has_barriers = false;
+  std::vector<std::byte> arguments;
+  bool operator==(const KernelWork&) const = default;
+};
+struct CopyWork {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t bytes = 0;
+  bool operator==(const CopyWork&) const = default;
+};
+struct FillWork {
+  std::byte* to = nullptr;
+  int byte = 0;
+  std::size_t bytes = 0;
+  bool operator==(const FillWork&) const = default;
+};
+struct RecordWork {
+  Event event{};
+  bool operator==(const RecordWork&) const = default;
+};
+using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, RecordWork>;
 
 // All calls may come from any thread. Work on one stream is done in order; work on different ones is ordered by events alone. Throws
 // GpuError.
@@ -86,15 +128,29 @@ class GpuApi {
   virtual void multiply(int gpu, const MatrixProduct& product, Stream stream) = 0;
   virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;
 
-  // NCCL. An id is made by one member and told to the others; joining returns before the others have joined.
+  // A graph does its work, in order, each time that it is launched. Kernels and libraries that it uses must have been used before.
+  virtual Graph make_graph(int gpu, std::span<const Work> work) = 0;
+  // The same kinds of work with other arguments, from the next launch on; false: it cannot be changed so, and is as it was.
+  virtual bool update(Graph graph, std::span<const Work> work) = 0;
+  virtual void launch(Graph graph, Stream stream) = 0;
+  virtual void destroy(Graph graph) noexcept = 0;
+
+  // NCCL, without waiting for anybody: a communicator is used, and used again, once is_ready(). Sends and receives are made between
+  // group_start() and group_end(), and are a stream's work like any other.
+  virtual int nccl_version() = 0;  // 22809 for 2.28.9; 0: it is not there
+  // Made by one member and told to the others.
   virtual std::string new_communicator_id() = 0;
-  virtual Communicator join(const std::string& id, int rank, int size, int gpu) = 0;
+  virtual std::vector<Communicator> join(const std::string& id, std::span<const CommunicatorMember> own, int size) = 0;
+  // Whether what was asked of it before has been taken in. Throws what went wrong in it meanwhile.
+  virtual bool is_ready(Communicator communicator) = 0;
   virtual void group_start() = 0;
   virtual void group_end() = 0;
   virtual void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, Stream stream) = 0;
   virtual void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, Stream stream) = 0;
-  // Throws what went wrong in it meanwhile.
-  virtual void check(Communicator communicator) = 0;
+  // The end of a communicator: finish() begins to see off what was sent, and when is_ready() it is destroyed; or abort(), at any time,
+  // which ends the work of its streams that waits for others.
+  virtual void finish(Communicator communicator) = 0;
+  virtual void destroy(Communicator communicator) noexcept = 0;
   virtual void abort(Communicator communicator) noexcept = 0;
 
   // Named stretches for profilers.

@@ -41,24 +41,30 @@ std::string KernelStore::binary_of(const std::vector<KernelText>& texts, int arc
   if (path.empty()) return binary;
   std::error_code ignored;  // a cache that cannot be written is none
   fs::create_directories(folder_, ignored);
-  std::string partial = fmt::format("{}.{}", path, ::getpid());
+  std::string partial = fmt::format("{}.{}.{}", path, ::getpid(), ::gettid());
   std::ofstream(partial, std::ios::binary) << hash_of(binary) << binary;
   fs::rename(partial, path, ignored);  // whole or not at all
   return binary;
 }
 
+// Compiling is done without the lock: several threads may, and what two compile at once is the same.
 void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
-  std::lock_guard lock(mutex_);
   std::vector<KernelText> missing;
-  for (const KernelText& text : texts) {
-    bool is_listed = std::find(missing.begin(), missing.end(), text) != missing.end();
-    if (!text.body.empty() && !is_listed && kernels_.count({gpu, text.name()}) == 0) missing.push_back(text);
+  int arch = 0;
+  {
+    std::lock_guard lock(mutex_);
+    for (const KernelText& text : texts) {
+      bool is_listed = std::find(missing.begin(), missing.end(), text) != missing.end();
+      if (!text.body.empty() && !is_listed && kernels_.count({gpu, text.name()}) == 0) missing.push_back(text);
+    }
+    if (missing.empty()) return;
+    auto [found, is_new] = archs_.try_emplace(gpu, 0);
+    if (is_new) found->second = api_->info(gpu).arch;
+    arch = found->second;
   }
-  if (missing.empty()) return;
-  auto [arch, is_new] = archs_.try_emplace(gpu, 0);
-  if (is_new) arch->second = api_->info(gpu).arch;
-  std::string binary = binary_of(missing, arch->second);
-  for (const KernelText& text : missing) kernels_[{gpu, text.name()}] = api_->load(gpu, binary, text.name());
+  std::string binary = binary_of(missing, arch);
+  std::lock_guard lock(mutex_);
+  for (const KernelText& text : missing) kernels_.try_emplace({gpu, text.name()}, api_->load(gpu, binary, text.name()));
 }
 
 Kernel KernelStore::find(int gpu, const KernelText& text) {

@@ -11,7 +11,7 @@ ncclComm_t own(Communicator communicator) { return reinterpret_cast<ncclComm_t>(
 
 void NcclCalls::check_result(ncclResult_t result, const char* what) {
   if (result == ncclSuccess || result == ncclInProgress) return;
-  throw GpuError(fmt::format("{}: {}", what, SHARDLAB_CALL(library_, ncclGetErrorString)(result)));
+  throw NcclError(fmt::format("{}: {}", what, SHARDLAB_CALL(library_, ncclGetErrorString)(result)));
 }
 
 std::string NcclCalls::new_id() {
@@ -20,15 +20,30 @@ std::string NcclCalls::new_id() {
   return std::string(id.internal, sizeof(id.internal));
 }
 
-Communicator NcclCalls::join(const std::string& id, int rank, int size) {
+int NcclCalls::version() {
+  if (load_library(nccl_library()) == nullptr) return 0;
+  int version = 0;
+  check_result(SHARDLAB_CALL(library_, ncclGetVersion)(&version), "ncclGetVersion");
+  return version;
+}
+
+std::vector<Communicator> NcclCalls::join(const std::string& id, std::span<const CommunicatorMember> own, int size,
+                                          const std::function<void(int gpu)>& use) {
   ncclUniqueId own_id;
   SL_CHECK(id.size() == sizeof(own_id.internal), "an id of {} bytes", id.size());
   std::memcpy(own_id.internal, id.data(), id.size());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  ncclComm_t communicator = nullptr;
-  check_result(SHARDLAB_CALL(library_, ncclCommInitRankConfig)(&communicator, size, own_id, rank, &config), "ncclCommInitRankConfig");
-  return Communicator(reinterpret_cast<std::uintptr_t>(communicator));
+  std::vector<ncclComm_t> made(own.size(), nullptr);
+  group_start();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    use(own[i].gpu);
+    check_result(SHARDLAB_CALL(library_, ncclCommInitRankConfig)(&made[i], size, own_id, own[i].rank, &config), "ncclCommInitRankConfig");
+  }
+  group_end();
+  std::vector<Communicator> communicators;
+  for (ncclComm_t each : made) communicators.push_back(Communicator(reinterpret_cast<std::uintptr_t>(each)));
+  return communicators;
 }
 
 void NcclCalls::group_start() { check_result(SHARDLAB_CALL(library_, ncclGroupStart)(), "ncclGroupStart"); }
@@ -41,12 +56,17 @@ void NcclCalls::receive(std::byte* data, std::size_t bytes, int from, Communicat
   check_result(SHARDLAB_CALL(library_, ncclRecv)(data, bytes, ncclUint8, from, own(communicator), stream), "ncclRecv");
 }
 
-void NcclCalls::check(Communicator communicator) {
+bool NcclCalls::is_ready(Communicator communicator) {
   ncclResult_t state = ncclSuccess;
   check_result(SHARDLAB_CALL(library_, ncclCommGetAsyncError)(own(communicator), &state), "ncclCommGetAsyncError");
   check_result(state, "NCCL, meanwhile");
+  return state == ncclSuccess;
 }
 
+void NcclCalls::finish(Communicator communicator) {
+  check_result(SHARDLAB_CALL(library_, ncclCommFinalize)(own(communicator)), "ncclCommFinalize");
+}
+void NcclCalls::destroy(Communicator communicator) noexcept { SHARDLAB_CALL(library_, ncclCommDestroy)(own(communicator)); }
 void NcclCalls::abort(Communicator communicator) noexcept { SHARDLAB_CALL(library_, ncclCommAbort)(own(communicator)); }
 
 }  // namespace shardlab::cuda

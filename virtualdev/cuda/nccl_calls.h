@@ -3,23 +3,31 @@
 
 #include <nccl.h>
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "virtualdev/cuda/libraries.h"
 
 namespace shardlab::cuda {
 
-// Communicators do not block: what is not done yet is asked for until it is, and abort() ends what never will be.
+// Communicators do not block: what is not done yet is asked for until it is, and abort() ends what never will be. Functions that are not
+// there before 2.14 are looked up when called, so that an old library is told by its version.
 class NcclCalls {
  public:
   NcclCalls() : library_(nccl_library()) {}
+  int version();
   std::string new_id();
-  Communicator join(const std::string& id, int rank, int size);
+  // `use` makes a GPU the calling thread's.
+  std::vector<Communicator> join(const std::string& id, std::span<const CommunicatorMember> own, int size,
+                                 const std::function<void(int gpu)>& use);
+  bool is_ready(Communicator communicator);
   void group_start();
   void group_end();
   void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, cudaStream_t stream);
   void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, cudaStream_t stream);
-  void check(Communicator communicator);
+  void finish(Communicator communicator);
+  void destroy(Communicator communicator) noexcept;
   void abort(Communicator communicator) noexcept;
 
  private:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "virtualdev/transports/process_transport.h"
-#include "virtualdev/transports/rendezvous.h"
+#include "runtime/comm/rendezvous.h"
 
 namespace shardlab {
 

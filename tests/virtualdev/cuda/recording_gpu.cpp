@@ -20,9 +20,16 @@ std::uintptr_t id_of(Event event) { return std::uintptr_t(event); }
 
 RecordingGpu::~RecordingGpu() = default;
 
+HostKernels& RecordingGpu::kernels_of_all() {
+  static HostKernels kernels;
+  return kernels;
+}
+
 std::vector<std::string> RecordingGpu::faults() const {
   std::lock_guard lock(mutex_);
-  return faults_;
+  std::vector<std::string> all = faults_, of_nccl = nccl_.faults();
+  all.insert(all.end(), of_nccl.begin(), of_nccl.end());
+  return all;
 }
 void RecordingGpu::forget_faults() {
   std::lock_guard lock(mutex_);
@@ -46,6 +53,7 @@ std::size_t RecordingGpu::bytes_allocated() const {
 }
 
 void RecordingGpu::count(const std::string& kind) {
+  if (in_graph_) return;
   ++calls_[kind];
   if (failing_.erase(kind) > 0) throw cuda::GpuError(fmt::format("{}: an illegal memory access was encountered (stand-in)", kind));
 }
@@ -106,7 +114,7 @@ RecordingGpu::Allocation* RecordingGpu::access(const std::byte* data, std::size_
   return &allocation;
 }
 
-cuda::GpuInfo RecordingGpu::info(int) { return {"Stand-in GPU", 90, 4, std::size_t(1) << 30}; }
+cuda::GpuInfo RecordingGpu::info(int gpu) { return {"Stand-in GPU", 90, 4, std::size_t(1) << 30, fmt::format("{:032x}", gpu)}; }
 
 Stream RecordingGpu::create_stream(int gpu) {
   std::lock_guard lock(mutex_);
@@ -141,6 +149,9 @@ void RecordingGpu::record(Event event, Stream stream) {
   state.at = tick(stream);
   state.stream = id_of(stream);
   state.clock = on->clock;
+  state.looks = 0;
+  std::erase_if(on->exchanges, [&](auto transfer) { return nccl_.is_done(transfer); });
+  state.exchanges = on->exchanges;
   state.is_recorded = true;
 }
 void RecordingGpu::wait(Stream stream, Event event) {
@@ -150,19 +161,33 @@ void RecordingGpu::wait(Stream stream, Event event) {
   if (!state.is_recorded || !state.is_alive) fault("a stream waits for an event that was not recorded");
   if (StreamState* on = stream_of(stream, "wait")) merge(on->clock, state.clock);
 }
-// As late as can be: only what the host has waited for is known to be done.
+// As late as can be: what nobody has waited for is done when it has been asked for often, and never before its exchanges are.
 bool RecordingGpu::is_done(Event event) {
+  constexpr int kLooks = 20;
   std::lock_guard lock(mutex_);
   count("is_done");
-  const EventState& state = events_[id_of(event)];
-  return state.is_recorded && host_[state.stream] >= state.at;
+  EventState& state = events_[id_of(event)];
+  if (!state.is_recorded || !state.is_alive) return false;
+  if (host_[state.stream] >= state.at) return true;
+  for (auto transfer : state.exchanges)
+    if (!nccl_.is_done(transfer)) return false;
+  if (++state.looks < kLooks) return false;
+  merge(host_, state.clock);
+  return true;
 }
 void RecordingGpu::synchronize(Event event) {
+  std::set<RecordingNccl::Transfer> exchanges;
+  {
+    std::lock_guard lock(mutex_);
+    count("synchronize");
+    EventState& state = events_[id_of(event)];
+    if (!state.is_recorded || !state.is_alive) fault("the host waits for an event that was not recorded");
+    exchanges = state.exchanges;
+  }
+  bool came = nccl_.wait(exchanges);
   std::lock_guard lock(mutex_);
-  count("synchronize");
-  EventState& state = events_[id_of(event)];
-  if (!state.is_recorded || !state.is_alive) fault("the host waits for an event that was not recorded");
-  merge(host_, state.clock);
+  if (!came) fault("the host waits for an exchange that never ends");
+  merge(host_, events_[id_of(event)].clock);
 }
 double RecordingGpu::milliseconds_between(Event begin, Event end) {
   std::lock_guard lock(mutex_);
@@ -176,6 +201,10 @@ std::byte* RecordingGpu::allocate(std::size_t bytes, Stream stream) {
   count("allocate");
   if (bytes == 0) fault("an allocation of no bytes");
   Allocation allocation;
+  if (auto& list = reusable_[{stream, bytes}]; !list.empty()) {
+    allocation.data = std::move(allocations_[*list.begin()].data);
+    list.erase(list.begin());
+  }
   allocation.data.assign(bytes, std::byte{0xcd});
   StreamState* on = stream_of(stream, "allocate");
   allocation.gpu = on == nullptr ? 0 : on->gpu;
@@ -195,6 +224,7 @@ void RecordingGpu::release(std::byte* data, Stream stream) noexcept {
   if (on != nullptr)
     for (const Access& read : allocation.reads)
       if (on->clock[read.stream] < read.tick) fault(fmt::format("a release is not ordered behind {}", read.what));
+  if (reuses_memory_) reusable_[{stream, allocation.data.size()}].insert(data);
   allocation.is_alive = false;  // its bytes stay: nobody else gets the address, so that a later access is found
   allocation.freed = {id_of(stream), ticks_, "release"};
 }
@@ -285,12 +315,14 @@ void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has
     access(data, 0, !is_written || b + 1 == text.buffers, stream, fmt::format("buffer {} of {}", b, text.body.substr(0, 60)));
   }
   // Fewer blocks and threads do the same work: threads go round.
+  launched_.insert(kernel);
   host_kernels_.launch(text, arguments.data(), std::min(grid, 3u), has_barriers ? 16 : 4, has_barriers);
 }
 
-void RecordingGpu::multiply(int, const cuda::MatrixProduct& p, Stream stream) {
+void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream) {
   std::lock_guard lock(mutex_);
   count("multiply");
+  multiplied_.insert(gpu);
   tick(stream);
   access(p.left, 1, false, stream, "left of a product");
   access(p.right, 1, false, stream, "right of a product");
@@ -315,9 +347,10 @@ void RecordingGpu::multiply(int, const cuda::MatrixProduct& p, Stream stream) {
   host_kernels_.launch(text, arguments, 1, 1, false);
 }
 
-void RecordingGpu::transform(int, const cuda::RowTransforms& t, Stream stream) {
+void RecordingGpu::transform(int gpu, const cuda::RowTransforms& t, Stream stream) {
   std::lock_guard lock(mutex_);
   count("transform");
+  transformed_.insert(gpu);
   tick(stream);
   access(t.from, 1, false, stream, "rows to transform");
   access(t.to, 1, true, stream, "transformed rows");
@@ -331,29 +364,103 @@ void RecordingGpu::transform(int, const cuda::RowTransforms& t, Stream stream) {
   host_kernels_.run(plan, {const_cast<std::byte*>(t.from), t.to});
 }
 
-std::string RecordingGpu::new_communicator_id() { return std::string(128, 'i'); }
-cuda::Communicator RecordingGpu::join(const std::string& id, int rank, int size, int) {
-  std::lock_guard lock(mutex_);
-  count("join");
-  if (id.size() != 128 || rank < 0 || rank >= size) fault("a communicator is joined with a wrong id or rank");
-  return cuda::Communicator(next_++);
+// What a capture could not do for the first time: load a kernel, open a library.
+void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
+  if (work.empty()) fault("a graph of nothing");
+  for (const cuda::Work& each : work) {
+    if (auto* kernel = std::get_if<cuda::KernelWork>(&each); kernel != nullptr && launched_.count(kernel->kernel) == 0)
+      fault("a kernel is captured that was never launched");
+    if (std::holds_alternative<cuda::MatrixProduct>(each) && multiplied_.count(gpu) == 0)
+      fault("a product is captured before cuBLASLt was used");
+    if (std::holds_alternative<cuda::RowTransforms>(each) && transformed_.count(gpu) == 0)
+      fault("transforms are captured before cuFFT was used");
+    if (auto* record = std::get_if<cuda::RecordWork>(&each); record != nullptr && events_[id_of(record->event)].gpu != gpu)
+      fault("an event of another GPU is captured");
+  }
 }
-void RecordingGpu::group_start() { count("group_start"); }
-void RecordingGpu::group_end() { count("group_end"); }
-void RecordingGpu::send(const std::byte* data, std::size_t bytes, int, cuda::Communicator, Stream stream) {
+cuda::Graph RecordingGpu::make_graph(int gpu, std::span<const cuda::Work> work) {
+  std::lock_guard lock(mutex_);
+  count("make_graph");
+  check_graph(gpu, work);
+  graphs_[next_] = {gpu, {work.begin(), work.end()}, true};
+  return cuda::Graph(next_++);
+}
+// As CUDA: the same kinds of nodes in the same order.
+bool RecordingGpu::update(cuda::Graph graph, std::span<const cuda::Work> work) {
+  std::lock_guard lock(mutex_);
+  count("update");
+  GraphState& state = graphs_[std::uintptr_t(graph)];
+  if (!state.is_alive) fault("a graph is changed that was destroyed");
+  check_graph(state.gpu, work);
+  bool is_alike = state.work.size() == work.size();
+  for (std::size_t i = 0; is_alike && i < work.size(); ++i) is_alike = state.work[i].index() == work[i].index();
+  if (is_alike) state.work.assign(work.begin(), work.end());
+  return is_alike;
+}
+void RecordingGpu::launch(cuda::Graph graph, Stream stream) {
+  std::lock_guard lock(mutex_);
+  count("launch_graph");
+  GraphState& state = graphs_[std::uintptr_t(graph)];
+  if (!state.is_alive) fault("a graph is launched that was destroyed");
+  if (StreamState* on = stream_of(stream, "a graph's launch"); on == nullptr || on->gpu != state.gpu)
+    fault("a graph of one GPU is launched on a stream of another");
+  in_graph_ = true;
+  for (const cuda::Work& each : state.work) {
+    if (auto* kernel = std::get_if<cuda::KernelWork>(&each))
+      launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
+    else if (auto* copied = std::get_if<cuda::CopyWork>(&each))
+      copy(copied->to, copied->from, copied->bytes, stream);
+    else if (auto* filled = std::get_if<cuda::FillWork>(&each))
+      fill(filled->to, filled->byte, filled->bytes, stream);
+    else if (auto* product = std::get_if<cuda::MatrixProduct>(&each))
+      multiply(state.gpu, *product, stream);
+    else if (auto* rows = std::get_if<cuda::RowTransforms>(&each))
+      transform(state.gpu, *rows, stream);
+    else
+      record(std::get<cuda::RecordWork>(each).event, stream);
+  }
+  in_graph_ = false;
+}
+void RecordingGpu::destroy(cuda::Graph graph) noexcept {
+  std::lock_guard lock(mutex_);
+  GraphState& state = graphs_[std::uintptr_t(graph)];
+  if (!state.is_alive) fault("a graph is destroyed twice");
+  state.is_alive = false;
+}
+
+std::vector<cuda::Communicator> RecordingGpu::join(const std::string& id, std::span<const cuda::CommunicatorMember> own, int size) {
+  {
+    std::lock_guard lock(mutex_);
+    count("join");
+  }
+  return nccl_.join(id, own, size);
+}
+void RecordingGpu::group_end() {
+  std::lock_guard lock(mutex_);
+  count("group_end");
+  for (const auto& [stream, transfer] : nccl_.group_end()) streams_[id_of(stream)].exchanges.insert(transfer);
+}
+void RecordingGpu::send(const std::byte* data, std::size_t bytes, int to, cuda::Communicator communicator, Stream stream) {
   std::lock_guard lock(mutex_);
   count("send");
   tick(stream);
   access(data, bytes, false, stream, "send");
+  nccl_.send(data, bytes, to, communicator, stream);
 }
-void RecordingGpu::receive(std::byte* data, std::size_t bytes, int, cuda::Communicator, Stream stream) {
+void RecordingGpu::receive(std::byte* data, std::size_t bytes, int from, cuda::Communicator communicator, Stream stream) {
   std::lock_guard lock(mutex_);
   count("receive");
   tick(stream);
   access(data, bytes, true, stream, "receive");
+  nccl_.receive(data, bytes, from, communicator, stream);
 }
-void RecordingGpu::check(cuda::Communicator) { count("check"); }
-void RecordingGpu::abort(cuda::Communicator) noexcept { ++calls_["abort"]; }
+void RecordingGpu::abort(cuda::Communicator communicator) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    ++calls_["abort"];
+  }
+  nccl_.abort(communicator);
+}
 
 void RecordingGpu::push_range(const std::string& name) {
   std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/virtualdev/cuda/host_kernels.h"
+#include "tests/virtualdev/cuda/recording_nccl.h"
 #include "virtualdev/cuda/gpu_api.h"
 
 namespace shardlab::testing {
@@ -18,6 +19,12 @@ namespace shardlab::testing {
 class RecordingGpu final : public cuda::GpuApi {
  public:
   explicit RecordingGpu(int gpus) : gpus_(gpus) {}
+  // Before anything else; 0: NCCL is not there.
+  void set_nccl_version(int version) { nccl_version_ = version; }
+  // From now on memory is given out again, to allocations of the same size, the lowest address first. Later uses by its former owner are
+  // then found by what they do to the new one's order alone.
+  void reuse_memory() { reuses_memory_ = true; }
+  RecordingNccl& nccl() { return nccl_; }
   ~RecordingGpu() override;
 
   // What broke a rule, in the order of its happening. Empty is what tests want.
@@ -54,13 +61,20 @@ class RecordingGpu final : public cuda::GpuApi {
               cuda::Stream stream) override;
   void multiply(int gpu, const cuda::MatrixProduct& product, cuda::Stream stream) override;
   void transform(int gpu, const cuda::RowTransforms& transforms, cuda::Stream stream) override;
-  std::string new_communicator_id() override;
-  cuda::Communicator join(const std::string& id, int rank, int size, int gpu) override;
-  void group_start() override;
+  cuda::Graph make_graph(int gpu, std::span<const cuda::Work> work) override;
+  bool update(cuda::Graph graph, std::span<const cuda::Work> work) override;
+  void launch(cuda::Graph graph, cuda::Stream stream) override;
+  void destroy(cuda::Graph graph) noexcept override;
+  int nccl_version() override { return nccl_version_; }
+  std::string new_communicator_id() override { return nccl_.new_id(); }
+  std::vector<cuda::Communicator> join(const std::string& id, std::span<const cuda::CommunicatorMember> own, int size) override;
+  bool is_ready(cuda::Communicator communicator) override { return nccl_.is_ready(communicator); }
+  void group_start() override { nccl_.group_start(); }
   void group_end() override;
   void send(const std::byte* data, std::size_t bytes, int to, cuda::Communicator communicator, cuda::Stream stream) override;
   void receive(std::byte* data, std::size_t bytes, int from, cuda::Communicator communicator, cuda::Stream stream) override;
-  void check(cuda::Communicator communicator) override;
+  void finish(cuda::Communicator communicator) override { nccl_.finish(communicator); }
+  void destroy(cuda::Communicator communicator) noexcept override { nccl_.destroy(communicator); }
   void abort(cuda::Communicator communicator) noexcept override;
   void push_range(const std::string& name) override;
   void pop_range() override;
@@ -71,6 +85,7 @@ class RecordingGpu final : public cuda::GpuApi {
     int gpu = 0;
     Clock clock;
     bool is_alive = true;
+    std::set<RecordingNccl::Transfer> exchanges;  // not known to be done
   };
   struct EventState {
     int gpu = 0;
@@ -78,6 +93,8 @@ class RecordingGpu final : public cuda::GpuApi {
     Clock clock;
     std::int64_t at = 0;
     std::uintptr_t stream = 0;
+    int looks = 0;  // by is_done()
+    std::set<RecordingNccl::Transfer> exchanges;
   };
   struct Access {
     std::uintptr_t stream;
@@ -92,7 +109,15 @@ class RecordingGpu final : public cuda::GpuApi {
     bool is_written = false;
     std::vector<Access> reads;  // since the last write
   };
+  struct GraphState {
+    int gpu = 0;
+    std::vector<cuda::Work> work;
+    bool is_alive = true;
+  };
   void count(const std::string& kind);
+  // Compiling is what takes time: once for all of a test's GPUs, of which one at a time is used.
+  static HostKernels& kernels_of_all();
+  void check_graph(int gpu, std::span<const cuda::Work> work);
   void fault(std::string text) { faults_.push_back(std::move(text)); }
   StreamState* stream_of(cuda::Stream stream, const std::string& what);
   // One access of a stream's work to memory; the allocation, or nothing where there is none.
@@ -100,17 +125,23 @@ class RecordingGpu final : public cuda::GpuApi {
   std::int64_t tick(cuda::Stream stream);
   static void merge(Clock& into, const Clock& from);
 
-  int gpus_;
+  int gpus_, nccl_version_ = 22809;
+  RecordingNccl nccl_;
   mutable std::recursive_mutex mutex_;
   std::map<std::uintptr_t, StreamState> streams_;
   std::map<std::uintptr_t, EventState> events_;
   std::map<const std::byte*, Allocation> allocations_;
   std::map<std::string, cuda::KernelText> texts_;
   std::map<std::uintptr_t, std::pair<int, std::string>> kernels_;
+  std::set<cuda::Kernel> launched_;
+  std::set<int> multiplied_, transformed_;  // GPUs whose libraries have been used
+  std::map<std::uintptr_t, GraphState> graphs_;
+  bool in_graph_ = false, reuses_memory_ = false;
+  std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;
   std::uintptr_t next_ = 1;
   std::int64_t ticks_ = 0;
   Clock host_;
-  HostKernels host_kernels_;
+  HostKernels& host_kernels_ = kernels_of_all();
   std::vector<std::string> faults_, ranges_;
   std::map<std::string, int> calls_;
   std::set<std::string> failing_;

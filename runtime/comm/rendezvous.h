@@ -1,4 +1,4 @@
-// Where the processes of a job leave word for each other while their transports connect.
+// Where the processes of a job leave word for each other beside their messages: the key-value store of the job.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,7 @@
 
 namespace shardlab {
 
+// Any thread.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;

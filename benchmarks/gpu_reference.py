@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What bench_runtime's times on a GPU are held against, on the same card: JAX on one device, the product by cuBLAS alone, the memory's limit.
+
+    gpu_reference.py       prints `case median best` in seconds, as bench_runtime; cases whose package is not there are left out
+
+The programs are those of bench_runtime and jax_side.py on one device: a card that 8 virtual devices share has the same work to do.
+"""
+import time
+
+REPEATS = 20
+
+
+def timed(name, run, wait):
+    for _ in range(3):
+        wait(run())
+    seconds = []
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        wait(run())
+        seconds.append(time.perf_counter() - begin)
+    seconds.sort()
+    print(f"{name} {seconds[len(seconds) // 2]:.9f} {seconds[0]:.9f}", flush=True)
+
+
+def of_jax():
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_default_matmul_precision", "highest")
+    wait = jax.block_until_ready
+    many = jnp.sin(jnp.arange(64 << 20, dtype=jnp.float32) * 0.37).reshape(8192, 8192)
+    other, some, square = many + 1, many.reshape(-1)[: 4 << 20].reshape(4096, 1024), many[:2048, :2048]
+    axpy, sine, total = jax.jit(lambda x, y: 2 * x + y), jax.jit(jnp.sin), jax.jit(jnp.sum)
+    gelu = jax.jit(lambda x: jax.nn.softmax(jax.nn.gelu(x), 1))
+    dot = jax.jit(lambda a, b: a @ b)
+    timed("jax_axpy_64M", lambda: axpy(many, other), wait)
+    timed("jax_sin_64M", lambda: sine(many), wait)
+    timed("jax_sum_64M", lambda: total(many), wait)
+    timed("jax_gelu_softmax_4M", lambda: gelu(some), wait)
+    timed("jax_dot_2048", lambda: dot(square, square), wait)
+
+    sizes = (784, 1024, 1024, 1024, 10)
+    params = [(many[:m, :n], many[0, :n]) for m, n in zip(sizes, sizes[1:])]
+    inputs, targets = many[:1024, :784], many[:1024, :10]
+
+    def loss(params):
+        hidden = inputs
+        for weights, bias in params:
+            outputs = hidden @ weights + bias
+            hidden = jnp.maximum(outputs, 0)
+        return -jnp.mean(jnp.sum((outputs - jax.nn.logsumexp(outputs, axis=1, keepdims=True)) * targets, axis=1))
+
+    @jax.jit
+    def step(params):
+        value, gradients = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - 1e-5 * g, params, gradients), value
+
+    timed("jax_mlp_step", lambda: step(params), wait)
+
+
+def of_torch():
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+    def wait(_):
+        torch.cuda.synchronize()
+
+    square = torch.sin(torch.arange(2048 * 2048, dtype=torch.float32, device="cuda") * 0.37).reshape(2048, 2048)
+    many = torch.zeros(64 << 20, dtype=torch.float32, device="cuda")
+    other = torch.empty_like(many)
+    timed("cublas_dot_2048", lambda: torch.matmul(square, square), wait)
+    timed("copy_64M_floats", lambda: other.copy_(many), wait)
+
+
+def main():
+    for side in (of_jax, of_torch):
+        try:
+            side()
+        except ImportError as error:
+            print(f"# {side.__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+// What a backend may want to know of launches beside their steps: one whose devices work on by themselves, or in other processes' memory.
+// Kept apart from Backend, as CPU devices have no use for it: the executor asks each backend whether it is one.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/comm/launch.h"
+
+namespace shardlab {
+
+// Thread rules: called by the thread that runs the launch.
+class LaunchAware {
+ public:
+  virtual ~LaunchAware() = default;
+  // A launch of this program begins. Where several processes run it, what exchange() needs between them may be made ready meanwhile. Does
+  // not block. `program` lives as long as the launch; every process that exchanges in it has the same.
+  virtual void begin_launch(const comm::ProgramInfo& program) = 0;
+  virtual void end_launch() = 0;
+  // Around the launch's steps; `program`: an address that the steps of no other have. What is asked in between may begin as late as
+  // end_steps(), in one go.
+  virtual void begin_steps(const void* program) = 0;
+  virtual void end_steps() = 0;
+  // While a step's Report is called: as part of what the device did it, "" for by itself.
+  virtual std::string_view reported_how() const = 0;
+};
+
+}  // namespace shardlab

@@ -1,0 +1,357 @@
+// Exchanges between the GPUs of several processes over the stand-ins for CUDA and NCCL: values as on CPU devices, one communicator a set of
+// processes, who meets before what, and the end of all waiting on an abort. Nothing here has run on a GPU.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "runtime/exec/array_ops.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/messages.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
+#include "runtime/exec/shard_map.h"
+#include "tests/virtualdev/cuda/gpu_job.h"
+#include "virtualdev/cuda/link_exchange.h"
+
+namespace shardlab {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Each;
+using testing::GpuJob;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RecordingGpu;
+using testing::run_job;
+using Strings = std::vector<std::string>;
+
+struct Layout {
+  std::vector<int> devices_per_process;
+  int devices_per_gpu;
+  Shape mesh;
+  std::vector<int> order;
+};
+const std::vector<Layout>& layouts() {
+  static const std::vector<Layout> all{
+      {{1, 1}, 1, {2, 1}, {1, 0}},
+      {{2, 2}, 1, {2, 2}, {0, 3, 2, 1}},
+      {{4, 4}, 2, {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7}},
+      {{2, 1, 3}, 2, {3, 2}, {5, 3, 1, 0, 2, 4}},
+      {{1, 2, 1, 2, 1}, 2, {7, 1}, {6, 0, 5, 1, 4, 2, 3}},
+  };
+  return all;
+}
+
+int gpus_of(const GpuJob& job) {
+  int all = 0;
+  for (int p = 0; p < int(job.devices_per_process.size()); ++p) all += testing::gpus_of(job, p);
+  return all;
+}
+GpuJob job_of(const Layout& layout, bool on_cpu) {
+  GpuJob job{.devices_per_process = layout.devices_per_process, .devices_per_gpu = layout.devices_per_gpu, .on_cpu = on_cpu};
+  if (!on_cpu) job.gpu = std::make_shared<RecordingGpu>(gpus_of(job));
+  return job;
+}
+
+// What every device holds of the results of a few programs, as text.
+std::string programs(const Layout& layout) {
+  Mesh mesh(layout.mesh, {"a", "b"}, layout.order);
+  std::string text;
+  auto tell = [&](const Array& x) {
+    for (const Shard& shard : x.addressable_shards()) text += fmt::format("{}: {}", shard.device.ordinal, shard.text()) + "\n";
+  };
+  Array x = device_put(sin(arange(7.0 * 12.0)).reshape({7 * 2, 6}), Sharding(mesh, P(nullptr, nullptr)));
+  Array rows = device_put(x, Sharding(mesh, P(nullptr, "b")));
+  tell(rows + 1.0);
+  int a = int(layout.mesh[0]);
+  Array y = device_put(cos(arange(double(12 * a * 5))).reshape({12 * a, 5}), Sharding(mesh, P("a", nullptr)));
+  tell(device_put(y, Sharding(mesh, P(nullptr, nullptr))));
+  tell(jit([](const Array& v) { return matmul(transpose(v), v); })(floor(y * 4.0)));  // exact: products have an order of their own
+  tell(shard_map([](const Array& v) { return psum(v, {"a"}) + pmax(v, {"a"}); },
+                 {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P(nullptr)}})(y));
+  std::vector<std::pair<int, int>> ring;
+  for (int i = 0; i < a; ++i) ring.emplace_back(i, (i + 1) % a);
+  tell(shard_map([&](const Array& v) { return ppermute(v, {"a"}, ring); }, {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P("a")}})(y));
+  tell(shard_map([](const Array& v) { return all_gather(v, {"a"}, {.tiled = true}) * 2.0; },
+                 {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P("a")}})(y));
+  return text;
+}
+
+class Exchanges : public ::testing::TestWithParam<int> {};
+
+// Bit for bit: the order of a reduction is that of CPU devices.
+TEST_P(Exchanges, GiveWhatCpuDevicesGive) {
+  const Layout& layout = layouts()[std::size_t(GetParam())];
+  std::vector<Strings> texts;
+  for (bool on_cpu : {true, false}) {
+    GpuJob job = job_of(layout, on_cpu);
+    Strings& here = texts.emplace_back(layout.devices_per_process.size());
+    Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) { here[std::size_t(p)] = programs(layout); });
+    EXPECT_THAT(ends, Each(IsEmpty()));
+    if (on_cpu) continue;
+    EXPECT_THAT(job.gpu->faults(), IsEmpty());
+    EXPECT_GT(job.gpu->calls("send"), 0);
+    EXPECT_EQ(job.gpu->calls("send"), job.gpu->calls("receive"));
+    EXPECT_THAT(job.gpu->nccl().sizes(), ::testing::ElementsAre(gpus_of(job))) << "one communicator, of all GPUs";
+    EXPECT_EQ(job.gpu->nccl().open_communicators(), 0);
+    EXPECT_EQ(job.gpu->calls("abort"), 0) << "a good end sees off what was sent";
+    EXPECT_EQ(job.gpu->bytes_allocated(), 0u) << "memory is left";
+  }
+  for (std::size_t p = 0; p < texts[0].size(); ++p) EXPECT_EQ(texts[0][p], texts[1][p]) << "process " << p;
+}
+INSTANTIATE_TEST_SUITE_P(Layouts, Exchanges, ::testing::Range(0, 5));
+
+Array replicated_sum(const std::vector<int>& devices, double begin) {
+  Mesh mesh({int(devices.size())}, {"a"}, devices);
+  Array x = device_put(arange(12.0) + begin, Sharding(mesh, P("a")));
+  return jit([](const Array& v) { return sum(v * v); })(x);
+}
+
+TEST(Communicators, AreMadeForEachSetOfProcessesWhenItFirstExchanges) {
+  GpuJob job{.devices_per_process = {1, 1, 1}, .gpu = std::make_shared<RecordingGpu>(3)};
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) {
+    (arange(4.0) + 1.0).block_until_ready();
+    for (int round = 0; round < 3; ++round) {
+      if (p < 2) { EXPECT_EQ(replicated_sum({0, 1}, 0).item<float>(), 506.0f); }
+      if (p > 0) { EXPECT_EQ(replicated_sum({2, 1}, 0).item<float>(), 506.0f); }
+      EXPECT_EQ(replicated_sum({0, 2, 1}, 0).item<float>(), 506.0f);
+    }
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_THAT(job.gpu->nccl().sizes(), ::testing::UnorderedElementsAre(2, 2, 3));
+  EXPECT_THAT(job.gpu->faults(), IsEmpty());
+}
+
+TEST(Communicators, AreNotMadeWhereNothingIsExchanged) {
+  GpuJob job{.devices_per_process = {2, 2}, .gpu = std::make_shared<RecordingGpu>(4)};
+  Strings ends = run_job(job, [&](int, const cuda::CudaBackend*) {
+    Mesh mesh({4}, {"a"}, {0, 1, 2, 3});
+    Array x = jit([] { return arange(8.0) * 0.5; }, {.out_shardings = {Sharding(mesh, P("a"))}})();
+    (x * 2.0 + x).block_until_ready();
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_THAT(job.gpu->nccl().sizes(), IsEmpty());
+}
+
+TEST(Communicators, ProcessesThatShareAGpuExchangeByWayOfTheHost) {
+  GpuJob job{.devices_per_process = {2, 2}, .devices_per_gpu = 2, .shares_gpus = true, .gpu = std::make_shared<RecordingGpu>(1)};
+  Strings ends = run_job(job, [&](int, const cuda::CudaBackend* backend) {
+    EXPECT_EQ(replicated_sum({0, 2, 1, 3}, 0).item<float>(), 506.0f);
+    EXPECT_EQ(backend->communicators().why_by_host({0, 1}), "processes 0 and 1 share a GPU");
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_EQ(job.gpu->calls("send"), 0);
+  EXPECT_THAT(job.gpu->faults(), IsEmpty());
+}
+
+TEST(Communicators, WithoutNcclExchangesGoByWayOfTheHost) {
+  for (auto [version, why] : {std::pair(0, "process 0 has no NCCL"), std::pair(21304, "process 0 has NCCL 21304, and 21400 is needed")}) {
+    GpuJob job{.devices_per_process = {1, 1}, .gpu = std::make_shared<RecordingGpu>(2)};
+    job.gpu->set_nccl_version(version);
+    Strings ends = run_job(job, [&, why = why](int, const cuda::CudaBackend* backend) {
+      EXPECT_EQ(replicated_sum({0, 1}, 0).item<float>(), 506.0f);
+      EXPECT_EQ(backend->communicators().why_by_host({0, 1}), why);
+    });
+    EXPECT_THAT(ends, Each(IsEmpty()));
+    EXPECT_EQ(job.gpu->calls("join"), 0);
+  }
+}
+
+// Two that send before they receive: a buffered message does not wait for its receiver, and so not for a meeting either.
+TEST(Messages, BufferedOnesGoByWayOfTheHost) {
+  GpuJob job{.devices_per_process = {1, 1}, .gpu = std::make_shared<RecordingGpu>(2)};
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) {
+    send_to(arange(4.0) + double(p), {.peer = 1 - p}, {});
+    Array got = receive_from({DType::kFloat32, {4}}, {.peer = 1 - p}, {});
+    EXPECT_EQ(got.to_vector<float>()[0], float(1 - p));
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_EQ(job.gpu->calls("send"), 0);
+}
+
+TEST(Messages, LargeOnesGoFromGpuToGpu) {
+  GpuJob job{.devices_per_process = {1, 1}, .gpu = std::make_shared<RecordingGpu>(2)};
+  constexpr std::int64_t kCount = kBufferedMessageBytes;
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) {
+    if (p == 0)
+      send_to(arange(double(kCount)), {.peer = 1}, {});
+    else
+      EXPECT_EQ(receive_from({DType::kFloat32, {kCount}}, {.peer = 0}, {}).to_vector<float>()[5], 5.0f);
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_EQ(job.gpu->calls("send"), 1);
+  EXPECT_THAT(job.gpu->faults(), IsEmpty());
+}
+
+// ---- what goes wrong
+
+// The same verdicts as on CPU devices, and nobody is left waiting in a kernel.
+TEST(Verdicts, AreThoseOfCpuDevices) {
+  struct Departure {
+    const char* what;
+    std::function<void(int)> body;
+  };
+  const Departure departures[] = {
+      {"another program",
+       [](int p) {
+         for (int i = 0; i < 3; ++i) replicated_sum({0, 1, 2}, 0).block_until_ready();
+         Mesh mesh({3}, {"a"}, {0, 1, 2});
+         Array x = device_put(arange(12.0), Sharding(mesh, P("a")));
+         jit([p](const Array& v) { return p == 1 ? sum(v + v) : sum(v * v); })(x).item<float>();
+       }},
+      {"one leaves a launch out",
+       [](int p) {
+         replicated_sum({0, 1, 2}, 0).block_until_ready();
+         if (p != 2) replicated_sum({0, 1, 2}, 1).block_until_ready();
+         replicated_sum({2, 1, 0}, 2).item<float>();
+       }},
+      {"one ends in an error",
+       [](int p) {
+         replicated_sum({0, 1, 2}, 0).block_until_ready();
+         if (p == 0) throw_user_error("no more");
+         replicated_sum({0, 1, 2}, 1).item<float>();
+       }},
+  };
+  for (const Departure& departure : departures) {
+    std::vector<Strings> ends;
+    for (bool on_cpu : {true, false}) {
+      GpuJob job{.devices_per_process = {1, 1, 1}, .on_cpu = on_cpu, .gpu = std::make_shared<RecordingGpu>(3)};
+      ends.push_back(run_job(job, [&](int p, const cuda::CudaBackend*) { departure.body(p); }));
+      EXPECT_THAT(job.gpu->faults(), IsEmpty()) << departure.what;
+      EXPECT_EQ(job.gpu->nccl().open_communicators(), 0) << departure.what;
+    }
+    EXPECT_EQ(ends[0], ends[1]) << departure.what;
+    EXPECT_THAT(ends[1], ::testing::Not(Each(IsEmpty()))) << departure.what;
+  }
+}
+
+// One end of an exchange of two processes; the test plays the other.
+class OneEnd : public ::testing::Test {
+ protected:
+  OneEnd() : gpu_(std::make_shared<RecordingGpu>(2)) {
+    for (int p : {0, 1}) {
+      gpus_.push_back({std::make_shared<cuda::Gpu>(gpu_, p)});
+      communicators_.push_back(
+          std::make_unique<cuda::Communicators>(gpu_, cuda::Communicators::Options{.process = p, .gpus = {p}, .rendezvous = board_}));
+      transports_.push_back(std::make_unique<simulate::ThreadTransport>(hub_, p));
+      communicators_.back()->prepare(processes_);
+    }
+  }
+  ~OneEnd() override {
+    communicators_.clear();
+    EXPECT_THAT(gpu_->faults(), IsEmpty());
+    EXPECT_EQ(gpu_->nccl().open_communicators(), 0);
+  }
+  // Sends `sent` bytes to the other process, and wants `wanted`.
+  comm::ExchangeResult exchange(int process, std::size_t sent, std::size_t wanted) {
+    auto& gpu = gpus_[std::size_t(process)];
+    auto from = cuda::allocate_on(gpu[0], sent), to = cuda::allocate_on(gpu[0], wanted);
+    if (sent > 0) gpu_->fill(cuda::block_of(*from).data, process + 1, sent, gpu[0]->stream);
+    std::vector<comm::Send> sends{{1 - process, {from->bytes()}}};
+    std::vector<comm::Receive> receives{{1 - process, {to->data(), to->size()}}};
+    LinkContext link;
+    link.transport = transports_[std::size_t(process)].get();
+    link.header.fingerprint = 7;
+    return cuda::NcclExchange(*gpu_, *communicators_[std::size_t(process)], gpu, link, processes_).run(sends, receives);
+  }
+  // Takes part in the meeting as process 1, and then never comes.
+  void meet_and_vanish(std::int64_t bytes) {
+    cuda::NcclExchange::Meeting own{0, 0, bytes, bytes}, theirs;
+    comm::MessageHeader header;
+    header.fingerprint = 7;
+    std::vector<comm::Send> sends{{0, {std::as_bytes(std::span(&own, 1))}}};
+    std::vector<comm::Receive> receives{{0, std::as_writable_bytes(std::span(&theirs, 1))}};
+    transports_[1]->exchange(header, sends, receives, {});
+    EXPECT_EQ(theirs.sent_bytes, bytes);
+  }
+
+  std::shared_ptr<RecordingGpu> gpu_;
+  std::shared_ptr<testing::ThreadBoard> board_ = std::make_shared<testing::ThreadBoard>();
+  std::shared_ptr<simulate::ThreadHub> hub_ = std::make_shared<simulate::ThreadHub>();
+  const std::vector<int> processes_{0, 1};
+  std::vector<std::vector<std::shared_ptr<cuda::Gpu>>> gpus_;
+  std::vector<std::unique_ptr<simulate::ThreadTransport>> transports_;
+  std::vector<std::unique_ptr<cuda::Communicators>> communicators_;
+};
+
+TEST_F(OneEnd, BothEndsComeThrough) {
+  comm::ExchangeResult other;
+  std::jthread peer([&] { other = exchange(1, 24, 8); });
+  EXPECT_EQ(exchange(0, 8, 24).status, comm::ExchangeStatus::kDone);
+  peer.join();
+  EXPECT_EQ(other.status, comm::ExchangeStatus::kDone);
+  EXPECT_EQ(gpu_->calls("group_end"), 2);
+}
+
+TEST_F(OneEnd, OneWayAndNothingAtAll) {
+  std::jthread peer([&] {
+    EXPECT_EQ(exchange(1, 0, 8).status, comm::ExchangeStatus::kDone);
+    EXPECT_EQ(exchange(1, 0, 0).status, comm::ExchangeStatus::kDone);
+  });
+  EXPECT_EQ(exchange(0, 8, 0).status, comm::ExchangeStatus::kDone);
+  EXPECT_EQ(exchange(0, 0, 0).status, comm::ExchangeStatus::kDone);
+  peer.join();
+  EXPECT_EQ(gpu_->calls("send"), 1);
+  EXPECT_EQ(gpu_->calls("receive"), 1);
+}
+
+TEST_F(OneEnd, AnotherLengthIsAMismatchBeforeAnythingIsSent) {
+  comm::ExchangeResult other;
+  std::jthread peer([&] { other = exchange(1, 16, 8); });
+  comm::ExchangeResult result = exchange(0, 8, 24);
+  peer.join();
+  EXPECT_EQ(result.status, comm::ExchangeStatus::kMismatch);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].expected.bytes, 24);
+  EXPECT_EQ(result.mismatches[0].got.bytes, 16);
+  EXPECT_EQ(other.status, comm::ExchangeStatus::kMismatch) << "its end of the message would have waited for ever";
+  EXPECT_EQ(gpu_->calls("send") + gpu_->calls("receive"), 0);
+}
+
+// The control plane aborts the transport when it knows of a death; the exchange is then in the middle of NCCL's work.
+TEST_F(OneEnd, AnAbortEndsWhatWaitsInACommunicator) {
+  std::atomic<int> sent = 0;
+  std::jthread peer([&] {
+    meet_and_vanish(8);
+    while (gpu_->calls("group_end") == 0) std::this_thread::yield();
+    sent = gpu_->calls("send");
+    transports_[0]->abort("process 1 was killed");
+  });
+  EXPECT_EQ(exchange(0, 8, 8).status, comm::ExchangeStatus::kAborted);
+  peer.join();
+  EXPECT_EQ(sent, 1);
+  EXPECT_EQ(gpu_->calls("abort"), 1);
+  EXPECT_EQ(exchange(0, 8, 8).status, comm::ExchangeStatus::kAborted) << "every later one, too";
+}
+
+TEST_F(OneEnd, AFailureOfNcclIsToldUnlessTheControlPlaneKnowsMore) {
+  std::jthread peer([&] {
+    meet_and_vanish(8);
+    while (gpu_->calls("group_end") == 0) std::this_thread::yield();
+    gpu_->nccl().break_rank(0);
+  });
+  try {
+    exchange(0, 8, 8);
+    FAIL();
+  } catch (const TransportError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the exchange between the GPUs of processes 0, 1 broke: NCCL, meanwhile"));
+  }
+  EXPECT_EQ(gpu_->calls("abort"), 1);
+}
+
+TEST_F(OneEnd, AFailureThatAVerdictExplainsIsTheVerdicts) {
+  std::jthread peer([&] {
+    meet_and_vanish(8);
+    while (gpu_->calls("group_end") == 0) std::this_thread::yield();
+    gpu_->nccl().break_rank(0);
+    while (gpu_->calls("abort") == 0) std::this_thread::yield();
+    transports_[0]->abort("process 1 was killed");
+  });
+  EXPECT_EQ(exchange(0, 8, 8).status, comm::ExchangeStatus::kAborted);
+}
+
+}  // namespace
+}  // namespace shardlab

@@ -1,0 +1,281 @@
+// Programs as CUDA graphs over the stand-in: what is queued, what becomes a graph, what is launched again, and what goes call by call.
+// Nothing here has run on a GPU.
+#include "virtualdev/cuda/graphed_gpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "runtime/comm/observer.h"
+#include "runtime/exec/array_ops.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/control_flow.h"
+#include "runtime/exec/fft.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
+#include "tests/virtualdev/cuda/recording_gpu.h"
+#include "virtualdev/cuda/cuda_backend.h"
+
+namespace shardlab {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RecordingCompiler;
+using testing::RecordingGpu;
+
+// ---- stretches of one stream
+
+class Stretches : public ::testing::Test {
+ protected:
+  Stretches() : gpu_(std::make_shared<RecordingGpu>(1)), graphed_(gpu_, true), stream_(graphed_.create_stream(0)) {
+    data_ = graphed_.allocate(kBytes, stream_);
+    graphed_.fill(data_, 0, kBytes, stream_);
+  }
+  ~Stretches() override { EXPECT_THAT(gpu_->faults(), IsEmpty()); }
+  // A program of fills at these places.
+  void fills(std::vector<int> places) {
+    graphed_.begin();
+    for (int place : places) graphed_.fill(data_ + place, place, 1, stream_);
+    graphed_.end();
+  }
+  static constexpr std::size_t kBytes = 256;
+  std::shared_ptr<RecordingGpu> gpu_;
+  cuda::GraphedGpu graphed_;
+  cuda::Stream stream_;
+  std::byte* data_ = nullptr;
+};
+
+TEST_F(Stretches, TheSecondTimeIsAGraphAndTheThirdIsThatGraph) {
+  for (int round = 0; round < 5; ++round) fills({1, 2, 3, 4});
+  EXPECT_EQ(gpu_->calls("make_graph"), 1);
+  EXPECT_EQ(gpu_->calls("launch_graph"), 4);
+  EXPECT_EQ(gpu_->calls("fill"), 1 + 4) << "outside, and the first round's";
+  EXPECT_EQ(graphed_.counts().by_graph, 4);
+  EXPECT_EQ(data_[3], std::byte(3));
+}
+
+TEST_F(Stretches, ShortOnesGoCallByCall) {
+  for (int round = 0; round < 5; ++round) fills({1, 2, 3});
+  EXPECT_EQ(gpu_->calls("make_graph"), 0);
+  EXPECT_EQ(gpu_->calls("fill"), 1 + 15);
+}
+
+TEST_F(Stretches, NothingIsQueuedOutsideOfAProgram) {
+  for (int i = 0; i < 20; ++i) graphed_.fill(data_ + i, i, 1, stream_);
+  EXPECT_EQ(gpu_->calls("fill"), 1 + 20);
+}
+
+TEST_F(Stretches, OtherAddressesAreOtherGraphsThenChangedOnesThenGivenUp) {
+  auto at = [](int first) {
+    std::vector<int> places(4);
+    std::iota(places.begin(), places.end(), first);
+    return places;
+  };
+  fills(at(0));
+  for (int round = 0; round < 3; ++round)
+    for (int alternative = 0; alternative < 4; ++alternative) fills(at(alternative));
+  EXPECT_EQ(graphed_.counts().made, 4);
+  EXPECT_EQ(graphed_.counts().changed, 0);
+  EXPECT_EQ(graphed_.counts().by_graph, 12);
+  for (int round = 0; round < 10; ++round) fills(at(20 + round));
+  EXPECT_EQ(graphed_.counts().changed, 10);
+  EXPECT_EQ(data_[32], std::byte(32));
+  for (int round = 0; round < 10; ++round) fills(at(40 + round));
+  EXPECT_EQ(graphed_.counts().given_up, 1);
+  int graphs = graphed_.counts().by_graph;
+  for (int round = 0; round < 3; ++round) fills(at(0));
+  EXPECT_EQ(graphed_.counts().by_graph, graphs) << "call by call for good";
+}
+
+TEST_F(Stretches, WhatTheHostWaitsForIsIssued) {
+  cuda::Event event = graphed_.create_event(0, false);
+  graphed_.begin();
+  for (int i = 0; i < 5; ++i) graphed_.fill(data_ + i, i, 1, stream_);
+  graphed_.record(event, stream_);
+  EXPECT_EQ(gpu_->calls("fill"), 1);
+  graphed_.synchronize(event);
+  EXPECT_EQ(gpu_->calls("fill"), 1 + 5);
+  graphed_.end();
+  graphed_.destroy(event);
+}
+
+TEST_F(Stretches, ReleasedMemoryIsKeptUntilItsReadersAreIssuedAndServesAgain) {
+  for (int round = 0; round < 3; ++round) {
+    graphed_.begin();
+    std::byte* first = graphed_.allocate(32, stream_);
+    graphed_.fill(first, 1, 32, stream_);
+    graphed_.copy(data_, first, 32, stream_);
+    graphed_.release(first, stream_);
+    std::byte* second = graphed_.allocate(32, stream_);
+    EXPECT_EQ(first, second) << "later in the queue, so it may have the same memory";
+    graphed_.fill(second, 2, 32, stream_);
+    graphed_.copy(data_ + 32, second, 32, stream_);
+    graphed_.release(second, stream_);
+    EXPECT_EQ(gpu_->bytes_allocated(), kBytes + 32);
+    graphed_.end();
+    EXPECT_EQ(gpu_->bytes_allocated(), kBytes);
+    EXPECT_EQ(data_[0], std::byte(1));
+    EXPECT_EQ(data_[32], std::byte(2));
+  }
+}
+
+TEST_F(Stretches, AGraphRecordsItsEvents) {
+  cuda::Event inside = graphed_.create_event(0, true), after = graphed_.create_event(0, false);
+  for (int round = 0; round < 3; ++round) {
+    graphed_.begin();
+    for (int i = 0; i < 4; ++i) graphed_.fill(data_ + i, i, 1, stream_);
+    graphed_.record(inside, stream_);
+    graphed_.fill(data_, 0, 1, stream_);
+    graphed_.end();
+    EXPECT_EQ(graphed_.is_of_graph(inside), round > 0);
+  }
+  graphed_.record(after, stream_);
+  graphed_.synchronize(after);
+  EXPECT_TRUE(graphed_.is_done(inside));
+  graphed_.destroy(inside);
+  graphed_.destroy(after);
+}
+
+// Another event may get the handle of one that is gone.
+TEST_F(Stretches, AGraphGoesWithTheEventsThatItRecords) {
+  cuda::Event inside = graphed_.create_event(0, true);
+  auto run = [&] {
+    graphed_.begin();
+    graphed_.record(inside, stream_);
+    for (int i = 0; i < 4; ++i) graphed_.fill(data_ + i, i, 1, stream_);
+    graphed_.end();
+  };
+  run();
+  run();
+  EXPECT_EQ(graphed_.counts().by_graph, 1);
+  graphed_.destroy(inside);
+  inside = graphed_.create_event(0, true);
+  run();
+  EXPECT_EQ(graphed_.counts().by_graph, 1) << "begins anew";
+  run();
+  EXPECT_EQ(graphed_.counts().by_graph, 2);
+  graphed_.destroy(inside);
+}
+
+// ---- programs
+
+struct Names final : comm::Observer {
+  void on_compute(const comm::Launch&, std::string_view op, Where, comm::Ns, comm::Ns) override {
+    std::lock_guard lock(mutex);
+    names.emplace_back(op);
+  }
+  std::mutex mutex;
+  std::vector<std::string> names;
+};
+
+// Eight devices of one GPU.
+class GraphedPrograms : public ::testing::Test {
+ protected:
+  void SetUp() override { start({}); }
+  void start(std::vector<std::shared_ptr<comm::Observer>> observers) {
+    Context::set_current(nullptr);
+    ContextOptions options;
+    options.devices_per_process = {8};
+    options.cpu_devices = 8;
+    options.observers = std::move(observers);
+    options.make_backend = [&](const std::vector<int>& ordinals) {
+      return backend_ = std::make_shared<cuda::CudaBackend>(
+                 gpu_, compiler_, cuda::CudaOptions{.ordinals = ordinals, .devices_per_gpu = 8, .kernel_folder = ""});
+    };
+    Context::set_current(std::make_shared<Context>(std::move(options)));
+  }
+  void TearDown() override {
+    backend_.reset();
+    Context::set_current(nullptr);
+    EXPECT_THAT(gpu_->faults(), IsEmpty());
+    EXPECT_EQ(gpu_->bytes_allocated(), 0u) << "memory is left";
+  }
+  // Memory comes again as it does from CUDA's pools.
+  GraphedPrograms() { gpu_->reuse_memory(); }
+  static Array on(int first, const Shape& shape) {
+    std::vector<int> devices(8);
+    std::iota(devices.begin(), devices.end(), first);
+    return device_put(sin(arange(double(element_count(shape)))).reshape(shape), Sharding(Mesh({4, 2}, {"a", "b"}, devices), P("a", "b")));
+  }
+  static void expect_alike(const Array& one, const Array& other) {
+    Buffer a = one.fetch(), b = other.fetch();
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size() / 4; ++i) ASSERT_NEAR(a.as<float>()[i], b.as<float>()[i], 1e-4) << "element " << i;
+  }
+
+  std::shared_ptr<RecordingGpu> gpu_ = std::make_shared<RecordingGpu>(1);
+  std::shared_ptr<RecordingCompiler> compiler_ = std::make_shared<RecordingCompiler>();
+  std::shared_ptr<cuda::CudaBackend> backend_;
+};
+
+TEST_F(GraphedPrograms, AStepOfTrainingIsOneLaunchOfAGraph) {
+  auto step = jit([](const Array& w, const Array& x) { return w - 0.01f * matmul(transpose(x), tanh(matmul(x, w))); });
+  std::vector<Array> results;
+  for (int first : {0, 8}) {
+    Array w = on(first, {8, 8}), x = on(first, {16, 8});
+    for (int round = 0; round < 12; ++round) w = step(w, x);
+    results.push_back(w);
+  }
+  expect_alike(results[0], results[1]);
+  EXPECT_GE(gpu_->calls("launch_graph"), 8);
+  EXPECT_LE(backend_->graph_counts().made, 4);
+  EXPECT_EQ(backend_->graph_counts().changed, 0) << "memory comes again in the same order";
+  Array w = on(0, {8, 8}), x = on(0, {16, 8});
+  x.block_until_ready();
+  int launches = gpu_->calls("launch"), products = gpu_->calls("multiply");
+  step(w, x).block_until_ready();
+  EXPECT_EQ(gpu_->calls("launch"), launches) << "kernels are launched by the graph";
+  EXPECT_EQ(gpu_->calls("multiply"), products);
+}
+
+// The predicate is read by the host: each round is a stretch, and the rounds are one graph.
+TEST_F(GraphedPrograms, ALoopIsAGraphARound) {
+  auto loop = jit([](const Array& x) {
+    return while_loop([](const Array& v) { return sum(v * v) < 4000.0; }, [](const Array& v) { return sin(v) + v * 1.25 + cos(v) * 0.1; },
+                      x);
+  });
+  expect_alike(loop(on(0, {8, 8})), loop(on(8, {8, 8})));
+  EXPECT_GT(backend_->graph_counts().by_graph, 1);
+}
+
+TEST_F(GraphedPrograms, TransformsAndReductionsAreCapturedToo) {
+  auto f = jit([](const Array& x) { return sum(abs(fft::fft(x)) * 2.0, {0}) + max(x, {0}); });
+  for (int round = 0; round < 3; ++round) expect_alike(f(on(0, {8, 6})), f(on(8, {8, 6})));
+  EXPECT_GE(backend_->graph_counts().by_graph, 2);
+}
+
+TEST_F(GraphedPrograms, TheTraceSaysWhichStepsAGraphDid) {
+  auto names = std::make_shared<Names>();
+  start({names});
+  auto f = jit([](const Array& x) { return matmul(transpose(x), x) + sum(exp(x)); });
+  Array x = on(0, {8, 6});
+  f(x).block_until_ready();
+  EXPECT_THAT(names->names, Contains(HasSubstr("dot_general")));
+  EXPECT_THAT(names->names, ::testing::Not(Contains(HasSubstr("(graph)"))));
+  std::size_t before = names->names.size();
+  f(x).block_until_ready();
+  std::vector<std::string> later(names->names.begin() + std::ptrdiff_t(before), names->names.end());
+  EXPECT_THAT(later, Contains("dot_general (graph)"));
+  EXPECT_THAT(names->names, Contains("all-reduce (graph)")) << "what the GPU does of a collective is a step, too";
+}
+
+TEST_F(GraphedPrograms, AQueuedFailureIsThatOfItsStep) {
+  auto f = jit([](const Array& x) { return matmul(transpose(x), x) + 1.0f; });
+  Array x = on(0, {8, 6});
+  x.block_until_ready();
+  gpu_->fail_next("multiply");
+  try {
+    f(x).fetch();
+    FAIL();
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("illegal memory access"));
+    EXPECT_THAT(error.what(), HasSubstr("is dot_general at"));
+  }
+}
+
+}  // namespace
+}  // namespace shardlab

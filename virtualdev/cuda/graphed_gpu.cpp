@@ -1,0 +1,306 @@
+#include "virtualdev/cuda/graphed_gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardlab::cuda {
+namespace {
+
+// What two stretches of one kind have in common: calls and sizes, not addresses.
+std::string kind_of(const std::vector<Work>& work) {
+  std::string kind;
+  auto add = [&](auto value) { kind.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  for (const Work& each : work) {
+    add(std::uint8_t(each.index()));
+    if (auto* kernel = std::get_if<KernelWork>(&each)) {
+      add(kernel->kernel);
+      add(kernel->grid);
+      add(std::uint32_t(kernel->arguments.size()));
+    } else if (auto* copy = std::get_if<CopyWork>(&each)) {
+      add(copy->bytes);
+    } else if (auto* fill = std::get_if<FillWork>(&each)) {
+      add(fill->bytes);
+    } else if (auto* product = std::get_if<MatrixProduct>(&each)) {
+      for (std::int64_t size : {std::int64_t(product->dtype), product->batch, product->m, product->n, product->k}) add(size);
+    } else if (auto* rows = std::get_if<RowTransforms>(&each)) {
+      for (std::int64_t size : {std::int64_t(rows->kind), std::int64_t(rows->is_double), rows->length, rows->rows}) add(size);
+    }
+  }
+  return kind;
+}
+
+bool is_record(const Work& work) { return std::holds_alternative<RecordWork>(work); }
+
+}  // namespace
+
+GraphedGpu::~GraphedGpu() {
+  for (auto& [key, kind] : kinds_)
+    for (const Captured& captured : kind.graphs) inner_->destroy(captured.graph);
+}
+
+void GraphedGpu::begin() {
+  std::lock_guard lock(mutex_);
+  if (is_on_) ++open_;
+}
+void GraphedGpu::end() {
+  std::lock_guard lock(mutex_);
+  if (open_ > 0) --open_;
+  flush_all();
+}
+
+bool GraphedGpu::is_of_graph(Event event) const {
+  std::lock_guard lock(mutex_);
+  return of_graphs_.count(event) > 0;
+}
+GraphedGpu::Counts GraphedGpu::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+Event GraphedGpu::take_failed() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(failed_, Event{});
+}
+
+Stream GraphedGpu::create_stream(int gpu) {
+  std::lock_guard lock(mutex_);
+  Stream stream = inner_->create_stream(gpu);
+  queues_[stream].gpu = gpu;
+  return stream;
+}
+void GraphedGpu::destroy(Stream stream) noexcept {
+  std::lock_guard lock(mutex_);
+  queues_.erase(stream);
+  inner_->destroy(stream);
+}
+
+void GraphedGpu::add(Work work, Stream stream) {
+  Queue& queue = queues_.at(stream);
+  if (auto* record = std::get_if<RecordWork>(&work)) queue.events.insert(record->event);
+  queue.work.push_back(std::move(work));
+  if (open_ == 0 || queue.work.size() >= kWorkMax) flush(stream, queue);
+}
+
+void GraphedGpu::record(Event event, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(RecordWork{event}, stream);
+}
+void GraphedGpu::copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(CopyWork{to, from, bytes}, stream);
+}
+void GraphedGpu::fill(std::byte* to, int byte, std::size_t bytes, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(FillWork{to, byte, bytes}, stream);
+}
+void GraphedGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
+                        Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(KernelWork{kernel, grid, block, has_barriers, {arguments.begin(), arguments.end()}}, stream);
+}
+void GraphedGpu::multiply(int, const MatrixProduct& product, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(product, stream);
+}
+void GraphedGpu::transform(int, const RowTransforms& transforms, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(transforms, stream);
+}
+
+std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
+  std::lock_guard lock(mutex_);
+  auto& kept = queues_.at(stream).kept;
+  if (auto found = kept.find(bytes); found != kept.end() && !found->second.empty()) {
+    return found->second.extract(found->second.begin()).value();
+  }
+  std::byte* data = inner_->allocate(bytes, stream);
+  bytes_[data] = bytes;
+  return data;
+}
+void GraphedGpu::release(std::byte* data, Stream stream) noexcept {
+  std::lock_guard lock(mutex_);
+  auto queue = queues_.find(stream);
+  if (queue != queues_.end() && !queue->second.work.empty()) {
+    queue->second.kept[bytes_[data]].insert(data);
+    return;
+  }
+  bytes_.erase(data);
+  inner_->release(data, stream);
+}
+
+// ---- what must see queued work done
+
+void GraphedGpu::wait(Stream stream, Event event) {
+  std::lock_guard lock(mutex_);
+  flush_all();
+  inner_->wait(stream, event);
+}
+bool GraphedGpu::is_done(Event event) {
+  std::lock_guard lock(mutex_);
+  flush_all();
+  return inner_->is_done(event);
+}
+void GraphedGpu::synchronize(Event event) {
+  {
+    std::lock_guard lock(mutex_);
+    flush_all();
+  }
+  inner_->synchronize(event);  // others go on meanwhile
+}
+void GraphedGpu::destroy(Event event) noexcept {
+  std::lock_guard lock(mutex_);
+  for (auto& [stream, queue] : queues_) {
+    if (queue.events.count(event) == 0) continue;
+    try {
+      flush(stream, queue);
+    } catch (const std::exception&) {  // comes up again where somebody waits
+    }
+  }
+  of_graphs_.erase(event);
+  // Another event may get the same handle.
+  if (captured_.erase(event) > 0)
+    forget([&](const Captured& each) { return std::find(each.work.begin(), each.work.end(), Work(RecordWork{event})) != each.work.end(); });
+  inner_->destroy(event);
+}
+void GraphedGpu::launch(Graph graph, Stream stream) {
+  std::lock_guard lock(mutex_);
+  flush_all();
+  inner_->launch(graph, stream);
+}
+void GraphedGpu::group_start() {
+  std::lock_guard lock(mutex_);
+  flush_all();
+  inner_->group_start();
+}
+
+void GraphedGpu::flush_all() {
+  for (auto& [stream, queue] : queues_) flush(stream, queue);
+}
+
+// What was released goes in any case; what failed is not issued again.
+void GraphedGpu::flush(Stream stream, Queue& queue) {
+  Queue now;
+  now.gpu = queue.gpu;
+  std::swap(now, queue);
+  if (now.work.empty()) return;
+  auto let_go = [&] {
+    for (const auto& [bytes, list] : now.kept)
+      for (std::byte* data : list) {
+        bytes_.erase(data);
+        inner_->release(data, stream);
+      }
+  };
+  try {
+    if (replay(now, stream)) {
+      of_graphs_.insert(now.events.begin(), now.events.end());
+      captured_.insert(now.events.begin(), now.events.end());
+      ++counts_.by_graph;
+    } else {
+      issue(now, stream);
+      for (Event event : now.events) of_graphs_.erase(event);
+      if (open_ > 0 || now.work.size() > 1) ++counts_.by_call;
+    }
+  } catch (...) {
+    let_go();
+    throw;
+  }
+  let_go();
+}
+
+void GraphedGpu::issue(const Queue& queue, Stream stream) {
+  std::size_t at = 0;
+  try {
+    for (; at < queue.work.size(); ++at) issue(queue.work[at], queue.gpu, stream);
+  } catch (const GpuError&) {
+    note_failure(queue, at);
+    throw;
+  }
+}
+
+void GraphedGpu::note_failure(const Queue& queue, std::size_t at) {
+  auto next = std::find_if(queue.work.begin() + std::ptrdiff_t(at), queue.work.end(), is_record);
+  failed_ = next == queue.work.end() ? Event{} : std::get<RecordWork>(*next).event;
+}
+
+void GraphedGpu::issue(const Work& work, int gpu, Stream stream) {
+  if (auto* kernel = std::get_if<KernelWork>(&work))
+    inner_->launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
+  else if (auto* copy = std::get_if<CopyWork>(&work))
+    inner_->copy(copy->to, copy->from, copy->bytes, stream);
+  else if (auto* fill = std::get_if<FillWork>(&work))
+    inner_->fill(fill->to, fill->byte, fill->bytes, stream);
+  else if (auto* product = std::get_if<MatrixProduct>(&work))
+    inner_->multiply(gpu, *product, stream);
+  else if (auto* rows = std::get_if<RowTransforms>(&work))
+    inner_->transform(gpu, *rows, stream);
+  else
+    inner_->record(std::get<RecordWork>(work).event, stream);
+}
+
+// Records at the end stay calls: the host asks for them next, and their events are often of that moment alone.
+bool GraphedGpu::replay(const Queue& queue, Stream stream) {
+  auto end = std::find_if_not(queue.work.rbegin(), queue.work.rend(), is_record).base();
+  auto calls = std::size_t(std::count_if(queue.work.begin(), end, [](const Work& work) { return !is_record(work); }));
+  if (!is_on_ || calls < kWorkMin) return false;
+  std::vector<Work> body(queue.work.begin(), end);
+  if (kinds_.size() >= kKindsMax) forget([](const Captured&) { return true; });
+  auto [found, is_new] = kinds_.try_emplace({queue.gpu, kind_of(body)});
+  Kind& kind = found->second;
+  if (is_new || kind.is_given_up) return false;
+  try {
+    Captured* captured = fitting(kind, queue.gpu, std::move(body));
+    if (captured == nullptr) return false;
+    inner_->launch(captured->graph, stream);
+  } catch (const GpuError&) {
+    note_failure(queue, 0);
+    throw;
+  }
+  for (; end != queue.work.end(); ++end) issue(*end, queue.gpu, stream);
+  return true;
+}
+
+// Kinds that lose all their graphs begin anew.
+void GraphedGpu::forget(const std::function<bool(const Captured&)>& is_gone) {
+  for (auto kind = kinds_.begin(); kind != kinds_.end();) {
+    std::size_t before = kind->second.graphs.size();
+    std::erase_if(kind->second.graphs, [&](const Captured& each) {
+      if (!is_gone(each)) return false;
+      inner_->destroy(each.graph);
+      return true;
+    });
+    kind = before > 0 && kind->second.graphs.empty() ? kinds_.erase(kind) : std::next(kind);
+  }
+}
+
+// The kind's graph with this work, in front.
+GraphedGpu::Captured* GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work> work) {
+  auto equal = std::find_if(kind.graphs.begin(), kind.graphs.end(), [&](const Captured& each) { return each.work == work; });
+  if (equal != kind.graphs.end()) {
+    kind.misses = 0;
+    std::rotate(kind.graphs.begin(), equal, equal + 1);
+    return &kind.graphs.front();
+  }
+  if (++kind.misses > kMissesMax) {
+    kind.is_given_up = true;
+    ++counts_.given_up;
+    for (const Captured& each : kind.graphs) inner_->destroy(each.graph);
+    kind.graphs.clear();
+    return nullptr;
+  }
+  if (kind.graphs.size() >= kGraphsMax) {
+    std::rotate(kind.graphs.begin(), kind.graphs.end() - 1, kind.graphs.end());
+    if (inner_->update(kind.graphs.front().graph, work)) {
+      kind.graphs.front().work = std::move(work);
+      ++counts_.changed;
+      return &kind.graphs.front();
+    }
+    inner_->destroy(kind.graphs.front().graph);
+    kind.graphs.pop_front();
+  }
+  Graph graph = inner_->make_graph(gpu, work);
+  kind.graphs.push_front({graph, std::move(work)});
+  ++counts_.made;
+  return &kind.graphs.front();
+}
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,139 @@
+// A GPU whose streams' work is queued during a program and issued at its end: as a CUDA graph where the same work came before.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "virtualdev/cuda/gpu_api.h"
+
+namespace shardlab::cuda {
+
+// A stretch is the work of one stream between two moments at which the host, another stream or another process must see it done. So nobody
+// says which programs can be captured: what is queued at the end of one without such a moment is the whole program, and a loop whose
+// predicate the host reads has a stretch a round. Stretches of the same calls with the same sizes are one kind. The first of a kind is
+// issued call by call, which also loads what it needs; the second becomes a graph; a later one launches the graph that has its addresses,
+// makes one more, or changes one. A kind whose addresses are never the same is issued call by call for good, and so is a short one.
+//
+// State and invariants: memory that is released while its stream has queued work is kept until that is issued, and given to the next
+// allocation of the same size of that stream, whose work comes later in the queue: the lowest address first, so that what was free before
+// gets the same addresses again. Outside of programs nothing is queued.
+//
+// Thread rules: as GpuApi's. begin() and end() come from the executing thread.
+class GraphedGpu final : public GpuApi {
+ public:
+  static constexpr std::size_t kWorkMin = 4;          // a launch of a graph costs about as much as two calls
+  static constexpr std::size_t kWorkMax = 16 * 1024;  // of a stretch
+  static constexpr std::size_t kGraphsMax = 4;        // of a kind
+  static constexpr int kMissesMax = 16;               // in a row, until a kind is given up
+  static constexpr std::size_t kKindsMax = 1024;
+
+  GraphedGpu(std::shared_ptr<GpuApi> inner, bool is_on) : inner_(std::move(inner)), is_on_(is_on) {}
+  ~GraphedGpu() override;
+
+  // Around a program.
+  void begin();
+  void end();
+  // Whether the event was last recorded by a graph.
+  bool is_of_graph(Event event) const;
+  // Of a failure that issuing queued work met: the event whose record came next, which tells whose work it was. Asked for once.
+  Event take_failed();
+  // How the stretches so far were issued.
+  struct Counts {
+    int by_call = 0, by_graph = 0;
+    int made = 0, changed = 0, given_up = 0;  // graphs, graphs, kinds
+  };
+  Counts counts() const;
+
+  int gpu_count() override { return inner_->gpu_count(); }
+  GpuInfo info(int gpu) override { return inner_->info(gpu); }
+  Stream create_stream(int gpu) override;
+  void destroy(Stream stream) noexcept override;
+  Event create_event(int gpu, bool is_timed) override { return inner_->create_event(gpu, is_timed); }
+  void destroy(Event event) noexcept override;
+  void record(Event event, Stream stream) override;
+  void wait(Stream stream, Event event) override;
+  bool is_done(Event event) override;
+  void synchronize(Event event) override;
+  double milliseconds_between(Event begin, Event end) override { return inner_->milliseconds_between(begin, end); }
+  std::byte* allocate(std::size_t bytes, Stream stream) override;
+  void release(std::byte* data, Stream stream) noexcept override;
+  std::byte* allocate_pinned(std::size_t bytes) override { return inner_->allocate_pinned(bytes); }
+  void release_pinned(std::byte* data) noexcept override { inner_->release_pinned(data); }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;
+  void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) override;
+  Kernel load(int gpu, const std::string& binary, const std::string& name) override { return inner_->load(gpu, binary, name); }
+  void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
+              Stream stream) override;
+  void multiply(int gpu, const MatrixProduct& product, Stream stream) override;
+  void transform(int gpu, const RowTransforms& transforms, Stream stream) override;
+  Graph make_graph(int gpu, std::span<const Work> work) override { return inner_->make_graph(gpu, work); }
+  bool update(Graph graph, std::span<const Work> work) override { return inner_->update(graph, work); }
+  void launch(Graph graph, Stream stream) override;
+  void destroy(Graph graph) noexcept override { inner_->destroy(graph); }
+  int nccl_version() override { return inner_->nccl_version(); }
+  std::string new_communicator_id() override { return inner_->new_communicator_id(); }
+  std::vector<Communicator> join(const std::string& id, std::span<const CommunicatorMember> own, int size) override {
+    return inner_->join(id, own, size);
+  }
+  bool is_ready(Communicator communicator) override { return inner_->is_ready(communicator); }
+  void group_start() override;
+  void group_end() override { inner_->group_end(); }
+  void send(const std::byte* data, std::size_t bytes, int to, Communicator communicator, Stream stream) override {
+    inner_->send(data, bytes, to, communicator, stream);
+  }
+  void receive(std::byte* data, std::size_t bytes, int from, Communicator communicator, Stream stream) override {
+    inner_->receive(data, bytes, from, communicator, stream);
+  }
+  void finish(Communicator communicator) override { inner_->finish(communicator); }
+  void destroy(Communicator communicator) noexcept override { inner_->destroy(communicator); }
+  void abort(Communicator communicator) noexcept override { inner_->abort(communicator); }
+  void push_range(const std::string& name) override { inner_->push_range(name); }
+  void pop_range() override { inner_->pop_range(); }
+
+ private:
+  struct Queue {
+    int gpu = 0;
+    std::vector<Work> work;
+    std::set<Event> events;                            // whose record is queued
+    std::map<std::size_t, std::set<std::byte*>> kept;  // released since, by bytes
+  };
+  struct Captured {
+    Graph graph{};
+    std::vector<Work> work;
+  };
+  struct Kind {
+    std::deque<Captured> graphs;  // the one that was launched last in front
+    int misses = 0;               // since a graph had the right addresses
+    bool is_given_up = false;
+  };
+  void add(Work work, Stream stream);
+  void flush(Stream stream, Queue& queue);
+  void flush_all();
+  void issue(const Queue& queue, Stream stream);
+  void issue(const Work& work, int gpu, Stream stream);
+  void note_failure(const Queue& queue, std::size_t at);
+  // Whether a graph did the work.
+  bool replay(const Queue& queue, Stream stream);
+  Captured* fitting(Kind& kind, int gpu, std::vector<Work> work);
+  void forget(const std::function<bool(const Captured&)>& is_gone);
+
+  std::shared_ptr<GpuApi> inner_;
+  bool is_on_;
+  mutable std::recursive_mutex mutex_;
+  int open_ = 0;
+  std::map<Stream, Queue> queues_;
+  std::map<std::byte*, std::size_t> bytes_;            // of allocations
+  std::map<std::pair<int, std::string>, Kind> kinds_;  // by GPU
+  std::set<Event> of_graphs_, captured_;               // recorded last, or once, by a graph
+  Event failed_{};
+  Counts counts_;
+};
+
+}  // namespace shardlab::cuda

@@ -1,0 +1,93 @@
+#include "virtualdev/cuda/plan_runner.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardlab::cuda {
+namespace {
+
+constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
+
+}  // namespace
+
+void upload_to(GpuApi& api, std::span<const std::byte> from, const Block& to) {
+  if (from.empty()) return;
+  Pinned pinned(api, from.size());
+  std::memcpy(pinned.data(), from.data(), from.size());
+  api.copy(to.data, pinned.data(), from.size(), to.gpu->stream);
+  api.synchronize(Mark(api, to.gpu->number, to.gpu->stream).event());
+}
+
+void PlanRunner::forget_constants() {
+  constants_.clear();
+  constant_bytes_ = 0;
+}
+
+BufferRef PlanRunner::constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu) {
+  auto found = constants_.find({gpu->number, data.get()});
+  if (found != constants_.end()) return found->second.device;
+  auto device = allocate_on(gpu, data->size());
+  upload_to(api_, data->bytes(), block_of(*device));
+  if (constant_bytes_ + data->size() > kConstantBytesMax) forget_constants();
+  constant_bytes_ += data->size();
+  constants_[{gpu->number, data.get()}] = {data, device};
+  return device;
+}
+
+void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
+                        std::int64_t work, bool has_barriers) {
+  if (work == 0) return;
+  std::vector<std::byte> arguments(buffers.size_bytes() + numbers.size_bytes());
+  std::memcpy(arguments.data(), buffers.data(), buffers.size_bytes());
+  std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
+  constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
+  std::int64_t blocks = has_barriers ? work : (work + kBlock - 1) / kBlock;
+  api_.launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
+}
+
+void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers) {
+  using Kind = Call::Kind;
+  Gpu& gpu = *on;
+  std::vector<KernelText> texts;
+  for (const Call& call : plan.calls)
+    if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
+  kernels_.prepare(gpu.number, texts);
+  std::vector<std::byte*> temporaries;
+  for (std::size_t bytes : plan.temporaries) {
+    temporaries.push_back(api_.allocate(bytes == 0 ? 1 : bytes, gpu.stream));
+    buffers.push_back(temporaries.back());
+  }
+  for (const Call& call : plan.calls) {
+    auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
+    const auto& n = call.numbers;
+    switch (call.kind) {
+      case Kind::kKernel: {
+        std::vector<const std::byte*> addresses;
+        for (std::size_t i = 0; i < call.buffers.size(); ++i) addresses.push_back(buffer(i));
+        launch(gpu, call.kernel, addresses, n, call.work, call.has_barriers);
+        break;
+      }
+      case Kind::kCopy:
+        api_.copy(buffer(1) + n[2], buffer(0) + n[1], std::size_t(n[0]), gpu.stream);
+        break;
+      case Kind::kClear:
+        api_.fill(buffer(0), int(n[1]), std::size_t(n[0]), gpu.stream);
+        break;
+      case Kind::kUpload:
+        api_.copy(buffer(0), block_of(*constant(call.data, on)).data, call.data->size(), gpu.stream);
+        break;
+      case Kind::kMatrix:
+        api_.multiply(
+            gpu.number,
+            {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
+            gpu.stream);
+        break;
+      case Kind::kFourier:
+        api_.transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);
+        break;
+    }
+  }
+  for (std::byte* data : temporaries) api_.release(data, gpu.stream);
+}
+
+}  // namespace shardlab::cuda

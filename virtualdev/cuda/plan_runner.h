@@ -1,0 +1,43 @@
+// Runs the plans of nodes on a GPU's stream.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/gpu_memory.h"
+#include "virtualdev/cuda/kernel_store.h"
+
+namespace shardlab::cuda {
+
+// Constants of plans are uploaded once, and are on their GPU then, up to kConstantBytesMax of all; so a plan that has run once needs the
+// host for nothing. One thread at a time.
+class PlanRunner {
+ public:
+  static constexpr std::size_t kConstantBytesMax = std::size_t(256) << 20;
+
+  PlanRunner(GpuApi& api, KernelStore& kernels) : api_(api), kernels_(kernels) {}
+  // `buffers`: operands, then results.
+  void run(const NodePlan& plan, const std::shared_ptr<Gpu>& gpu, std::vector<std::byte*> buffers);
+  void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
+              std::int64_t work, bool has_barriers);
+  void forget_constants();
+
+ private:
+  struct Constant {
+    BufferRef host, device;  // the host's is kept, so that nothing else gets its address
+  };
+  BufferRef constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu);
+
+  GpuApi& api_;
+  KernelStore& kernels_;
+  std::map<std::pair<int, const Buffer*>, Constant> constants_;  // by GPU
+  std::size_t constant_bytes_ = 0;
+};
+
+// From this process's memory, which is free for others when this returns.
+void upload_to(GpuApi& api, std::span<const std::byte> from, const Block& to);
+
+}  // namespace shardlab::cuda
