@@ -62,7 +62,8 @@ inline std::vector<std::string> run_job(const GpuJob& job, const std::function<v
   std::vector<std::string> ends(job.devices_per_process.size());
   auto hub = std::make_shared<simulate::ThreadHub>();
   auto board = std::make_shared<ThreadBoard>();
-  control::Referee referee({.num_processes = processes});
+  // Nobody is stuck who compiles kernels on a busy machine.
+  control::Referee referee({.num_processes = processes, .stuck = std::chrono::minutes(10)});
   std::vector<std::jthread> threads;
   for (int p = 0, first = 0; p < processes; ++p) {
     threads.emplace_back([&, p, first] {
