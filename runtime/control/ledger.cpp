@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "traces/checks/choices.h"
 #include "traces/checks/positions.h"
 
 namespace shardlab::control {
@@ -111,6 +112,16 @@ void Ledger::absent(int process, bool left, int exit_code, int signal) {
   gone.evidence.signal = signal;
   gone.evidence.joined = true;
   end(process, left ? ProcessState::kLeft : signal != 0 ? ProcessState::kKilled : ProcessState::kExited, kEndedBefore);
+}
+
+bool Ledger::lacks_choice(int process) const {
+  const std::vector<StepEvidence>& steps = at(process).evidence.steps;
+  auto is_lacking = [&](const StepEvidence& told) {
+    return is_choice(told) && std::none_of(steps.begin(), steps.end(), [&](const StepEvidence& step) { return step.what == told.what; });
+  };
+  return std::any_of(processes_.begin(), processes_.end(), [&](const Process& other) {
+    return std::any_of(other.evidence.steps.begin(), other.evidence.steps.end(), is_lacking);
+  });
 }
 
 void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::string& at_line, std::int32_t statement) {

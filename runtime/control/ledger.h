@@ -61,6 +61,8 @@ class Ledger {
   void absent(int process, bool left, int exit_code, int signal);
   // What the process did last beside its calls, and where it is.
   void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
+  // Others have told what a loop or a branch goes by, and this one has not come to it, or has not said so.
+  bool lacks_choice(int process) const;
   // Where it was when it ended.
   void last_seen(int process, const std::string& at, std::int32_t statement);
   // Alive and in no call, but it has said nothing for longer than it may.

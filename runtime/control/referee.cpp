@@ -11,6 +11,11 @@
 #include "traces/checks/wording.h"
 
 namespace shardlab::control {
+namespace {
+
+constexpr int kTimesForChoices = 20;  // of the look-ahead, for who has not come to a loop that others part ways in
+
+}  // namespace
 
 VerdictRef make_verdict(std::vector<Diagnosis> diagnoses) {
   auto verdict = std::make_shared<Verdict>();
@@ -285,13 +290,15 @@ bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
   const Side& side = sides_[std::size_t(process)];
   comm::Ns now = comm::now_ns();
   auto ns = [](std::chrono::milliseconds limit) { return std::chrono::nanoseconds(limit).count(); };
-  if (!side.listener || !side.listener->tells_when_it_looked_ahead()) return now - found_ns >= ns(options_.look_ahead);
+  if (!side.listener || !side.listener->tells_when_it_looked_ahead())
+    return now - found_ns >= ns(options_.look_ahead) * (ledger_.lacks_choice(process) ? kTimesForChoices : 1);
   // Who has just joined has given no sign yet.
   comm::Ns last_sign = side.alive_ns != 0 ? side.alive_ns : found_ns;
   bool silent = now - std::max(last_sign, awake_ns_) >= ns(options_.silent);
   // Others wait for a word of it: whom the majority blames may hang on that.
   std::vector<int> awaited = ledger_.awaited();
-  int needed = std::find(awaited.begin(), awaited.end(), process) == awaited.end() ? 1 : 2;
+  bool is_awaited = std::find(awaited.begin(), awaited.end(), process) != awaited.end();
+  int needed = is_awaited || ledger_.lacks_choice(process) ? 2 : 1;
   return (side.looked_ahead >= needed && side.told_recent) || silent || now - found_ns >= ns(options_.stuck);
 }
 
@@ -313,6 +320,17 @@ void Referee::await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_
   auto gives_signs = [&](int p) { return sides_[std::size_t(p)].alive_ns != 0; };
   if (std::all_of(wire_processes_.begin(), wire_processes_.end(), gives_signs))
     changed_.wait_for(lock, stop, options_.stuck, [&] { return explained() || wire_words_in(); });
+}
+
+// What those did last that can be asked at any time.
+void Referee::hear_those_at_hand() {
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    if (!sides_[p].listener) continue;
+    if (auto recent = sides_[p].listener->recent()) {
+      ledger_.recent(p, std::move(recent->steps), recent->at, recent->statement);
+      sides_[p].told_recent = true;
+    }
+  }
 }
 
 void Referee::judge_loop(std::stop_token stop) {
@@ -348,13 +366,9 @@ void Referee::judge_loop(std::stop_token stop) {
   for (int p = 0; p < ledger_.num_processes(); ++p) {
     sides_[p].told_recent = false;
     sides_[p].issued_at_finding = ledger_.issued_of(p);
-    if (!sides_[p].listener) continue;
-    sides_[p].listener->poison();
-    if (auto recent = sides_[p].listener->recent()) {
-      ledger_.recent(p, std::move(recent->steps), recent->at, recent->statement);
-      sides_[p].told_recent = true;
-    }
+    if (sides_[p].listener) sides_[p].listener->poison();
   }
+  hear_those_at_hand();
   if (options_.on_finding) {
     lock.unlock();
     options_.on_finding();
@@ -363,9 +377,9 @@ void Referee::judge_loop(std::stop_token stop) {
   // The clock alone ends the look-ahead of those that say nothing: it is asked now and then.
   const comm::Ns found_ns = comm::now_ns();
   const auto first = std::min(options_.look_ahead, options_.silent);
-  while (!stop.stop_requested() && !changed_.wait_for(lock, stop, first, [&] { return look_ahead_over(found_ns); }))
-    ;
+  while (!stop.stop_requested() && !changed_.wait_for(lock, stop, first, [&] { return look_ahead_over(found_ns); })) hear_those_at_hand();
   if (stop.stop_requested()) return;
+  hear_those_at_hand();
   Evidence evidence = ledger_.evidence(comm::now_ns());
   std::vector<Diagnosis> diagnoses = judge(evidence);
   if (diagnoses.empty()) diagnoses.push_back(unexplained(evidence));

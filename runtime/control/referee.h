@@ -126,6 +126,7 @@ class Referee {
   void seek_stuck();
   void hear_recent(int process, Recent recent);
   void ask_those_who_wait();
+  void hear_those_at_hand();
   void seek_diverged_choices();
   bool settled(int process) const;
   bool looks_ahead_no_more(int process, comm::Ns found_ns) const;
