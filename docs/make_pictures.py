@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
-SHEET = ["--view", "all", "--size", "2100x2400"]
+SHEET = ["--view", "all", "--size", "2800x1960"]
 
 
 def network():
@@ -147,6 +147,7 @@ PICTURES = {
     "traffic": ("network", ["--view", "matrix", "--size", "1200x480"]),
     "traffic_dark": ("wide", ["--view", "matrix", "--size", "1200x480", "--theme", "dark"]),
     "events": ("network", ["--view", "events", "--size", "1200x480"]),
+    "stats": ("hosts", ["--view", "stats", "--size", "1200x420"]),
     "predicted": ("network", ["--view", "predicted", "--size", "1200x320"]),
     "compare": ("network", ["--view", "compare", "--compare", "pipeline", "--size", "1300x640"]),
     "run": ("toy", ["--view", "run", "--size", "1200x520"]),

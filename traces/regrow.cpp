@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "runtime/base/scratch_folder.h"
 #include "traces/schema.h"
 
 namespace shardlab::traces {
@@ -38,26 +38,6 @@ Bytes read_file(const fs::path& path) {
   if (!file) throw IoError(fmt::format("{}: cannot be read", path.string()));
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
-
-// A folder that goes with its owner.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "shardlab-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw IoError(fmt::format("{}: cannot make a folder", name));
-    folder_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path file(const fs::path& name) const { return folder_ / name; }
-
- private:
-  fs::path folder_;
-};
 
 struct Empty {
   Bytes bytes;
@@ -92,8 +72,8 @@ std::optional<Regrown> regrow(const std::string& path) {
   const auto pages = std::uint32_t(size / page_bytes);  // whole ones
   if (!of_this_schema || page_bytes < 512 || pages >= whole_pages) return {};
 
-  const Scratch scratch;
-  const Empty empty = make_empty(scratch.file("empty.db"), page_bytes);
+  const ScratchFolder scratch("regrown");
+  const Empty empty = make_empty(scratch / "empty.db", page_bytes);
   const auto first_page_alike = std::size_t(pages) * page_bytes >= page_bytes &&
                                 std::equal(cut.begin() + kHeaderBytes, cut.begin() + page_bytes, empty.bytes.begin() + kHeaderBytes);
   if (pages > 0 && !first_page_alike) return {};  // another program's list of tables
@@ -105,7 +85,7 @@ std::optional<Regrown> regrow(const std::string& path) {
   put_big_endian(grown, 28, std::uint32_t(grown.size() / page_bytes));
   put_big_endian(grown, 32, 0);  // no list of free pages
   put_big_endian(grown, 36, 0);
-  const fs::path made = scratch.file(fs::path(path).filename());
+  const fs::path made = scratch / fs::path(path).filename();
   if (std::ofstream file(made, std::ios::binary); !file.write(grown.data(), std::streamsize(grown.size())))
     throw IoError(fmt::format("{}: cannot be written", made.string()));
 

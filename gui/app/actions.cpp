@@ -21,7 +21,7 @@ std::span<const ActionDef> all_actions() {
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
        [](MainWindow& w) { w.save_view(); }},
-      {"report", "&File", "Save &Report …", "Ctrl+Shift+R", "Save all views as one HTML file", [](MainWindow& w) { w.save_report(); }},
+      {"report", "&File", "Save &Report …", "Ctrl+Shift+E", "Save all views as one HTML file", [](MainWindow& w) { w.save_report(); }},
       {"reload", "&File", "&Read Again", "F5", "Read the trace again; one that grows is followed by itself",
        [](MainWindow& w) { w.reload(); }},
       {"quit", "&File", "&Quit", "Ctrl+Q", "Close the window", [](MainWindow& w) { w.close(); }},

@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLineEdit>
+#include <QThread>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +16,9 @@
 namespace shardlab::gui {
 namespace {
 
-constexpr int kZoomFrames = 120, kPanFrames = 120, kJumpFrames = 60;
+constexpr int kZoomFrames = 120, kPanFrames = 120, kJumpFrames = 60, kLookFrames = 8;
+constexpr int kSettleMs = 250;  // more than a search waits after a key
+constexpr const char* kFilter = "kind:all-reduce dur>10us";
 
 double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
@@ -75,11 +79,17 @@ void Bench::start(const QString& trace) {
 
 void Bench::frame(const char* what, double factor, double pan) {
   auto* canvas = &window_.timeline();
+  frame(what, [&] {
+    if (factor != 1) canvas->zoom_by(factor);
+    if (pan != 0) canvas->pan_by(pan);
+  });
+}
+
+void Bench::frame(const char* what, const std::function<void()>& deed) {
   QElapsedTimer timer;
   timer.start();
   const double cpu = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
-  if (factor != 1) canvas->zoom_by(factor);
-  if (pan != 0) canvas->pan_by(pan);
+  deed();
   // Everything that follows from the new window: other views, the minimap, layout, painting.
   QCoreApplication::sendPostedEvents();
   QCoreApplication::processEvents();
@@ -97,22 +107,54 @@ void Bench::run_script() {
   for (int i = 0; i < 12; ++i) frame("zoom in", 0.8, 0);
   for (int i = 0; i < kPanFrames; ++i) frame("pan, far", 1, i < kPanFrames / 2 ? 0.04 : -0.04);
   for (int i = 0; i < kJumpFrames; ++i) frame("jump", i % 2 ? 0.05 : 20, i % 3 ? 0.5 : -0.8);
+  run_looks();
   write();
+}
+
+// A run that is watched: the trace comes anew, whatever is in sight; then a filter is typed, and what it found comes.
+void Bench::run_looks() {
+  window_.timeline().fit_all();
+  for (const char* view : {"events", "sequence", "waits", "matrix", "collectives"}) {
+    window_.show_view(view);
+    QCoreApplication::processEvents();
+    for (int i = 0; i < kLookFrames; ++i) {
+      frame("look", [&] { window_.selection().follow_trace(window_.selection().trace()); });
+      settle("look");
+    }
+  }
+  window_.show_view("events");
+  auto* filter = window_.view("events").findChild<QLineEdit*>();
+  for (const char* key = kFilter; *key != 0; ++key) {
+    frame("type", [&] { filter->insert(QString(QLatin1Char(*key))); });
+    settle("type");
+  }
+}
+
+// What was begun beside the window comes to its end, frame by frame.
+void Bench::settle(const char* what) {
+  QElapsedTimer timer;
+  timer.start();
+  while (timer.elapsed() < kSettleMs) {
+    frame(what, [] {});
+    QThread::msleep(1);
+  }
 }
 
 void Bench::write() {
   const TracePtr& trace = window_.selection().trace();
   QJsonObject parts;
   std::vector<double> all, all_cpu;
-  for (const char* what : {"zoom in", "zoom out", "pan, near", "pan, far", "jump"}) {
-    std::vector<double> ms;
+  for (const char* what : {"zoom in", "zoom out", "pan, near", "pan, far", "jump", "look", "type"}) {
+    const bool moves = qstrcmp(what, "look") != 0 && qstrcmp(what, "type") != 0;
+    std::vector<double> ms, cpu;
     for (const Frame& each : frames_)
       if (qstrcmp(each.what, what) == 0) {
         ms.push_back(each.ms);
-        all_cpu.push_back(each.cpu_ms);
+        cpu.push_back(each.cpu_ms);
       }
-    all.insert(all.end(), ms.begin(), ms.end());
-    parts[QString::fromUtf8(what)] = summary(ms);
+    if (moves) all.insert(all.end(), ms.begin(), ms.end());
+    if (moves) all_cpu.insert(all_cpu.end(), cpu.begin(), cpu.end());
+    parts[QString::fromUtf8(what)] = summary(moves ? ms : cpu);  // of the last two the processor time: who waits beside it is no matter
   }
   const auto events = double(std::max<std::size_t>(trace->event_count(), 1));
   const QJsonObject json{{QStringLiteral("trace"), QString::fromStdString(trace->path)},

@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QString>
 
+#include <functional>
 #include <vector>
 
 #include "gui/app/main_window.h"
@@ -25,6 +26,9 @@ class Bench : public QObject {
  private:
   void run_script();
   void frame(const char* what, double factor, double pan);
+  void frame(const char* what, const std::function<void()>& deed);
+  void run_looks();
+  void settle(const char* what);
   void write();
 
   struct Frame {

@@ -106,8 +106,12 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::make_views() {
-  ViewContext context{selection_, background_, [this](const QString& path) { open(path); }, [this](std::string_view id) { show_view(id); },
-                      [this](TimeRange window) { timeline().set_window(window); }};
+  ViewContext context{selection_,
+                      background_,
+                      [this](const QString& path) { open(path); },
+                      [this](std::string_view id) { show_view(id); },
+                      [this](TimeRange window) { timeline().set_window(window); },
+                      [this](TimelineRequest what) { answer(what); }};
   std::map<ViewArea, QDockWidget*> first;
   for (const ViewDef* def : all_views()) {
     QWidget* view = def->make(context);
@@ -144,6 +148,24 @@ void MainWindow::make_views() {
 
 TimelineCanvas& MainWindow::timeline() const { return *views_.at("timeline")->findChild<TimelineCanvas*>(); }
 
+void MainWindow::answer(TimelineRequest what) {
+  switch (what) {
+    case TimelineRequest::kPalette:
+      return show_palette();
+    case TimelineRequest::kKeys:
+      return show_keys();
+    case TimelineRequest::kExplainWait:
+      return show_view(kWaitsView.id);
+    case TimelineRequest::kSearch:
+      return show_view(kEventsView.id);
+    case TimelineRequest::kCompare:
+      return show_view(kCompareView.id);
+    case TimelineRequest::kPlay:
+      show_view(kWaitsView.id);
+      return play_waits(views_.at(kWaitsView.id));
+  }
+}
+
 void MainWindow::make_menus() {
   std::map<QString, QMenu*> menus;
   for (const char* title : {"&File", "&Go", "&View", "&Window", "&Help"})
@@ -172,10 +194,11 @@ void MainWindow::apply_keys() {
   const auto entries = all_keys();
   for (qsizetype i = 0; i < menu_actions_.size() && std::size_t(i) < entries.size(); ++i)
     menu_actions_[i]->setShortcut(key_of(entries[std::size_t(i)].id, entries[std::size_t(i)].fallback));
-  for (auto* canvas : findChildren<TimelineCanvas*>())
-    canvas->key_of = [](const TimelineKeyDef& def) {
-      return gui::key_of(QStringLiteral("timeline-") + QString::fromUtf8(def.key), QKeySequence(QString::fromUtf8(def.key)));
-    };
+  // Asked of the settings once: each key that is pressed is held against all of them.
+  auto keys = std::make_shared<std::map<const TimelineKeyDef*, QKeySequence>>();
+  for (const auto& def : timeline_keys())
+    (*keys)[&def] = gui::key_of(QStringLiteral("timeline-") + QString::fromUtf8(def.key), QKeySequence(QString::fromUtf8(def.key)));
+  for (auto* canvas : findChildren<TimelineCanvas*>()) canvas->key_of = [keys](const TimelineKeyDef& def) { return keys->at(&def); };
 }
 
 void MainWindow::make_status() {
@@ -308,7 +331,7 @@ void MainWindow::show_again(TracePtr trace) {
   selection_.follow_trace(std::move(trace));
   if (wall && !whole) {
     if (at_end) window = {canvas->scale().limits().end - window.length(), canvas->scale().limits().end};
-    canvas->set_window(window);
+    canvas->set_window(window, WindowStep::kFollow);
   }
   if (options_.view.isEmpty() && banner_->verdict().level == VerdictLevel::kError && perspective_ != banner_->verdict().perspective)
     apply(perspective(banner_->verdict().perspective.toStdString()));
@@ -341,7 +364,7 @@ void MainWindow::restore_state() {
   canvas->pinned = state.pinned;
   canvas->hidden = state.hidden;
   canvas->set_up();
-  if (!state.window.empty()) canvas->set_window(state.window);
+  if (!state.window.empty()) canvas->set_window(state.window, WindowStep::kFollow);
   if (!state.docks.isEmpty()) restoreState(state.docks);
 }
 

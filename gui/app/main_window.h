@@ -89,6 +89,7 @@ class MainWindow : public QMainWindow {
 
  private:
   void make_views();
+  void answer(TimelineRequest what);
   void make_menus();
   void make_status();
   void watch_idle();

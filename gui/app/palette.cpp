@@ -98,8 +98,9 @@ std::vector<PaletteEntry> find_entries(MainWindow& window, const QString& text) 
                          }});
   for (QAction* action : window.actions_of_menus())
     offer(action->text().remove(QLatin1Char('&')), action->shortcut().toString(QKeySequence::NativeText), [action] { action->trigger(); });
+  const auto timeline_key = window.timeline().key_of;
   for (const auto& def : timeline_keys())
-    offer(QStringLiteral("Timeline: ") + QString::fromUtf8(def.doc), QString::fromUtf8(def.key),
+    offer(QStringLiteral("Timeline: ") + QString::fromUtf8(def.doc), timeline_key(def).toString(QKeySequence::NativeText),
           [&window, &def] { def.run(window.timeline()); });
   if (!trace) return entries;
   for (std::size_t i = 0; i < trace->diagnoses.size(); ++i)

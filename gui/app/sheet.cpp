@@ -7,7 +7,7 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr int kColumns = 3, kGap = 8;
+constexpr int kColumns = 4, kGap = 8;
 }
 
 QWidget* make_sheet(const std::map<std::string_view, QWidget*>& views, QWidget* parent) {

@@ -36,6 +36,13 @@ class Background : public QObject {
           Qt::QueuedConnection);
     });
   }
+  // At once where `now` says that it is too little to be worth the wait.
+  template <typename Work, typename Done>
+  void run(const void* asker, bool now, Work work, Done done) {
+    if (!now) return run(asker, std::move(work), std::move(done));
+    cancel(asker);
+    done(work(std::stop_token()));
+  }
   void cancel(const void* asker);
   bool idle() const { return slots_.empty(); }
 

@@ -36,6 +36,20 @@ std::map<Place, Call> calls_of(const TraceData& trace) {
   return calls;
 }
 
+// By time, but never against the order on one device set, which the map keeps.
+std::vector<std::pair<const Place*, const Call*>> by_time(const std::map<Place, Call>& calls) {
+  std::vector<std::pair<const Place*, const Call*>> ordered;
+  std::map<const Call*, Ns> times;
+  Ns latest = 0;
+  for (const auto& [place, call] : calls) {
+    const bool same_devices = !ordered.empty() && ordered.back().first->first == place.first;
+    times[&call] = latest = same_devices ? std::max(latest, call.first) : call.first;
+    ordered.emplace_back(&place, &call);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(), [&](const auto& a, const auto& b) { return times.at(a.second) < times.at(b.second); });
+  return ordered;
+}
+
 // What most of them run; kMissingProgram where two are equally many.
 int majority(const std::map<int, std::vector<int>>& processes_by_program) {
   std::size_t most = 0, second = 0;
@@ -56,12 +70,7 @@ int majority(const std::map<int, std::vector<int>>& processes_by_program) {
 
 CallSequence make_call_sequence(const TraceData& trace) {
   const auto calls = calls_of(trace);
-  std::vector<std::pair<const Place*, const Call*>> ordered;
-  for (const auto& [place, call] : calls) ordered.emplace_back(&place, &call);
-  // By time, but never against the order on one device set, which the map keeps.
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
-    return a.first->first == b.first->first ? a.first->second < b.first->second : a.second->first < b.second->first;
-  });
+  const auto ordered = by_time(calls);
   CallSequence sequence;
   std::map<int, std::vector<SequenceCell>> cells_of;
   for (const auto& process : trace.processes) cells_of[process.index];
@@ -81,7 +90,7 @@ CallSequence make_call_sequence(const TraceData& trace) {
     column.program = majority(issued);
     column.divergent = by_program.size() > 1;
     const bool tie = column.program == kMissingProgram;
-    if (tie) column.program = issued.begin()->first;
+    if (tie && !issued.empty()) column.program = issued.begin()->first;
     for (auto& [process, cells] : cells_of) {
       SequenceCell cell;
       if (owners.contains(process)) {
@@ -113,16 +122,21 @@ CallSequence make_call_sequence(const TraceData& trace) {
   std::stable_sort(sequence.rows.begin(), sequence.rows.end(), [](const SequenceRow& a, const SequenceRow& b) {
     return a.processes.size() != b.processes.size() ? a.processes.size() > b.processes.size() : a.processes < b.processes;
   });
+  std::map<int, std::vector<int>> columns_of;  // in which most run a program
+  for (std::size_t c = 0; c < sequence.columns.size(); ++c) columns_of[sequence.columns[c].program].push_back(int(c));
   for (auto& row : sequence.rows)
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       SequenceCell& cell = row.cells[c];
       if (cell.match != CallMatch::kDiffers) continue;
       const int program = trace.launches[std::size_t(cell.launch)].program;
-      for (std::size_t distance = 1; distance < sequence.columns.size() && cell.same_as < 0; ++distance)
-        for (const std::int64_t at : {std::int64_t(c) + std::int64_t(distance), std::int64_t(c) - std::int64_t(distance)})
-          if (at >= 0 && at < std::int64_t(sequence.columns.size()) && sequence.columns[std::size_t(at)].program == program &&
-              cell.same_as < 0)
-            cell.same_as = int(at);
+      // The nearest other column in which most run this.
+      const auto& columns = columns_of[program];
+      const auto after = std::upper_bound(columns.begin(), columns.end(), int(c));
+      auto before = std::lower_bound(columns.begin(), columns.end(), int(c));
+      if (after != columns.end()) cell.same_as = *after;
+      if (before == columns.begin()) continue;
+      --before;
+      if (cell.same_as < 0 || int(c) - *before < cell.same_as - int(c)) cell.same_as = *before;
     }
   return sequence;
 }

@@ -135,4 +135,10 @@ Comparison compare_traces(const TraceData& left, const TraceData& right) {
   return result;
 }
 
+QString pair_name(const TraceData& trace, int collective) {
+  if (collective < 0) return QStringLiteral("–");
+  const CollectiveType& type = *trace.collectives[std::size_t(collective)].type;
+  return qstr(type.kind + " · " + type.op);
+}
+
 }  // namespace shardlab::gui

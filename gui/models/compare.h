@@ -32,4 +32,7 @@ struct Comparison {
 // Collectives are aligned by what they are (kind, op, axes, shape): the longest common order within kAlignMax, in lockstep beyond.
 Comparison compare_traces(const TraceData& left, const TraceData& right);
 
+// A side of a pair in a few words, "–" where it has none.
+QString pair_name(const TraceData& trace, int collective);
+
 }  // namespace shardlab::gui

@@ -41,6 +41,50 @@ std::vector<EventRef> find_events(const TraceData& trace, const Filter& filter, 
   return rows;
 }
 
+namespace {
+
+// The place of each text in the order of all of them: texts are compared once, rows by number.
+std::vector<Ns> ranks(const std::vector<std::string>& texts) {
+  std::vector<std::string> sorted = texts;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<Ns> places;
+  for (const auto& text : texts) places.push_back(std::lower_bound(sorted.begin(), sorted.end(), text) - sorted.begin());
+  return places;
+}
+
+}  // namespace
+
+void sort_events(const TraceData& trace, std::vector<EventRef>& rows, int column, Qt::SortOrder order) {
+  std::vector<std::string> texts;
+  if (column == EventModel::kKind)
+    for (int kind = 0; kind <= int(EventKind::kOther); ++kind) texts.emplace_back(event_kind_name(EventKind(kind)));
+  if (column == EventModel::kName)
+    for (const auto& label : trace.labels) texts.push_back(label.name);
+  if (column == EventModel::kWhere)
+    for (const auto& label : trace.labels) texts.push_back(trace.site_text(label.site));
+  const std::vector<Ns> rank = ranks(texts);
+  const auto key = [&](const EventRef& ref) -> Ns {
+    const LaneEvents& events = *trace.lanes[ref.lane].events;
+    const std::size_t i = ref.event;
+    switch (column) {
+      case EventModel::kLane:
+        return ref.lane;
+      case EventModel::kKind:
+        return rank[std::size_t(events.kind[i])];
+      case EventModel::kBegins:
+        return events.begin[i];
+      case EventModel::kTook:
+        return events.end[i] - events.begin[i];
+      case EventModel::kCollective:
+        return events.collective[i];
+      default:
+        return rank[events.label[i]];
+    }
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const EventRef& a, const EventRef& b) { return order == Qt::AscendingOrder ? key(a) < key(b) : key(b) < key(a); });
+}
+
 void EventModel::set_rows(TracePtr trace, std::vector<EventRef> rows) {
   beginResetModel();
   trace_ = std::move(trace);
@@ -117,21 +161,14 @@ QVariant EventModel::headerData(int section, Qt::Orientation orientation, int ro
 void EventModel::sort(int column, Qt::SortOrder order) {
   if (column < 0 || !trace_) return;
   Q_EMIT layoutAboutToBeChanged();
-  const auto events = [&](const EventRef& ref) -> const LaneEvents& { return *trace_->lanes[ref.lane].events; };
-  const auto number = [&](const EventRef& ref) {
-    const LaneEvents& e = events(ref);
-    return column == kBegins ? e.begin[ref.event] : column == kTook ? e.end[ref.event] - e.begin[ref.event] : Ns(e.collective[ref.event]);
-  };
-  const bool by_number = column == kBegins || column == kTook || column == kCollective;
-  std::stable_sort(rows_.begin(), rows_.end(), [&](const EventRef& a, const EventRef& b) {
-    const EventRef& x = order == Qt::AscendingOrder ? a : b;
-    const EventRef& y = order == Qt::AscendingOrder ? b : a;
-    if (column == kLane) return x.lane < y.lane;
-    if (by_number) return number(x) < number(y);
-    return text(x, column) < text(y, column);
-  });
+  sort_events(*trace_, rows_, column, order);
   changePersistentIndexList(persistentIndexList(), QModelIndexList(persistentIndexList().size()));
   Q_EMIT layoutChanged();
+}
+
+QModelIndexList EventModel::match(const QModelIndex& start, int role, const QVariant& value, int hits, Qt::MatchFlags flags) const {
+  constexpr std::size_t kMatchMax = 5000;
+  return rows_.size() > kMatchMax ? QModelIndexList() : QAbstractTableModel::match(start, role, value, hits, flags);
 }
 
 }  // namespace shardlab::gui

@@ -17,6 +17,9 @@ struct EventRef {
 // The events that pass, by lane and time; at most `limit`.
 std::vector<EventRef> find_events(const TraceData& trace, const Filter& filter, std::size_t limit, const std::stop_token& stop);
 
+// Stable. `column` as in EventModel; text by its order, the rest by number. Runs on any thread.
+void sort_events(const TraceData& trace, std::vector<EventRef>& rows, int column, Qt::SortOrder order);
+
 class EventModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -28,12 +31,15 @@ class EventModel : public QAbstractTableModel {
   void set_rows(TracePtr trace, std::vector<EventRef> rows);
   int row_of(int lane, std::int64_t event) const;  // -1: not among them
   EventRef at(int row) const { return rows_[std::size_t(row)]; }
+  const std::vector<EventRef>& rows() const { return rows_; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  void sort(int column, Qt::SortOrder order) override;  // stable; kBegins, kTook by number
+  void sort(int column, Qt::SortOrder order) override;
+  // What is typed on the table is looked for where that is done in no time; else the filter is there for it.
+  QModelIndexList match(const QModelIndex& start, int role, const QVariant& value, int hits, Qt::MatchFlags flags) const override;
 
  private:
   QString text(const EventRef& ref, int column) const;

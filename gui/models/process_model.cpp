@@ -1,5 +1,7 @@
 #include "gui/models/process_model.h"
 
+#include <algorithm>
+
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
@@ -48,7 +50,10 @@ int ProcessModel::rowCount(const QModelIndex& parent) const {
 int ProcessModel::columnCount(const QModelIndex&) const { return kColumnCount; }
 
 QString ProcessModel::text(const Process& process, int column) const {
-  return column == kName ? QStringLiteral("Process %1").arg(process.index) : qstr(process.state);
+  if (column == kName) return QStringLiteral("Process %1").arg(process.index);
+  const bool hosts =
+      std::any_of(trace_->processes.begin(), trace_->processes.end(), [&](const Process& each) { return each.host != process.host; });
+  return hosts ? qstr(process.state) + QStringLiteral(" · ") + qstr(process.host) : qstr(process.state);
 }
 
 QString ProcessModel::text(const Device& device, int column) const {

@@ -40,6 +40,9 @@ class Selection : public QObject {
   void follow_trace(TracePtr trace);
   const TracePtr& trace() const { return trace_; }
   const SelectionState& state() const { return state_; }
+  // The second run, that the compare view holds beside the trace; null where there is none.
+  void set_other(TracePtr trace) { other_ = std::move(trace); }
+  const TracePtr& other() const { return other_; }
 
   void select_array(int array, QObject* origin = nullptr);
   void select_collective(int collective, QObject* origin = nullptr);
@@ -75,7 +78,7 @@ class Selection : public QObject {
   SelectionState first_of(const TraceData& trace) const;
   SelectionState of_diagnosis(int diagnosis) const;
 
-  TracePtr trace_;
+  TracePtr trace_, other_;
   SelectionState state_;
   TimeRange visible_;
   std::vector<SelectionState> past_, future_;

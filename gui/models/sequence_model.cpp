@@ -5,9 +5,14 @@
 namespace shardlab::gui {
 
 void SequenceModel::set_trace(TracePtr trace) {
+  CallSequence sequence = trace && !trace->preview ? make_call_sequence(*trace) : CallSequence{};
+  set(std::move(trace), std::move(sequence));
+}
+
+void SequenceModel::set(TracePtr trace, CallSequence sequence) {
   beginResetModel();
   trace_ = std::move(trace);
-  sequence_ = trace_ && !trace_->preview ? make_call_sequence(*trace_) : CallSequence{};
+  sequence_ = std::move(sequence);
   make_spans();
   endResetModel();
 }

@@ -15,6 +15,7 @@ class SequenceModel : public QAbstractTableModel {
 
   explicit SequenceModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
   void set_trace(TracePtr trace);
+  void set(TracePtr trace, CallSequence sequence);  // of that trace
   const CallSequence& sequence() const { return sequence_; }
   int first_divergent_column() const;  // of the model; -1: none
   // The calls of a column: [first, last).

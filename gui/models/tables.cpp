@@ -44,30 +44,30 @@ constexpr std::array<ColumnDef, 6> kArrayColumns{{
 }};
 
 constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
-    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 44, true},
+    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 36, true},
     {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); },
-     nullptr, 96},
+     nullptr, 104},
     {"Op", "The operation of the program that asked for it",
-     [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 70},
+     [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 82},
     {"Type", "Element type and shape on one device", [](const TraceData& t, int r) -> QVariant { return type_of(collective_at(t, r)); },
      nullptr, 100},
     {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr,
-     58},
+     60},
     {"Bytes", "Of the result on one device",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 64, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 58, true},
     {"Wire", "Bytes that the model counts on the links, over all devices",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->wire_bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 66, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 62, true},
     {"Took", "From the first arrival to the last departure",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(duration_of(collective_at(t, r))); },
      [](const TraceData& t, int r) {
        const Ns ns = duration_of(collective_at(t, r));
        return ns == kOpen ? QStringLiteral("never ended") : duration_text(ns);
      },
-     74, true},
+     70, true},
     {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr,
-     74},
+     88},
     {"Where", "The source line of the operation",
      [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 80},
 }};
@@ -109,24 +109,26 @@ constexpr std::array<ColumnDef, 10> kPredictionColumns{{
        const int program = prediction_at(t, r).program;
        return program < 0 ? QStringLiteral("(lost)") : qstr(t.programs[std::size_t(program)].name);
      },
-     nullptr, 120},
+     nullptr, 90},
     {"#", "Its place among the program's collectives, or among its results",
      [](const TraceData& t, int r) -> QVariant {
        const Prediction& p = prediction_at(t, r);
        return p.result >= 0 ? p.result : p.call;
      },
-     nullptr, 32, true},
+     nullptr, 28, true},
     {"Planned", "The kind of the collective, or a result of the program",
      [](const TraceData& t, int r) -> QVariant {
        return prediction_at(t, r).result >= 0 ? QStringLiteral("result") : qstr(type_of(prediction_at(t, r)).kind);
      },
-     nullptr, 100},
+     nullptr, 86},
     {"Along", "Mesh axes that the collective's groups run along, or the planned sharding of the result",
      [](const TraceData& t, int r) -> QVariant {
        const Prediction& p = prediction_at(t, r);
        return qstr(p.result >= 0 ? p.planned_sharding : type_of(p).axes);
      },
      nullptr, 110},
+    {"Plan and record", "Whether they agree, and in what they do not",
+     [](const TraceData& t, int r) -> QVariant { return difference_of(prediction_at(t, r)); }, nullptr, 156},
     {"Wire, each", "Planned bytes on the links of one run, over all devices",
      [](const TraceData& t, int r) -> QVariant {
        const Prediction& p = prediction_at(t, r);
@@ -147,8 +149,6 @@ constexpr std::array<ColumnDef, 10> kPredictionColumns{{
        return p.result >= 0 ? QString() : bytes_text(p.moved_bytes);
      },
      76, true},
-    {"Plan and record", "Whether they agree, and in what they do not",
-     [](const TraceData& t, int r) -> QVariant { return difference_of(prediction_at(t, r)); }, nullptr, 190},
     {"Why", "What the partitioner said",
      [](const TraceData& t, int r) -> QVariant {
        const Prediction& p = prediction_at(t, r);

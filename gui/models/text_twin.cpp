@@ -196,7 +196,7 @@ QString sequence_text(const TraceData& trace, const CallSequence& sequence) {
   return text;
 }
 
-QString waits_text(const TraceData& trace, const std::vector<Wait>& waits, Ns time, int process) {
+QString waits_text(const TraceData& trace, const WaitList& waits, Ns time, int process) {
   if (waits.empty()) return QStringLiteral("no process waited for another\n");
   const WaitGraph graph = make_wait_graph(trace, waits, time);
   QString text = QStringLiteral("at %1:\n").arg(duration_text(time - trace.range.begin));
@@ -263,6 +263,21 @@ QString matrix_text(const CommMatrix& matrix, MatrixMetric metric) {
   return text + padded_text({QStringLiteral("kind"), QStringLiteral("axes"), QStringLiteral("calls"), QStringLiteral("wire"),
                              QStringLiteral("time"), QStringLiteral("algbw"), QStringLiteral("busbw")},
                             rows);
+}
+
+QString compare_text(const TraceData& left, const TraceData& right, const Comparison& comparison) {
+  const auto mark = [](bool differs) { return differs ? QStringLiteral("≠") : QString(); };
+  QList<QStringList> facts, pairs;
+  for (const auto& fact : comparison.facts) facts << QStringList{mark(fact.differs), fact.name, fact.left, fact.right};
+  for (std::size_t p = 0; p < comparison.pairs.size(); ++p) {
+    const ComparePair& pair = comparison.pairs[p];
+    pairs << QStringList{mark(!pair.differences.isEmpty()), QString::number(p), pair_name(left, pair.left), pair_name(right, pair.right),
+                         pair.differences.join(QStringLiteral(", "))};
+  }
+  return QStringLiteral("%1 beside %2: %3\n").arg(qstr(left.title), qstr(right.title), comparison.verdict) +
+         padded_text({QString(), QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")}, facts) + QLatin1Char('\n') +
+         padded_text({QString(), QStringLiteral("#"), QStringLiteral("First"), QStringLiteral("Second"), QStringLiteral("Differs in")},
+                     pairs);
 }
 
 }  // namespace shardlab::gui

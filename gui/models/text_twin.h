@@ -6,6 +6,7 @@
 
 #include "gui/models/call_sequence.h"
 #include "gui/models/comm_matrix.h"
+#include "gui/models/compare.h"
 #include "gui/models/reshard.h"
 #include "gui/models/selection.h"
 #include "gui/models/wait_graph.h"
@@ -23,7 +24,9 @@ QString mesh_text(const TraceData& trace, int mesh, const SelectionState& state)
 QString reshard_text(const TraceData& trace, const Reshard& reshard);
 QString diagnosis_text(const TraceData& trace, int diagnosis);
 QString sequence_text(const TraceData& trace, const CallSequence& sequence);
-QString waits_text(const TraceData& trace, const std::vector<Wait>& waits, Ns time, int process);
+QString waits_text(const TraceData& trace, const WaitList& waits, Ns time, int process);
+// The sentence, what differs in the whole, and the calls in pairs: a difference is marked with "≠".
+QString compare_text(const TraceData& left, const TraceData& right, const Comparison& comparison);
 QString matrix_text(const CommMatrix& matrix, MatrixMetric metric);
 QString matrix_value_text(const MatrixCell& cell, MatrixMetric metric);
 

@@ -12,17 +12,19 @@ namespace shardlab::gui {
 namespace {
 
 // The peers of each waiting process at a time.
-std::map<int, std::set<int>> peers_at(const std::vector<Wait>& waits, Ns time) {
+std::map<int, std::set<int>> peers_at(const WaitList& waits, Ns time) {
   std::map<int, std::set<int>> peers;
-  for (const auto& wait : waits)
-    if (wait.at(time) && wait.peer != wait.process) peers[wait.process].insert(wait.peer);
+  waits.at(time, [&](const Wait& wait) {
+    if (wait.peer != wait.process) peers[wait.process].insert(wait.peer);
+  });
   return peers;
 }
 
-const Wait* wait_of(const std::vector<Wait>& waits, int process, Ns time) {
+const Wait* wait_of(const WaitList& waits, int process, Ns time) {
   const Wait* found = nullptr;
-  for (const auto& wait : waits)
-    if (wait.process == process && wait.at(time) && (!found || (wait.collective >= 0 && found->collective < 0))) found = &wait;
+  waits.at(time, [&](const Wait& wait) {
+    if (wait.process == process && (!found || (wait.collective >= 0 && found->collective < 0))) found = &wait;
+  });
   return found;
 }
 
@@ -65,72 +67,23 @@ std::vector<std::vector<int>> cycles_of(const std::map<int, std::set<int>>& peer
   return cycles;
 }
 
-// From when on a wait's end says nothing: the verdict ends all of them.
-Ns verdict_time(const TraceData& trace) {
-  Ns first = kOpen;
-  for (const auto& diagnosis : trace.diagnoses)
-    if (diagnosis.severity == "error" && diagnosis.detected_ns > 0) first = std::min<Ns>(first, diagnosis.detected_ns);
-  return first;
-}
-
-std::vector<WaitCycle> lasting_cycles(const std::map<int, std::set<int>>& peers, const std::vector<Wait>& waits, Ns time, Ns verdict) {
+std::vector<WaitCycle> lasting_cycles(const std::map<int, std::set<int>>& peers, const WaitList& waits, Ns time, Ns verdict) {
   std::vector<WaitCycle> cycles;
   for (auto& processes : cycles_of(peers)) {
     WaitCycle cycle{.processes = std::move(processes)};
     const auto in = [&](int process) { return std::binary_search(cycle.processes.begin(), cycle.processes.end(), process); };
     // Several waits of one process for one peer: the last of them holds it.
     std::map<std::pair<int, int>, Ns> until;
-    for (const auto& wait : waits)
-      if (wait.at(time) && in(wait.process) && in(wait.peer)) {
-        Ns& end = until[{wait.process, wait.peer}];
-        end = std::max(end, wait.end);
-      }
+    waits.at(time, [&](const Wait& wait) {
+      if (!in(wait.process) || !in(wait.peer)) return;
+      Ns& end = until[{wait.process, wait.peer}];
+      end = std::max(end, wait.end);
+    });
     for (const auto& [pair, end] : until)
       if (end < verdict) cycle.end = std::min(cycle.end, end);
     cycles.push_back(std::move(cycle));
   }
   return cycles;
-}
-
-// What the ledger knew at the verdict: who is stopped before his call begins leaves no record of waiting in it.
-void add_ledger(const TraceData& trace, std::vector<Wait>& waits) {
-  const Ns verdict = verdict_time(trace);
-  for (const auto& each : trace.ledger_waits)
-    for (std::size_t l = 0; l < trace.launches.size(); ++l) {
-      const Launch& launch = trace.launches[l];
-      if (launch.process == each.process && launch.number == each.launch && launch.issued < verdict)
-        waits.push_back({.process = each.process, .peer = each.peer, .begin = launch.issued, .end = verdict, .launch = int(l)});
-    }
-}
-
-// A read of the host waits until every launch issued before it is issued by all of its processes.
-void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
-  using Place = std::tuple<int, std::int64_t>;  // program, rank on its devices
-  std::map<Place, std::map<int, Ns>> issued;
-  for (const auto& launch : trace.launches)
-    if (launch.program >= 0) issued[{launch.program, launch.seq}].try_emplace(launch.process, launch.issued);
-  for (std::size_t r = 0; r < trace.host_reads.size(); ++r) {
-    const HostRead& read = trace.host_reads[r];
-    std::map<int, Wait> of_peer;  // the first launch that each peer lacks
-    for (std::size_t l = 0; l < trace.launches.size(); ++l) {
-      const Launch& launch = trace.launches[l];
-      if (launch.process != read.process || launch.issued > read.begin || launch.program < 0) continue;
-      const auto& others = trace.programs[std::size_t(launch.program)].processes;
-      if (others.size() < 2) continue;
-      const auto& when = issued[{launch.program, launch.seq}];
-      for (const int peer : others) {
-        if (peer == read.process) continue;
-        const auto it = when.find(peer);
-        const Ns came = it == when.end() ? kOpen : it->second;
-        if (came <= read.begin) continue;
-        Wait wait{
-            .process = read.process, .peer = peer, .begin = read.begin, .end = std::min(came, read.end), .launch = int(l), .read = int(r)};
-        const auto [known, fresh] = of_peer.try_emplace(peer, wait);
-        if (!fresh) known->second.end = std::max(known->second.end, wait.end);
-      }
-    }
-    for (auto& [peer, wait] : of_peer) waits.push_back(wait);
-  }
 }
 
 std::string name_of(const TraceData& trace, const Launch& launch) {
@@ -155,38 +108,20 @@ std::string state_text(const TraceData& trace, int process, Ns time) {
     const std::string where = trace.site_text(read.site);
     return fmt::format("is in {}{}{}", read.what.empty() ? "a read" : read.what, where.empty() ? "" : " at ", where);
   }
-  const Launch* last = nullptr;
-  for (const auto& launch : trace.launches)
-    if (launch.process == process && launch.issued <= time) last = &launch;
-  if (!last) return "has issued nothing yet";
+  // By process, then in the order of issue.
+  const auto first =
+      std::partition_point(trace.launches.begin(), trace.launches.end(), [&](const Launch& each) { return each.process < process; });
+  auto last =
+      std::partition_point(first, trace.launches.end(), [&](const Launch& each) { return each.process == process && each.issued <= time; });
+  if (last == first) return "has issued nothing yet";
+  --last;
   const std::string where = trace.site_text(last->site);
   return fmt::format("runs; the last it issued is {}{}{}", name_of(trace, *last), where.empty() ? "" : " at ", where);
 }
 
 }  // namespace
 
-std::vector<Wait> find_waits(const TraceData& trace) {
-  std::vector<Wait> waits;
-  for (const auto& edge : trace.wait_edges)
-    waits.push_back({.process = edge.process, .peer = edge.peer, .begin = edge.begin, .end = edge.end, .collective = edge.collective});
-  add_reads(trace, waits);
-  add_ledger(trace, waits);
-  std::stable_sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.begin < b.begin; });
-  return waits;
-}
-
-std::vector<Ns> change_times(const std::vector<Wait>& waits) {
-  std::vector<Ns> times;
-  for (const auto& wait : waits) {
-    times.push_back(wait.begin);
-    if (wait.end != kOpen) times.push_back(wait.end);
-  }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  return times;
-}
-
-Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits) {
+Ns telling_time(const TraceData& trace, const WaitList& waits) {
   constexpr std::size_t kTimesMax = 2000;  // of a long run only the end is looked at: a hang is there
   auto times = change_times(waits);
   if (times.empty()) return -1;
@@ -239,7 +174,7 @@ int WaitGraph::node_of(int process) const {
   return -1;
 }
 
-WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time) {
+WaitGraph make_wait_graph(const TraceData& trace, const WaitList& waits, Ns time) {
   const auto peers = peers_at(waits, time);
   WaitGraph graph;
   graph.cycles = lasting_cycles(peers, waits, time, verdict_time(trace));
@@ -292,7 +227,7 @@ WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits
   return graph;
 }
 
-std::vector<int> freed_by(const std::vector<Wait>& waits, Ns time, const std::vector<int>& came) {
+std::vector<int> freed_by(const WaitList& waits, Ns time, const std::vector<int>& came) {
   auto peers = peers_at(waits, time);
   std::set<int> free(came.begin(), came.end());
   std::vector<int> freed;
@@ -314,7 +249,7 @@ std::vector<int> freed_by(const std::vector<Wait>& waits, Ns time, const std::ve
   return freed;
 }
 
-std::vector<Unblocker> best_unblockers(const TraceData& trace, const std::vector<Wait>& waits, Ns time) {
+std::vector<Unblocker> best_unblockers(const TraceData& trace, const WaitList& waits, Ns time) {
   std::vector<Unblocker> all;
   for (const auto& process : trace.processes)
     if (auto frees = freed_by(waits, time, {process.index}); !frees.empty()) all.push_back({process.index, std::move(frees)});
@@ -328,20 +263,17 @@ bool has_ended(const TraceData& trace, int process, Ns time) {
   return row && time >= row->last && is_end(*row);
 }
 
-int wait_of_event(const TraceData& trace, const std::vector<Wait>& waits, int lane, std::int64_t event) {
+int wait_of_event(const TraceData& trace, const WaitList& waits, int lane, std::int64_t event) {
   const LaneEvents& events = *trace.lanes[std::size_t(lane)].events;
   const int process = trace.lanes[std::size_t(lane)].process, collective = events.collective[std::size_t(event)];
   const Ns begin = events.begin[std::size_t(event)], end = events.end[std::size_t(event)];
   if (collective < 0 && events.kind[std::size_t(event)] != EventKind::kHostRead) return -1;
-  for (std::size_t w = 0; w < waits.size(); ++w) {
-    const Wait& wait = waits[w];
-    if (wait.process == process && wait.begin >= begin && wait.begin < std::max(end, begin + 1) && wait.collective == collective)
-      return int(w);
-  }
+  for (std::size_t w = waits.first_from(begin); w < waits.size() && waits[w].begin < std::max(end, begin + 1); ++w)
+    if (waits[w].process == process && waits[w].collective == collective) return int(w);
   return -1;
 }
 
-std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time) {
+std::vector<WaitStep> explain_wait(const TraceData& trace, const WaitList& waits, int process, Ns time) {
   std::vector<WaitStep> steps;
   std::set<int> seen;
   const auto peers = peers_at(waits, time);

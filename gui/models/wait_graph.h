@@ -1,23 +1,12 @@
-// Who waits for whom at a time, why, and what would free them: from recorded waits, reads that wait for agreement, and, where the run
-// ended in a verdict, the calls that its processes stood at.
+// Who waits for whom at a time, why, and what would free them.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "gui/models/trace_data.h"
+#include "gui/models/wait_list.h"
 
 namespace shardlab::gui {
-
-// `process` could not go on before `peer` came.
-struct Wait {
-  int process = 0, peer = 0;
-  Ns begin = 0, end = kOpen;
-  int collective = -1;  // that it waits in, or
-  int launch = -1;      // index of the launch that the peer has not issued, or stands elsewhere than at,
-  int read = -1;        // and of the host read that needs it; -1: the launch itself does
-  bool at(Ns time) const { return begin <= time && time < end; }
-};
 
 // Processes that wait for the same are one node.
 struct WaitNode {
@@ -42,21 +31,18 @@ struct WaitGraph {
   int node_of(int process) const;  // -1: none
 };
 
-std::vector<Wait> find_waits(const TraceData& trace);
-// Times at which the graph changes, ascending, each once.
-std::vector<Ns> change_times(const std::vector<Wait>& waits);
 // The first time with the largest cycle that lasts, else the last with most waits; -1 where nobody waits.
-Ns telling_time(const TraceData& trace, const std::vector<Wait>& waits);
-WaitGraph make_wait_graph(const TraceData& trace, const std::vector<Wait>& waits, Ns time);
+Ns telling_time(const TraceData& trace, const WaitList& waits);
+WaitGraph make_wait_graph(const TraceData& trace, const WaitList& waits, Ns time);
 
 // Which processes could go on if these came to where they are waited for; the freed free others in turn.
-std::vector<int> freed_by(const std::vector<Wait>& waits, Ns time, const std::vector<int>& came);
+std::vector<int> freed_by(const WaitList& waits, Ns time, const std::vector<int>& came);
 // The processes each of which alone would free the most, with whom they free.
 struct Unblocker {
   int process = 0;
   std::vector<int> frees;
 };
-std::vector<Unblocker> best_unblockers(const TraceData& trace, const std::vector<Wait>& waits, Ns time);
+std::vector<Unblocker> best_unblockers(const TraceData& trace, const WaitList& waits, Ns time);
 
 // The chain from a waiting process to its root: each step says who waits in what for whom.
 struct WaitStep {
@@ -65,14 +51,14 @@ struct WaitStep {
   int site = -1;
   std::string text;
 };
-std::vector<WaitStep> explain_wait(const TraceData& trace, const std::vector<Wait>& waits, int process, Ns time);
+std::vector<WaitStep> explain_wait(const TraceData& trace, const WaitList& waits, int process, Ns time);
 
 // Whether it has ended by then: nobody who waits for it will see it come.
 bool has_ended(const TraceData& trace, int process, Ns time);
 
 // The wait that an event of a lane shows, as an index of `waits`: a bar that waits for peers, or a read that waits for agreement.
 // -1: it does not wait.
-int wait_of_event(const TraceData& trace, const std::vector<Wait>& waits, int lane, std::int64_t event);
+int wait_of_event(const TraceData& trace, const WaitList& waits, int lane, std::int64_t event);
 
 std::string wait_reason(const TraceData& trace, const Wait& wait);
 

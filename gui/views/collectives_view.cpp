@@ -34,7 +34,7 @@ QWidget* make_collectives(ViewContext& context) {
 const ViewDef kCollectivesView{
     .id = "collectives",
     .title = "Collectives",
-    .key = "Ctrl+4",
+    .key = "Ctrl+Shift+L",
     .doc = "Every collective with its op, groups, bytes, time and source line",
     .area = ViewArea::kBottomRight,
     .make = make_collectives,

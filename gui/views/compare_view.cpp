@@ -11,10 +11,12 @@
 #include "gui/models/compare.h"
 #include "gui/models/format.h"
 #include "gui/models/load_job.h"
+#include "gui/models/text_twin.h"
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/view_def.h"
+#include "gui/views/when_seen.h"
 
 namespace shardlab::gui {
 namespace {
@@ -52,13 +54,14 @@ class CompareView : public QWidget {
     facts_ = table(this, {QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")}, QStringLiteral("Facts of both runs"));
     pairs_ = table(this, {QStringLiteral("#"), QStringLiteral("First"), QStringLiteral("Second"), QStringLiteral("Differs in")},
                    QStringLiteral("Collectives of both runs"));
-    for (const auto& [column, width] : {std::pair(0, 40), std::pair(1, 150), std::pair(2, 150)}) pairs_->setColumnWidth(column, width);
+    for (const auto& [column, width] : {std::pair(0, 32), std::pair(1, 142), std::pair(2, 142)}) pairs_->setColumnWidth(column, width);
     canvas_ = new TimelineCanvas(*other_, context.background, this);
     canvas_->setAccessibleName(QStringLiteral("Timeline of the second run"));
     auto* below = new QSplitter(Qt::Horizontal, this);
     below->addWidget(facts_);
     below->addWidget(pairs_);
-    below->setSizes({320, 560});
+    for (const auto& [column, width] : {std::pair(0, 84), std::pair(1, 82)}) facts_->setColumnWidth(column, width);
+    below->setSizes({300, 560});
     auto* split = new QSplitter(Qt::Vertical, this);
     split->addWidget(canvas_);
     split->addWidget(below);
@@ -79,15 +82,19 @@ class CompareView : public QWidget {
       coupling_ = true;  // what comes to be shown does not move what is
       other_->set_trace(trace);
       coupling_ = false;
+      selection_.set_other(trace);
       refresh();
     });
     connect(job_, &LoadJob::failed, this, [this](const QString& message) { verdict_->setText(message); });
-    connect(&selection_, &Selection::trace_changed, this, [this] { refresh(); });
+    connect(&selection_, &Selection::trace_changed, this, [this] { seen_.mark(); });
+    connect(&selection_, &Selection::changed, this, [this](const SelectionState& state, QObject* origin) {
+      if (origin != this) follow(state);
+    });
     // Coupled: the same stretch of time after the start of either run.
     connect(&selection_, &Selection::visible_changed, this, [this](TimeRange window) {
       if (coupling_ || !other_->trace() || !selection_.trace()) return;
       coupling_ = true;
-      canvas_->set_window({window.begin + shift(), window.end + shift()});
+      canvas_->set_window({window.begin + shift(), window.end + shift()}, WindowStep::kFollow);
       coupling_ = false;
     });
     connect(canvas_, &TimelineCanvas::window_changed, this, [this, show_time = context.show_time](TimeRange window) {
@@ -97,7 +104,7 @@ class CompareView : public QWidget {
       coupling_ = false;
     });
     connect(pairs_, &QTableWidget::currentCellChanged, this, [this](int row) {
-      if (filling_ || row < 0 || std::size_t(row) >= comparison_.pairs.size()) return;
+      if (filling_ || compared_ != selection_.trace() || row < 0 || std::size_t(row) >= comparison_.pairs.size()) return;
       const ComparePair& pair = comparison_.pairs[std::size_t(row)];
       if (pair.left >= 0) selection_.select_collective(pair.left, this);
       if (pair.right >= 0) other_->select_collective(pair.right, this);
@@ -114,7 +121,25 @@ class CompareView : public QWidget {
  private:
   Ns shift() const { return other_->trace()->range.begin - selection_.trace()->range.begin; }
 
+  // What is selected, in the second run as well.
+  void follow(const SelectionState& state) {
+    if (!other_->trace() || compared_ != selection_.trace() || state.collective < 0) return;
+    for (std::size_t r = 0; r < comparison_.pairs.size(); ++r) {
+      if (comparison_.pairs[r].left != state.collective) continue;
+      filling_ = true;
+      pairs_->setCurrentCell(int(r), 0);
+      pairs_->scrollToItem(pairs_->item(int(r), 0), QAbstractItemView::PositionAtCenter);
+      filling_ = false;
+      if (comparison_.pairs[r].right >= 0)
+        other_->select_collective(comparison_.pairs[r].right, this);
+      else
+        other_->clear(this);
+      return;
+    }
+  }
+
   void refresh() {
+    compared_ = selection_.trace();
     split_->setVisible(other_->trace() != nullptr);
     if (!selection_.trace() || !other_->trace()) {
       verdict_->setText(QStringLiteral("Open a second trace to see where two runs part: in programs, collectives, bytes or time."));
@@ -137,20 +162,16 @@ class CompareView : public QWidget {
       for (int c = 0; c < 3; ++c) put(facts_, r, c, texts[c], fact.differs);
     }
     pairs_->setRowCount(int(comparison_.pairs.size()));
-    const auto name = [](const TraceData& trace, int index) {
-      if (index < 0) return QStringLiteral("–");
-      const CollectiveType& type = *trace.collectives[std::size_t(index)].type;
-      return qstr(type.kind + " · " + type.op);
-    };
     for (int r = 0; r < pairs_->rowCount(); ++r) {
       const ComparePair& pair = comparison_.pairs[std::size_t(r)];
-      const QString texts[] = {QString::number(r), name(*selection_.trace(), pair.left), name(*other_->trace(), pair.right),
+      const QString texts[] = {QString::number(r), pair_name(*selection_.trace(), pair.left), pair_name(*other_->trace(), pair.right),
                                pair.differences.join(QStringLiteral(", "))};
       for (int c = 0; c < 4; ++c) put(pairs_, r, c, texts[c], !pair.differences.isEmpty());
     }
     if (comparison_.first_divergence >= 0)
       pairs_->scrollToItem(pairs_->item(comparison_.first_divergence, 0), QAbstractItemView::PositionAtCenter);
     filling_ = false;
+    follow(selection_.state());
   }
 
   Selection& selection_;
@@ -161,11 +182,16 @@ class CompareView : public QWidget {
   QTableWidget *facts_, *pairs_;
   TimelineCanvas* canvas_;
   QSplitter* split_;
+  TracePtr compared_;  // whose comparison is shown
   bool coupling_ = false, filling_ = false;
+  WhenSeen seen_{this, [this] { refresh(); }};
 };
 
 QWidget* make_compare(ViewContext& context) { return new CompareView(context); }
-QString text(const Selection&) { return QStringLiteral("open a second trace to compare with\n"); }
+QString text(const Selection& selection) {
+  return selection.other() ? compare_text(*selection.trace(), *selection.other(), compare_traces(*selection.trace(), *selection.other()))
+                           : QStringLiteral("open a second trace to compare with\n");
+}
 
 }  // namespace
 

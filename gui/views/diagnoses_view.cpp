@@ -65,7 +65,7 @@ QWidget* make_diagnoses(ViewContext& context) { return new DiagnosesView(context
 const ViewDef kDiagnosesView{
     .id = "diagnoses",
     .title = "Diagnoses",
-    .key = "Ctrl+3",
+    .key = "Ctrl+Shift+D",
     .doc = "What is wrong, with both sides, their source lines and what to do",
     .area = ViewArea::kBottomRight,
     .make = make_diagnoses,

@@ -35,8 +35,14 @@ bool same(const Participant& a, const Participant& b) {
 }
 
 bool differs(const std::vector<Side>& sides, const FieldDef& field) {
-  return std::any_of(sides.begin(), sides.end(),
-                     [&](const Side& side) { return field.value(*side.participant) != field.value(*sides[0].participant); });
+  // A side that has no such thing does not differ in it.
+  std::string first;
+  for (const Side& side : sides) {
+    const std::string value = field.value(*side.participant);
+    if (first.empty()) first = value;
+    if (!value.empty() && value != first) return true;
+  }
+  return false;
 }
 
 // A participant names its line without folders, which the trace's sites know; or its statement, with the place in the document.

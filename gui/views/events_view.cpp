@@ -1,5 +1,6 @@
 // All events in a table, found by the filter language, with the timeline's selection in sight.
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QStyledItemDelegate>
@@ -74,7 +75,7 @@ class EventsView : public QWidget {
     timer_.setSingleShot(true);
     timer_.setInterval(kTypeMs);
     connect(filter_, &QLineEdit::textChanged, &timer_, qOverload<>(&QTimer::start));
-    connect(filter_, &QLineEdit::returnPressed, table_, qOverload<>(&QWidget::setFocus));
+    filter_->installEventFilter(this);
     connect(&timer_, &QTimer::timeout, this, [this] { find(); });
     connect(table_->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int column) {
       const bool again = table_->horizontalHeader()->isSortIndicatorShown() && sorted_ == column && order_ == Qt::AscendingOrder;
@@ -82,7 +83,7 @@ class EventsView : public QWidget {
       sorted_ = column;
       table_->horizontalHeader()->setSortIndicatorShown(true);
       table_->horizontalHeader()->setSortIndicator(column, order_);
-      if (model_->rowCount() <= kSortMax) model_->sort(column, order_);
+      sort();
     });
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
       if (!following_ && at.isValid()) selection_.select_event(int(model_->at(at.row()).lane), model_->at(at.row()).event, this);
@@ -99,13 +100,40 @@ class EventsView : public QWidget {
   ~EventsView() override { background_.cancel(this); }
 
  protected:
+  // Enter goes through what is found, Shift+Enter back; Down into the table.
+  bool eventFilter(QObject* /*watched*/, QEvent* event) override {
+    if (event->type() != QEvent::KeyPress) return false;
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_Down) table_->setFocus();
+    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) step(key->modifiers() & Qt::ShiftModifier ? -1 : 1);
+    return key->key() == Qt::Key_Down || key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
+  }
   void showEvent(QShowEvent* event) override {
     QWidget::showEvent(event);
     if (found_ != selection_.trace().get()) find();
   }
 
  private:
-  static constexpr int kSortMax = 2'000'000;  // more would hold up the window
+  // In the background, and only where there are many.
+  void sort() {
+    const TracePtr trace = selection_.trace();
+    if (!trace || found_ != trace.get()) return;
+    constexpr int kAtOnceMax = 50'000;
+    if (model_->rowCount() <= kAtOnceMax) return model_->sort(sorted_, order_);
+    background_.run(
+        this,
+        [trace, rows = model_->rows(), column = sorted_, order = order_](const std::stop_token&) {
+          std::vector<EventRef> sorted = rows;
+          sort_events(*trace, sorted, column, order);
+          return sorted;
+        },
+        [this, trace](std::vector<EventRef> rows) {
+          following_ = true;
+          model_->set_rows(trace, std::move(rows));
+          following_ = false;
+          follow(selection_.state());
+        });
+  }
 
   void find() {
     const TracePtr trace = selection_.trace();
@@ -129,6 +157,11 @@ class EventsView : public QWidget {
           if (count == 0 && trace->event_count() > 0) note_->setText(QStringLiteral("No event passes the filter."));
           follow(selection_.state());
         });
+  }
+
+  void step(int direction) {
+    const int count = model_->rowCount(), now = table_->currentIndex().isValid() ? table_->currentIndex().row() : -1;
+    if (count > 0) table_->selectRow(now < 0 ? (direction > 0 ? 0 : count - 1) : (now + direction + count) % count);
   }
 
   void follow(const SelectionState& state) {
@@ -166,7 +199,7 @@ QString text(const Selection& selection) {
 const ViewDef kEventsView{
     .id = "events",
     .title = "Events",
-    .key = "Ctrl+Shift+E",
+    .key = "Ctrl+F",
     .doc = "Every event in a table with a filter: kind:all-gather dev:0-3 dur>10us",
     .area = ViewArea::kBottomRight,
     .make = make_events,

@@ -124,7 +124,7 @@ QWidget* make_explorer(ViewContext& context) { return new ExplorerView(context.s
 const ViewDef kExplorerView{
     .id = "explorer",
     .title = "Explorer",
-    .key = "Ctrl+5",
+    .key = "Ctrl+Shift+X",
     .doc = "Processes with their devices, and the arrays of the program",
     .area = ViewArea::kLeft,
     .make = make_explorer,

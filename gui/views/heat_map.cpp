@@ -16,8 +16,14 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr int kMargin = 12, kLeastTextPx = 46;
+
+constexpr int kMargin = 12, kLeastTextPx = 46, kScaleHeight = 17;
+
+QColor colour_of(const Theme& theme, double share) {
+  return blend(theme.dark ? QColor(0x8fd0ff) : QColor(0x08306b), theme.dark ? QColor(0x1d2733) : QColor(0xe3eef8), share);
 }
+
+}  // namespace
 
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent) {
   setAccessibleName(QStringLiteral("Communication matrix"));
@@ -74,10 +80,12 @@ void HeatMap::paintEvent(QPaintEvent*) {
     }
   }
   painter.fillRect(QRectF(origin, QSizeF(n * size, n * size)), theme.lane_alternate);
+  const MatrixCell* largest = nullptr;
   for (const auto& [at, cell] : matrix_.cells) {
     const int r = int(at >> 32), c = int(at & 0xffffffff);
     const double share = most_ > 0 ? std::sqrt(cell.value(metric_) / most_) : 0;
-    const QColor colour = blend(theme.dark ? QColor(0x8fd0ff) : QColor(0x08306b), theme.dark ? QColor(0x1d2733) : QColor(0xe3eef8), share);
+    if (!largest || cell.value(metric_) > largest->value(metric_)) largest = &cell;
+    const QColor colour = colour_of(theme, share);
     const QRectF box(origin.x() + c * size, origin.y() + r * size, size, size);
     painter.fillRect(size > 4 ? box.adjusted(0, 0, -1, -1) : QRectF(box.topLeft(), QSizeF(std::max(size, 1.0), std::max(size, 1.0))),
                      colour);
@@ -89,6 +97,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
   }
   painter.setPen(theme.line);
   painter.drawRect(QRectF(origin, QSizeF(n * size, n * size)));
+  paint_scale(painter, QPointF(origin.x(), origin.y() + n * size + 8), matrix_value_text(*largest, metric_));
   if (row_ >= 0 && column_ >= 0) {
     painter.setPen(QPen(theme.text, 2));
     painter.drawRect(QRectF(origin.x() + column_ * size, origin.y() + row_ * size, std::max(size, 3.0), std::max(size, 3.0)));
@@ -125,6 +134,19 @@ bool HeatMap::event(QEvent* event) {
   return QWidget::event(event);
 }
 
+// What the colours mean. They go by the square root, so that what is small is seen beside what is large.
+void HeatMap::paint_scale(QPainter& painter, QPointF at, const QString& most) const {
+  constexpr int kWidth = 90, kHeight = 9;
+  const Theme& theme = theme_of(this);
+  const QFontMetrics metrics(font());
+  const double zero = metrics.horizontalAdvance(QLatin1Char('0')) + 6;
+  for (int x = 0; x < kWidth; ++x)
+    painter.fillRect(QRectF(at.x() + zero + x, at.y() + 2, 1, kHeight), colour_of(theme, std::sqrt((x + 0.5) / kWidth)));
+  painter.setPen(theme.muted);
+  painter.drawText(QRectF(at.x(), at.y() - 2, zero, kScaleHeight), Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("0"));
+  painter.drawText(QRectF(at.x() + zero + kWidth + 6, at.y() - 2, 200, kScaleHeight), Qt::AlignLeft | Qt::AlignVCenter, most);
+}
+
 QPointF HeatMap::origin() const {
   const QFontMetrics metrics(font());
   int widest = metrics.horizontalAdvance(QStringLiteral("from ↓"));
@@ -134,9 +156,9 @@ QPointF HeatMap::origin() const {
 
 double HeatMap::cell_size() const {
   const QPointF o = origin();
-  return std::clamp(
-      std::min((width() - o.x() - kMargin), (height() - o.y() - kMargin)) / double(std::max<std::size_t>(matrix_.labels.size(), 1)), 0.05,
-      88.0);
+  return std::clamp(std::min((width() - o.x() - kMargin), (height() - o.y() - kMargin - kScaleHeight - 8)) /
+                        double(std::max<std::size_t>(matrix_.labels.size(), 1)),
+                    0.05, 88.0);
 }
 
 QRectF HeatMap::cell_box(int row, int column) const {

@@ -40,6 +40,7 @@ class HeatMap : public QWidget, public AccessibleDiagram {
   bool event(QEvent* event) override;
 
  private:
+  void paint_scale(QPainter& painter, QPointF at, const QString& most) const;
   QPointF origin() const;
   double cell_size() const;
   QRectF cell_box(int row, int column) const;

@@ -237,7 +237,7 @@ QWidget* make_inspector(ViewContext& context) { return new Inspector(context.sel
 const ViewDef kInspectorView{
     .id = "inspector",
     .title = "Inspector",
-    .key = "Ctrl+6",
+    .key = "Ctrl+Shift+I",
     .doc = "The facts of what is selected",
     .area = ViewArea::kRight,
     .make = make_inspector,

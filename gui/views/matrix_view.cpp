@@ -66,12 +66,12 @@ class MatrixView : public QWidget {
     kinds_->setTabKeyNavigation(false);
     offer_export(*kinds_);
     offer_export(*map_, [this] { return map_->as_table(); });
-    const int widths[] = {118, 86, 48, 72, 76, 82, 82};
+    const int widths[] = {98, 56, 42, 62, 66, 70, 70};
     for (int c = 0; c < 7; ++c) kinds_->setColumnWidth(c, widths[c]);
     auto* split = new QSplitter(Qt::Horizontal, this);
     split->addWidget(map_);
     split->addWidget(kinds_);
-    split->setSizes({460, 460});
+    split->setSizes({400, 480});
     split->setChildrenCollapsible(false);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -203,7 +203,7 @@ QString text(const Selection& selection) {
 const ViewDef kMatrixView{
     .id = "matrix",
     .title = "Traffic",
-    .key = "Ctrl+9",
+    .key = "Ctrl+Shift+M",
     .doc = "Bytes, calls, time and bandwidth from device to device, process to process or along an axis, in the visible window",
     .area = ViewArea::kBottomRight,
     .make = make_matrix,

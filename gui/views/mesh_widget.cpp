@@ -14,7 +14,7 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr int kMargin = 10, kAxisLeft = 30, kAxisTop = 34, kPlaneGap = 26;
+constexpr int kMargin = 10, kAxisLeft = 30, kAxisLeftMax = 76, kAxisTop = 34, kPlaneGap = 26;
 constexpr std::size_t kArrowsMax = 64;
 constexpr int kCellMax = 104, kCellHeightMax = 72, kLabelPxMin = 8;
 }  // namespace
@@ -40,10 +40,11 @@ void MeshWidget::arrange() {
   plane_origins_.clear();
   const int planes = int(layout_.plane_titles.size());
   if (planes == 0) return;
+  axis_left_ = std::clamp(fontMetrics().horizontalAdvance(qstr(layout_.row_axis) + QStringLiteral(" ↓")), kAxisLeft, kAxisLeftMax);
   int best_across = 1, best = -1;
   for (int across = 1; across <= planes; ++across) {
     const int down = (planes + across - 1) / across;
-    const int w = ((width() - 2 * kMargin) / across - kAxisLeft) / layout_.cols;
+    const int w = ((width() - 2 * kMargin) / across - axis_left_) / layout_.cols;
     const int h = ((height() - 2 * kMargin) / down - kAxisTop) / layout_.rows;
     if (std::min(w, h) > best) {
       best = std::min(w, h);
@@ -52,11 +53,11 @@ void MeshWidget::arrange() {
   }
   const int down = (planes + best_across - 1) / best_across;
   const int slot_w = (width() - 2 * kMargin) / best_across, slot_h = (height() - 2 * kMargin) / down;
-  cell_w_ = std::clamp((slot_w - kAxisLeft - 8) / layout_.cols, 2, kCellMax);
+  cell_w_ = std::clamp((slot_w - axis_left_ - 8) / layout_.cols, 2, kCellMax);
   cell_h_ = std::clamp((slot_h - kAxisTop - (planes > 1 ? kPlaneGap - 8 : 8)) / layout_.rows, 2, kCellHeightMax);
   gap_ = std::min(cell_w_, cell_h_) >= 24 ? 8 : std::min(cell_w_, cell_h_) >= 12 ? 4 : std::min(cell_w_, cell_h_) >= 6 ? 2 : 0;
   for (int p = 0; p < planes; ++p)
-    plane_origins_.push_back({kMargin + p % best_across * slot_w + kAxisLeft, kMargin + p / best_across * slot_h + kAxisTop});
+    plane_origins_.push_back({kMargin + p % best_across * slot_w + axis_left_, kMargin + p / best_across * slot_h + kAxisTop});
 }
 
 QRect MeshWidget::place_box(const MeshPlace& place) const {
@@ -153,15 +154,15 @@ void MeshWidget::paint_axes(QPainter& painter) {
     if (!layout_.plane_titles[p].empty()) across.prepend(qstr(layout_.plane_titles[p]) + QStringLiteral("   "));
     painter.drawText(QRect(origin.x(), origin.y() - 32, std::max(w, 80), 14), Qt::AlignLeft | Qt::AlignVCenter, across);
     if (!layout_.row_axis.empty())
-      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() - 18, kAxisLeft, 14), Qt::AlignRight | Qt::AlignVCenter,
-                       qstr(layout_.row_axis) + QStringLiteral(" ↓"));
+      painter.drawText(QRect(origin.x() - axis_left_ - 4, origin.y() - 18, axis_left_, 14), Qt::AlignRight | Qt::AlignVCenter,
+                       metrics.elidedText(qstr(layout_.row_axis) + QStringLiteral(" ↓"), Qt::ElideMiddle, axis_left_));
     if (layout_.col_axis.empty()) continue;
     const int col_step = std::max(1, (metrics.horizontalAdvance(QString::number(layout_.cols)) + 6 + cell_w_ - 1) / cell_w_);
     for (int c = 0; c < layout_.cols; c += col_step)
       painter.drawText(QRect(origin.x() + c * cell_w_ - 10, origin.y() - 17, cell_w_ + 20, 14), Qt::AlignCenter, QString::number(c));
     const int row_step = std::max(1, (metrics.height() + cell_h_ - 1) / cell_h_);
     for (int r = 0; !layout_.row_axis.empty() && r < layout_.rows; r += row_step)
-      painter.drawText(QRect(origin.x() - kAxisLeft - 4, origin.y() + r * cell_h_ - 6, kAxisLeft, cell_h_ + 12),
+      painter.drawText(QRect(origin.x() - axis_left_ - 4, origin.y() + r * cell_h_ - 6, axis_left_, cell_h_ + 12),
                        Qt::AlignRight | Qt::AlignVCenter, QString::number(r));
   }
   painter.setFont(font());

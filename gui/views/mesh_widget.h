@@ -57,6 +57,7 @@ class MeshWidget : public QWidget, public AccessibleDiagram {
   std::vector<std::pair<int, int>> arrows_;
   std::vector<QPoint> plane_origins_;
   int cell_w_ = 0, cell_h_ = 0, gap_ = 0;
+  int axis_left_ = 0;  // room for the name of the axis that goes down
 };
 
 }  // namespace shardlab::gui

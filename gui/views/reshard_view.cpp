@@ -195,7 +195,7 @@ QString text(const Selection& selection) {
 const ViewDef kReshardView{
     .id = "reshard",
     .title = "Reshard",
-    .key = "Ctrl+0",
+    .key = "Ctrl+Shift+H",
     .doc = "Before and after of a reshard, with every slice that moves and its bytes",
     .area = ViewArea::kBottom,
     .make = make_reshard,

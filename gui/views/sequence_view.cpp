@@ -6,16 +6,19 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "gui/models/background.h"
 #include "gui/models/format.h"
 #include "gui/models/sequence_model.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
+#include "gui/views/when_seen.h"
 
 namespace shardlab::gui {
 namespace {
 
+constexpr std::size_t kAtOnceMax = 20'000;  // launches that are aligned without leaving the window's thread
 constexpr int kColumnPx = 132, kRowPx = 46;
 
 // Op above its place; what differs is red and hatched, what never came is only hatched.
@@ -58,7 +61,8 @@ class CallDelegate : public QStyledItemDelegate {
 
 class SequenceView : public QWidget {
  public:
-  explicit SequenceView(Selection& selection) : selection_(selection), model_(new SequenceModel(this)) {
+  explicit SequenceView(ViewContext& context)
+      : selection_(context.selection), background_(context.background), model_(new SequenceModel(this)) {
     summary_ = new QLabel(this);
     summary_->setContentsMargins(10, 6, 10, 6);
     summary_->setTextFormat(Qt::PlainText);
@@ -89,15 +93,29 @@ class SequenceView : public QWidget {
     layout->addWidget(table_, 1);
     layout->addWidget(detail_);
     setFocusProxy(table_);
-    connect(&selection, &Selection::trace_changed, this, [this] { set_trace(); });
+    connect(&selection_, &Selection::trace_changed, this, [this] {
+      background_.cancel(this);
+      seen_.mark();
+    });
     connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& at) { choose(at); });
   }
 
+  ~SequenceView() override { background_.cancel(this); }
+
  private:
-  void set_trace() {
+  // What is shown stays until the new is found.
+  void find() {
+    const TracePtr trace = selection_.trace();
+    if (!trace || trace->preview) return show_sequence(trace, {});
+    background_.run(
+        this, trace->launches.size() < kAtOnceMax, [trace](const std::stop_token&) { return make_call_sequence(*trace); },
+        [this, trace](CallSequence sequence) { show_sequence(trace, std::move(sequence)); });
+  }
+
+  void show_sequence(const TracePtr& trace, CallSequence made) {
     following_ = true;
-    const TracePtr& trace = selection_.trace();
-    model_->set_trace(trace);
+    model_->set(trace, std::move(made));
+    trace_ = trace;
     const CallSequence& sequence = model_->sequence();
     detail_->clear();
     if (!trace || sequence.columns.empty()) {
@@ -130,7 +148,7 @@ class SequenceView : public QWidget {
     detail_->setText(at.data(Qt::ToolTipRole).toString());
     const int launch = at.data(SequenceModel::kLaunchRole).toInt();
     const TracePtr& trace = selection_.trace();
-    if (launch < 0) return;
+    if (launch < 0 || trace != trace_) return;  // of a trace that grew since
     const Launch& row = trace->launches[std::size_t(launch)];
     for (std::size_t c = 0; c < trace->collectives.size(); ++c) {
       const Collective& call = trace->collectives[c];
@@ -141,14 +159,17 @@ class SequenceView : public QWidget {
   }
 
   Selection& selection_;
+  Background& background_;
   SequenceModel* model_;
+  TracePtr trace_;  // whose calls are shown
   QLabel* summary_;
   QTableView* table_;
   QLabel* detail_;
   bool following_ = false;
+  WhenSeen seen_{this, [this] { find(); }};
 };
 
-QWidget* make_sequence(ViewContext& context) { return new SequenceView(context.selection); }
+QWidget* make_sequence(ViewContext& context) { return new SequenceView(context); }
 QString text(const Selection& selection) { return sequence_text(*selection.trace(), make_call_sequence(*selection.trace())); }
 
 }  // namespace
@@ -156,7 +177,7 @@ QString text(const Selection& selection) { return sequence_text(*selection.trace
 const ViewDef kSequenceView{
     .id = "sequence",
     .title = "Calls",
-    .key = "Ctrl+7",
+    .key = "Ctrl+Shift+K",
     .doc = "Every process's calls in lockstep, equal processes merged, with the first divergence in sight",
     .area = ViewArea::kBottomRight,
     .make = make_sequence,

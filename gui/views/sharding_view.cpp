@@ -1,7 +1,9 @@
 // The sharding view: a named array at its point of the program, who holds what, and the mesh beside it.
+#include <QAbstractListModel>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QListView>
 #include <QSplitter>
 #include <QVBoxLayout>
 
@@ -15,10 +17,41 @@
 namespace shardlab::gui {
 namespace {
 
+// The arrays of a trace, whose words are made when they are looked at: a long run has very many.
+class ArrayNames : public QAbstractListModel {
+ public:
+  using QAbstractListModel::QAbstractListModel;
+  void set_trace(TracePtr trace) {
+    beginResetModel();
+    trace_ = std::move(trace);
+    endResetModel();
+  }
+  int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() || !trace_ ? 0 : int(trace_->arrays.size()); }
+  QVariant data(const QModelIndex& index, int role) const override {
+    if (!index.isValid() || (role != Qt::DisplayRole && role != Qt::ToolTipRole)) return {};
+    const Array& array = trace_->arrays[std::size_t(index.row())];
+    const std::string where = trace_->site_text(array.site);
+    const QString text = qstr(array.display_name()) + QStringLiteral("   ") + qstr(array.layout->spec);
+    return where.empty() ? text : text + QStringLiteral("   at ") + qstr(where);
+  }
+
+  // What is typed on the list is looked for where that takes no time.
+  QModelIndexList match(const QModelIndex& start, int role, const QVariant& value, int hits, Qt::MatchFlags flags) const override {
+    constexpr int kMatchMax = 5000;
+    return rowCount() > kMatchMax ? QModelIndexList() : QAbstractListModel::match(start, role, value, hits, flags);
+  }
+
+ private:
+  TracePtr trace_;
+};
+
 class ShardingView : public QWidget {
  public:
   explicit ShardingView(Selection& selection) : selection_(selection) {
     picker_ = new QComboBox(this);
+    names_ = new ArrayNames(this);
+    picker_->setModel(names_);
+    if (auto* list = qobject_cast<QListView*>(picker_->view())) list->setUniformItemSizes(true);
     picker_->setAccessibleName(QStringLiteral("Array"));
     picker_->setToolTip(QStringLiteral("The array to show, with the line that gave it this sharding"));
     picker_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -48,25 +81,15 @@ class ShardingView : public QWidget {
     layout->addLayout(head);
     layout->addWidget(split, 1);
     setFocusProxy(picker_);
-    connect(picker_, &QComboBox::activated, this, [this](int row) { selection_.select_array(picker_->itemData(row).toInt(), this); });
+    connect(picker_, &QComboBox::activated, this, [this](int row) { selection_.select_array(row, this); });
     connect(&selection, &Selection::trace_changed, this, [this] { fill_picker(); });
     connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { show_array(state.array); });
   }
 
  private:
   void fill_picker() {
-    picker_->clear();
     shown_ = -2;
-    const TracePtr& trace = selection_.trace();
-    if (!trace) return;
-    for (std::size_t i = 0; i < trace->arrays.size(); ++i) {
-      const Array& array = trace->arrays[i];
-      const std::string where = trace->site_text(array.site);
-      QString text = qstr(array.display_name()) + QStringLiteral("   ") + qstr(array.layout->spec);
-      if (!where.empty()) text += QStringLiteral("   at ") + qstr(where);
-      picker_->addItem(text, int(i));
-      picker_->setItemData(int(i), text, Qt::ToolTipRole);
-    }
+    names_->set_trace(selection_.trace());
     picker_->setEnabled(picker_->count() > 0);
   }
 
@@ -81,7 +104,7 @@ class ShardingView : public QWidget {
       return;
     }
     const Array& array = trace->arrays[std::size_t(index)];
-    picker_->setCurrentIndex(picker_->findData(index));
+    picker_->setCurrentIndex(index);
     QStringList facts{QStringLiteral("<b>%1</b>").arg(html(array.type_text())), html(make_shard_grid(array).summary())};
     if (array.bytes_per_device() > 0) facts << bytes_text(array.bytes_per_device()) + QStringLiteral(" on each device");
     if (array.layout->mesh >= 0) facts << QStringLiteral("mesh %1").arg(html(trace->meshes[std::size_t(array.layout->mesh)].text()));
@@ -93,6 +116,7 @@ class ShardingView : public QWidget {
 
   Selection& selection_;
   QComboBox* picker_;
+  ArrayNames* names_;
   QLabel* facts_;
   ShardWidget* shards_;
   MeshWidget* mesh_;
@@ -106,7 +130,7 @@ QWidget* make_sharding(ViewContext& context) { return new ShardingView(context.s
 const ViewDef kShardingView{
     .id = "sharding",
     .title = "Sharding",
-    .key = "Ctrl+2",
+    .key = "Ctrl+Shift+S",
     .doc = "Which device holds which part of an array, and where that device lies in the mesh",
     .area = ViewArea::kBottom,
     .make = make_sharding,

@@ -2,6 +2,7 @@
 
 #include <QPainter>
 #include <QScrollBar>
+#include <QSettings>
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,7 @@ TimelineCanvas::TimelineCanvas(Selection& selection, Background& background, QWi
   setAccessibleName(QStringLiteral("Timeline"));
   setAccessibleDescription(QStringLiteral("Lanes of devices by process; arrow keys move between events and lanes"));
   viewport()->setMouseTracking(true);
+  wheel_zooms_ = QSettings().value(QStringLiteral("timeline/wheel-zooms"), false).toBool();
   connect(&selection, &Selection::trace_changed, this, &TimelineCanvas::set_trace);
   connect(&selection, &Selection::changed, this, &TimelineCanvas::on_selection);
 }
@@ -77,6 +79,7 @@ void TimelineCanvas::show_trace(TracePtr trace) {
   rows_.clear();
   hover_collective_ = -1;
   drag_ = {};
+  const TimeRange limits = scale_.limits();
   if (trace_) {
     collectives_.build(*trace_);
     const std::string chosen = grouping().title;
@@ -85,6 +88,11 @@ void TimelineCanvas::show_trace(TracePtr trace) {
     for (std::size_t g = 0; g < groupings_.size(); ++g)
       if (groupings_[g].title == chosen) grouping_ = g;
     scale_.set_limits(trace_->range);
+  }
+  // Of a run that grows the windows before are still its own.
+  if (!trace_ || trace_->range.begin != limits.begin) {
+    windows_before_.clear();
+    windows_after_.clear();
   }
   layout_rows();
   Q_EMIT shown_changed();
@@ -137,7 +145,7 @@ void TimelineCanvas::layout_rows() {
     const int room = rows_room();
     make_rows(false);
     // Devices in lockstep did the same: one row says it as well as sixty-four that cannot be read.
-    if (int(rows_.size()) * kRowHeightLegible > room) make_rows(true);
+    if (collapsed_.value_or(int(rows_.size()) * kRowHeightLegible > room)) make_rows(true);
     const int height = rows_.empty() ? 0 : std::clamp(room / int(rows_.size()), kRowHeightMin, kRowHeightMax);
     for (auto& row : rows_) {
       row.top = rows_height_;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "gui/models/background.h"
@@ -20,6 +21,19 @@
 namespace shardlab::gui {
 
 class TimelineCanvas;
+
+// What dragging with the left button does; Shift always measures, the middle button always moves.
+enum class MouseMode : std::uint8_t { kSelect, kPan, kZoom, kMeasure };
+
+// What the timeline's keys ask of others.
+enum class TimelineRequest : std::uint8_t { kPalette, kExplainWait, kCompare, kPlay, kSearch, kKeys };
+
+// How the window of time comes to be another one, for the way back.
+enum class WindowStep : std::uint8_t {
+  kJump,    // a step of its own
+  kGlide,   // of a drag or a wheel: those that follow each other are one step
+  kFollow,  // with a trace that grows, or another timeline: no step
+};
 
 // A key of the timeline, for the handler and the key map alike.
 struct TimelineKeyDef {
@@ -37,13 +51,14 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   ~TimelineCanvas() override;
 
   const TimeScale& scale() const { return scale_; }
-  void set_window(TimeRange window);
+  void set_window(TimeRange window, WindowStep step = WindowStep::kJump);
+  void step_window(int direction);  // through the windows that were shown
   int label_width() const { return kLabelWidth; }
   QString tooltip_at(QPoint position) const;  // HTML, empty where there is nothing
 
   void zoom_by(double factor);  // about the cursor, else about the middle
   void pan_by(double share);    // of the window's width
-  void fit_selection();         // a second time: everything
+  void fit_selection();         // a second time its collective, then everything
   void fit_all();
   void step_event(int direction);  // next or previous event in the lane
   void step_lane(int direction);   // the lane above or below, at the same time
@@ -64,6 +79,10 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void show_all_rows();
   void select_range_of_selection();
   void toggle_counters();
+  void toggle_collapsed();
+  void set_mouse_mode(MouseMode mode);
+  MouseMode mouse_mode() const { return mouse_mode_; }
+  void toggle_wheel();    // kept in the settings
   void cycle_grouping();  // of lanes: by process, by host, along each axis of the mesh
   const LaneGrouping& grouping() const { return groupings_[grouping_]; }
 
@@ -74,7 +93,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   Lanes pinned, hidden;
   void set_up();  // after these were changed
 
-  std::function<void(std::string_view view)> show_view;
+  std::function<void(TimelineRequest)> request;
   std::function<QKeySequence(const TimelineKeyDef&)> key_of;  // where keys were changed
 
   int access_groups() const override { return int(rows_.size()); }
@@ -98,6 +117,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
   bool viewportEvent(QEvent* event) override;
@@ -118,6 +139,11 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void show_trace(TracePtr trace);
   int rows_room() const;
   Ns snapped(QPoint position) const;
+  const TimelineKeyDef* def_of(const QKeyEvent& event) const;
+  QString range_text(TimeRange range) const;  // its length, events and bytes
+  TimeRange range_of_event() const;           // of the selection, empty where there is none
+  TimeRange range_of_collective() const;
+  void drag_to(QPoint position);
   void layout_rows();
   void make_rows(bool merged);
   void on_selection(const SelectionState& state, QObject* origin);
@@ -145,8 +171,14 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   QPoint press_;
   QPoint last_;
   bool dragging_ = false;
-  bool choosing_ = false;  // a range, with Shift
-  bool fitted_ = false;    // the last fit was to the selection
+  bool choosing_ = false;   // a range
+  bool measuring_ = false;  // from edge to edge
+  MouseMode mouse_mode_ = MouseMode::kSelect;
+  bool wheel_zooms_ = false;
+  int fitted_ = 0;                 // how often F was pressed over this selection
+  std::optional<bool> collapsed_;  // devices in lockstep are one row; not set: where there is no room for all
+  std::vector<TimeRange> windows_before_, windows_after_;
+  bool gliding_ = false;
   bool by_keyboard_ = false;
   // What fold_ahead() has asked for and not yet got.
   const TraceData* asked_trace_ = nullptr;

@@ -90,7 +90,11 @@ void TimelinePainter::paint_labels() {
       if (lit) painter_.fillRect(box, blend(theme_.accent, theme_.window, 0.22));
       if (lane.device >= 0)
         paint_chips(row, QRect(box.left(), box.top() + (row.height > 6), 4, std::max(row.height - 2 * (row.height > 6), 1)));
-      if (row.height >= metrics.height() - 3) {
+      // Events that overlap lie in several rows of one device, which is named once.
+      const Lane* above =
+          r > 0 && scene_.rows[r - 1].top >= scene_.scroll_y ? &trace_.lanes[std::size_t(scene_.rows[r - 1].lane)] : nullptr;
+      const bool again = above && lane.device >= 0 && above->device == lane.device && !row.first_of_group;
+      if (row.height >= metrics.height() - 3 && !again) {
         painter_.setPen(lane.device >= 0 ? theme_.text : theme_.muted);
         painter_.drawText(box.adjusted(10, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft,
                           metrics.elidedText(row_name(row), Qt::ElideRight, box.width() - 14));

@@ -1,6 +1,7 @@
 // What the pointer and the keyboard do to the timeline, and its tooltips.
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QToolTip>
@@ -61,13 +62,16 @@ void TimelineCanvas::select_hit(const Hit& hit) {
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   const double steps = event->angleDelta().y() / 120.0;
   const double sideways = event->angleDelta().x() / 120.0;
-  if (event->modifiers() & Qt::ControlModifier) {
-    verticalScrollBar()->setValue(verticalScrollBar()->value() - int(steps * 60));
-  } else if ((event->modifiers() & Qt::ShiftModifier) || std::abs(sideways) > std::abs(steps)) {
-    pan_by(-0.1 * (sideways != 0 ? sideways : steps));
+  const bool zooms = bool(event->modifiers() & Qt::ControlModifier) != wheel_zooms_;
+  TimeScale next = scale_;
+  if ((event->modifiers() & Qt::ShiftModifier) || std::abs(sideways) > std::abs(steps)) {
+    next.pan(-0.1 * (sideways != 0 ? sideways : steps) * scale_.width());
+    set_window(next.window(), WindowStep::kGlide);
+  } else if (zooms) {
+    next.zoom(std::pow(0.8, steps), std::max(event->position().x() - kLabelWidth, 0.0));
+    set_window(next.window(), WindowStep::kGlide);
   } else {
-    scale_.zoom(std::pow(0.8, steps), std::max(event->position().x() - kLabelWidth, 0.0));
-    set_window(scale_.window());
+    verticalScrollBar()->setValue(verticalScrollBar()->value() - int(steps * 60));
   }
   event->accept();
 }
@@ -75,25 +79,49 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
 void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
   press_ = last_ = event->pos();
   dragging_ = false;
-  choosing_ = event->button() == Qt::LeftButton && (event->modifiers() & Qt::ShiftModifier);
+  gliding_ = false;
+  const bool left = event->button() == Qt::LeftButton;
+  measuring_ = left && ((event->modifiers() & Qt::ShiftModifier) || mouse_mode_ == MouseMode::kMeasure);
+  choosing_ = left && (measuring_ || mouse_mode_ != MouseMode::kPan);
+}
+
+void TimelineCanvas::drag_to(QPoint position) {
+  dragging_ = true;
+  if (choosing_) {
+    const auto time = [this](QPoint at) { return measuring_ ? snapped(at) : scale_.time_at(at.x() - kLabelWidth); };
+    const Ns a = time(press_), b = time(position);
+    drag_ = {std::min(a, b), std::max(a, b)};
+    Q_EMIT hovered(range_text(drag_));
+    viewport()->update();
+  } else {
+    viewport()->setCursor(Qt::ClosedHandCursor);
+    TimeScale moved = scale_;
+    moved.pan(last_.x() - position.x());
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + last_.y() - position.y());
+    set_window(moved.window(), WindowStep::kGlide);
+  }
+  last_ = position;
+}
+
+QString TimelineCanvas::range_text(TimeRange range) const {
+  constexpr std::size_t kCollectivesMax = 20'000;
+  std::int64_t events = 0, bytes = 0;
+  for (const auto& row : rows_) {
+    const LaneEvents& lane = *trace_->lanes[std::size_t(row.lane)].events;
+    const auto first = std::lower_bound(lane.end.begin(), lane.end.end(), range.begin);
+    const auto last = std::upper_bound(lane.begin.begin(), lane.begin.end(), range.end);
+    events += std::max<std::int64_t>((last - lane.begin.begin()) - (first - lane.end.begin()), 0) * row.lanes;
+  }
+  const std::vector<int> calls = collectives_.find(range, kCollectivesMax);
+  for (const int call : calls) bytes += trace_->collectives[std::size_t(call)].type->wire_bytes;
+  return QStringLiteral("Δ %1 · %2 · %3%4 on the wire")
+      .arg(duration_text(range.length()), count_text(events, "event", "events"),
+           calls.size() > kCollectivesMax ? QStringLiteral("more than ") : QString(), bytes_text(bytes));
 }
 
 void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() & (Qt::LeftButton | Qt::MiddleButton)) {
-    if (!dragging_ && (event->pos() - press_).manhattanLength() < kDragStartPx) return;
-    dragging_ = true;
-    if (choosing_) {
-      const Ns a = snapped(press_), b = snapped(event->pos());
-      drag_ = {std::min(a, b), std::max(a, b)};
-      Q_EMIT hovered(QStringLiteral("Δ ") + duration_text(drag_.length()));
-      viewport()->update();
-    } else {
-      viewport()->setCursor(Qt::ClosedHandCursor);
-      scale_.pan(last_.x() - event->pos().x());
-      verticalScrollBar()->setValue(verticalScrollBar()->value() + last_.y() - event->pos().y());
-      set_window(scale_.window());
-    }
-    last_ = event->pos();
+    if (trace_ && (dragging_ || (event->pos() - press_).manhattanLength() >= kDragStartPx)) drag_to(event->pos());
     return;
   }
   const Hit at = hit(event->pos());
@@ -117,8 +145,13 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
   viewport()->unsetCursor();
   if (!dragging_ && event->button() == Qt::LeftButton) select_hit(hit(event->pos()));
-  if (choosing_ && dragging_ && axis_ == TimeAxis::kWall) selection_.select_range(drag_, this);
-  dragging_ = choosing_ = false;
+  if (choosing_ && dragging_ && trace_ && !drag_.empty()) {
+    if (!measuring_ && mouse_mode_ == MouseMode::kZoom)
+      set_window(drag_);
+    else if (axis_ == TimeAxis::kWall)
+      selection_.select_range(drag_, this);
+  }
+  dragging_ = choosing_ = measuring_ = gliding_ = false;
   drag_ = {};
   viewport()->update();
 }
@@ -126,15 +159,55 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (hit(event->pos()).event < 0) return;
   select_hit(hit(event->pos()));
-  fitted_ = false;
+  fitted_ = 0;
   fit_selection();
 }
 
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
-  const QKeySequence pressed(event->keyCombination());
-  for (const auto& def : timeline_keys())
-    if ((key_of ? key_of(def) : QKeySequence(QString::fromUtf8(def.key))) == pressed) return def.run(*this);
+  if (const TimelineKeyDef* def = def_of(*event)) return def->run(*this);
   QAbstractScrollArea::keyPressEvent(event);
+}
+
+const TimelineKeyDef* TimelineCanvas::def_of(const QKeyEvent& event) const {
+  // What a layout has behind Shift, like "?", counts with and without it.
+  const QKeySequence pressed(event.keyCombination());
+  const QKeySequence bare = event.text().isEmpty() ? pressed : QKeySequence(event.key() | int(event.modifiers() & ~Qt::ShiftModifier));
+  for (const auto& def : timeline_keys()) {
+    const QKeySequence key = key_of ? key_of(def) : QKeySequence(QString::fromUtf8(def.key));
+    if (key == pressed || (key == bare && !event.text().isEmpty() && !event.text()[0].isLetterOrNumber() && event.text()[0].isPrint() &&
+                           !event.text()[0].isSpace()))
+      return &def;
+  }
+  return nullptr;
+}
+
+// What the menus of the window have, too, is the timeline's while it has the focus.
+bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && def_of(*static_cast<QKeyEvent*>(event))) {
+    event->accept();
+    return true;
+  }
+  return QAbstractScrollArea::event(event);
+}
+
+// What the keys do to what is under the pointer.
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (!trace_) return;
+  if (event->reason() == QContextMenuEvent::Mouse) select_hit(hit(event->pos()));
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const char* key : {"F", "0", "Backspace", "", "X", "C", "]", ".", "", "M", "R", "", "P", "H", "Shift+H", "E", "Shift+G", "L", "T"}) {
+    if (*key == 0) {
+      menu->addSeparator();
+      continue;
+    }
+    for (const auto& def : timeline_keys())
+      if (qstrcmp(def.key, key) == 0) {
+        auto* action = menu->addAction(QString::fromUtf8(def.doc), this, [this, run = def.run] { run(*this); });
+        action->setShortcut(key_of ? key_of(def) : QKeySequence(QString::fromUtf8(def.key)));
+      }
+  }
+  menu->popup(event->globalPos());
 }
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {

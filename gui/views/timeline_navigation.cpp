@@ -1,5 +1,6 @@
 // Moving over the timeline: zoom, steps from event to event, marks, kept windows, pins.
 #include <QScrollBar>
+#include <QSettings>
 
 #include <algorithm>
 #include <cmath>
@@ -9,63 +10,98 @@
 
 namespace shardlab::gui {
 
-void TimelineCanvas::set_window(TimeRange window) {
+void TimelineCanvas::set_window(TimeRange window, WindowStep step) {
+  constexpr std::size_t kStepsMax = 200;
+  const TimeRange before = scale_.window();
   scale_.set_window(window);
+  if (step != WindowStep::kFollow && scale_.window() != before) {
+    if (step == WindowStep::kJump || !gliding_) windows_before_.push_back(before);
+    if (windows_before_.size() > kStepsMax) windows_before_.erase(windows_before_.begin());
+    windows_after_.clear();
+    gliding_ = step == WindowStep::kGlide;
+  }
   viewport()->update();
   Q_EMIT window_changed(scale_.window());
+}
+
+void TimelineCanvas::step_window(int direction) {
+  auto& from = direction < 0 ? windows_before_ : windows_after_;
+  auto& to = direction < 0 ? windows_after_ : windows_before_;
+  if (from.empty()) {
+    Q_EMIT hovered(direction < 0 ? QStringLiteral("No window of time was shown before") : QStringLiteral("No window of time comes after"));
+    return;
+  }
+  to.push_back(scale_.window());
+  const TimeRange window = from.back();
+  from.pop_back();
+  gliding_ = false;
+  set_window(window, WindowStep::kFollow);
 }
 
 void TimelineCanvas::zoom_by(double factor) {
   const QPoint cursor = viewport()->mapFromGlobal(QCursor::pos());
   const bool over = viewport()->rect().contains(cursor) && viewport()->underMouse() && cursor.x() > kLabelWidth;
-  scale_.zoom(factor, over ? cursor.x() - kLabelWidth : scale_.width() / 2.0);
-  set_window(scale_.window());
+  TimeScale zoomed = scale_;
+  zoomed.zoom(factor, over ? cursor.x() - kLabelWidth : scale_.width() / 2.0);
+  set_window(zoomed.window());
 }
 
 void TimelineCanvas::pan_by(double share) {
-  scale_.pan(share * scale_.width());
-  set_window(scale_.window());
+  TimeScale moved = scale_;
+  moved.pan(share * scale_.width());
+  set_window(moved.window());
 }
 
 void TimelineCanvas::fit_all() {
-  fitted_ = false;
+  fitted_ = 0;
   set_window(scale_.limits());
 }
 
-void TimelineCanvas::fit_selection() {
+TimeRange TimelineCanvas::range_of_event() const {
   const SelectionState& state = selection_.state();
-  TimeRange range;
-  if (!trace_ || fitted_) return fit_all();
-  if (state.lane >= 0 && state.event >= 0) {
-    const Lane& lane = trace_->lanes[std::size_t(state.lane)];
-    range = {lane.events->begin[std::size_t(state.event)], lane.events->end[std::size_t(state.event)]};
-  } else if (state.collective >= 0) {
-    const Collective& call = trace_->collectives[std::size_t(state.collective)];
-    range = call.span();
-    if (call.open) range.end = trace_->range.end;
-  } else {
-    range = axis_ == TimeAxis::kWall ? state.range : TimeRange{};
-  }
-  if (range.empty()) return fit_all();
-  scale_.fit(range, 0.2);
-  set_window(scale_.window());
-  fitted_ = true;
+  if (state.lane < 0 || state.event < 0) return {};
+  const LaneEvents& events = *trace_->lanes[std::size_t(state.lane)].events;
+  return {events.begin[std::size_t(state.event)], events.end[std::size_t(state.event)]};
+}
+
+TimeRange TimelineCanvas::range_of_collective() const {
+  const int collective = selection_.state().collective;
+  if (collective < 0) return {};
+  const Collective& call = trace_->collectives[std::size_t(collective)];
+  return {call.span().begin, call.open ? trace_->range.end : call.span().end};
+}
+
+void TimelineCanvas::fit_selection() {
+  if (!trace_) return;
+  std::vector<TimeRange> ranges{range_of_event(), range_of_collective()};
+  if (axis_ == TimeAxis::kWall) ranges.push_back(selection_.state().range);
+  std::erase_if(ranges, [](const TimeRange& each) { return each.empty(); });
+  // A range of time is fitted where nothing else is selected.
+  if (ranges.size() > 1 && axis_ == TimeAxis::kWall && !selection_.state().range.empty()) ranges.pop_back();
+  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  if (std::size_t(fitted_) >= ranges.size()) return fit_all();
+  TimeScale fitting = scale_;
+  fitting.fit(ranges[std::size_t(fitted_)], 0.2);
+  const int next = fitted_ + 1;
+  set_window(fitting.window());
+  fitted_ = next;
 }
 
 void TimelineCanvas::reveal(TimeRange range) {
   const TimeRange window = scale_.window();
   if (range.begin >= window.begin && range.end <= window.end) return;
+  TimeScale next = scale_;
   if (range.length() > window.length()) {
-    scale_.fit(range, 0.2);
+    next.fit(range, 0.2);
   } else {
     const Ns middle = range.begin + range.length() / 2;
-    scale_.set_window({middle - window.length() / 2, middle + window.length() / 2});
+    next.set_window({middle - window.length() / 2, middle + window.length() / 2});
   }
-  set_window(scale_.window());
+  set_window(next.window());
 }
 
 void TimelineCanvas::on_selection(const SelectionState& state, QObject* origin) {
-  fitted_ = false;
+  fitted_ = 0;
   if (trace_ && origin != this) {
     if (state.collective >= 0) {
       const Collective& call = trace_->collectives[std::size_t(state.collective)];
@@ -155,6 +191,31 @@ void TimelineCanvas::toggle_counters() {
   layout_rows();
 }
 
+void TimelineCanvas::toggle_collapsed() {
+  if (!trace_) return;
+  const bool now = std::any_of(rows_.begin(), rows_.end(), [](const TimelineRow& row) { return row.lanes > 1; });
+  const std::size_t rows = rows_.size();
+  collapsed_ = !now;
+  layout_rows();
+  Q_EMIT hovered(rows_.size() == rows ? QStringLiteral("No devices beside each other did the same")
+                 : now                ? QStringLiteral("Every device has its lane")
+                                      : QStringLiteral("Devices that did the same share a lane"));
+}
+
+void TimelineCanvas::set_mouse_mode(MouseMode mode) {
+  static constexpr const char* kWords[] = {"Dragging selects a range of time", "Dragging moves the window of time",
+                                           "Dragging zooms to what it spans", "Dragging measures, between the edges of events"};
+  mouse_mode_ = mode;
+  Q_EMIT hovered(QString::fromUtf8(kWords[int(mode)]));
+}
+
+void TimelineCanvas::toggle_wheel() {
+  wheel_zooms_ = !wheel_zooms_;
+  QSettings().setValue(QStringLiteral("timeline/wheel-zooms"), wheel_zooms_);
+  Q_EMIT hovered(wheel_zooms_ ? QStringLiteral("The wheel zooms; with Ctrl it scrolls")
+                              : QStringLiteral("The wheel scrolls; with Ctrl it zooms"));
+}
+
 void TimelineCanvas::cycle_grouping() {
   if (!trace_) return;
   grouping_ = (grouping_ + 1) % groupings_.size();
@@ -192,7 +253,7 @@ void TimelineCanvas::set_bookmark(int number) {
 void TimelineCanvas::go_to_bookmark(int number) {
   const auto kept = bookmarks.find(number);
   if (kept == bookmarks.end() || axis_ != TimeAxis::kWall)
-    Q_EMIT hovered(QStringLiteral("No window is kept under %1: Alt+%1 keeps one").arg(number));
+    Q_EMIT hovered(QStringLiteral("No window is kept under %1: Ctrl+%1 keeps one").arg(number));
   else
     set_window(kept->second);
 }
@@ -223,15 +284,9 @@ void TimelineCanvas::show_all_rows() {
 void TimelineCanvas::set_up() { layout_rows(); }
 
 void TimelineCanvas::select_range_of_selection() {
-  const SelectionState& state = selection_.state();
   if (!trace_ || axis_ != TimeAxis::kWall) return;
-  if (state.collective >= 0) {
-    const Collective& call = trace_->collectives[std::size_t(state.collective)];
-    selection_.select_range({call.span().begin, call.open ? trace_->range.end : call.span().end}, this);
-  } else if (state.lane >= 0 && state.event >= 0) {
-    const LaneEvents& events = *trace_->lanes[std::size_t(state.lane)].events;
-    selection_.select_range({events.begin[std::size_t(state.event)], events.end[std::size_t(state.event)]}, this);
-  }
+  const TimeRange range = selection_.state().collective >= 0 ? range_of_collective() : range_of_event();
+  if (!range.empty()) selection_.select_range(range, this);
 }
 
 }  // namespace shardlab::gui

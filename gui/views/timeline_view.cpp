@@ -50,7 +50,8 @@ class Legend : public QWidget {
     if (host_) entry(theme.host, theme.base, QStringLiteral("host read"));
     if (error_) entry(theme.error, theme.base, QStringLiteral("diagnosed"));
     painter.setPen(theme.muted);
-    const QString hint = hint_.isEmpty() ? QStringLiteral("wheel zoom · drag pan · Shift+drag measure · W A S D · F fit") : hint_;
+    const QString hint =
+        hint_.isEmpty() ? QStringLiteral("W A S D · Ctrl+wheel zoom · drag selects · Shift+drag measures · F fit · Backspace back") : hint_;
     const int room = width() - x - 8;
     if (fontMetrics().horizontalAdvance(hint) < room)
       painter.drawText(QRect(x, 0, room, height()), Qt::AlignRight | Qt::AlignVCenter, hint);
@@ -88,12 +89,13 @@ QWidget* make_timeline(ViewContext& context) {
   layout->addWidget(legend);
   view->setFocusProxy(canvas);
   QObject::connect(canvas, &TimelineCanvas::window_changed, minimap, &TimelineMinimap::set_window);
-  canvas->show_view = context.show_view;
+  canvas->request = context.request;
   // On another axis times mean something else: the other views then have the whole.
   QObject::connect(canvas, &TimelineCanvas::window_changed, &context.selection, [canvas, selection = &context.selection](TimeRange window) {
     if (selection->trace()) selection->set_visible(canvas->axis() == TimeAxis::kWall ? window : selection->trace()->range);
   });
-  QObject::connect(minimap, &TimelineMinimap::window_asked, canvas, &TimelineCanvas::set_window);
+  QObject::connect(minimap, &TimelineMinimap::window_asked, canvas,
+                   [canvas](TimeRange window) { canvas->set_window(window, WindowStep::kGlide); });
   QObject::connect(canvas, &TimelineCanvas::hovered, legend, &Legend::set_hint);
   QObject::connect(canvas, &TimelineCanvas::shown_changed, minimap, [canvas, minimap] {
     minimap->set_trace(canvas->shown(), canvas->scale().limits());
@@ -107,7 +109,7 @@ QWidget* make_timeline(ViewContext& context) {
 const ViewDef kTimelineView{
     .id = "timeline",
     .title = "Timeline",
-    .key = "Ctrl+1",
+    .key = "Ctrl+Shift+T",
     .doc = "What every device did when: compute, collectives over all their members, host reads",
     .area = ViewArea::kCentre,
     .make = make_timeline,

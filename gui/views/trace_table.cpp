@@ -35,6 +35,8 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   proxy_->setSortRole(TraceTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
   proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  filter_timer_.setSingleShot(true);
+  connect(&filter_timer_, &QTimer::timeout, this, [this] { proxy_->setFilterFixedString(filter_); });
   setModel(proxy_);
   setItemDelegate(new ToneDelegate(this));
   setAccessibleName(QString::fromUtf8(def.title));
@@ -61,7 +63,21 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   connect(this, &QAbstractItemView::clicked, this, [this](const QModelIndex& index) { choose(index); });
 }
 
-void TraceTable::set_filter(const QString& text) { proxy_->setFilterFixedString(text); }
+// Among many rows not at each key, but when the word is there.
+void TraceTable::set_filter(const QString& text) {
+  constexpr int kAtOnceMax = 1000, kTypeMs = 150;
+  filter_ = text;
+  if (model_->rowCount() <= kAtOnceMax)
+    proxy_->setFilterFixedString(filter_);
+  else
+    filter_timer_.start(kTypeMs);
+}
+
+// Among very many rows the search would hold up the window; the filter is there for them.
+void TraceTable::keyboardSearch(const QString& text) {
+  constexpr int kRowsMax = 5000;
+  if (proxy_->rowCount() <= kRowsMax) QTableView::keyboardSearch(text);
+}
 
 void TraceTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);

@@ -3,6 +3,7 @@
 
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <QTimer>
 
 #include <functional>
 
@@ -23,6 +24,7 @@ class TraceTable : public QTableView {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void keyboardSearch(const QString& text) override;
 
  private:
   void follow(const SelectionState& state);
@@ -31,6 +33,8 @@ class TraceTable : public QTableView {
   Selection& selection_;
   TraceTableModel* model_;
   QSortFilterProxyModel* proxy_;
+  QString filter_;
+  QTimer filter_timer_;
   bool following_ = false;  // the selection moves the current row, not the user
 };
 

@@ -13,6 +13,8 @@
 
 namespace shardlab::gui {
 
+enum class TimelineRequest : std::uint8_t;
+
 enum class ViewArea : std::uint8_t { kCentre, kLeft, kRight, kBottom, kBottomRight };
 
 // What a view may use. It outlives the views.
@@ -22,12 +24,13 @@ struct ViewContext {
   std::function<void(const QString& path)> open_trace = {};  // in the window
   std::function<void(std::string_view id)> show_view = {};
   std::function<void(TimeRange window)> show_time = {};  // in the timeline
+  std::function<void(TimelineRequest)> request = {};     // what its keys ask of others
 };
 
 struct ViewDef {
   std::string_view id;  // for --view and stored layouts
   const char* title;
-  const char* key;  // shows and focuses it, e.g. "Ctrl+1"
+  const char* key;  // shows and focuses it, e.g. "Ctrl+F"
   const char* doc;  // one sentence, for tooltips and the key map
   ViewArea area;
   QWidget* (*make)(ViewContext&);
@@ -51,6 +54,7 @@ extern const ViewDef kMatrixView;
 extern const ViewDef kReshardView;
 extern const ViewDef kPredictionView;
 extern const ViewDef kEventsView;
+extern const ViewDef kStatsView;
 extern const ViewDef kCompareView;
 extern const ViewDef kSqlView;
 extern const ViewDef kRunView;
@@ -58,5 +62,6 @@ extern const ViewDef kRunView;
 // Opens a second trace in the compare view; false where the widget is another one.
 bool compare_with(QWidget* compare_view, const QString& path);
 bool compare_busy(const QWidget* compare_view);
+void play_waits(QWidget* waits_view);  // or stops
 
 }  // namespace shardlab::gui

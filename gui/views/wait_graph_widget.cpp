@@ -81,7 +81,9 @@ void WaitGraphWidget::arrange() {
   for (auto* group : {&waiting, &circle, &free})
     if (!group->empty()) groups.push_back(group);
   if (groups.empty()) return;
-  const bool stacked = width() < int(groups.size()) * (kBoxWidth + 2 * kMargin) && height() > width();
+  // Under each other where their reasons could not be read beside each other, and there is the height for it.
+  constexpr double kStackedHeight = 130;
+  const bool stacked = width() < int(groups.size()) * (kBoxWidth + 2 * kMargin) && height() > double(groups.size()) * kStackedHeight;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const QRectF area =
         stacked ? QRectF(0, double(height()) * double(g) / double(groups.size()), width(), double(height()) / double(groups.size()))

@@ -1,4 +1,5 @@
 // Who waits for whom, on a time slider: circles form and dissolve; who would free whom; the chain behind any wait.
+#include <QAction>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -11,21 +12,31 @@
 
 #include <algorithm>
 
+#include "gui/models/background.h"
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/theme.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
 #include "gui/views/wait_graph_widget.h"
+#include "gui/views/when_seen.h"
 
 namespace shardlab::gui {
 namespace {
 
 constexpr int kPlayStepMs = 500;
+constexpr std::size_t kAtOnceMax = 20'000;  // launches and waits that are looked through without leaving the window's thread
+
+// Who waited in a trace, and the time that tells most.
+struct Waits {
+  WaitList list;
+  std::vector<Ns> times;  // at which it changes
+  Ns telling = -1;
+};
 
 class WaitsView : public QWidget {
  public:
-  explicit WaitsView(Selection& selection) : selection_(selection) {
+  explicit WaitsView(ViewContext& context) : selection_(context.selection), background_(context.background) {
     graph_ = new WaitGraphWidget(this);
     words_ = new QTextBrowser(this);
     words_->setOpenLinks(false);
@@ -36,9 +47,16 @@ class WaitsView : public QWidget {
     slider_->setToolTip(QStringLiteral("Each step is a moment at which somebody began or ceased to wait"));
     play_ = new QToolButton(this);
     play_->setText(QStringLiteral("▶"));
-    play_->setToolTip(QStringLiteral("Play the changes one by one"));
+    play_->setToolTip(QStringLiteral("Play the changes one by one (Space)"));
     play_->setAccessibleName(QStringLiteral("Play"));
     play_->setCheckable(true);
+    play_->setObjectName(QStringLiteral("play"));
+    auto* space = new QAction(this);
+    space->setShortcut(Qt::Key_Space);
+    space->setStatusTip(play_->toolTip());
+    space->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(space, &QAction::triggered, play_, &QAbstractButton::click);
+    addAction(space);
     time_ = new QLabel(this);
     time_->setMinimumWidth(150);
     auto* bar = new QHBoxLayout;
@@ -71,56 +89,84 @@ class WaitsView : public QWidget {
     connect(slider_, &QSlider::valueChanged, this, [this] { show_time(); });
     connect(graph_, &WaitGraphWidget::chosen, this, [this](int process) { selection_.select_process(process, this); });
     connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
-    connect(&selection, &Selection::trace_changed, this, [this] { set_trace(); });
-    connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
+    connect(&selection_, &Selection::trace_changed, this, [this] {
+      background_.cancel(this);
+      waits_ = {};
+      found_ = nullptr;
+      seen_.mark();
+    });
+    connect(&selection_, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
   }
+  ~WaitsView() override { background_.cancel(this); }
 
  protected:
   void changeEvent(QEvent* event) override {
-    if (event->type() == QEvent::PaletteChange) show_time();
+    if (event->type() == QEvent::PaletteChange && found_) show_time();
     QWidget::changeEvent(event);
   }
 
  private:
-  void set_trace() {
-    const TracePtr& trace = selection_.trace();
-    waits_ = trace && !trace->preview ? find_waits(*trace) : std::vector<Wait>{};
-    times_ = change_times(waits_);
+  // What is shown stays until the new is found.
+  void find() {
+    const TracePtr trace = selection_.trace();
+    if (!trace || trace->preview) return show_waits(trace, {});
+    const bool few = trace->launches.size() + trace->wait_edges.size() + trace->host_reads.size() < kAtOnceMax;
+    background_.run(
+        this, few,
+        [trace](const std::stop_token&) {
+          Waits found{.list = find_waits(*trace)};
+          found.times = change_times(found.list);
+          found.telling = telling_time(*trace, found.list);
+          return found;
+        },
+        [this, trace](Waits found) { show_waits(trace, std::move(found)); });
+  }
+
+  void show_waits(const TracePtr& trace, Waits found) {
+    waits_ = std::move(found);
+    found_ = trace.get();
     play_->setChecked(false);
     const QSignalBlocker blocked(slider_);
-    slider_->setRange(0, std::max(int(times_.size()) - 1, 0));
-    slider_->setEnabled(times_.size() > 1);
-    play_->setEnabled(times_.size() > 1);
+    slider_->setRange(0, std::max(int(waits_.times.size()) - 1, 0));
+    slider_->setEnabled(waits_.times.size() > 1);
+    play_->setEnabled(waits_.times.size() > 1);
     process_ = -1;
-    if (trace && !times_.empty()) {
-      const Ns telling = telling_time(*trace, waits_);
-      slider_->setValue(int(std::lower_bound(times_.begin(), times_.end(), telling) - times_.begin()));
-    }
+    slider_->setValue(int(std::lower_bound(waits_.times.begin(), waits_.times.end(), waits_.telling) - waits_.times.begin()));
+    choose_wait(selection_.state());
     show_time();
   }
 
   // A waiting bar that is chosen anywhere moves the slider to when it waits, and is explained.
   void follow(const SelectionState& state) {
     const TracePtr& trace = selection_.trace();
-    if (!trace || trace->preview) return;
-    const int wait = state.lane >= 0 && state.event >= 0 ? wait_of_event(*trace, waits_, state.lane, state.event) : -1;
-    if (wait < 0 && state.process == process_) return;
+    if (trace && !trace->preview && found_ && choose_wait(state)) show_time();
+  }
+
+  bool choose_wait(const SelectionState& state) {
+    const bool event = found_ && state.lane >= 0 && state.event >= 0;
+    const int wait = event ? wait_of_event(*selection_.trace(), waits_.list, state.lane, state.event) : -1;
+    if (wait < 0 && state.process == process_) return false;
     process_ = state.process;
     if (wait >= 0) {
-      process_ = waits_[std::size_t(wait)].process;
-      const auto at = std::lower_bound(times_.begin(), times_.end(), telling_time_of(waits_[std::size_t(wait)]));
+      const Wait& chosen = waits_.list[std::size_t(wait)];
+      process_ = chosen.process;
+      const auto at = std::lower_bound(waits_.times.begin(), waits_.times.end(), telling_time_of(chosen));
       const QSignalBlocker blocked(slider_);
-      slider_->setValue(int(at - times_.begin()));
+      slider_->setValue(int(at - waits_.times.begin()));
     }
-    show_time();
+    return true;
   }
 
   // Of the changes while it waits the one at which most wait: who came to wait later belongs to its reason.
   Ns telling_time_of(const Wait& wait) const {
     Ns best = wait.begin;
     std::size_t most = 0;
-    for (auto at = std::lower_bound(times_.begin(), times_.end(), wait.begin); at != times_.end() && *at < wait.end; ++at) {
-      const auto waiting = std::size_t(std::count_if(waits_.begin(), waits_.end(), [&](const Wait& each) { return each.at(*at); }));
+    constexpr std::ptrdiff_t kTimesMax = 500;  // enough to tell, however long it waits
+    const auto& times = waits_.times;
+    const auto first = std::lower_bound(times.begin(), times.end(), wait.begin);
+    for (auto at = first; at != times.end() && *at < wait.end && at - first < kTimesMax; ++at) {
+      std::size_t waiting = 0;
+      waits_.list.at(*at, [&](const Wait&) { ++waiting; });
       if (waiting > most) {
         most = waiting;
         best = *at;
@@ -129,22 +175,26 @@ class WaitsView : public QWidget {
     return best;
   }
 
-  Ns now() const { return times_.empty() ? 0 : times_[std::size_t(std::clamp(slider_->value(), 0, int(times_.size()) - 1))]; }
+  Ns now() const {
+    const auto& times = waits_.times;
+    return times.empty() ? 0 : times[std::size_t(std::clamp(slider_->value(), 0, int(times.size()) - 1))];
+  }
 
   void show_time() {
     const TracePtr& trace = selection_.trace();
     graph_->choose(process_);
-    if (!trace || times_.empty()) {
+    if (trace && !found_) return;  // they are being looked for
+    if (!trace || waits_.times.empty()) {
       graph_->show_graph(
           {}, trace ? QStringLiteral("No process waited for another.\nWhere one does, its circle of waiting appears here.") : QString());
       words_->clear();
       time_->clear();
       return;
     }
-    const WaitGraph graph = make_wait_graph(*trace, waits_, now());
+    const WaitGraph graph = make_wait_graph(*trace, waits_.list, now());
     graph_->show_graph(graph, QStringLiteral("At this moment nobody waits. Move the slider, or press play."));
     time_->setText(
-        QStringLiteral("%1  (%2 of %3)").arg(duration_text(now() - trace->range.begin)).arg(slider_->value() + 1).arg(times_.size()));
+        QStringLiteral("%1  (%2 of %3)").arg(duration_text(now() - trace->range.begin)).arg(slider_->value() + 1).arg(waits_.times.size()));
     words_->setHtml(words(*trace, graph));
   }
 
@@ -180,7 +230,7 @@ class WaitsView : public QWidget {
                   .arg(theme.error.name(), never.size() == 1 ? QString() : QStringLiteral("es"), links(never));
     else if (graph.cycles.empty() && !graph.edges.empty())
       text += QStringLiteral("<p>Somebody waits, but in no circle: it may still come.</p>");
-    const auto best = best_unblockers(trace, waits_, now());
+    const auto best = best_unblockers(trace, waits_.list, now());
     if (!best.empty()) {
       text += QStringLiteral("<p><b>Who would free whom</b></p><ul style='margin-left:-24px'>");
       for (std::size_t i = 0; i < std::min<std::size_t>(best.size(), 4); ++i)
@@ -193,7 +243,7 @@ class WaitsView : public QWidget {
     if (process < 0 && !graph.nodes.empty() && graph.nodes[0].waits) process = graph.nodes[0].processes[0];
     if (process >= 0) {
       text += QStringLiteral("<p><b>Why process %1 waits</b></p><ol style='margin-left:-24px'>").arg(process);
-      for (const auto& step : explain_wait(trace, waits_, process, now())) {
+      for (const auto& step : explain_wait(trace, waits_.list, process, now())) {
         QString line = html(step.text);
         if (step.collective >= 0) line += QStringLiteral(" <a href='collective:%1'>#%1</a>").arg(step.collective);
         text += QStringLiteral("<li>%1</li>").arg(line);
@@ -204,8 +254,9 @@ class WaitsView : public QWidget {
   }
 
   Selection& selection_;
-  std::vector<Wait> waits_;
-  std::vector<Ns> times_;
+  Background& background_;
+  Waits waits_;
+  const TraceData* found_ = nullptr;  // what they are of; null while they are being looked for
   int process_ = -1;
   WaitGraphWidget* graph_;
   QTextBrowser* words_;
@@ -213,9 +264,10 @@ class WaitsView : public QWidget {
   QToolButton* play_;
   QLabel* time_;
   QTimer timer_;
+  WhenSeen seen_{this, [this] { find(); }};
 };
 
-QWidget* make_waits(ViewContext& context) { return new WaitsView(context.selection); }
+QWidget* make_waits(ViewContext& context) { return new WaitsView(context); }
 
 QString text(const Selection& selection) {
   const auto waits = find_waits(*selection.trace());
@@ -227,10 +279,14 @@ QString text(const Selection& selection) {
 
 }  // namespace
 
+void play_waits(QWidget* waits_view) {
+  if (auto* play = waits_view->findChild<QToolButton*>(QStringLiteral("play")); play && play->isEnabled()) play->click();
+}
+
 const ViewDef kWaitsView{
     .id = "waits",
     .title = "Waits",
-    .key = "Ctrl+8",
+    .key = "Ctrl+Shift+W",
     .doc = "Who waits for whom at any time, which circles there are, and who would free whom",
     .area = ViewArea::kBottomRight,
     .make = make_waits,

@@ -1,5 +1,6 @@
 #include "runtime/control/barrier_calls.h"
 
+#include "runtime/control/waiting_call.h"
 #include "runtime/control/wire.h"
 
 namespace shardlab::control {
@@ -22,25 +23,17 @@ grpc::Status status_of(const BarrierEnd& end) {
   return {grpc::StatusCode::INTERNAL, "no such end of a barrier"};
 }
 
-// Finished once, by the barrier or by its cancellation. gRPC calls it only after the handler has returned it.
-class BarrierWait final : public grpc::ServerUnaryReactor {
+class BarrierWait final : public WaitingCall {
  public:
-  BarrierWait(Barriers& barriers, OpenCalls& open, const Arrival& arrival) : barriers_(barriers), open_(open) {
-    open_.began();
+  BarrierWait(Barriers& barriers, OpenCalls& open, const Arrival& arrival) : WaitingCall(open), barriers_(barriers) {
     ticket_ = barriers.arrive(arrival, [this](const BarrierEnd& end) { Finish(status_of(end)); });
   }
   void OnCancel() override {
     if (barriers_.withdraw(ticket_)) Finish(grpc::Status::CANCELLED);
   }
-  void OnDone() override {
-    OpenCalls& open = open_;
-    delete this;
-    open.ended();
-  }
 
  private:
   Barriers& barriers_;
-  OpenCalls& open_;
   std::uint64_t ticket_ = 0;
 };
 
@@ -52,7 +45,8 @@ grpc::ServerUnaryReactor* wait_at_barrier(Barriers& barriers, OpenCalls& open, c
                           .process = request.process(),
                           .participants = {request.participants().begin(), request.participants().end()},
                           .timeout = std::chrono::milliseconds(request.timeout_ms()),
-                          .where = clean_text(request.where())});
+                          .where = clean_text(request.where()),
+                          .visit = request.visit()});
 }
 
 }  // namespace shardlab::control

@@ -22,8 +22,11 @@ std::string ended_text(int process, const std::string& how, const std::string& b
 
 }  // namespace
 
-Barriers::Barriers(int num_processes, std::function<std::string(int)> describe)
-    : num_processes_(num_processes), describe_(std::move(describe)), watcher_([this](std::stop_token stop) { watch(stop); }) {}
+Barriers::Barriers(int num_processes, std::function<std::string(int)> describe, BarrierWatch told)
+    : num_processes_(num_processes),
+      describe_(std::move(describe)),
+      watched_by_(std::move(told)),
+      watcher_([this](std::stop_token stop) { watch(stop); }) {}
 
 Barriers::~Barriers() = default;
 
@@ -103,6 +106,7 @@ std::uint64_t Barriers::arrive(const Arrival& arrival, Answer answer) {
     return 0;
   }
   if (is_first || limit < barrier.limit) this->limit(found, limit);
+  if (watched_by_.waits) watched_by_.waits(arrival, participants);
   return ticket;
 }
 
@@ -151,6 +155,7 @@ void Barriers::limit(Named::iterator at, Clock::time_point limit) {
 void Barriers::end(Named::iterator at, const BarrierEnd& how) {
   Barrier& barrier = at->second;
   limits_.erase({barrier.limit, at->first});
+  if (watched_by_.over) watched_by_.over(at->first);
   for (int process : barrier.participants)
     if (!barrier.here.contains(process) && !ended_.contains(process)) barrier.still_to_be_told[process] = how;
   for (auto& [process, waiter] : barrier.here) {

@@ -23,7 +23,14 @@ struct Arrival {
   int process = 0;
   std::vector<int> participants;  // nothing: all processes of the job
   std::chrono::milliseconds timeout{0};
-  std::string where;  // the caller's line, for the others; may be empty
+  std::string where;        // the caller's line, for the others; may be empty
+  std::uint64_t visit = 0;  // the process's own number of this wait, from 1
+};
+
+// Told of who waits, with the lock of the barriers held: hands on quickly and does not call them.
+struct BarrierWatch {
+  std::function<void(const Arrival& arrival, const std::set<int>& participants)> waits;
+  std::function<void(const std::string& barrier)> over;
 };
 
 struct BarrierEnd {
@@ -49,7 +56,7 @@ class Barriers {
 
   using Answer = std::function<void(const BarrierEnd&)>;
   // `describe` says where a process is, for those who miss it ("running, last in sum at toy.cpp:31"); it may be empty.
-  explicit Barriers(int num_processes, std::function<std::string(int process)> describe = {});
+  explicit Barriers(int num_processes, std::function<std::string(int process)> describe = {}, BarrierWatch told = {});
   ~Barriers();
 
   // Answers before it returns where there is nothing to wait for, and the ticket is 0.
@@ -89,6 +96,7 @@ class Barriers {
 
   const int num_processes_;
   const std::function<std::string(int)> describe_;
+  const BarrierWatch watched_by_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   Named barriers_;

@@ -102,6 +102,23 @@ class ControlClient::Link final : public Uplink {
     return response.value();
   }
 
+  std::string await_key(const std::string& key, std::chrono::milliseconds timeout, const std::string& told_as, Where where) {
+    grpc::ClientContext context;
+    prepare(context, std::min<std::chrono::milliseconds>(timeout, kBarrierMax));
+    wire::Key request;
+    request.set_key(key);
+    request.set_process(options_.process_index);
+    request.set_visit(++visits_);
+    request.set_timeout_ms(timeout.count());
+    wire::KeyValue response;
+    std::optional<grpc::Status> answered;
+    stub_->async()->GetKey(&context, &request, &response, [&](const grpc::Status& status) { answer(answered, status); });
+    await_answer(context, answered, {-1, false, fmt::format("key '{}'", told_as), where.text(), where.statement, request.visit()});
+    if (!answered->ok()) throw_what_ended_it();
+    check(*answered, "get", key);
+    return response.value();
+  }
+
   void wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants, Where where) {
     grpc::ClientContext context;
     prepare(context, std::min<std::chrono::milliseconds>(timeout, kBarrierMax) + std::chrono::milliseconds(kKeyMs));
@@ -113,14 +130,11 @@ class ControlClient::Link final : public Uplink {
     request.set_timeout_ms(timeout.count());
     std::string place = where.known() ? where.text() : std::string();
     request.set_where(clean_text(place));
+    request.set_visit(++visits_);
     wire::Nothing response;
     std::optional<grpc::Status> answered;
-    stub_->async()->WaitAtBarrier(&context, &request, &response, [&](const grpc::Status& status) {
-      std::lock_guard lock(mutex_);
-      answered = status;
-      changed_.notify_all();
-    });
-    await_barrier(context, answered, {-1, false, fmt::format("barrier '{}'", barrier), place, where.statement});
+    stub_->async()->WaitAtBarrier(&context, &request, &response, [&](const grpc::Status& status) { answer(answered, status); });
+    await_answer(context, answered, {-1, false, fmt::format("barrier '{}'", barrier), place, where.statement, request.visit()});
     check_barrier(*answered);
   }
 
@@ -142,6 +156,7 @@ class ControlClient::Link final : public Uplink {
     message.set_doing(clean_text(reading.doing));
     message.set_where(clean_text(reading.where));
     message.set_statement(reading.statement);
+    message.set_visit(reading.visit);
     push(std::move(word), When::kNow);
   }
   void running() override {
@@ -192,8 +207,14 @@ class ControlClient::Link final : public Uplink {
   static constexpr std::chrono::milliseconds kShortBarrier{20}, kTellAtBarrier{1000}, kVerdictAfter{1000};
   static constexpr std::chrono::hours kBarrierMax{24 * 365};
 
+  void answer(std::optional<grpc::Status>& answered, const grpc::Status& status) {
+    std::lock_guard lock(mutex_);
+    answered = status;
+    changed_.notify_all();
+  }
+
   // Waits for the answer. A process at a barrier is not stuck, and says so; what ends the job ends its waiting.
-  void await_barrier(grpc::ClientContext& context, const std::optional<grpc::Status>& answered, const Reading& place) {
+  void await_answer(grpc::ClientContext& context, const std::optional<grpc::Status>& answered, const Reading& place) {
     bool told = false, cancelled = false;
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, told ? kTellAtBarrier : kShortBarrier, [&] { return answered || (over_ && !cancelled); }) ||
@@ -212,14 +233,16 @@ class ControlClient::Link final : public Uplink {
     lock.unlock();
     if (told) running();
   }
-  void check_barrier(const grpc::Status& status) {
-    if (status.ok()) return;
-    bool is_over = false;
+  void throw_what_ended_it() {
     {
       std::lock_guard lock(mutex_);
-      is_over = over_;
+      if (!over_) return;
     }
-    if (is_over) owner_.gate().pass_leaving(std::chrono::milliseconds(0));  // throws what ended it
+    owner_.gate().pass_leaving(std::chrono::milliseconds(0));
+  }
+  void check_barrier(const grpc::Status& status) {
+    if (status.ok()) return;
+    throw_what_ended_it();
     if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) throw UserError(status.error_message());
     throw TransportError(status.error_message());
   }
@@ -381,6 +404,7 @@ class ControlClient::Link final : public Uplink {
   std::deque<wire::Word> queue_;
   bool wanted_ = false, urgent_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
   std::vector<Member> members_;
+  std::uint64_t visits_ = 0;  // at barriers and for keys, by the issuing thread
   std::jthread reader_, sender_, looker_;
 };
 
@@ -399,6 +423,11 @@ void ControlClient::wait_at_barrier(const std::string& barrier, std::chrono::mil
                                     Where where) {
   at(where);
   link_->wait_at_barrier(barrier, timeout, participants, where);
+}
+
+std::string ControlClient::await_key(const std::string& key, std::chrono::milliseconds timeout, const std::string& told_as, Where where) {
+  at(where);
+  return link_->await_key(key, timeout, told_as, where);
 }
 
 std::unique_ptr<ControlClient> connect(ClientOptions options) {

@@ -48,6 +48,9 @@ class ControlClient final : public ProcessControl {
   // `only_new` UserError where the key has a value.
   void set_key(const std::string& key, const std::string& value, bool only_new = false);
   std::string get_key(const std::string& key, std::chrono::milliseconds limit);
+  // The same of a program, by whose line and name for the key it is told, from the issuing thread: DiagnosisError when the verdict comes
+  // meanwhile.
+  std::string await_key(const std::string& key, std::chrono::milliseconds timeout, const std::string& told_as, Where where);
   // From the issuing thread. Returns once all `participants` (nothing: all processes) have come. UserError where they do not agree on who
   // they are, TransportError where one is missing at the end of `timeout` or has ended, DiagnosisError when the verdict comes meanwhile.
   void wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants, Where where);

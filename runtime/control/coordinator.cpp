@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <mutex>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "runtime/control/assembly.h"
 #include "runtime/control/barrier_calls.h"
 #include "runtime/control/barriers.h"
+#include "runtime/control/interrupts.h"
 #include "runtime/control/key_calls.h"
 #include "runtime/control/key_store.h"
 #include "runtime/control/live_session.h"
@@ -46,7 +48,8 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
         court_(make_court(0, {})),
         assembly_(options_.num_processes,
                   [this](const Gathered& gathered, const std::vector<Ended>& ended) { begin_epoch(gathered, ended); }),
-        barriers_(options_.num_processes, [this](int process) { return whereabouts(court()->referee.evidence(), process); }) {
+        barriers_(
+            options_.num_processes, [this](int process) { return whereabouts(court()->referee.evidence(), process); }, barrier_watch()) {
     if (options_.token.empty()) options_.token = random_token();
     grpc::ServerBuilder builder;
     int port = 0;
@@ -97,7 +100,10 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
                    open_,
                    [this](int process) { gone(process, comm::now_ns()); },
                    [this](int process, std::uint64_t incarnation) { vanished(process, incarnation); },
-                   [this](int process) { barriers_.returned(process); },
+                   [this](int process) {
+                     interrupts_.forget(process);
+                     barriers_.returned(process);
+                   },
                    [this](int process) { barriers_.ended(process, kLeftTheJob); }};
     return new LiveSession(std::move(live), welcome);
   }
@@ -107,7 +113,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   }
   grpc::ServerUnaryReactor* GetKey(grpc::CallbackServerContext* context, const wire::Key* request, wire::KeyValue* response) override {
     grpc::Status welcome = admit(*context);
-    return welcome.ok() ? control::get_key(keys_, open_, *request, response) : answer_with(welcome);
+    return welcome.ok() ? control::get_key(keys_, open_, *request, response, key_watch(*request)) : answer_with(welcome);
   }
   grpc::ServerUnaryReactor* WaitAtBarrier(grpc::CallbackServerContext* context, const wire::BarrierArrival* request,
                                           wire::Nothing*) override {
@@ -115,6 +121,24 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     if (welcome.ok() && !is_current(request->process(), request->incarnation()))
       welcome = {grpc::StatusCode::FAILED_PRECONDITION, "this process was taken for dead, or goes on as another incarnation"};
     return welcome.ok() ? control::wait_at_barrier(barriers_, open_, *request) : answer_with(welcome);
+  }
+
+  grpc::ServerUnaryReactor* Interrupted(grpc::CallbackServerContext* context, const wire::Interruption* request,
+                                        wire::Whereabouts* response) override {
+    grpc::Status welcome = admit(*context);
+    const int process = request->process();
+    if (welcome.ok() && (process < 0 || process >= options_.num_processes || !is_current(process, request->incarnation())))
+      welcome = {grpc::StatusCode::FAILED_PRECONDITION, "no such process, or it goes on as another incarnation"};
+    if (welcome.ok() && (request->signal() < 1 || request->signal() >= NSIG))
+      welcome = {grpc::StatusCode::INVALID_ARGUMENT, "no such signal"};
+    if (!welcome.ok()) return answer_with(welcome);
+    if (interrupts_.came(process, request->signal(), comm::now_ns())) {
+      Evidence evidence = court()->referee.evidence();
+      if (!request->at().empty()) evidence.processes.at(std::size_t(process)).at = clean_text(request->at());
+      response->set_tells(true);
+      response->set_text(whereabouts_text(evidence));
+    }
+    return answer_with(grpc::Status::OK);
   }
 
   const std::string& address() const { return address_; }
@@ -137,6 +161,23 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   }
 
  private:
+  // In an elastic job one that is started again may come, or set a key: nothing is proved there.
+  BarrierWatch barrier_watch() {
+    if (options_.elastic) return {};
+    return {.waits =
+                [this](const Arrival& arrival, const std::set<int>& participants) {
+                  court()->referee.came(arrival.barrier, arrival.process, arrival.visit, participants, arrival.timeout);
+                },
+            .over = [this](const std::string& barrier) { court()->referee.barrier_over(barrier); }};
+  }
+  KeyWatch key_watch(const wire::Key& request) {
+    if (options_.elastic || request.visit() == 0) return {};
+    return {.waits =
+                [this](const wire::Key& key) {
+                  court()->referee.wants_key(key.process(), key.visit(), std::chrono::milliseconds(key.timeout_ms()));
+                },
+            .over = [this](const wire::Key& key) { court()->referee.key_over(key.process(), key.visit()); }};
+  }
   std::shared_ptr<Court> make_court(std::int64_t epoch, const std::vector<int>& participants) {
     RefereeOptions referee{.num_processes = options_.num_processes,
                            .look_ahead = options_.look_ahead,
@@ -156,9 +197,10 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
                                    std::int64_t now = -1;
                                    std::shared_ptr<Court> judging = court(&now);
                                    // Who left or raised has ended in its own way, and may take its time.
+                                   Ended how = how_gone(process);
                                    if (now == epoch && !judging->referee.ended(process))
-                                     judging->referee.died(process, kDisappeared, 0, time);
-                                   if (!options_.elastic) barriers_.ended(process, end_text(kDisappeared, 0));
+                                     judging->referee.died(process, how.exit_code, how.signal, time);
+                                   if (!options_.elastic) barriers_.ended(process, end_text(how.exit_code, how.signal));
                                  }};
     return std::make_shared<Court>(referee, membership);
   }
@@ -174,16 +216,22 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     court_.swap(next);
     epoch_ = gathered.epoch;
   }
+  // Nobody supervises: its stream ended, and what it said before is all there is.
+  Ended how_gone(int process) const {
+    int signal = interrupts_.signal_of(process);
+    return signal != 0 ? Ended{.signal = signal} : Ended{.exit_code = kDisappeared};
+  }
   void gone(int process, comm::Ns time) {
     std::shared_ptr<Court> now = court();
-    if (!now->referee.ended(process)) now->referee.died(process, kDisappeared, 0, time);
-    barriers_.ended(process, end_text(kDisappeared, 0));
+    Ended how = how_gone(process);
+    if (!now->referee.ended(process)) now->referee.died(process, how.exit_code, how.signal, time);
+    barriers_.ended(process, end_text(how.exit_code, how.signal));
   }
   bool is_current(int process, std::uint64_t incarnation) const { return !options_.elastic || assembly_.is_current(process, incarnation); }
   void vanished(int process, std::uint64_t incarnation) {
     if (options_.supervised)
       assembly_.silenced(process, incarnation);  // its supervisor knows more
-    else if (assembly_.vanished(process, incarnation, {kDisappeared, 0}))
+    else if (assembly_.vanished(process, incarnation, how_gone(process)))
       gone(process, comm::now_ns());
   }
   static std::int64_t epoch_of(const grpc::CallbackServerContext& context) {
@@ -209,6 +257,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   Assembly assembly_;
   KeyStore keys_;
   Barriers barriers_;
+  Interrupts interrupts_;
   OpenCalls open_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;

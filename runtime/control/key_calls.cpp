@@ -1,5 +1,9 @@
 #include "runtime/control/key_calls.h"
 
+#include <utility>
+
+#include "runtime/control/waiting_call.h"
+
 namespace shardlab::control {
 namespace {
 
@@ -9,29 +13,37 @@ class Answered final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 };
 
-// Finished once, by the set or by its cancellation. gRPC calls it only after the handler has returned it.
-class KeyWait final : public grpc::ServerUnaryReactor {
+class KeyWait final : public WaitingCall {
  public:
-  KeyWait(KeyStore& keys, OpenCalls& open, const std::string& key, wire::KeyValue* response) : keys_(keys), open_(open) {
-    open_.began();
-    ticket_ = keys.wait(key, [this, key, response](const std::string& value) {
-      response->set_key(key);
-      response->set_value(value);
-      Finish(grpc::Status::OK);
-    });
+  KeyWait(KeyStore& keys, OpenCalls& open, const wire::Key& request, wire::KeyValue* response, KeyWatch watch)
+      : WaitingCall(open), keys_(keys), request_(request), watch_(std::move(watch)) {
+    ticket_ = keys.wait(
+        request.key(),
+        [this, response](const std::string& value) {
+          over();
+          response->set_key(request_.key());
+          response->set_value(value);
+          Finish(grpc::Status::OK);
+        },
+        [this] {
+          waits_ = true;
+          if (watch_.waits) watch_.waits(request_);
+        });
   }
   void OnCancel() override {
-    if (keys_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
-  }
-  void OnDone() override {
-    OpenCalls& open = open_;
-    delete this;
-    open.ended();
+    if (!keys_.cancel(ticket_)) return;
+    over();
+    Finish(grpc::Status::CANCELLED);
   }
 
  private:
+  void over() {
+    if (waits_ && watch_.over) watch_.over(request_);
+  }
   KeyStore& keys_;
-  OpenCalls& open_;
+  const wire::Key request_;
+  const KeyWatch watch_;
+  bool waits_ = false;
   std::uint64_t ticket_ = 0;
 };
 
@@ -53,8 +65,8 @@ grpc::ServerUnaryReactor* set_key(KeyStore& keys, const wire::KeyValue& request)
   return answer_with(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* get_key(KeyStore& keys, OpenCalls& open, const wire::Key& request, wire::KeyValue* response) {
-  return new KeyWait(keys, open, request.key(), response);
+grpc::ServerUnaryReactor* get_key(KeyStore& keys, OpenCalls& open, const wire::Key& request, wire::KeyValue* response, KeyWatch watch) {
+  return new KeyWait(keys, open, request, response, std::move(watch));
 }
 
 }  // namespace shardlab::control

@@ -32,13 +32,14 @@ std::optional<std::string> KeyStore::get(const std::string& key) const {
   return found == values_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::uint64_t KeyStore::wait(const std::string& key, Answer answer) {
+std::uint64_t KeyStore::wait(const std::string& key, Answer answer, const std::function<void()>& waits) {
   std::lock_guard lock(mutex_);
   auto found = values_.find(key);
   if (found != values_.end()) {
     answer(found->second);
     return 0;
   }
+  if (waits) waits();
   waiters_.emplace(next_ticket_, Waiter{key, std::move(answer)});
   return next_ticket_++;
 }

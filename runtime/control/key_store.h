@@ -27,7 +27,8 @@ class KeyStore {
   std::optional<std::string> get(const std::string& key) const;
 
   // Answers once the key is set: before it returns where it is already, and the ticket is 0.
-  std::uint64_t wait(const std::string& key, Answer answer);
+  // `waits` is called first where it is not, with the lock held.
+  std::uint64_t wait(const std::string& key, Answer answer, const std::function<void()>& waits = {});
   // Whether the answer was still to come; it never will.
   bool cancel(std::uint64_t ticket);
 

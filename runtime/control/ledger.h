@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,12 @@ struct Finding {
   Kind kind = Kind::kContradiction;
   std::int64_t complete_ns = 0;  // the issue or death that completed the proof, by the clock of who did it
   std::vector<int> processes;    // those that the proof rests on
+};
+
+// What a process's own thread does, beside its calls.
+struct HostState {
+  enum class Kind { kRuns, kReads, kAwaitsAll, kAwaitsAny } kind = Kind::kRuns;
+  const std::set<int>* awaited = nullptr;  // with kAwaitsAll
 };
 
 // Pure and single-threaded; it has no clock, times are passed in.
@@ -74,6 +81,8 @@ class Ledger {
   std::int64_t awaited_since(int process) const;
   // Another process has been blocked in a call or at a read since before that time.
   bool others_blocked(int process, std::int64_t since_ns) const;
+  // By process: whether it can ever do anything more, given what each one's thread does.
+  std::vector<bool> may_go_on(const std::vector<HostState>& hosts) const;
   // Something outside the calls proves that the run cannot go on.
   void report_finding(std::vector<int> processes, std::int64_t time_ns);
 

@@ -13,6 +13,7 @@
 namespace shardlab::control {
 namespace {
 
+constexpr std::chrono::milliseconds kLap{250}, kRaisedGrace{300};
 constexpr int kTimesForChoices = 20;  // of the look-ahead, for who has not come to a loop that others part ways in
 
 }  // namespace
@@ -30,6 +31,8 @@ VerdictRef make_verdict(std::vector<Diagnosis> diagnoses) {
 Referee::Referee(RefereeOptions options)
     : options_(std::move(options)),
       ledger_(options_.num_processes),
+      host_waits_(options_.num_processes),
+      awaited_by_(std::size_t(options_.num_processes)),
       sides_(std::size_t(options_.num_processes)),
       judge_([this](std::stop_token stop) { judge_loop(stop); }) {}
 
@@ -69,6 +72,7 @@ void Referee::reading(int process, Reading reading, comm::Ns time) {
   time = here(process, time);
   heard(process, time);
   ledger_.state(process, ProcessState::kReading, reading.doing, reading.where, reading.statement, time);
+  host_waits_.told(process, reading.visit);
   sides_.at(std::size_t(process)).reading = std::move(reading);
   after_event();
 }
@@ -79,6 +83,7 @@ void Referee::running(int process, comm::Ns time) {
   heard(process, time);
   Side& side = sides_.at(std::size_t(process));
   side.reading.reset();
+  host_waits_.told(process, 0);
   // What it read is agreed on, and its data may still be on their way.
   if (side.waiting)
     ledger_.state(process, ProcessState::kWaiting, side.waiting->doing, side.waiting->where, side.waiting->statement, time);
@@ -241,7 +246,72 @@ void Referee::conclude() const {
   changed_.wait(lock, [&] { return verdict_ || (examined_ && !ledger_.finding()) || !ledger_.all_ended(); });
 }
 
+void Referee::came(const std::string& barrier, int process, std::uint64_t visit, const std::set<int>& participants,
+                   std::chrono::milliseconds timeout) {
+  std::lock_guard lock(mutex_);
+  host_waits_.came(barrier, process, visit, participants, timeout <= options_.poll);
+  after_event();
+}
+
+void Referee::barrier_over(const std::string& barrier) {
+  std::lock_guard lock(mutex_);
+  host_waits_.barrier_over(barrier);
+}
+
+void Referee::wants_key(int process, std::uint64_t visit, std::chrono::milliseconds timeout) {
+  std::lock_guard lock(mutex_);
+  if (process < 0 || process >= ledger_.num_processes()) return;
+  host_waits_.wants_key(process, visit, timeout <= options_.poll);
+  after_event();
+}
+
+void Referee::key_over(int process, std::uint64_t visit) {
+  std::lock_guard lock(mutex_);
+  if (process < 0 || process >= ledger_.num_processes()) return;
+  host_waits_.key_over(process, visit);
+}
+
+// Calls prove themselves; where somebody waits beside them, what each thread does counts too. What is found cannot change any more: whoever
+// is in it is released only by another who is.
+void Referee::seek_host_circle() {
+  if (ledger_.finding() || !host_waits_.any()) return;
+  const int n = ledger_.num_processes();
+  std::vector<HostState> hosts(static_cast<std::size_t>(n));
+  for (int p = 0; p < n; ++p) {
+    const auto& reading = sides_[std::size_t(p)].reading;
+    if (auto wait = host_waits_.of(p))
+      hosts[std::size_t(p)] = {wait->for_all ? HostState::Kind::kAwaitsAll : HostState::Kind::kAwaitsAny, wait->missing};
+    else if (reading && reading->visit == 0 && !reading->poisoned && ledger_.first_open(p) >= 0 && ledger_.first_open(p) <= reading->launch)
+      hosts[std::size_t(p)].kind = HostState::Kind::kReads;
+  }
+  std::vector<bool> may = ledger_.may_go_on(hosts);
+  std::vector<int> never;
+  for (int p = 0; p < n; ++p)
+    if (!may[std::size_t(p)] && !ledger_.issues_no_more(p)) never.push_back(p);
+  if (never.empty()) return;
+  for (int p : never) {
+    const HostState& host = hosts[std::size_t(p)];
+    for (int q : never)
+      if (q != p && (host.kind == HostState::Kind::kAwaitsAny || (host.awaited && host.awaited->contains(q))))
+        awaited_by_[std::size_t(p)].push_back(q);
+  }
+  Evidence evidence = evidence_now();
+  std::int64_t complete_ns = 0;
+  for (int p : never) complete_ns = std::max(complete_ns, evidence.processes[std::size_t(p)].since_ns);
+  if (kDeadlock.run(evidence).empty())
+    for (auto& awaited : awaited_by_) awaited.clear();
+  else
+    ledger_.report_finding(never, complete_ns);
+}
+
+Evidence Referee::evidence_now() const {
+  Evidence evidence = ledger_.evidence(comm::now_ns());
+  for (ProcessEvidence& process : evidence.processes) process.awaits = awaited_by_[std::size_t(process.process)];
+  return evidence;
+}
+
 void Referee::after_event() {
+  seek_host_circle();
   for (int p : ledger_.take_progress()) {
     Listener* listener = sides_[p].listener;
     if (!listener) continue;
@@ -253,7 +323,7 @@ void Referee::after_event() {
 
 bool Referee::settled(int process) const {
   const Side& side = sides_[process];
-  if (ledger_.issues_no_more(process)) return true;
+  if (ledger_.issues_no_more(process) || !awaited_by_[std::size_t(process)].empty()) return true;
   if (side.listener && !side.told_recent) return false;
   if (ledger_.issued_of(process) - side.issued_at_finding >= options_.look_ahead_calls) return true;
   if (!side.reading) return false;
@@ -284,6 +354,24 @@ void Referee::seek_stuck() {
   if (stuck.empty()) return;
   std::sort(stuck.begin(), stuck.end());
   ledger_.report_finding(stuck, now);
+}
+
+// Where all launches are matched, nobody but those who wait for its data needs a process that raised: it may have failed in a launch that
+// they are in. Found once they all wait, and nothing has moved for a while.
+void Referee::seek_raised() {
+  std::vector<int> raised;
+  comm::Ns moved_ns = last_end_ns_;
+  bool anyone = false;
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    if (ledger_.state_of(p) == ProcessState::kRaised) raised.push_back(p);
+    if (ledger_.ended(p)) continue;
+    const Side& side = sides_[std::size_t(p)];
+    if (!side.waiting && !side.reading) return;
+    anyone = true;
+    moved_ns = std::max(moved_ns, side.heard_ns);
+  }
+  if (raised.empty() || !anyone || comm::now_ns() - moved_ns < std::chrono::nanoseconds(kRaisedGrace).count()) return;
+  ledger_.report_finding(std::move(raised), moved_ns);
 }
 
 bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
@@ -335,9 +423,11 @@ void Referee::hear_those_at_hand() {
 
 void Referee::judge_loop(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (!stop.stop_requested() &&
-         !changed_.wait_for(lock, stop, options_.stuck / 4, [&] { return ledger_.finding() || ledger_.all_ended() || wire_; }))
+  while (!stop.stop_requested() && !changed_.wait_for(lock, stop, std::min<std::chrono::milliseconds>(options_.stuck / 4, kLap),
+                                                      [&] { return ledger_.finding() || ledger_.all_ended() || wire_; })) {
     seek_stuck();
+    seek_raised();
+  }
   if (!stop.stop_requested() && !ledger_.finding() && !ledger_.all_ended()) {
     // An executor met a message that does not fit. The calls that explain it are under way.
     await_words_on_wire(lock, stop);
@@ -380,7 +470,7 @@ void Referee::judge_loop(std::stop_token stop) {
   while (!stop.stop_requested() && !changed_.wait_for(lock, stop, first, [&] { return look_ahead_over(found_ns); })) hear_those_at_hand();
   if (stop.stop_requested()) return;
   hear_those_at_hand();
-  Evidence evidence = ledger_.evidence(comm::now_ns());
+  Evidence evidence = evidence_now();
   std::vector<Diagnosis> diagnoses = judge(evidence);
   if (diagnoses.empty()) diagnoses.push_back(unexplained(evidence));
   for (Diagnosis& diagnosis : diagnoses) {

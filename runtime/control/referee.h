@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/comm/launch.h"
+#include "runtime/control/host_waits.h"
 #include "runtime/control/ledger.h"
 #include "runtime/control/verdict.h"
 
@@ -43,6 +44,7 @@ struct Reading {
   bool poisoned = false;  // it stays here whatever is matched
   std::string doing, where;
   std::int32_t statement = -1;
+  std::uint64_t visit = 0;  // at a barrier or for a key: which wait of its own it is
 };
 
 struct RefereeOptions {
@@ -54,6 +56,8 @@ struct RefereeOptions {
   std::chrono::milliseconds stuck{10'000};
   // Without a sign of life for so long, a process is waited for no more when others have given enough for a verdict.
   std::chrono::milliseconds silent{2'000};
+  // A wait at a barrier or for a key that ends by its time-out within so long ends by itself.
+  std::chrono::milliseconds poll{2'000};
   // How long a mismatch seen by an executor alone waits for the ledger to explain it.
   std::chrono::milliseconds wire_grace{1000};
   // From the judge's thread, without locks: once at the first finding, once at the verdict.
@@ -91,6 +95,12 @@ class Referee {
   void died(int process, int exit_code, int signal, comm::Ns time, Where place = {});
   // Before anybody joins; as of the ledger.
   void absent(int process, bool left, int exit_code, int signal);
+  // Named barriers and keys, as whoever holds them knows: who came or wants one and has not been answered (HostWaits).
+  void came(const std::string& barrier, int process, std::uint64_t visit, const std::set<int>& participants,
+            std::chrono::milliseconds timeout);
+  void barrier_over(const std::string& barrier);
+  void wants_key(int process, std::uint64_t visit, std::chrono::milliseconds timeout);
+  void key_over(int process, std::uint64_t visit);
   // A sign of life, heartbeats included, by this side's clock. Who never gives one is not expected to.
   void alive(int process, comm::Ns now);
 
@@ -124,6 +134,9 @@ class Referee {
   void after_event();  // with the lock held: tells who progressed, wakes the judge
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
   void seek_stuck();
+  void seek_raised();
+  void seek_host_circle();
+  Evidence evidence_now() const;
   void hear_recent(int process, Recent recent);
   void ask_those_who_wait();
   void hear_those_at_hand();
@@ -140,6 +153,8 @@ class Referee {
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   Ledger ledger_;
+  HostWaits host_waits_;
+  std::vector<std::vector<int>> awaited_by_;  // of a circle that such waits are part of: by process, for whom it waits there
   std::vector<Side> sides_;
   bool found_ = false, examined_ = false, anyone_leaves_ = false;
   std::optional<std::string> wire_;  // the first message that an executor could not place

@@ -141,8 +141,7 @@ std::string start_server(ServeOptions options, int* merged_fd) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  std::string token = std::string(kTokenVariable) + "=" + options.token, ready = "SHARDLAB_READY_FD=" + std::to_string(ends[1]);
-  std::vector<std::string> variables{std::move(token), std::move(ready)};
+  std::vector<std::string> variables{fmt::format("{}={}", kTokenVariable, options.token), fmt::format("SHARDLAB_READY_FD={}", ends[1])};
   for (auto [name, value] : {std::pair{kTlsCertificateVariable, options.tls.certificate},
                              {kTlsKeyVariable, options.tls.key},
                              {kTlsCaVariable, options.tls.ca},

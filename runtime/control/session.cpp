@@ -126,7 +126,7 @@ grpc::Status Session::hear(const wire::Word& word) {
       break;
     case wire::Word::kReading: {
       const wire::Reading& r = word.reading();
-      referee.reading(process_, {r.launch(), r.poisoned(), r.doing(), r.where(), r.statement()}, word.time_ns());
+      referee.reading(process_, {r.launch(), r.poisoned(), r.doing(), r.where(), r.statement(), r.visit()}, word.time_ns());
       break;
     }
     case wire::Word::kRunning:

@@ -6,6 +6,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/executor.h"
 #include "runtime/exec/operand.h"
 #include "runtime/exec/visualize.h"
 
@@ -29,9 +30,18 @@ void await(ArrayImpl& impl, std::string_view what, Where where) {
   if (impl.launch) impl.launch->use();
   Context& context = Context::current();
   comm::Ns begin = comm::now_ns();
-  context.control().await_agreement(impl.agreement, what, where);
   try {
-    impl.wait_ready();
+    context.control().await_agreement(impl.agreement, what, where);
+  } catch (const comm::DiagnosisError&) {
+    // What failed here says more than that this process failed. Everything ends soon: the verdict stops what waits for others.
+    if (impl.launch && context.executor().has_failed()) {
+      impl.launch->wait();
+      if (impl.launch->failure() && !impl.launch->failure()->is_transport()) impl.wait_ready(what, where);
+    }
+    throw;
+  }
+  try {
+    impl.wait_ready(what, where);
   } catch (const TransportError&) {
     // The launch could not run because of the others: the verdict says why.
     context.control().await_verdict(what, where);
@@ -69,13 +79,13 @@ std::vector<int> covering_positions(const ArrayImpl& impl, const std::vector<Box
 }  // namespace
 
 LaunchState::~LaunchState() {
-  if (unused_ && !used_ && finished() && !error_) unused_->note(program_->name, where_);
+  if (unused_ && !used_ && finished() && !failure_) unused_->note(program_->name, where_);
 }
 
-void LaunchState::finish(std::exception_ptr error) {
+void LaunchState::finish(std::shared_ptr<LaunchFailure> failure) {
   {
     std::lock_guard lock(mutex_);
-    error_ = std::move(error);
+    failure_ = std::move(failure);
     finished_.store(true, std::memory_order_release);
   }
   changed_.notify_all();
@@ -87,10 +97,10 @@ void LaunchState::wait() {
   changed_.wait(lock, [&] { return finished(); });
 }
 
-void ArrayImpl::wait_ready() {
+void ArrayImpl::wait_ready(std::string_view what, Where use) {
   if (!launch) return;
   launch->wait();
-  if (launch->error()) std::rethrow_exception(launch->error());
+  if (launch->failure()) launch->failure()->raise(what, use, where);
 }
 
 void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where) {

@@ -3,15 +3,16 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/core/buffer.h"
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
+#include "runtime/exec/launch_failure.h"
 #include "runtime/exec/unused.h"
 #include "runtime/graph/op_def.h"
 
@@ -27,17 +28,17 @@ class LaunchState {
   LaunchState(std::shared_ptr<UnusedResults> unused, std::shared_ptr<const comm::ProgramInfo> program, Where where)
       : unused_(std::move(unused)), program_(std::move(program)), where_(where) {}
   ~LaunchState();
-  void finish(std::exception_ptr error);
+  void finish(std::shared_ptr<LaunchFailure> failure);
   void wait();  // until finished
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  const std::exception_ptr& error() const { return error_; }  // once finished
+  const std::shared_ptr<LaunchFailure>& failure() const { return failure_; }  // once finished; nothing: it went well
   void use() { used_ = true; }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> finished_{false};
-  std::exception_ptr error_;
+  std::shared_ptr<LaunchFailure> failure_;
   bool used_ = false;  // some result was; set by the issuing thread
   std::shared_ptr<UnusedResults> unused_;
   std::shared_ptr<const comm::ProgramInfo> program_;
@@ -64,8 +65,8 @@ class ArrayImpl {
   ValueId value = -1;
 
   bool is_tracer() const { return tracer != nullptr; }
-  // Rethrows what the launch failed with.
-  void wait_ready();
+  // Throws what the launch failed with; `what` at `use` is who wants it.
+  void wait_ready(std::string_view what, Where use);
 };
 
 // UserError with JAX's text for an array whose memory was donated.

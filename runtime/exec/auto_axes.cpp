@@ -5,6 +5,7 @@
 #include "runtime/exec/jit.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 
 namespace shardlab {
 namespace {
@@ -49,11 +50,13 @@ std::vector<Array> emit_marked(const FlatFunction& function, const std::string& 
   Context& context = Context::current();
   std::vector<TensorType> types;
   for (const Array& arg : args) types.push_back(arg.type());
-  TracedBody body = Tracer::trace_body(context, name, types, function);
+  TracedBody body = Tracer::trace_body(context, name, types, function, nullptr, std::nullopt, weak_types(args));
   for (Node& node : body.graph.nodes) node.user_op = marked(node.user_op, type);
   std::vector<Array> all = args;
   all.insert(all.end(), body.captured.begin(), body.captured.end());
-  return context.tracer()->emit(body.graph, all, where);
+  std::vector<Array> results = context.tracer()->emit(body.graph, all, where);
+  set_weak(results, body.weak_results);
+  return results;
 }
 
 // Outside a function being traced the whole is one program.

@@ -105,10 +105,13 @@ std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunctio
 std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& given, const std::vector<Array>& xs, ScanOptions options,
                         Where where) {
   std::vector<TensorType> slices;
+  const bool is_told = options.length >= 0;
   for (const Array& each : xs) {
     TensorType type = each.type();
     if (type.shape.empty()) throw_user_error("scan got value with no leading axis to scan over: {} [{}]", type.text(), where.text());
     if (options.length < 0) options.length = type.shape[0];
+    if (type.shape[0] != options.length && !is_told)
+      throw_user_error("scan got values with different leading axis sizes: {}, {}. [{}]", options.length, type.shape[0], where.text());
     if (type.shape[0] != options.length)
       throw_user_error("scan got `length` argument of {} which disagrees with leading axis sizes [{}]. [{}]", options.length, type.shape[0],
                        where.text());

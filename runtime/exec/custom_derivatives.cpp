@@ -2,10 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/graph/custom_derivative.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/registry.h"
@@ -35,6 +38,11 @@ std::vector<Operand> operands_of(const std::vector<Array>& args, const std::vect
   return operands;
 }
 
+std::vector<Array> weakened(std::vector<Array> results, const std::vector<bool>& weak) {
+  set_weak(results, weak);
+  return results;
+}
+
 const OpDef& op(std::string_view name) {
   const OpDef* found = find_op(name);
   SL_CHECK(found != nullptr, "there is no op {}", name);
@@ -45,6 +53,7 @@ const OpDef& op(std::string_view name) {
 struct Call {
   std::string name;
   Types args, results;
+  std::vector<bool> weak_args;
   std::vector<std::weak_ptr<ArrayImpl>> captured;
   Types captured_types;
   std::shared_ptr<const ManualAxes> manual;
@@ -54,9 +63,10 @@ struct Call {
 // Traces a rule. What it takes from around it is what the function took, whose values `captured` are, or constants.
 class RuleTrace {
  public:
-  RuleTrace(const Call& call, const FlatFunction& rule, const Types& params)
-      : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.manual, call.mesh)) {}
+  RuleTrace(const Call& call, const FlatFunction& rule, const Types& params, const std::vector<bool>& weak)
+      : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.manual, call.mesh, weak)) {}
 
+  const std::vector<bool>& weak_results() const { return body_.weak_results; }
   Types result_types() const { return body_.graph.types(body_.graph.results); }
 
   // Emits it on these arguments and the function's captured values.
@@ -121,7 +131,7 @@ void check_jvp(const Call& call, const Types& got) {
 }
 
 Graph jvp_graph(const Call& call, const FlatFunction& rule) {
-  RuleTrace trace(call, rule, joined(call.args, call.args));
+  RuleTrace trace(call, rule, joined(call.args, call.args), joined(call.weak_args, call.weak_args));
   check_jvp(call, trace.result_types());
   GraphBuilder b(call.name + "_jvp");
   std::vector<ValueId> args = params_of(b, call.args), captured = params_of(b, call.captured_types), tangents = params_of(b, call.args);
@@ -129,8 +139,10 @@ Graph jvp_graph(const Call& call, const FlatFunction& rule) {
   return b.finish();
 }
 
-Graph forward_graph(const Call& call, const FlatFunction& rule) {
-  RuleTrace trace(call, rule, call.args);
+// `weak`: of its results and residuals.
+Graph forward_graph(const Call& call, const FlatFunction& rule, std::vector<bool>& weak) {
+  RuleTrace trace(call, rule, call.args, call.weak_args);
+  weak = trace.weak_results();
   Types got = trace.result_types(), results = part(got, 0, std::min(got.size(), call.results.size()));
   if (results != call.results)
     throw_user_error(
@@ -145,7 +157,8 @@ Graph forward_graph(const Call& call, const FlatFunction& rule) {
   return b.finish();
 }
 
-Graph backward_graph(const Call& call, const FlatFunction& rule, const Types& residuals) {
+// `weak`: of the residuals, and the cotangents as the results are.
+Graph backward_graph(const Call& call, const FlatFunction& rule, const Types& residuals, const std::vector<bool>& weak) {
   std::vector<bool> is_zero(call.args.size(), false);
   FlatFunction checked = [&](const std::vector<Array>& leaves) {
     std::vector<Array> found = rule(leaves), kept;
@@ -163,7 +176,7 @@ Graph backward_graph(const Call& call, const FlatFunction& rule, const Types& re
     }
     return kept;
   };
-  RuleTrace trace(call, checked, joined(residuals, call.results));
+  RuleTrace trace(call, checked, joined(residuals, call.results), weak);
   GraphBuilder b(call.name + "_bwd");
   std::vector<ValueId> args = params_of(b, residuals);
   for (const TensorType& type : call.results) args.push_back(has_tangent(type) ? b.param(type) : ops::filled(b, type, 0.0));
@@ -178,9 +191,11 @@ CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRu
   } else {
     out.vjp = [call, forward = rules.forward, backward = rules.backward] {
       CustomDerivative::Passes passes;
-      passes.forward = forward_graph(*call, forward);
+      std::vector<bool> weak;
+      passes.forward = forward_graph(*call, forward, weak);
+      std::rotate(weak.begin(), weak.begin() + std::ptrdiff_t(call->results.size()), weak.end());
       Types all = passes.forward.types(passes.forward.results);
-      passes.backward = backward_graph(*call, backward, part(all, call->results.size(), all.size()));
+      passes.backward = backward_graph(*call, backward, part(all, call->results.size(), all.size()), weak);
       return passes;
     };
   }
@@ -192,28 +207,31 @@ CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRu
 std::vector<Array> checkpoint(const FlatFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
-  TracedBody body = Tracer::trace_body(context, options.name, types_of(args), function);
+  TracedBody body = Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
   Attrs attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(body.graph))}}, {"policy", options.policy.name}};
   if (!options.policy.names.empty()) attrs.set("names", options.policy.names);
-  return apply(op("checkpoint"), operands_of(args, body.captured, where), attrs, where);
+  return weakened(apply(op("checkpoint"), operands_of(args, body.captured, where), attrs, where), body.weak_results);
 }
 
 std::vector<Array> with_derivative(const FlatFunction& function, const DerivativeRules& rules, const std::vector<Array>& args,
                                    Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
-  TracedBody body = Tracer::trace_body(context, rules.name, types_of(args), function);
+  TracedBody body = Tracer::trace_body(context, rules.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
   auto call = std::make_shared<Call>();
   call->name = rules.name;
   call->args = types_of(args);
+  call->weak_args = weak_types(args);
   call->results = body.graph.types(body.graph.results);
   for (const Array& each : body.captured) call->captured.push_back(each.impl());
   call->captured_types = types_of(body.captured);
   call->manual = context.tracer()->manual();
   call->mesh = context.tracer()->mesh();
+  const std::vector<bool> weak = body.weak_results;
   GraphRef graph = with_derivative(std::move(body.graph), derivative(std::move(call), rules));
-  return apply(op(rules.jvp ? "custom_jvp_call" : "custom_vjp_call"), operands_of(args, body.captured, where),
-               Attrs{{"bodies", Bodies{graph}}}, where);
+  return weakened(apply(op(rules.jvp ? "custom_jvp_call" : "custom_vjp_call"), operands_of(args, body.captured, where),
+                        Attrs{{"bodies", Bodies{graph}}}, where),
+                  weak);
 }
 
 void throw_jvp_structure(std::string_view name, std::size_t results, std::size_t tangents) {

@@ -8,6 +8,7 @@
 #include "runtime/exec/partition_by_rule.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/graph/partition_callback.h"
 #include "runtime/ops/partition_rule.h"
@@ -136,7 +137,8 @@ std::vector<Array> as_node(const ArrayFunction& function, const CustomPartitioni
     types.push_back(arg.type());
     operands.emplace_back(arg, where);
   }
-  TracedBody body = Tracer::trace_body(context, options.name, types, function);
+  TracedBody body = Tracer::trace_body(context, options.name, types, function, nullptr, std::nullopt, weak_types(args));
+  const std::vector<bool> weak = body.weak_results;
   if (!body.captured.empty())
     throw_user_error(
         "custom_partitioning of '{}' at {}: the function uses an array of type {} from around it, which its sharding rule does not know; "
@@ -154,7 +156,9 @@ std::vector<Array> as_node(const ArrayFunction& function, const CustomPartitioni
   attrs.set("bodies", Bodies{with_partition(std::move(body.graph), callback)});
   const OpDef* op = find_op("custom_partitioning");
   SL_CHECK(op != nullptr);
-  return apply(*op, operands, attrs, where);
+  std::vector<Array> results = apply(*op, operands, attrs, where);
+  set_weak(results, weak);
+  return results;
 }
 
 }  // namespace

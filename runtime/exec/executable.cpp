@@ -1,19 +1,15 @@
 #include "runtime/exec/executable.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <span>
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
-#include "runtime/exec/transfer.h"
-#include "runtime/spmd/explain.h"
+#include "runtime/exec/program_info.h"
 
 namespace shardlab {
 namespace {
@@ -21,72 +17,6 @@ namespace {
 using spmd::ComputeStep;
 using spmd::MoveStep;
 using spmd::PartitionedProgram;
-
-Ownership ownership_of(Context& context) {
-  Ownership ownership{[&context](int ordinal) { return context.device(ordinal).process_index; }, context.process_index(), {}};
-  if (!context.hosts().empty()) ownership.host_of = [&context](int process) { return context.hosts()[std::size_t(process)]; };
-  return ownership;
-}
-
-std::vector<int> ordinals_of(const Mesh& mesh, const std::vector<int>& positions) {
-  std::vector<int> ordinals;
-  for (int position : positions) ordinals.push_back(mesh.devices()[std::size_t(position)]);
-  return ordinals;
-}
-
-std::string slot_text(const PartitionedProgram& program, const spmd::Slot& slot) {
-  std::string text = text_of(slot.spec, program.mesh);
-  if (slot.partial.empty()) return text;
-  std::vector<std::string> axes;
-  for (const AxisPiece& piece : slot.partial) axes.push_back(program.mesh.text_of(piece));
-  return fmt::format("{} partial over {}", text, fmt::join(axes, ", "));
-}
-
-Box first_box(const spmd::Slot& slot, const Mesh& mesh) {
-  return slot.windows.empty() ? box_of(slot.type.shape, slot.spec, mesh, 0) : slot.windows.front();
-}
-
-// The records of one move: one collective, or one for each of its permutes.
-std::vector<comm::CollectiveInfo> describe(const PartitionedProgram& program, const MoveStep& step) {
-  const spmd::Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
-  comm::CollectiveInfo info;
-  info.kind = step.kind;
-  for (const auto& group : step.groups) info.groups.push_back(ordinals_of(program.mesh, group));
-  for (const AxisPiece& piece : step.axes) info.axes.push_back(program.mesh.text_of(piece));
-  info.dtype = name_of(to.type.dtype);
-  info.shape = shape_of(first_box(to, program.mesh));
-  info.bytes = element_count(info.shape) * size_of(to.type.dtype);
-  info.wire_bytes = spmd::wire_bytes_of(program, step);
-  if (step.reduction) info.reduction = name_of(*step.reduction);
-  if (step.node >= 0) {
-    const Node& node = program.graph.nodes[std::size_t(step.node)];
-    info.op = node.user_op;
-    info.where = node.where;
-  } else {
-    info.op = program.graph.name;
-  }
-  info.cause = fmt::format("{}; avoided by {}", step.cause, spmd::avoided_by(program, step));
-  info.sharding_before = slot_text(program, from);
-  info.sharding_after = slot_text(program, to);
-  if (step.transfers.empty()) return {info};
-
-  std::vector<comm::CollectiveInfo> calls(std::size_t(std::max(step.calls, 1)), info);
-  for (auto& call : calls) call.wire_bytes = call.bytes = 0;
-  for (const spmd::Transfer& transfer : step.transfers) {
-    if (transfer.source == transfer.target) continue;
-    comm::CollectiveInfo& call = calls.at(std::size_t(transfer.call));
-    std::int64_t bytes = element_count(transfer.box) * size_of(to.type.dtype);
-    call.pairs.emplace_back(program.mesh.devices()[std::size_t(transfer.source)], program.mesh.devices()[std::size_t(transfer.target)]);
-    call.shape = shape_of(transfer.box);
-    call.bytes = std::max(call.bytes, bytes);
-    call.wire_bytes += bytes;
-  }
-  return calls;
-}
-
-comm::ValueInfo describe_value(const TensorType& type, const Spec& spec, const Mesh& mesh, std::string name) {
-  return {std::move(name), std::string(name_of(type.dtype)), type.shape, text_of(spec, mesh)};
-}
 
 // The slots that a step reads and writes.
 struct SlotUse {
@@ -99,6 +29,8 @@ SlotUse use_of(const spmd::Step& step) {
   const auto& move = std::get<MoveStep>(step);
   return {{move.from}, {move.to}};
 }
+
+SlotUse use_of(const spmd::Step* step) { return use_of(*step); }
 
 SlotUse use_of(const Executable::Step& step) {
   if (auto* compute = std::get_if<Executable::Compute>(&step)) return {compute->operands, compute->results};
@@ -153,7 +85,7 @@ void plan_move(Executable& executable, const MoveStep& move, const Ownership& ow
   int first_call = -1, calls = 0;
   if (move.kind != "slice") {
     first_call = int(info.collectives.size());
-    for (auto& collective : describe(p, move)) info.collectives.push_back(std::move(collective));
+    for (auto& collective : collectives_of(p, move)) info.collectives.push_back(std::move(collective));
     calls = int(info.collectives.size()) - first_call;
   }
   Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
@@ -212,13 +144,6 @@ void preset_ranks(Executable& executable, const ComputeStep& step) {
   executable.presets.emplace_back(step.results.at(0), std::move(buffers));
 }
 
-// Appends what is not among them yet.
-void add_missing(const std::vector<int>& devices, std::vector<int>& known) {
-  std::set<int> seen(known.begin(), known.end());
-  for (int device : devices)
-    if (seen.insert(device).second) known.push_back(device);
-}
-
 // Mesh positions that these collectives join, directly or by way of others; no more than one of them: nobody else.
 Groups joined_by(std::span<const comm::CollectiveInfo> collectives, const Mesh& mesh) {
   std::map<int, int> position_of;
@@ -267,22 +192,17 @@ Executable::Region compile_region(Context& context, const PartitionedProgram& p,
   return region;
 }
 
-// What the world is told of the steps of a program or of a body, without anything of one process's own.
-void describe_steps(const PartitionedProgram& p, const Ownership& ownership, comm::ProgramInfo& info) {
+// The steps of the program that something is left to do for: without the constants that are computed now.
+std::vector<const spmd::Step*> preset_constants(Context& context, Executable& executable) {
+  const PartitionedProgram& p = executable.program;
+  std::vector<const spmd::Step*> left;
   for (const spmd::Step& step : p.steps) {
-    if (auto* region = std::get_if<spmd::RegionStep>(&step)) {
-      for (const auto& body : region->bodies) describe_steps(*body, ownership, info);
-    } else if (auto* computed = std::get_if<ComputeStep>(&step)) {
-      const Node& node = p.graph.nodes[std::size_t(computed->node)];
-      if (node.op->collective.empty()) continue;
-      const std::vector<Box> operand = boxes_of(p.slots[std::size_t(computed->operands.at(0))], p.mesh);
-      const std::vector<Box> result = boxes_of(p.slots[std::size_t(computed->results.at(0))], p.mesh);
-      MemberMove member = plan_member_move(p.graph, node, p.mesh, {operand, result}, ownership, member_groups(node, p.mesh));
-      if (member.info) info.collectives.push_back(std::move(*member.info));
-    } else if (const auto& move = std::get<MoveStep>(step); move.kind != "slice") {
-      for (auto& collective : describe(p, move)) info.collectives.push_back(std::move(collective));
-    }
+    auto* computed = std::get_if<ComputeStep>(&step);
+    const Node* node = computed ? &p.graph.nodes[std::size_t(computed->node)] : nullptr;
+    const bool is_plain = node && node->op->collective.empty() && !node->op->member;
+    if (!is_plain || !preset(executable, {node, computed->operands, computed->results, context.new_step()})) left.push_back(&step);
   }
+  return left;
 }
 
 // The steps of a program or of a body; the collectives of both go to one record.
@@ -299,16 +219,16 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
   executable.backend = &context.backend_of(p.mesh);
 
-  FusionInput fusion{&p, last_uses(p, p.steps)};
-  for (int i = 0; i < int(p.steps.size());) {
-    if (int end = fusable_until(fusion, i); end > i) {
-      FusedStep fused = fuse(fusion, i, end);
-      fused.step = context.new_step();
-      executable.steps.push_back(std::move(fused));
-      i = end;
+  FusionInput fusion{&p, preset_constants(context, executable), {}};
+  fusion.last_use = last_uses(p, fusion.steps);
+  for (int i = 0; i < int(fusion.steps.size());) {
+    if (auto fused = fuse(fusion, i)) {
+      i += fused->steps;
+      fused->step = context.new_step();
+      executable.steps.push_back(std::move(*fused));
       continue;
     }
-    const spmd::Step& step = p.steps[std::size_t(i++)];
+    const spmd::Step& step = *fusion.steps[std::size_t(i++)];
     if (auto* region = std::get_if<spmd::RegionStep>(&step)) {
       executable.steps.push_back(compile_region(context, p, *region, surroundings, info));
     } else if (auto* computed = std::get_if<ComputeStep>(&step)) {
@@ -321,8 +241,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
         preset_ranks(executable, *computed);
         continue;
       }
-      Executable::Compute compute{&p.graph.nodes[std::size_t(computed->node)], computed->operands, computed->results, context.new_step()};
-      if (!preset(executable, compute)) executable.steps.push_back(std::move(compute));
+      executable.steps.push_back(Executable::Compute{&node, computed->operands, computed->results, context.new_step()});
     } else {
       plan_move(executable, std::get<MoveStep>(step), ownership, surroundings, info);
     }
@@ -373,75 +292,6 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     const Sharding& sharding = executable.result_shardings[i];
     info->results.push_back(describe_value(slot.type, sharding.spec(slot.type.rank()), sharding.mesh(), fmt::format("result {}", i)));
   }
-  executable.info = std::move(info);
-  return result;
-}
-
-std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from, const Sharding& to,
-                                                   bool from_host) {
-  return compile_transfer(context, type, from, to, from_host, TransferName());
-}
-
-std::shared_ptr<const Executable> compile_transfer(Context& context, const TensorType& type, const Sharding& from_sharding,
-                                                   const Sharding& to_sharding, bool from_host, const TransferName& name) {
-  auto result = std::make_shared<Executable>();
-  Executable& executable = *result;
-  Ownership ownership = ownership_of(context);
-  Layout from{from_sharding.mesh().devices(), from_sharding.boxes(type.shape)};
-  Layout to{to_sharding.mesh().devices(), to_sharding.boxes(type.shape)};
-  for (int position = 0; position < to_sharding.mesh().size(); ++position)
-    if (context.is_local(to.devices[std::size_t(position)])) executable.local.push_back(position);
-  executable.backend = &context.backend_of(to_sharding.mesh());
-
-  std::vector<spmd::Transfer> transfers;
-  if (from_host)
-    for (int position : executable.local) transfers.push_back({0, position, to.boxes[std::size_t(position)], 0});
-  else
-    transfers = transfers_between(from, to, ownership);
-
-  auto info = std::make_shared<comm::ProgramInfo>();
-  info->name = name.name;
-  // However it is written: a spec's trailing entries may be left out.
-  auto canonical = [&](const Sharding& sharding) {
-    if (sharding.is_single_device()) return sharding.text();
-    return fmt::format("{} of {}", describe_value(type, sharding.spec(type.rank()), sharding.mesh(), "").sharding, sharding.mesh().text());
-  };
-  std::string source = from_host ? "host" : canonical(from_sharding) + " " + list_text(from.devices);
-  // The two sides of a send call it differently and issue the same.
-  info->text = fmt::format("{} {}{}{} from {} to {} {}", name.kind == "transfer" ? name.name : name.kind, name.detail,
-                           name.detail.empty() ? "" : " ", type.text(), source, canonical(to_sharding), list_text(to.devices));
-  if (name.is_async) info->text += ", is_async";  // traces/checks/wording.cpp reads this
-  info->fingerprint = sha256_prefix(info->text);
-  info->mesh = to_sharding.mesh().text();
-  info->devices = to.devices;
-  if (!from_host) add_missing(from.devices, info->devices);
-  info->processes = context.owners(info->devices);
-  info->operands.push_back(describe_value(type, from_sharding.spec(type.rank()), from_sharding.mesh(), "x"));
-  if (from_host) info->operands[0].sharding = "host";
-  info->results.push_back(describe_value(type, to_sharding.spec(type.rank()), to_sharding.mesh(), "result"));
-
-  comm::CollectiveInfo collective;
-  collective.kind = name.kind;
-  collective.op = name.kind == "transfer" ? name.name : name.kind;
-  collective.dtype = name_of(type.dtype);
-  collective.shape = to.boxes.empty() ? Shape{} : shape_of(to.boxes[0]);
-  collective.bytes = element_count(collective.shape) * size_of(type.dtype);
-  collective.sharding_before = info->operands[0].sharding;
-  collective.sharding_after = info->results[0].sharding;
-  collective.cause = name.detail.empty() ? name.name : name.detail;
-  if (!from_host) {
-    std::set<std::pair<int, int>> pairs;
-    for (const auto& transfer : transfers) {
-      int source_device = from.devices[std::size_t(transfer.source)], target_device = to.devices[std::size_t(transfer.target)];
-      if (source_device == target_device) continue;
-      std::pair<int, int> pair{source_device, target_device};
-      if (pairs.insert(pair).second) collective.pairs.push_back(pair);
-      if (name.kind == "transfer") collective.wire_bytes += element_count(transfer.box) * size_of(type.dtype);
-    }
-  }
-  info->collectives.push_back(std::move(collective));
-  if (!context.only_describes()) executable.transfer.emplace(from, to, std::move(transfers), type.dtype, ownership);
-  executable.result_shardings.push_back(to_sharding);
   executable.info = std::move(info);
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "runtime/base/text.h"
@@ -46,9 +47,34 @@ bool contains(const std::vector<int>& positions, int position) {
 // The digest of a value that this process has whole. It waits until the value is there, as a copy from the host would.
 std::shared_ptr<const comm::ValueDigest> host_value(Context& context, const ArrayImpl& array) {
   if (array.launch) array.launch->wait();
-  if ((array.launch && array.launch->error()) || array.shards.empty() || !array.shards[0]) return nullptr;
+  if ((array.launch && array.launch->failure()) || array.shards.empty() || !array.shards[0]) return nullptr;
   return std::make_shared<comm::ValueDigest>(
       comm::digest_of(array.type, context.backend_of(array.sharding.mesh()).to_host(array.shards[0])->bytes()));
+}
+
+// Of several, by operand; their elements are told with it: "operand 1, element 2: 0.5".
+std::shared_ptr<const comm::ValueDigest> digest_of_all(const std::vector<std::shared_ptr<const comm::ValueDigest>>& operands,
+                                                       std::size_t count) {
+  auto all = std::make_shared<comm::ValueDigest>();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i]) continue;
+    all->hash = hash_bytes({reinterpret_cast<const char*>(&operands[i]->hash), 8}, all->hash + i + 1);
+    const std::size_t shown = std::min(operands[i]->head.size(), std::size_t(comm::ValueDigest::kHeadMax) / count);
+    for (std::size_t at = 0; at < shown; ++at) all->head.push_back(fmt::format("operand {}, element {}: {}", i, at, operands[i]->head[at]));
+  }
+  return all;
+}
+
+// Of all that a launch over several processes takes to be the same on them, for each has it whole for itself. nullptr: there is none.
+std::shared_ptr<const comm::ValueDigest> host_values(Context& context, const std::vector<Array>& args) {
+  auto is_own = [](const Array& arg) { return !arg.impl()->committed && arg.sharding().is_single_device(); };
+  const auto count = std::count_if(args.begin(), args.end(), is_own);
+  if (count == 0) return nullptr;
+  if (count == 1) return host_value(context, *std::find_if(args.begin(), args.end(), is_own)->impl());
+  std::vector<std::shared_ptr<const comm::ValueDigest>> digests(args.size());
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (is_own(args[i])) digests[i] = host_value(context, *args[i].impl());
+  return digest_of_all(digests, std::size_t(count));
 }
 
 LaunchAware* aware_of(Backend& backend) { return dynamic_cast<LaunchAware*>(&backend); }
@@ -101,8 +127,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.history = group->second.history;
   group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
   task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr};
-  if (info.spans_processes() && task.executable->transfer && !args.at(0).impl()->committed)
-    task.launch.value = host_value(context_, *args[0].impl());
+  if (info.spans_processes() && !info.channel) task.launch.value = host_values(context_, args);
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
   last_spanning_launch_ = std::max(last_spanning_launch_, agreement);
@@ -151,7 +176,15 @@ void Executor::record_results(const Task& task) {
 void Executor::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && !running_; });
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  std::vector<std::shared_ptr<LaunchFailure>> untold = std::exchange(failures_, {});
+  std::erase_if(untold, [](const auto& failure) { return failure->told(); });
+  lock.unlock();
+  if (!untold.empty()) untold.front()->raise_unused(untold.size() - 1);
+}
+
+bool Executor::has_failed() const {
+  std::lock_guard lock(mutex_);
+  return !failures_.empty();
 }
 
 void Executor::work(std::stop_token stop) {
@@ -170,43 +203,53 @@ void Executor::work(std::stop_token stop) {
 }
 
 void Executor::run(Task& task) {
-  comm::Observer& observer = context_.observer();
-  std::exception_ptr error;
-  bool poisoned = false;
-  try {
-    for (const auto& arg : task.args)
-      if (arg->launch) {
-        arg->launch->wait();
-        if (arg->launch->error()) std::rethrow_exception(arg->launch->error());
-      }
-    if (task.launch.program->spans_processes() && !context_.control().may_run(task.launch.number)) {
-      poisoned = true;
-      throw TransportError("not run: the processes no longer agree on what they run");
+  std::shared_ptr<LaunchFailure> failure = try_run(task);
+  bool poisoned = failure && failure->is_transport();
+  context_.observer().on_launch_done(task.launch, comm::now_ns(),
+                                     !failure   ? comm::CallStatus::kOk
+                                     : poisoned ? comm::CallStatus::kPoisoned
+                                                : comm::CallStatus::kFailed);
+  task.state->finish(failure);
+  // The peers of a launch that fails here must not wait for it.
+  if (failure && !poisoned && task.launch.program->spans_processes()) context_.control().raised(failure->text(), failure->where());
+}
+
+std::shared_ptr<LaunchFailure> Executor::try_run(Task& task) {
+  for (const auto& arg : task.args)
+    if (arg->launch) {
+      arg->launch->wait();
+      if (arg->launch->failure()) return arg->launch->failure();
     }
+  const std::string& name = task.launch.program->name;
+  const bool spans = task.launch.program->spans_processes();
+  // The others wait for the messages of that one, and would take these for them.
+  if (spans && broken_) return broken_;
+  std::shared_ptr<LaunchFailure> failure;
+  try {
+    if (spans && !context_.control().may_run(task.launch.number))
+      throw TransportError("not run: the processes no longer agree on what they run");
     LaunchScope scope(aware_of(*task.executable->backend), *task.launch.program);
-    observer.on_launch_started(task.launch, comm::now_ns());
+    context_.observer().on_launch_started(task.launch, comm::now_ns());
     if (task.executable->transfer)
       run_transfer(task);
     else
       run_steps(task);
     if (context_.is_recorded()) task.executable->backend->synchronize();
-  } catch (const TransportError&) {
-    error = std::current_exception();
-    poisoned = true;
-  } catch (const std::exception& failure) {
-    error = std::current_exception();
-    {
-      std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = error;
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    std::int64_t bytes = 0;
+    for (const auto& result : task.results) {
+      std::vector<Box> boxes = result->sharding.boxes(result->type.shape);
+      for (std::size_t p = 0; p < boxes.size(); ++p)
+        if (context_.is_local(result->sharding.mesh().devices()[p])) bytes += element_count(boxes[p]) * size_of(result->type.dtype);
     }
-    // The peers of a launch that fails here must not wait for it.
-    if (task.launch.program->spans_processes()) context_.control().raised(failure.what(), task.launch.where);
-  }
-  observer.on_launch_done(task.launch, comm::now_ns(),
-                          !error     ? comm::CallStatus::kOk
-                          : poisoned ? comm::CallStatus::kPoisoned
-                                     : comm::CallStatus::kFailed);
-  task.state->finish(error);
+    failure = LaunchFailure::out_of_memory(name, task.launch.where, bytes);
+  } catch (...) { failure = LaunchFailure::caught(name, task.launch.where); }
+  if (failure->is_transport()) return failure;
+  if (spans) broken_ = failure;
+  std::lock_guard lock(mutex_);
+  if (failures_.size() < kFailuresKept) failures_.push_back(failure);
+  return failure;
 }
 
 std::vector<BufferRef> Executor::load(const Task& task, std::size_t param) const {

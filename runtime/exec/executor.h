@@ -31,8 +31,10 @@ class Executor {
   // of `donated` ones (none, or one flag each) is let go as soon as the program needs it no longer; they must be marked as deleted.
   std::vector<Array> submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed, Where where,
                             const std::vector<bool>& donated = {});
-  // Waits until everything submitted has finished. Throws what a launch failed with, where nobody has read its results.
+  // Waits until everything submitted has finished. Throws what a launch failed with, where nobody was told.
   void drain();
+  // Whether a launch failed here, and not because of the others.
+  bool has_failed() const;
   // The number of the last launch over processes; -1: none.
   std::int64_t last_spanning_launch() const { return last_spanning_launch_; }
   UnusedResults& unused() { return *unused_; }
@@ -50,6 +52,8 @@ class Executor {
   };
   void work(std::stop_token stop);
   void run(Task& task);
+  // Nothing where it went well.
+  std::shared_ptr<LaunchFailure> try_run(Task& task);
   using Slots = std::vector<std::vector<BufferRef>>;  // per slot and mesh position
   // On which of this process's devices a body runs.
   struct Scope {
@@ -93,8 +97,10 @@ class Executor {
   std::condition_variable_any changed_;
   std::deque<Task> queue_;
   bool running_ = false;
-  std::exception_ptr failure_;  // the first of a launch that failed by itself
-  std::jthread thread_;         // started with the first launch that needs it
+  static constexpr std::size_t kFailuresKept = 16;
+  std::vector<std::shared_ptr<LaunchFailure>> failures_;  // the first ones of launches that failed by themselves
+  std::shared_ptr<LaunchFailure> broken_;                 // of the first launch over processes that failed here; the executing thread's
+  std::jthread thread_;                                   // started with the first launch that needs it
 };
 
 }  // namespace shardlab

@@ -259,11 +259,6 @@ std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mes
   return fmt::format("{}[{}]", name_of(type.dtype), fmt::join(dims, ","));
 }
 
-std::string typeof_text(const Array& array) {
-  return fmt::format("{}{}", array.impl()->weak ? "~" : "",
-                     typed_text(array.type(), array.sharding().spec(array.ndim()), array.sharding().mesh()));
-}
-
 std::string failed_assertion_text(std::string_view has, std::string_view wanted) {
   return fmt::format(
       "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array sharding: {} did not match the "

@@ -14,9 +14,6 @@ namespace shardlab {
 // "float32[4@i,8@j]"; several axes as 8@(i,j).
 std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mesh);
 
-// JAX's typeof(x): "float32[4@i,8@j]" for an array that lies on a mesh, "~float32[4]" for a weak one.
-std::string typeof_text(const Array& array);
-
 // Why with_sharding_constraint fails on a mesh of Explicit axes; both specs as text.
 std::string failed_assertion_text(std::string_view has, std::string_view wanted);
 

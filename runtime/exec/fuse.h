@@ -1,6 +1,7 @@
-// Fusion: runs of elementwise steps become one pass over tiles that stay in cache.
+// Fusion: runs of elementwise steps, and of reductions along rows between them, become one pass over tiles that stay in cache.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 
 namespace shardlab {
 
-// Elementwise nodes computed together, tile by tile. Values used inside alone never exist as a whole.
+// Nodes computed together, tile by tile. Values used inside alone never exist as a whole.
+//
+// All results have one layout, or are rows': one element for each position along its first `row_rank` dimensions. A tile is some whole
+// rows; without reductions inside, every element is a row.
 struct FusedStep {
   // Where an operand comes from or a result goes to.
   struct Ref {
@@ -17,6 +21,7 @@ struct FusedStep {
     int index = 0;           // into inputs, outputs, or the scratch tiles
     bool is_scalar = false;  // one element for all
     bool is_whole = false;   // read by a repetition: the element's place is not that of the result
+    bool is_row = false;     // one element a row
   };
   // A broadcast: the operand's elements are those of the result's dimensions [first, last), and repeat along the others.
   struct Repetition {
@@ -31,8 +36,11 @@ struct FusedStep {
     const Node* node = nullptr;  // of the program's graph
     std::vector<DType> dtypes;   // of the operands
     DType result_dtype = DType::kFloat32;
-    TileFn tile = nullptr;  // nothing: a repetition, or a scalar broadcast that is wanted as a whole
-    int repetition = -1;    // into repetitions
+    // One of these; with none it hands on its operand, or repeats a scalar that is wanted as a whole.
+    TileFn tile = nullptr;
+    int repetition = -1;      // into repetitions
+    Kernel reduce = nullptr;  // combines each row into one element
+    bool spreads = false;     // repeats each row's element along the row
     std::vector<Ref> operands;
     Ref result;
   };
@@ -41,26 +49,33 @@ struct FusedStep {
   std::vector<std::int64_t> input_bytes, output_bytes;  // of one element
   std::vector<bool> input_is_scalar;
   std::vector<Repetition> repetitions;
+  int layout_slot = -1;  // has the layout of the results
+  std::size_t row_rank = 0;
   int scratch_tiles = 0;
   std::int64_t scratch_bytes = 0;  // of the widest element in a scratch tile
+  int steps = 0;                   // of the input's
   std::string name;                // "sin", "sin + add …", for the record
   NodeId first_node = -1;
   std::int64_t step = -1;  // as ComputeCall::step
 
+  // Where the results have this local shape: how many rows there are, and the elements of each.
+  struct Rows {
+    std::int64_t count = 0, elements = 0;
+  };
+  Rows rows(const Shape& local) const;
+  bool reduces() const;
   // Of each repetition where the results have this local shape.
   std::vector<Repeats> repeats(const Shape& local) const;
 };
 
-// One step of local computation of a program: its node, or nothing where it is no elementwise node.
 struct FusionInput {
   const spmd::PartitionedProgram* program = nullptr;
-  std::vector<int> last_use;  // per slot, the step after which nobody reads it
+  std::vector<const spmd::Step*> steps;  // of the program, without those that nothing needs to run for
+  std::vector<int> last_use;             // per slot, the step after which nobody reads it
 };
 
-// A fused step out of the steps [first, last) of the program, all of which is_fusable() holds for and which share one local layout.
-FusedStep fuse(const FusionInput& input, int first, int last);
-// The end of the longest run of fusable steps that starts at `first`; `first` itself where its step is not fusable.
-int fusable_until(const FusionInput& input, int first);
+// The longest run of the input's steps from `first` on that one fused step can do. Nothing where there is none.
+std::optional<FusedStep> fuse(const FusionInput& input, int first);
 
 // Computes the step at the local positions; `slots` per slot and position. Devices whose inputs are the same buffers share one result.
 void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,

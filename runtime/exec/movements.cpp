@@ -47,6 +47,23 @@ Movement barrier_movement(std::string_view name, const std::vector<int>& some) {
           {"barrier", "barrier", std::string(name)}};
 }
 
+bool lies_there(Context& context, const Array& x, const Sharding& to) {
+  return x.committed() && x.sharding() == to && context.owners(to.mesh().devices()).size() < 2;
+}
+
+std::shared_ptr<const Executable> placement_program(Context& context, const Array& x, const Sharding& to, bool is_async) {
+  TransferName name;
+  name.is_async = is_async;
+  std::string key =
+      fmt::format("{}{}{}{}", name.name, is_async ? " is_async" : "", signature_of(std::vector<Array>{x}), signature_of({to}));
+  auto executable = context.programs().find(key);
+  if (!executable) {
+    executable = compile_transfer(context, x.type(), x.sharding(), to, !x.committed(), name);
+    context.programs().add(key, executable);
+  }
+  return executable;
+}
+
 std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement) {
   std::string key = fmt::format("{} {}{}{}{}", movement.name.name, movement.name.detail, movement.name.is_async ? " is_async " : "",
                                 movement.type.text(), signature_of({movement.from, movement.to}));

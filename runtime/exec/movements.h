@@ -10,6 +10,8 @@
 
 namespace shardlab {
 
+class Array;
+
 // What moves, from where to where, under which name.
 struct Movement {
   TensorType type;
@@ -27,6 +29,10 @@ Movement broadcast_movement(const TensorType& type, int root);
 // Everybody gives everybody one element: nobody goes on before all have come.
 Movement barrier_movement(std::string_view name, const std::vector<int>& some = {});
 
+// Nothing is to be done. Over several processes a placement is a call like any other, also where no byte moves: all must make it.
+bool lies_there(Context& context, const Array& x, const Sharding& to);
+// device_put of x; `is_async` as TransferName has it.
+std::shared_ptr<const Executable> placement_program(Context& context, const Array& x, const Sharding& to, bool is_async = false);
 std::shared_ptr<const Executable> movement_program(Context& context, const Movement& movement);
 
 }  // namespace shardlab

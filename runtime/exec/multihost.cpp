@@ -12,6 +12,7 @@
 #include "runtime/exec/movements.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/visualize.h"
+#include "runtime/exec/weak_types.h"
 
 namespace shardlab {
 namespace {
@@ -74,10 +75,21 @@ Array allgather_async(const Operand& operand, bool tiled, Where where, Waits wai
   Array x = array_of(operand);
   Context& context = Context::current();
   if (!is_own(x)) {
-    Movement movement = allgather_movement(x.type(), x.sharding(), tiled);
+    Movement movement = begun(allgather_movement(x.type(), x.sharding(), tiled), waits);
     return context.executor().submit(movement_program(context, movement), {x}, true, where).at(0);
   }
   return launch(begun(allgather_movement(x.type(), std::nullopt, tiled), waits), parts(own_data(x, where, "process_allgather")), where);
+}
+
+Array replicate_async(const Operand& operand, Where where, Waits waits) {
+  Array x = array_of(operand);
+  const Sharding whole(x.sharding().mesh(), PartitionSpec());
+  Context& context = Context::current();
+  if (lies_there(context, x, whole)) return x;
+  auto program = placement_program(context, x, whole, waits == Waits::kLater);
+  Array everywhere = context.executor().submit(std::move(program), {x}, true, where).at(0);
+  set_weak(everywhere, weak_type(x));
+  return everywhere;
 }
 
 Array broadcast_async(const Operand& operand, int root, Where where, Waits waits) {

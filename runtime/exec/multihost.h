@@ -39,8 +39,10 @@ Array recv(const TensorType& type, int peer, std::int64_t tag = 0, std::source_l
 
 // The same with the place given, and without waiting (scenarios). Whether the caller waits at once is part of what must agree.
 enum class Waits : std::uint8_t { kAtOnce, kLater };
-// Over one device a process, replicated; of an array over processes it is not told whether the caller waits.
+// Over one device a process, replicated.
 Array allgather_async(const Operand& x, bool tiled, Where where, Waits waits = Waits::kAtOnce);
+// An array over processes, whole on each of its own devices.
+Array replicate_async(const Operand& x, Where where, Waits waits = Waits::kAtOnce);
 Array broadcast_async(const Operand& x, int root, Where where, Waits waits = Waits::kAtOnce);
 // There once all have come, or all of some, ascending, of which this process is one.
 Array barrier_async(std::string_view name, Where where, Waits waits = Waits::kAtOnce, const std::vector<int>& some = {});

@@ -5,7 +5,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
-#include "runtime/exec/program_cache.h"
+#include "runtime/exec/movements.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
@@ -52,15 +52,8 @@ Array device_put(const Operand& x, const Sharding& sharding) {
   Array array = operand_array(x);
   if (!array.valid()) throw_user_error("device_put at {}: an empty Array is used; give it a value first", x.where().text());
   sharding.check_divisible(array.type(), "device_put arguments");
-  if (array.committed() && array.sharding() == sharding) return array;
-  bool from_host = !array.committed();
-  std::string key = fmt::format("device_put{}{}", signature_of(std::vector<Array>{array}), signature_of({sharding}));
-  auto executable = context.programs().find(key);
-  if (!executable) {
-    executable = compile_transfer(context, array.type(), array.sharding(), sharding, from_host);
-    context.programs().add(key, executable);
-  }
-  Array placed = context.executor().submit(std::move(executable), {array}, true, x.where()).at(0);
+  if (lies_there(context, array, sharding)) return array;
+  Array placed = context.executor().submit(placement_program(context, array, sharding), {array}, true, x.where()).at(0);
   set_weak(placed, weak_type(array));
   return placed;
 }

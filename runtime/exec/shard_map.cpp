@@ -6,56 +6,13 @@
 
 #include "runtime/exec/context.h"
 #include "runtime/exec/replication.h"
+#include "runtime/exec/shard_map_specs.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
 namespace {
-
-std::string axis_names_text(const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (const std::string& name : mesh.axis_names()) names.push_back(fmt::format("'{}'", name));
-  return fmt::format("({})", fmt::join(names, ", "));
-}
-
-void check_rank(const ShardMapOptions& options, const PartitionSpec& spec, const TensorType& type, std::size_t i, bool is_input) {
-  if (int(spec.entries().size()) <= type.rank()) return;
-  std::string_view in = is_input ? "in" : "out";
-  throw_user_error(
-      "shard_map applied to the function '{}' was given an {}_specs entry which is too long to be compatible with the corresponding {}put "
-      "value from the function:\n\n{}_specs[{}] is {} which has length {}, but {}[{}] has shape {}, which has rank {} (and {} < {})\n\n"
-      "Entries in {}_specs must be of length no greater than the number of axes in the corresponding {}put value.\n\nEither revise the "
-      "spec to be shorter, or modify '{}' so that its {}puts have sufficient rank.{}",
-      options.name, in, in, in, i, spec.text(), spec.entries().size(), is_input ? "args" : "outs", i, type.text(), type.rank(), type.rank(),
-      spec.entries().size(), in, in, options.name, in,
-      type.rank() == 0 ? fmt::format("\n\nFor scalar values (rank 0), consider using an {}_specs entry of `P()`.", in) : "");
-}
-
-TensorType local_type(const ShardMapOptions& options, const Mesh& mesh, const Sharding& sharding, const TensorType& type, std::size_t i) {
-  TensorType local = type;
-  Spec spec = sharding.spec(type.rank());
-  for (std::size_t d = 0; d < spec.size(); ++d) {
-    std::int64_t parts = part_count(spec[d]);
-    if (type.shape[d] % parts != 0) {
-      std::vector<std::string> names;
-      for (const AxisPiece& piece : spec[d]) names.push_back(fmt::format("'{}'", mesh.text_of(piece)));
-      bool several = names.size() > 1;
-      throw_user_error(
-          "shard_map applied to the function '{}' was given argument arrays with axis sizes that are not evenly divisible by the "
-          "corresponding mesh axis sizes:\n\nThe mesh given has shape {} with corresponding axis names {}.\n\nthe passed args[{}] of shape "
-          "{} corresponds to in_specs[{}] of value {}, which maps array axis {} (of size {}) to mesh {} {} (of {}size {}), but {} does not "
-          "evenly divide {}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated by the "
-          "corresponding "
-          "elements of the argument's in_specs entry. Consider checking that in_specs are correct, and if so consider changing the mesh "
-          "axis sizes or else padding the input and adapting '{}' appropriately.",
-          options.name, text_of(mesh.shape()), axis_names_text(mesh), i, type.text(), i, options.in_specs[i].text(), d, type.shape[d],
-          several ? "axes" : "axis", several ? fmt::format("({})", fmt::join(names, ", ")) : names[0], several ? "total " : "", parts,
-          parts, type.shape[d], options.name);
-    }
-    local.shape[d] /= parts;
-  }
-  return local;
-}
 
 const Mesh& mesh_of(const ShardMapOptions& options, Context& context, Where where) {
   if (options.mesh) return *options.mesh;
@@ -113,15 +70,16 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
   std::vector<Sharding> in, out;
   std::vector<TensorType> local;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    check_rank(options, options.in_specs[i], args[i].type(), i, true);
+    check_map_rank(options.name, options.in_specs[i], args[i].type(), i, true);
     in.emplace_back(mesh, options.in_specs[i]);
-    local.push_back(local_type(options, mesh, in.back(), args[i].type(), i));
+    local.push_back(mapped_part(options.name, mesh, options.in_specs[i], args[i].type(), i));
   }
   for (const PartitionSpec& spec : options.out_specs) out.emplace_back(mesh, spec);
   auto manual = std::make_shared<const ManualAxes>(ManualAxes{mesh, manual_names});
-  TracedBody body = Tracer::trace_body(context, options.name, local, function, manual);
+  TracedBody body = Tracer::trace_body(context, options.name, local, function, manual, std::nullopt, weak_types(args));
   check_count(options, "out", options.out_specs.size(), body.graph.results.size());
-  for (std::size_t i = 0; i < out.size(); ++i) check_rank(options, options.out_specs[i], body.graph.type(body.graph.results[i]), i, false);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    check_map_rank(options.name, options.out_specs[i], body.graph.type(body.graph.results[i]), i, false);
   std::vector<Operand> operands;
   for (const Array& arg : args) operands.emplace_back(arg, where);
   for (const Array& each : body.captured) {
@@ -133,7 +91,9 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
               {"in_specs", in},
               {"out_specs", out},
               {"axis_names", manual_names}};
-  return apply(*find_op("shard_map"), operands, attrs, where);
+  std::vector<Array> results = apply(*find_op("shard_map"), operands, attrs, where);
+  set_weak(results, body.weak_results);
+  return results;
 }
 
 namespace {

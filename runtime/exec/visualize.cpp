@@ -10,7 +10,9 @@
 #include <iostream>
 #include <numeric>
 
+#include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_types.h"
 #include "runtime/exec/ops.h"
 #include "runtime/graph/inspection.h"
 
@@ -273,9 +275,8 @@ std::string array_sharding_text(const Array& array, const VisualizeOptions& opti
 
 void visualize_array_sharding(const Operand& array, const VisualizeOptions& options) {
   Shape shape = array.is_array() ? array.array().shape() : Shape{};
-  inspect_array_sharding(array, [shape, options](const Sharding& sharding) {
-    std::cout << sharding_text(shape, sharding, options) << std::endl;
-  });
+  inspect_array_sharding(array,
+                         [shape, options](const Sharding& sharding) { std::cout << sharding_text(shape, sharding, options) << std::endl; });
 }
 
 void inspect_array_sharding(const Operand& value, std::function<void(const Sharding&)> callback) {
@@ -284,6 +285,11 @@ void inspect_array_sharding(const Operand& value, std::function<void(const Shard
     apply("inspect_sharding", {value}, inspection_attrs(std::move(callback)), value.where());
   else
     callback(value.array().sharding());
+}
+
+std::string typeof_text(const Array& array) {
+  return fmt::format("{}{}", array.impl()->weak ? "~" : "",
+                     typed_text(array.type(), array.sharding().spec(array.ndim()), array.sharding().mesh()));
 }
 
 }  // namespace shardlab

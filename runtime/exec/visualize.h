@@ -1,4 +1,4 @@
-// Pictures of shardings for the terminal, as jax.debug.visualize_array_sharding draws them.
+// Shardings as text: of a type as JAX's typeof has it, and pictures for the terminal as jax.debug.visualize_array_sharding draws them.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,9 @@ std::string sharding_text(const Shape& shape, const Sharding& sharding, const Vi
 void visualize_array_sharding(const Operand& array, const VisualizeOptions& options = {});
 // Calls back with the sharding, at the same time. The callback may be called on another process as well, in each for itself.
 void inspect_array_sharding(const Operand& value, std::function<void(const Sharding&)> callback);
+
+// JAX's typeof(x): "float32[4@i,8@j]" for an array that lies on a mesh, "~float32[4]" for a weak one.
+std::string typeof_text(const Array& array);
 
 // jax.debug
 namespace debug {

@@ -153,6 +153,9 @@ WeakCall weak_call(const OpDef& op, const std::vector<Operand>& operands, const 
   }
   const Promotable result = promote(seen, enable_x64);
   call.results = result.weak && !is_strong && !attrs.has("dtype");
+  // A power by an array of integers is weak only where a weak float is raised to weak ones.
+  if (op.name == "pow" && operands.back().is_array() && is_integer(operands.back().array().dtype()))
+    call.results &= is_inexact(result.dtype) && seen.front().weak && seen.back().weak;
   if (!is_in(op.name, kApart) && promote(strong, enable_x64).dtype != result.dtype)
     for (std::size_t i = first; i < end; ++i)
       if (operands[i].is_array() && weak_type(operands[i].array()) && operands[i].array().dtype() != result.dtype)

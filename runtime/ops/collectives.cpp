@@ -73,7 +73,8 @@ Attrs group_attrs(const GraphBuilder& b, const OpDef& op, const Attrs& attrs) {
 
 std::int64_t dimension(const OpDef& op, const Attrs& attrs, std::string_view name, std::int64_t rank, std::int64_t otherwise = 0) {
   std::int64_t axis = attrs.integer(name, otherwise);
-  if (axis < -rank || axis >= rank) throw_user_error("{}: {} is {}, of an operand with {} dimensions", op.name, name, axis, rank);
+  if (axis < -rank || axis >= rank)
+    throw_user_error("{}: {}: axis {} is out of bounds for array of dimension {}", op.name, name, axis, rank);
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -204,9 +205,9 @@ Types infer_all_to_all(const OpDef& op, const Types& types, const Attrs& attrs) 
   std::int64_t size = attrs.integer("axis_size"), extent = result.shape.at(split);
   if (!attrs.has("split_sizes") && extent % size != 0)
     throw_user_error(
-        "all_to_all requires the size of the mapped axis axis_name to divide x.shape[split_axis], but they are {} and {} "
-        "respectively; give split_sizes for an uneven split",
-        size, extent);
+        "The size of all_to_all split_axis ({}) has to be divisible by the size of the named axis {} ({}); give split_sizes for an uneven "
+        "split",
+        extent, fmt::join(attrs.strings("axis_name"), ", "), size);
   Integers sizes = split_sizes(attrs, extent);
   if (std::int64_t(sizes.size()) != size || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 0; }) ||
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0)) != extent)

@@ -6,6 +6,12 @@
 namespace shardlab::ops {
 namespace {
 
+std::string shapes_text(const std::vector<TensorType>& types) {
+  std::string text;
+  for (const TensorType& type : types) text += (text.empty() ? "" : ", ") + text_of(type.shape);
+  return text;
+}
+
 std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   if (types.empty()) throw_user_error("{}: need at least one array to concatenate", op.name);
   if (!attrs.has("axis")) throw_user_error("{}: attribute 'axis' is missing", op.name);
@@ -16,11 +22,14 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   for (std::size_t i = 1; i < types.size(); ++i) {
     bool fits = types[i].rank() == types[0].rank() && types[i].dtype == types[0].dtype;
     for (std::size_t d = 0; fits && d < result.shape.size(); ++d) fits = std::int64_t(d) == axis || types[i].shape[d] == result.shape[d];
+    if (types[i].rank() != types[0].rank())
+      throw_user_error("Cannot concatenate arrays with different numbers of dimensions: got {}. (Operands 0 and {}; reshape one)",
+                       shapes_text(types), i);
     if (!fits)
       throw_user_error(
-          "{}: cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: operand 0 is {}, "
-          "operand {} is {}, along dimension {}; reshape or slice one of them",
-          op.name, types[0].text(), i, types[i].text(), axis);
+          "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: concatenating along "
+          "dimension {} for shapes {}. (Operand 0 is {}, operand {} is {}; reshape or slice one of them)",
+          axis, shapes_text(types), types[0].text(), i, types[i].text());
     result.shape[std::size_t(axis)] += types[i].shape[std::size_t(axis)];
   }
   check_shape(op.name, result.shape);

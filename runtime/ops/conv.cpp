@@ -49,9 +49,10 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   std::int64_t features = lhs[std::size_t(dims.lhs[1])], own = rhs[std::size_t(dims.rhs[1])], outputs = rhs[std::size_t(dims.rhs[0])];
   if (dims.groups < 1 || features != dims.groups * own)
     throw_user_error(
-        "conv_general_dilated feature_group_count times rhs input feature dimension size must equal lhs feature dimension size, but "
-        "feature_group_count={}, rhs input feature dimension size={}, lhs feature dimension size={}",
-        dims.groups, own, features);
+        "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input feature dimension size, "
+        "but "
+        "{} // {} != {}. (lhs is {}, rhs {})",
+        features, dims.groups, own, types[0].text(), types[1].text());
   if (outputs % dims.groups != 0)
     throw_user_error(
         "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a "

@@ -5,8 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/ops/derive.h"
-#include "runtime/ops/gather_dims.h"
+#include "runtime/ops/prefix_scan.h"
 #include "runtime/ops/regions.h"
 
 namespace shardlab::ops {
@@ -188,37 +187,13 @@ Values transpose_sum(GraphBuilder& b, const TransposeArgs& args) {
   return b.emit(args.op, {args.cotangents[0]}, attrs);
 }
 
-// From where the extremum so far was met: the last place that equals it.
-Values jvp_extremum(GraphBuilder& b, const JvpArgs& args) {
-  ValueId x = args.operands[0];
-  std::int64_t axis = args.attrs.integer("axis");
-  TensorType places{DType::kInt32, b.shape(x)};
-  bool reverse = args.attrs.flag("reverse");
-  double first = reverse ? double(places.shape[std::size_t(axis)] - 1) : 0.0;
-  ValueId here = b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", places.shape}, {"dimension", axis}});
-  ValueId is_met = b.emit1(kEqual, {x, args.results[0]});
-  ValueId met = b.emit1(kSelect, {is_met, here, filled(b, places, first)});
-  ValueId place = b.emit1(reverse ? kCummin : kCummax, {met}, args.attrs);
-  return {along_dim(b, args.tangents[0], place, int(axis))};
-}
-
-// Pairs (product, tangent) of ever longer runs, each made of two of half the length: right where factors are 0, too.
-// Source: Hillis and Steele's scan.
-Values jvp_product(GraphBuilder& b, const JvpArgs& args) {
-  ValueId product = args.operands[0], tangent = args.tangents[0];
-  std::size_t axis = std::size_t(args.attrs.integer("axis"));
-  TensorType type = b.type(product);
-  for (std::int64_t run = 1; run < type.shape[axis]; run *= 2) {
-    std::vector<std::int64_t> shift(3 * type.shape.size(), 0);
-    shift[3 * axis] = args.attrs.flag("reverse") ? -run : run;
-    shift[3 * axis + 1] = -shift[3 * axis];
-    auto before = [&](ValueId value, double padding) {
-      return b.emit1(kPad, {value, scalar_constant(b, type.dtype, padding)}, Attrs{{"padding", shift}});
-    };
-    ValueId earlier = before(product, 1);
-    tangent = b.emit1(kAdd, {b.emit1(kMul, {before(tangent, 0), product}), b.emit1(kMul, {tangent, earlier})});
-    product = b.emit1(kMul, {earlier, product});
-  }
+// As JAX: the derivative of the scan that makes it of pairs; the result is that scan's, too.
+template <const OpDef* kCombine>
+Values scanned_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (b.type(args.operands[0]).elements() == 0) return {args.tangents[0]};
+  auto [primal, tangent] = scanned_tangents(b, *kCombine, args.operands[0], args.tangents[0], std::size_t(args.attrs.integer("axis")),
+                                            args.attrs.flag("reverse"));
+  args.results[0] = primal;
   return {tangent};
 }
 
@@ -258,9 +233,7 @@ constexpr OpDef cumulative_op(std::string_view name, std::string_view doc, std::
           .needs = needs,
           .in_parts = in_parts<kReduction, kCombine, kReduce, kSelf>,
           .uses_position = true,
-          .jvp = kReduction == Reduction::kSum    ? JvpRule(linear_jvp)
-                 : kReduction == Reduction::kProd ? JvpRule(jvp_product)
-                                                  : JvpRule(jvp_extremum),
+          .jvp = kReduction == Reduction::kSum ? JvpRule(linear_jvp) : JvpRule(scanned_jvp<kCombine>),
           .transpose = kReduction == Reduction::kSum ? TransposeRule(transpose_sum) : nullptr,
           .batch = batch,
           .samples = samples};

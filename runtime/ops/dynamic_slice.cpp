@@ -34,8 +34,9 @@ std::vector<TensorType> infer_slice(const OpDef& op, const std::vector<TensorTyp
   bool fits = sizes.size() == shape.size();
   for (std::size_t d = 0; fits && d < sizes.size(); ++d) fits = sizes[d] >= 0 && sizes[d] <= shape[d];
   if (!fits)
-    throw_user_error("{}: slice sizes must be nonnegative and less than or equal to operand shape, got slice_sizes {} for operand shape {}",
-                     op.name, text_of(sizes), text_of(shape));
+    throw_user_error(
+        "{}: slice slice_sizes must be nonnegative and less than or equal to operand shape, got slice_sizes {} for operand shape {}.",
+        op.name, text_of(sizes), text_of(shape));
   return {{types[0].dtype, sizes}};
 }
 

@@ -90,20 +90,26 @@ Subscripts parse(const OpDef& op, const Attrs& attrs, const std::vector<int>& ra
   parsed.result = letters(op, text.substr(arrow + 2), text, longest);
   for (char c : parsed.result)
     if (counts.count(c) == 0 || std::count(parsed.result.begin(), parsed.result.end(), c) > 1)
-      throw_user_error("{}: the result's '{}' in subscripts \"{}\" must be in an operand, and in the result once", op.name, c, text);
+      throw_user_error("{}: Output character '{}' {} (subscripts \"{}\")", op.name, c,
+                       counts.count(c) == 0 ? "did not appear in the input" : "appeared more than once in the output.", text);
   return parsed;
 }
 
-Named with_names(GraphBuilder& b, const OpDef& op, ValueId value, const std::string& names, std::map<char, std::int64_t>& sizes) {
+Named with_names(GraphBuilder& b, const OpDef& op, ValueId value, std::size_t operand, const std::string& names,
+                 std::map<char, std::int64_t>& sizes) {
   const Shape& shape = b.shape(value);
   if (shape.size() != names.size())
-    throw_user_error("{}: the subscripts '{}' name {} dimensions, the operand has shape {}", op.name, names, names.size(), text_of(shape));
+    throw_user_error(
+        "{}: Einstein sum subscript '{}' does not contain the correct number of indices for operand {}. (It names {} dimensions, the "
+        "operand "
+        "has shape {})",
+        op.name, names, operand, names.size(), text_of(shape));
   for (std::size_t d = 0; d < names.size(); ++d) {
     auto [known, is_new] = sizes.emplace(names[d], shape[d]);
     if (known->second == 1) known->second = shape[d];
     if (shape[d] != known->second && shape[d] != 1)
-      throw_user_error("{}: Size of label '{}' for operand of shape {} ({}) does not match previous terms ({})", op.name, names[d],
-                       text_of(shape), shape[d], known->second);
+      throw_user_error("{}: Size of label '{}' for operand {} ({}) does not match previous terms ({}). (Operand {} has shape {})", op.name,
+                       names[d], operand, shape[d], known->second, operand, text_of(shape));
   }
   return {value, names};
 }
@@ -217,12 +223,14 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   std::map<char, std::int64_t> sizes;
   std::vector<Named> operands;
   for (std::size_t i = 0; i < args.size(); ++i)
-    operands.push_back(with_names(b, op, value_of(b, args[i], dtype), subscripts.operands[i], sizes));
-  for (const Named& x : operands)  // again, now that every size is known
+    operands.push_back(with_names(b, op, value_of(b, args[i], dtype), i, subscripts.operands[i], sizes));
+  for (std::size_t i = 0; i < operands.size(); ++i) {  // again, now that every size is known
+    const Named& x = operands[i];
     for (std::size_t d = 0; d < x.names.size(); ++d)
       if (std::int64_t size = b.shape(x.value)[d]; size != 1 && size != sizes.at(x.names[d]))
-        throw_user_error("{}: Size of label '{}' for operand of shape {} ({}) does not match previous terms ({})", op.name, x.names[d],
-                         text_of(b.shape(x.value)), size, sizes.at(x.names[d]));
+        throw_user_error("{}: Size of label '{}' for operand {} ({}) does not match previous terms ({}). (Operand {} has shape {})",
+                         op.name, x.names[d], i, size, sizes.at(x.names[d]), i, text_of(b.shape(x.value)));
+  }
   for (Named& x : operands) x = without_broadcast_dims(b, x, sizes);
   if (operands.size() == 1) {
     Named only = without_repeats(b, without_singles(b, operands[0], subscripts.result), subscripts.result);

@@ -41,7 +41,7 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   std::int64_t axis = attrs.integer("axis"), length = attrs.integer("length");
   if (axis < 0 || axis >= types[0].rank())
     throw_user_error("{}: axis {} is out of bounds for {}; use an axis from 0 to {}", op.name, axis, types[0].text(), types[0].rank() - 1);
-  if (length < 1 || length > kLengthMax) throw_user_error("{}: Invalid number of data points ({}) specified", op.name, length);
+  if (length < 1 || length > kLengthMax) throw_user_error("{}: Shape should be positive. Got a length of {}", op.name, length);
   TensorType result = types[0];
   result.dtype = kind == FftKind::kRealForward ? complex_dtype(dtype) : kind == FftKind::kRealInverse ? real_dtype(dtype) : dtype;
   result.shape[std::size_t(axis)] = kind == FftKind::kRealForward ? length / 2 + 1 : length;
@@ -153,7 +153,7 @@ ValueId complex_value(GraphBuilder& b, ValueId x) {
 
 ValueId real_value(GraphBuilder& b, const OpDef& op, ValueId x) {
   DType dtype = b.type(x).dtype;
-  if (is_complex(dtype)) throw_user_error("{}: only real valued inputs are supported for rfft, got {}; use fft", op.name, name_of(dtype));
+  if (is_complex(dtype)) throw_user_error("{}: only real valued inputs supported for rfft, got {}; use fft", op.name, name_of(dtype));
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return x;
   return converted(b, x, is_floating(dtype) ? DType::kFloat32 : inexact(b, dtype));
 }
@@ -191,7 +191,7 @@ Request request_of(const OpDef& op, const Attrs& attrs, int rank, int default_ax
   if (!sizes.empty() && sizes.size() != request.axes.size())
     throw_user_error("{}: Shape and axes have different lengths: {} sizes for {} axes", op.name, sizes.size(), request.axes.size());
   for (std::int64_t size : sizes)
-    if (size < 1 || size > kLengthMax) throw_user_error("{}: Invalid number of data points ({}) specified", op.name, size);
+    if (size < 1 || size > kLengthMax) throw_user_error("{}: Shape should be positive. Got a length of {}", op.name, size);
   request.lengths = sizes;
   request.lengths.resize(request.axes.size(), -1);
   return request;
@@ -201,7 +201,7 @@ ValueId one_axis(GraphBuilder& b, const OpDef& op, ValueId x, FftKind kind, int 
   std::int64_t size = b.shape(x)[std::size_t(axis)];
   bool real_inverse = kind == FftKind::kRealInverse;
   if (length < 0) length = real_inverse ? 2 * (size - 1) : size;
-  if (length < 1) throw_user_error("{}: Invalid number of data points ({}) specified", op.name, length);
+  if (length < 1) throw_user_error("{}: Shape should be positive. Got a length of {}", op.name, length);
   return b.emit1(kFftAxis, {x}, Attrs{{"kind", std::string(kKinds[std::size_t(kind)])}, {"axis", std::int64_t(axis)}, {"length", length}});
 }
 

@@ -94,14 +94,17 @@ GatherDims batch_of_windows(int rank, bool operand_is_batched) {
 
 Values gather_jvp(GraphBuilder& b, const JvpArgs& args) { return b.emit(args.op, {args.tangents[0], args.operands[1]}, args.attrs); }
 
-// Added back to where each came from. Starts out of bounds are moved, as the gather moved them.
+// Added back to where each came from. Starts out of bounds are moved, as the gather moved them; where what they give is masked, they need
+// not be, for scatter_add drops what has no place.
 Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
   GatherDims dims(args.attrs);
   const TensorType& operand = args.operand_types[0];
   TensorType type = args.operand_types[1];
   ValueId indices = args.operands[1];
-  ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
-  indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
+  if (!args.attrs.flag("is_masked")) {
+    ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
+    indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
+  }
   Attrs attrs;
   dims.set(attrs);
   return {b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, args.cotangents[0]}, attrs), kZero};
@@ -128,6 +131,7 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
     sizes = with_first(args.size, sizes);
   }
   Attrs attrs{{"slice_sizes", sizes}};
+  if (args.attrs.flag("is_masked")) attrs.set("is_masked", true);
   dims.set(attrs);
   ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
   ValueId index = has_indices ? moved_dim(b, indices.value, indices.dim, 0) : indices.value;

@@ -20,7 +20,7 @@ Values expand_stack(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   int axis = normalized_axis(op.name, attrs.integer("axis", 0), int(shape.size()) + 1);
   for (ValueId& part : parts) {
     if (b.shape(part) != shape)
-      throw_user_error("{}: All input arrays must have the same shape, got {} and {}", op.name, text_of(shape), text_of(b.shape(part)));
+      throw_user_error("{}: All input arrays must have the same shape. Got {}, {}.", op.name, text_of(shape), text_of(b.shape(part)));
     Shape longer = shape;
     longer.insert(longer.begin() + axis, 1);
     part = reshaped(b, part, longer);

@@ -29,7 +29,8 @@
                    X(DynamicUpdateIndexInDim) \
   /* matrices   */ X(Diag) X(Diagonal) X(Identity) X(Inner) X(Kron) X(Meshgrid) X(Outer) X(Tensordot) X(Trace) X(Tri) X(Tril) X(Triu) \
                    X(Vdot) \
-  /* products   */ X(AvgPool) X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) X(MaxPool) X(MinPool) X(ReduceWindow) \
+  /* products   */ X(AvgPool) X(Conv) X(Dot) X(DotGeneral) X(Einsum) X(Matmul) X(MaxPool) X(MinPool) X(ReduceWindow) X(SelectAndGatherAdd) \
+                   X(SelectAndScatterAdd) \
   /* networks   */ X(Gelu) X(LogSoftmax) X(Logsumexp) X(Relu) X(Silu) X(Softmax) X(Softplus) X(Square) \
                    X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
                    X(SoftSign) X(Squareplus) X(Glu) \

@@ -58,8 +58,8 @@ Values expand_matmul(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
       y_batch.push_back(std::int64_t(shared.size() + y_other.size()));
       shared.push_back(place);
     } else {
-      throw_user_error("Incompatible shapes for {} arguments: {} and {}; batch dimensions must be equal or 1", op.name, text_of(x_shape),
-                       text_of(y_shape));
+      throw_user_error("Incompatible types for {} arguments: {} and {}; batch dimensions must be equal or 1", op.name, b.type(x).text(),
+                       b.type(y).text());
     }
   }
   if (x_is_matrix) x_other.push_back(std::int64_t(batches));

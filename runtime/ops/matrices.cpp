@@ -204,7 +204,7 @@ Values expand_meshgrid(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   for (const Arg& arg : args) {
     vectors.push_back(value_of(b, arg));
     if (b.type(vectors.back()).rank() != 1)
-      throw_user_error("Arguments to jax.numpy.meshgrid must be 1D, got {}", b.type(vectors.back()).text());
+      throw_user_error("Arguments to jax.numpy.meshgrid must be 1D, got shapes [{}]", text_of(b.shape(vectors.back())));
   }
   bool exchanges = indexing == "xy" && vectors.size() > 1;
   if (exchanges) std::swap(vectors[0], vectors[1]);

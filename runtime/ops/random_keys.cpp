@@ -26,8 +26,7 @@ struct Element {
 
 void check_key(std::string_view op, const TensorType& type) {
   if (type.dtype != DType::kUint32 || type.shape != Shape{2})
-    throw_user_error("{} accepts a single key, uint32[2] as random.key makes it, but was given {}; use vmap for batching", op,
-                     type.text());
+    throw_user_error("{} accepts a single key, uint32[2] as random.key makes it, but was given {}; use vmap for batching", op, type.text());
 }
 
 Shape check_keys(const OpDef& op, const TensorType& type) {

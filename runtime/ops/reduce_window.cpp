@@ -2,73 +2,29 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/ops/conv_dims.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/regions.h"
+#include "runtime/ops/select_windows.h"
 
 namespace shardlab::ops {
 
 extern const OpDef kReduceWindow;
 
-
 namespace {
 
 using List = std::vector<std::int64_t>;
-constexpr std::int64_t kWindowMax = std::int64_t(1) << 32;  // strides, padding and dilation are below it
-
-// One window for each dimension.
-std::vector<ConvWindow> windows_of(const Attrs& attrs) {
-  const List &sizes = attrs.integers("window_dimensions"), &strides = attrs.integers("window_strides"), &pads = attrs.integers("pads");
-  const List &base = attrs.integers("base_dilation"), &dilation = attrs.integers("window_dilation");
-  std::vector<ConvWindow> windows;
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    windows.push_back({sizes[d], strides[d], pads[2 * d], pads[2 * d + 1], base[d], dilation[d]});
-  return windows;
-}
-
-Attrs attrs_of(std::string_view reducer, const std::vector<ConvWindow>& windows) {
-  List sizes, strides, pads, base, dilation;
-  for (const ConvWindow& w : windows) {
-    sizes.push_back(w.size);
-    strides.push_back(w.stride);
-    pads.insert(pads.end(), {w.low, w.high});
-    base.push_back(w.lhs_dilation);
-    dilation.push_back(w.rhs_dilation);
-  }
-  return Attrs{{"reducer", std::string(reducer)}, {"window_dimensions", sizes}, {"window_strides", strides}, {"pads", pads},
-               {"base_dilation", base},           {"window_dilation", dilation}};
-}
-
-bool is_trivial(const ConvWindow& w) { return w.size == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.lhs_dilation == 1; }
 
 std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   for (std::string_view name : {"window_dimensions", "window_strides", "pads", "base_dilation", "window_dilation"})
     required_integers(op, attrs, name);
-  const std::size_t rank = types[0].shape.size();
   const std::string& reducer = attrs.string("reducer");
   if (reducer != "sum" && reducer != "prod" && reducer != "max" && reducer != "min")
     throw_user_error("{}: reducer is '{}', wanted sum, prod, max or min", op.name, reducer);
   if (is_complex(types[0].dtype) && (reducer == "max" || reducer == "min"))
     throw_user_error("{}: complex numbers have no {}; take the real part", op.name, reducer);
   if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
-  bool fits = attrs.integers("pads").size() == 2 * rank;
-  for (std::string_view name : {"window_dimensions", "window_strides", "base_dilation", "window_dilation"}) {
-    fits &= attrs.integers(name).size() == rank;
-    for (std::int64_t number : attrs.integers(name)) fits &= number >= 1 && number < kWindowMax;
-  }
-  for (std::int64_t number : attrs.integers("pads")) fits &= number > -kWindowMax && number < kWindowMax;
-  if (!fits)
-    throw_user_error(
-        "{}: window_dimensions {}, window_strides {}, padding {}, base_dilation {} and window_dilation {} must have a positive number "
-        "(padding two of any sign) for each of {} dimensions",
-        op.name, text_of(attrs.integers("window_dimensions")), text_of(attrs.integers("window_strides")), text_of(attrs.integers("pads")),
-        text_of(attrs.integers("base_dilation")), text_of(attrs.integers("window_dilation")), rank);
-  Shape shape;
-  std::vector<ConvWindow> windows = windows_of(attrs);
-  for (std::size_t d = 0; d < rank; ++d) shape.push_back(windows[d].results(types[0].shape[d]));
-  check_shape(op.name, shape);
-  return {{types[0].dtype, shape}};
+  return {{types[0].dtype, window_results(op.name, types[0].shape, attrs)}};
 }
 
 FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
@@ -130,38 +86,16 @@ struct Extreme {  // NaN wins
 
 template <typename F, typename T>
 void run(const KernelArgs& args, const std::vector<ConvWindow>& windows) {
-  const ConstView& in = args.operands[0];
-  const MutableView& out = args.results[0];
-  const std::size_t rank = windows.size();
-  Shape strides = strides_of(in.type.shape), index, tap(rank, 0);
-  for (const Interval& interval : *out.box) index.push_back(interval.start);
-  std::int64_t taps = 1;
-  for (const ConvWindow& w : windows) taps *= w.size;
-  const T* x = in.as<T>();
-  for (std::int64_t n = 0, count = out.type.elements(); n < count; ++n) {
+  WindowWalk walk(windows, *args.operands[0].box);
+  const T* x = args.operands[0].as<T>();
+  T* result = args.results[0].as<T>();
+  each_index(*args.results[0].box, [&](const Shape& index) {
     auto value = F::template first<T>();
-    std::fill(tap.begin(), tap.end(), 0);
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t from = 0;
-      bool is_here = true;  // else padding
-      for (std::size_t d = 0; d < rank && is_here; ++d) {
-        std::int64_t place = windows[d].begin(index[d]) + tap[d] * windows[d].rhs_dilation, dilation = windows[d].lhs_dilation;
-        const Interval& held = (*in.box)[d];
-        is_here = place >= 0 && place % dilation == 0 && place / dilation >= held.start && place / dilation < held.stop;
-        from += (place / dilation - held.start) * strides[d];
-      }
-      if (is_here) value = F::next(value, x[from]);
-      for (std::size_t d = rank; d-- > 0;) {
-        if (++tap[d] < windows[d].size) break;
-        tap[d] = 0;
-      }
-    }
-    out.as<T>()[n] = T(value);
-    for (std::size_t d = rank; d-- > 0;) {
-      if (++index[d] < (*out.box)[d].stop) break;
-      index[d] = (*out.box)[d].start;
-    }
-  }
+    walk.each(index, [&](std::int64_t offset, const Shape&) {
+      if (offset != WindowWalk::kPadding) value = F::next(value, x[offset]);
+    });
+    *result++ = T(value);
+  });
 }
 
 template <typename T>
@@ -220,19 +154,12 @@ ValueId padded(GraphBuilder& b, ValueId x, const std::vector<ConvWindow>& window
   return b.emit1(kPad, {x, scalar_constant(b, b.type(x).dtype, value)}, Attrs{{"padding", padding}});
 }
 
-double identity_of(const std::string& reducer, DType dtype) {
-  if (reducer == "sum" || reducer == "prod") return reducer == "prod";
-  const double infinity = is_floating(dtype) ? std::numeric_limits<double>::infinity() : 0;
-  return reducer == "max" ? -infinity : infinity;
-}
-
-// Tap by tap: what a window has chosen so far (the first of equal ones, as JAX's select_and_scatter), or multiplied.
-Values folded_jvp(GraphBuilder& b, const JvpArgs& args) {
-  const std::string reducer = args.attrs.string("reducer");
+// Tap by tap: the product so far, and its tangent.
+Values product_jvp(GraphBuilder& b, const JvpArgs& args) {
   std::vector<ConvWindow> windows = windows_of(args.attrs);
   const TensorType type = b.type(args.results[0]);
   if (type.elements() == 0) return {kZero};
-  ValueId x = padded(b, args.operands[0], windows, identity_of(reducer, type.dtype)), dx = padded(b, args.tangents[0], windows, 0.0);
+  ValueId x = padded(b, args.operands[0], windows, 1.0), dx = padded(b, args.tangents[0], windows, 0.0);
   List tap(windows.size(), 0);
   ValueId value = kZero, tangent = kZero;
   while (true) {
@@ -240,13 +167,9 @@ Values folded_jvp(GraphBuilder& b, const JvpArgs& args) {
     if (value == kZero) {
       value = here;
       tangent = along;
-    } else if (reducer == "prod") {
+    } else {
       tangent = b.emit1(kAdd, {b.emit1(kMul, {tangent, here}), b.emit1(kMul, {along, value})});
       value = b.emit1(kMul, {value, here});
-    } else {
-      ValueId wins = b.emit1(reducer == "max" ? kGreater : kLess, {here, value});
-      value = b.emit1(kSelect, {wins, here, value});
-      tangent = b.emit1(kSelect, {wins, along, tangent});
     }
     std::size_t d = windows.size();
     while (d > 0 && ++tap[d - 1] == windows[d - 1].size) tap[--d] = 0;
@@ -255,7 +178,10 @@ Values folded_jvp(GraphBuilder& b, const JvpArgs& args) {
 }
 
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
-  return args.attrs.string("reducer") == "sum" ? linear_jvp(b, args) : folded_jvp(b, args);
+  const std::string& reducer = args.attrs.string("reducer");
+  if (reducer == "sum") return linear_jvp(b, args);
+  if (reducer == "prod") return product_jvp(b, args);
+  return {b.emit1(kSelectAndGatherAdd, {args.tangents[0], args.operands[0]}, args.attrs)};
 }
 
 // Every element gets the sum of the cotangents of the windows that see it: the cotangents spread by the strides, in windows of the same
@@ -273,7 +199,7 @@ Values transpose(GraphBuilder& b, const TransposeArgs& args) {
     back.push_back({w.size, w.lhs_dilation, 0, 0, 1, w.rhs_dilation});
   }
   ValueId ct = b.emit1(kPad, {args.cotangents[0], scalar_constant(b, b.type(args.cotangents[0]).dtype, 0.0)}, Attrs{{"padding", padding}});
-  return b.emit(args.op, {ct}, attrs_of("sum", back));
+  return b.emit(args.op, {ct}, window_attrs("sum", back));
 }
 
 // The batch's dimension has windows of one element.
@@ -281,7 +207,7 @@ std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
   auto [x, dim] = args.operands[0];
   std::vector<ConvWindow> windows = windows_of(args.attrs);
   windows.insert(windows.begin() + dim, {1, 1, 0, 0, 1, 1});
-  return {{b.emit1(args.op, {x}, attrs_of(args.attrs.string("reducer"), windows)), dim}};
+  return {{b.emit1(args.op, {x}, window_attrs(args.attrs.string("reducer"), windows)), dim}};
 }
 
 // --- Users' calls.
@@ -329,7 +255,7 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   List base = list_or(op, attrs, "base_dilation", rank, 1), dilation = list_or(op, attrs, "window_dilation", rank, 1);
   for (std::size_t d = 0; d < rank; ++d) windows.push_back({sizes[d], strides[d], 0, 0, base[d], dilation[d]});
   set_padding(op, attrs, shape, windows, 0, rank);
-  return b.emit(op, {x}, attrs_of(attrs.has("reducer") ? attrs.string("reducer") : "sum", windows));
+  return b.emit(op, {x}, window_attrs(attrs.has("reducer") ? attrs.string("reducer") : "sum", windows));
 }
 
 // Source: flax.linen's pools: [batch…, spatial…, features], windows over the spatial dimensions.
@@ -347,7 +273,7 @@ Values pooled(GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs, s
     windows[first + i].stride = strides[i];
   }
   set_padding(op, attrs, shape, windows, first, sizes.size());
-  return b.emit(kReduceWindow, {x}, attrs_of(reducer, windows));
+  return b.emit(kReduceWindow, {x}, window_attrs(reducer, windows));
 }
 
 Values expand_max_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -366,7 +292,7 @@ Values expand_avg_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 
 std::vector<Sample> samples() {
   auto sample = [](DType dtype, Shape shape, std::string_view reducer, std::vector<ConvWindow> windows) {
-    return Sample{{{dtype, std::move(shape)}}, attrs_of(reducer, windows)};
+    return Sample{{{dtype, std::move(shape)}}, window_attrs(reducer, windows)};
   };
   return {sample(DType::kFloat32, {4, 6}, "sum", {{1, 1, 0, 0, 1, 1}, {3, 1, 1, 1, 1, 1}}),
           sample(DType::kFloat32, {6, 5}, "max", {{2, 2, 0, 0, 1, 1}, {3, 2, 1, 1, 1, 1}}),

@@ -82,7 +82,7 @@ Shape with_inferred_size(const Shape& from, const Shape& wanted) {
       known *= wanted[d];
       continue;
     }
-    if (inferred >= 0) throw_user_error("reshape: can only specify one unknown dimension, got {}", text_of(wanted));
+    if (inferred >= 0) throw_user_error("reshape: can only specify one unknown axis size with a `-1` value, got {}", text_of(wanted));
     inferred = int(d);
   }
   if (inferred < 0) return wanted;

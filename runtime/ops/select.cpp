@@ -108,6 +108,11 @@ Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   for (const auto& limit : {low, high})
     if (limit) all.push_back(*limit);
   DType dtype = promoted_dtype(b, all);
+  if (is_complex(dtype))
+    throw_user_error(
+        "{}: Clip received a complex value either through the input or the min/max keywords. Complex values have no ordering and cannot be "
+        "clipped. Convert to a real value with real or imag",
+        op.name);
   std::vector<Shape> shapes;
   for (const Arg& each : all) shapes.push_back(shape_of_arg(b, each));
   Shape shape = broadcast_shapes(op.name, shapes);

@@ -34,7 +34,8 @@ std::optional<std::vector<int>> axes_of(std::string_view op, const Attrs& attrs,
   for (std::int64_t axis : integer_list_of(attrs, name)) {
     int normalized = normalized_axis(op, axis, rank);
     if (std::find(axes.begin(), axes.end(), normalized) != axes.end())
-      throw_user_error("{}: duplicate value in '{}': axis {} is named twice; name each axis once", op, name, axis);
+      throw_user_error("{}: duplicate value in '{}': {} names axis {} twice; name each axis once", op, name,
+                       text_of(integer_list_of(attrs, name)), axis);
     axes.push_back(normalized);
   }
   return axes;
@@ -68,8 +69,9 @@ void check_broadcasts_to(std::string_view op, const Shape& from, const Shape& wa
   for (std::size_t d = 0; fits && d < from.size(); ++d) fits = from[d] == 1 || from[d] == wanted[wanted.size() - from.size() + d];
   if (!fits)
     throw_user_error(
-        "{}: Incompatible shapes for broadcasting: {} and requested shape {}; from the last dimension on, sizes must be equal or the "
-        "operand's 1",
+        "{}: Incompatible types for broadcasting: input shape={} and requested shape={}; from the last dimension on, sizes must be equal "
+        "or "
+        "the operand's 1",
         op, text_of(from), text_of(wanted));
 }
 

@@ -26,8 +26,8 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (start[d] < 0 || limit[d] > shape[d])
       throw_user_error(
-          "{}: start and limit must lie within the operand: limit_indices must be less than or equal to operand shape, got start {} and "
-          "limit {} for operand shape {}",
+          "{}: start and limit must lie within the operand: slice limit_indices must be less than or equal to operand shape, got start {} "
+          "and limit {} for operand shape {}",
           op.name, text_of(start), text_of(limit), text_of(shape));
     if (limit[d] < start[d])
       throw_user_error("{}: limit_indices must be greater than or equal to start_indices, got start {} and limit {}", op.name,

@@ -22,7 +22,7 @@ OutOfBounds mode_of(const OpDef& op, const Attrs& attrs) {
 ValueId integer_indices(GraphBuilder& b, const OpDef& op, const Arg& arg) {
   ValueId indices = value_of(b, arg);
   if (!is_integer(b.type(indices).dtype))
-    throw_user_error("{} requires indices of an integer type, got {}; convert them with astype", op.name, b.type(indices).text());
+    throw_user_error("{}: indices must have an integer type, got {}; convert them with astype", op.name, b.type(indices).text());
   return indices;
 }
 
@@ -67,6 +67,7 @@ ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gath
   type = kGather.infer(kGather, {b.type(x), index_type}, attrs)[0];
   ValueId mask =
       b.emit1(kBroadcastInDim, {*is_inside}, Attrs{{"shape", type.shape}, {"dims", integers_of(gather.dims.batch_dims(type.rank()))}});
+  attrs.set("is_masked", true);  // what lies out of bounds is replaced
   ValueId value = b.emit1(kGather, {x, indices}, attrs);
   return b.emit1(kSelect, {mask, value, fill_value(b, type)});
 }

@@ -15,8 +15,8 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   std::int64_t k = attrs.integer("k"), size = types[0].shape.back();
   if (k < 0) throw_user_error("{}: k argument to top_k must be nonnegative, got {}", op.name, k);
   if (k > size)
-    throw_user_error("{}: k argument to top_k must be no larger than size along axis; got {} for shape {}", op.name, k,
-                     text_of(types[0].shape));
+    throw_user_error("{}: k argument to top_k must be no larger than size along axis; got k={} with shape={} and axis={}", op.name, k,
+                     text_of(types[0].shape), types[0].rank() - 1);
   Shape shape = types[0].shape;
   shape.back() = k;
   return {{types[0].dtype, shape}, {DType::kInt32, shape}};

@@ -45,10 +45,19 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   int rank = b.type(x).rank();
   std::vector<int> axes;
   for (int d = rank; d-- > 0;) axes.push_back(d);
-  if (auto given = axes_of(op.name, attrs, "axes", rank)) axes = *given;
-  if (int(axes.size()) != rank)
-    throw_user_error("transpose: axes don't match array: got {} axes for shape {}; name each dimension once", axes.size(),
-                     text_of(b.shape(x)));
+  if (attrs.has("axes")) {
+    const std::vector<std::int64_t> given = integer_list_of(attrs, "axes");
+    axes.clear();
+    for (std::int64_t axis : given) axes.push_back(normalized_axis(op.name, axis, rank));
+    std::vector<int> sorted = axes;
+    std::sort(sorted.begin(), sorted.end());
+    bool is_permutation = int(sorted.size()) == rank && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    if (!is_permutation)
+      throw_user_error(
+          "transpose permutation isn't a permutation of operand dimensions, got permutation {} for operand shape {}.; name each dimension "
+          "once",
+          text_of(given), text_of(b.shape(x)));
+  }
   return {transposed(b, x, axes)};
 }
 

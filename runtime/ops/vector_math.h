@@ -16,37 +16,39 @@ namespace shardlab::ops::vector_math {
 inline constexpr double kRound = 0x1.8p52;  // adding it rounds to an integer, which the low bits then hold
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// e^x - 1 for |x| <= 0.35.
+// e^x - 1 for |x| <= log(2) / 2, right to 2^-36.5: x + x^2 p(x), with p interpolated at Chebyshev's nodes.
 SHARDLAB_INLINE double expm1_series(double r) {
-  double p = 1.0 / 39916800;
-  p = p * r + 1.0 / 3628800;
-  p = p * r + 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
+  double p = 0x1.a11320baff941p-16;
+  p = p * r + 0x1.a1517aa6b9ad3p-13;
+  p = p * r + 0x1.6c16858b2b60ep-10;
+  p = p * r + 0x1.1110c6323fb7ep-7;
+  p = p * r + 0x1.5555555c8722dp-5;
+  p = p * r + 0x1.55555567534e9p-3;
   p = p * r + 0.5;
-  return r * (1.0 + r * p);  // keeps the sign of 0
+  return r + r * r * p;
 }
 
-// e^x; beyond the range of float it saturates at values that round to 0 or infinity.
-SHARDLAB_INLINE double exp(double x) {
+// e^x is scale + scale * series. Beyond the range of float it saturates at values that round to 0 or infinity.
+struct ExpParts {
+  double scale, series;
+};
+SHARDLAB_INLINE ExpParts exp_parts(double x) {
   double clamped = x > 200 ? 200.0 : x;
   clamped = clamped < -200 ? -200.0 : clamped;
   double shifted = clamped * 0x1.71547652b82fep0 + kRound;
   double n = shifted - kRound;
   double r = clamped - n * 0x1.62e42fefa39efp-1;
-  double scale = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52);
-  return scale + scale * expm1_series(r);
+  return {std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52), expm1_series(r)};
+}
+SHARDLAB_INLINE double exp(double x) {
+  ExpParts parts = exp_parts(x);
+  return parts.scale + parts.scale * parts.series;
 }
 
+// Where x is small the scale is 1, and nothing cancels. Zeros keep their sign.
 SHARDLAB_INLINE double expm1(double x) {
-  double small = std::fabs(x) < 0.35 ? x : 0.0;
-  double series = expm1_series(small);
-  double large = exp(x) - 1.0;
-  return std::fabs(x) < 0.35 ? series : large;
+  ExpParts parts = exp_parts(x);
+  return std::copysign((parts.scale - 1.0) + parts.scale * parts.series, x);
 }
 
 // log of a double that is a positive float or near one; -infinity at 0, NaN below.

@@ -37,8 +37,8 @@ Values expand_squeeze(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   for (std::size_t d = 0; d < from.size(); ++d) {
     bool drops = std::find(dropped.begin(), dropped.end(), int(d)) != dropped.end();
     if (drops && from[d] != 1)
-      throw_user_error("{}: cannot select an axis to squeeze out which has size not equal to one, got shape {} and axis {}", op.name,
-                       text_of(from), d);
+      throw_user_error("{}: cannot select an axis to squeeze out which has size not equal to one, got shape={} and dimensions=({},)",
+                       op.name, text_of(from), d);
     if (!drops) shape.push_back(from[d]);
   }
   return {reshaped(b, x, shape)};

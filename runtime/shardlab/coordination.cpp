@@ -64,8 +64,9 @@ void key_value_set(const std::string& key, const std::string& value, bool allow_
 }
 
 std::string blocking_key_value_get(const std::string& key, std::chrono::milliseconds timeout, std::source_location location) {
-  return in_job("blocking_key_value_get", Where::from(location), [&](Job& job, control::ControlClient* client) {
-    if (client) return client->get_key(kPrefix + key, timeout);
+  Where where = Where::from(location);
+  return in_job("blocking_key_value_get", where, [&](Job& job, control::ControlClient* client) {
+    if (client) return client->await_key(kPrefix + key, timeout, key, where);
     auto value = job.own_keys().get(key);
     if (!value) throw TransportError(fmt::format("nobody set the key '{}', and there is no other process that could", key));
     return *value;

@@ -8,16 +8,23 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <string_view>
+#include <thread>
 
 #include "runtime/control/environment.h"
 #include "runtime/exec/devices.h"
+#include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::distributed {
 namespace {
 
 constexpr int kDiagnosedStatus = 2;
 constexpr int kErrorStatus = 1;
+// mpirun forwards what its processes print, and once it ends the job itself does not wait for the rest of one that has ended.
+constexpr std::chrono::milliseconds kForwarding{200};
+constexpr char kTellVariable[] = "SHARDLAB_TELL_AT_SIGNALS";
 // For the merge of the trace: when all have ended, and where others still have to hear that this process ends.
 constexpr std::chrono::milliseconds kMergeLimit{60'000}, kMergeAfterErrorLimit{5'000};
 
@@ -65,6 +72,7 @@ void print_verdict(const comm::DiagnosisError& error) {
 
 // An uncaught error: the others are told before this process ends.
 [[noreturn]] void on_terminate() {
+  yield_to_interrupt();
   try {
     if (auto error = std::current_exception()) std::rethrow_exception(error);
     print_error("terminate was called without an error");
@@ -81,8 +89,33 @@ void print_verdict(const comm::DiagnosisError& error) {
   end_with(kErrorStatus);
 }
 
+// Nobody else would say it: the whereabouts of all, once, and this process's end.
+[[noreturn]] void on_interrupt(int signal) {
+  std::string name = signal_name(signal), text;
+  if (auto job = current_job()) text = job->interrupted(signal);
+  if (!text.empty()) fmt::print(stderr, "shardlab: ended by {}; the processes were here:\n{}", name, text);
+  try {
+    if (auto job = current_job()) job->close_record();  // merged when this process has gone
+  } catch (const std::exception& error) { print_error(error.what()); }
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(kForwarding);
+  _exit(128 + signal);
+}
+
+// Once a process, where no command of ours does it for all.
+void tell_at_signals(const Job& job, bool wanted) {
+  const char* variable = std::getenv(kTellVariable);
+  if (!wanted || job.is_supervised() || (variable != nullptr && std::string_view(variable) == "0")) return;
+  static const bool watched = [] {
+    watch_interrupts(on_interrupt);
+    return true;
+  }();
+  (void)watched;
+}
+
 // A normal end is the last host-visible read: all processes must agree on what was issued.
 void on_exit_handler(int status, void*) {
+  yield_to_interrupt();
   auto job = current_job();
   if (!job) return;
   if (status == 0) {
@@ -101,6 +134,7 @@ void on_exit_handler(int status, void*) {
     job->close_record();
     if (status == 0) job->await_trace(kMergeLimit);  // else nobody has been told yet that this process ends
   } catch (const std::exception& error) { print_error(error.what()); }
+  unwatch_interrupts();
 }
 
 }  // namespace
@@ -149,11 +183,13 @@ void initialize(const InitializeOptions& options, std::source_location where) {
     job = Job::find(request, once);
   } catch (const UserError& error) { throw_user_error("{} [distributed::initialize at {}]", error.what(), place.text()); }
   Context::set_current(job->context());
+  const Job& joined = *job;
   {
     std::lock_guard lock(state().mutex);
     state().job = std::move(job);
     state().left = false;
   }
+  tell_at_signals(joined, options.tell_at_signals);
 }
 
 void shutdown() {

@@ -24,6 +24,9 @@ struct InitializeOptions {
   std::optional<std::string> coordinator_bind_address = {};  // where process 0 listens; everywhere unless the address is loopback
   // jax_enable_recoverability: a death ends what was begun together and not the job, and who is started again rejoins (live_devices.h).
   bool enable_recoverability = false;
+  // SIGINT (Ctrl-C) and SIGTERM tell where every process of the job is before they end this one. A program's own handlers stay. Off, too,
+  // with SHARDLAB_TELL_AT_SIGNALS=0.
+  bool tell_at_signals = true;
 };
 
 // Joins a job. Without arguments: the one that this process was started in, by `shardlab run` or `replay`, by mpirun, srun, or as a pod of

@@ -12,6 +12,7 @@
 
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
+#include "runtime/control/interrupt_client.h"
 #include "runtime/control/job_token.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
@@ -86,6 +87,23 @@ class OutsideControl final : public comm::Control {
   void wire_mismatch(const comm::Launch&, int, const comm::WireMismatch&) override {}
   void raised(std::string_view, Where) override {}
   void leave() override {}
+};
+
+// The control of a process on its own: everything agrees, and its place is known.
+class AloneControl final : public comm::Control {
+ public:
+  explicit AloneControl(std::shared_ptr<PlaceBoard> place) : place_(std::move(place)) {}
+  void issued(const comm::Launch& launch) override { place_->put(launch.where); }
+  void local(const comm::Launch& launch) override { place_->put(launch.where); }
+  void at(Where where) override { place_->put(where); }
+  void await_agreement(std::int64_t, std::string_view, Where) override {}
+  bool may_run(std::int64_t) override { return true; }
+  void wire_mismatch(const comm::Launch&, int, const comm::WireMismatch&) override {}
+  void raised(std::string_view, Where) override {}
+  void leave() override {}
+
+ private:
+  std::shared_ptr<PlaceBoard> place_;
 };
 
 std::shared_ptr<Context> outside_context(int process, const std::vector<int>& devices_per_process) {
@@ -176,6 +194,9 @@ void Job::join(const control::JobEnvironment& environment) {
     live_ = std::make_unique<control::LiveClient>(client_);
     client_.incarnation = live_->incarnation();
   }
+  joined_ = true;
+  interrupt_ = client_;
+  interrupt_.on_stop = nullptr;
   if (live_ && live_->again()) {
     remember(live_->members());
     clean_ = true;
@@ -184,13 +205,29 @@ void Job::join(const control::JobEnvironment& environment) {
   }
   control_ = control::connect(client_);
   if (!recorder_ && !supervised) agree_where_to_record(options.serve.trace);
-  if (!environment.shm.empty()) {  // of a launcher of ours, which reads there where a process was that died
-    std::shared_ptr<ShmSegment> segment = ShmSegment::open(environment.shm);
-    control_->put_places([segment, process = environment.process_index](Where where) { segment->put_place(process, where); });
-  }
+  if (!environment.shm.empty()) segment_ = ShmSegment::open(environment.shm);
+  put_places();
   remember(control_->members());
   if (environment.num_processes > 1) connect();
   start();
+}
+
+// Known whatever ends the process.
+void Job::put_places() {
+  control_->put_places([place = place_, segment = segment_, process = environment_.process_index](Where where) {
+    place->put(where);
+    if (segment) segment->put_place(process, where);
+  });
+}
+
+std::string Job::interrupted(int signal) const {
+  constexpr std::chrono::milliseconds kAnswerLimit{1000};
+  Where at = place_->get();
+  std::string own = fmt::format("  process {}: running{}\n", environment_.process_index, at.known() ? " at " + at.text() : "");
+  if (!joined_) return own;
+  try {
+    return control::tell_interrupt(interrupt_, signal, at, kAnswerLimit).value_or("");
+  } catch (const std::exception& error) { return fmt::format("{}  of the others nothing is known: {}\n", own, error.what()); }
 }
 
 // Who is here, and where: a process that was started again may be elsewhere.
@@ -240,6 +277,7 @@ void Job::start() {
   options.hosts = host_numbers(host_ids_);
   options.transport = transport_;
   options.control = control_;
+  if (!control_) options.control = std::make_shared<AloneControl>(place_);
   // What its backend tells the others goes by the job's store.
   if (const PlatformDef* platform = platform_from_environment(); platform != nullptr && rendezvous_)
     options.make_backend = [platform, rendezvous = rendezvous_, process = environment_.process_index](const std::vector<int>& ordinals) {
@@ -338,6 +376,7 @@ void Job::begin(const control::Gathered& gathered) {
   epoch_ = gathered.epoch;
   client_.epoch = epoch_;
   control_ = control::connect(client_);
+  put_places();
   remember(control_->members());
   if (gathered.live.size() > 1)
     connect();

@@ -15,6 +15,7 @@
 #include "runtime/control/live_client.h"
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
+#include "runtime/shardlab/place_board.h"
 
 namespace shardlab {
 
@@ -22,6 +23,7 @@ namespace recorder {
 class Recorder;
 }
 class ProcessTransport;
+class ShmSegment;
 
 // Owns what the context borrows. Made and ended by the issuing thread; stop() comes from the control plane's.
 class Job {
@@ -50,6 +52,11 @@ class Job {
   void leave();
   // Tells the others that this process ends in an error, and closes the record.
   void raised(std::string_view text, Where where);
+  // Whether a command of ours started it, which tells where all processes are and ends them.
+  bool is_supervised() const { return joined_ && environment_.source == control::JobEnvironment::Source::kLauncher; }
+  // A signal ends this process: tells its coordinator. Where every process is, a line each; nothing where another process tells it. Any
+  // thread, never throws.
+  std::string interrupted(int signal) const;
   std::vector<distributed::LinkTraffic> link_traffic();
   // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
   void close_record();
@@ -67,6 +74,7 @@ class Job {
   void begin(const control::Gathered& gathered);
   void retire();
   void remember(const std::vector<control::Member>& members);
+  void put_places();
 
   std::shared_ptr<recorder::Recorder> recorder_;
   std::string trace_;            // where a process on its own leaves its trace
@@ -76,6 +84,10 @@ class Job {
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;
   control::KeyStore own_keys_;
+  std::shared_ptr<PlaceBoard> place_ = std::make_shared<PlaceBoard>();
+  std::shared_ptr<ShmSegment> segment_;  // of a launcher of ours, which reads there where a process was that died
+  bool joined_ = false;
+  control::ClientOptions interrupt_;        // whom a signal is told to
   std::shared_ptr<Rendezvous> rendezvous_;  // of what was begun, with several processes
   std::shared_ptr<Context> context_;
   // Elastic.

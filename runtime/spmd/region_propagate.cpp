@@ -70,19 +70,24 @@ BodyState run_body(const GraphRef& body, const Mesh& mesh, int level, BodyState 
   return after;
 }
 
-// Links the body's parameters and results to the node's values, and runs the body, until nothing changes. `offset`: the operand that is
-// parameter 0; the results of a loop's carried values are the parameters of its next iteration.
+// Runs the body, and links its parameters and results to the node's values, until nothing changes. `offset`: the operand that is parameter
+// 0; the results of a loop's carried values are the parameters of its next iteration. A carried value is one of its own, which the body
+// decides before the operand has a say, and which may be cut where a closed operand is not. Source: Shardy's data flow edges, which stand
+// behind the loop.
 class RegionPropagator {
  public:
   RegionPropagator(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary)
-      : graph_(graph), node_(node), mesh_(mesh), level_(level), boundary_(boundary) {}
+      : graph_(graph), node_(node), mesh_(mesh), level_(level), boundary_(boundary) {
+    for (std::size_t i = 0; i < carried(); ++i) carried_.push_back(open(boundary_.results[i]));
+  }
 
   bool run() {
     bool any = is_manual() && link_manual();
     constexpr int kRoundsMax = 64;  // pieces are only added, so this is never reached
     for (int round = 0; round < kRoundsMax; ++round) {
-      bool changed = link_carried();
+      bool changed = false;
       for (std::size_t b = 0; b < node_.attrs.bodies().size(); ++b) changed |= through_body(b);
+      changed |= link_carried();
       if (!changed) return any;
       any = true;
     }
@@ -102,8 +107,11 @@ class RegionPropagator {
 
   bool link_carried() {
     bool changed = false;
-    for (std::size_t i = 0; i < carried(); ++i)
-      changed |= link(boundary_.operands[consts() + i], boundary_.results[i], graph_.type(node_.results[i]).shape);
+    for (std::size_t i = 0; i < carried(); ++i) {
+      const Shape& shape = graph_.type(node_.results[i]).shape;
+      changed |= link(boundary_.operands[consts() + i], carried_[i], shape);
+      changed |= link(carried_[i], boundary_.results[i], shape);
+    }
     return changed;
   }
 
@@ -159,6 +167,7 @@ class RegionPropagator {
     return changed;
   }
 
+  bool is_carried_param(std::size_t i) const { return is_loop() && i >= consts() && i < consts() + carried(); }
   bool is_sliced_param(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= consts() + carried(); }
   bool is_stacked_result(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= carried(); }
   bool is_predicate(std::size_t body) const { return node_.op->region == RegionKind::kWhile && body == 0; }
@@ -168,7 +177,7 @@ class RegionPropagator {
     const GraphRef& body = node_.attrs.bodies()[b];
     BodyState state;
     for (std::size_t i = 0; i < body->params.size(); ++i) {
-      const ValueSharding& outer = boundary_.operands[offset() + i];
+      const ValueSharding& outer = is_carried_param(i) ? carried_[i - consts()] : boundary_.operands[offset() + i];
       state.params.push_back(open(is_sliced_param(i) ? slice_of(outer) : outer));
     }
     for (std::size_t i = 0; i < body->results.size(); ++i) {
@@ -186,7 +195,7 @@ class RegionPropagator {
     BodyState after = run_body(body, mesh_, level_, state_of(b));
     bool changed = false;
     for (std::size_t i = 0; i < after.params.size(); ++i) {
-      ValueSharding& outer = boundary_.operands[offset() + i];
+      ValueSharding& outer = is_carried_param(i) ? carried_[i - consts()] : boundary_.operands[offset() + i];
       const Shape& shape = graph_.type(node_.operands[offset() + i]).shape;
       changed |=
           extends(outer, [&] { is_sliced_param(i) ? link_slice(outer, after.params[i], shape) : link(outer, after.params[i], shape); });
@@ -220,6 +229,7 @@ class RegionPropagator {
   const Mesh& mesh_;
   int level_;
   Boundary& boundary_;
+  Values carried_;            // a loop's, inside
   std::vector<bool> manual_;  // of manual regions: which axes are
   ManualSpecs specs_;
 };

@@ -1,6 +1,7 @@
 #include "runtime/spmd/together.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "runtime/spmd/layout.h"
@@ -31,9 +32,9 @@ struct State {
   std::vector<Held> held;  // sorted by value; a parameter that lies as given is not listed
   int trail = -1;          // the last choice
 
-  auto by_results() const { return std::tuple(bytes + to_results, moves, -parts); }
+  auto by_results() const { return std::tuple(bytes + to_results, moves, -parts, work); }
   // Without this second order ties drift away from what was propagated.
-  auto by_kept() const { return std::tuple(bytes + to_results + to_kept, moves, -parts); }
+  auto by_kept() const { return std::tuple(bytes + to_results + to_kept, moves, -parts, work); }
 };
 
 // One choice on the way to a state.
@@ -51,12 +52,19 @@ struct Successor {
 
 class Search {
  public:
-  Search(Problem& problem, bool finer_results)
-      : problem_(problem), costs_(problem), finer_results_(finer_results), param_forms_(problem.graph().values.size(), -1) {
+  // `order`: every node, after those that make its operands.
+  Search(Problem& problem, bool finer_results, std::vector<NodeId> order)
+      : problem_(problem),
+        costs_(problem),
+        finer_results_(finer_results),
+        order_(std::move(order)),
+        place_(order_.size()),
+        param_forms_(problem.graph().values.size(), -1) {
+    for (std::size_t i = 0; i < order_.size(); ++i) place_[std::size_t(order_[i])] = int(i);
     const Graph& graph = problem.graph();
     wanted_.resize(graph.values.size());
     last_use_.assign(graph.values.size(), -1);
-    for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
+    for (NodeId n : order_)
       for (ValueId id : problem.node(n).operands) note_use(id, n);
     for (std::size_t i = 0; i < graph.results.size(); ++i) {
       ValueId root = problem.root(graph.results[i]);
@@ -71,9 +79,13 @@ class Search {
     options_.resize(graph.nodes.size());
   }
 
-  std::optional<Choices> run() {
+  struct Found {
+    Choices choices;
+    std::tuple<std::int64_t, int, std::int64_t, std::int64_t> cost;
+  };
+  std::optional<Found> run() {
     states_.emplace_back();
-    for (NodeId n = 0; n < NodeId(problem_.graph().nodes.size()); ++n) {
+    for (NodeId n : order_) {
       if (problem_.node(n).op->is_constraint)
         constrain(n);
       else if (problem_.is_planned(n) && !expand(n))
@@ -81,14 +93,14 @@ class Search {
     }
     auto best =
         std::min_element(states_.begin(), states_.end(), [](const State& a, const State& b) { return a.by_results() < b.by_results(); });
-    return choices_of(*best);
+    return Found{choices_of(*best), best->by_results()};
   }
 
  private:
   // A composed operand uses what it is made of.
   void note_use(ValueId value, NodeId n) {
     value = problem_.root(value);
-    last_use_[std::size_t(value)] = n;
+    last_use_[std::size_t(value)] = place_[std::size_t(n)];
     if (!problem_.is_composed(value)) return;
     for (ValueId operand : problem_.node(problem_.graph().values[std::size_t(value)].producer).operands) note_use(operand, n);
   }
@@ -167,7 +179,9 @@ class Search {
     hold(state, value, std::move(forms));
   }
 
-  bool is_needed_after(ValueId value, NodeId n) const { return last_use_[std::size_t(value)] > n || !wanted_[std::size_t(value)].empty(); }
+  bool is_needed_after(ValueId value, NodeId n) const {
+    return last_use_[std::size_t(value)] > place_[std::size_t(n)] || !wanted_[std::size_t(value)].empty();
+  }
 
   // Values that nobody needs after the node are let go; results stay.
   void drop_dead(State& state, NodeId n) const {
@@ -249,8 +263,16 @@ class Search {
       if (!is_there) chosen.push_back(*best);
     };
     for (std::size_t i = 0; i < node.results.size(); ++i) {
-      FormId kept = costs_.id_of(problem_.kept(node.results[i]));
+      const Spec& left = problem_.kept(node.results[i]);
+      FormId kept = costs_.id_of(left);
       add_best_with([&](const Option& option) { return option.kept[i] == kept; });
+      // A later node may need a dimension whole: sort, a transform.
+      for (std::size_t d = 0; d < left.size(); ++d)
+        if (!left[d].empty())
+          add_best_with([&](const Option& option) {
+            const Spec& spec = costs_.spec(option.kept[i]);
+            return spec[d].empty() && std::any_of(spec.begin(), spec.end(), [](const Axes& axes) { return !axes.empty(); });
+          });
       for (FormId want : wanted_[std::size_t(node.results[i])]) add_best_with([&](const Option& option) { return option.kept[i] == want; });
     }
     std::size_t count = std::min(kKeptOptions, all.size());
@@ -330,9 +352,11 @@ class Search {
   Problem& problem_;
   CostTable costs_;
   bool finer_results_;
+  std::vector<NodeId> order_;
+  std::vector<int> place_;                   // per node, in the order
   std::vector<FormId> param_forms_;          // per value; -1: no parameter
   std::vector<std::vector<FormId>> wanted_;  // per root: the forms that the function returns it in
-  std::vector<NodeId> last_use_;             // per root
+  std::vector<int> last_use_;                // per root: the place of a node in the order
   std::map<ValueId, Spec> last_forms_;       // per root: a form that it surely has or could have
   std::vector<Options> options_;             // per node
   std::vector<State> states_;
@@ -343,6 +367,57 @@ class Search {
 
 }  // namespace
 
-std::optional<Choices> choose_together(Problem& problem, bool finer_results) { return Search(problem, finer_results).run(); }
+namespace {
+
+std::vector<NodeId> program_order(const Graph& graph) {
+  std::vector<NodeId> order(graph.nodes.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// Each node shortly before its first user: from the results backwards.
+std::vector<NodeId> late_order(const Graph& graph) {
+  std::vector<NodeId> order, pending;
+  std::vector<int> visited(graph.nodes.size(), 0);  // 1: its operands are pending, 2: in the order
+  auto add = [&](ValueId value) {
+    if (NodeId producer = graph.values[std::size_t(value)].producer; producer >= 0) pending.push_back(producer);
+  };
+  auto run = [&] {
+    while (!pending.empty()) {
+      NodeId n = pending.back();
+      int& state = visited[std::size_t(n)];
+      if (state == 0) {
+        state = 1;
+        const std::vector<ValueId>& operands = graph.nodes[std::size_t(n)].operands;
+        for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) add(*operand);
+        continue;
+      }
+      pending.pop_back();
+      if (state == 1) order.push_back(n);
+      state = 2;
+    }
+  };
+  for (ValueId result : graph.results) {
+    add(result);
+    run();
+  }
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    pending.push_back(n);
+    run();
+  }
+  return order;
+}
+
+}  // namespace
+
+std::optional<Choices> choose_together(Problem& problem, bool finer_results) {
+  const std::vector<NodeId> first = program_order(problem.graph()), late = late_order(problem.graph());
+  auto found = Search(problem, finer_results, first).run();
+  if (!found) return std::nullopt;
+  // What is decided long before it matters may have left the beam by then: where bytes are moved another order may find better.
+  if (std::get<0>(found->cost) > 0 && late != first)
+    if (auto other = Search(problem, finer_results, late).run(); other && other->cost < found->cost) found = std::move(other);
+  return std::move(found->choices);
+}
 
 }  // namespace shardlab::spmd

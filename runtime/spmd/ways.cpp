@@ -15,6 +15,26 @@ Candidate whole_candidate(const Problem& problem, const Node& node) {
   return candidate;
 }
 
+// Whether every factor is a dimension of operand 0.
+bool iterates_over_operand(const FactorRule& rule) {
+  std::vector<bool> is_there(rule.factors.size(), false);
+  for (const std::vector<int>& factors : rule.operands[0])
+    for (int factor : factors) is_there[std::size_t(factor)] = true;
+  return std::all_of(is_there.begin(), is_there.end(), [](bool there) { return there; });
+}
+
+// Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
+void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
+  std::vector<bool> is_in_result(rule.factors.size(), false);
+  for (const FactorRule::TensorMap& result : rule.results)
+    for (const std::vector<int>& factors : result)
+      for (int factor : factors) is_in_result[std::size_t(factor)] = true;
+  for (std::size_t i = 0; i < rule.operands.size(); ++i)
+    for (std::size_t d = 0; d < forms[i].size(); ++d)
+      for (int factor : rule.operands[i][d])
+        if (is_in_result[std::size_t(factor)]) forms[i][d].clear();
+}
+
 }  // namespace
 
 std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::vector<Spec>& at_hand) {
@@ -51,6 +71,19 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       even.push_back(problem.even_form(value));
     }
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
+  // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts.
+  if (node.op->reduction && iterates_over_operand(shape.rule)) {
+    for (std::size_t i = node.operands.size(); i < kept.size(); ++i) {
+      kept[i].assign(kept[i].size(), {});
+      even[i].assign(even[i].size(), {});
+    }
+    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
+  } else if (node.op->reduction) {
+    // A product may be computed as its result is left, whatever more its operands are cut into, as XLA's is.
+    clear_result_factors(shape.rule, kept);
+    clear_result_factors(shape.rule, even);
+    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
+  }
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
   if (node.op->needs != nullptr)
     for (const Candidate& way : ways)

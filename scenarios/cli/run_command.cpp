@@ -1,5 +1,4 @@
 // shardlab run: starts the processes of a program, records, diagnoses.
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,15 +6,18 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <regex>
 
 #include "runtime/base/error.h"
+#include "runtime/base/scratch_folder.h"
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
 #include "runtime/exec/platform.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/launch/other_launcher.h"
 #include "traces/checks/wording.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/part.h"
@@ -50,22 +52,13 @@ constexpr OptionDef kOptions[] = {
 // The folder that processes record into: one that the user named and that stays, or one that is removed with its content.
 class PartsFolder {
  public:
-  explicit PartsFolder(std::string named) : path_(std::move(named)), stays_(true) { recorder::make_parts_folder(path_); }
-  PartsFolder() : path_((fs::temp_directory_path() / "shardlab-run-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw IoError(fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
-  }
-  ~PartsFolder() {
-    if (stays_) return;
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  PartsFolder(const PartsFolder&) = delete;
-  PartsFolder& operator=(const PartsFolder&) = delete;
+  explicit PartsFolder(std::string named) : path_(std::move(named)) { recorder::make_parts_folder(path_); }
+  PartsFolder() : temporary_(std::in_place, "run"), path_(temporary_->path().string()) {}
   const std::string& path() const { return path_; }
 
  private:
+  std::optional<ScratchFolder> temporary_;
   std::string path_;
-  bool stays_ = false;
 };
 
 void write_trace(const std::string& out, const std::string& parts, const LaunchResult& result, const std::vector<std::string>& program) {
@@ -133,11 +126,17 @@ void choose_tls(const Arguments& arguments) {
   if (arguments.has("--tls-mutual")) ::setenv(control::kTlsMutualVariable, "1", 1);
 }
 
-// Becomes mpirun, which reaches the hosts; the processes find each other by its variables, and print the verdict themselves.
-[[noreturn]] void run_on_hosts(const Arguments& arguments, const std::string& hosts) {
-  if (arguments.has("--limit"))
-    throw_user_error("shardlab run: --limit goes with processes that the command starts itself, not with mpirun's");
-  std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output"};
+std::chrono::milliseconds limit_of(const Arguments& arguments) {
+  auto seconds = arguments.number("--limit", 0.001);
+  return std::chrono::milliseconds(seconds ? std::int64_t(std::ceil(*seconds * 1000)) : 0);
+}
+
+// By mpirun, which reaches the hosts; the processes find each other by its variables, and print verdicts and, when they are ended, where
+// they were themselves.
+int run_on_hosts(const Arguments& arguments, const std::string& hosts) {
+  std::vector<std::string> words{"mpirun", "--host", hosts, "-n", std::to_string(count_on_hosts(hosts)), "--tag-output",
+                                 // From SIGTERM to SIGKILL, for where they are.
+                                 "--mca", "odls_base_sigkill_timeout", "2"};
   if (::geteuid() == 0) words.push_back("--allow-run-as-root");
   auto pass = [&](const char* name, const std::string& value) {
     ::setenv(name, value.c_str(), 1);
@@ -157,15 +156,19 @@ void choose_tls(const Arguments& arguments) {
   if (arguments.has("--devices")) pass(control::kNumDevicesVariable, std::to_string(arguments.integer("--devices", 0, 1, 65536)));
   if (auto transport = arguments.text("--transport")) pass(control::kTransportVariable, std::string(transport_named(*transport).name));
   words.insert(words.end(), arguments.program().begin(), arguments.program().end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::fflush(nullptr);
-  ::execvp(argv[0], argv.data());
-  throw_user_error(
-      "shardlab run: --hosts and --transport mpi need Open MPI's mpirun, which cannot be started: {}. By hand, without it: "
-      "docs/launching.md",
-      std::strerror(errno));
+  OtherLauncherEnd end;
+  try {
+    end = run_other_launcher(words, limit_of(arguments));
+  } catch (const UserError& error) {
+    throw_user_error("shardlab run: --hosts and --transport mpi need Open MPI's mpirun: {}. By hand, without it: docs/launching.md",
+                     error.what());
+  }
+  if (end.interrupted_by != 0) return 128 + end.interrupted_by;
+  if (end.timed_out) {
+    print_error("shardlab: ended at the limit, inconclusive");
+    return kExitInconclusive;
+  }
+  return end.signal != 0 ? 128 + end.signal : end.exit_code;
 }
 
 int run(const Arguments& arguments) {
@@ -181,13 +184,12 @@ int run(const Arguments& arguments) {
     if (std::string why = MpiSession::why_absent(); !why.empty()) throw_user_error("shardlab run --transport mpi: {}", why);
     if (!hosts) hosts = fmt::format("localhost:{}", processes);
   }
-  if (hosts) run_on_hosts(arguments, *hosts);
+  if (hosts) return run_on_hosts(arguments, *hosts);
   LaunchOptions options;
   options.argv = arguments.program();
   options.processes = processes;
   options.devices = int(arguments.integer("--devices", 0, 1, 65536));
-  if (auto seconds = arguments.number("--limit", 0.001))
-    options.limit = std::chrono::milliseconds(std::int64_t(std::ceil(*seconds * 1000)));
+  options.limit = limit_of(arguments);
   if (auto transport = arguments.text("--transport")) options.transport = transport_named(*transport).name;
   options.elastic = arguments.has("--elastic");
   options.restarts = int(arguments.integer("--restarts", 0, 0, 1'000'000));

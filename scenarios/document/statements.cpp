@@ -233,6 +233,7 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
     case Kind::kSharding:
       return read_sharding(node, document);
     case Kind::kScalarOrIntegers:
+      if (node.is_list() && !node.items().empty() && node.items()[0].is_list()) return read_integer_lists(node);  // tensordot's axes
       if (node.is_list()) return node.integers();
       if (!node.is_integer()) node.wanted("an integer or a list of integers");
       return node.integer();

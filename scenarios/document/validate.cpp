@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/assemble.h"
 #include "runtime/exec/device_profile.h"
+#include "runtime/exec/shard_map_specs.h"
 #include "runtime/graph/builder.h"
 #include "runtime/ops/registry.h"
 
@@ -291,21 +292,15 @@ class TypeChecker {
     TypeList local = types;
     for (std::size_t i = 0; i < types.size(); ++i) {
       in.emplace_back(step.mesh, step.in_specs[i]);
-      Spec spec = in.back().spec(types[i].rank());
-      for (std::size_t d = 0; d < spec.size(); ++d) {
-        std::int64_t parts = part_count(spec[d]);
-        if (types[i].shape[d] % parts != 0)
-          throw_user_error(
-              "shard_map applied to the function '{}' was given argument arrays with axis sizes that are not evenly divisible by the "
-              "corresponding mesh axis sizes: argument {} of shape {} is cut along axis {} in {} parts, but {} does not evenly divide {}",
-              step.function, i, types[i].text(), d, parts, parts, types[i].shape[d]);
-        local[i].shape[d] /= parts;
-      }
+      check_map_rank(step.function, step.in_specs[i], types[i], i, true);
+      local[i] = mapped_part(step.function, step.mesh, step.in_specs[i], types[i], i);
     }
     for (const PartitionSpec& spec : step.out_specs) out.emplace_back(step.mesh, spec);
     auto outer = std::exchange(manual_, std::make_shared<const ManualAxes>(ManualAxes{step.mesh, step.axis_names}));
     GraphRef graph = outline(statement, step.function, local);
     manual_ = outer;
+    for (std::size_t i = 0; i < step.out_specs.size() && i < graph->results.size(); ++i)
+      check_map_rank(step.function, step.out_specs[i], graph->type(graph->results[i]), i, false);
     return inferred("shard_map", types,
                     Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}, {"axis_names", step.axis_names}});
   }

@@ -18,6 +18,7 @@
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
 #include "scenarios/launch/child_process.h"
+#include "scenarios/launch/signal_pipe.h"
 #include "traces/checks/check_def.h"
 #include "traces/checks/wording.h"
 #include "virtualdev/transports/shm_segment.h"
@@ -36,49 +37,6 @@ constexpr Ns kAbortAfterNs = 250 * kMs;   // from the verdict, for processes tha
 constexpr Ns kKillAfterNs = 1000 * kMs;   // from the verdict, or from SIGTERM
 constexpr Ns kOutputAfterNs = 200 * kMs;  // from the last death, for output that somebody still holds open
 constexpr Ns kSilentNs = 1000 * kMs;      // then we say so
-
-// SIGINT and SIGTERM as bytes in a pipe, for the life of this object. One at a time in a process.
-class SignalPipe {
- public:
-  explicit SignalPipe(bool wanted) {
-    if (!wanted) return;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw IoError(fmt::format("no pipe for signals: {}", std::strerror(errno)));
-    read_ = Descriptor(ends[0]);
-    write_ = Descriptor(ends[1]);
-    write_fd_ = ends[1];
-    struct sigaction action {};
-    action.sa_handler = [](int signal) {
-      int saved = errno;
-      unsigned char byte = static_cast<unsigned char>(signal);
-      [[maybe_unused]] ssize_t n = write(write_fd_, &byte, 1);
-      errno = saved;
-    };
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-  }
-  ~SignalPipe() {
-    if (!read_.open()) return;
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-    write_fd_ = -1;
-  }
-  SignalPipe(const SignalPipe&) = delete;
-  SignalPipe& operator=(const SignalPipe&) = delete;
-
-  int fd() const { return read_.get(); }
-  int take() {
-    unsigned char byte = 0;
-    return read(read_.get(), &byte, 1) == 1 ? byte : 0;
-  }
-
- private:
-  static inline std::atomic<int> write_fd_ = -1;  // a handler can reach nothing else
-  Descriptor read_, write_;
-  struct sigaction interrupt_ {
-  }, terminate_{};
-};
 
 // What a process writes to one descriptor.
 struct Stream {
@@ -353,7 +311,10 @@ class Run {
   }
 
   void say_where(const std::string& why) {
-    result_.whereabouts = whereabouts_text(coordinator_.evidence());
+    Evidence evidence = coordinator_.evidence();
+    for (ProcessEvidence& process : evidence.processes)
+      if (Where place = segment_->place(process.process); place.known()) process.at = place.text();
+    result_.whereabouts = whereabouts_text(evidence);
     if (options_.output == Output::kCapture) return;
     fmt::print(stderr, "shardlab: {}\n{}", why, result_.whereabouts);
     std::fflush(stderr);
@@ -406,13 +367,6 @@ std::string ProcessEnd::text() const {
 bool LaunchResult::ok() const {
   return diagnoses.empty() && !timed_out && interrupted_by == 0 &&
          std::all_of(processes.begin(), processes.end(), [](const ProcessEnd& end) { return end.exit_code == 0 && end.signal == 0; });
-}
-
-std::string whereabouts_text(const Evidence& evidence) {
-  std::string text;
-  for (const ProcessEvidence& process : evidence.processes)
-    text += fmt::format("  process {}: {}\n", process.process, whereabouts(evidence, process.process));
-  return text;
 }
 
 LaunchResult launch(const LaunchOptions& options) {

@@ -74,7 +74,4 @@ struct LaunchResult {
 // Leaves nothing behind: no process, no file, whatever happens. Throws UserError when the program cannot be started.
 LaunchResult launch(const LaunchOptions&);
 
-// One line a process: where it is and what it does.
-std::string whereabouts_text(const Evidence&);
-
 }  // namespace shardlab

@@ -181,14 +181,8 @@ class PlanMachine final : public Machine {
     Context& context = Context::current();
     if (context.tracer()) return device_put(x, sharding);
     Array array = x.is_array() ? x.array() : op_of_scalar(x, where);
-    if (array.committed() && array.sharding() == sharding) return array;
-    std::string key = fmt::format("device_put{}{}", signature_of(std::vector<Array>{array}), signature_of({sharding}));
-    auto executable = context.programs().find(key);
-    if (!executable) {
-      executable = compile_transfer(context, array.type(), array.sharding(), sharding, !array.committed());
-      context.programs().add(key, executable);
-    }
-    Array placed = launched(*executable, {array}, true, where).at(0);
+    if (lies_there(context, array, sharding)) return array;
+    Array placed = launched(*placement_program(context, array, sharding), {array}, true, where).at(0);
     set_weak(placed, weak_type(array));
     return placed;
   }
@@ -217,9 +211,13 @@ class PlanMachine final : public Machine {
       return local_copy(x, type, "process_allgather", where);
     }
     check_spans(x, where);
-    Array everywhere = place(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()), where);
-    if (!step.waits) return everywhere;
-    return local_copy(everywhere, type, "process_allgather", where);
+    const Sharding whole(x.sharding().mesh(), PartitionSpec());
+    Array everywhere = x;
+    if (!lies_there(Context::current(), x, whole)) {
+      everywhere = launched(*placement_program(Context::current(), x, whole, !step.waits), {x}, true, where).at(0);
+      set_weak(everywhere, weak_type(x));
+    }
+    return step.waits ? local_copy(everywhere, type, "process_allgather", where) : everywhere;
   }
 
   Array barrier(const BarrierStep& step, Where where) override {

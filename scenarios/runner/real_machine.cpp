@@ -37,7 +37,7 @@ class RealMachine final : public Machine {
       return local_copy(x.fetch_at(where, "process_allgather"), stacked);
     }
     check_spans(x, where);
-    Array everywhere = device_put(Operand(x, where), Sharding(x.sharding().mesh(), PartitionSpec()));
+    Array everywhere = replicate_async(Operand(x, where), where, step.waits ? Waits::kAtOnce : Waits::kLater);
     if (!step.waits) return everywhere;
     return local_copy(everywhere.fetch_at(where, "process_allgather"), x.type());
   }

@@ -1,11 +1,11 @@
 #include "scenarios/runner/run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "runtime/exec/platform.h"
 #include "scenarios/runner/expect.h"
@@ -72,36 +72,15 @@ void compare_replicas(Report& report, const Document& document, const std::vecto
   report.diagnoses.insert(report.diagnoses.end(), drift.begin(), drift.end());
 }
 
-// A file of its own, gone with this.
-class TemporaryTrace {
- public:
-  ~TemporaryTrace() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove(path_, ignored);
-  }
-  std::string path() {
-    if (path_.empty()) {
-      std::string pattern = (fs::temp_directory_path() / "shardlab-trace-XXXXXX").string();
-      int file = ::mkstemp(pattern.data());
-      if (file < 0) throw IoError(fmt::format("{}: no temporary file can be made", pattern));
-      ::close(file);
-      path_ = pattern;
-    }
-    return path_;
-  }
-
- private:
-  std::string path_;
-};
-
 void run_document(Report& report, const Loaded& loaded, const RunOptions& options) {
   const Document& document = *loaded.document;
   if (is_simulated(document)) {
     SimulatedRun run = run_simulated(report, document);
     gather(report, document, run.outcomes);
     compare_replicas(report, document, run.outcomes);
-    TemporaryTrace temporary;
-    std::string trace = !options.trace.empty() ? options.trace : document.find_check<TraceCheck>() != nullptr ? temporary.path() : "";
+    std::optional<ScratchFolder> temporary;
+    std::string trace = options.trace;
+    if (trace.empty() && document.find_check<TraceCheck>() != nullptr) trace = temporary.emplace("trace") / "trace.db";
     if (!trace.empty()) {
       SimulatedTrace wanted{trace, loaded.name, fmt::format("shardlab replay {}", loaded.source), std::move(run.choices), report.diagnoses};
       for (const std::string& problem : write_simulated_trace(document, wanted)) report.notes.push_back("trace: " + problem);
@@ -128,8 +107,6 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
     keep(trace.empty() ? run.merge_trace() : trace, report.trace);
     keep_golden(report.trace, loaded, to_json(report));
   }
-  std::error_code ignored;
-  fs::remove_all(run.folder, ignored);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/scratch_folder.h"
 #include "scenarios/document/load.h"
 #include "scenarios/runner/report.h"
 
@@ -29,7 +30,7 @@ std::int64_t limit_of(const Document& document, const RunOptions& options);
 // spawn.cpp: real processes, started and supervised by the launcher. Fills everything but the expectations.
 struct SpawnedRun {
   std::vector<ProcessOutcome> outcomes;
-  std::string folder;  // of the job's files; removed by the caller
+  ScratchFolder folder{"job"};  // its files
   // Merges what the processes recorded: the trace's path, while `folder` is there. Nothing where they recorded nothing.
   std::function<std::string()> merge_trace;
 };

@@ -1,7 +1,6 @@
 #include "scenarios/runner/simulated_trace.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/scratch_folder.h"
 #include "runtime/exec/device.h"
 #include "scenarios/runner/simulate.h"
 #include "traces/checks/wording.h"
@@ -23,26 +23,6 @@ using simulate::Happened;
 using simulate::Simulation;
 
 constexpr std::size_t kRingBytes = std::size_t(64) << 20;  // sparse, and one at a time
-
-// A folder of its own, gone with this.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "shardlab-simulated-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw IoError(fmt::format("{}: no temporary folder can be made", pattern));
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
 
 // When each process issued the same call: who came later is who the others waited for.
 class Arrivals {
@@ -157,16 +137,17 @@ std::vector<std::string> write_simulated_trace(const Document& document, const S
   std::unique_ptr<simulate::Schedule> schedule = simulate::replay_schedule(wanted.choices);
   run.run(*schedule);
 
-  Folder folder;
+  const ScratchFolder folder("simulated");
   const Arrivals arrivals(run.log());
   std::vector<std::vector<const Happened*>> by_process(planned.plans.size());
   for (const Happened& each : run.log()) by_process[std::size_t(each.process)].push_back(&each);
-  recorder::MergeOptions merge{.directory = folder.path(), .out = wanted.out, .diagnoses = wanted.diagnoses, .evidence = run.evidence()};
+  recorder::MergeOptions merge{
+      .directory = folder.path().string(), .out = wanted.out, .diagnoses = wanted.diagnoses, .evidence = run.evidence()};
   merge.title = wanted.title;
   merge.command_line = wanted.command_line;
   const bool is_cut = !wanted.diagnoses.empty() && wanted.diagnoses.front().severity == "error";
   for (const ProcessEvidence& end : run.evidence().processes) {
-    ProcessWriter writer(folder.path(), end.process, document, arrivals);
+    ProcessWriter writer(folder.path().string(), end.process, document, arrivals);
     for (const Happened* each : by_process[std::size_t(end.process)]) writer.add(*each);
     writer.end(end.state == ProcessState::kLeft || end.state == ProcessState::kKilled ? run.clock_of(end.process)
                                                                                       : run.virtual_ns() + Simulation::kCallNs);

@@ -1,6 +1,4 @@
 // Scenarios in real processes: one `shardlab worker` each, started and supervised by the launcher.
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -16,13 +14,6 @@ namespace shardlab::scenarios {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that nobody else has, for the files of one job.
-fs::path make_folder() {
-  std::string name = (fs::temp_directory_path() / "shardlab-job-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw IoError(fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
-  return name;
-}
 
 void write_scenario(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
@@ -123,8 +114,7 @@ void note_ends(Report& report, const LaunchResult& result, const std::vector<Pro
 SpawnedRun run_spawned(Report& report, const Loaded& loaded, const RunOptions& options) {
   const Document& document = *loaded.document;
   SpawnedRun run;
-  fs::path folder = make_folder();
-  run.folder = folder.string();
+  const fs::path folder = run.folder.path();
   write_scenario(folder / "scenario.json", loaded.text);
   bool record =
       !options.trace.empty() || !options.failure_traces.empty() || !options.parts.empty() || document.find_check<TraceCheck>() != nullptr;

@@ -359,8 +359,13 @@ std::int64_t Simulation::virtual_ns() const {
 
 bool Simulation::all_enabled(int process) const {
   const Process& state = processes_[std::size_t(process)];
-  return std::all_of(state.threads.begin(), state.threads.end(),
-                     [](const Thread& thread) { return thread.enabled || thread.ended || !thread.begun; });
+  for (std::size_t issuer = 0; issuer < state.threads.size(); ++issuer) {
+    const Thread& thread = state.threads[issuer];
+    if (thread.enabled || thread.ended || !thread.begun) continue;
+    const Event* event = next_event(process, int(issuer));
+    if (event && event->kind != Event::Kind::kJoin) return false;
+  }
+  return true;
 }
 
 std::string Simulation::state_key() const {

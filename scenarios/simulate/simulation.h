@@ -79,7 +79,7 @@ class Simulation {
   std::string state_key() const;
   // Threads of one process decide nothing between them when it has one issuer.
   bool is_deterministic(int process) const { return plans_[std::size_t(process)]->issuers == 1; }
-  // Every issuer of the process that has not ended can go on.
+  // Every issuer of the process that has not ended can go on, but for those that wait for another one of it.
   bool all_enabled(int process) const;
 
  private:

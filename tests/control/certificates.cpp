@@ -3,12 +3,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
-#include <stdlib.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "runtime/base/error.h"
+#include "runtime/base/scratch_folder.h"
 
 namespace shardlab::testing_ {
 namespace {
@@ -63,30 +62,25 @@ Key make_key() { return Key(EVP_EC_gen("P-256")); }
 }  // namespace
 
 struct Authority::State {
-  std::string folder;
+  ScratchFolder folder{"certificates"};
   Key key = make_key();
   Certificate certificate;
 };
 
 Authority::Authority(const std::string& name) : state_(std::make_unique<State>()) {
-  state_->folder = (std::filesystem::temp_directory_path() / "shardlab-test-tls-XXXXXX").string();
-  SL_CHECK(mkdtemp(state_->folder.data()) != nullptr, "no temporary folder");
   state_->certificate = make_certificate(state_->key.get(), name, nullptr, state_->key.get(), {});
   write(file(), state_->certificate.get(), nullptr);
 }
 
-Authority::~Authority() {
-  std::error_code ignored;
-  std::filesystem::remove_all(state_->folder, ignored);
-}
+Authority::~Authority() = default;
 
-std::string Authority::file() const { return state_->folder + "/authority.pem"; }
-const std::string& Authority::folder() const { return state_->folder; }
+std::string Authority::file() const { return state_->folder / "authority.pem"; }
+const std::filesystem::path& Authority::folder() const { return state_->folder.path(); }
 
 CertificateFiles Authority::issue(const std::string& name, const CertificateOptions& options) {
   Key key = make_key();
   Certificate certificate = make_certificate(key.get(), name, state_->certificate.get(), state_->key.get(), options);
-  CertificateFiles files{state_->folder + "/" + name + ".pem", state_->folder + "/" + name + ".key"};
+  CertificateFiles files{state_->folder / (name + ".pem"), state_->folder / (name + ".key")};
   write(files.certificate, certificate.get(), nullptr);
   write(files.key, nullptr, key.get());
   return files;

@@ -1,6 +1,7 @@
 // Certificates for tests, made when they run.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class Authority {
   Authority& operator=(const Authority&) = delete;
 
   std::string file() const;  // its certificate
-  const std::string& folder() const;
+  const std::filesystem::path& folder() const;
   CertificateFiles issue(const std::string& name, const CertificateOptions& options = {});
 
  private:

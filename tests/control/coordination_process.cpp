@@ -1,5 +1,7 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   exit:CODE   raise:TEXT
+//   begin (a sum that nobody reads)   diverge (the devices of the last process go different ways in a launch over all, then a sum)
+//   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
 #include <fmt/format.h>
@@ -21,6 +23,8 @@ using namespace shardlab;
 
 namespace {
 
+volatile std::sig_atomic_t handled = 0;
+
 std::vector<int> numbers(std::string_view text) {
   std::vector<int> list;
   for (std::string_view each : split(text, ',')) list.push_back(std::atoi(std::string(each).c_str()));
@@ -41,8 +45,23 @@ void step(const std::vector<std::string>& words) {
     auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
     auto x = device_put(full({device_count()}, 1), everywhere);
     std::cout << verb << " " << (verb == "sum" ? sum(x) : max(x)).item<int>() << std::endl;
+  } else if (verb == "begin") {
+    auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
+    sum(device_put(full({device_count()}, 1), everywhere));
+  } else if (verb == "diverge") {
+    const int last = device_count() - 1;
+    auto mesh = make_mesh({device_count()}, {"all"});
+    auto ways = [&](const Array& x) {
+      return cond(
+          axis_index({"all"}) == last, [](const Array& v) { return psum(v, {"all"}); }, [](const Array& v) { return v * 2; }, x);
+    };
+    auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("all")}, .out_specs = {P("all")}, .check_vma = false});
+    std::cout << "sum " << sum(f(device_put(full({device_count()}, 1), NamedSharding(mesh, P("all"))))).item<int>() << std::endl;
   } else if (verb == "sleep") {
     std::this_thread::sleep_for(ms(words[1]));
+  } else if (verb == "signal") {
+    while (!handled) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::cout << "handled" << std::endl;
   } else if (verb == "kill") {
     std::raise(SIGKILL);
   } else if (verb == "exit") {
@@ -56,7 +75,11 @@ void step(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   int first = 1;
-  if (argc > 1 && std::string_view(argv[1]).starts_with("at=")) {
+  if (argc > 1 && std::string_view(argv[1]) == "handler") {
+    std::signal(SIGINT, [](int signal) { handled = signal; });
+    ++first;
+  }
+  if (argc > first && std::string_view(argv[first]).starts_with("at=")) {
     std::string place = argv[first++] + 3;
     std::vector<std::string_view> words = split(place, ',');
     distributed::initialize(std::string(words.at(0)), std::stoi(std::string(words.at(2))), std::stoi(std::string(words.at(1))));

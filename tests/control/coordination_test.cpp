@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -36,7 +37,7 @@ class Counts : public testing::TestWithParam<int> {};
 TEST_P(Counts, BarriersOverAllAndOverSomeAndNamedValues) {
   int n = GetParam();
   std::string odd, last = std::to_string(n - 1);
-  for (int p = 1; p < n; p += 2) odd += (odd.empty() ? "" : ",") + std::to_string(p);
+  for (int p = 1; p < n; p += 2) odd += fmt::format("{}{}", odd.empty() ? "" : ",", p);
   std::vector<std::string> steps{"barrier:all:30000", "@" + last + " set:k:v", "get:k:30000", "sum"};
   if (!odd.empty()) steps.push_back("@" + odd + " barrier:odd:30000:" + odd);
   steps.insert(steps.end(), {"barrier:all:30000", "sum"});
@@ -47,6 +48,22 @@ TEST_P(Counts, BarriersOverAllAndOverSomeAndNamedValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Counts, testing::Values(1, 2, 3, 4, 7));
+
+// A launch fails in one process alone, which catches the error and goes on: the others wait for data that never come, or for it to come to
+// the launch, where the error was quicker than the news that it had.
+TEST(Coordination, AsyncErrorsOfOneProcessReachTheOthersWithTheirLines) {
+  LaunchResult result = run(2, {"sum", "diverge", "sum"});
+  const std::string text = outputs(result);
+  ASSERT_EQ(result.diagnoses.size(), 1U) << text;
+  EXPECT_EQ(result.diagnoses[0].code, "process-raised") << text;
+  EXPECT_THAT(result.diagnoses[0].processes, ElementsAre(1));
+  EXPECT_THAT(result.diagnoses[0].message,
+              AllOf(HasSubstr("process 1 raised \"psum at coordination_process.cpp:"), HasSubstr("stands where devices go different ways"),
+                    HasSubstr("[shard_map at coordination_process.cpp:"), ContainsRegex("process 0 waits for (data|it) in sum")));
+  EXPECT_THAT(result.processes[1].out, AllOf(HasSubstr("failed: psum at coordination_process.cpp:"), HasSubstr("first used by fetch at")));
+  EXPECT_THAT(result.processes[0].err, HasSubstr("process-raised")) << text;
+  EXPECT_LT(result.duration_ms(), 20'000);
+}
 
 TEST(Coordination, WhoIsMissingAtTheEndOfTheTimeIsNamedWithItsPlace) {
   LaunchResult result =
@@ -106,6 +123,67 @@ TEST(Coordination, AVerdictEndsTheWaiting) {
   ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
   EXPECT_EQ(result.diagnoses[0].code, "program-mismatch");
   EXPECT_LT(result.duration_ms(), 40'000);
+}
+
+// Who waits at a barrier, or for a key, for one that waits for it in a launch, at another barrier, or for a key: at once, as a circle.
+TEST(Coordination, ACircleThroughABarrierOrAKeyIsADeadlock) {
+  struct Case {
+    const char* name;
+    std::vector<std::string> steps;
+    std::vector<int> processes;
+    std::vector<std::string> texts;
+  };
+  const std::string at = " at coordination_process.cpp:";
+  const std::vector<Case> cases{
+      {"a barrier before a launch",
+       {"sum", "@1 barrier:a:50000:0,1", "sum", "@0 barrier:a:50000:0,1"},
+       {0, 1},
+       {"process 0 waits for process 1 in ", "process 1 waits for process 0 at barrier 'a'" + at}},
+      {"two barriers",
+       {"@0 barrier:a:50000:0,1", "@1 barrier:b:50000:0,1", "@0 barrier:b:50000:0,1", "@1 barrier:a:50000:0,1", "sum"},
+       {0, 1},
+       {"process 0 waits for process 1 at barrier 'a'" + at, "process 1 waits for process 0 at barrier 'b'" + at}},
+      {"three barriers in a round",
+       {"@0 barrier:a:50000:0,1", "@1 barrier:b:50000:1,2", "@2 barrier:c:50000:0,2", "@0 barrier:c:50000:0,2", "@1 barrier:a:50000:0,1",
+        "@2 barrier:b:50000:1,2"},
+       {0, 1, 2},
+       {"process 0 waits for process 1 at barrier 'a'", "process 2 waits for process 0 at barrier 'c'"}},
+      {"a key that is set after a launch",
+       {"sum", "@1 get:k:50000", "sum", "@0 set:k:v"},
+       {0, 1},
+       {"process 1 waits for process 0 to set key 'k', asked for" + at}},
+      {"a key behind a barrier",
+       {"@0,2 barrier:a:50000:0,1,2", "@1 get:k:50000", "@1 barrier:a:50000:0,1,2", "@2 set:k:v"},
+       {0, 1},
+       {"process 0 waits for process 1 at barrier 'a'", "process 1 waits for process 0 to set key 'k'"}},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.name);
+    LaunchResult result = run(3, each.steps);
+    ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
+    EXPECT_EQ(result.diagnoses[0].code, "deadlock") << outputs(result);
+    EXPECT_EQ(result.diagnoses[0].processes, each.processes) << outputs(result);
+    for (const std::string& text : each.texts) EXPECT_THAT(result.diagnoses[0].message, HasSubstr(text));
+    EXPECT_LT(result.duration_ms(), 20'000);
+  }
+}
+
+// Whoever still runs may come, and set a key; a wait that ends by itself soon ends by itself.
+TEST(Coordination, WhoComesLateIsNoDeadlock) {
+  const std::vector<std::vector<std::string>> cases{
+      {"sum", "@0 sleep:300", "barrier:a:50000", "sum"},
+      {"sum", "@1 get:k:50000", "@0 sleep:300", "@0 set:k:v", "sum"},
+      {"@1 barrier:a:50000:0,1", "@2 get:k:50000", "@0 sleep:300", "@0 barrier:a:50000:0,1", "@1 sleep:200", "@1 set:k:v", "sum"},
+      {"sum", "@1 get:k:300", "sum"},
+      {"sum", "@1 barrier:a:300:0,1", "sum"},
+      {"@0 get:k:50000", "@1 get:l:50000", "@2 sleep:200", "@2 set:k:v", "@2 set:l:v", "barrier:a:50000", "barrier:a:50000", "sum"},
+  };
+  for (const auto& steps : cases) {
+    LaunchResult result = run(3, steps);
+    EXPECT_TRUE(result.ok()) << outputs(result);
+    EXPECT_TRUE(result.diagnoses.empty()) << outputs(result);
+    for (const ProcessEnd& end : result.processes) EXPECT_THAT(end.out, HasSubstr("sum 6")) << outputs(result);
+  }
 }
 
 TEST(Coordination, AProcessOnItsOwnHasThemToo) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "tests/control/kubernetes_server.h"
 #include "tests/support/shell.h"
 #include "traces/database.h"
 
@@ -91,6 +92,38 @@ TEST_F(JobTrace, ItSurvivesAKill) {
     EXPECT_EQ(number("SELECT count(*) FROM diagnoses WHERE severity = 'error' AND code = 'process-exited'"), 1);
     EXPECT_EQ(number("SELECT count(*) FROM import_log WHERE severity = 'error'"), 0);
   }
+}
+
+// Nobody of ours sets anything: the cluster's variables are all there is. Three tasks of one node.
+TEST_F(JobTrace, FoundThroughSlurm) {
+  std::string job = std::to_string(4096 + getpid() % 4096);
+  Ran ran = shell("export SHARDLAB_NUM_CPU_DEVICES=2 SHARDLAB_TRACE=" + trace() + " SLURM_JOB_ID=" + job +
+                  " SLURM_STEP_ID=0 SLURM_STEP_NODELIST=localhost SLURM_STEP_NUM_NODES=1 SLURM_NTASKS=3; code=0; pids=; for i in 0 1 2; do "
+                  "SLURM_PROCID=$i SLURM_LOCALID=$i timeout 60 " +
+                  SHARDLAB_COORDINATION_PROCESS +
+                  " sum sum sum & pids=\"$pids $!\"; done; for p in $pids; do wait $p || code=1; done; exit $code");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  expect_whole(3);
+}
+
+// Each pod asks the API server how many there are; the name of the first one cannot be resolved here and is given.
+TEST_F(JobTrace, FoundThroughKubernetes) {
+  testing_::KubernetesServer server;
+  for (int p = 0; p < 3; ++p)
+    server.put("/api/v1/namespaces/training/pods/pod-" + std::to_string(p),
+               R"({"kind": "Pod", "metadata": {"name": "p", "ownerReferences": [{"kind": "Job", "name": "train"}]}, "spec": {}})");
+  server.put("/apis/batch/v1/namespaces/training/jobs/train",
+             R"({"kind": "Job", "metadata": {"name": "train", "uid": "u-1"}, "spec": {"parallelism": 3, "completionMode": "Indexed"}})");
+  Ran ran =
+      shell("export SHARDLAB_NUM_CPU_DEVICES=2 SHARDLAB_TRACE=" + trace() +
+            " JAX_COORDINATOR_ADDRESS=localhost:" + std::to_string(20000 + (getpid() + 7000) % 20000) +
+            " KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=" + std::to_string(server.port()) +
+            " SHARDLAB_KUBERNETES_SERVICE_ACCOUNT=" + server.service_account().string() +
+            "; code=0; pids=; for i in 0 1 2; do HOSTNAME=pod-$i JOB_COMPLETION_INDEX=$i timeout 60 " + SHARDLAB_COORDINATION_PROCESS +
+            " sum sum sum & pids=\"$pids $!\"; done; for p in $pids; do wait $p || code=1; done; exit $code");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  EXPECT_GE(server.requests().size(), 6u);
+  expect_whole(3);
 }
 
 class JobTraceOverMpi : public JobTrace {

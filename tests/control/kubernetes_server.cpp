@@ -48,9 +48,6 @@ void make_certificate(SSL_CTX* context, const std::filesystem::path& ca_file) {
 }  // namespace
 
 KubernetesServer::KubernetesServer() {
-  std::string folder = (std::filesystem::temp_directory_path() / "shardlab-account-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw IoError("no folder for the service account");
-  folder_ = folder;
   std::ofstream(folder_ / "token") << kToken << "\n";
   std::ofstream(folder_ / "namespace") << "training";
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
@@ -72,8 +69,6 @@ KubernetesServer::~KubernetesServer() {
   thread_.join();
   close(listener_);
   SSL_CTX_free(static_cast<SSL_CTX*>(context_));
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void KubernetesServer::put(const std::string& path, std::string json) {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/scratch_folder.h"
+
 namespace shardlab::testing_ {
 
 class KubernetesServer {
@@ -17,7 +19,7 @@ class KubernetesServer {
   ~KubernetesServer();
 
   int port() const { return port_; }
-  const std::filesystem::path& service_account() const { return folder_; }
+  const std::filesystem::path& service_account() const { return folder_.path(); }
   // What GET answers for the path, with its query.
   void put(const std::string& path, std::string json);
   // The account may not read paths that contain this.
@@ -30,7 +32,7 @@ class KubernetesServer {
   void serve();
   std::string answer(const std::string& request);
 
-  std::filesystem::path folder_;
+  ScratchFolder folder_{"account"};
   int listener_ = -1, port_ = 0;
   void* context_ = nullptr;  // SSL_CTX
   mutable std::mutex mutex_;

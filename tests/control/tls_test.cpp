@@ -108,11 +108,11 @@ TEST_F(Tls, WhatIsWrongWithAFileIsSaid) {
   EXPECT_EQ(problem(with(good), TlsSide::kCoordinator), "");
   EXPECT_EQ(problem({}, TlsSide::kCoordinator), "");
   TlsOptions options = with(good);
-  options.certificate = authority.folder() + "/none.pem";
+  options.certificate = authority.folder() / "none.pem";
   EXPECT_THAT(problem(options, TlsSide::kCoordinator), AllOf(HasSubstr("the certificate of TLS (SHARDLAB_TLS_CERTIFICATE), '"),
                                                              HasSubstr("/none.pem', cannot be read: No such file")));
   options = with(good);
-  options.ca = authority.folder() + "/none.pem";
+  options.ca = authority.folder() / "none.pem";
   EXPECT_EQ(problem(options, TlsSide::kCoordinator), "");  // only mutual needs it there
   EXPECT_THAT(problem(options, TlsSide::kProcess), HasSubstr("the certificate authority of TLS (SHARDLAB_TLS_CA), '"));
   options = with({good.certificate, other.key});

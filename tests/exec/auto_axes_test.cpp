@@ -6,11 +6,11 @@
 
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/context.h"
-#include "runtime/exec/explicit_types.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
+#include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
 #include "tests/support/eight_devices.h"
 

@@ -8,6 +8,7 @@
 #include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/visualize.h"
 
 namespace shardlab {
 namespace {

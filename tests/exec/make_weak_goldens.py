@@ -18,7 +18,7 @@ BINARY = """add sub mul div maximum minimum atan2 pow remainder floor_divide fmo
 less equal dot inner outer kron"""
 OTHER = """add n 2.5;add b 1;add b 1.0;add b b;add b n;add b w;add c w;mul i 2.0;add i w;add z w;add f 2j;add i 2j;add 1 2;add 1 2.0;minimum 1.0 2.0;
 select b 1.0 0.0;select b 1 0;select b f 0.0;select b w s;select b w w;select b n s;clip w 0 1;clip f 0 1;full_like f 1.0;full_like w 1.0;pow w 2;pow n 2;
-pow w 0;left_shift n 1;and n 1;xor i 1;take w i;take f n;ldexp w n;lcm n n;matmul W W;matmul W w;matmul w s;tril W;triu W;trace W;diagonal W;transpose W;
+pow w 0;pow n n;pow 2 n;pow w n;pow w i;pow 2.0 i;pow 2.0 n;pow i w;pow i n;pow n i;left_shift n 1;and n 1;xor i 1;take w i;take f n;ldexp w n;lcm n n;matmul W W;matmul W w;matmul w s;tril W;triu W;trace W;diagonal W;transpose W;
 full 1.0 shape=3;full 1 shape=3;full f dtype=float32 shape=4;convert w dtype=float32;convert w dtype=bfloat16;convert f dtype=float32;sum w dtype=float32;
 sin n;sqrt n;sin i;sin 2.0;meshgrid f f;arange 3;arange 3.0;linspace 0 1;zeros shape=3;ones shape=3;eye 3;identity 3;tri 3;fft.fft w;fft.rfft w;fft.irfft w;
 searchsorted w w;bincount n length=13;fft.fftshift w;one_hot i num_classes=3;top_k w k=2;cummax w;expand_dims w axis=0;roll w shift=1;diff w;stack w w;stack w s;concatenate w w;

@@ -9,9 +9,11 @@
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/control_flow.h"
-#include "runtime/exec/explicit_types.h"
+#include "runtime/exec/custom_derivatives.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/shard_map.h"
+#include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
 #include "runtime/exec/weak_types.h"
 
@@ -143,6 +145,26 @@ TEST(WeakTypes, OfTransformations) {
   EXPECT_EQ(type_of(jit(grad(squares))(weak({3}))), "~float32[3]");
   EXPECT_EQ(type_of(vmap([](const Array& x) { return x * 2; })(weak({3}))), "~float32[3]");
   EXPECT_EQ(type_of(vmap([](const Array& x) { return x * 2; })(ones({3}))), "float32[3]");
+}
+
+TEST(WeakTypes, OfPerDeviceCodeAndFunctionsWithRulesOfTheirOwn) {
+  Mesh mesh = make_mesh({8}, {"x"});
+  auto twice = [](const Array& x) { return x * 2; };
+  auto chosen = [](const Array& x) { return where(x > 3, 1.0, 0.5); };
+  auto mapped = [&](auto f) { return shard_map(f, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P("x")}}); };
+  auto rule = [](const std::tuple<Array>& x, const std::tuple<Array>& t) { return std::pair{std::get<0>(x) * 2, std::get<0>(t) * 2}; };
+  EXPECT_EQ(type_of(mapped(twice)(weak({8}))), "~float32[8]");
+  EXPECT_EQ(type_of(mapped(twice)(ones({8}))), "float32[8]");
+  EXPECT_EQ(type_of(mapped(chosen)(ones({8}))), "~float32[8]");
+  EXPECT_EQ(type_of(jit(mapped(twice))(weak({8}))), "~float32[8]");
+  EXPECT_EQ(type_of(mapped(chosen)(ones({8})) + ones({8}, bfloat16)), "bfloat16[8]");
+  for (bool is_weak : {true, false}) {
+    Array x = is_weak ? weak({3}) : ones({3});
+    const std::string wanted = is_weak ? "~float32[3]" : "float32[3]";
+    EXPECT_EQ(type_of(jit(checkpoint(twice))(x)), wanted);
+    EXPECT_EQ(type_of(jit(custom_jvp(twice, rule))(x)), wanted);
+    EXPECT_EQ(type_of(grad([&](const Array& v) { return sum(custom_jvp(twice, rule)(v)); })(x)), wanted);
+  }
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ double unit_of(DType dtype) {
 }
 
 bool has_an_order(const Node& node) {
-  static const std::set<std::string_view> kNames = {"dot_general", "conv",        "cumsum",      "cumprod",
-                                                    "fft_axis",    "scatter_add", "scatter_mul", "reduce_window"};
+  static const std::set<std::string_view> kNames = {
+      "dot_general", "conv", "cumsum", "cumprod", "fft_axis", "scatter_add", "scatter_mul", "reduce_window", "select_and_scatter_add"};
   bool sums = node.op->reduction == Reduction::kSum || node.op->reduction == Reduction::kProd;
   return sums || kNames.contains(node.op->name) || node.op->region != RegionKind::kNone;
 }

@@ -37,6 +37,7 @@ TEST(CallSequence, MergesEqualProcessesAndFindsTheSwap) {
   EXPECT_EQ(sequence.rows[0].processes, (std::vector<int>{0, 1, 3}));
   EXPECT_EQ(sequence.rows[1].cells[1].match, CallMatch::kDiffers);
   EXPECT_EQ(sequence.rows[1].cells[1].same_as, 2) << "the swapped call is found where the others run it";
+  EXPECT_EQ(sequence.rows[1].cells[2].same_as, 1) << "and the other one before it, after which nobody runs it";
   EXPECT_NE(describe(job.trace, sequence, 1, 1).find("most run that as call 2"), std::string::npos) << describe(job.trace, sequence, 1, 1);
 }
 
@@ -192,7 +193,7 @@ TEST(WaitGraph, FindsTheWaitOfABar) {
   waits.push_back(wait(0, 1, 300));
   EXPECT_EQ(wait_of_event(job.trace, waits, 0, 0), -1);
   EXPECT_EQ(wait_of_event(job.trace, waits, 0, 1), -1);
-  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 2), 1);
+  EXPECT_EQ(wait_of_event(job.trace, waits, 0, 2), 2) << "by their begin";
   EXPECT_EQ(wait_of_event(job.trace, waits, 0, 3), 3);
 }
 
@@ -213,6 +214,30 @@ TEST(WaitGraph, AReadWaitsForWhatIsNotAgreed) {
   EXPECT_NE(steps[0].text.find("print"), std::string::npos) << steps[0].text;
   EXPECT_NE(steps[2].text.find("circle is closed"), std::string::npos);
   EXPECT_TRUE(make_wait_graph(job.trace, waits, 500).cycles.empty()) << "the verdict frees all";
+}
+
+// The reads of a long run are joined with its launches in a time that grows as they do: two processes, each a step ahead of the other in
+// turn, read after every launch.
+TEST(WaitGraph, FindsTheWaitsOfALongRun) {
+  constexpr int kSteps = 30'000;
+  Job job(2);
+  const int program = job.program("step", {0, 1});
+  for (int p = 0; p < 2; ++p)
+    for (int step = 0; step < kSteps; ++step) {
+      const Ns issued = 100 * step + (step % 2 == p ? 10 : 0);
+      job.launch(p, program, step, issued);
+      job.trace.host_reads.push_back({.process = p, .begin = issued + 5, .end = issued + 50, .what = "fetch"});
+    }
+  const WaitList waits = find_waits(job.trace);
+  ASSERT_EQ(waits.size(), std::size_t(kSteps)) << "who is ahead waits until the other has come";
+  for (std::size_t w = 0; w < waits.size(); ++w) {
+    EXPECT_EQ(waits[w].begin, Ns(100 * w + 5));
+    EXPECT_EQ(waits[w].end, Ns(100 * w + 10));
+    EXPECT_EQ(waits[w].process, int(1 - w % 2));
+  }
+  int seen = 0;
+  waits.at(100 * (kSteps - 1) + 7, [&](const Wait&) { ++seen; });
+  EXPECT_EQ(seen, 1);
 }
 
 }  // namespace

@@ -7,8 +7,11 @@
 #include <QJsonObject>
 #include <QStandardItemModel>
 
+#include <numeric>
+
 #include "gui/models/event_model.h"
 #include "gui/models/fold_set.h"
+#include "gui/models/stats.h"
 #include "gui/views/table_export.h"
 #include "tests/gui/sample_traces.h"
 
@@ -114,6 +117,63 @@ TEST(FoldSet, GivesWhatFoldingTheWindowGives) {
   }
   EXPECT_EQ(FoldSet::level(100, 2), 256);
   EXPECT_EQ(FoldSet::level(0.001, 2), 1);
+}
+
+// By the texts that are shown, or by the numbers behind them; a search by typing only where it takes no time.
+TEST(EventModel, SortsEveryColumnAndSearchesSmallTablesAlone) {
+  const TracePtr trace = sample::deadlock();
+  EventModel model;
+  model.set_rows(trace, find_events(*trace, {}, 1 << 20, {}));
+  for (const int column : {EventModel::kKind, EventModel::kName, EventModel::kWhere}) {
+    model.sort(column, Qt::DescendingOrder);
+    for (int row = 1; row < model.rowCount(); ++row)
+      EXPECT_GE(model.index(row - 1, column).data().toString().toStdString(), model.index(row, column).data().toString().toStdString());
+  }
+  model.sort(EventModel::kBegins, Qt::AscendingOrder);
+  const auto begin = [&](int row) { return trace->lanes[model.at(row).lane].events->begin[model.at(row).event]; };
+  for (int row = 1; row < model.rowCount(); ++row) EXPECT_LE(begin(row - 1), begin(row));
+  const auto typed = [](const EventModel& in) {
+    return in.match(in.index(0, EventModel::kName), Qt::DisplayRole, QStringLiteral("matmul"), 1, Qt::MatchStartsWith);
+  };
+  EXPECT_EQ(typed(model).size(), 1);
+  const TracePtr large = sample::grid(8, 8, 8, 60);
+  model.set_rows(large, find_events(*large, {}, 1 << 20, {}));
+  ASSERT_GT(model.rowCount(), 5000);
+  EXPECT_TRUE(typed(model).empty());
+}
+
+TEST(Stats, SumsByKindPlaceProcessAndGroup) {
+  const TracePtr trace = sample::toy();
+  const auto rows_by = [&](StatsBy by) { return make_stats(*trace, by, trace->range); };
+  std::int64_t events = 0;
+  for (const auto& lane : trace->lanes) events += std::int64_t(lane.events->size());
+  for (const auto& def : all_stats_by()) {
+    std::int64_t counted = 0;
+    for (const auto& row : rows_by(def.by)) {
+      counted += row.count;
+      EXPECT_EQ(std::accumulate(row.bins.begin(), row.bins.end(), std::int64_t{0}), row.count) << def.title << " " << row.name;
+      EXPECT_TRUE(row.median <= row.p95 && row.p95 <= row.longest && row.longest <= row.total) << def.title << " " << row.name;
+      const LaneEvents& lane = *trace->lanes[std::size_t(row.lane)].events;
+      EXPECT_EQ(lane.end[std::size_t(row.event)] - lane.begin[std::size_t(row.event)], row.longest) << def.title << " " << row.name;
+    }
+    EXPECT_TRUE(counted == events || def.by == StatsBy::kGroup) << def.title;
+  }
+  EXPECT_EQ(rows_by(StatsBy::kProcess).size(), trace->processes.size());
+  std::int64_t members = 0;
+  for (const auto& row : rows_by(StatsBy::kGroup)) members += row.count;
+  EXPECT_GT(members, 0);
+  EXPECT_LT(members, events) << "collectives alone have groups";
+  EXPECT_EQ(rows_by(StatsBy::kPlace)[0].processes.size(), trace->processes.size()) << "all processes run the same lines";
+  EXPECT_TRUE(make_stats(*trace, StatsBy::kKind, {trace->range.end + 10, trace->range.end + 20}).empty());
+  for (const Ns length : {Ns{0}, Ns{1}, Ns{999}, Ns{1000}, Ns{1'000'000'000}}) {
+    const int bin = stats_bin(length);
+    EXPECT_TRUE(stats_bin_begin(bin) <= std::max<Ns>(length, 1) && length < stats_bin_begin(bin + 1)) << length;
+  }
+  StatsModel model;
+  QAbstractItemModelTester tester(&model);
+  model.set_rows(rows_by(StatsBy::kName));
+  for (int c = 0; c < StatsModel::kColumnCount; ++c) model.sort(c, Qt::AscendingOrder);
+  EXPECT_GE(model.at(model.rowCount() - 1).processes.size(), model.at(0).processes.size());
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ constexpr GoldenCase kCases[] = {
     {"waits_dark", "waits", sample::deadlock, "", true},
     {"collectives", "collectives", wide, "collective:2"},
     {"events", "events", toy},
+    {"stats", "stats", toy},
     {"matrix", "matrix", wide},
     {"matrix_dark", "matrix", wide, "", true},
     {"predicted", "predicted", sample::planned, "collective:1"},

@@ -15,6 +15,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
+#include <QWheelEvent>
 
 #include <functional>
 #include <map>
@@ -116,10 +118,15 @@ struct Scene {
 using Script = std::function<void(Scene&)>;
 
 void zooms(Scene& s) {
-  if (s.entry.fallback == QKeySequence(Qt::Key_S)) s.press("W");
+  const bool in = s.entry.fallback[0].key() == Qt::Key_W;
+  if (!in) s.press("Shift+W");
   const Ns before = s.shown().length();
   s.press();
-  EXPECT_TRUE(s.entry.fallback == QKeySequence(Qt::Key_W) ? s.shown().length() < before : s.shown().length() > before);
+  const double ratio = double(s.shown().length()) / double(before);
+  const double far = s.entry.fallback[0].keyboardModifiers() == Qt::ShiftModifier     ? 0.2015
+                     : s.entry.fallback[0].keyboardModifiers() == Qt::ControlModifier ? 0.9
+                                                                                      : 0.67;
+  EXPECT_NEAR(ratio, in ? far : 1 / far, 0.03);
 }
 
 // To the left of where it was by `share` of the window, or to the right.
@@ -193,7 +200,7 @@ Script keeps_window(int number, bool keep) {
   return [=](Scene& s) {
     s.press("W");
     const TimeRange kept = s.shown();
-    s.press(QKeySequence(QStringLiteral("Alt+%1").arg(number)));
+    s.press(QKeySequence(QStringLiteral("Ctrl+%1").arg(number)));
     ASSERT_TRUE(s.canvas().bookmarks.contains(number));
     EXPECT_EQ(s.canvas().bookmarks[number], kept);
     s.press("0");
@@ -317,13 +324,56 @@ void runs_the_example(Scene& s) {
                           [](const QPushButton* each) { return each->text() == QStringLiteral("Stop") && each->isEnabled(); }));
 }
 
+// One process whose devices share a store of events.
+TracePtr lockstep() {
+  auto trace = std::make_shared<TraceData>(*sample::grid(1, 4, 4, 3));
+  std::shared_ptr<LaneEvents> first;
+  for (auto& lane : trace->lanes) {
+    if (lane.device < 0) continue;
+    if (first) lane.events = first;
+    first = lane.events;
+  }
+  return trace;
+}
+
+// Dragging from a third to two thirds of the window does what the mode says.
+Script drags(MouseMode mode) {
+  return [=](Scene& s) {
+    s.press("Alt+3");
+    s.press("Alt+1");
+    for (int i = 0; i < 3; ++i) s.press("W");
+    if (mode != MouseMode::kSelect) s.press();
+    EXPECT_EQ(s.canvas().mouse_mode(), mode);
+    const TimeRange before = s.shown();
+    QWidget* on = s.canvas().viewport();
+    const int left = s.canvas().label_width(), width = on->width() - left;
+    const QPoint from(left + width / 3, 60), to(left + 2 * width / 3, 60);
+    QTest::mousePress(on, Qt::LeftButton, {}, from);
+    for (const QPoint at : {(from + to) / 2, to}) {
+      QMouseEvent move(QEvent::MouseMove, at, on->mapToGlobal(at), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+      QApplication::sendEvent(on, &move);
+    }
+    QTest::mouseRelease(on, Qt::LeftButton, {}, to);
+    const TimeRange chosen = s.state().range;
+    if (mode == MouseMode::kPan) {
+      EXPECT_NEAR(double(before.begin - s.shown().begin), double(before.length()) / 3, 0.02 * double(before.length()));
+    } else if (mode == MouseMode::kZoom) {
+      EXPECT_NEAR(double(s.shown().length()), double(before.length()) / 3, 0.02 * double(before.length()));
+    } else {
+      EXPECT_EQ(s.shown(), before);
+      EXPECT_NEAR(double(chosen.length()), double(before.length()) / 3, 0.1 * double(before.length()));
+    }
+    EXPECT_EQ(chosen.empty(), mode == MouseMode::kPan || mode == MouseMode::kZoom);
+  };
+}
+
 std::map<QString, Script> scripts() {
   std::map<QString, Script> all{
       {QStringLiteral("open"), opens},
       {QStringLiteral("picture"), saves("window.svg", "<?xml")},
       {QStringLiteral("view-picture"),
        [](Scene& s) {
-         s.press("Ctrl+2");
+         s.press("Ctrl+Shift+S");
          saves("view.svg", "<?xml")(s);
          QFile file(s.file("view.svg"));
          ASSERT_TRUE(file.open(QIODevice::ReadOnly));
@@ -363,13 +413,48 @@ std::map<QString, Script> scripts() {
       {QStringLiteral("timeline-S"), zooms},
       {QStringLiteral("timeline-A"), pans(-1, 0.15)},
       {QStringLiteral("timeline-D"), pans(1, 0.15)},
-      {QStringLiteral("timeline-Shift+A"), pans(-1, 0.9)},
-      {QStringLiteral("timeline-Shift+D"), pans(1, 0.9)},
+      {QStringLiteral("timeline-Shift+A"), pans(-1, 0.6)},
+      {QStringLiteral("timeline-Shift+D"), pans(1, 0.6)},
+      {QStringLiteral("timeline-Ctrl+A"), pans(-1, 0.0375)},
+      {QStringLiteral("timeline-Ctrl+D"), pans(1, 0.0375)},
+      {QStringLiteral("timeline-Shift+W"), zooms},
+      {QStringLiteral("timeline-Shift+S"), zooms},
+      {QStringLiteral("timeline-Ctrl+W"), zooms},
+      {QStringLiteral("timeline-Ctrl+S"), zooms},
       {QStringLiteral("timeline-F"),
        [](Scene& s) {
          fits_the_event(s);
+         const TimeRange event = s.shown();
+         s.press();
+         const Collective& call = s.selection().trace()->collectives[std::size_t(s.state().collective)];
+         EXPECT_NE(s.shown(), event) << "its collective";
+         EXPECT_TRUE(s.shown().begin <= call.span().begin && s.shown().end >= call.span().end);
          s.press();
          EXPECT_EQ(s.shown(), s.limits());
+       }},
+      {QStringLiteral("timeline-Backspace"),
+       [](Scene& s) {
+         const TimeRange whole = s.shown();
+         s.press("W");
+         const TimeRange near = s.shown();
+         s.press("D");
+         s.press();
+         EXPECT_EQ(s.shown(), near);
+         s.press();
+         EXPECT_EQ(s.shown(), whole);
+         s.press();
+         EXPECT_EQ(s.shown(), whole) << "there is nothing before";
+       }},
+      {QStringLiteral("timeline-Shift+Backspace"),
+       [](Scene& s) {
+         s.press("W");
+         s.press("W");
+         const TimeRange last = s.shown();
+         s.press("Backspace");
+         s.press("Backspace");
+         s.press();
+         s.press();
+         EXPECT_EQ(s.shown(), last);
        }},
       {QStringLiteral("timeline-0"),
        [](Scene& s) {
@@ -377,8 +462,8 @@ std::map<QString, Script> scripts() {
          s.press();
          EXPECT_EQ(s.shown(), s.limits());
        }},
-      {QStringLiteral("timeline-."), steps_event(1)},
-      {QStringLiteral("timeline-,"), steps_event(-1)},
+      {QStringLiteral("timeline-."), steps_same(1)},
+      {QStringLiteral("timeline-,"), steps_same(-1)},
       {QStringLiteral("timeline-Right"), steps_event(1)},
       {QStringLiteral("timeline-Left"), steps_event(-1)},
       {QStringLiteral("timeline-Down"), steps_lane(1)},
@@ -392,8 +477,6 @@ std::map<QString, Script> scripts() {
       {QStringLiteral("timeline-Return"), fits_the_event},
       {QStringLiteral("timeline-]"), steps_member(1)},
       {QStringLiteral("timeline-["), steps_member(-1)},
-      {QStringLiteral("timeline-K"), steps_same(1)},
-      {QStringLiteral("timeline-Shift+K"), steps_same(-1)},
       {QStringLiteral("timeline-L"), changes_the_picture},
       {QStringLiteral("timeline-T"),
        [](Scene& s) {
@@ -435,18 +518,90 @@ std::map<QString, Script> scripts() {
          s.press();
          EXPECT_EQ(s.canvas().access_groups(), lanes);
        }},
-      {QStringLiteral("timeline-G"),
+      {QStringLiteral("timeline-Shift+G"),
        [](Scene& s) {
          s.press();
          EXPECT_STRNE(s.canvas().grouping().title.c_str(), "process");
        }},
       {QStringLiteral("timeline-B"), changes_the_picture},
+      {QStringLiteral("timeline-E"),
+       [](Scene& s) {
+         s.window.show_trace(lockstep());
+         QTest::qWait(0);
+         const int lanes = s.canvas().access_groups();
+         s.press();
+         EXPECT_EQ(s.canvas().access_groups(), lanes - 3) << "four devices that did the same";
+         s.press();
+         EXPECT_EQ(s.canvas().access_groups(), lanes);
+       }},
+      {QStringLiteral("timeline-C"),
+       [](Scene& s) {
+         const QString path = s.file("toy.db");
+         traces::sample::write_sample_trace("toy", path.toStdString(), {});
+         s.window.open(path);
+         ASSERT_TRUE(wait_idle(s.window));
+         compare_with(&s.window.view("compare"), path);
+         ASSERT_TRUE(QTest::qWaitFor([&] { return s.selection().other() != nullptr; }, kLongMs));
+         s.focus_timeline();
+         const int last = int(s.selection().trace()->collectives.size()) - 1;
+         ASSERT_GE(last, 0);
+         s.selection().select_collective(last);
+         s.press();
+         EXPECT_TRUE(s.sees("compare"));
+         EXPECT_TRUE(QTest::qWaitFor([&] {
+           const auto tables = s.window.view("compare").findChildren<QTableWidget*>();
+           return std::any_of(tables.begin(), tables.end(), [&](const QTableWidget* each) {
+             return each->accessibleName() == QStringLiteral("Collectives of both runs") && each->currentRow() == last;
+           });
+         }));
+       }},
+      {QStringLiteral("timeline-Space"),
+       [](Scene& s) {
+         s.window.show_trace(sample::deadlock());
+         QTest::qWait(0);
+         s.focus_timeline();
+         auto* play = s.window.view("waits").findChild<QToolButton*>(QStringLiteral("play"));
+         s.press();
+         EXPECT_TRUE(s.sees("waits"));
+         EXPECT_EQ(play->isChecked(), play->isEnabled());
+         s.press();
+         EXPECT_FALSE(play->isChecked()) << "the same key stops it, in the view of waits";
+       }},
+      {QStringLiteral("timeline-G"), finds_in_the_palette},
+      {QStringLiteral("timeline-?"),
+       [](Scene& s) {
+         QTest::keyClick(QApplication::focusWidget(), '?');
+         QTest::qWait(0);
+         ASSERT_NE(s.dialog(), nullptr);
+         EXPECT_EQ(s.dialog()->windowTitle(), QStringLiteral("Keys"));
+       }},
+      {QStringLiteral("timeline-Alt+1"), drags(MouseMode::kSelect)},
+      {QStringLiteral("timeline-Alt+2"), drags(MouseMode::kPan)},
+      {QStringLiteral("timeline-Alt+3"), drags(MouseMode::kZoom)},
+      {QStringLiteral("timeline-Alt+4"), drags(MouseMode::kMeasure)},
+      {QStringLiteral("timeline-Shift+Z"),
+       [](Scene& s) {
+         const auto wheel = [&](Qt::KeyboardModifiers modifiers) {
+           const QPointF at(s.canvas().label_width() + 200, 60);
+           QWheelEvent turn(at, s.canvas().viewport()->mapToGlobal(at), {}, {0, 120}, {}, modifiers, Qt::NoScrollPhase, false);
+           const TimeRange before = s.shown();
+           QApplication::sendEvent(s.canvas().viewport(), &turn);
+           return s.shown() != before;
+         };
+         EXPECT_FALSE(wheel({}));
+         EXPECT_TRUE(wheel(Qt::ControlModifier));
+         s.press();
+         EXPECT_TRUE(wheel({}));
+         EXPECT_FALSE(wheel(Qt::ControlModifier));
+         s.press();
+         EXPECT_FALSE(wheel({}));
+       }},
       {QStringLiteral("timeline-X"), goes_to("waits")},
       {QStringLiteral("timeline-/"), goes_to("events")},
   };
-  for (int n = 1; n <= 6; ++n) {
+  for (int n = 1; n <= 9; ++n) {
     all[QStringLiteral("timeline-%1").arg(n)] = keeps_window(n, false);
-    all[QStringLiteral("timeline-Alt+%1").arg(n)] = keeps_window(n, true);
+    all[QStringLiteral("timeline-Ctrl+%1").arg(n)] = keeps_window(n, true);
   }
   // From another view and another perspective, whichever is meant.
   for (const ViewDef* def : all_views())

@@ -84,7 +84,7 @@ TEST(Prediction, ComparesThePlanWithTheRecord) {
   EXPECT_FALSE(trace->predictions[2].as_planned);
   TraceTableModel model(prediction_table());
   model.set_trace(trace);
-  const auto said = [&](int row) { return model.index(row, 8).data().toString(); };
+  const auto said = [&](int row) { return model.index(row, 4).data().toString(); };
   EXPECT_EQ(said(0), QStringLiteral("as planned"));
   EXPECT_TRUE(said(1).startsWith(QStringLiteral("256")) && said(1).contains(QStringLiteral("on a device"))) << said(1).toStdString();
   EXPECT_EQ(said(2), QStringLiteral("not planned"));
@@ -158,8 +158,8 @@ TEST(Prediction, ComparesShardingsOfResultsWithTheArraysThatWereMade) {
   TraceTableModel model(prediction_table());
   model.set_trace(std::make_shared<const TraceData>(trace));
   EXPECT_EQ(model.index(0, 3).data().toString(), QStringLiteral("P('a', None)"));
-  EXPECT_EQ(model.index(1, 8).data().toString(), QStringLiteral("recorded as P('b', None)"));
-  EXPECT_EQ(model.index(2, 8).data().toString(), QStringLiteral("not recorded"));
+  EXPECT_EQ(model.index(1, 4).data().toString(), QStringLiteral("recorded as P('b', None)"));
+  EXPECT_EQ(model.index(2, 4).data().toString(), QStringLiteral("not recorded"));
   EXPECT_EQ(model.index(1, 0).data(TraceTableModel::kToneRole).toInt(), int(RowTone::kWarning));
 }
 

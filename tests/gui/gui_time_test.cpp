@@ -7,6 +7,7 @@
 #include "gui/models/compare.h"
 #include "gui/models/in_flight.h"
 #include "gui/models/retime.h"
+#include "gui/models/text_twin.h"
 #include "tests/gui/sample_traces.h"
 
 namespace shardlab::gui {
@@ -102,6 +103,11 @@ TEST(Compare, EqualRunsAreEqualAndTheFirstDifferenceIsFound) {
   Comparison comparison = compare_traces(*toy, changed);
   EXPECT_EQ(comparison.first_divergence, 1);
   EXPECT_TRUE(comparison.verdict.contains(QStringLiteral("wire"))) << comparison.verdict.toStdString();
+  const QString text = compare_text(*toy, changed, comparison);
+  EXPECT_TRUE(text.contains(comparison.verdict));
+  const QStringList lines = text.split(QLatin1Char('\n')).filter(QStringLiteral("≠")).filter(QStringLiteral("all-reduce"));
+  ASSERT_EQ(lines.size(), 1) << text.toStdString();
+  EXPECT_TRUE(lines[0].contains(QStringLiteral("wire"))) << text.toStdString();
   // One more in the middle: what follows is still aligned.
   changed = *toy;
   changed.collectives.insert(changed.collectives.begin() + 1, changed.collectives[2]);

@@ -81,7 +81,7 @@ TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
     press(canvas, QKeySequence(QString::fromUtf8(def.key)));
     while (canvas->axis() != TimeAxis::kWall) canvas->cycle_axis();  // windows are kept in wall time
   }
-  EXPECT_EQ(canvas->bookmarks.size(), 6U);
+  EXPECT_EQ(canvas->bookmarks.size(), 9U);
 }
 
 TEST(Keyboard, KeysCanBeChangedAndAreKeptApart) {
@@ -116,7 +116,7 @@ TEST(Timeline, MarksBookmarksPinsAndAxes) {
   EXPECT_TRUE(canvas->marks.empty()) << "the same place again takes it away";
   press(canvas, QKeySequence(QStringLiteral("W")));
   const TimeRange kept = canvas->scale().window();
-  press(canvas, QKeySequence(QStringLiteral("Alt+2")));
+  press(canvas, QKeySequence(QStringLiteral("Ctrl+2")));
   press(canvas, QKeySequence(QStringLiteral("0")));
   press(canvas, QKeySequence(QStringLiteral("2")));
   EXPECT_EQ(canvas->scale().window(), kept);
@@ -170,7 +170,7 @@ TEST(Timeline, MeasuresAndSnaps) {
   EXPECT_FALSE(first.isEmpty());
 }
 
-// G goes through the groupings and comes back; the rows are the same ones in another order.
+// Shift+G goes through the groupings and comes back; the rows are the same ones in another order.
 TEST(Timeline, GroupsLanes) {
   Shown shown(sample::grid(4, 2, 2, 3));
   auto* canvas = &shown.window.timeline();
@@ -183,11 +183,11 @@ TEST(Timeline, GroupsLanes) {
   const auto by_process = names();
   const QString first = canvas->access_group_name(canvas->access_groups() - 1);
   std::set<std::string> titles{canvas->grouping().title};
-  press(canvas, QKeySequence(QStringLiteral("G")));
+  press(canvas, QKeySequence(QStringLiteral("Shift+G")));
   while (canvas->grouping().title != "process") {
     titles.insert(canvas->grouping().title);
     EXPECT_EQ(names(), by_process);
-    press(canvas, QKeySequence(QStringLiteral("G")));
+    press(canvas, QKeySequence(QStringLiteral("Shift+G")));
   }
   EXPECT_TRUE(titles.contains("axis a") && titles.contains("axis b"));
   EXPECT_EQ(canvas->access_group_name(canvas->access_groups() - 1), first);

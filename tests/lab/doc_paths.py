@@ -13,12 +13,18 @@ LINKED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def dead_names(root, document):
-    """(line number, name) for each path in the document that does not exist; `a/b.cpp` from the root, links from the document."""
+    """(line number, name) for each path in the document that does not exist; `a/b.cpp` from the root, links from the document.
+
+    Code between fences has no links.
+    """
+    is_code = False
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
         for name in NAMED.findall(line):
             if not (root / name).exists():
                 yield number, name
-        for name in LINKED.findall(line):
+        if line.startswith("```"):
+            is_code = not is_code
+        for name in [] if is_code else LINKED.findall(line):
             if not (document.parent / name).exists():
                 yield number, name
 

@@ -22,6 +22,9 @@ class DocPaths(unittest.TestCase):
         self.assertEqual(self.dead("text\n`runtime/core/gone.h` and [gone](gone.md)\n"),
                          [(2, "runtime/core/gone.h"), (2, "gone.md")])
 
+    def test_code_has_no_links(self):
+        self.assertEqual(self.dead("```cpp\nauto f = [](const Array& x) { return x; };\n```\n[gone](gone.md)\n"), [(4, "gone.md")])
+
     def test_patterns_are_left_alone(self):
         self.assertEqual(self.dead("`runtime/ops/<op>.cpp`, `gui/views/<view>_view.{h,cpp}`\n"), [])
 

@@ -28,22 +28,26 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("reshape", {f32({4, 8})}, Attrs{{"shape", Shape{-1, 5}}}),
               HasSubstr("cannot reshape array of shape (4, 8) (size 32) into shape (-1, 5) because the product of specified axis sizes (5) "
                         "does not evenly divide 32"));
-  EXPECT_THAT(error_of("reshape", {f32({4})}, Attrs{{"shape", Shape{-1, -1}}}), HasSubstr("can only specify one unknown dimension"));
+  EXPECT_THAT(error_of("reshape", {f32({4})}, Attrs{{"shape", Shape{-1, -1}}}),
+              HasSubstr("can only specify one unknown axis size with a `-1` value, got (-1, -1)"));
   EXPECT_THAT(error_of("matmul", {f32({3, 4}), f32({5, 6})}),
               HasSubstr("dot_general requires contracting dimensions to have the same shape, got (4,) and (5,)"));
   EXPECT_THAT(error_of("matmul", {f32({2, 3, 4}), f32({5, 4, 6})}),
-              HasSubstr("Incompatible shapes for matmul arguments: (2, 3, 4) and (5, 4, 6)"));
+              HasSubstr("Incompatible types for matmul arguments: float32[2,3,4] and float32[5,4,6]"));
   EXPECT_THAT(error_of("matmul", {f32({}), f32({4})}), HasSubstr("matmul input operand 0 must have ndim at least 1, but it has ndim 0"));
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::int64_t(2)}}),
               HasSubstr("axis 2 is out of bounds for array of dimension 2"));
-  EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::vector<std::int64_t>{0, -2}}}), HasSubstr("duplicate value in 'axis'"));
+  EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::vector<std::int64_t>{0, -2}}}),
+              HasSubstr("duplicate value in 'axis': (0, -2)"));
   EXPECT_THAT(error_of("var", {f32({4})}, Attrs{{"ddof", std::numeric_limits<std::int64_t>::min()}}),
               HasSubstr("wanted a small whole number"));
   EXPECT_THAT(error_of("max", {f32({0, 8})}), HasSubstr("zero-size array to reduction operation max which has no identity"));
-  EXPECT_THAT(error_of("transpose", {f32({4, 8})}, Attrs{{"axes", std::vector<std::int64_t>{0}}}), HasSubstr("axes don't match array"));
+  EXPECT_THAT(error_of("transpose", {f32({4, 8})}, Attrs{{"axes", std::vector<std::int64_t>{0}}}),
+              HasSubstr("transpose permutation isn't a permutation of operand dimensions, got permutation (0,) for operand shape (4, 8)."));
   EXPECT_THAT(error_of("squeeze", {f32({4, 1})}, Attrs{{"axis", std::int64_t(0)}}),
               HasSubstr("cannot select an axis to squeeze out which has size not equal to one"));
-  EXPECT_THAT(error_of("broadcast_to", {f32({4})}, Attrs{{"shape", Shape{3}}}), HasSubstr("(4,) and requested shape (3,)"));
+  EXPECT_THAT(error_of("broadcast_to", {f32({4})}, Attrs{{"shape", Shape{3}}}),
+              HasSubstr("Incompatible types for broadcasting: input shape=(4,) and requested shape=(3,)"));
   EXPECT_THAT(error_of("floor", {{DType::kComplex64, {2}}}),
               HasSubstr("floor does not accept dtype complex64. Accepted dtypes are bfloat16, float16, float32, float64"));
   EXPECT_THAT(error_of("pow", {{DType::kInt32, {2}}}, {}, {Scalar{std::int64_t(-2)}}),
@@ -56,7 +60,12 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("arange", {f32({})}), HasSubstr("got an array, wanted a number"));
   EXPECT_THAT(error_of("einsum", {f32({2, 3})}, Attrs{{"subscripts", std::string("ij,jk->ik")}}), HasSubstr("name 2 operands, got 1"));
   EXPECT_THAT(error_of("einsum", {f32({2, 3}), f32({4, 2})}, Attrs{{"subscripts", std::string("ij,jk->ik")}}),
-              HasSubstr("Size of label 'j' for operand of shape (4, 2) (4) does not match previous terms (3)"));
+              HasSubstr("Size of label 'j' for operand 1 (4) does not match previous terms (3)."));
+  EXPECT_THAT(error_of("einsum", {f32({2, 3})}, Attrs{{"subscripts", std::string("ij->z")}}),
+              HasSubstr("Output character 'z' did not appear in the input"));
+  EXPECT_THAT(error_of("einsum", {f32({2, 3})}, Attrs{{"subscripts", std::string("ijk->i")}}),
+              HasSubstr("Einstein sum subscript 'ijk' does not contain the correct number of indices for operand 0."));
+  EXPECT_THAT(error_of("clip", {{DType::kComplex64, {2}}}, {}, {Scalar{0.0}}), HasSubstr("Clip received a complex value"));
   EXPECT_THAT(error_of("einsum", {f32({2})}, Attrs{{"subscripts", std::string("...ij")}}),
               HasSubstr("do not fit an operand of 1 dimensions"));
   EXPECT_THAT(error_of("add", {f32({2})}), HasSubstr("got 1 operands, wanted 2"));

@@ -256,8 +256,7 @@ TEST(Products, BitsDoNotDependOnTheShapeAround) {
     float result = 0;
     for (std::int64_t k0 = 0; k0 < kK; k0 += 256) {
       float block = 0;
-      for (std::int64_t k = k0; k < std::min(k0 + 256, kK); ++k)
-        block = std::fma(a[std::size_t(k)], b[std::size_t(k * kN + j)], block);
+      for (std::int64_t k = k0; k < std::min(k0 + 256, kK); ++k) block = std::fma(a[std::size_t(k)], b[std::size_t(k * kN + j)], block);
       result = k0 == 0 ? block : result + block;
     }
     EXPECT_EQ(whole[std::size_t(j)], result);

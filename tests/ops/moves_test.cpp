@@ -185,18 +185,23 @@ TEST(Moves, ErrorsSayWhatIsWrong) {
     } catch (const UserError& error) { return error.what(); }
     return "no error";
   };
-  EXPECT_THAT(error_of("concatenate", {{2, 3}, {2, 4}}, {{"axis", std::int64_t(0)}}),
-              HasSubstr("cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated"));
+  EXPECT_THAT(
+      error_of("concatenate", {{2, 3}, {2, 4}}, {{"axis", std::int64_t(0)}}),
+      HasSubstr("Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: concatenating "
+                "along dimension 0 for shapes (2, 3), (2, 4)."));
+  EXPECT_THAT(error_of("concatenate", {{2, 3}, {2}}, {{"axis", std::int64_t(0)}}),
+              HasSubstr("Cannot concatenate arrays with different numbers of dimensions: got (2, 3), (2,)."));
   EXPECT_THAT(error_of("stack", {{2}, {3}}, {}), HasSubstr("All input arrays must have the same shape"));
   EXPECT_THAT(error_of("split", {{5}}, {{"sections", std::int64_t(2)}}), HasSubstr("array split does not result in an equal division"));
   EXPECT_THAT(error_of("slice", {{4}}, {{"start", Dims{0}}, {"limit", Dims{5}}}),
               HasSubstr("limit_indices must be less than or equal to operand shape"));
   EXPECT_THAT(error_of("pad", {{4}}, {{"padding", Dims{0, -5, 0}}}), HasSubstr("dimension size after padding is not at least 0"));
-  EXPECT_THAT(error_of("top_k", {{4}}, {{"k", std::int64_t(5)}}), HasSubstr("k argument to top_k must be no larger than size along axis"));
+  EXPECT_THAT(error_of("top_k", {{4}}, {{"k", std::int64_t(5)}}),
+              HasSubstr("k argument to top_k must be no larger than size along axis; got k=5 with shape=(4,) and axis=0"));
   EXPECT_THAT(error_of("argmax", {{0, 2}}, {{"axis", std::int64_t(0)}}), HasSubstr("attempt to get argmax of an empty sequence"));
   EXPECT_THAT(error_of("take", {{0}, {2}}, {}), HasSubstr("Cannot do a non-empty jnp.take() from an empty axis"));
   EXPECT_THAT(error_of("dynamic_slice", {{4}, {}}, {{"sizes", Dims{5}}}),
-              HasSubstr("slice sizes must be nonnegative and less than or equal to operand shape"));
+              HasSubstr("slice slice_sizes must be nonnegative and less than or equal to operand shape"));
   EXPECT_THAT(error_of("meshgrid", {{4, 2}}, {}), HasSubstr("Arguments to jax.numpy.meshgrid must be 1D"));
 }
 

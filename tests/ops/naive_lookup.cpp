@@ -223,6 +223,36 @@ std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, cons
   return out;
 }
 
+// Window by window: the place of its first largest or smallest element, if it is no padding, holds or gets the other array's.
+std::vector<Number> naive_choice(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {
+  auto list = [&](std::string_view name) { return attrs.integers(name); };
+  const bool is_scatter = op.name == "select_and_scatter_add", is_max = attrs.string("reducer") == "max";
+  const Shape& shape = operands[1].type.shape;
+  const Shape& windows = is_scatter ? operands[0].type.shape : result.shape;
+  std::vector<Number> given = numbers(operands[0]), x = numbers(operands[1]), out(std::size_t(result.elements()));
+  for (const Shape& index : indices(windows)) {
+    std::int64_t best = -1;
+    for (const Shape& tap : indices(list("window_dimensions"))) {
+      Shape at(shape.size());
+      bool is_inside = true;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        std::int64_t place = index[d] * list("window_strides")[d] - list("pads")[2 * d] + tap[d] * list("window_dilation")[d];
+        std::int64_t step = list("base_dilation")[d];
+        is_inside &= place >= 0 && place % step == 0 && place / step < shape[d];
+        at[d] = is_inside ? place / step : 0;
+      }
+      if (!is_inside) continue;
+      std::int64_t here = std::int64_t(flat(at, shape));
+      double difference = best < 0 ? 0 : x[std::size_t(here)].real() - x[std::size_t(best)].real();
+      if (best < 0 || (is_max ? difference > 0 : difference < 0)) best = here;
+    }
+    std::size_t window = std::size_t(flat(index, windows));
+    if (best >= 0 && is_scatter) out[std::size_t(best)] += given[window];
+    if (best >= 0 && !is_scatter) out[window] = given[std::size_t(best)];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Tensor> naive_lookup(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {
@@ -232,6 +262,7 @@ std::optional<Tensor> naive_lookup(const OpDef& op, const std::vector<Tensor>& o
     return tensor_from(result, naive_sorted(op, operands[0], attrs, result));
   if (op.name.starts_with("dynamic_")) return tensor_from(result, naive_dynamic(op, operands, result));
   if (op.name == "reduce_window") return tensor_from(result, naive_window(operands[0], attrs, result));
+  if (op.name.starts_with("select_and_")) return tensor_from(result, naive_choice(op, operands, attrs, result));
   if (op.name == "conv") return tensor_from(result, naive_conv(operands, attrs, result));
   if (op.name == "gather") return tensor_from(result, naive_gather(operands, attrs, result));
   if (op.name.starts_with("scatter")) return tensor_from(result, naive_scatter(op, operands, attrs));

@@ -1,6 +1,7 @@
 // Single-process scenarios in this process: values, reports, expectations, JUnit.
 #include <nlohmann/json.hpp>
 
+#include "scenarios/runner/golden.h"
 #include "scenarios/runner/plan.h"
 #include "scenarios/runner/run.h"
 
@@ -211,6 +212,24 @@ TEST(Plan, SaysShardingsAndCollectivesWithoutRunning) {
   EXPECT_EQ(planned.statements[4].collectives[0].kind, "all-reduce");
   EXPECT_EQ(planned.statements[2].results.at(0).sharding, "P('i', 'j')");
   EXPECT_EQ(planned.statements[2].results.at(0).bytes_per_device, 16);
+}
+
+// A verdict comes wherever each process is by then: which names are bound says nothing, what both have does.
+TEST(Golden, AVerdictComparesTheArraysThatBothHave) {
+  auto report = [](const char* names, const char* severity, int value = 1) {
+    std::string text;
+    for (const char* name = names; *name != 0; ++name)
+      text += fmt::format(R"({}"{}": {{"shape": [], "dtype": "int32", "shards": [[0, []]], "values": [{}]}})", name == names ? "" : ",",
+                          *name, value);
+    return fmt::format(R"({{"status": "passed", "arrays": {{{}}}, "collectives": [], "transfers": [], "wire_bytes": 0, "diagnoses": [)"
+                       R"({{"code": "input-divergence", "severity": "{}", "processes": [1]}}]}})",
+                       text, severity);
+  };
+  EXPECT_TRUE(golden_differences(report("xy", "error"), report("x", "error")).empty());
+  EXPECT_TRUE(golden_differences(report("x", "error"), report("xy", "error")).empty());
+  EXPECT_EQ(golden_differences(report("xy", "error"), report("x", "error", 2)).size(), 1u) << "values of what both have";
+  EXPECT_EQ(golden_differences(report("xy", "info"), report("x", "info")), std::vector<std::string>{"array y: is not there now"});
+  EXPECT_EQ(golden_differences(report("xy", "error"), report("x", "info")).size(), 2u) << "the verdict, and how far it came";
 }
 
 }  // namespace

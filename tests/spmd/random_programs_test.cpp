@@ -332,7 +332,8 @@ Spec even_form(const PartitionedProgram& program, ValueId id) {
   return normalised(even_prefix(ValueSharding(std::move(dims)), program.graph.type(id).shape));
 }
 
-// Of one device where every op is computed as propagation leaves its tensors: cut as its results are, or as its operands agree.
+// Of one device where every op is computed as propagation leaves its tensors: cut as its results are, or as its operands agree;
+// of a reduction where its operand lies, of a product as its result is left.
 std::int64_t propagated_work_of(const PartitionedProgram& program) {
   std::int64_t work = 0;
   for (const Node& node : program.graph.nodes) {
@@ -345,7 +346,19 @@ std::int64_t propagated_work_of(const PartitionedProgram& program) {
     std::vector<Spec> forms;
     for (const auto* ids : {&node.operands, &node.results})
       for (ValueId id : *ids) forms.push_back(even_form(program, id));
-    work += propagated_work({rule, cuttable_factors(*node.op, rule)}, forms);
+    std::int64_t own = propagated_work({rule, cuttable_factors(*node.op, rule)}, forms);
+    if (node.op->reduction && node.operands.size() == 1) {
+      forms.back().assign(forms.back().size(), {});
+      own = std::max(own, propagated_work({rule, cuttable_factors(*node.op, rule)}, forms));
+    } else if (node.op->reduction) {
+      for (std::size_t i = 0; i < rule.operands.size(); ++i)
+        for (std::size_t d = 0; d < forms[i].size(); ++d)
+          for (int factor : rule.operands[i][d])
+            for (const std::vector<int>& kept : rule.results[0])
+              if (std::find(kept.begin(), kept.end(), factor) != kept.end()) forms[i][d].clear();
+      own = std::max(own, propagated_work({rule, cuttable_factors(*node.op, rule)}, forms));
+    }
+    work += own;
   }
   return work;
 }

@@ -23,7 +23,7 @@ class ThreadHub {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, int>, std::deque<Message>> queues;  // (from, to)
-  std::map<std::pair<int, int>, std::int64_t> bytes;  // sent, (from, to)
+  std::map<std::pair<int, int>, std::int64_t> bytes;          // sent, (from, to)
   bool aborted = false;
 };
 

@@ -66,11 +66,14 @@ class FollowTest : public RecordedJob {
   // Until the recorders' own threads have written all of it.
   void drained() const {
     for (int p = 0; p < kProcesses; ++p) {
-      if (!std::filesystem::exists(ring_path(folder_.string(), p))) continue;
-      for (int i = 0; i < 3000; ++i) {
-        const RingFile ring = RingFile::open(ring_path(folder_.string(), p));
-        if (ring.head() == ring.tail()) break;
-        ::usleep(1000);
+      for (int incarnation : {0, 1}) {
+        const std::string path = ring_path(folder_.string(), p, incarnation);
+        if (!std::filesystem::exists(path)) continue;
+        for (int i = 0; i < 3000; ++i) {
+          const RingFile ring = RingFile::open(path);
+          if (ring.head() == ring.tail()) break;
+          ::usleep(1000);
+        }
       }
     }
   }
@@ -125,6 +128,37 @@ TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
     expect_the_same(follower, "one ends");
   }
   EXPECT_EQ(traces::TraceReader(out_).meta("running"), "0");
+}
+
+// Of an elastic job: the one that was started again is seen while the job runs, its launches after those of the one before.
+TEST_F(FollowTest, WhoIsStartedAgainIsSeen) {
+  Follower follower(folder_.string(), out_);
+  auto alone = std::make_shared<comm::ProgramInfo>(*make_program("alone"));
+  alone->devices = {2, 3};
+  alone->processes = {1};
+  alone->collectives.clear();
+  std::vector<std::unique_ptr<Recorder>> made;
+  for (int p = 0; p < kProcesses; ++p) made.push_back(recorder(p));
+  const auto sum = make_program("matmul", 12);
+  for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], 0, sum, 1000 + p, 31);
+  for (int n = 1; n < 4; ++n) launch(*made[1], n, alone, 2000 * n, 32);
+  expect_the_same(follower, "before it ends");
+  made[1].reset();
+  expect_the_same(follower, "it has ended");
+  made[1] = recorder(1, 1 << 20, 1);
+  for (int p : {0, 2}) made[std::size_t(p)]->begin_epoch(1, {0, 2});
+  expect_the_same(follower, "the next one has begun");
+  for (int p = 0; p < kProcesses; ++p) made[std::size_t(p)]->begin_epoch(2, {0, 1, 2});
+  launch(*made[1], 0, alone, 20'000, 33);
+  for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], 1, sum, 21'000 + p, 34);
+  expect_the_same(follower, "it takes part");
+  expect_the_same(follower, "and again");
+  traces::Database seen = traces::TraceReader::open(out_);
+  EXPECT_EQ(seen.integer("SELECT count(*) FROM launches WHERE process = 1"), 6);
+  EXPECT_EQ(seen.integer("SELECT max(launch) FROM launches WHERE process = 1"), 5);
+  EXPECT_EQ(seen.integer("SELECT count(*) FROM processes"), kProcesses);
+  for (auto& each : made) each.reset();
+  expect_the_same(follower, "all have ended");
 }
 
 TEST_F(FollowTest, ALookCostsWhatIsNew) {

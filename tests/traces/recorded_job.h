@@ -80,9 +80,13 @@ class RecordedJob : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<Recorder> recorder(int process, std::size_t ring_bytes = 1 << 20) const {
-    auto made = std::make_unique<Recorder>(RecorderOptions{
-        .directory = folder_.string(), .process = process, .process_count = kProcesses, .ring_bytes = ring_bytes, .command_line = "toy"});
+  std::unique_ptr<Recorder> recorder(int process, std::size_t ring_bytes = 1 << 20, int incarnation = 0) const {
+    auto made = std::make_unique<Recorder>(RecorderOptions{.directory = folder_.string(),
+                                                           .process = process,
+                                                           .process_count = kProcesses,
+                                                           .incarnation = incarnation,
+                                                           .ring_bytes = ring_bytes,
+                                                           .command_line = "toy"});
     std::vector<DeviceRecord> devices;
     for (int d = 0; d < kProcesses * kLocal; ++d) devices.push_back({d, d / kLocal, "cpu", "CPU " + std::to_string(d)});
     made->describe_devices(devices);

@@ -250,7 +250,7 @@ TEST(Rules, DerivativesAreThoseOfDifferences) {
   for_each_sample([&](const OpDef& op, const Graph& graph, const std::string& what) {
     std::mt19937 random = random_of(what, 1);
     if (!varies(graph) || op.jvp == nullptr) return;
-    if (op.name == "stop_gradient" || op.name == "enter_auto_axes") return;  // constant to derivatives, which is its purpose
+    if (op.name == "stop_gradient" || op.name == "enter_auto_axes") return;          // constant to derivatives, which is its purpose
     if (op.name == "sign" && is_complex(graph.type(graph.params[0]).dtype)) return;  // zero for complex numbers too, as JAX has it
     Case c(graph, random);
     if (c.found) check_derivative(c, what);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
+
+#include "traces/checks/wording.h"
 
 namespace shardlab {
 namespace {
@@ -11,6 +14,7 @@ constexpr std::size_t kItemsMax = 256;  // of a track that are aligned
 
 // What an alignment earns or pays.
 constexpr double kEqual = 1.0;          // the same call
+constexpr double kBegun = 0.7;          // the same, begun by the one and waited in by the other
 constexpr double kSameLine = 0.4;       // another program of the same line and op: a consequence
 constexpr double kSameOp = -0.5;        // another program of the same op
 constexpr double kOtherOp = -1.2;       // another op
@@ -25,6 +29,7 @@ constexpr double kStepEqual = 0.3, kStepAlike = 0.1, kStepOther = -0.3, kStepGap
 double pair_score(const TrackItem& a, const TrackItem& b) {
   if (!a.step && !b.step) {
     if (a.key == b.key) return kEqual;
+    if (!a.text.empty() && a.text == b.text) return kBegun;
     if (a.op != b.op) return kOtherOp;
     return a.where == b.where && !a.where.empty() ? kSameLine : kSameOp;
   }
@@ -133,6 +138,22 @@ struct Permutation {
   int length = 0;
 };
 
+// The steps between the calls of two growing prefixes: those that both have, in whatever order, and the others.
+class CommonSteps {
+ public:
+  void add(const TrackItem& item, int by) {
+    int& count = counts_[{item.key, item.op, item.where}];
+    equal_ += (count < 0 && by > 0) || (count > 0 && by < 0);
+    count += by;
+    ++all_;
+  }
+  double score() const { return equal_ * kStepEqual + (all_ - 2 * equal_) * kStepGap; }
+
+ private:
+  std::map<std::tuple<CallKey, std::string_view, std::string_view>, int> counts_;
+  int equal_ = 0, all_ = 0;
+};
+
 // The best permutation of the first calls. Calls that an earlier one of them changed are known by op and line, or by op alone.
 Permutation best_permutation(const Table& table, const Track& tail, const Track& reference) {
   std::vector<std::size_t> a = ends_of_calls(tail, table.tail_size()), b = ends_of_calls(reference, table.reference_size());
@@ -140,9 +161,12 @@ Permutation best_permutation(const Table& table, const Track& tail, const Track&
   Balance<std::string_view> ops;
   std::map<CallKey, int> seen;
   int equal = 0;
+  CommonSteps steps;
   Permutation best;
   for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
     const TrackItem &x = tail.items[a[k] - 1], &y = reference.items[b[k] - 1];
+    for (std::size_t i = k > 0 ? a[k - 1] : 0; i + 1 < a[k]; ++i) steps.add(tail.items[i], 1);
+    for (std::size_t i = k > 0 ? b[k - 1] : 0; i + 1 < b[k]; ++i) steps.add(reference.items[i], -1);
     keys.add(x.key, 1);
     keys.add(y.key, -1);
     ops.add(x.op, 1);
@@ -152,7 +176,7 @@ Permutation best_permutation(const Table& table, const Track& tail, const Track&
     if (k == 0 || !ops.even()) continue;
     // By ops alone, the first two must differ: two calls of one op that differ otherwise are a replacement.
     if (!keys.even() && tail.items[a[0] - 1].op == reference.items[b[0] - 1].op) continue;
-    double score = kPermuted + equal * kEqual + (double(k + 1) - equal) * kSameLine + table.score(a[k], b[k], Table::kPair);
+    double score = kPermuted + equal * kEqual + (double(k + 1) - equal) * kSameLine + steps.score() + table.score(a[k], b[k], Table::kPair);
     if (score > best.score) best = {score, int(k + 1)};
   }
   return best;
@@ -203,7 +227,10 @@ Alignment align(const Track& tail, const Track& reference) {
 
 namespace {
 
-TrackItem item_of(const CallEvidence& call) { return {key_of(call), call.op, call.where, nullptr}; }
+TrackItem item_of(const Positions& positions, const CallEvidence& call) {
+  const ProgramEvidence* program = positions.evidence().program(call);
+  return {key_of(call), call.op, call.where, nullptr, program ? text_waiting_aside(*program) : std::string_view()};
+}
 TrackItem item_of(const StepEvidence& step) { return {{step.fingerprint, 0}, step.what, step.where, &step}; }
 
 }  // namespace
@@ -222,7 +249,7 @@ Track track(const Positions& positions, int p, int q) {
   };
   take_steps();
   for (const CallEvidence* call : calls) {
-    if (positions.includes(*call, q)) result.items.push_back(item_of(*call));
+    if (positions.includes(*call, q)) result.items.push_back(item_of(positions, *call));
     ++issued;
     take_steps();
   }

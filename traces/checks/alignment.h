@@ -27,6 +27,7 @@ struct TrackItem {
   CallKey key;
   std::string_view op, where;
   const StepEvidence* step = nullptr;  // nothing: a call
+  std::string_view text = {};          // a call's program, whether it is waited in or not
 };
 
 struct Track {

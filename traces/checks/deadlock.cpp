@@ -13,14 +13,15 @@
 namespace shardlab {
 namespace {
 
-// p waits for q: q takes part in p's first open call and stands at another one.
+// p waits for q: q takes part in p's first open call and stands at another one, or waits for something beside its calls; or p itself does.
 std::vector<int> waits_for(const Positions& positions, int p) {
-  std::vector<int> edges;
+  std::vector<int> edges = positions.at(p).awaits;
+  if (!edges.empty()) return edges;
   const CallEvidence* head = positions.head(p);
   if (!head) return edges;
   for (int q : positions.participants(*head)) {
     const CallEvidence* other = positions.head(q);
-    if (q != p && other && key_of(*other) != key_of(*head)) edges.push_back(q);
+    if (q != p && (other ? key_of(*other) != key_of(*head) : positions.awaits(q))) edges.push_back(q);
   }
   return edges;
 }
@@ -47,6 +48,13 @@ std::vector<int> cycle_through(const Positions& positions, int start, const std:
   return {};
 }
 
+std::string wait_at(const Positions& positions, int p) {
+  const ProcessEvidence& process = positions.at(p);
+  if (process.awaits.empty()) return fmt::format("in {}", call_at(positions.evidence(), *positions.head(p)));
+  bool is_key = process.doing.starts_with("key ");
+  return fmt::format("{} {}{}{}", is_key ? "to set" : "at", process.doing, is_key ? ", asked for" : "", where_text(process.where));
+}
+
 Diagnosis of_cycle(const Positions& positions, const std::vector<int>& cycle) {
   const Evidence& evidence = positions.evidence();
   std::vector<int> members = cycle;
@@ -56,7 +64,7 @@ Diagnosis of_cycle(const Positions& positions, const std::vector<int>& cycle) {
   std::string arrows;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     int p = cycle[i], q = cycle[(i + 1) % cycle.size()];
-    edges.push_back(fmt::format("process {} waits for process {} in {}", p, q, call_at(evidence, *positions.head(p))));
+    edges.push_back(fmt::format("process {} waits for process {} {}", p, q, wait_at(positions, p)));
     arrows += fmt::format("{} -> ", p);
   }
   diagnosis.message = fmt::format("{} wait for each other in a circle: {}", processes_text(members), fmt::join(edges, ", "));
@@ -89,7 +97,8 @@ const CheckDef kDeadlock{
     .explain =
         "Each of these processes waits in a call for the next one, and the last for the first, so that none of them can ever go on. No two "
         "of them contradict each other directly: the calls run over different groups of devices, and each process issues them in an order "
-        "of its own. Choose one order of the groups and keep it on all processes.",
+        "of its own, or one of them waits at a barrier or for a key of the coordinator. Choose one order of the groups and keep it on all "
+        "processes, and wait for others only where they need nothing of you first.",
     .run = run,
 };
 

@@ -109,6 +109,7 @@ struct ProcessEvidence {
   std::int32_t at_statement = -1;
   LatenessEvidence late;
   std::vector<StepEvidence> unused;  // kUnused
+  std::vector<int> awaits;           // in a wait beside its calls (`doing`), which those must end, and that is proved to be for ever
   std::vector<StepEvidence> waited;  // kWaited, one a process that it waited for; the place is that of the longest wait
 };
 

@@ -37,6 +37,17 @@ std::optional<std::size_t> first_difference(const CallEvidence& a, const CallEvi
   return std::nullopt;
 }
 
+// An element as it is told: by its index, or where there are several operands by theirs, which it begins with.
+struct Element {
+  std::string place, value;
+};
+Element element_at(const CallEvidence& call, std::size_t index) {
+  const std::string& text = call.value_head[index];
+  std::size_t at = text.find(": ");
+  if (at == std::string::npos) return {fmt::format("element {}", index), text};
+  return {text.substr(0, at), text.substr(at + 2)};
+}
+
 Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, Version>& by_value) {
   std::vector<const Version*> sorted;
   for (const auto& [hash, version] : by_value) sorted.push_back(&version);
@@ -55,8 +66,8 @@ Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, 
   diagnosis.participants = sides(positions, diagnosis.processes, all);
   std::optional<std::size_t> index = first_difference(*other.call, *reference.call);
   std::string difference =
-      index ? fmt::format(": element {} is {} on {} and {} on {}", *index, other.call->value_head[*index], processes_text(other.processes),
-                          reference.call->value_head[*index], processes_text(reference.processes))
+      index ? fmt::format(": {} is {} on {} and {} on {}", element_at(*other.call, *index).place, element_at(*other.call, *index).value,
+                          processes_text(other.processes), element_at(*reference.call, *index).value, processes_text(reference.processes))
             : fmt::format(" beyond the first {} elements: {} against {}", reference.call->value_head.size(),
                           processes_text(other.processes), processes_text(reference.processes));
   diagnosis.message =
@@ -64,9 +75,10 @@ Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, 
   diagnosis.details.emplace_back("what", reference.call->op);
   add_origin(positions, other.processes.front(), reference.processes.front(), diagnosis);
   if (index) {
-    diagnosis.details.emplace_back("first index", std::to_string(*index));
-    diagnosis.details.emplace_back(fmt::format("value on {}", processes_text(other.processes)), other.call->value_head[*index]);
-    diagnosis.details.emplace_back(fmt::format("value on {}", processes_text(reference.processes)), reference.call->value_head[*index]);
+    const bool is_one = element_at(*other.call, *index).place == fmt::format("element {}", *index);
+    diagnosis.details.emplace_back("first index", is_one ? std::to_string(*index) : element_at(*other.call, *index).place);
+    for (const Version* each : {&other, &reference})
+      diagnosis.details.emplace_back(fmt::format("value on {}", processes_text(each->processes)), element_at(*each->call, *index).value);
   }
   return diagnosis;
 }

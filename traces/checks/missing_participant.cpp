@@ -7,12 +7,29 @@
 #include "traces/checks/definitions.h"
 #include "traces/checks/messages.h"
 #include "traces/checks/mismatch.h"
+#include "traces/checks/missing_place.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab {
 namespace {
 
 std::string calls_more(int length) { return length > 1 ? fmt::format(" and {} more", length - 1) : std::string(); }
+
+// Those who make the call and those who do not are told at the place where it is missing.
+void tell_place(const Positions& positions, const std::vector<int>& have, const std::vector<int>& lack, int length, Diagnosis& diagnosis) {
+  auto contains = [](const std::vector<int>& processes, int p) {
+    return std::find(processes.begin(), processes.end(), p) != processes.end();
+  };
+  for (Participant& side : diagnosis.participants) {
+    if (side.kind == "local") continue;
+    const CallEvidence* call = nullptr;
+    if (contains(have, side.process))
+      call = missing_place(positions, side.process, lack.front(), length).missing;
+    else if (contains(lack, side.process))
+      call = missing_place(positions, have.front(), side.process, length).next;
+    if (call) side = participant(positions, side.process, call);
+  }
+}
 
 Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagreement) {
   const Evidence& evidence = positions.evidence();
@@ -22,15 +39,19 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
   int length = two.guilty->alignment.length;
   bool skipped = two.guilty->alignment.relation == Relation::kSkipped;
   const std::vector<int>& guilty = disagreement.tie ? two.guilty->processes : two.guilty->guilty;
+  const std::vector<int>&have = skipped ? two.others : guilty, &lack = skipped ? guilty : two.others;
+  const MissingPlace place = missing_place(positions, have.front(), lack.front(), length);
+  const CallEvidence& missing = place.missing ? *place.missing : *(skipped ? two.other : two.guilty)->call;
+  const CallEvidence& next = place.next ? *place.next : *(skipped ? two.guilty : two.other)->call;
   if (skipped) {
-    diagnosis.message =
-        fmt::format("{} {}{}, which {}; {} next", subject(two.others, "run"), call_at(evidence, *two.other->call), calls_more(length),
-                    subject(guilty, "skip"), fmt::format("{} {}", subject(guilty, "run"), call_at(evidence, *two.guilty->call)));
+    diagnosis.message = fmt::format("{} {}{}, which {}; {} next", subject(have, "run"), call_at(evidence, missing), calls_more(length),
+                                    subject(lack, "skip"), fmt::format("{} {}", subject(lack, "run"), call_at(evidence, next)));
   } else {
-    diagnosis.message = fmt::format("{} {}{}, a call that {} not make: {} {}", subject(guilty, "run"), call_at(evidence, *two.guilty->call),
-                                    calls_more(length), processes_text(two.others) + (two.others.size() == 1 ? " does" : " do"),
-                                    subject(two.others, "run"), call_at(evidence, *two.other->call));
+    diagnosis.message =
+        fmt::format("{} {}{}, a call that {} not make: {} {}", subject(have, "run"), call_at(evidence, missing), calls_more(length),
+                    processes_text(lack) + (lack.size() == 1 ? " does" : " do"), subject(lack, "run"), call_at(evidence, next));
   }
+  tell_place(positions, have, lack, length, diagnosis);
   diagnosis.details.emplace_back("direction", skipped ? "skipped" : "extra");
   diagnosis.details.emplace_back("calls", std::to_string(length));
   return diagnosis;
@@ -38,8 +59,10 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
 
 Diagnosis of_abandoned(const Positions& positions, const Abandoned& call) {
   Diagnosis diagnosis = diagnosis_of(positions, call);
+  const MissingPlace place = missing_place(positions, call.have.front(), call.lack.front(), 1);
   diagnosis.message = fmt::format("{} {}, but {} ended normally without it", subject(call.have, "run"),
-                                  call_at(positions.evidence(), *call.call), processes_text(call.ended));
+                                  call_at(positions.evidence(), place.missing ? *place.missing : *call.call), processes_text(call.ended));
+  tell_place(positions, call.have, call.lack, 1, diagnosis);
   std::vector<int> ending;
   std::set_difference(call.lack.begin(), call.lack.end(), call.ended.begin(), call.ended.end(), std::back_inserter(ending));
   if (!ending.empty()) diagnosis.message += fmt::format(", and {} {} past it", processes_text(ending), ending.size() == 1 ? "is" : "are");

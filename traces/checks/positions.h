@@ -30,6 +30,10 @@ class Positions {
   const std::vector<int>& participants(const CallEvidence& call) const;
   bool includes(const CallEvidence& call, int process) const;
   bool is_message(const CallEvidence& call) const;  // a send or a receive
+  // It waits beside its calls, for ever (ProcessEvidence::awaits).
+  bool awaits(int process) const {
+    return std::size_t(process) < by_process_.size() && by_process_[process] && !at(process).awaits.empty();
+  }
   // The heads of p and q differ, neither is a message, and each needs the other: neither can ever go on.
   bool contradict(int p, int q) const;
   bool ended(int process) const;  // left, raised, exited or killed: issues nothing any more

@@ -9,13 +9,25 @@
 namespace shardlab {
 namespace {
 
-// Those to blame: who raised and is needed; once the run is over, who raised although the others did not, or raised otherwise.
+// They wait for data, and all that they issued is matched.
+std::vector<int> blocked_on_data(const Positions& positions) {
+  std::vector<int> blocked;
+  for (int p : positions.processes()) {
+    ProcessState state = positions.at(p).state;
+    if ((state == ProcessState::kWaiting || state == ProcessState::kReading) && !positions.head(p)) blocked.push_back(p);
+  }
+  return blocked;
+}
+
+// Those to blame: who raised and is needed; once nobody goes on any more, who raised although the others did not, or raised otherwise.
 std::vector<int> guilty_of(const Positions& positions, const std::vector<int>& raised, bool& tie) {
   std::vector<int> needed;
   for (int p : raised)
     if (!positions.waiting_for({p}).empty()) needed.push_back(p);
   if (!needed.empty()) return needed;
-  bool over = std::all_of(positions.processes().begin(), positions.processes().end(), [&](int p) { return positions.ended(p); });
+  std::vector<int> blocked = blocked_on_data(positions);
+  bool over = std::all_of(positions.processes().begin(), positions.processes().end(),
+                          [&](int p) { return positions.ended(p) || std::binary_search(blocked.begin(), blocked.end(), p); });
   if (!over) return {};
   if (raised.size() < positions.processes().size()) return raised;
   std::map<std::string, std::vector<int>> by_text;
@@ -39,13 +51,17 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   bool tie = false;
   std::vector<int> guilty = guilty_of(positions, raised, tie);
   if (guilty.empty()) return {};
-  std::vector<int> waiting = positions.waiting_for(guilty);
-  Diagnosis diagnosis{.processes = guilty, .tie = tie, .participants = sides(positions, guilty, waiting)};
+  std::vector<int> waiting = positions.waiting_for(guilty), blocked = waiting.empty() ? blocked_on_data(positions) : std::vector<int>();
+  Diagnosis diagnosis{.processes = guilty, .tie = tie, .participants = sides(positions, guilty, waiting.empty() ? blocked : waiting)};
   const ProcessEvidence& first = positions.at(guilty.front());
   diagnosis.message = fmt::format("{} raised \"{}\"{}", processes_text(guilty), first.error, where_text(first.where));
   if (!waiting.empty())
     diagnosis.message += fmt::format("; {} for {} in {}", subject(waiting, "wait"), guilty.size() == 1 ? "it" : "them",
                                      call_at(evidence, *positions.head(waiting.front())));
+  if (!blocked.empty()) {
+    const ProcessEvidence& one = positions.at(blocked.front());
+    diagnosis.message += fmt::format("; {} for data in {}{}", subject(blocked, "wait"), one.doing, where_text(one.where));
+  }
   for (int p : guilty) diagnosis.details.emplace_back(fmt::format("error of process {}", p), positions.at(p).error);
   return {diagnosis};
 }

@@ -166,11 +166,21 @@ std::string whereabouts(const Evidence& evidence, int index) {
   std::string text = state_text(process);
   if (!process.doing.empty()) text += fmt::format(" ({})", process.doing);
   text += where_text(process.where);
+  // Between its calls, where that is known beside them.
+  bool between = process.state == ProcessState::kRunning && process.where.empty();
+  if (between && (process.calls.empty() || process.calls.back().where != process.at)) text += where_text(process.at);
   auto open = std::find_if(process.calls.begin(), process.calls.end(), [](const CallEvidence& call) { return !call.matched; });
   if (open != process.calls.end())
     text += fmt::format("; {} waits for the others", call_at(evidence, *open));
   else if (!process.calls.empty())
     text += fmt::format("; last in {}", call_at(evidence, process.calls.back()));
+  return text;
+}
+
+std::string whereabouts_text(const Evidence& evidence) {
+  std::string text;
+  for (const ProcessEvidence& process : evidence.processes)
+    text += fmt::format("  process {}: {}\n", process.process, whereabouts(evidence, process.process));
   return text;
 }
 
@@ -238,7 +248,15 @@ std::vector<Participant> sides(const Positions& positions, const std::vector<int
   return result;
 }
 
-bool is_async(const ProgramEvidence& program) { return std::string_view(program.text).ends_with(", is_async"); }
+namespace {
+constexpr std::string_view kAsync = ", is_async";
+}
+bool is_async(const ProgramEvidence& program) { return std::string_view(program.text).ends_with(kAsync); }
+std::string_view text_waiting_aside(const ProgramEvidence& program) {
+  std::string_view text = program.text;
+  if (text.ends_with(kAsync)) text.remove_suffix(kAsync.size());
+  return text;
+}
 
 std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b) {
   std::vector<std::string> fields;

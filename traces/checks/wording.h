@@ -21,6 +21,8 @@ std::string state_text(const ProcessEvidence&);  // "waiting", "killed by signal
 std::string signal_name(int signal);             // "SIGKILL", or "" where it has none
 // Where a process is and what it does: "waiting (fetch) at toy.cpp:12; sum(P('a')) at toy.cpp:31 waits for the others".
 std::string whereabouts(const Evidence&, int process);
+// Of all processes, a line each.
+std::string whereabouts_text(const Evidence&);
 
 // The side of one process: at `call`, or at its head, or where it was last seen.
 Participant participant(const Positions&, int process, const CallEvidence* call = nullptr);
@@ -30,6 +32,7 @@ std::vector<Participant> sides(const Positions&, const std::vector<int>& guilty,
 
 // Begun, to be waited for later.
 bool is_async(const ProgramEvidence& program);
+std::string_view text_waiting_aside(const ProgramEvidence& program);  // the same for both
 // Which properties of two programs differ, in the words of docs/diagnoses.md; and the first line of their texts that does.
 std::vector<std::string> differing_fields(const ProgramEvidence* a, const ProgramEvidence* b);
 struct LineDifference {

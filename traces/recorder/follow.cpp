@@ -16,6 +16,7 @@ struct Follower::Part {
   std::string file, ring;
   std::unique_ptr<PartReader> reader;  // null: there is no part yet
   std::set<std::int64_t> ended;        // launches that all their processes had ended at the last look
+  bool begun = false;                  // read before
 };
 
 Follower::Follower(std::string directory, std::string out)
@@ -23,17 +24,21 @@ Follower::Follower(std::string directory, std::string out)
 
 Follower::~Follower() = default;
 
-void Follower::begin(const std::set<int>& processes) {
+void Follower::begin(const std::map<int, int>& incarnations) {
+  incarnations_ = incarnations;
   parts_.clear();
   processes_.clear();
   log_.clear();
   tracks_ = {};
-  for (const int process : processes) {
-    parts_.push_back(std::make_unique<Part>());
-    parts_.back()->file = part_path(options_.directory, process);
-    parts_.back()->ring = ring_path(options_.directory, process);
-    processes_.emplace_back();
-    processes_.back().process = processes_.back().info.process = process;
+  for (const auto& [process, count] : incarnations) {
+    for (int incarnation = 0; incarnation < count; ++incarnation) {
+      parts_.push_back(std::make_unique<Part>());
+      parts_.back()->file = part_path(options_.directory, process, incarnation);
+      parts_.back()->ring = ring_path(options_.directory, process, incarnation);
+      processes_.emplace_back();
+      processes_.back().process = processes_.back().info.process = process;
+      processes_.back().incarnation = incarnation;
+    }
   }
   definitions_.reset();
   writer_.reset();
@@ -41,8 +46,20 @@ void Follower::begin(const std::set<int>& processes) {
   definitions_ = std::make_unique<Definitions>(*writer_, processes_);
 }
 
+// Whose launches count on from those of another incarnation waits until that one has written its last.
+bool Follower::may_read(std::size_t index) {
+  ProcessTrace& trace = processes_[index];
+  if (parts_[index]->begun || trace.incarnation == 0) return true;
+  const ProcessTrace& before = processes_[index - 1];
+  if (!parts_[index - 1]->begun || (!before.closed && !before.gone)) return false;
+  trace.first_launch = trace.next_launch = before.next_launch;
+  return true;
+}
+
 // True where something was new.
 bool Follower::read_part(std::size_t index) {
+  if (!may_read(index)) return false;
+  parts_[index]->begun = true;
   Part& part = *parts_[index];
   ProcessTrace& trace = processes_[index];
   const std::int64_t before = trace.records;
@@ -78,9 +95,11 @@ bool Follower::read_part(std::size_t index) {
 
 bool Follower::read() {
   bool grown = false;
-  const std::set<int> found = processes_in(options_.directory);
-  // Processes come at the very beginning: then all is begun anew, so that they stand in the order of their indices.
-  if (!writer_ || found.size() != parts_.size()) {
+  std::map<int, int> found;
+  for (const int process : processes_in(options_.directory))
+    found[process] = std::max(recorded_incarnations(options_.directory, process), 1);
+  // Processes come at the very beginning, and seldom again: then all is begun anew, so that they stand in the order of their indices.
+  if (!writer_ || found != incarnations_) {
     begin(found);
     grown = true;
   }

@@ -38,7 +38,9 @@ class Follower {
     std::vector<HostReadRecord> host_reads;
   };
 
-  void begin(const std::set<int>& processes);
+  // Of each process, by index, how many incarnations have recorded.
+  void begin(const std::map<int, int>& incarnations);
+  bool may_read(std::size_t index);
   Look bring_up_to_date();
   bool read();
   bool read_part(std::size_t index);
@@ -47,6 +49,7 @@ class Follower {
 
   MergeOptions options_;
   std::vector<std::unique_ptr<Part>> parts_;
+  std::map<int, int> incarnations_;      // of parts_, which has those of a process one after the other
   std::vector<ProcessTrace> processes_;  // by index of parts_; without what has been written for good
   std::unique_ptr<traces::TraceWriter> writer_;
   std::unique_ptr<Definitions> definitions_;

@@ -4,33 +4,19 @@
 
 #include <algorithm>
 
-#include "runtime/exec/compute.h"
-#include "runtime/exec/fuse.h"
 #include "virtualdev/cuda/codegen/combine_kernel.h"
-#include "virtualdev/cuda/codegen/fused_plan.h"
 #include "virtualdev/cuda/link_exchange.h"
 
 namespace shardlab::cuda {
 namespace {
 
-constexpr std::size_t kPlansMax = 16 * 1024;
 constexpr std::size_t kStepsMax = 1024;  // issued and not ended
 constexpr std::size_t kProgramsMax = 2048;
 constexpr int kMembersMax = 64;  // combined by one kernel
 
-// Positions that share one computation: on one GPU, of the same operands.
-struct Class {
-  std::vector<int> positions;
-  std::vector<std::shared_ptr<Buffer>> results;
-};
-
 // A buffered message is over when it is sent, before its receiver is there to meet: it goes by way of the host, and so do programs in which
 // nothing is exchanged.
 bool meets(const comm::ProgramInfo& program) { return !program.collectives.empty() && !(program.channel && program.channel->buffered); }
-
-void add_box(std::vector<std::int64_t>& key, const Box& box) {
-  for (const Interval& interval : box) key.insert(key.end(), {interval.start, interval.stop});
-}
 
 }  // namespace
 
@@ -214,103 +200,6 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
     if (launch_ == nullptr || !meets(*launch_)) return exchange_by_host(*api_, link, sends, receives);
     return NcclExchange(*api_, *communicators_, gpus_, link, launch_->processes).run(sends, receives);
   } catch (const GpuError& error) { throw_attributed(error); }
-}
-
-// ---- steps
-
-const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position, const std::vector<int>&) {
-  PlanKey key{call.step, {}};
-  for (const auto* boxes : call.operand_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
-  for (const auto* boxes : call.result_boxes) add_box(key.second, (*boxes)[std::size_t(position)]);
-  if (auto found = plans_.find(key); found != plans_.end()) return found->second;
-  if (plans_.size() >= kPlansMax) {
-    plans_.clear();
-    plan_runner_.forget_constants();
-  }
-  std::vector<ConstView> operands;
-  std::vector<MutableView> results;
-  for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    const TensorType& type = call.graph.type(call.node.operands[i]);
-    const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
-    operands.push_back({{type.dtype, shape_of(box)}, nullptr, &box, &type.shape});
-  }
-  for (std::size_t i = 0; i < call.results.size(); ++i) {
-    const Box& box = (*call.result_boxes[i])[std::size_t(position)];
-    results.push_back({{call.graph.type(call.node.results[i]).dtype, shape_of(box)}, nullptr, &box});
-  }
-  return plans_[std::move(key)] = plan_node(*call.node.op, {operands, results, call.node.attrs});
-}
-
-void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
-  std::map<std::vector<std::int64_t>, Class> classes;
-  for (int position : call.local) {
-    std::size_t p = std::size_t(position);
-    std::vector<std::int64_t> key{memory_of(ordinals[p])};
-    for (const auto* operand : call.operands) key.push_back(reinterpret_cast<std::int64_t>(block_of(*operand->at(p)).data));
-    if (call.node.op->uses_position)
-      for (const auto* boxes : call.operand_boxes) add_box(key, (*boxes)[p]);
-    for (const auto* boxes : call.result_boxes)
-      for (const Interval& interval : (*boxes)[p]) {
-        key.push_back(interval.size());
-        if (call.node.op->uses_position) key.push_back(interval.start);
-      }
-    classes[std::move(key)].positions.push_back(position);
-  }
-  for (auto& [key, each] : classes) {
-    std::size_t p = std::size_t(each.positions[0]);
-    int ordinal = ordinals[p];
-    std::vector<std::byte*> buffers;
-    for (const auto* operand : call.operands) buffers.push_back(block_of(*(*operand)[p]).data);
-    for (std::size_t i = 0; i < call.results.size(); ++i) {
-      std::int64_t elements = element_count((*call.result_boxes[i])[p]);
-      each.results.push_back(allocate(std::size_t(elements * size_of(call.graph.type(call.node.results[i]).dtype)), ordinal));
-      buffers.push_back(block_of(*each.results.back()).data);
-    }
-    plan_runner_.run(plan_of(call, each.positions[0], ordinals), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers));
-    for (std::size_t i = 0; i < call.results.size(); ++i)
-      for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
-  }
-}
-
-namespace {
-
-// What fused_kernel()'s text reads: how many elements there are, and of each repetition its `each` and `period`.
-std::vector<std::int64_t> numbers_of(const FusedStep& step, const Box& box) {
-  std::vector<std::int64_t> numbers{element_count(box)};
-  for (const FusedStep::Repeats& repeats : step.repeats(shape_of(box))) numbers.insert(numbers.end(), {repeats.each, repeats.period});
-  return numbers;
-}
-
-}  // namespace
-
-void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
-                            Slots& slots, const std::vector<int>& ordinals) {
-  if (step.outputs.empty()) return;
-  auto found = fused_.find(step.step);
-  if (found == fused_.end()) found = fused_.emplace(step.step, fused_kernel(step)).first;
-  const auto& boxes = slot_boxes[std::size_t(step.outputs[0])];
-  std::map<std::vector<std::int64_t>, Class> classes;
-  for (int position : local) {
-    std::size_t p = std::size_t(position);
-    std::vector<std::int64_t> key{memory_of(ordinals[p])};
-    for (std::int64_t number : numbers_of(step, boxes[p])) key.push_back(number);
-    for (int slot : step.inputs) key.push_back(reinterpret_cast<std::int64_t>(block_of(*slots[std::size_t(slot)].at(p)).data));
-    classes[std::move(key)].positions.push_back(position);
-  }
-  for (int slot : step.outputs) slots[std::size_t(slot)].resize(boxes.size());
-  for (auto& [key, each] : classes) {
-    std::size_t p = std::size_t(each.positions[0]);
-    std::vector<const std::byte*> buffers;
-    for (int slot : step.inputs) buffers.push_back(block_of(*slots[std::size_t(slot)][p]).data);
-    const std::vector<std::int64_t> numbers = numbers_of(step, boxes[p]);
-    for (std::int64_t bytes : step.output_bytes) {
-      each.results.push_back(allocate(std::size_t(numbers[0] * bytes), ordinals[p]));
-      buffers.push_back(block_of(*each.results.back()).data);
-    }
-    plan_runner_.launch(gpu_of(ordinals[p]), found->second, buffers, numbers, numbers[0], false);
-    for (std::size_t o = 0; o < step.outputs.size(); ++o)
-      for (int position : each.positions) slots[std::size_t(step.outputs[o])][std::size_t(position)] = each.results[o];
-  }
 }
 
 // ---- times and failures

@@ -10,7 +10,7 @@
 
 #include "runtime/exec/backend.h"
 #include "runtime/exec/launch_aware.h"
-#include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/codegen/fused_plan.h"
 #include "virtualdev/cuda/communicators.h"
 #include "virtualdev/cuda/gpu_memory.h"
 #include "virtualdev/cuda/graphed_gpu.h"
@@ -92,7 +92,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   };
 
   Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
-  const NodePlan& plan_of(const ComputeCall& call, int position, const std::vector<int>& ordinals);
+  const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
   Event event_for(const Gpu& gpu, bool is_timed);
   void drop_step();
@@ -111,8 +111,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::map<int, int> gpu_index_;  // ordinal → gpus_
   std::unique_ptr<Communicators> communicators_;
   std::map<PlanKey, NodePlan> plans_;
-  std::map<std::int64_t, KernelText> fused_;
-  std::recursive_mutex mutex_;  // of the steps
+  std::map<std::pair<std::int64_t, RowOf>, KernelText> fused_;  // by FusedStep::step
+  std::recursive_mutex mutex_;                                  // of the steps
   std::optional<Step> step_;
   std::deque<Step> running_;
   std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed

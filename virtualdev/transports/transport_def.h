@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "virtualdev/transports/process_transport.h"
 #include "runtime/comm/rendezvous.h"
+#include "virtualdev/transports/process_transport.h"
 
 namespace shardlab {
 

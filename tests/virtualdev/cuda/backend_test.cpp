@@ -88,6 +88,24 @@ TEST_P(GpuPrograms, ComputeWhatCpuDevicesCompute) {
   expect_alike([](const Array& x) { return softmax(x); }, {6, 8}, P(nullptr, "a"));
 }
 
+// Reductions along rows inside fused steps: short rows are one thread's, longer ones a block's.
+TEST_P(GpuPrograms, FusedRows) {
+  auto normalised = jit([](const Array& x) {
+    Array shifted = x - mean(x, {.axis = -1, .keepdims = true});
+    return shifted / sqrt(mean(shifted * shifted, {.axis = -1, .keepdims = true}) + 1e-3);
+  });
+  auto softened = jit([](const Array& x) { return softmax(gelu(x) * 2.0); });
+  auto totals = jit([](const Array& x) { return sum(exp(x), -1) + max(x * 3.0, -1); });
+  auto halves = jit([](const Array& x) { return astype(softmax(astype(x, bfloat16)), float32); });
+  for (const Shape& shape : std::vector<Shape>{{8, 6}, {8, 1}, {3, 5, 70}, {2, 1000}, {0, 4}})
+    for (const PartitionSpec& spec : std::vector<P>{P(), shape[0] == 8 ? P(std::vector<std::string>{"a", "b"}) : P()}) {
+      expect_alike(normalised, shape, spec);
+      expect_alike(softened, shape, spec);
+      expect_alike(totals, shape, spec);
+      expect_alike(halves, shape, spec);
+    }
+}
+
 TEST_P(GpuPrograms, MoveBetweenCpuAndGpuMeshes) {
   Mesh gpus({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7}), cpus({4}, {"b"}, {8, 9, 10, 11});
   Array x = device_put(arange(24.0).reshape({8, 3}), Sharding(cpus, P("b")));

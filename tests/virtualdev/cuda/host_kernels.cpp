@@ -5,14 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
+#include "runtime/base/scratch_folder.h"
 #include "runtime/ops/fft_rows.h"
 
 namespace shardlab::testing {
-
-namespace fs = std::filesystem;
 
 HostKernels::~HostKernels() {
   for (void* library : libraries_) ::dlclose(library);
@@ -23,9 +21,8 @@ void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
   for (const cuda::KernelText& kernel : kernels)
     if (loaded_.try_emplace(kernel.name()).second) wanted.push_back(kernel);
   if (wanted.empty()) return;
-  std::string folder = (fs::temp_directory_path() / "shardlab-kernels-XXXXXX").string();
-  SL_CHECK(::mkdtemp(folder.data()) != nullptr, "no folder for kernels can be made");
-  std::string source = folder + "/kernels.cpp", library = folder + "/kernels.so", log = folder + "/log";
+  const ScratchFolder folder("kernels");
+  const std::string source = folder / "kernels.cpp", library = folder / "kernels.so", log = folder / "log";
   std::ofstream(source) << cuda::program_text(wanted, cuda::Form::kHost);
   std::string command =
       fmt::format("{} -std=c++17 -O0 -fPIC -shared -ffp-contract=off -w -o {} {} > {} 2>&1", SHARDLAB_HOST_COMPILER, library, source, log);
@@ -33,7 +30,6 @@ void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
   std::ifstream file(log);
   std::string said((std::istreambuf_iterator<char>(file)), {});
   void* loaded = status == 0 ? ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  fs::remove_all(folder);
   SL_CHECK(loaded != nullptr, "kernels do not compile as C++: {}", said.substr(0, 4000));
   libraries_.push_back(loaded);
   for (const cuda::KernelText& kernel : wanted)

@@ -1,8 +1,10 @@
 // Every generated kernel compiles through NVRTC for each architecture that is meant. Needs no GPU, and runs on none.
 #include <gtest/gtest.h>
 
+#include "tests/spmd/graphs.h"
 #include "tests/virtualdev/cuda/cases.h"
 #include "virtualdev/cuda/codegen/combine_kernel.h"
+#include "virtualdev/cuda/codegen/fused_plan.h"
 #include "virtualdev/cuda/gpu_api.h"
 #include "virtualdev/cuda/presence.h"
 
@@ -30,6 +32,32 @@ std::vector<cuda::KernelText> combining_kernels() {
   for (DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kInt8, DType::kComplex128})
     for (int members : {2, 3, 7, 8, 64}) kernels.push_back(cuda::combine_kernel(Reduction::kSum, dtype, members));
   return kernels;
+}
+
+// A normalisation with its row's maximum, of each dtype: elementwise, and along rows both ways.
+std::vector<cuda::KernelText> fused_kernels() {
+  std::vector<cuda::KernelText> kernels;
+  const Attrs last{{"axis", std::int64_t(1)}, {"keepdims", true}};
+  for (DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kFloat64, DType::kInt32, DType::kComplex64}) {
+    testing::Build build;
+    ValueId x = build.param({4, 300}, dtype), twice = build.op("add", {x, x});
+    ValueId total = build.op("sub", {twice, build.op("max", {twice}, last)});
+    Graph graph = build.finish({build.op("mul", {total, build.op("sum", {total}, last)}), twice});
+    const spmd::PartitionedProgram program = testing::plan(graph, testing::mesh_of({2}), {"a-"});
+    FusionInput input{&program, {}, std::vector<int>(program.slots.size(), -1)};
+    for (const spmd::Step& step : program.steps)
+      if (auto* compute = std::get_if<spmd::ComputeStep>(&step); compute && !compute->operands.empty()) input.steps.push_back(&step);
+    for (int slot : program.results) input.last_use[std::size_t(slot)] = int(program.steps.size());
+    auto step = fuse(input, 0);
+    EXPECT_TRUE(step && step->reduces());
+    for (cuda::RowOf by : {cuda::RowOf::kThread, cuda::RowOf::kBlock}) kernels.push_back(cuda::fused_kernel(*step, by));
+  }
+  return kernels;
+}
+
+TEST(Nvrtc, CompilesFusedRowsForEveryArchitecture) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  for (int arch : {80, 90, 100}) compile_all(fused_kernels(), arch);
 }
 
 TEST(Nvrtc, CompilesTheKernelsOfEverySample) {

@@ -96,7 +96,9 @@ void plan_matrix(Planner& planner, const OpDef&, const KernelArgs& args) {
 
 // ---- convolution
 
-bool has_convolution(const OpDef& op) { return op.name == "conv" || op.name == "reduce_window"; }
+bool has_convolution(const OpDef& op) {
+  return op.name == "conv" || op.name == "reduce_window" || op.name == "select_and_gather_add" || op.name == "select_and_scatter_add";
+}
 
 void plan_windows(Planner& planner, const KernelArgs& args) {
   const ConstView& in = args.operands[0];
@@ -114,8 +116,31 @@ void plan_windows(Planner& planner, const KernelArgs& args) {
                  {planner.operand(0), planner.result(0)}, std::move(numbers));
 }
 
+void plan_choice(Planner& planner, const OpDef& op, const KernelArgs& args, bool is_gather) {
+  const ConstView &given = args.operands[0], &in = args.operands[1];
+  const MutableView& out = args.results[0];
+  Shape strides = strides_of(in.type.shape), given_strides = strides_of(given.type.shape);
+  std::vector<std::int64_t> numbers{out.type.elements()};
+  auto of = [&](std::string_view name, std::size_t d) { return args.attrs.integers(name)[d]; };
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    numbers.insert(numbers.end(), {out.type.shape[d], (*out.box)[d].start, of("window_strides", d)});
+    if (is_gather)
+      numbers.insert(numbers.end(), {of("pads", 2 * d), of("base_dilation", d), of("window_dilation", d), of("window_dimensions", d),
+                                     (*in.box)[d].start, in.type.shape[d], strides[d]});
+    else
+      numbers.insert(numbers.end(),
+                     {of("window_dilation", d), of("window_dimensions", d), (*given.array)[d], (*in.box)[d].start, strides[d]});
+    numbers.insert(numbers.end(), {(*given.box)[d].start, given_strides[d]});
+  }
+  planner.kernel(fmt::format("{0}<Choose{1}<{2}>, {2}, {3}>(a)", op.name, args.attrs.string("reducer") == "max" ? "Max" : "Min",
+                             type_name(out.type.dtype), strides.size()),
+                 {planner.operand(0), planner.operand(1), planner.result(0)}, std::move(numbers));
+}
+
 void plan_convolution(Planner& planner, const OpDef& op, const KernelArgs& args) {
   if (op.name == "reduce_window") return plan_windows(planner, args);
+  if (op.name == "select_and_gather_add") return plan_choice(planner, op, args, true);
+  if (op.name == "select_and_scatter_add") return plan_choice(planner, op, args, false);
   const ConstView &lhs = args.operands[0], &rhs = args.operands[1];
   const MutableView& out = args.results[0];
   ops::ConvDims dims(args.attrs);
@@ -191,7 +216,7 @@ extern const FamilyDef kMatrixFamily, kConvolutionFamily, kFourierFamily;
 const FamilyDef kMatrixFamily = {
     .name = "products", .doc = "cuBLASLt; integers and bool generated, a thread an element", .has = has_matrix, .plan = plan_matrix};
 const FamilyDef kConvolutionFamily = {.name = "convolutions",
-                                      .doc = "direct, a thread an element, and reduced windows likewise, generated",
+                                      .doc = "direct, a thread an element, and windows that reduce or choose likewise, generated",
                                       .has = has_convolution,
                                       .plan = plan_convolution};
 const FamilyDef kFourierFamily = {.name = "Fourier transforms",

@@ -143,6 +143,106 @@ FN void reduce_window(const A& a) {
   });
 }
 
+// What select_and_gather_add and select_and_scatter_add choose by: the largest or smallest, of equal ones the first; what is no number is
+// replaced by the next.
+template <class T>
+struct ChooseMax {
+  FN_MEMBER static wide_of<T> worst() { return extreme<wide_of<T>>(true); }
+  FN_MEMBER static bool keeps(wide_of<T> best, wide_of<T> next) { return best >= next; }
+};
+template <class T>
+struct ChooseMin {
+  FN_MEMBER static wide_of<T> worst() { return extreme<wide_of<T>>(false); }
+  FN_MEMBER static bool keeps(wide_of<T> best, wide_of<T> next) { return best <= next; }
+};
+
+// A thread makes one result: the tangent of the element that its window chooses. numbers: as of reduce_window, and of each dimension then the
+// tangents' first index and stride.
+template <class F, class T, int kRank, class A>
+FN void select_and_gather_add(const A& a) {
+  const T *tangents = a.template in<T>(0), *in = a.template in<T>(1);
+  T* out = a.template out<T>(2);
+  i64 taps = 1;
+  for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 12 * d + 6];
+  for_each(a.number[0], [&](i64 i) {
+    i64 index[kRank > 0 ? kRank : 1], rest = i;
+    for (int d = kRank - 1; d >= 0; --d) {
+      const i64* n = a.number + 1 + 12 * d;
+      index[d] = rest % n[0] + n[1];
+      rest /= n[0];
+    }
+    wide_of<T> best = F::worst();
+    T chosen = element<T>(0);
+    for (i64 tap = 0; tap < taps; ++tap) {
+      i64 from = 0, at = 0, left = tap;
+      bool here = true;
+      for (int d = kRank - 1; d >= 0; --d) {
+        const i64* n = a.number + 1 + 12 * d;
+        i64 place = index[d] * n[2] - n[3] + left % n[6] * n[5];
+        left /= n[6];
+        here = here && place >= 0 && place % n[4] == 0 && place / n[4] >= n[7] && place / n[4] < n[7] + n[8];
+        from += (place / n[4] - n[7]) * n[9];
+        at += (place / n[4] - n[10]) * n[11];
+      }
+      wide_of<T> next = here ? widen(in[from]) : F::worst();
+      if (F::keeps(best, next)) continue;
+      best = next;
+      chosen = here ? tangents[at] : element<T>(0);
+    }
+    out[i] = chosen;
+  });
+}
+
+// A thread makes one element: the sum over the windows that see it and choose it. numbers: elements; of each dimension: size of the result
+// here, its first index, the window's stride, dilation, size, the number of windows; the operand's first index and stride, the source's.
+template <class F, class T, int kRank, class A>
+FN void select_and_scatter_add(const A& a) {
+  const T *source = a.template in<T>(0), *in = a.template in<T>(1);
+  T* out = a.template out<T>(2);
+  i64 taps = 1;
+  for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 10 * d + 4];
+  for_each(a.number[0], [&](i64 i) {
+    i64 index[kRank > 0 ? kRank : 1], rest = i;
+    for (int d = kRank - 1; d >= 0; --d) {
+      const i64* n = a.number + 1 + 10 * d;
+      index[d] = rest % n[0] + n[1];
+      rest /= n[0];
+    }
+    wide_of<T> sum = widen(element<T>(0));
+    // A window sees the element by one of its taps: the last tap is the window that begins first.
+    for (i64 mine = taps - 1; mine >= 0; --mine) {
+      i64 window[kRank > 0 ? kRank : 1], of = 0, left = mine;
+      bool here = true;
+      for (int d = kRank - 1; d >= 0; --d) {
+        const i64* n = a.number + 1 + 10 * d;
+        i64 begin = index[d] - left % n[4] * n[3];
+        left /= n[4];
+        here = here && begin >= 0 && begin % n[2] == 0 && begin / n[2] < n[5];
+        window[d] = begin / n[2];
+        of += (window[d] - n[8]) * n[9];
+      }
+      if (!here) continue;
+      i64 chosen = 0;
+      wide_of<T> best = F::worst();
+      for (i64 tap = 0; tap < taps; ++tap) {
+        i64 from = 0;
+        left = tap;
+        for (int d = kRank - 1; d >= 0; --d) {
+          const i64* n = a.number + 1 + 10 * d;
+          from += (window[d] * n[2] + left % n[4] * n[3] - n[6]) * n[7];
+          left /= n[4];
+        }
+        wide_of<T> next = widen(in[from]);
+        if (tap > 0 && F::keeps(best, next)) continue;
+        best = next;
+        chosen = tap;
+      }
+      if (chosen == mine) sum = sum + widen(source[of]);
+    }
+    out[i] = narrow<T>(sum);
+  });
+}
+
 // Each element times the factor in number[1] (the bits of a double).
 template <class T, class A>
 FN void scale(const A& a) {

@@ -76,6 +76,32 @@ FN Acc combine_block(Acc mine) {
   return result;
 }
 
+// Who goes through a row of a fused step: the threads of a block together, or one thread alone.
+struct BlockRow {
+  template <class F>
+  FN_MEMBER static void each(i64 rows, F f) {
+    for (i64 r = blockIdx.x; r < rows; r += gridDim.x) f(r);
+  }
+  FN_MEMBER static i64 first() { return threadIdx.x; }
+  FN_MEMBER static i64 step() { return blockDim.x; }
+  template <class F>
+  FN_MEMBER static typename F::Acc combine(typename F::Acc mine) {
+    return combine_block<F, typename F::Acc>(mine);
+  }
+};
+struct ThreadRow {
+  template <class F>
+  FN_MEMBER static void each(i64 rows, F f) {
+    for_each(rows, f);
+  }
+  FN_MEMBER static i64 first() { return 0; }
+  FN_MEMBER static i64 step() { return 1; }
+  template <class F>
+  FN_MEMBER static typename F::Acc combine(typename F::Acc mine) {
+    return mine;
+  }
+};
+
 // A block makes one result after another. Result r is part r % parts of row r / parts; accumulators are stored where there are several
 // parts, and elements of `Out` at last. numbers: results, elements of a row, parts of a row, elements of a part; kept dimensions
 // (size, stride), then reduced ones. `In` is T, or the accumulator in the second round.

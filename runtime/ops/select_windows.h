@@ -1,0 +1,11 @@
+// What the derivative of a max or min over windows is made of.
+#pragma once
+
+#include "runtime/ops/windows.h"
+
+namespace shardlab::ops {
+
+extern const OpDef kSelectAndGatherAdd;   // (tangents, operand): of each window, the tangent of the element that it chooses
+extern const OpDef kSelectAndScatterAdd;  // (source, operand): each window's source, added to the element that it chooses
+
+}  // namespace shardlab::ops

@@ -1,0 +1,275 @@
+// Ctrl-C, and being asked to end, where no command of ours supervises: one process tells where all are, and all end.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/shardlab/interrupt.h"
+#include "scenarios/launch/child_process.h"
+#include "tests/support/shell.h"
+
+extern char** environ;
+
+namespace shardlab {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+// A program under test: what it said, until it has said something or ended.
+class Watched {
+ public:
+  Watched(std::vector<std::string> argv, const std::vector<std::string>& variables) {
+    std::vector<std::string> environment = variables;
+    for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+    child_ = std::make_unique<ChildProcess>(ChildOptions{.argv = std::move(argv), .environment = std::move(environment)});
+  }
+  void signal(int number) const { ::kill(child_->pid(), number); }
+  // Whether it said `text` so often before it ended.
+  bool says(const std::string& text, int times = 1) {
+    while (count(text) < times && take()) {}
+    return count(text) >= times;
+  }
+  // To its end: what it said; then its code, or 128 and the signal.
+  const std::string& output() {
+    while (take()) {}
+    pollfd done{child_->done_fd(), POLLIN, 0};
+    ::poll(&done, 1, kLimitMs);
+    int exit_code = 0, signal = 0;
+    if (child_->reap(exit_code, signal)) {
+      code_ = exit_code;
+      signal_ = signal;
+    }
+    return said_;
+  }
+  int code() const { return code_; }
+  int signal() const { return signal_; }
+
+ private:
+  static constexpr int kLimitMs = 60'000;
+  int count(const std::string& text) const {
+    int found = 0;
+    for (std::size_t at = said_.find(text); at != std::string::npos; at = said_.find(text, at + 1)) ++found;
+    return found;
+  }
+  bool take() {
+    std::vector<pollfd> polled;
+    std::vector<Descriptor*> from;
+    for (Descriptor* each : {&child_->out(), &child_->err()})
+      if (each->open()) {
+        polled.push_back({each->get(), POLLIN, 0});
+        from.push_back(each);
+      }
+    if (polled.empty() || ::poll(polled.data(), polled.size(), kLimitMs) <= 0) return false;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents == 0) continue;
+      char bytes[4096];
+      ssize_t n = ::read(polled[i].fd, bytes, sizeof bytes);
+      if (n > 0)
+        said_.append(bytes, std::size_t(n));
+      else
+        from[i]->reset();
+    }
+    return true;
+  }
+
+  std::unique_ptr<ChildProcess> child_;
+  std::string said_;
+  int code_ = -1, signal_ = -1;
+};
+
+std::string free_address() {
+  static int port = 21000 + getpid() % 20000;
+  return "localhost:" + std::to_string(++port);
+}
+
+// Three processes of one job, in three terminals; what each does after two sums.
+std::vector<std::unique_ptr<Watched>> by_hand(const std::vector<std::string>& steps, const std::string& first = "",
+                                              const std::vector<std::string>& variables = {}) {
+  std::string address = free_address();
+  std::vector<std::unique_ptr<Watched>> processes;
+  for (int p = 0; p < 3; ++p) {
+    std::vector<std::string> words{SHARDLAB_COORDINATION_PROCESS};
+    if (!first.empty()) words.push_back(first);
+    words.push_back("at=" + address + "," + std::to_string(p) + ",3");
+    words.insert(words.end(), {"sum", "sum"});
+    words.insert(words.end(), steps.begin(), steps.end());
+    processes.push_back(std::make_unique<Watched>(std::move(words), variables));
+  }
+  return processes;
+}
+
+void expect_all_told(const std::string& text, int processes) {
+  for (int p = 0; p < processes; ++p)
+    EXPECT_THAT(text, ContainsRegex("  process " + std::to_string(p) + ": (running|waiting).* at coordination_process.cpp:[0-9]+"));
+}
+
+int times(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// The others get its reason, whoever runs the coordinator.
+TEST(Interrupt, InOneOfSeveralTerminals) {
+  for (int victim : {2, 0}) {
+    auto processes = by_hand({"sum", fmt::format("@{} sleep:60000", victim), "sum"});
+    for (auto& process : processes) ASSERT_TRUE(process->says("sum 3", 3)) << process->output();
+    processes[std::size_t(victim)]->signal(SIGINT);
+    std::string told = processes[std::size_t(victim)]->output();
+    EXPECT_THAT(told, HasSubstr("shardlab: ended by SIGINT; the processes were here:"));
+    expect_all_told(told, 3);
+    EXPECT_EQ(processes[std::size_t(victim)]->code(), 128 + SIGINT);
+    for (int p = 0; p < 3; ++p) {
+      if (p == victim) continue;
+      std::string heard = processes[std::size_t(p)]->output();
+      EXPECT_THAT(heard, HasSubstr(fmt::format("process {} was killed by signal 2 (SIGINT)", victim)));
+      EXPECT_THAT(heard, Not(HasSubstr("the processes were here")));
+      EXPECT_EQ(processes[std::size_t(p)]->code(), 2);
+    }
+  }
+}
+
+// A scheduler asks all processes of a host to end: one tells, none blames another one.
+TEST(Interrupt, OfAllAtOnceOneTells) {
+  auto processes = by_hand({"sleep:60000"});
+  for (auto& process : processes) ASSERT_TRUE(process->says("sum 3", 2)) << process->output();
+  for (auto& process : processes) process->signal(SIGTERM);
+  std::string all;
+  for (auto& process : processes) {
+    all += process->output();
+    EXPECT_EQ(process->code(), 128 + SIGTERM);
+  }
+  EXPECT_EQ(times(all, "the processes were here"), 1) << all;
+  expect_all_told(all, 3);
+}
+
+TEST(Interrupt, OfAProcessOnItsOwn) {
+  Watched alone({SHARDLAB_COORDINATION_PROCESS, "sum", "sleep:60000"}, {});
+  ASSERT_TRUE(alone.says("sum 1"));
+  alone.signal(SIGINT);
+  EXPECT_THAT(alone.output(),
+              ContainsRegex("ended by SIGINT; the processes were here:\n  process 0: running at coordination_process.cpp:"));
+  EXPECT_EQ(alone.code(), 128 + SIGINT);
+}
+
+TEST(Interrupt, AHandlerOfTheProgramStays) {
+  auto processes = by_hand({"signal", "sum"}, "handler");
+  for (auto& process : processes) ASSERT_TRUE(process->says("sum 3", 2)) << process->output();
+  for (auto& process : processes) process->signal(SIGINT);
+  for (auto& process : processes) {
+    EXPECT_THAT(process->output(), AllOf(HasSubstr("handled\nsum 3"), Not(HasSubstr("were here"))));
+    EXPECT_EQ(process->code(), 0);
+  }
+}
+
+TEST(Interrupt, AVariableTurnsItOff) {
+  Watched alone({SHARDLAB_COORDINATION_PROCESS, "sum", "sleep:60000"}, {"SHARDLAB_TELL_AT_SIGNALS=0"});
+  ASSERT_TRUE(alone.says("sum 1"));
+  alone.signal(SIGINT);
+  EXPECT_THAT(alone.output(), Not(HasSubstr("were here")));
+  EXPECT_EQ(alone.signal(), SIGINT);
+}
+
+class InterruptOverMpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (support::shell("mpirun --version").code != 0) GTEST_SKIP() << "mpirun is not installed";
+  }
+  static std::string command() { return std::string(std::getenv("SHARDLAB_BIN_DIR")) + "/shardlab"; }
+  static std::vector<std::string> steps() { return {SHARDLAB_COORDINATION_PROCESS, "sum", "@1 sleep:60000", "sum"}; }
+  static std::vector<std::string> with_steps(std::vector<std::string> words) {
+    for (const std::string& word : steps()) words.push_back(word);
+    return words;
+  }
+};
+
+TEST_F(InterruptOverMpi, Mpirun) {
+  Watched job(with_steps({"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"}), {});
+  ASSERT_TRUE(job.says("sum 3", 3)) << job.output();
+  job.signal(SIGINT);
+  std::string told = job.output();
+  EXPECT_EQ(times(told, "the processes were here"), 1) << told;
+  expect_all_told(told, 3);
+}
+
+TEST_F(InterruptOverMpi, TheCommandOnHosts) {
+  Watched job(with_steps({command(), "run", "--hosts", "localhost:2", "-d", "1", "--"}), {});
+  if (!job.says("sum 2", 2)) GTEST_SKIP() << job.output();
+  job.signal(SIGINT);
+  std::string told = job.output();
+  EXPECT_EQ(times(told, "the processes were here"), 1) << told;
+  EXPECT_EQ(times(told, "  process 1: running; last in sum"), 1) << told;
+  EXPECT_EQ(job.code(), 128 + SIGINT);
+}
+
+TEST_F(InterruptOverMpi, TheLimitOfTheCommand) {
+  Watched job(with_steps({command(), "run", "--hosts", "localhost:2", "-d", "1", "--limit", "8", "--"}), {});
+  if (!job.says("sum 2", 2)) GTEST_SKIP() << job.output();
+  std::string told = job.output();
+  EXPECT_EQ(times(told, "the processes were here"), 1) << told;
+  EXPECT_EQ(times(told, "  process 0: waiting"), 1) << told;
+  EXPECT_THAT(told, HasSubstr("shardlab: ended at the limit, inconclusive"));
+  EXPECT_EQ(job.code(), 5);
+}
+
+[[noreturn]] void wait_for_ever() {
+  while (true) ::pause();
+}
+
+// Whatever the first one waits for.
+TEST(InterruptDeathTest, ASecondOneEndsAtOnce) {
+  EXPECT_EXIT(
+      {
+        watch_interrupts([](int) { wait_for_ever(); });
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        wait_for_ever();
+      },
+      testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+TEST(InterruptDeathTest, AForkedChildEndsByItsOwnSignal) {
+  EXPECT_EXIT(
+      {
+        watch_interrupts([](int) { _exit(1); });
+        pid_t child = ::fork();
+        if (child == 0) {
+          std::raise(SIGTERM);
+          _exit(2);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 0 : 3);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// While the end is told, the program's own end waits for it.
+TEST(InterruptDeathTest, TheProgramDoesNotEndBeforeItIsTold) {
+  EXPECT_EXIT(
+      {
+        watch_interrupts([](int) {
+          ::usleep(50'000);
+          _exit(7);
+        });
+        std::raise(SIGINT);
+        yield_to_interrupt();
+        _exit(1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace shardlab
