@@ -49,6 +49,9 @@ class Control {
   virtual void at(Where) {}
   // This process ends in an error; the others are told. Returns quickly.
   virtual void raised(std::string_view text, Where where) = 0;
+  // A launch over processes failed in this one, and those after it will. The others are told as of `raised`; here, no read of their results
+  // waits for an agreement any more: the error is their answer. From the executing thread.
+  virtual void failed(const Launch&, std::string_view text, Where where) { raised(text, where); }
   // This process ends normally: await_agreement on all that it issued, then goodbye. Throws DiagnosisError.
   virtual void leave() = 0;
 };

@@ -1,5 +1,7 @@
 #include "runtime/control/gate.h"
 
+#include <algorithm>
+
 #include "runtime/comm/control.h"
 
 namespace shardlab::control {
@@ -16,14 +18,15 @@ bool Gate::admit(std::int64_t launch, const Report& report) {
   std::unique_lock lock(mutex_);
   auto blocked = [&] { return poisoned() ? poisoned_launches_ >= kPoisonedLaunchesMax : unmatched_.size() >= kUnmatchedMax; };
   bool waited = false;
-  while (!over() && blocked()) {
+  while (!over() && !fails(launch) && blocked()) {
     bool was_poisoned = poisoned();
     lock.unlock();
     report(was_poisoned);
     lock.lock();
     waited = true;
-    changed_.wait(lock, [&] { return over() || !blocked() || poisoned() != was_poisoned; });
+    changed_.wait(lock, [&] { return over() || fails(launch) || !blocked() || poisoned() != was_poisoned; });
   }
+  if (fails(launch)) return waited;
   if (over()) throw_over(lock);
   unmatched_.push_back(launch);
   if (poisoned()) ++poisoned_launches_;
@@ -33,15 +36,16 @@ bool Gate::admit(std::int64_t launch, const Report& report) {
 bool Gate::pass(std::int64_t launch, const Report& report) {
   std::unique_lock lock(mutex_);
   bool waited = false;
-  while (!over() && !open_for(launch)) {
+  auto passes = [&] { return fails(launch) || open_for(launch); };
+  while (!over() && !passes()) {
     bool was_poisoned = poisoned(), was_halted = halted_;
     lock.unlock();
     report(was_halted);
     lock.lock();
     waited = true;
-    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || halted_ != was_halted || open_for(launch); });
+    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || halted_ != was_halted || passes(); });
   }
-  if (!open_for(launch)) throw_over(lock);
+  if (!passes()) throw_over(lock);
   return waited;
 }
 
@@ -79,6 +83,12 @@ void Gate::wait_acknowledged(int limit_ms) {
 void Gate::matched(std::int64_t count) {
   std::lock_guard lock(mutex_);
   for (; matched_ < count && !unmatched_.empty(); ++matched_) unmatched_.pop_front();
+  changed_.notify_all();
+}
+
+void Gate::fail(std::int64_t launch) {
+  std::lock_guard lock(mutex_);
+  failed_from_ = std::min(failed_from_, launch);
   changed_.notify_all();
 }
 

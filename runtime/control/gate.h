@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <string>
 
@@ -15,8 +16,9 @@
 namespace shardlab::control {
 
 // Thread-safe. Launches enter when issued and leave when matched, in order. What is matched is sound whatever comes later: who waits for it
-// passes, and it runs. For the rest four things end it: a poison (launches are still admitted, for the look-ahead), a halt (a message did
-// not fit: nothing is believed any more), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
+// passes, and it runs. So does who waits for a launch that has failed in this process, or for one after it: there is no value whose
+// agreement matters. For the rest four things end it: a poison (launches are still admitted, for the look-ahead), a halt (a message did not
+// fit: nothing is believed any more), a verdict and a broken control plane (everybody who waits or comes later is thrown out).
 class Gate {
  public:
   static constexpr std::size_t kUnmatchedMax = 1024;          // then the next issue waits
@@ -27,7 +29,7 @@ class Gate {
 
   // Throws DiagnosisError after the verdict, TransportError when the control plane is gone. Returns whether it waited.
   bool admit(std::int64_t launch, const Report& report);
-  // Returns once all launches up to `launch` are matched. Returns whether it waited.
+  // Returns once all launches up to `launch` are matched, or it has failed here. Returns whether it waited.
   bool pass(std::int64_t launch, const Report& report);
   // Whether the launch may run; after a poison it waits until the launch is matched or never will be.
   bool may_run(std::int64_t launch);
@@ -39,6 +41,8 @@ class Gate {
   void wait_acknowledged(int limit_ms);
 
   void matched(std::int64_t count);
+  // All launches from this one on fail here.
+  void fail(std::int64_t launch);
   void poison();
   void halt();
   void verdict(VerdictRef verdict);
@@ -55,11 +59,12 @@ class Gate {
   [[noreturn]] void throw_over(std::unique_lock<std::mutex>& lock) const;
   bool over() const { return verdict_ || broken_; }
   bool open_for(std::int64_t launch) const { return !halted_ && (unmatched_.empty() || unmatched_.front() > launch); }
+  bool fails(std::int64_t launch) const { return launch >= failed_from_; }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::int64_t> unmatched_;
-  std::int64_t matched_ = 0, poisoned_launches_ = 0;
+  std::int64_t matched_ = 0, poisoned_launches_ = 0, failed_from_ = std::numeric_limits<std::int64_t>::max();
   std::atomic<bool> poisoned_ = false;
   bool halted_ = false, broken_ = false, left_ = false, acknowledged_ = false;
   std::string reason_;

@@ -104,6 +104,11 @@ void ProcessControl::raised(std::string_view text, Where where) {
   gate_.wait_acknowledged(kRaisedMs);
 }
 
+void ProcessControl::failed(const comm::Launch& launch, std::string_view text, Where where) {
+  gate_.fail(launch.number);
+  raised(text, where);
+}
+
 void ProcessControl::leave() {
   uplink().recent(recent());
   uplink().leaving();

@@ -56,6 +56,7 @@ class ProcessControl : public comm::Control {
   void wire_mismatch(const comm::Launch&, int call, const comm::WireMismatch&) override;
   void waiting(const comm::Launch&, int call, const std::vector<comm::ProcessIndex>& peers) override;
   void raised(std::string_view text, Where where) override;
+  void failed(const comm::Launch&, std::string_view text, Where where) override;
   void leave() override;
   void local(const comm::Launch&) override;
   void observed(std::string_view what, std::string_view value, Where where) override;

@@ -441,13 +441,18 @@ void Referee::judge_loop(std::stop_token stop) {
       found_ = true;
       final_evidence_ = ledger_.evidence(comm::now_ns());
       verdict_ = make_verdict(std::move(diagnoses));
+      // Who raised may live on, having caught its error, and wait for an answer.
+      for (int p = 0; p < ledger_.num_processes(); ++p)
+        if (sides_[p].listener && !ledger_.has_left(p)) sides_[p].listener->verdict(verdict_);
       changed_.notify_all();
       lock.unlock();
       if (options_.on_verdict) options_.on_verdict(verdict_);
       return;
     }
-    // All have ended; a process may still die with a code after it has left.
+    // All have ended; a process may still die with a code after it has left. Who raised what all did, and lives on, may leave.
     examined_ = true;
+    for (Side& side : sides_)
+      if (side.listener) side.listener->left();
     changed_.notify_all();
     changed_.wait(lock, stop, [&] { return ledger_.finding().has_value(); });
     if (stop.stop_requested()) return;

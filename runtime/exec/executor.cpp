@@ -211,7 +211,8 @@ void Executor::run(Task& task) {
                                                 : comm::CallStatus::kFailed);
   task.state->finish(failure);
   // The peers of a launch that fails here must not wait for it.
-  if (failure && !poisoned && task.launch.program->spans_processes()) context_.control().raised(failure->text(), failure->where());
+  if (failure && !poisoned && task.launch.program->spans_processes())
+    context_.control().failed(task.launch, failure->text(), failure->where());
 }
 
 std::shared_ptr<LaunchFailure> Executor::try_run(Task& task) {

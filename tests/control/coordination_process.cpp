@@ -1,6 +1,7 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   exit:CODE   raise:TEXT
-//   begin (a sum that nobody reads)   diverge (the devices of the last process go different ways in a launch over all, then a sum)
+//   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
+//   then a sum)
 //   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
@@ -49,11 +50,13 @@ void step(const std::vector<std::string>& words) {
     auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
     sum(device_put(full({device_count()}, 1), everywhere));
   } else if (verb == "diverge") {
+    const bool all = words.size() > 1;
     const int last = device_count() - 1;
     auto mesh = make_mesh({device_count()}, {"all"});
     auto ways = [&](const Array& x) {
       return cond(
-          axis_index({"all"}) == last, [](const Array& v) { return psum(v, {"all"}); }, [](const Array& v) { return v * 2; }, x);
+          all ? axis_index({"all"}) % 2 == 1 : axis_index({"all"}) == last, [](const Array& v) { return psum(v, {"all"}); },
+          [](const Array& v) { return v * 2; }, x);
     };
     auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("all")}, .out_specs = {P("all")}, .check_vma = false});
     std::cout << "sum " << sum(f(device_put(full({device_count()}, 1), NamedSharding(mesh, P("all"))))).item<int>() << std::endl;

@@ -65,6 +65,16 @@ TEST(Coordination, AsyncErrorsOfOneProcessReachTheOthersWithTheirLines) {
   EXPECT_LT(result.duration_ms(), 20'000);
 }
 
+// Each of them fails in the launch, and catches that. Who wants data of another waits for nobody who has failed.
+TEST(Coordination, AsyncErrorsOfAllProcessesAreTheirOwn) {
+  LaunchResult result = run(3, {"sum", "diverge:all", "sum", "diverge:all"});
+  const std::string text = outputs(result);
+  for (const ProcessEnd& end : result.processes)
+    EXPECT_THAT(end.out, ContainsRegex("^sum 6\nfailed: psum at .* first used by fetch at .*\nfailed: psum at .*\nfailed: psum at "))
+        << text;
+  EXPECT_LT(result.duration_ms(), 20'000);
+}
+
 TEST(Coordination, WhoIsMissingAtTheEndOfTheTimeIsNamedWithItsPlace) {
   LaunchResult result =
       run(3, {"sum", "@0,1 barrier:late:300", "@2 get:go:30000", "@2 barrier:late:30000", "@1 set:go:on", "barrier:late:30000"});

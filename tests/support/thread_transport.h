@@ -48,7 +48,12 @@ class ThreadTransport final : public comm::Transport {
     comm::ExchangeResult result;
     for (const comm::Receive& receive : receives) {
       auto& queue = hub_->queues[{receive.from, self_}];
-      if (queue.empty() && on_wait) on_wait({receive.from});
+      if (queue.empty() && on_wait) {
+        // Who is told may be the one that aborts, under a lock of its own.
+        lock.unlock();
+        on_wait({receive.from});
+        lock.lock();
+      }
       hub_->changed.wait(lock, [&] { return !queue.empty() || hub_->aborted; });
       if (queue.empty()) return {comm::ExchangeStatus::kAborted, {}};
       const ThreadHub::Message& message = queue.front();
