@@ -82,6 +82,24 @@ void write_own_parts(const std::string& file, const std::vector<std::pair<std::s
   write_atomically(file, parts);
 }
 
+// Before the index names them and the old ones go: a folder of the same name on another host is another folder.
+void check_all_here(const std::string& folder, const Index& index) {
+  std::map<int, std::int64_t> wanted;  // bytes of each process's file
+  for (const SavedArray& array : index.arrays)
+    for (const SavedPart& part : array.parts)
+      wanted[part.process] = std::max(wanted[part.process], part.offset + element_count(part.box) * size_of(array.type.dtype) + kHashBytes);
+  for (auto [process, bytes] : wanted) {
+    std::string path = data_file(folder, index.generation, process);
+    std::error_code error;
+    auto found = std::int64_t(fs::file_size(path, error));
+    if (error || found != bytes)
+      throw IoError(fmt::format(
+          "what process {} wrote is not there for process 0: {} {}. All processes must save into one folder that all their hosts see; the "
+          "checkpoint that {} had before stays",
+          process, path, error ? "is missing" : fmt::format("has {} bytes of {}", found, bytes), folder));
+  }
+}
+
 void remove_other_generations(const std::string& folder, std::int64_t kept) {
   std::string own = fmt::format("data-{}-", kept);
   std::error_code ignored;  // a leftover harms nobody: no index names it
@@ -123,10 +141,7 @@ class DataFiles {
   std::map<int, std::string> files_;
 };
 
-}  // namespace
-
-void save(const std::string& folder, const std::vector<std::pair<std::string, Array>>& arrays, std::source_location location) {
-  Where where = Where::from(location);
+void save_at(const std::string& folder, const std::vector<std::pair<std::string, Array>>& arrays, Where where) {
   Context& context = Context::current();
   std::set<std::string> names;
   for (const auto& [name, array] : arrays) {
@@ -143,11 +158,27 @@ void save(const std::string& folder, const std::vector<std::pair<std::string, Ar
   write_own_parts(data_file(folder, index.generation, context.process_index()), arrays, index, context.process_index(), where);
   barrier("checkpoints::save: the data are written", where);
   if (context.process_index() == 0) {
+    check_all_here(folder, index);
     std::string text = index.text();
     write_atomically(index_file(folder), {std::as_bytes(std::span(text))});
     remove_other_generations(folder, index.generation);
   }
   barrier("checkpoints::save: the index is written", where);
+}
+
+// What `action` gives; errors of files with the line that asked for it.
+template <typename Action>
+auto told_with_place(const char* what, Where where, Action action) {
+  try {
+    return action();
+  } catch (const IoError& error) { throw IoError(fmt::format("{} [{} at {}]", error.what(), what, where.text())); }
+}
+
+}  // namespace
+
+void save(const std::string& folder, const std::vector<std::pair<std::string, Array>>& arrays, std::source_location location) {
+  Where where = Where::from(location);
+  told_with_place("checkpoints::save", where, [&] { save_at(folder, arrays, where); });
 }
 
 std::vector<Saved> list(const std::string& folder) {
@@ -156,13 +187,14 @@ std::vector<Saved> list(const std::string& folder) {
   return result;
 }
 
-Array load(const std::string& folder, const std::string& name, const Sharding& sharding, std::source_location where) {
-  Index index = index_of(folder);
+Array load(const std::string& folder, const std::string& name, const Sharding& sharding, std::source_location location) {
+  Where where = Where::from(location);
+  Index index = told_with_place("checkpoints::load", where, [&] { return index_of(folder); });
   auto found = std::find_if(index.arrays.begin(), index.arrays.end(), [&](const SavedArray& each) { return each.name == name; });
   if (found == index.arrays.end()) {
     std::vector<std::string_view> names;
     for (const SavedArray& each : index.arrays) names.push_back(each.name);
-    throw_user_error("the checkpoint in {} has no array '{}'{} [{}]", folder, name, did_you_mean(name, names), Where::from(where).text());
+    throw_user_error("the checkpoint in {} has no array '{}'{} [{}]", folder, name, did_you_mean(name, names), where.text());
   }
   DataFiles files(folder, index.generation);
   std::int64_t element_bytes = size_of(found->type.dtype);
@@ -172,13 +204,14 @@ Array load(const std::string& folder, const std::string& name, const Sharding& s
     for (const SavedPart& part : found->parts) {
       Box common = intersect(part.box, wanted);
       if (element_count(common) == 0) continue;
-      copy_box(files.part(*found, part).data(), part.box, data.data(), wanted, common, element_bytes);
+      auto bytes = told_with_place("checkpoints::load", where, [&] { return files.part(*found, part); });
+      copy_box(bytes.data(), part.box, data.data(), wanted, common, element_bytes);
       missing -= element_count(common);
     }
     if (missing != 0) throw IoError(fmt::format("{} lacks {} elements of '{}'", index_file(folder), missing, name));
     return array_from_host({found->type.dtype, shape_of(wanted)}, data.bytes());
   };
-  return make_array_from_callback(found->type.shape, sharding, part_of, found->type.dtype, where);
+  return array_from_callback(found->type.shape, sharding, part_of, found->type.dtype, where);
 }
 
 }  // namespace shardlab::checkpoints

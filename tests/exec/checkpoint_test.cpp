@@ -110,6 +110,23 @@ TEST(Checkpoint, WhoFailsBeforeTheEndLeavesTheOldOne) {
   on_job({8}, [&] { expect_loaded(folder.path(), Mesh({8}, {"x"}, {0, 1, 2, 3, 4, 5, 6, 7}), P("x"), 0); });
 }
 
+// As where each host has a folder of that name.
+TEST(Checkpoint, AFolderThatNotAllSeeIsToldAndTheOldOneStays) {
+  Folder folder, other;
+  on_job({4, 4}, [&] { save_some(folder.path(), 0); });
+  std::string error;
+  on_job({4, 4}, [&] {
+    try {
+      save_some(process_index() == 0 ? folder.path() : other.path(), 50);
+    } catch (const IoError& found) {
+      error = found.what();
+      multihost_utils::sync_global_devices("checkpoints::save: the index is written");  // where the other one waits
+    }
+  });
+  EXPECT_THAT(error, HasSubstr("what process 1 wrote is not there for process 0: "));
+  on_job({8}, [&] { expect_loaded(folder.path(), Mesh({8}, {"x"}, {0, 1, 2, 3, 4, 5, 6, 7}), P("x"), 0); });
+}
+
 std::string error_of(const std::function<void()>& action) {
   try {
     action();
