@@ -137,6 +137,11 @@ bool Gate::is_matched(std::int64_t launch) const {
   return open_for(launch);
 }
 
+std::int64_t Gate::first_open() const {
+  std::lock_guard lock(mutex_);
+  return unmatched_.empty() ? std::numeric_limits<std::int64_t>::max() : unmatched_.front();
+}
+
 VerdictRef Gate::current_verdict() const {
   std::lock_guard lock(mutex_);
   return verdict_;

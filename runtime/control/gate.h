@@ -51,6 +51,8 @@ class Gate {
   void acknowledged();
 
   bool is_matched(std::int64_t launch) const;
+  // The first launch that is not matched, one beyond all where there is none.
+  std::int64_t first_open() const;
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
   VerdictRef current_verdict() const;
 

@@ -126,17 +126,17 @@ bool Ledger::lacks_choice(int process) const {
 
 void Ledger::recent(int process, std::vector<StepEvidence> steps, const std::string& at_line, std::int32_t statement) {
   ProcessEvidence& evidence = at(process).evidence;
-  evidence.unused.clear();
-  evidence.waited.clear();
-  std::erase_if(steps, [&](StepEvidence& step) {
-    if (step.kind == StepEvidence::Kind::kUnused)
-      evidence.unused.push_back(std::move(step));
-    else if (step.kind == StepEvidence::Kind::kWaited)
-      evidence.waited.push_back(std::move(step));
-    else
-      return false;
-    return true;
-  });
+  auto take = [&](StepEvidence::Kind kind, std::vector<StepEvidence>& into) {
+    into.clear();
+    std::erase_if(steps, [&](StepEvidence& step) {
+      if (step.kind != kind) return false;
+      into.push_back(std::move(step));
+      return true;
+    });
+  };
+  take(StepEvidence::Kind::kUnused, evidence.unused);
+  take(StepEvidence::Kind::kWaited, evidence.waited);
+  take(StepEvidence::Kind::kCalled, evidence.callers);
   evidence.steps = std::move(steps);
   evidence.at = at_line;
   evidence.at_statement = statement;

@@ -35,6 +35,7 @@ void ProcessControl::issued(const comm::Launch& launch) {
   {
     std::lock_guard lock(steps_mutex_);
     ++calls_;
+    callers_.issued(launch.number, launch.where, __builtin_frame_address(0));
     come_to(launch.where);
   }
   if (declared_.insert({call.fingerprint, call.group}).second) uplink().declare(program_evidence(program));
@@ -199,6 +200,8 @@ Recent ProcessControl::recent() const {
                               .statement = waited.where.statement,
                               .value = std::to_string(waited.ns),
                               .after = peer});
+  if (!gate_.poisoned()) return result;
+  for (StepEvidence& step : callers_.told(gate_.first_open())) result.steps.push_back(std::move(step));
   return result;
 }
 

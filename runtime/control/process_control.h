@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/comm/control.h"
+#include "runtime/control/callers.h"
 #include "runtime/control/gate.h"
 #include "runtime/control/referee.h"
 
@@ -71,7 +72,7 @@ class ProcessControl : public comm::Control {
  protected:
   virtual Uplink& uplink() = 0;
   Gate& gate() { return gate_; }
-  // The last steps, for the verdict. Any thread.
+  // The last steps, for the verdict; after a poison, in which functions the open launches were issued, too. Any thread.
   Recent recent() const;
   // The executor has waited for others for a while, in a launch that goes by what they may see otherwise: the last steps are to be told.
   bool waits_by_choice() const;
@@ -122,6 +123,7 @@ class ProcessControl : public comm::Control {
   comm::Ns awaited_since_ns_ = 0;
   std::int64_t awaited_launch_ = -1;
   std::int64_t calls_ = 0;  // issued
+  Callers callers_;
   Where at_;
   std::function<void(Where)> put_place_;
 };

@@ -160,6 +160,7 @@ Recent from_wire(const wire::Recent& message) {
                                     : step.kind() == int(StepEvidence::Kind::kRead)   ? StepEvidence::Kind::kRead
                                     : step.kind() == int(StepEvidence::Kind::kUnused) ? StepEvidence::Kind::kUnused
                                     : step.kind() == int(StepEvidence::Kind::kWaited) ? StepEvidence::Kind::kWaited
+                                    : step.kind() == int(StepEvidence::Kind::kCalled) ? StepEvidence::Kind::kCalled
                                                                                       : StepEvidence::Kind::kObserved,
                             .what = step.what(),
                             .where = step.where(),

@@ -14,10 +14,12 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::AllOf;
+using testing::Contains;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 LaunchResult run(int processes, std::vector<std::string> steps, bool elastic = false) {
   LaunchOptions options{
@@ -132,6 +134,12 @@ TEST(Coordination, AVerdictEndsTheWaiting) {
   LaunchResult result = run(3, {"sum", "@2 barrier:a:50000:0,2", "@0 sum", "@1 max"});
   ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
   EXPECT_EQ(result.diagnoses[0].code, "program-mismatch");
+  // In which functions of the program each side issued it.
+  const auto& details = result.diagnoses[0].details;
+  EXPECT_THAT(details,
+              Contains(Pair("call chain on process 0", ContainsRegex("^sum at coordination_process.cpp:[0-9]+, called in step, main$"))));
+  EXPECT_THAT(details,
+              Contains(Pair("call chain on process 1", ContainsRegex("^max at coordination_process.cpp:[0-9]+, called in step, main$"))));
   EXPECT_LT(result.duration_ms(), 40'000);
 }
 

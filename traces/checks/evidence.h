@@ -35,6 +35,7 @@ struct StepEvidence {
     kObserved,  // a value that the program asked for: process_index(), a seed, a variable of the environment, a decision
     kUnused,    // results that were dropped before anybody used them; `value` is how many
     kWaited,    // in calls, for the data of process `after`; `value` is how long in all, ns
+    kCalled,    // launch `after` was issued in these functions of the program, innermost first: `what`
   };
   Kind kind = Kind::kLocal;
   std::string what;  // "sin", "fetch", "process_index"
@@ -111,6 +112,7 @@ struct ProcessEvidence {
   std::vector<StepEvidence> unused;  // kUnused
   std::vector<int> awaits;           // in a wait beside its calls (`doing`), which those must end, and that is proved to be for ever
   std::vector<StepEvidence> waited;  // kWaited, one a process that it waited for; the place is that of the longest wait
+  std::vector<StepEvidence> callers;  // kCalled, of open launches and the last ones
 };
 
 // What another legal schedule, or less buffering, would have come to.

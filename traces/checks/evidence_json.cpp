@@ -20,7 +20,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, te
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LatenessEvidence, calls, ns, longest_ns, op, where, statement, waiting)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued,
                                                 matched, calls, since_ns, history, joined, steps, at, at_statement, late, unused, awaits,
-                                                waited)
+                                                waited, callers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Alternative, under, code, message, processes, details)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls, alternatives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh, devices)

@@ -25,29 +25,49 @@ std::span<const CheckDef* const> all_remarks() {
 
 namespace {
 
-const CallEvidence* call_of(const Evidence& evidence, const Participant& side) {
+const ProcessEvidence* process_of(const Evidence& evidence, int number) {
   for (const ProcessEvidence& process : evidence.processes)
-    if (process.process == side.process)
-      for (const CallEvidence& call : process.calls)
-        if (call.seq == side.seq && call.op == side.op && call.where == side.where) return &call;
+    if (process.process == number) return &process;
   return nullptr;
 }
 
-// Where in its launch each side communicates: along which axes of the mesh, and the lines from there out to the launch's.
+const CallEvidence* call_of(const ProcessEvidence& process, const Participant& side) {
+  for (const CallEvidence& call : process.calls)
+    if (call.seq == side.seq && call.op == side.op && call.where == side.where) return &call;
+  return nullptr;
+}
+
+// From the collective out: in its launch, and in which functions of the program that was issued. Empty where the launch's line says it all.
+std::string call_chain(const ProcessEvidence& process, const CallEvidence& call, const ProgramEvidence* program) {
+  std::string chain = fmt::format("{}{}", call.op, where_text(call.where));
+  bool says_more = false;
+  if (program && !program->collectives.empty()) {
+    const ProgramEvidence::Collective& first = program->collectives.front();
+    says_more = first.op != call.op && !first.op.empty() && !where_text(first.where).empty();
+    if (says_more) chain = fmt::format("{} of {}{}, in {}", first.kind, first.op, where_text(first.where), chain);
+  }
+  for (const StepEvidence& step : process.callers) {
+    if (step.after != call.launch) continue;
+    says_more = true;
+    chain += fmt::format(", called in {}", step.what);
+  }
+  return says_more ? chain : "";
+}
+
+// Where in its launch each side communicates: along which axes of the mesh, and the way from there out to the program's main function.
 void add_places(const Evidence& evidence, Diagnosis& diagnosis) {
   constexpr std::size_t kSidesTold = 4;
   const SideTable table = side_table(diagnosis);
   for (std::size_t i = 0; i < std::min(table.sides.size(), kSidesTold); ++i) {
-    const CallEvidence* call = call_of(evidence, *table.sides[i].side);
-    const ProgramEvidence* program = call ? evidence.program(*call) : nullptr;
-    if (!program || program->collectives.empty()) continue;
-    const ProgramEvidence::Collective& first = program->collectives.front();
+    const ProcessEvidence* process = process_of(evidence, table.sides[i].side->process);
+    const CallEvidence* call = process ? call_of(*process, *table.sides[i].side) : nullptr;
+    if (!call) continue;
+    const ProgramEvidence* program = evidence.program(*call);
     const std::string who = processes_text(table.sides[i].processes);
-    if (!first.axes.empty()) diagnosis.details.emplace_back("mesh axes on " + who, first.axes);
-    bool is_inside = first.op != call->op && !first.op.empty() && !where_text(first.where).empty();
-    if (is_inside)
-      diagnosis.details.emplace_back("call chain on " + who, fmt::format("{} of {}{}, in {}{}", first.kind, first.op,
-                                                                         where_text(first.where), call->op, where_text(call->where)));
+    if (program && !program->collectives.empty() && !program->collectives.front().axes.empty())
+      diagnosis.details.emplace_back("mesh axes on " + who, program->collectives.front().axes);
+    if (std::string chain = call_chain(*process, *call, program); !chain.empty())
+      diagnosis.details.emplace_back("call chain on " + who, std::move(chain));
   }
 }
 
