@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/comm/launch.h"
+#include "runtime/exec/backend.h"
 
 namespace shardlab {
 
@@ -23,5 +24,8 @@ class LaunchAware {
   // While a step's Report is called: as part of what the device did it, "" for by itself.
   virtual std::string_view reported_how() const = 0;
 };
+
+// nullptr: it is none.
+inline LaunchAware* aware_of(Backend& backend) { return dynamic_cast<LaunchAware*>(&backend); }
 
 }  // namespace shardlab

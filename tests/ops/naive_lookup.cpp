@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "tests/ops/naive_index.h"
 
@@ -192,6 +193,19 @@ std::vector<Number> naive_conv(const std::vector<Tensor>& operands, const Attrs&
   return out;
 }
 
+// The element of an array of `shape` that the window at `index` sees through one of its taps; nothing where that is padding.
+std::optional<Shape> element_under(const Shape& index, const Shape& tap, const Attrs& attrs, const Shape& shape) {
+  auto list = [&](std::string_view name) { return attrs.integers(name); };
+  Shape at(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t place = index[d] * list("window_strides")[d] - list("pads")[2 * d] + tap[d] * list("window_dilation")[d];
+    std::int64_t step = list("base_dilation")[d];
+    if (place < 0 || place % step != 0 || place / step >= shape[d]) return std::nullopt;
+    at[d] = place / step;
+  }
+  return at;
+}
+
 std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, const TensorType& result) {
   auto list = [&](std::string_view name) { return attrs.integers(name); };
   const Shape& shape = operand.type.shape;
@@ -200,15 +214,7 @@ std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, cons
   for (const Shape& index : indices(result.shape)) {
     std::vector<Number> seen;
     for (const Shape& tap : indices(list("window_dimensions"))) {
-      Shape at(shape.size());
-      bool is_inside = true;
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        std::int64_t place = index[d] * list("window_strides")[d] - list("pads")[2 * d] + tap[d] * list("window_dilation")[d];
-        std::int64_t step = list("base_dilation")[d];
-        is_inside &= place >= 0 && place % step == 0 && place / step < shape[d];
-        at[d] = is_inside ? place / step : 0;
-      }
-      if (is_inside) seen.push_back(x[flat(at, shape)]);
+      if (auto at = element_under(index, tap, attrs, shape)) seen.push_back(x[flat(*at, shape)]);
     }
     const double infinity = is_integer(result.dtype) ? double(INT32_MAX) + 1 : std::numeric_limits<double>::infinity();
     Number value = reducer == "sum" ? 0 : reducer == "prod" ? 1 : reducer == "max" ? -infinity : infinity;
@@ -233,16 +239,9 @@ std::vector<Number> naive_choice(const OpDef& op, const std::vector<Tensor>& ope
   for (const Shape& index : indices(windows)) {
     std::int64_t best = -1;
     for (const Shape& tap : indices(list("window_dimensions"))) {
-      Shape at(shape.size());
-      bool is_inside = true;
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        std::int64_t place = index[d] * list("window_strides")[d] - list("pads")[2 * d] + tap[d] * list("window_dilation")[d];
-        std::int64_t step = list("base_dilation")[d];
-        is_inside &= place >= 0 && place % step == 0 && place / step < shape[d];
-        at[d] = is_inside ? place / step : 0;
-      }
-      if (!is_inside) continue;
-      std::int64_t here = std::int64_t(flat(at, shape));
+      auto at = element_under(index, tap, attrs, shape);
+      if (!at) continue;
+      std::int64_t here = std::int64_t(flat(*at, shape));
       double difference = best < 0 ? 0 : x[std::size_t(here)].real() - x[std::size_t(best)].real();
       if (best < 0 || (is_max ? difference > 0 : difference < 0)) best = here;
     }

@@ -111,6 +111,17 @@ struct WindowMin {
   FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
 };
 
+// Where element i lies in the whole array, of which a part is here. The kNumbers numbers of each dimension begin with the part's size and
+// first index.
+template <int kRank, int kNumbers, class A>
+FN void index_of(const A& a, i64 i, i64* index) {
+  for (int d = kRank - 1; d >= 0; --d) {
+    const i64* n = a.number + 1 + kNumbers * d;
+    index[d] = i % n[0] + n[1];
+    i /= n[0];
+  }
+}
+
 // A thread makes one result of its window. numbers: results; of each dimension: size of the result here, its first index, the window's
 // stride, low padding, dilation of the operand and of the window, size; the operand's first index here, size here, stride.
 template <class F, class T, int kRank, class A>
@@ -120,12 +131,8 @@ FN void reduce_window(const A& a) {
   i64 taps = 1;
   for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 10 * d + 6];
   for_each(a.number[0], [&](i64 i) {
-    i64 index[kRank > 0 ? kRank : 1], rest = i;
-    for (int d = kRank - 1; d >= 0; --d) {
-      const i64* n = a.number + 1 + 10 * d;
-      index[d] = rest % n[0] + n[1];
-      rest /= n[0];
-    }
+    i64 index[kRank > 0 ? kRank : 1];
+    index_of<kRank, 10>(a, i, index);
     auto all = F::identity();
     for (i64 tap = 0; tap < taps; ++tap) {
       i64 from = 0, left = tap;
@@ -165,12 +172,8 @@ FN void select_and_gather_add(const A& a) {
   i64 taps = 1;
   for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 12 * d + 6];
   for_each(a.number[0], [&](i64 i) {
-    i64 index[kRank > 0 ? kRank : 1], rest = i;
-    for (int d = kRank - 1; d >= 0; --d) {
-      const i64* n = a.number + 1 + 12 * d;
-      index[d] = rest % n[0] + n[1];
-      rest /= n[0];
-    }
+    i64 index[kRank > 0 ? kRank : 1];
+    index_of<kRank, 12>(a, i, index);
     wide_of<T> best = F::worst();
     T chosen = element<T>(0);
     for (i64 tap = 0; tap < taps; ++tap) {
@@ -202,12 +205,8 @@ FN void select_and_scatter_add(const A& a) {
   i64 taps = 1;
   for (int d = 0; d < kRank; ++d) taps *= a.number[1 + 10 * d + 4];
   for_each(a.number[0], [&](i64 i) {
-    i64 index[kRank > 0 ? kRank : 1], rest = i;
-    for (int d = kRank - 1; d >= 0; --d) {
-      const i64* n = a.number + 1 + 10 * d;
-      index[d] = rest % n[0] + n[1];
-      rest /= n[0];
-    }
+    i64 index[kRank > 0 ? kRank : 1];
+    index_of<kRank, 10>(a, i, index);
     wide_of<T> sum = widen(element<T>(0));
     // A window sees the element by one of its taps: the last tap is the window that begins first.
     for (i64 mine = taps - 1; mine >= 0; --mine) {
