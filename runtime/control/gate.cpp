@@ -11,7 +11,7 @@ void Gate::throw_over(std::unique_lock<std::mutex>& lock) const {
   std::string reason = reason_;
   lock.unlock();
   if (verdict) throw comm::DiagnosisError(verdict->code, verdict->text);
-  throw TransportError(reason);
+  throw TransportError(reason.empty() ? "every process of the job has ended" : reason);
 }
 
 bool Gate::admit(std::int64_t launch, const Report& report) {
@@ -37,13 +37,13 @@ bool Gate::pass(std::int64_t launch, const Report& report) {
   std::unique_lock lock(mutex_);
   bool waited = false;
   auto passes = [&] { return fails(launch) || open_for(launch); };
-  while (!over() && !passes()) {
+  while (!over() && !left_ && !passes()) {
     bool was_poisoned = poisoned(), was_halted = halted_;
     lock.unlock();
     report(was_halted);
     lock.lock();
     waited = true;
-    changed_.wait(lock, [&] { return over() || poisoned() != was_poisoned || halted_ != was_halted || passes(); });
+    changed_.wait(lock, [&] { return over() || left_ || poisoned() != was_poisoned || halted_ != was_halted || passes(); });
   }
   if (!passes()) throw_over(lock);
   return waited;

@@ -236,7 +236,7 @@ bool Referee::wait_over(std::chrono::milliseconds limit) const {
 
 void Referee::conclude() const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return verdict_ || (examined_ && !ledger_.finding()) || !ledger_.all_ended(); });
+  changed_.wait(lock, [&] { return verdict_ || closed_ || (examined_ && !ledger_.finding()) || !ledger_.all_ended(); });
 }
 
 void Referee::came(const std::string& barrier, int process, std::uint64_t visit, const std::set<int>& participants,

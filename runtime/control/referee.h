@@ -146,6 +146,7 @@ class Referee {
   bool look_ahead_over(comm::Ns found_ns) const;
   bool wire_words_in() const;
   void await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop);
+  void tell_all_left();
   void judge_loop(std::stop_token stop);
   Diagnosis unexplained(const Evidence& evidence) const;
 
@@ -156,7 +157,7 @@ class Referee {
   HostWaits host_waits_;
   std::vector<std::vector<int>> awaited_by_;  // of a circle that such waits are part of: by process, for whom it waits there
   std::vector<Side> sides_;
-  bool found_ = false, examined_ = false, anyone_leaves_ = false;
+  bool found_ = false, examined_ = false, closed_ = false, anyone_leaves_ = false;
   std::optional<std::string> wire_;  // the first message that an executor could not place
   std::vector<int> wire_processes_;
   comm::Ns wire_ns_ = 0, last_end_ns_ = 0, sought_ns_ = 0, awake_ns_ = 0;

@@ -7,6 +7,7 @@
 #include "traces/checks/check_def.h"
 #include "traces/checks/definitions.h"
 #include "traces/checks/messages.h"
+#include "traces/checks/positions.h"
 #include "traces/checks/wording.h"
 
 namespace shardlab::control {
@@ -117,6 +118,13 @@ void Referee::hear_those_at_hand() {
   }
 }
 
+// Nothing is to be said. Who raised what all did, and lives on, may leave.
+void Referee::tell_all_left() {
+  for (Side& side : sides_)
+    if (side.listener) side.listener->left();
+  changed_.notify_all();
+}
+
 void Referee::judge_loop(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested() && !changed_.wait_for(lock, stop, std::min<std::chrono::milliseconds>(options_.stuck / 4, kLap),
@@ -145,11 +153,9 @@ void Referee::judge_loop(std::stop_token stop) {
       if (options_.on_verdict) options_.on_verdict(verdict_);
       return;
     }
-    // All have ended; a process may still die with a code after it has left. Who raised what all did, and lives on, may leave.
+    // All have ended; a process may still die with a code after it has left.
     examined_ = true;
-    for (Side& side : sides_)
-      if (side.listener) side.listener->left();
-    changed_.notify_all();
+    tell_all_left();
     changed_.wait(lock, stop, [&] { return ledger_.finding().has_value(); });
     if (stop.stop_requested()) return;
   }
@@ -173,6 +179,11 @@ void Referee::judge_loop(std::stop_token stop) {
   hear_those_at_hand();
   Evidence evidence = evidence_now();
   std::vector<Diagnosis> diagnoses = judge(evidence);
+  if (diagnoses.empty() && Positions(evidence).all_raised_alike()) {
+    closed_ = true;
+    tell_all_left();
+    return;
+  }
   if (diagnoses.empty()) diagnoses.push_back(unexplained(evidence));
   for (Diagnosis& diagnosis : diagnoses) {
     diagnosis.evidence_ns = evidence.complete_ns;

@@ -80,6 +80,7 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     for (const Side& side : disagreement.sides) involved.insert(involved.end(), side.processes.begin(), side.processes.end());
   }
   for (const Abandoned& call : abandoned_calls(positions)) {
+    if (positions.all_raised_alike()) break;
     bool known = std::any_of(call.have.begin(), call.have.end(),
                              [&](int p) { return std::find(involved.begin(), involved.end(), p) != involved.end(); });
     if (!known && !call.step) found.push_back(of_abandoned(positions, call));

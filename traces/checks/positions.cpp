@@ -55,6 +55,12 @@ bool Positions::contradict(int p, int q) const {
   return !is_message(*a) && !is_message(*b);
 }
 
+bool Positions::all_raised_alike() const {
+  return !processes_.empty() && std::all_of(processes_.begin(), processes_.end(), [&](int p) {
+    return at(p).state == ProcessState::kRaised && at(p).error == at(processes_.front()).error;
+  });
+}
+
 bool Positions::ended(int process) const {
   switch (at(process).state) {
     case ProcessState::kLeft:

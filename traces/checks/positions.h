@@ -37,6 +37,8 @@ class Positions {
   // The heads of p and q differ, neither is a message, and each needs the other: neither can ever go on.
   bool contradict(int p, int q) const;
   bool ended(int process) const;  // left, raised, exited or killed: issues nothing any more
+  // Each met the same error, by itself: the program's, and not a matter between processes.
+  bool all_raised_alike() const;
   // Processes whose head includes one of `gone` that does not stand at the same call.
   std::vector<int> waiting_for(const std::vector<int>& gone) const;
 

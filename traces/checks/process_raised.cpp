@@ -21,6 +21,7 @@ std::vector<int> blocked_on_data(const Positions& positions) {
 
 // Those to blame: who raised and is needed; once nobody goes on any more, who raised although the others did not, or raised otherwise.
 std::vector<int> guilty_of(const Positions& positions, const std::vector<int>& raised, bool& tie) {
+  if (positions.all_raised_alike()) return {};
   std::vector<int> needed;
   for (int p : raised)
     if (!positions.waiting_for({p}).empty()) needed.push_back(p);
@@ -32,7 +33,6 @@ std::vector<int> guilty_of(const Positions& positions, const std::vector<int>& r
   if (raised.size() < positions.processes().size()) return raised;
   std::map<std::string, std::vector<int>> by_text;
   for (int p : raised) by_text[positions.at(p).error].push_back(p);
-  if (by_text.size() == 1) return {};  // the program's error, the same on all: not a matter between processes
   auto most =
       std::max_element(by_text.begin(), by_text.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   tie = std::count_if(by_text.begin(), by_text.end(), [&](const auto& e) { return e.second.size() == most->second.size(); }) > 1;
