@@ -83,6 +83,8 @@ class Ledger {
   bool others_blocked(int process, std::int64_t since_ns) const;
   // By process: whether it can ever do anything more, given what each one's thread does.
   std::vector<bool> may_go_on(const std::vector<HostState>& hosts) const;
+  // After calls that both have issued alike, and that may still lack others, each is at one that needs the other: neither can ever go on.
+  bool differ_ahead(int p, int q) const;
   // Something outside the calls proves that the run cannot go on.
   void report_finding(std::vector<int> processes, std::int64_t time_ns);
 

@@ -24,6 +24,16 @@ void Ledger::seek_contradiction(int process) {
   }
 }
 
+bool Ledger::differ_ahead(int p, int q) const {
+  const auto &a = at(p).queue, &b = at(q).queue;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].program == b[i].program) continue;
+    auto is_message = [](const OpenCall& open) { return !open.program->evidence.channel.empty(); };
+    return a[i].program->includes[std::size_t(q)] && b[i].program->includes[std::size_t(p)] && !is_message(a[i]) && !is_message(b[i]);
+  }
+  return false;
+}
+
 void Ledger::seek_gone(int process) {
   if (gone_ == 0) return;
   for (int q : head(process)->program->evidence.processes)

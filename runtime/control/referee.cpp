@@ -311,7 +311,7 @@ void Referee::after_event() {
     listener->matched(ledger_.matched_of(p));
     if (ledger_.has_left(p) && !found_) listener->left();
   }
-  if (found_ || ledger_.finding() || ledger_.all_ended()) changed_.notify_all();
+  if (found_ || wire_ || ledger_.finding() || ledger_.all_ended()) changed_.notify_all();
 }
 
 }  // namespace shardlab::control

@@ -100,7 +100,9 @@ bool Referee::wire_words_in() const {
 }
 
 void Referee::await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop) {
-  auto explained = [&] { return ledger_.finding() || ledger_.all_ended(); };
+  auto explained = [&] {
+    return ledger_.finding() || ledger_.all_ended() || ledger_.differ_ahead(wire_processes_.front(), wire_processes_.back());
+  };
   changed_.wait_for(lock, stop, options_.wire_grace, explained);
   auto gives_signs = [&](int p) { return sides_[std::size_t(p)].alive_ns != 0; };
   if (std::all_of(wire_processes_.begin(), wire_processes_.end(), gives_signs))
@@ -212,6 +214,10 @@ Diagnosis Referee::unexplained(const Evidence& evidence) const {
       diagnosis.explain = kMissingParticipant.explain;
       return diagnosis;
     }
+  if (wire_) {
+    std::vector<Diagnosis> between = judge_between(evidence, wire_processes_);
+    if (!between.empty()) return between.front();
+  }
   Diagnosis diagnosis{
       .code = "program-mismatch", .severity = "error", .processes = ledger_.finding()->processes, .tie = true, .fields = {"code"}};
   diagnosis.message = wire_ ? *wire_ : std::string("the processes cannot go on, though their launches agree");

@@ -16,6 +16,7 @@ namespace shardlab::control {
 namespace {
 
 using comm::DiagnosisError;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_::Issuer;
@@ -363,6 +364,25 @@ TEST(Referee, AMessageThatDoesNotFitIsTracedToTheReceiveThatIsMissing) {
   EXPECT_THAT(diagnosis.processes, ElementsAre(1));
   EXPECT_THAT(diagnosis.message,
               HasSubstr("process 0 sends float32[4] (from 0 to 1, tag 3) at toy.cpp:4, which process 1 does not receive"));
+}
+
+// The calls that do not fit lie behind one that a third process has not come to: neither is at the head, and they contradict all the same.
+TEST(Referee, AMessageThatDoesNotFitIsTracedBehindACallThatLacksOthers) {
+  Referee referee({.num_processes = 3, .wire_grace = std::chrono::seconds(30)});
+  Issuer issuers[2];
+  std::vector<int> all{0, 1, 2};
+  std::vector<std::shared_ptr<const comm::ProgramInfo>> programs{make_program("A", all), make_program("B", all), make_program("C", all)};
+  for (const auto& program : programs) referee.declare(program_evidence(*program));
+  for (int p : all) referee.joined(p, comm::now_ns());
+  for (int p : {0, 1}) referee.issued(p, call_evidence(issuers[p].launch(programs[0], 7)));
+  referee.issued(0, call_evidence(issuers[0].launch(programs[1], 8)));
+  referee.wire_mismatch(1, 0, "a message of another call", comm::now_ns());
+  referee.issued(1, call_evidence(issuers[1].launch(programs[2], 9)));
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  const Diagnosis& diagnosis = referee.verdict()->diagnoses.at(0);
+  EXPECT_EQ(diagnosis.code, "program-mismatch");
+  EXPECT_THAT(diagnosis.processes, ElementsAre(0, 1));
+  EXPECT_THAT(diagnosis.message, AllOf(HasSubstr("process 0 runs B"), HasSubstr("process 1 runs C")));
 }
 
 TEST(Referee, BackPressureHoldsTheIssuerUntilItIsMatched) {

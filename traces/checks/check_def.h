@@ -24,6 +24,10 @@ std::span<const CheckDef* const> all_checks();
 // The verdict on the evidence: the diagnoses of the first check that finds any, and those of later ones on other processes.
 std::vector<Diagnosis> judge(const Evidence&);
 
+// The same among these processes alone, after the calls that all of them have issued alike and in which others are still missing: why one
+// received a message of another call from the other. Others know nothing of it yet.
+std::vector<Diagnosis> judge_between(const Evidence&, std::span<const int> processes);
+
 // Checks of runs that ended well: what is worth knowing, and no reason to stop. All that find something.
 std::span<const CheckDef* const> all_remarks();
 // Nothing where there is a verdict: a run that was cut short proves nothing of this kind.

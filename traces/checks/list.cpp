@@ -117,6 +117,28 @@ std::vector<Diagnosis> judge(const Evidence& evidence) {
   return verdict;
 }
 
+std::vector<Diagnosis> judge_between(const Evidence& evidence, std::span<const int> processes) {
+  Evidence between = evidence;
+  std::erase_if(between.processes, [&](const ProcessEvidence& each) {
+    return std::find(processes.begin(), processes.end(), each.process) == processes.end();
+  });
+  auto take_common_head = [&] {
+    std::vector<CallEvidence*> heads;
+    for (ProcessEvidence& process : between.processes) {
+      auto open =
+          std::find_if(process.calls.begin(), process.calls.end(), [](const CallEvidence& call) { return !call.matched && !call.sent; });
+      if (open == process.calls.end()) return false;
+      if (!heads.empty() && key_of(*heads.front()) != key_of(*open)) return false;
+      heads.push_back(&*open);
+    }
+    for (CallEvidence* head : heads) head->matched = true;
+    return !heads.empty();
+  };
+  while (take_common_head())
+    for (ProcessEvidence& process : between.processes) ++process.matched;
+  return judge(between);
+}
+
 std::vector<Diagnosis> remarks(const Evidence& evidence) {
   std::vector<Diagnosis> all;
   if (!judge(evidence).empty()) return all;
