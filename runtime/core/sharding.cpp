@@ -104,6 +104,21 @@ bool Sharding::is_fully_replicated() const {
   return true;
 }
 
+void Sharding::check_rank(int rank, std::string_view what) const {
+  const int entries = aligned_right_ ? int(spec(rank).size()) : int(spec_.size());
+  if (entries <= rank) return;
+  throw_user_error(
+      "One of {} is incompatible with its sharding annotation {}: Sharding {} is only valid for values of rank at least {}, but was "
+      "applied "
+      "to a value of rank {}.{}",
+      what, text(), text(), entries, rank, rank == 0 ? " For scalars the PartitionSpec should be P()" : "");
+}
+
+void Sharding::check_fits(const TensorType& type, std::string_view what) const {
+  check_rank(type.rank(), what);
+  check_divisible(type, what);
+}
+
 void Sharding::check_divisible(const TensorType& type, std::string_view what) const {
   const Spec full = spec(type.rank());
   std::vector<std::int64_t> factors;

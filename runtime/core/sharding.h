@@ -73,13 +73,17 @@ class Sharding {
   Sharding aligned_right() const;
 
   const Mesh& mesh() const { return mesh_; }
-  // Executable spec, padded with empty entries to `rank`. UserError when the spec has more entries than `rank`.
+  // Executable spec, padded with empty entries to `rank`. UserError when the spec has more entries with axes than `rank`.
   Spec spec(int rank) const;
   std::string text() const;       // "NamedSharding(mesh=Mesh('a': 4, 'b': 2), spec=P('a', None))" or "SingleDeviceSharding(device=0)"
   std::string spec_text() const;  // "P('a', None)"
   bool is_single_device() const { return mesh_.size() == 1 && mesh_.axis_count() == 0; }
   bool is_fully_replicated() const;
-  // UserError with JAX's text where a dimension's size is not divisible; or the spec has too high a rank.
+  // UserError with JAX's text where the spec has more entries than `rank`, empty ones too; `what` was given it ("device_put arguments").
+  void check_rank(int rank, std::string_view what) const;
+  // The same for both: rank and divisible sizes.
+  void check_fits(const TensorType& type, std::string_view what) const;
+  // UserError with JAX's text where a dimension's size is not divisible; or the spec cuts more dimensions than there are.
   void check_divisible(const TensorType& type, std::string_view what) const;
   // Per mesh position, the box of global indices it holds (even cuts, checked by check_divisible).
   std::vector<Box> boxes(const Shape& shape) const;

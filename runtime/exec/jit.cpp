@@ -58,7 +58,7 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
   request.finer_results = options.finer_results;
   for (std::size_t i = 0; i < args.size(); ++i) {
     bool given = i < options.in_shardings.size() && options.in_shardings[i];
-    if (given) options.in_shardings[i]->check_divisible(args[i].type(), "pjit arguments");
+    if (given) options.in_shardings[i]->check_fits(args[i].type(), "pjit arguments");
     request.args.push_back(given ? placed(args[i], *options.in_shardings[i], i, options.name, where) : args[i]);
   }
   request.trace = [&context, &function, name = options.name, args, weak = request.weak_results](const std::optional<Mesh>& mesh) {

@@ -51,7 +51,7 @@ Array device_put(const Operand& x, const Sharding& sharding) {
   if (context.tracer()) return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}}, x.where()).at(0);
   Array array = operand_array(x);
   if (!array.valid()) throw_user_error("device_put at {}: an empty Array is used; give it a value first", x.where().text());
-  sharding.check_divisible(array.type(), "device_put arguments");
+  sharding.check_fits(array.type(), "device_put arguments");
   if (lies_there(context, array, sharding)) return array;
   Array placed = context.executor().submit(placement_program(context, array, sharding), {array}, true, x.where()).at(0);
   set_weak(placed, weak_type(array));

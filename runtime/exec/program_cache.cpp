@@ -264,7 +264,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   for (std::size_t i = 0; i < request.args.size(); ++i) {
     const Array& arg = request.args[i];
     if (i < request.in_shardings.size() && request.in_shardings[i]) {
-      request.in_shardings[i]->check_divisible(arg.type(), "pjit arguments");
+      request.in_shardings[i]->check_fits(arg.type(), "pjit arguments");
       input.params.push_back(spec_of(*request.in_shardings[i], *mesh, arg.ndim()));
     } else if (arg.committed()) {
       input.params.push_back(spec_of(arg.sharding(), *mesh, arg.ndim()));
@@ -280,7 +280,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     if (i < request.out_shardings.size() && request.out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
-      request.out_shardings[i]->check_divisible(type, "pjit outputs");
+      request.out_shardings[i]->check_fits(type, "pjit outputs");
       input.results.push_back(spec_of(*request.out_shardings[i], *mesh, type.rank()));
       foreign.results.push_back(input.results.back() ? std::nullopt : request.out_shardings[i]);
     } else {

@@ -15,7 +15,7 @@ const Sharding& sharding_of(const OpDef& op, const Attrs& attrs) {
 }
 
 std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
-  sharding_of(op, attrs).spec(types[0].rank());  // refuses too high a rank
+  sharding_of(op, attrs).check_rank(types[0].rank(), "with_sharding_constraint arguments");
   return {types[0]};
 }
 

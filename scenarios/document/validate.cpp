@@ -116,18 +116,20 @@ class TypeChecker {
     for (const Value& value : builder.graph().values) check_size(statement, value.type);
     std::vector<TensorType> results = builder.graph().types(ids);
     if (step.sharding)
-      for (const TensorType& type : results) step.sharding->check_divisible(type, fmt::format("{} outputs", statement.op));
+      for (const TensorType& type : results) step.sharding->check_fits(type, fmt::format("{} outputs", statement.op));
     return results;
   }
 
   std::vector<TensorType> evaluate(const Statement& statement, const ConstantStep& step, const std::vector<TensorType>&) {
-    if (step.sharding) step.sharding->check_divisible(step.value.type, fmt::format("{} outputs", statement.op));
+    if (step.sharding) step.sharding->check_fits(step.value.type, fmt::format("{} outputs", statement.op));
     return {step.value.type};
   }
 
   std::vector<TensorType> evaluate(const Statement& statement, const PlaceStep& step, const std::vector<TensorType>& types) {
     const bool is_inner_constraint = statement.op == "with_sharding_constraint" && !calls_.empty();  // cut unevenly, as JAX pads
-    if (!is_inner_constraint) step.sharding.check_divisible(types.at(0), fmt::format("{} arguments", statement.op));
+    const std::string what = fmt::format("{} arguments", statement.op);
+    step.sharding.check_rank(types.at(0).rank(), what);
+    if (!is_inner_constraint) step.sharding.check_divisible(types.at(0), what);
     return types;
   }
 
@@ -145,7 +147,7 @@ class TypeChecker {
     const Function& function = document_.functions.at(step.function);
     if (std::find(calls_.begin(), calls_.end(), function.name) != calls_.end())
       throw DocumentError(statement.pointer, fmt::format("'{}' calls itself", function.name));
-    check_shardings(step.in_shardings, types, "jit arguments");
+    check_shardings(step.in_shardings, types, "pjit arguments");
     Types names;
     for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params[i], types[i]);
     calls_.push_back(function.name);
@@ -156,7 +158,7 @@ class TypeChecker {
     for (std::size_t i = 0; i < function.results.size(); ++i)
       results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
     calls_.pop_back();
-    check_shardings(step.out_shardings, results, "jit outputs");
+    check_shardings(step.out_shardings, results, "pjit outputs");
     return results;
   }
 
@@ -338,7 +340,7 @@ class TypeChecker {
 
   void check_shardings(const std::vector<std::optional<Sharding>>& shardings, const std::vector<TensorType>& types, std::string_view what) {
     for (std::size_t i = 0; i < shardings.size(); ++i)
-      if (shardings[i]) shardings[i]->check_divisible(types[i], what);
+      if (shardings[i]) shardings[i]->check_fits(types[i], what);
   }
 
   void check_size(const Statement& statement, const TensorType& type) const {
