@@ -139,6 +139,69 @@ Types infer_cond(const OpDef& op, const Types& types, const Attrs& attrs) {
   return first;
 }
 
+// A loop's body with some parameters first, the others in their order behind them, and without some results.
+GraphRef rearranged(const Graph& body, const std::vector<bool>& first, const std::vector<bool>& dropped) {
+  Graph graph = body;
+  graph.params.clear();
+  graph.results.clear();
+  for (bool is_first : {true, false})
+    for (std::size_t i = 0; i < body.params.size(); ++i)
+      if (first[i] == is_first) graph.params.push_back(body.params[i]);
+  for (std::size_t i = 0; i < graph.params.size(); ++i) graph.values[std::size_t(graph.params[i])].result_index = int(i);
+  for (std::size_t i = 0; i < body.results.size(); ++i)
+    if (!dropped[i]) graph.results.push_back(body.results[i]);
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+bool is_used(const Graph& graph, ValueId value) {
+  auto has = [value](const std::vector<ValueId>& list) { return std::find(list.begin(), list.end(), value) != list.end(); };
+  return has(graph.results) || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return has(node.operands); });
+}
+
+// What a loop's body gives back as it got it is no result of the loop: carried values become constant operands, stacked slices are the
+// operand that they are slices of. Source: jax.lax.scan and while_loop, which keep a carried value that the condition reads.
+Values expand_loop(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (attrs.bodies().empty()) return refuse_plain_call(b, op, args, attrs);
+  Values operands;
+  Types types;
+  for (const Arg& arg : args) operands.push_back(value_of(b, arg));
+  for (ValueId operand : operands) types.push_back(b.type(operand));
+  op.infer(op, types, attrs);
+  const bool is_scan = op.region == RegionKind::kScan;
+  const Graph& body = *attrs.bodies().back();
+  const std::size_t consts = count_of(op, attrs, "num_consts", types.size());
+  const std::size_t carried = is_scan ? std::size_t(attrs.integer("num_carry", 0)) : body.results.size();
+  std::vector<bool> is_first(body.params.size(), false), is_dropped(body.results.size(), false);
+  Values results(body.results.size(), -1);
+  for (std::size_t r = 0; r < body.results.size(); ++r) {
+    auto param = std::find(body.params.begin(), body.params.end(), body.results[r]) - body.params.begin();
+    const bool is_constant = r < carried && std::size_t(param) == consts + r &&
+                             (is_scan || !is_used(*attrs.bodies()[0], attrs.bodies()[0]->params[std::size_t(param)]));
+    const bool is_whole = r >= carried && std::size_t(param) >= consts + carried && std::size_t(param) < body.params.size();
+    if (!is_constant && !is_whole) continue;
+    is_dropped[r] = true;
+    is_first[std::size_t(param)] = is_constant;
+    results[r] = operands[std::size_t(param)];
+  }
+  const std::int64_t constant = std::count(is_first.begin(), is_first.end(), true);
+  Values arranged;
+  for (bool first : {true, false})
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (is_first[i] == first) arranged.push_back(operands[i]);
+  Bodies bodies;
+  for (const GraphRef& each : attrs.bodies())
+    bodies.push_back(
+        rearranged(*each, is_first, each == attrs.bodies().back() ? is_dropped : std::vector<bool>(each->results.size(), false)));
+  Attrs own = attrs;
+  own.set("bodies", bodies).set("num_consts", std::int64_t(consts) + constant);
+  if (is_scan) own.set("num_carry", std::int64_t(carried) - constant);
+  Values made = b.emit(op, arranged, own);
+  auto next = made.begin();
+  for (ValueId& result : results)
+    if (result < 0) result = *next++;
+  return results;
+}
+
 FactorRule no_rule(const Types&, const Types&, const Attrs&) { return {}; }
 
 constexpr AttrDef kWhileAttrs[] = {{"num_consts", AttrDef::Kind::kInteger, false, "how many operands come first that do not change"}};
@@ -156,7 +219,7 @@ const OpDef kWhileLoop = {.name = "while_loop",
                           .operands_min = 0,
                           .operands_max = -1,
                           .attrs = kWhileAttrs,
-                          .expand = refuse_plain_call,
+                          .expand = expand_loop,
                           .infer = infer_while,
                           .rule = no_rule,
                           .region = RegionKind::kWhile};
@@ -168,7 +231,7 @@ const OpDef kScan = {.name = "scan",
                      .operands_min = 0,
                      .operands_max = -1,
                      .attrs = kScanAttrs,
-                     .expand = refuse_plain_call,
+                     .expand = expand_loop,
                      .infer = infer_scan,
                      .rule = no_rule,
                      .region = RegionKind::kScan};
