@@ -107,8 +107,8 @@ Attrs extremum_attrs(std::string_view op, const AxisList& axis, bool keepdims) {
 
 Array sort(const Operand& x, const SortOptions& options) { return one("sort", {x}, sort_attrs(options)); }
 Array argsort(const Operand& x, const SortOptions& options) { return one("argsort", {x}, sort_attrs(options)); }
-std::pair<Array, Array> top_k(const Operand& x, std::int64_t k) {
-  std::vector<Array> results = apply("top_k", {x}, {{"k", k}}, x.where());
+std::pair<Array, Array> top_k(const Operand& x, std::int64_t k, std::int64_t axis) {
+  std::vector<Array> results = apply("top_k", {x}, {{"k", k}, {"axis", axis}}, x.where());
   return {results.at(0), results.at(1)};
 }
 Array argmax(const Operand& x, const AxisList& axis, bool keepdims) { return one("argmax", {x}, extremum_attrs("argmax", axis, keepdims)); }

@@ -52,7 +52,7 @@ struct SortOptions {
 };
 Array sort(const Operand& x, const SortOptions& options = {});
 Array argsort(const Operand& x, const SortOptions& options = {});
-std::pair<Array, Array> top_k(const Operand& x, std::int64_t k);
+std::pair<Array, Array> top_k(const Operand& x, std::int64_t k, std::int64_t axis = -1);
 Array argmax(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
 Array argmin(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
 Array cumsum(const Operand& x, const AxisList& axis = AxisList::all());

@@ -1,4 +1,4 @@
-// top_k: the k largest elements of the last dimension and their places.
+// top_k: the k largest elements along a dimension and their places. The primitive knows the last dimension alone, as HLO's does.
 #include <algorithm>
 #include <numeric>
 
@@ -12,6 +12,7 @@ namespace {
 std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   if (types[0].rank() == 0) throw_user_error("{} operand must have >= 1 dimension, got {}", op.name, text_of(types[0].shape));
   if (!attrs.has("k")) throw_user_error("{}: attribute 'k' is missing", op.name);
+  if (is_complex(types[0].dtype)) throw_user_error("{} is not compatible with complex inputs, got {}", op.name, types[0].text());
   std::int64_t k = attrs.integer("k"), size = types[0].shape.back();
   if (k < 0) throw_user_error("{}: k argument to top_k must be nonnegative, got {}", op.name, k);
   if (k > size)
@@ -37,20 +38,35 @@ void kernel(const KernelArgs& args) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(size));
   visit_dtype(operand.type.dtype, [&](auto sample) {
     using T = decltype(sample);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const T* x = operand.as<T>() + row * size;
-      std::iota(order.begin(), order.end(), 0);
-      std::partial_sort(order.begin(), order.begin() + k, order.end(),
-                        [&](std::int32_t a, std::int32_t b) { return sorts_before(x[b], x[a]) || (!sorts_before(x[a], x[b]) && a < b); });
-      for (std::int64_t i = 0; i < k; ++i) {
-        args.results[0].as<T>()[row * k + i] = x[order[std::size_t(i)]];
-        args.results[1].as<std::int32_t>()[row * k + i] = order[std::size_t(i)];
+    if constexpr (!Cplx<T>)  // infer refuses those
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const T* x = operand.as<T>() + row * size;
+        std::iota(order.begin(), order.end(), 0);
+        std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                          [&](std::int32_t a, std::int32_t b) { return ranks_before(x[b], x[a]) || (!ranks_before(x[a], x[b]) && a < b); });
+        for (std::int64_t i = 0; i < k; ++i) {
+          args.results[0].as<T>()[row * k + i] = x[order[std::size_t(i)]];
+          args.results[1].as<std::int32_t>()[row * k + i] = order[std::size_t(i)];
+        }
       }
-    }
   });
 }
 
-Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return b.emit(op, {value_of(b, args[0])}, attrs); }
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  int rank = b.type(x).rank();
+  if (rank == 0) throw_user_error("{} operand must have >= 1 dimension, got {}", op.name, b.type(x).text());
+  int axis = normalized_axis(op.name, attrs.integer("axis", -1), rank);
+  Attrs own;
+  if (attrs.has("k")) own.set("k", attrs.integer("k"));
+  if (axis == rank - 1) return b.emit(op, {x}, own);
+  std::vector<int> swapped(static_cast<std::size_t>(rank));
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[std::size_t(axis)], swapped.back());
+  Values results = b.emit(op, {transposed(b, x, swapped)}, own);
+  for (ValueId& result : results) result = transposed(b, result, swapped);
+  return results;
+}
 
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
   return {along_dim(b, args.tangents[0], args.results[1], b.type(args.operands[0]).rank() - 1), kZero};
@@ -67,14 +83,15 @@ std::vector<Sample> samples() {
           sample(DType::kUint32, {4, 7}, 0), sample(DType::kFloat32, {0, 3}, 1)};
 }
 
-constexpr AttrDef kAttrs[] = {{"k", AttrDef::Kind::kInteger, true, "how many of each row"}};
+constexpr AttrDef kAttrs[] = {{"k", AttrDef::Kind::kInteger, true, "how many of each row"},
+                              {"axis", AttrDef::Kind::kInteger, false, "along which rows lie; the last by default"}};
 
 }  // namespace
 
 const OpDef kTopK = {.name = "top_k",
                      .doc =
-                         "The k largest elements of each row of the last dimension, the largest first, and their places, int32; of "
-                         "equal ones the first. NaN is largest.",
+                         "The k largest elements of each row along an axis, the largest first, and their places, int32; of equal ones "
+                         "the first. NaN is largest, negative NaN least, -0 less than 0.",
                      .attrs = kAttrs,
                      .expand = expand,
                      .infer = infer,

@@ -144,6 +144,24 @@ TEST(Moves, NanSortsLastAndWinsExtrema) {
   EXPECT_TRUE(std::isnan(floats_of(call("take", {x, ints({1}, {9})})[0])[0]));
 }
 
+// Negative NaNs come last, -0 after 0, of equal ones the first; as XLA has it.
+TEST(Moves, TopKIsByTheTotalOrder) {
+  const float inf = std::numeric_limits<float>::infinity();
+  Tensor x = floats({1, std::copysign(kNan, -1.0F), kNan, -0.0F, 0, inf, -inf, -1, 0, -0.0F});
+  EXPECT_EQ(values_of(call("top_k", {x}, {{"k", std::int64_t(10)}})[1]), (Ints{2, 5, 0, 4, 8, 3, 9, 7, 6, 1}));
+  Tensor half = call("convert", {x}, {{"dtype", DType::kBfloat16}})[0];
+  EXPECT_EQ(values_of(call("top_k", {half}, {{"k", std::int64_t(10)}})[1]), (Ints{2, 5, 0, 4, 8, 3, 9, 7, 6, 1}));
+}
+
+TEST(Moves, TopKAlongAnyAxis) {
+  Tensor x = ints({3, 2}, {3, 9, 5, 7, 4, 8});
+  auto best = call("top_k", {x}, {{"k", std::int64_t(2)}, {"axis", std::int64_t(0)}});
+  EXPECT_EQ(best.at(0).type.shape, (Shape{2, 2}));
+  EXPECT_EQ(values_of(best.at(0)), (Ints{5, 9, 4, 8}));
+  EXPECT_EQ(values_of(best.at(1)), (Ints{1, 0, 2, 2}));
+  EXPECT_EQ(values_of(call("top_k", {x}, {{"k", std::int64_t(1)}, {"axis", std::int64_t(-1)}})[0]), (Ints{9, 7, 8}));
+}
+
 // A form in parts computes what the op does.
 TEST(Moves, PartsComputeTheSame) {
   std::mt19937 random(5);

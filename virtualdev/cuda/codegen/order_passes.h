@@ -16,7 +16,12 @@ struct SortRows {
   std::int64_t rows, count, stride;
 };
 
-// Adds the passes; the buffer of the places (int32) of each row in order. Equal ones keep theirs, also where the order is descending.
-int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, bool descending);
+enum class RowOrder : bool {
+  kSorted,        // as sort has it
+  kLargestFirst,  // as top_k has it
+};
+
+// Adds the passes; the buffer of the places (int32) of each row in order. Equal ones keep theirs in either order.
+int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, RowOrder order);
 
 }  // namespace shardlab::cuda

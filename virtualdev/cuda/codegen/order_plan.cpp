@@ -7,7 +7,7 @@
 
 namespace shardlab::cuda {
 
-int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, bool descending) {
+int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, RowOrder order) {
   std::int64_t elements = rows.rows * rows.count;
   int from = planner.temporary(elements * 4), to = planner.temporary(elements * 4);
   planner.kernel("first_order(a)", {from}, {elements, rows.count});
@@ -17,8 +17,9 @@ int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows ro
     std::string type(type_name(keys[k].dtype));
     tests += fmt::format(
         "{{ const {0}* row_{1} = a.in<{0}>({1}) + start; {0} u = row_{1}[x * a.number[3]], v = row_{1}[y * a.number[3]]; "
-        "if (sorts_before({2})) return true; if (sorts_before({3})) return false; }} ",
-        type, k, descending ? "v, u" : "u, v", descending ? "u, v" : "v, u");
+        "if ({2}) return true; if ({3}) return false; }} ",
+        type, k, order == RowOrder::kSorted ? "sorts_before(u, v)" : "ranks_before(v, u)",
+        order == RowOrder::kSorted ? "sorts_before(v, u)" : "ranks_before(u, v)");
   }
   std::string body = fmt::format(
       "merge_pass<{}>(a, [&](i64 row, i32 x, i32 y) {{ i64 start = row / a.number[3] * a.number[1] * a.number[3] + row % a.number[3]; "
@@ -45,7 +46,7 @@ void plan_sort(Planner& planner, const KernelArgs& args) {
   std::vector<SortKey> keys;
   for (std::int64_t k = 0; k < args.attrs.integer("num_keys", 1); ++k)
     keys.push_back({planner.operand(std::size_t(k)), args.operands[std::size_t(k)].type.dtype});
-  int order = order_passes(planner, keys, {elements / count, count, stride}, false);
+  int order = order_passes(planner, keys, {elements / count, count, stride}, RowOrder::kSorted);
   for (std::size_t i = 0; i < args.operands.size(); ++i)
     planner.kernel(fmt::format("take_in_order<{}>(a)", raw_type_name(size_of(args.operands[i].type.dtype))),
                    {planner.operand(i), order, planner.result(i)}, {elements, count, count, stride});
@@ -54,7 +55,7 @@ void plan_sort(Planner& planner, const KernelArgs& args) {
 void plan_top_k(Planner& planner, const KernelArgs& args) {
   const TensorType& type = args.operands[0].type;
   std::int64_t count = type.shape.back(), k = args.results[0].type.shape.back(), rows = type.elements() / count;
-  int order = order_passes(planner, {{planner.operand(0), type.dtype}}, {rows, count, 1}, true);
+  int order = order_passes(planner, {{planner.operand(0), type.dtype}}, {rows, count, 1}, RowOrder::kLargestFirst);
   planner.kernel(fmt::format("take_in_order<{}>(a)", raw_type_name(size_of(type.dtype))), {planner.operand(0), order, planner.result(0)},
                  {rows * k, k, count, 1});
   planner.kernel("take_places<i32>(a)", {order, planner.result(1)}, {rows * k, k, count, 0});

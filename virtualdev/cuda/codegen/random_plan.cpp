@@ -70,7 +70,8 @@ void plan_permutation(Planner& planner, const KernelArgs& args) {
   for (int round = 0; round < rounds; ++round) {
     planner.kernel("permutation_keys(a)", {planner.operand(0), fresh},
                    {elements, size, round, args.attrs.flag("partitionable", true) ? 0 : 1});
-    int order = order_passes(planner, {{fresh, DType::kUint32}}, {rows, size, 1}, false), composed = planner.temporary(elements * 4);
+    int order = order_passes(planner, {{fresh, DType::kUint32}}, {rows, size, 1}, RowOrder::kSorted),
+        composed = planner.temporary(elements * 4);
     planner.kernel("compose_places(a)", {places, order, composed}, {elements, size});
     places = composed;
   }

@@ -15,6 +15,20 @@ FN bool sorts_before(T a, T b) {
   }
 }
 
+// The total order of top_k: negative NaNs, numbers ascending, -0 before 0, NaN.
+template <class T>
+FN bool ranks_before(T a, T b) {
+  if constexpr (is_half<T>) {
+    return ranks_before(widen(a), widen(b));
+  } else if constexpr (is_real<T>) {
+    auto side = [](T x) { return x == x ? 0 : copysign(T(1), x) < 0 ? -1 : 1; };
+    if (a != a || b != b) return side(a) < side(b);
+    return a < b || (a == b && copysign(T(1), a) < copysign(T(1), b));
+  } else {
+    return a < b;
+  }
+}
+
 // numbers: elements in all, of a row. Each place is its own number.
 template <class A>
 FN void first_order(const A& a) {
