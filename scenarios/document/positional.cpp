@@ -34,8 +34,17 @@ constexpr std::string_view kTolerance[] = {"rtol", "atol", "equal_nan"};
 constexpr std::string_view kNanToNum[] = {"copy", "nan", "posinf", "neginf"};
 constexpr std::string_view kTopK[] = {"k"};
 constexpr std::string_view kIndexInDim[] = {"axis", "keepdims"};
+constexpr std::string_view kEqualNan[] = {"equal_nan"};
+constexpr std::string_view kApproximate[] = {"approximate"};
+constexpr std::string_view kAlpha[] = {"alpha"};
+constexpr std::string_view kNegativeSlope[] = {"negative_slope"};
+constexpr std::string_view kB[] = {"b"};
+constexpr std::string_view kKeys[] = {"num"};
+constexpr std::string_view kRandint[] = {"shape", "minval", "maxval"};
+constexpr std::string_view kCategorical[] = {"axis", "shape"};
+constexpr std::string_view kChoice[] = {"shape", "replace"};
 
-// Source: the signatures of jax.numpy, jax.lax and jax.nn.
+// Source: the signatures of jax.numpy, jax.lax, jax.nn and jax.random.
 constexpr Positional kAll[] = {
     {"sum", 1, kSum},
     {"prod", 1, kSum},
@@ -102,6 +111,12 @@ constexpr Positional kAll[] = {
     {"tensordot", 2, kAxes},
     {"allclose", 2, kTolerance},
     {"isclose", 2, kTolerance},
+    {"array_equal", 2, kEqualNan},
+    {"gelu", 1, kApproximate},
+    {"elu", 1, kAlpha},
+    {"celu", 1, kAlpha},
+    {"leaky_relu", 1, kNegativeSlope},
+    {"squareplus", 1, kB},
     {"eye", 2, kKDtype},
     {"tri", 2, kKDtype},
     {"linspace", 2, kNum},
@@ -117,10 +132,28 @@ constexpr Positional kAll[] = {
     {"fft.ifft2", 1, kFourierN},
     {"fft.fftn", 1, kFourierN},
     {"fft.ifftn", 1, kFourierN},
+    {"fft.rfft2", 1, kFourierN},
+    {"fft.irfft2", 1, kFourierN},
     {"fft.rfftn", 1, kFourierN},
     {"fft.irfftn", 1, kFourierN},
     {"fft.fftshift", 1, kAxes},
     {"fft.ifftshift", 1, kAxes},
+    {"random_split", 1, kKeys},
+    {"random_bits", 1, kShape},
+    {"random.uniform", 1, kShape},
+    {"random.normal", 1, kShape},
+    {"random.exponential", 1, kShape},
+    {"random.gumbel", 1, kShape},
+    {"random.laplace", 1, kShape},
+    {"random.logistic", 1, kShape},
+    {"random.cauchy", 1, kShape},
+    {"random.rademacher", 1, kShape},
+    {"random.randint", 1, kRandint},
+    {"random.bernoulli", 2, kShape},
+    {"random.truncated_normal", 3, kShape},
+    {"random.categorical", 2, kCategorical},
+    {"random.permutation", 2, kAxis},
+    {"random.choice", 2, kChoice},
 };
 
 }  // namespace
