@@ -97,6 +97,17 @@ struct AttrDef {
   std::string_view doc;
 };
 
+// Which operands' weakness the results of a user's call have (weak_type in runtime/exec/weak_types.h), as jax.numpy, jax.lax and jax.nn do
+// it: weak where these operands together promote to a weak type.
+enum class Weakness : std::uint8_t {
+  kOfAll,
+  kNever,     // the results have a dtype of their own
+  kOfFirst,   // the other operands say where, or how often
+  kOfOthers,  // the first operand chooses among them
+  kOfEach,    // of all, but each keeps its own dtype (sort, meshgrid)
+  kOfPower,   // of all, but by integers: a weak result is a weak float raised to weak integers
+};
+
 // A small case for the generated tests: operand types and attributes; operands are filled from a seed.
 struct Sample {
   std::vector<TensorType> operands;
@@ -164,6 +175,7 @@ struct OpDef {
   std::span<const std::string_view> aliases = {};  // "negative" for "neg"
   int operands_min = 1, operands_max = 1;          // -1: any number
   std::span<const AttrDef> attrs = {};
+  Weakness weakness = Weakness::kOfAll;
 
   // Adapts a user's call and emits nodes; the results' ids. Throws UserError naming op, got and wanted.
   std::vector<ValueId> (*expand)(GraphBuilder&, const OpDef&, std::span<const Arg>, const Attrs&) = nullptr;
@@ -192,12 +204,13 @@ struct OpDef {
   bool constant = false;       // no tensor operands: constant, iota
   bool uses_position = false;  // the result depends on boxes, not on the operands' data alone (iota, slice)
   // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
-  bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops
-  bool forward_first = false;   // dynamic_slice, dynamic_update_slice: at first only from operands to results
-  bool backward_first = false;  // broadcast_in_dim: only from result to operand until the last level
-  bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
-  bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
-  bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
+  bool pass_through = false;     // reshape, transpose: propagates as early as elementwise ops
+  bool forward_first = false;    // dynamic_slice, dynamic_update_slice: at first only from operands to results
+  bool backward_first = false;   // broadcast_in_dim: only from result to operand until the last level
+  bool first_is_result = false;  // gcd: its first operand and its result agree before the others have a say, as what a loop carries does
+  bool folds = false;            // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
+  bool broadcasts = false;       // broadcast_in_dim: of a scalar, every element is that scalar
+  bool is_constraint = false;    // identity whose attribute "sharding" fixes its result's sharding
   // Ops with bodies, and ops that stand in the body of a manual region alone; runtime/spmd/region_*.cpp partitions them.
   RegionKind region = RegionKind::kNone;
   std::string_view collective = {};  // HLO's kind: exchanges data between the devices of the mesh; it has no kernel

@@ -140,6 +140,6 @@ const OpDef kLogSigmoid = activation("log_sigmoid", "log(logistic(x)).", expand_
 const OpDef kMish = activation("mish", "x * tanh(softplus(x)).", expand_mish);
 const OpDef kSquareplus = activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs);
 const OpDef kGlu = activation("glu", "The first half along an axis times the logistic function of the second.", expand_glu, kGluAttrs);
-const OpDef kOneHot = activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs);
+const OpDef kOneHot = strong(activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs));
 
 }  // namespace shardlab::ops

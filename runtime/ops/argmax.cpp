@@ -127,6 +127,7 @@ constexpr OpDef index_op(std::string_view name, std::string_view doc) {
   return {.name = name,
           .doc = doc,
           .attrs = kAttrs,
+          .weakness = Weakness::kNever,
           .expand = expand,
           .infer = infer,
           .rule = rule,

@@ -282,8 +282,9 @@ const OpDef kFmod = {.name = "fmod",
                      .operands_min = 2,
                      .operands_max = 2,
                      .expand = expand_fmod};
-const OpDef kPow =
-    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases);
+const OpDef kPow = with_weakness(
+    Weakness::kOfPower,
+    binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases));
 const OpDef kMaximum = binary_op<Maximum>("maximum",
                                           "The larger of x and y; NaN wins. Complex numbers compare by real, then "
                                           "imaginary part.",

@@ -119,6 +119,7 @@ const OpDef kConvert = {
     .doc = "The same elements in another dtype; fractions are cut towards zero, complex numbers lose the imaginary part.",
     .aliases = kAliases,
     .attrs = kAttrs,
+    .weakness = Weakness::kNever,
     .expand = expand,
     .infer = infer,
     .rule = elementwise_rule,

@@ -177,28 +177,42 @@ const OpDef kArange = {.name = "arange",
                        .operands_min = 1,
                        .operands_max = 3,
                        .attrs = kDTypeAttr,
+                       .weakness = Weakness::kNever,
                        .expand = expand_arange};
 const OpDef kLinspace = {.name = "linspace",
                          .doc = "`num` evenly spaced numbers from start to stop: args [start, stop] or [start, stop, num].",
                          .operands_min = 2,
                          .operands_max = 3,
                          .attrs = kLinspaceAttrs,
+                         .weakness = Weakness::kNever,
                          .expand = expand_linspace};
 const OpDef kLogspace = {.name = "logspace",
                          .doc = "A base to `num` evenly spaced powers from start to stop: args [start, stop] or [start, stop, num].",
                          .operands_min = 2,
                          .operands_max = 3,
                          .attrs = kLogspaceAttrs,
+                         .weakness = Weakness::kNever,
                          .expand = expand_logspace};
-const OpDef kZeros = {
-    .name = "zeros", .doc = "An array of zeros.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs, .expand = expand_filled<0>};
-const OpDef kOnes = {
-    .name = "ones", .doc = "An array of ones.", .operands_min = 0, .operands_max = 0, .attrs = kShapeAttrs, .expand = expand_filled<1>};
+const OpDef kZeros = {.name = "zeros",
+                      .doc = "An array of zeros.",
+                      .operands_min = 0,
+                      .operands_max = 0,
+                      .attrs = kShapeAttrs,
+                      .weakness = Weakness::kNever,
+                      .expand = expand_filled<0>};
+const OpDef kOnes = {.name = "ones",
+                     .doc = "An array of ones.",
+                     .operands_min = 0,
+                     .operands_max = 0,
+                     .attrs = kShapeAttrs,
+                     .weakness = Weakness::kNever,
+                     .expand = expand_filled<1>};
 const OpDef kEmpty = {.name = "empty",
                       .doc = "An array of zeros, as in JAX.",
                       .operands_min = 0,
                       .operands_max = 0,
                       .attrs = kShapeAttrs,
+                      .weakness = Weakness::kNever,
                       .expand = expand_filled<0>};
 const OpDef kFull = {.name = "full",
                      .doc = "An array filled with one value: args [value].",
@@ -206,21 +220,29 @@ const OpDef kFull = {.name = "full",
                      .operands_max = 1,
                      .attrs = kFullAttrs,
                      .expand = expand_full};
-const OpDef kZerosLike = {
-    .name = "zeros_like", .doc = "Zeros of the operand's shape and dtype.", .attrs = kLikeAttrs, .expand = expand_filled_like<0>};
-const OpDef kOnesLike = {
-    .name = "ones_like", .doc = "Ones of the operand's shape and dtype.", .attrs = kLikeAttrs, .expand = expand_filled_like<1>};
+const OpDef kZerosLike = {.name = "zeros_like",
+                          .doc = "Zeros of the operand's shape and dtype.",
+                          .attrs = kLikeAttrs,
+                          .weakness = Weakness::kOfFirst,
+                          .expand = expand_filled_like<0>};
+const OpDef kOnesLike = {.name = "ones_like",
+                         .doc = "Ones of the operand's shape and dtype.",
+                         .attrs = kLikeAttrs,
+                         .weakness = Weakness::kOfFirst,
+                         .expand = expand_filled_like<1>};
 const OpDef kFullLike = {.name = "full_like",
                          .doc = "One value in the operand's shape and dtype: args [x, value].",
                          .operands_min = 1,
                          .operands_max = 2,
                          .attrs = kFullLikeAttrs,
+                         .weakness = Weakness::kOfFirst,
                          .expand = expand_full_like};
 const OpDef kEye = {.name = "eye",
                     .doc = "Ones on the diagonal, else zeros: args [n] or [n, m].",
                     .operands_min = 1,
                     .operands_max = 2,
                     .attrs = kEyeAttrs,
+                    .weakness = Weakness::kNever,
                     .expand = expand_eye};
 
 }  // namespace shardlab::ops

@@ -245,9 +245,9 @@ constexpr std::string_view kProdAliases[] = {"cumulative_prod"};
 }  // namespace
 
 const OpDef kCumsum =
-    cumulative_op<Reduction::kSum, &kAdd, &kReduceSum, &kCumsum>("cumsum", "The running sum along a dimension.", kSumAliases);
-const OpDef kCumprod =
-    cumulative_op<Reduction::kProd, &kMul, &kReduceProd, &kCumprod>("cumprod", "The running product along a dimension.", kProdAliases);
+    strong(cumulative_op<Reduction::kSum, &kAdd, &kReduceSum, &kCumsum>("cumsum", "The running sum along a dimension.", kSumAliases));
+const OpDef kCumprod = strong(
+    cumulative_op<Reduction::kProd, &kMul, &kReduceProd, &kCumprod>("cumprod", "The running product along a dimension.", kProdAliases));
 const OpDef kCummax =
     cumulative_op<Reduction::kMax, &kMaximum, &kReduceMax, &kCummax>("cummax", "The largest element so far along a dimension; NaN wins.");
 const OpDef kCummin =

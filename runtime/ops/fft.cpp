@@ -329,7 +329,7 @@ constexpr AttrDef kFreqAttrs[] = {{"n", AttrDef::Kind::kInteger, false, "the len
 
 constexpr OpDef transform_op(std::string_view name, std::string_view doc, std::span<const AttrDef> attrs,
                              Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&)) {
-  return {.name = name, .doc = doc, .attrs = attrs, .expand = expand};
+  return {.name = name, .doc = doc, .attrs = attrs, .weakness = Weakness::kNever, .expand = expand};
 }
 
 }  // namespace
@@ -337,6 +337,7 @@ constexpr OpDef transform_op(std::string_view name, std::string_view doc, std::s
 const OpDef kFftAxis = {.name = "fft_axis",
                         .doc = "The discrete Fourier transform along one axis; the inverse ones divide by the length.",
                         .attrs = kAttrs,
+                        .weakness = Weakness::kNever,
                         .expand = expand_plain,
                         .infer = infer,
                         .rule = rule,
@@ -371,12 +372,14 @@ const OpDef kFftfreq = {.name = "fft.fftfreq",
                         .operands_min = 0,
                         .operands_max = 2,
                         .attrs = kFreqAttrs,
+                        .weakness = Weakness::kNever,
                         .expand = expand_freq<false>};
 const OpDef kRfftfreq = {.name = "fft.rfftfreq",
                          .doc = "The frequencies of the elements of rfft: args n or n, d.",
                          .operands_min = 0,
                          .operands_max = 2,
                          .attrs = kFreqAttrs,
+                         .weakness = Weakness::kNever,
                          .expand = expand_freq<true>};
 
 }  // namespace shardlab::ops

@@ -166,7 +166,10 @@ const OpDef kArraySplit = {.name = "array_split",
                            .attrs = kSplitAttrs,
                            .expand = expand_split<true>};
 const OpDef kTile = {.name = "tile", .doc = "The array repeated as a whole along dimensions.", .attrs = kTileAttrs, .expand = expand_tile};
-const OpDef kRepeat = {
-    .name = "repeat", .doc = "Each element repeated, one after another.", .attrs = kRepeatAttrs, .expand = expand_repeat};
+const OpDef kRepeat = {.name = "repeat",
+                       .doc = "Each element repeated, one after another.",
+                       .attrs = kRepeatAttrs,
+                       .weakness = Weakness::kOfFirst,
+                       .expand = expand_repeat};
 
 }  // namespace shardlab::ops

@@ -50,4 +50,11 @@ ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, ValueId y);
 ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, double y);
 ValueId unary(GraphBuilder& b, const OpDef& op, ValueId x);
 
+// A definition that a family's helper made, with other weakness than the family's; strong: its results are never weak.
+constexpr OpDef with_weakness(Weakness weakness, OpDef op) {
+  op.weakness = weakness;
+  return op;
+}
+constexpr OpDef strong(OpDef op) { return with_weakness(Weakness::kNever, op); }
+
 }  // namespace shardlab::ops

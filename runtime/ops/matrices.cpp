@@ -97,10 +97,10 @@ Values expand_diag(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   ValueId none = scalar_constant(b, type.dtype, 0.0);
   if (k != 0)
     x = b.emit1(kPad, {x, none},
-                Attrs{{"padding", std::vector<std::int64_t>{std::max<std::int64_t>(k, 0), std::max<std::int64_t>(-k, 0), 0}}});
+                Attrs{{"padding", std::vector<std::int64_t>{std::max<std::int64_t>(-k, 0), std::max<std::int64_t>(k, 0), 0}}});
   TensorType square{type.dtype, {size, size}};
-  ValueId columns = broadcast_to(b, x, square.shape);
-  return {b.emit1(kSelect, {diagonal_mask(b, kEqual, size, size, k), columns, filled(b, square, 0.0)})};
+  ValueId rows = broadcast_to(b, reshaped(b, x, {size, 1}), square.shape);
+  return {b.emit1(kSelect, {diagonal_mask(b, kEqual, size, size, k), rows, filled(b, square, 0.0)})};
 }
 
 // As JAX: the diagonal of the last two dimensions masked, then summed.
@@ -245,18 +245,21 @@ constexpr OpDef composite(std::string_view name, std::string_view doc, int opera
 
 extern const OpDef kIdentity, kTri, kTril, kTriu, kDiag, kDiagonal, kTrace, kOuter, kInner, kVdot, kTensordot, kKron, kMeshgrid;
 
-const OpDef kIdentity = composite("identity", "The identity matrix: args [n].", 1, 1, expand_mask<&kEqual>, kMaskAttrs);
-const OpDef kTri = composite("tri", "Ones on and below a diagonal: args [n] or [n, m].", 1, 2, expand_mask<&kGreaterEqual>, kMaskAttrs);
+const OpDef kIdentity = strong(composite("identity", "The identity matrix: args [n].", 1, 1, expand_mask<&kEqual>, kMaskAttrs));
+const OpDef kTri =
+    strong(composite("tri", "Ones on and below a diagonal: args [n] or [n, m].", 1, 2, expand_mask<&kGreaterEqual>, kMaskAttrs));
 const OpDef kTril = composite("tril", "The matrix on and below a diagonal, zeros above.", 1, 1, expand_triangle<true>, kKAttrs);
 const OpDef kTriu = composite("triu", "The matrix on and above a diagonal, zeros below.", 1, 1, expand_triangle<false>, kKAttrs);
 const OpDef kDiag = composite("diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", 1, 1, expand_diag, kKAttrs);
-const OpDef kDiagonal = composite("diagonal", "The diagonal of two dimensions, as the last.", 1, 1, expand_diagonal, kDiagonalAttrs);
-const OpDef kTrace = composite("trace", "The sum of a diagonal.", 1, 1, expand_trace, kDiagonalAttrs);
+const OpDef kDiagonal =
+    strong(composite("diagonal", "The diagonal of two dimensions, as the last.", 1, 1, expand_diagonal, kDiagonalAttrs));
+const OpDef kTrace = strong(composite("trace", "The sum of a diagonal.", 1, 1, expand_trace, kDiagonalAttrs));
 const OpDef kOuter = composite("outer", "All products of elements of one and the other, as a matrix.", 2, 2, expand_outer);
 const OpDef kInner = composite("inner", "Products summed over the last dimension of both.", 2, 2, expand_inner);
 const OpDef kVdot = composite("vdot", "The sum of conj(x) y over all elements.", 2, 2, expand_vdot);
 const OpDef kTensordot = composite("tensordot", "Products summed over chosen dimensions of both.", 2, 2, expand_tensordot, kTensordotAttrs);
 const OpDef kKron = composite("kron", "The Kronecker product.", 2, 2, expand_kron);
-const OpDef kMeshgrid = composite("meshgrid", "Vectors as coordinates of a grid, each a result.", 1, -1, expand_meshgrid, kMeshgridAttrs);
+const OpDef kMeshgrid = with_weakness(
+    Weakness::kOfEach, composite("meshgrid", "Vectors as coordinates of a grid, each a result.", 1, -1, expand_meshgrid, kMeshgridAttrs));
 
 }  // namespace shardlab::ops

@@ -106,18 +106,47 @@ constexpr AttrDef kVarAttrs[] = {kAxis, kKeepdims, {"ddof", AttrDef::Kind::kInte
 
 extern const OpDef kNansum, kNanprod, kNanmax, kNanmin, kNanmean, kNanvar, kNanstd, kPtp, kCountNonzero;
 
-const OpDef kNansum = {.name = "nansum", .doc = "The sum over axes, NaN left out.", .attrs = kSumAttrs, .expand = expand_nansum};
-const OpDef kNanprod = {.name = "nanprod", .doc = "The product over axes, NaN left out.", .attrs = kSumAttrs, .expand = expand_nanprod};
-const OpDef kNanmax = {
-    .name = "nanmax", .doc = "The largest element over axes, NaN left out.", .attrs = kPlainAttrs, .expand = expand_nan_extremum<true>};
-const OpDef kNanmin = {
-    .name = "nanmin", .doc = "The smallest element over axes, NaN left out.", .attrs = kPlainAttrs, .expand = expand_nan_extremum<false>};
-const OpDef kNanmean = {.name = "nanmean", .doc = "The mean over axes, NaN left out.", .attrs = kSumAttrs, .expand = expand_nanmean};
-const OpDef kNanvar = {.name = "nanvar", .doc = "The variance over axes, NaN left out.", .attrs = kVarAttrs, .expand = expand_nanvar};
-const OpDef kNanstd = {
-    .name = "nanstd", .doc = "The standard deviation over axes, NaN left out.", .attrs = kVarAttrs, .expand = expand_nanstd};
-const OpDef kPtp = {.name = "ptp", .doc = "The largest less the smallest element over axes.", .attrs = kPlainAttrs, .expand = expand_ptp};
-const OpDef kCountNonzero = {
-    .name = "count_nonzero", .doc = "How many elements over axes are not 0.", .attrs = kPlainAttrs, .expand = expand_count_nonzero};
+const OpDef kNansum = {
+    .name = "nansum", .doc = "The sum over axes, NaN left out.", .attrs = kSumAttrs, .weakness = Weakness::kNever, .expand = expand_nansum};
+const OpDef kNanprod = {.name = "nanprod",
+                        .doc = "The product over axes, NaN left out.",
+                        .attrs = kSumAttrs,
+                        .weakness = Weakness::kNever,
+                        .expand = expand_nanprod};
+const OpDef kNanmax = {.name = "nanmax",
+                       .doc = "The largest element over axes, NaN left out.",
+                       .attrs = kPlainAttrs,
+                       .weakness = Weakness::kNever,
+                       .expand = expand_nan_extremum<true>};
+const OpDef kNanmin = {.name = "nanmin",
+                       .doc = "The smallest element over axes, NaN left out.",
+                       .attrs = kPlainAttrs,
+                       .weakness = Weakness::kNever,
+                       .expand = expand_nan_extremum<false>};
+const OpDef kNanmean = {.name = "nanmean",
+                        .doc = "The mean over axes, NaN left out.",
+                        .attrs = kSumAttrs,
+                        .weakness = Weakness::kNever,
+                        .expand = expand_nanmean};
+const OpDef kNanvar = {.name = "nanvar",
+                       .doc = "The variance over axes, NaN left out.",
+                       .attrs = kVarAttrs,
+                       .weakness = Weakness::kNever,
+                       .expand = expand_nanvar};
+const OpDef kNanstd = {.name = "nanstd",
+                       .doc = "The standard deviation over axes, NaN left out.",
+                       .attrs = kVarAttrs,
+                       .weakness = Weakness::kNever,
+                       .expand = expand_nanstd};
+const OpDef kPtp = {.name = "ptp",
+                    .doc = "The largest less the smallest element over axes.",
+                    .attrs = kPlainAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_ptp};
+const OpDef kCountNonzero = {.name = "count_nonzero",
+                             .doc = "How many elements over axes are not 0.",
+                             .attrs = kPlainAttrs,
+                             .weakness = Weakness::kNever,
+                             .expand = expand_count_nonzero};
 
 }  // namespace shardlab::ops

@@ -104,13 +104,26 @@ constexpr std::string_view kSiluAliases[] = {"swish"};
 extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus, kSilu;
 
 const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
-const OpDef kSoftmax = {
-    .name = "softmax", .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.", .attrs = kSoftmaxAttrs, .expand = expand_softmax};
-const OpDef kLogSoftmax = {
-    .name = "log_softmax", .doc = "log(softmax(x)) along an axis.", .attrs = kSoftmaxAttrs, .expand = expand_log_softmax};
-const OpDef kLogsumexp = {
-    .name = "logsumexp", .doc = "log(sum(exp(x))) over axes, without overflow.", .attrs = kLogsumexpAttrs, .expand = expand_logsumexp};
-const OpDef kGelu = {.name = "gelu", .doc = "x times the normal distribution function of x.", .attrs = kGeluAttrs, .expand = expand_gelu};
+const OpDef kSoftmax = {.name = "softmax",
+                        .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.",
+                        .attrs = kSoftmaxAttrs,
+                        .weakness = Weakness::kNever,
+                        .expand = expand_softmax};
+const OpDef kLogSoftmax = {.name = "log_softmax",
+                           .doc = "log(softmax(x)) along an axis.",
+                           .attrs = kSoftmaxAttrs,
+                           .weakness = Weakness::kNever,
+                           .expand = expand_log_softmax};
+const OpDef kLogsumexp = {.name = "logsumexp",
+                          .doc = "log(sum(exp(x))) over axes, without overflow.",
+                          .attrs = kLogsumexpAttrs,
+                          .weakness = Weakness::kNever,
+                          .expand = expand_logsumexp};
+const OpDef kGelu = {.name = "gelu",
+                     .doc = "x times the normal distribution function of x.",
+                     .attrs = kGeluAttrs,
+                     .weakness = Weakness::kNever,
+                     .expand = expand_gelu};
 const OpDef kSoftplus = {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus};
 const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu};
 

@@ -219,16 +219,20 @@ struct Gcd {
 void check_whole(const OpDef& op, DType dtype) {
   if (!is_integer(dtype)) throw_user_error("Arguments to jax.numpy.{} must be integers, got {}; convert them", op.name, name_of(dtype));
 }
-Values expand_gcd(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  check_whole(op, promoted_dtype(b, args));
-  return expand_promoted(b, op, args, attrs);
-}
-Values expand_lcm(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+Values whole_sizes(GraphBuilder& b, const OpDef& op, Args args) {
   check_whole(op, promoted_dtype(b, args));
   Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
-  ValueId x = unary(b, kAbs, xy[0]), y = unary(b, kAbs, xy[1]);
-  ValueId product = b.emit1(kMul, {x, b.emit1(kDiv, {y, b.emit1(*find_op("gcd"), {x, y})})});
-  return {choose(b, binary(b, kEqual, x, 0.0), 0.0, product)};
+  if (is_signed_integer(b.type(xy[0]).dtype))
+    for (ValueId& each : xy) each = unary(b, kAbs, each);
+  return xy;
+}
+Values expand_gcd(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return b.emit(op, whole_sizes(b, op, args)); }
+Values expand_lcm(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  const OpDef &gcd = *find_op("gcd"), &divide = *find_op("floor_divide");
+  Values xy = whole_sizes(b, op, args);
+  ValueId divisor = gcd.expand(b, gcd, std::vector<Arg>{xy[0], xy[1]}, {}).at(0);
+  ValueId quotient = divide.expand(b, divide, std::vector<Arg>{xy[1], divisor}, {}).at(0);
+  return {choose(b, binary(b, kEqual, divisor, 0.0), 0.0, b.emit1(kMul, {xy[0], quotient}))};
 }
 
 // |x - y| <= atol + rtol |y|; infinities are close to themselves, NaN to NaN if equal_nan says so.
@@ -255,6 +259,13 @@ constexpr std::string_view kPositiveAliases[] = {"copy"};
 constexpr std::string_view kRadiansAliases[] = {"radians"};
 constexpr std::string_view kDegreesAliases[] = {"degrees"};
 
+// JAX computes it by a loop that carries both operands and gives what the first has become.
+constexpr OpDef gcd_op() {
+  OpDef op = strong(binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd));
+  op.first_is_result = true;
+  return op;
+}
+
 constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand,
                           std::span<const std::string_view> aliases = {}, std::span<const AttrDef> attrs = {}) {
   return {
@@ -266,32 +277,33 @@ constexpr OpDef composite(std::string_view name, std::string_view doc, int opera
 extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kLogaddexp, kLogaddexp2, kHeaviside,
     kSignbit, kCopysign, kIsInf, kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
 
-const OpDef kLog2 = composite("log2", "The logarithm in base 2.", 1, expand_log_base<2>);
-const OpDef kLog10 = composite("log10", "The logarithm in base 10.", 1, expand_log_base<10>);
-const OpDef kDeg2rad = composite("deg2rad", "Degrees as radians.", 1, expand_angle_unit<true>, kRadiansAliases);
-const OpDef kRad2deg = composite("rad2deg", "Radians as degrees.", 1, expand_angle_unit<false>, kDegreesAliases);
+const OpDef kLog2 = strong(composite("log2", "The logarithm in base 2.", 1, expand_log_base<2>));
+const OpDef kLog10 = strong(composite("log10", "The logarithm in base 10.", 1, expand_log_base<10>));
+const OpDef kDeg2rad = strong(composite("deg2rad", "Degrees as radians.", 1, expand_angle_unit<true>, kRadiansAliases));
+const OpDef kRad2deg = strong(composite("rad2deg", "Radians as degrees.", 1, expand_angle_unit<false>, kDegreesAliases));
 const OpDef kReciprocal = composite("reciprocal", "1 / x.", 1, expand_reciprocal);
 const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive, kPositiveAliases);
 const OpDef kFabs = composite("fabs", "The absolute value as a float.", 1, expand_fabs);
-const OpDef kSinc = composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc);
-const OpDef kHypot = composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot);
+const OpDef kSinc = strong(composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc));
+const OpDef kHypot = strong(composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot));
 const OpDef kLogaddexp = composite("logaddexp", "log(exp(x) + exp(y)), without overflow.", 2, expand_logaddexp<false>);
-const OpDef kLogaddexp2 = composite("logaddexp2", "log2(2^x + 2^y), without overflow.", 2, expand_logaddexp<true>);
-const OpDef kHeaviside = composite("heaviside", "0 below 0, 1 above it, y at it.", 2, expand_heaviside);
+const OpDef kLogaddexp2 = strong(composite("logaddexp2", "log2(2^x + 2^y), without overflow.", 2, expand_logaddexp<true>));
+const OpDef kHeaviside = strong(composite("heaviside", "0 below 0, 1 above it, y at it.", 2, expand_heaviside));
 const OpDef kSignbit = composite("signbit", "Whether the sign bit is set, that of -0.0 too.", 1, expand_signbit);
 const OpDef kCopysign = composite("copysign", "The size of x with the sign of y.", 2, expand_copysign);
 const OpDef kIsInf = composite("isinf", "Whether it is infinite.", 1, expand_isinf);
 const OpDef kIsPosInf = composite("isposinf", "Whether it is infinity.", 1, expand_is_signed_inf<true>);
 const OpDef kIsNegInf = composite("isneginf", "Whether it is -infinity.", 1, expand_is_signed_inf<false>);
-const OpDef kNanToNum = composite("nan_to_num", "NaN as 0, infinities as the largest numbers.", 1, expand_nan_to_num, {}, kNanAttrs);
+const OpDef kNanToNum =
+    strong(composite("nan_to_num", "NaN as 0, infinities as the largest numbers.", 1, expand_nan_to_num, {}, kNanAttrs));
 const OpDef kFmax = composite("fmax", "The larger of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kGreater>);
 const OpDef kFmin = composite("fmin", "The smaller of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kLess>);
 const OpDef kAngle = composite("angle", "The angle of complex numbers in radians.", 1, expand_angle);
-const OpDef kLdexp = composite("ldexp", "x times 2 to the power y.", 2, expand_ldexp);
+const OpDef kLdexp = strong(composite("ldexp", "x times 2 to the power y.", 2, expand_ldexp));
 const OpDef kDivmod = composite("divmod", "The quotient rounded down, and the remainder.", 2, expand_divmod);
 const OpDef kModf = composite("modf", "The fraction and the whole part of x.", 1, expand_modf);
-const OpDef kGcd = binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd);
-const OpDef kLcm = composite("lcm", "The least common multiple of integers.", 2, expand_lcm);
+const OpDef kGcd = gcd_op();
+const OpDef kLcm = strong(composite("lcm", "The least common multiple of integers.", 2, expand_lcm));
 const OpDef kIsClose = composite("isclose", "Whether |x - y| <= atol + rtol |y|.", 2, expand_isclose, {}, kCloseAttrs);
 
 }  // namespace shardlab::ops

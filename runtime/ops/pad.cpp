@@ -166,7 +166,9 @@ std::vector<Sample> samples() {
 constexpr AttrDef kAttrs[] = {
     {"padding", AttrDef::Kind::kIntegerLists, false, "[low, high, interior] for each dimension; low and high may be negative"},
     {"pad_width", AttrDef::Kind::kIntegerLists, false, "or as in jax.numpy: [low, high] for each dimension, or one pair for all"},
-    {"mode", AttrDef::Kind::kString, false, "with pad_width: constant (default), edge, wrap, reflect or symmetric"},
+    {"mode", AttrDef::Kind::kString, false,
+     "with pad_width: constant (default), empty, edge, linear_ramp, wrap, reflect, symmetric, maximum, minimum, mean or median"},
+    {"constant_values", AttrDef::Kind::kNumber, false, "with pad_width: as value"},
     {"value", AttrDef::Kind::kNumber, false, "the padding, where it is no operand; 0 by default"}};
 
 }  // namespace

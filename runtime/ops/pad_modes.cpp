@@ -1,7 +1,8 @@
-// jax.numpy.pad: constant, edge, wrap, reflect and symmetric padding, as slices, mirrors and concatenations.
+// jax.numpy.pad by its modes, as slices, mirrors, ramps, reductions and concatenations.
 #include <algorithm>
 
 #include "runtime/ops/pad_modes.h"
+#include "runtime/ops/registry.h"
 
 namespace shardlab::ops {
 namespace {
@@ -27,13 +28,49 @@ std::vector<Interval> widths_of(const OpDef& op, const Attrs& attrs, int rank) {
 
 std::int64_t size_of_dim(const GraphBuilder& b, ValueId x, int dim) { return b.shape(x)[std::size_t(dim)]; }
 
-ValueId edge_padded(GraphBuilder& b, ValueId x, int dim, Interval width) {
-  std::int64_t size = size_of_dim(b, x, dim);
+// x between two paddings; a width of 0 has none.
+template <typename F>
+ValueId between(GraphBuilder& b, ValueId x, int dim, Interval width, F&& padding) {
   Values parts;
-  if (width.start > 0) parts.push_back(repeated(b, slice_in_dim(b, x, dim, {0, 1}), dim, width.start));
+  if (width.start > 0) parts.push_back(padding(width.start, true));
   parts.push_back(x);
-  if (width.stop > 0) parts.push_back(repeated(b, slice_in_dim(b, x, dim, {size - 1, size}), dim, width.stop));
+  if (width.stop > 0) parts.push_back(padding(width.stop, false));
   return joined(b, parts, dim);
+}
+
+ValueId edge_of(GraphBuilder& b, ValueId x, int dim, bool is_first) {
+  std::int64_t size = size_of_dim(b, x, dim);
+  return slice_in_dim(b, x, dim, is_first ? Interval{0, 1} : Interval{size - 1, size});
+}
+
+ValueId edge_padded(GraphBuilder& b, ValueId x, int dim, Interval width) {
+  return between(b, x, dim, width,
+                 [&](std::int64_t count, bool is_first) { return repeated(b, edge_of(b, x, dim, is_first), dim, count); });
+}
+
+// From 0 to the edge, which is no part of it, in equal steps; whole numbers are rounded down.
+ValueId ramp_padded(GraphBuilder& b, ValueId x, int dim, Interval width) {
+  DType dtype = b.type(x).dtype, computed = inexact(b, dtype);
+  return between(b, x, dim, width, [&](std::int64_t count, bool is_first) {
+    TensorType type{computed, b.shape(x)};
+    type.shape[std::size_t(dim)] = count;
+    ValueId steps = b.emit1(kIota, {}, Attrs{{"dtype", computed}, {"shape", type.shape}, {"dimension", std::int64_t(dim)}});
+    ValueId edge = broadcast_to(b, converted(b, edge_of(b, x, dim, is_first), computed), type.shape);
+    ValueId ramp = b.emit1(kMul, {edge, binary(b, kDiv, steps, double(count))});
+    if (is_integer(dtype)) ramp = unary(b, kFloor, ramp);
+    ramp = converted(b, ramp, dtype);
+    return is_first ? ramp : reversed(b, ramp, {dim});
+  });
+}
+
+// By one number a row: its largest, its mean …
+ValueId statistic_padded(GraphBuilder& b, ValueId x, int dim, Interval width, std::string_view statistic) {
+  const OpDef& op = *find_op(statistic);
+  DType dtype = b.type(x).dtype;
+  ValueId value = op.expand(b, op, std::vector<Arg>{x}, Attrs{{"axis", std::int64_t(dim)}, {"keepdims", true}}).at(0);
+  if (is_integer(dtype) && is_inexact(b.type(value).dtype)) value = unary(b, kRound, value);
+  value = converted(b, value, dtype);
+  return between(b, x, dim, width, [&](std::int64_t count, bool) { return repeated(b, value, dim, count); });
 }
 
 ValueId wrapped_around(GraphBuilder& b, ValueId x, int dim, Interval width) {
@@ -68,23 +105,34 @@ ValueId padded_by_mode(GraphBuilder& b, const OpDef& op, ValueId x, const Attrs&
   std::string mode = attrs.has("mode") ? attrs.string("mode") : "constant";
   int rank = b.type(x).rank();
   std::vector<Interval> widths = widths_of(op, attrs, rank);
-  if (mode == "constant") {
+  if (mode == "constant" || mode == "empty") {
     std::vector<std::int64_t> padding;
     for (const Interval& width : widths) padding.insert(padding.end(), {width.start, width.stop, 0});
-    double value = attrs.has("value") ? attrs.number("value") : 0.0;
+    double value = attrs.has("value") ? attrs.number("value") : attrs.has("constant_values") ? attrs.number("constant_values") : 0.0;
     return b.emit1(kPad, {x, scalar_constant(b, b.type(x).dtype, value)}, Attrs{{"padding", padding}});
   }
-  if (mode != "edge" && mode != "wrap" && mode != "reflect" && mode != "symmetric")
-    throw_user_error("Unimplemented padding mode '{}' for np.pad; use constant, edge, wrap, reflect or symmetric", mode);
+  constexpr std::pair<std::string_view, std::string_view> kStatistics[] = {
+      {"maximum", "max"}, {"minimum", "min"}, {"mean", "mean"}, {"median", "median"}};
+  auto statistic = std::find_if(std::begin(kStatistics), std::end(kStatistics), [&](const auto& each) { return each.first == mode; });
+  const bool is_statistic = statistic != std::end(kStatistics), is_single = is_statistic || mode == "edge" || mode == "linear_ramp";
+  if (!is_single && mode != "wrap" && mode != "reflect" && mode != "symmetric")
+    throw_user_error(
+        "Unimplemented padding mode '{}' for np.pad; use constant, empty, edge, linear_ramp, wrap, reflect, symmetric, maximum, minimum, "
+        "mean or median",
+        mode);
   for (int d = 0; d < rank; ++d) {
     Interval width = widths[std::size_t(d)];
     std::int64_t size = size_of_dim(b, x, d);
     if (width.start == 0 && width.stop == 0) continue;
     if (size == 0) throw_user_error("Cannot apply '{}' padding to empty axis: dimension {} of shape {}", mode, d, text_of(b.shape(x)));
     constexpr std::int64_t kPartsMax = 1 << 12;
-    if (mode != "edge" && (width.start + width.stop) / size > kPartsMax)
+    if (!is_single && (width.start + width.stop) / size > kPartsMax)
       throw_user_error("{}: dimension {} would be repeated more than {} times; pad less", op.name, d, kPartsMax);
-    if (mode == "edge")
+    if (is_statistic)
+      x = statistic_padded(b, x, d, width, statistic->second);
+    else if (mode == "linear_ramp")
+      x = ramp_padded(b, x, d, width);
+    else if (mode == "edge")
       x = edge_padded(b, x, d, width);
     else if (mode == "wrap")
       x = wrapped_around(b, x, d, width);

@@ -308,7 +308,13 @@ constexpr std::string_view kKeyAliases[] = {"random.PRNGKey"};
 
 constexpr OpDef distribution(std::string_view name, std::string_view doc, std::span<const AttrDef> attrs,
                              Values (*expand)(GraphBuilder&, const OpDef&, Args, const Attrs&), int operands_max = 1) {
-  return {.name = name, .doc = doc, .operands_min = 1, .operands_max = operands_max, .attrs = attrs, .expand = expand};
+  return {.name = name,
+          .doc = doc,
+          .operands_min = 1,
+          .operands_max = operands_max,
+          .attrs = attrs,
+          .weakness = Weakness::kNever,
+          .expand = expand};
 }
 
 }  // namespace
@@ -322,6 +328,7 @@ const OpDef kRandomKey = {.name = "random.key",
                           .operands_min = 0,
                           .operands_max = 1,
                           .attrs = kKeyAttrs,
+                          .weakness = Weakness::kNever,
                           .expand = expand_key};
 const OpDef kRandomUniform =
     distribution("random.uniform", "Evenly distributed numbers in [minval, maxval): args key.", kUniformAttrs, expand_uniform, 3);

@@ -174,6 +174,7 @@ const OpDef kRandomPermutation = {.name = "random.permutation",
                                   .operands_min = 1,
                                   .operands_max = 2,
                                   .attrs = kPermutationAttrs,
+                                  .weakness = Weakness::kOfOthers,
                                   .expand = expand_permutation};
 const OpDef kRandomChoice = {.name = "random.choice",
                              .doc =
@@ -182,12 +183,14 @@ const OpDef kRandomChoice = {.name = "random.choice",
                              .operands_min = 1,
                              .operands_max = 3,
                              .attrs = kChoiceAttrs,
+                             .weakness = Weakness::kOfOthers,
                              .expand = expand_choice};
 const OpDef kRandomCategorical = {.name = "random.categorical",
                                   .doc = "Places along an axis, each with the probability that softmax gives its logit: args key, logits.",
                                   .operands_min = 2,
                                   .operands_max = 2,
                                   .attrs = kCategoricalAttrs,
+                                  .weakness = Weakness::kNever,
                                   .expand = expand_categorical};
 
 }  // namespace shardlab::ops

@@ -56,21 +56,28 @@ DType summed_dtype(const GraphBuilder& b, DType dtype) {
 // 16-bit floats are added in float32 and rounded once.
 ValueId widened(GraphBuilder& b, ValueId x) { return is_half(b.type(x).dtype) ? converted(b, x, DType::kFloat32) : x; }
 
-template <const OpDef* kReduction>
+// The reduction, and the attribute "initial" with it, where there is one.
+template <const OpDef* kReduction, const OpDef* kBinary>
+ValueId reduced_from_initial(GraphBuilder& b, ValueId x, const std::vector<int>& axes, const Attrs& attrs) {
+  ValueId result = reduced(b, *kReduction, x, axes, keepdims_of(attrs));
+  return attrs.has("initial") ? b.emit1(*kBinary, {filled(b, b.type(result), attrs.number("initial")), result}) : result;
+}
+
+template <const OpDef* kReduction, const OpDef* kBinary>
 Values expand_sum(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = with_dtype(b, value_of(b, args[0]), attrs);
   DType dtype = attrs.has("dtype") ? b.type(x).dtype : summed_dtype(b, b.type(x).dtype);
   x = widened(b, converted(b, x, dtype));
-  return {converted(b, reduced(b, *kReduction, x, reduced_axes(b, op, x, attrs), keepdims_of(attrs)), dtype)};
+  return {converted(b, reduced_from_initial<kReduction, kBinary>(b, x, reduced_axes(b, op, x, attrs), attrs), dtype)};
 }
 
-template <const OpDef* kReduction>
+template <const OpDef* kReduction, const OpDef* kBinary>
 Values expand_extremum(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
-  if (reduced_count(b, x, axes) == 0)
+  if (reduced_count(b, x, axes) == 0 && !attrs.has("initial"))
     throw_user_error("zero-size array to reduction operation {} which has no identity; got shape {}", op.name, text_of(b.shape(x)));
-  return {reduced(b, *kReduction, x, axes, keepdims_of(attrs))};
+  return {reduced_from_initial<kReduction, kBinary>(b, x, axes, attrs)};
 }
 
 template <const OpDef* kReduction>
@@ -120,7 +127,11 @@ Values expand_std(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
 constexpr AttrDef kAxis = {"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes to reduce; all by default"};
 constexpr AttrDef kKeepdims = {"keepdims", AttrDef::Kind::kFlag, false, "whether reduced axes stay, with size 1"};
 constexpr AttrDef kAttrs[] = {kAxis, kKeepdims};
-constexpr AttrDef kSumAttrs[] = {kAxis, kKeepdims, {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"}};
+constexpr AttrDef kDType = {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"};
+constexpr AttrDef kInitial = {"initial", AttrDef::Kind::kNumber, false, "a number that takes part, too"};
+constexpr AttrDef kMeanAttrs[] = {kAxis, kKeepdims, kDType};
+constexpr AttrDef kSumAttrs[] = {kAxis, kKeepdims, kDType, kInitial};
+constexpr AttrDef kExtremumAttrs[] = {kAxis, kKeepdims, kInitial};
 constexpr AttrDef kVarAttrs[] = {kAxis,
                                  kKeepdims,
                                  {"ddof", AttrDef::Kind::kInteger, false, "taken from the count; 0 by default"},
@@ -132,27 +143,52 @@ constexpr std::string_view kMinAliases[] = {"amin"};
 
 extern const OpDef kSum, kProd, kMax, kMin, kMean, kAny, kAll, kVar, kStd;
 
-const OpDef kSum = {
-    .name = "sum", .doc = "The sum over axes; of bool an int32 count.", .attrs = kSumAttrs, .expand = expand_sum<&kReduceSum>};
-const OpDef kProd = {.name = "prod", .doc = "The product over axes.", .attrs = kSumAttrs, .expand = expand_sum<&kReduceProd>};
+const OpDef kSum = {.name = "sum",
+                    .doc = "The sum over axes; of bool an int32 count.",
+                    .attrs = kSumAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_sum<&kReduceSum, &kAdd>};
+const OpDef kProd = {.name = "prod",
+                     .doc = "The product over axes.",
+                     .attrs = kSumAttrs,
+                     .weakness = Weakness::kNever,
+                     .expand = expand_sum<&kReduceProd, &kMul>};
 const OpDef kMax = {.name = "max",
                     .doc = "The largest element over axes; NaN wins.",
                     .aliases = kMaxAliases,
-                    .attrs = kAttrs,
-                    .expand = expand_extremum<&kReduceMax>};
+                    .attrs = kExtremumAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_extremum<&kReduceMax, &kMaximum>};
 const OpDef kMin = {.name = "min",
                     .doc = "The smallest element over axes; NaN wins.",
                     .aliases = kMinAliases,
+                    .attrs = kExtremumAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_extremum<&kReduceMin, &kMinimum>};
+const OpDef kMean = {.name = "mean",
+                     .doc = "The mean over axes: sum / count; integers become float32.",
+                     .attrs = kMeanAttrs,
+                     .weakness = Weakness::kNever,
+                     .expand = expand_mean};
+const OpDef kAny = {.name = "any",
+                    .doc = "Whether any element over axes is not 0.",
                     .attrs = kAttrs,
-                    .expand = expand_extremum<&kReduceMin>};
-const OpDef kMean = {
-    .name = "mean", .doc = "The mean over axes: sum / count; integers become float32.", .attrs = kSumAttrs, .expand = expand_mean};
-const OpDef kAny = {.name = "any", .doc = "Whether any element over axes is not 0.", .attrs = kAttrs, .expand = expand_logical<&kReduceOr>};
-const OpDef kAll = {
-    .name = "all", .doc = "Whether all elements over axes are not 0.", .attrs = kAttrs, .expand = expand_logical<&kReduceAnd>};
-const OpDef kVar = {
-    .name = "var", .doc = "The variance over axes: the mean squared distance from the mean.", .attrs = kVarAttrs, .expand = expand_var};
-const OpDef kStd = {
-    .name = "std", .doc = "The standard deviation over axes: the root of the variance.", .attrs = kVarAttrs, .expand = expand_std};
+                    .weakness = Weakness::kNever,
+                    .expand = expand_logical<&kReduceOr>};
+const OpDef kAll = {.name = "all",
+                    .doc = "Whether all elements over axes are not 0.",
+                    .attrs = kAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_logical<&kReduceAnd>};
+const OpDef kVar = {.name = "var",
+                    .doc = "The variance over axes: the mean squared distance from the mean.",
+                    .attrs = kVarAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_var};
+const OpDef kStd = {.name = "std",
+                    .doc = "The standard deviation over axes: the root of the variance.",
+                    .attrs = kVarAttrs,
+                    .weakness = Weakness::kNever,
+                    .expand = expand_std};
 
 }  // namespace shardlab::ops

@@ -128,6 +128,7 @@ extern const OpDef kRoll, kFftshift, kIfftshift, kFlip, kFlipud, kFliplr, kDiff,
 const OpDef kRoll = {.name = "roll",
                      .doc = "The elements shifted along dimensions; those that leave at one end come in at the other.",
                      .attrs = kRollAttrs,
+                     .weakness = Weakness::kOfFirst,
                      .expand = expand_roll};
 const OpDef kFftshift = {.name = "fft.fftshift",
                          .doc = "The element of frequency 0 moved to the middle of axes.",

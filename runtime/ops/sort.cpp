@@ -162,9 +162,11 @@ std::vector<Sample> samples() {
 
 constexpr AttrDef kSortAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to sort; the last by default"},
                                   {"num_keys", AttrDef::Kind::kInteger, false, "how many operands decide the order; 1 by default"},
-                                  {"descending", AttrDef::Kind::kFlag, false, "whether the largest come first"}};
+                                  {"descending", AttrDef::Kind::kFlag, false, "whether the largest come first"},
+                                  {"stable", AttrDef::Kind::kFlag, false, "accepted for JAX's sake; equal ones stay in their order"}};
 constexpr AttrDef kArgsortAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to sort; the last by default"},
-                                     {"descending", AttrDef::Kind::kFlag, false, "whether the largest come first"}};
+                                     {"descending", AttrDef::Kind::kFlag, false, "whether the largest come first"},
+                                     {"stable", AttrDef::Kind::kFlag, false, "accepted for JAX's sake; equal ones stay in their order"}};
 
 }  // namespace
 
@@ -176,6 +178,7 @@ const OpDef kSort = {.name = "sort",
                      .operands_min = 1,
                      .operands_max = -1,
                      .attrs = kSortAttrs,
+                     .weakness = Weakness::kOfEach,
                      .expand = expand_sort,
                      .infer = infer,
                      .rule = rule,
@@ -186,6 +189,7 @@ const OpDef kSort = {.name = "sort",
 const OpDef kArgsort = {.name = "argsort",
                         .doc = "The places of the elements in ascending order along a dimension, int32; equal ones in their order.",
                         .attrs = kArgsortAttrs,
+                        .weakness = Weakness::kNever,
                         .expand = expand_argsort};
 
 }  // namespace shardlab::ops

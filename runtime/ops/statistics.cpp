@@ -164,7 +164,13 @@ constexpr AttrDef kBincountAttrs[] = {{"length", AttrDef::Kind::kInteger, true, 
 
 using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
 constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand, std::span<const AttrDef> attrs) {
-  return {.name = name, .doc = doc, .operands_min = operands, .operands_max = 2, .attrs = attrs, .expand = expand};
+  return {.name = name,
+          .doc = doc,
+          .operands_min = operands,
+          .operands_max = 2,
+          .attrs = attrs,
+          .weakness = Weakness::kNever,
+          .expand = expand};
 }
 
 }  // namespace
@@ -173,8 +179,11 @@ extern const OpDef kAverage, kMedian, kQuantile, kPercentile, kSearchsorted, kBi
 
 const OpDef kAverage =
     composite("average", "The mean, weighted where weights are given: args [x] or [x, weights].", 1, expand_average, kReduceAttrs);
-const OpDef kMedian = {
-    .name = "median", .doc = "The element in the middle, or the mean of the two there.", .attrs = kReduceAttrs, .expand = expand_median};
+const OpDef kMedian = {.name = "median",
+                       .doc = "The element in the middle, or the mean of the two there.",
+                       .attrs = kReduceAttrs,
+                       .weakness = Weakness::kNever,
+                       .expand = expand_median};
 const OpDef kQuantile =
     composite("quantile", "The q-th quantile, linear between elements: args [x] or [x, q].", 1, expand_quantile<1>, kQuantileAttrs);
 const OpDef kPercentile =

@@ -181,24 +181,28 @@ const OpDef kTake = {.name = "take",
                      .operands_min = 2,
                      .operands_max = 2,
                      .attrs = kTakeAttrs,
+                     .weakness = Weakness::kOfFirst,
                      .expand = expand_take};
 const OpDef kTakeAlongAxis = {.name = "take_along_axis",
                               .doc = "Elements at indices along a dimension, where each row has its own: args [x, indices].",
                               .operands_min = 2,
                               .operands_max = 2,
                               .attrs = kAlongAttrs,
+                              .weakness = Weakness::kOfFirst,
                               .expand = expand_take_along_axis};
 const OpDef kDynamicIndexInDim = {.name = "dynamic_index_in_dim",
                                   .doc = "One index of a dimension: args [x, index].",
                                   .operands_min = 2,
                                   .operands_max = 2,
                                   .attrs = kIndexAttrs,
+                                  .weakness = Weakness::kOfFirst,
                                   .expand = expand_dynamic_index};
 const OpDef kDynamicUpdateIndexInDim = {.name = "dynamic_update_index_in_dim",
                                         .doc = "The operand with one index of a dimension replaced: args [x, update, index].",
                                         .operands_min = 3,
                                         .operands_max = 3,
                                         .attrs = kUpdateAttrs,
+                                        .weakness = Weakness::kNever,
                                         .expand = expand_dynamic_update_index};
 
 }  // namespace shardlab::ops

@@ -27,7 +27,11 @@ std::vector<bool> constant_expressions(const Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     bool folds = (node.op->elementwise || node.op->folds) && !node.op->is_constraint && !node.operands.empty();
-    constant[n] = node.op->constant || (folds && std::all_of(node.operands.begin(), node.operands.end(), is_constant));
+    // XLA has folded what is computed from values without elements alone before it propagates.
+    auto is_empty = [&](ValueId value) { return graph.type(value).elements() == 0; };
+    bool of_nothing = node.op->region == RegionKind::kNone && !node.operands.empty() && node.results.size() == 1 &&
+                      !is_empty(node.results[0]) && std::all_of(node.operands.begin(), node.operands.end(), is_empty);
+    constant[n] = node.op->constant || of_nothing || (folds && std::all_of(node.operands.begin(), node.operands.end(), is_constant));
   }
   return constant;
 }

@@ -67,7 +67,8 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
   return spec;
 }
 
-// The graph's shardings on their way to the fixpoint. Invariant: a value's pieces are only ever extended, so that it ends.
+// The graph's shardings on their way to the fixpoint. Invariant: a value's pieces are only ever extended, so that it ends. Values without
+// elements take no part: XLA makes constants of them, whatever they are and however they are constrained, before it propagates.
 class Propagator {
  public:
   explicit Propagator(const PropagationInput& input) : mesh_(input.mesh), last_level_(input.last_level) {
@@ -111,6 +112,8 @@ class Propagator {
  private:
   ValueSharding& value(ValueId id) { return out_.values[std::size_t(id)]; }
   const Shape& shape(ValueId id) const { return out_.graph.type(id).shape; }
+  bool is_empty(ValueId id) const { return out_.graph.type(id).elements() == 0; }
+  const std::vector<DimSharding>& seen_dims(ValueId id) { return is_empty(id) ? dims_of(std::nullopt) : dims_of(value(id)); }
   const Node& node(NodeId n) const { return out_.graph.nodes[std::size_t(n)]; }
 
   void seed_constraints() {
@@ -170,6 +173,7 @@ class Propagator {
   void exchange_with_results() {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       ValueId id = out_.graph.results[i];
+      if (is_empty(id)) continue;
       FactorRule rule = identity_rule(shape(id));
       std::vector<Projection> inner{project(dims_of(value(id)), rule.operands[0], rule.factors)};
       std::vector<Projection> outer{project(dims_of(results_[i]), rule.results[0], rule.factors)};
@@ -204,16 +208,30 @@ class Propagator {
       return;
     }
     const Node& visited = node(n);
+    if (visited.op->first_is_result) agree(visited.operands[0], visited.results[0], n);
     const FactorRule& rule = rules_[std::size_t(n)];
     std::vector<Projection> operands, results;
     for (std::size_t i = 0; i < visited.operands.size(); ++i)
-      operands.push_back(project(dims_of(value(visited.operands[i])), rule.operands[i], rule.factors));
+      operands.push_back(project(seen_dims(visited.operands[i]), rule.operands[i], rule.factors));
     for (std::size_t i = 0; i < visited.results.size(); ++i)
-      results.push_back(project(dims_of(value(visited.results[i])), rule.results[i], rule.factors));
+      results.push_back(project(seen_dims(visited.results[i]), rule.results[i], rule.factors));
     std::vector<Direction> directions;
     for (const Factor& factor : rule.factors) directions.push_back(direction(n, factor));
     std::vector<Change> changes = extend_factors({rule, operands, results, std::move(directions), visited.op->elementwise});
     take_over(n, changes, operands, results);
+  }
+
+  // Two values of one node and shape take each other's pieces.
+  void agree(ValueId first, ValueId second, NodeId n) {
+    FactorRule rule = identity_rule(shape(first));
+    std::vector<Projection> one{project(dims_of(value(first)), rule.operands[0], rule.factors)};
+    std::vector<Projection> other{project(dims_of(value(second)), rule.results[0], rule.factors)};
+    extend_factors({rule, one, other, std::vector<Direction>(rule.factors.size(), Direction::kBoth), true});
+    auto take = [&](ValueId id, std::vector<DimSharding> dims, ValueId from) {
+      if (assign(id, std::move(dims), {.kind = Origin::Kind::kRule, .node = n, .from = from})) revisit_neighbours(id, n);
+    };
+    take(first, unproject(one[0], rule.operands[0], rule.factors), second);
+    take(second, unproject(other[0], rule.results[0], rule.factors), first);
   }
 
   // Operands first, then results; a value that is an operand twice is taken as its last place has it.
@@ -249,7 +267,7 @@ class Propagator {
   }
 
   bool assign(ValueId id, std::vector<DimSharding> dims, const Origin& why) {
-    if (same(value(id), dims)) return false;
+    if (is_empty(id) || same(value(id), dims)) return false;
     ValueSharding before = std::exchange(value(id), std::move(dims));
     ++changes_;
     note(id, dims_of(before), why);
