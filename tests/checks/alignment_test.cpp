@@ -79,5 +79,19 @@ TEST(AlignTracks, WhatFollowsFromTheFirstDifferenceIsKnownByItsLine) {
   EXPECT_EQ(align(swapped, reference).relation, Relation::kOrder);
 }
 
+// Nothing but the places tells: who is before the other has not left out what comes later.
+TEST(AlignTracks, ThePlacesDecideWhereNothingElseDoes) {
+  auto read = [](std::string_view where) {
+    return StepEvidence{.kind = StepEvidence::Kind::kRead, .what = "fetch", .where = std::string(where)};
+  };
+  for (auto [early, late] : {std::pair("toy.cpp:9", "toy.cpp:10"), std::pair("statement 4 (/program/4)", "statement 11 (/program/11)")}) {
+    StepEvidence early_read = read(early), late_read = read(late);
+    Track before{{{{1, 1}, "barrier", early, nullptr}, {{0, 0}, "fetch", early, &early_read}}, true};
+    Track after{{{{2, 1}, "gather", late, nullptr}, {{0, 0}, "fetch", late, &late_read}}, true};
+    EXPECT_EQ(align(before, after).relation, Relation::kExtra);
+    EXPECT_EQ(align(after, before).relation, Relation::kSkipped);
+  }
+}
+
 }  // namespace
 }  // namespace shardlab

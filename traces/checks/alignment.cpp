@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -22,8 +23,9 @@ constexpr double kLocalForCall = -0.5;  // the same op, on devices of its own
 constexpr double kNever = -1e6;
 constexpr double kGap = -1.0, kGapMore = -0.3;  // a block that one side has alone: its first call, and each further one
 constexpr double kPermuted = -0.9;
-constexpr double kUnequalEnds = -0.15;  // one track goes on where the other was cut
-constexpr double kBareEnd = -0.8;       // a block at the very end, which nothing that follows supports
+constexpr double kUnequalEnds = -0.15;   // one track goes on where the other was cut
+constexpr double kBareEnd = -0.8;        // a block at the very end, which nothing that follows supports
+constexpr double kAgainstOrder = -0.05;  // a block at whose place the other track is at one before it: most programs go down the page
 constexpr double kStepEqual = 0.3, kStepAlike = 0.1, kStepOther = -0.3, kStepGap = -0.1;
 
 double pair_score(const TrackItem& a, const TrackItem& b) {
@@ -40,6 +42,19 @@ double pair_score(const TrackItem& a, const TrackItem& b) {
   }
   const StepEvidence* step = a.step ? a.step : b.step;
   return step->kind == StepEvidence::Kind::kLocal && a.op == b.op ? kLocalForCall : kNever;
+}
+
+// Whether a place lies before another one of the same file or scenario: "toy.cpp:31", "statement 4 (/program/4)".
+bool is_before(std::string_view a, std::string_view b) {
+  auto number_at = [](std::string_view where) { return where.starts_with("statement ") ? std::size_t(10) : where.rfind(':') + 1; };
+  std::size_t at = number_at(a);
+  if (at == 0 || at != number_at(b) || a.substr(0, at) != b.substr(0, at)) return false;
+  auto number = [&](std::string_view where) {
+    long value = -1;
+    std::from_chars(where.data() + at, where.data() + where.size(), value);
+    return value;
+  };
+  return number(a) >= 0 && number(a) < number(b);
 }
 
 double gap_score(const TrackItem& item, bool more) { return item.step ? kStepGap : more ? kGapMore : kGap; }
@@ -75,8 +90,18 @@ class Table {
     };
     if (i < m_ && j < n_) offer(pair_score(a_.items[i], b_.items[j]) + score(i + 1, j + 1, kPair), kPair);
     // A step between the calls of a block does not divide it.
-    if (j < n_) offer(gap_score(b_.items[j], state == kLacks) + score(i, j + 1, b_.items[j].step ? state : kLacks), kLacks);
-    if (i < m_) offer(gap_score(a_.items[i], state == kAdds) + score(i + 1, j, a_.items[i].step ? state : kAdds), kAdds);
+    auto against_order = [&](const TrackItem& other, const TrackItem& alone, State block) {
+      return state != block && !alone.step && is_before(other.where, alone.where) ? kAgainstOrder : 0.0;
+    };
+    bool both = i < m_ && j < n_;
+    if (j < n_)
+      offer(gap_score(b_.items[j], state == kLacks) + (both ? against_order(a_.items[i], b_.items[j], kLacks) : 0) +
+                score(i, j + 1, b_.items[j].step ? state : kLacks),
+            kLacks);
+    if (i < m_)
+      offer(gap_score(a_.items[i], state == kAdds) + (both ? against_order(b_.items[j], a_.items[i], kAdds) : 0) +
+                score(i + 1, j, a_.items[i].step ? state : kAdds),
+            kAdds);
     return step;
   }
   double score(std::size_t i, std::size_t j, State state) const { return scores_[i * (n_ + 1) + j][state]; }

@@ -1,6 +1,7 @@
 #include "traces/checks/disagreement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -67,7 +68,40 @@ void blame(const Positions& positions, Disagreement& found, Side& side, Side& re
   }
 }
 
+// Several sides that have nothing against each other lack the one call of another side: those who make it and those who do not are two
+// parties, however the latter stand. Returns whether that is so.
+bool blame_as_parties(const Positions& positions, Disagreement& found) {
+  if (found.sides.size() < 3) return false;
+  for (Side& maker : found.sides) {
+    std::size_t lacking = 0;
+    bool is_so = true;
+    for (Side& side : found.sides) {
+      if (&side == &maker) continue;
+      Witnesses pair = witnesses(positions, side, maker);
+      is_so = is_so && pair.a >= 0 && std::all_of(found.sides.begin(), found.sides.end(), [&](const Side& other) {
+                return &other == &maker || &other == &side || witnesses(positions, side, other).a < 0;
+              });
+      if (!is_so) break;
+      side.alignment = align(track(positions, pair.a, pair.b), track(positions, pair.b, pair.a));
+      is_so = side.alignment.relation == Relation::kSkipped;
+      lacking += voices(positions, side, maker, Relation::kSkipped).size();
+    }
+    if (!is_so) continue;
+    found.reference = std::size_t(&maker - found.sides.data());
+    if (lacking > maker.processes.size()) {
+      maker.alignment = {Relation::kExtra, found.sides[found.reference == 0 ? 1 : 0].alignment.length};
+      maker.guilty = maker.processes;
+    } else {
+      for (Side& side : found.sides)
+        if (&side != &maker) side.guilty = voices(positions, side, maker, Relation::kSkipped);
+    }
+    return true;
+  }
+  return false;
+}
+
 void blame(const Positions& positions, Disagreement& found) {
+  if (blame_as_parties(positions, found)) return;
   auto smaller = [](const Side* a, const Side* b) { return a->processes.size() < b->processes.size(); };
   auto contradict = [&](const Side& a, const Side& b) { return &a != &b && witnesses(positions, a, b).a >= 0; };
   std::vector<Side*> sides;
@@ -85,6 +119,61 @@ void blame(const Positions& positions, Disagreement& found) {
     if (std::any_of(against.begin(), against.end(), [](const Side* other) { return !other->guilty.empty(); })) continue;
     blame(positions, found, *side, **std::max_element(against.begin(), against.end(), smaller));
   }
+}
+
+// Those of `processes` that the call needs.
+std::vector<int> needed(const Positions& positions, const std::vector<int>& processes, const CallEvidence& call) {
+  std::vector<int> result;
+  std::copy_if(processes.begin(), processes.end(), std::back_inserter(result), [&](int p) { return positions.includes(call, p); });
+  return result;
+}
+
+// Which numbers are linked, directly or by way of others.
+class Links {
+ public:
+  void join(const std::vector<int>& numbers) {
+    for (int n : numbers) above_[root(n)] = root(numbers.front());
+  }
+  // Each ascending, by their lowest.
+  std::vector<std::vector<int>> classes() {
+    std::map<int, std::size_t> index;
+    std::vector<std::vector<int>> result;
+    for (auto [n, _] : std::map<int, int>(above_)) {
+      auto [found, is_new] = index.try_emplace(root(n), result.size());
+      if (is_new) result.emplace_back();
+      result[found->second].push_back(n);
+    }
+    return result;
+  }
+
+ private:
+  int root(int n) {
+    int& above = above_.try_emplace(n, n).first->second;
+    return above == n ? n : above = root(above);
+  }
+  std::map<int, int> above_;
+};
+
+Disagreement of_sides(const std::vector<Side>& heads, const std::set<int>& which) {
+  Disagreement disagreement;
+  for (int head : which) disagreement.sides.push_back(heads[std::size_t(head)]);
+  std::sort(disagreement.sides.begin(), disagreement.sides.end(),
+            [](const Side& a, const Side& b) { return a.processes.front() < b.processes.front(); });
+  return disagreement;
+}
+
+// Whether those of one head stand there because they left out calls of the others, each of another call: a cause for each of these.
+bool came_by_themselves(const Positions& positions, const std::vector<Side>& heads, const std::vector<std::set<int>>& pairs) {
+  std::map<int, int> seen;
+  for (const std::set<int>& pair : pairs)
+    for (int head : pair) ++seen[head];
+  return std::all_of(pairs.begin(), pairs.end(), [&](const std::set<int>& pair) {
+    if (pair.size() != 2) return false;
+    int shared = *pair.begin(), own = *pair.rbegin();
+    if (seen[shared] < seen[own]) std::swap(shared, own);
+    Witnesses two = witnesses(positions, heads[std::size_t(shared)], heads[std::size_t(own)]);
+    return seen[own] == 1 && align(track(positions, two.a, two.b), track(positions, two.b, two.a)).relation == Relation::kSkipped;
+  });
 }
 
 }  // namespace
@@ -106,42 +195,51 @@ std::vector<int> Disagreement::innocent() const {
 }
 
 std::vector<Disagreement> disagreements(const Positions& positions) {
-  const std::vector<int>& processes = positions.processes();
   std::map<CallKey, std::vector<int>> at_head;
-  for (int p : processes)
+  for (int p : positions.processes())
     if (const CallEvidence* head = positions.head(p)) at_head[key_of(*head)].push_back(p);
-  // Heads are linked when a process at one contradicts a process at the other; linked heads are one disagreement.
-  std::map<CallKey, std::set<CallKey>> links;
-  for (auto a = at_head.begin(); a != at_head.end(); ++a)
-    for (auto b = std::next(a); b != at_head.end(); ++b) {
-      bool contradict = std::any_of(a->second.begin(), a->second.end(), [&](int p) {
-        return std::any_of(b->second.begin(), b->second.end(), [&](int q) { return positions.contradict(p, q); });
-      });
-      if (!contradict) continue;
-      links[a->first].insert(b->first);
-      links[b->first].insert(a->first);
+  std::vector<Side> heads;
+  for (const auto& [key, processes] : at_head)
+    heads.push_back({.key = key, .processes = processes, .call = positions.head(processes.front())});
+  std::erase_if(heads, [&](const Side& side) { return positions.is_message(*side.call); });
+  // Of two heads, those at the one whom the other needs contradict those at the other whom the one needs.
+  Links of_heads, of_processes;
+  std::map<int, int> head_of;
+  for (std::size_t a = 0; a < heads.size(); ++a)
+    for (std::size_t b = a + 1; b < heads.size(); ++b) {
+      std::vector<int> opposed = needed(positions, heads[a].processes, *heads[b].call);
+      std::vector<int> others = needed(positions, heads[b].processes, *heads[a].call);
+      if (opposed.empty() || others.empty()) continue;
+      for (int p : opposed) head_of[p] = int(a);
+      for (int p : others) head_of[p] = int(b);
+      opposed.insert(opposed.end(), others.begin(), others.end());
+      of_processes.join(opposed);
+      of_heads.join({int(a), int(b)});
     }
-  std::vector<Disagreement> found;
-  std::set<CallKey> seen;
-  for (int p : processes) {
-    const CallEvidence* head = positions.head(p);
-    if (!head || !links.contains(key_of(*head)) || seen.contains(key_of(*head))) continue;
-    Disagreement disagreement;
-    std::vector<CallKey> open{key_of(*head)};
-    seen.insert(open.front());
-    while (!open.empty()) {
-      CallKey key = open.back();
-      open.pop_back();
-      const std::vector<int>& members = at_head[key];
-      disagreement.sides.push_back({.key = key, .processes = members, .call = positions.head(members.front())});
-      for (const CallKey& next : links[key])
-        if (seen.insert(next).second) open.push_back(next);
-    }
-    std::sort(disagreement.sides.begin(), disagreement.sides.end(),
-              [](const Side& a, const Side& b) { return a.processes.front() < b.processes.front(); });
-    blame(positions, disagreement);
-    found.push_back(std::move(disagreement));
+  // By linked heads, the heads of each of their classes of linked processes.
+  std::map<int, std::vector<std::set<int>>> parts;
+  std::map<int, int> first_of;
+  for (const std::vector<int>& linked : of_heads.classes())
+    for (int head : linked) first_of[head] = linked.front();
+  for (const std::vector<int>& linked : of_processes.classes()) {
+    std::set<int> which;
+    for (int p : linked) which.insert(head_of[p]);
+    parts[first_of[*which.begin()]].push_back(std::move(which));
   }
+  std::vector<Disagreement> found;
+  for (const auto& [_, classes] : parts) {
+    if (classes.size() > 1 && came_by_themselves(positions, heads, classes)) {
+      for (const std::set<int>& which : classes) found.push_back(of_sides(heads, which));
+      continue;
+    }
+    std::set<int> all;
+    for (const std::set<int>& which : classes) all.insert(which.begin(), which.end());
+    found.push_back(of_sides(heads, all));
+  }
+  std::sort(found.begin(), found.end(), [](const Disagreement& a, const Disagreement& b) {
+    return a.sides.front().processes.front() < b.sides.front().processes.front();
+  });
+  for (Disagreement& disagreement : found) blame(positions, disagreement);
   return found;
 }
 
