@@ -65,12 +65,14 @@ TimeRange Collective::span() const {
   return range;
 }
 
+// Members lie by process, then device: of thousands of them none is looked at but the one.
 const Member* Collective::member_of(const Device& device) const {
-  for (const auto& member : members)
-    if (member.device == device.ordinal ||
-        (member.device < 0 && member.process == device.process && type->groups->contains(device.ordinal)))
-      return &member;
-  return nullptr;
+  const auto before = [](const Member& member, const std::pair<int, int>& at) { return std::pair(member.process, member.device) < at; };
+  const auto batch = std::lower_bound(members.begin(), members.end(), std::pair(device.process, -1), before);
+  if (batch != members.end() && batch->process == device.process && batch->device < 0 && type->groups->contains(device.ordinal))
+    return &*batch;
+  const auto own = std::lower_bound(batch, members.end(), std::pair(device.process, device.ordinal), before);
+  return own != members.end() && own->process == device.process && own->device == device.ordinal ? &*own : nullptr;
 }
 
 std::string_view event_kind_name(EventKind kind) {

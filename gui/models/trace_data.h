@@ -32,6 +32,7 @@ struct Site {
   std::string function;
   int line = 0;
   int statement = -1;
+  std::string pointer;       // of a statement, its place in the scenario: "/program/4"
   std::string text() const;  // "toy.cpp:31", "statement 4"
   std::string path() const;  // the same with folders
 };

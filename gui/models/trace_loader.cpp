@@ -59,8 +59,11 @@ class Loader {
 
   void load_sites() {
     for (const auto& row : reader_.sites())
-      trace_->sites.push_back(
-          {.file = std::string(row.file), .function = std::string(row.function), .line = row.line, .statement = row.statement});
+      trace_->sites.push_back({.file = std::string(row.file),
+                               .function = std::string(row.function),
+                               .line = row.line,
+                               .statement = row.statement,
+                               .pointer = std::string(row.pointer)});
   }
 
   void load_processes() {

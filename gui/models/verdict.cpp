@@ -34,7 +34,7 @@ Verdict make_verdict(const TraceData& trace) {
   Verdict verdict;
   verdict.context = context_of(trace);
   if (!trace.notices.empty()) verdict.context += QStringLiteral(" · ⚠ ") + qstr(trace.notices[0].text);
-  verdict.perspective = QStringLiteral("sharding");
+  verdict.perspective = trace.running || trace.devices.empty() ? QStringLiteral("sharding") : QStringLiteral("overview");
   if (const Diagnosis* diagnosis = worst(trace)) {
     verdict.perspective = QStringLiteral("hang");
     verdict.level = diagnosis->severity == "error"     ? VerdictLevel::kError

@@ -14,7 +14,7 @@ struct Verdict {
   VerdictLevel level = VerdictLevel::kGood;
   QString sentence;     // what happened
   QString context;      // "deadlock.db · 4 processes · 8 devices · 37 collectives · 1.2 ms"
-  QString perspective;  // id: "hang" with diagnoses, else "sharding"
+  QString perspective;  // id: "hang" with diagnoses, "sharding" while it runs, else "overview"
 };
 
 Verdict make_verdict(const TraceData& trace);

@@ -7,6 +7,7 @@
 #include "gui/models/source_lines.h"
 #include "gui/models/statement_text.h"
 #include "gui/models/verdict.h"
+#include "gui/views/source_html.h"
 
 namespace shardlab::gui {
 namespace {
@@ -54,19 +55,6 @@ SourceLines lines_of(const TraceData& trace, const Participant& side) {
   return read_source_lines(site == trace.sites.end() ? where : site->path(), trace.path, kSourceContext);
 }
 
-QString source_html(const TraceData& trace, const Participant& side, const Theme& theme) {
-  const SourceLines source = lines_of(trace, side);
-  if (source.lines.isEmpty()) return {};
-  QString text;
-  for (qsizetype i = 0; i < source.lines.size(); ++i) {
-    const bool here = source.first + int(i) == source.line;
-    const QString line = QStringLiteral("%1  %2").arg(source.first + int(i), 4).arg(source.lines[i]).toHtmlEscaped();
-    text += QStringLiteral("<tr><td bgcolor='%1'><pre style='margin:0; color:%2; white-space:pre-wrap'>%3</pre></td></tr>")
-                .arg((here ? theme.differ_back : theme.lane_alternate).name(), (here ? theme.text : theme.muted).name(), line);
-  }
-  return QStringLiteral("<table cellspacing='0' cellpadding='1' width='100%'>%1</table>").arg(text);
-}
-
 QString process_links(const Side& side) {
   QStringList links;
   for (const int p : side.processes) {
@@ -93,7 +81,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
                      sides[i].guilty && !diagnosis.tie ? QStringLiteral("✖ ") : QString(), process_links(sides[i]));
     any_device |= !sides[i].devices.empty();
     devices += QStringLiteral("<td>%1</td>").arg(set_text(sides[i].devices, 60));
-    const QString source = source_html(trace, *sides[i].participant, theme);
+    const QString source = source_html(lines_of(trace, *sides[i].participant), theme);
     any_source |= !source.isEmpty();
     sources += QStringLiteral("<td>%1</td>").arg(source);
   }

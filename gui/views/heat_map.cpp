@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kMargin = 12, kLeastTextPx = 46, kScaleHeight = 17;
 
-QColor colour_of(const Theme& theme, double share) {
-  return blend(theme.dark ? QColor(0x8fd0ff) : QColor(0x08306b), theme.dark ? QColor(0x1d2733) : QColor(0xe3eef8), share);
-}
-
 }  // namespace
 
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent) {
@@ -85,7 +81,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
     const int r = int(at >> 32), c = int(at & 0xffffffff);
     const double share = most_ > 0 ? std::sqrt(cell.value(metric_) / most_) : 0;
     if (!largest || cell.value(metric_) > largest->value(metric_)) largest = &cell;
-    const QColor colour = colour_of(theme, share);
+    const QColor colour = theme.heat(share);
     const QRectF box(origin.x() + c * size, origin.y() + r * size, size, size);
     painter.fillRect(size > 4 ? box.adjusted(0, 0, -1, -1) : QRectF(box.topLeft(), QSizeF(std::max(size, 1.0), std::max(size, 1.0))),
                      colour);
@@ -141,7 +137,7 @@ void HeatMap::paint_scale(QPainter& painter, QPointF at, const QString& most) co
   const QFontMetrics metrics(font());
   const double zero = metrics.horizontalAdvance(QLatin1Char('0')) + 6;
   for (int x = 0; x < kWidth; ++x)
-    painter.fillRect(QRectF(at.x() + zero + x, at.y() + 2, 1, kHeight), colour_of(theme, std::sqrt((x + 0.5) / kWidth)));
+    painter.fillRect(QRectF(at.x() + zero + x, at.y() + 2, 1, kHeight), theme.heat(std::sqrt((x + 0.5) / kWidth)));
   painter.setPen(theme.muted);
   painter.drawText(QRectF(at.x(), at.y() - 2, zero, kScaleHeight), Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("0"));
   painter.drawText(QRectF(at.x() + zero + kWidth + 6, at.y() - 2, 200, kScaleHeight), Qt::AlignLeft | Qt::AlignVCenter, most);

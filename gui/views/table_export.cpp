@@ -9,6 +9,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QMessageBox>
+#include <QVariant>
 
 #include "gui/models/text_twin.h"
 
@@ -34,6 +35,19 @@ void export_table(QWidget& view, const QAbstractItemModel& model) {
     QMessageBox::warning(&view, QStringLiteral("Export"), QStringLiteral("Cannot write %1: %2").arg(path, file.errorString()));
 }
 
+// The rows of a table; of a tree each node before its children, whose first cell has the path to them.
+template <typename Visit>
+void for_rows(const QAbstractItemModel& model, const QModelIndex& parent, const QString& path, const Visit& visit) {
+  for (int r = 0; r < model.rowCount(parent); ++r) {
+    QVariantList cells;
+    for (int c = 0; c < model.columnCount(parent); ++c) cells << model.index(r, c, parent).data();
+    if (!path.isEmpty()) cells[0] = path + cells[0].toString();
+    visit(cells);
+    if (const QModelIndex node = model.index(r, 0, parent); model.rowCount(node) > 0)
+      for_rows(model, node, cells[0].toString() + QStringLiteral(" › "), visit);
+  }
+}
+
 template <typename Run>
 void add_action(QWidget& view, const char* title, const QKeySequence& key, Run run) {
   auto* action = new QAction(QString::fromUtf8(title), &view);
@@ -51,21 +65,20 @@ QByteArray table_csv(const QAbstractItemModel& model) {
   const int columns = model.columnCount();
   for (int c = 0; c < columns; ++c) csv += (c ? "," : "") + field(model.headerData(c, Qt::Horizontal).toString());
   csv += "\r\n";
-  for (int r = 0; r < model.rowCount(); ++r) {
-    for (int c = 0; c < columns; ++c) csv += (c ? "," : "") + field(model.index(r, c).data().toString());
+  for_rows(model, {}, {}, [&](const QVariantList& cells) {
+    for (qsizetype c = 0; c < cells.size(); ++c) csv += (c ? "," : "") + field(cells[c].toString());
     csv += "\r\n";
-  }
+  });
   return csv;
 }
 
 QByteArray table_json(const QAbstractItemModel& model) {
   QJsonArray rows;
-  for (int r = 0; r < model.rowCount(); ++r) {
+  for_rows(model, {}, {}, [&](const QVariantList& cells) {
     QJsonObject row;
-    for (int c = 0; c < model.columnCount(); ++c)
-      row[model.headerData(c, Qt::Horizontal).toString()] = QJsonValue::fromVariant(model.index(r, c).data());
+    for (int c = 0; c < int(cells.size()); ++c) row[model.headerData(c, Qt::Horizontal).toString()] = QJsonValue::fromVariant(cells[c]);
     rows.append(row);
-  }
+  });
   return QJsonDocument(rows).toJson();
 }
 

@@ -9,7 +9,7 @@
 
 namespace shardlab::gui {
 
-// RFC 4180: a header line, fields with commas, quotes or line breaks in quotes, \r\n.
+// RFC 4180: a header line, fields with commas, quotes or line breaks in quotes, \r\n. Of trees every node, with the path to it.
 QByteArray table_csv(const QAbstractItemModel& model);
 // A list of objects by column title.
 QByteArray table_json(const QAbstractItemModel& model);

@@ -115,6 +115,10 @@ QColor Theme::group(int index) const {
   return dark ? hue.lighter(110) : hue.darker(115);
 }
 
+QColor Theme::heat(double share) const {
+  return blend(dark ? QColor(0x8fd0ff) : QColor(0x08306b), dark ? QColor(0x1d2733) : QColor(0xe3eef8), share);
+}
+
 QPalette Theme::palette() const {
   QPalette p;
   p.setColor(QPalette::Window, window);

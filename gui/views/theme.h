@@ -23,6 +23,7 @@ struct Theme {
   // One hue a device up to eight, else one a process with shades inside it.
   QColor device(const TraceData& trace, int ordinal) const;
   QColor group(int index) const;
+  QColor heat(double share) const;  // of heat maps: 0 nearly the base, 1 the strongest
   QPalette palette() const;
   QString style_sheet() const;
 };

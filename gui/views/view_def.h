@@ -42,6 +42,7 @@ struct ViewDef {
 // All views; the first of an area is the one in front. Exactly one is in the centre.
 std::span<const ViewDef* const> all_views();
 
+extern const ViewDef kOverviewView;
 extern const ViewDef kTimelineView;
 extern const ViewDef kShardingView;
 extern const ViewDef kDiagnosesView;
@@ -49,12 +50,14 @@ extern const ViewDef kCollectivesView;
 extern const ViewDef kExplorerView;
 extern const ViewDef kInspectorView;
 extern const ViewDef kSequenceView;
+extern const ViewDef kCallSitesView;
 extern const ViewDef kWaitsView;
 extern const ViewDef kMatrixView;
 extern const ViewDef kReshardView;
 extern const ViewDef kPredictionView;
 extern const ViewDef kEventsView;
 extern const ViewDef kStatsView;
+extern const ViewDef kCriticalPathView;
 extern const ViewDef kCompareView;
 extern const ViewDef kSqlView;
 extern const ViewDef kRunView;
