@@ -1,27 +1,28 @@
 // The actions of the window that belong to no view.
-#include <QFile>
 #include <QFileDialog>
 #include <QPushButton>
 #include <QStatusBar>
 
 #include <array>
 
-#include "gui/app/html_report.h"
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
 #include "gui/app/palette.h"
+#include "gui/app/performance_panel.h"
+#include "gui/app/report_builder.h"
 #include "gui/app/screenshot.h"
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 17> kActions{{
+  static constexpr std::array<ActionDef, 18> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
        [](MainWindow& w) { w.save_view(); }},
-      {"report", "&File", "Save &Report …", "Ctrl+Shift+E", "Save all views as one HTML file", [](MainWindow& w) { w.save_report(); }},
+      {"report", "&File", "&Report …", "Ctrl+Shift+E", "Choose what goes into a report, and save it as one HTML file",
+       [](MainWindow& w) { make_report_builder(w)->open(); }},
       {"reload", "&File", "&Read Again", "F5", "Read the trace again; one that grows is followed by itself",
        [](MainWindow& w) { w.reload(); }},
       {"quit", "&File", "&Quit", "Ctrl+Q", "Close the window", [](MainWindow& w) { w.close(); }},
@@ -38,6 +39,8 @@ std::span<const ActionDef> all_actions() {
        [](MainWindow& w) { w.toggle_theme(); }},
       {"example", "&Help", "Run the &Example", "Shift+F1", "Run an example here and watch it: a network, its reshardings, a late process",
        [](MainWindow& w) { w.run_example(); }},
+      {"performance", "&Help", "Own &Performance", "F12", "How long the last frames took and what the trace takes in memory, or not",
+       [](MainWindow& w) { w.toggle_performance(); }},
       {"keys", "&Help", "&Keys …", "F1", "All keys, to read, change or print", [](MainWindow& w) { w.show_keys(); }},
   }};
   return kActions;
@@ -74,15 +77,12 @@ void MainWindow::save_view() {
           });
 }
 
-void MainWindow::save_report() {
-  const QString path = QFileDialog::getSaveFileName(this, QStringLiteral("Save all views"), QStringLiteral("shardlab.html"),
-                                                    QStringLiteral("Pages (*.html)"));
-  if (path.isEmpty()) return;
-  QFile file(path);
-  const QByteArray page = html_report(*this);
-  statusBar()->showMessage(file.open(QIODevice::WriteOnly) && file.write(page) == page.size()
-                               ? QStringLiteral("Saved %1").arg(path)
-                               : QStringLiteral("Cannot write %1: %2").arg(path, file.errorString()));
+void MainWindow::toggle_performance() {
+  if (auto* panel = findChild<QDialog*>(QStringLiteral("performance")); panel && panel->isVisible()) {
+    panel->close();
+    return;
+  }
+  make_performance_panel(*this)->show();
 }
 
 void MainWindow::show_keys() {

@@ -26,15 +26,6 @@ double percentile(std::vector<double> values, double share) {
   return values[std::min(values.size() - 1, std::size_t(std::ceil(share * double(values.size()))) - 1)];
 }
 
-// A field of /proc/self/status in bytes, 0 where there is none.
-qint64 memory(const char* field) {
-  QFile file(QStringLiteral("/proc/self/status"));
-  if (!file.open(QIODevice::ReadOnly)) return 0;
-  for (const QByteArray& line : file.readAll().split('\n'))
-    if (line.startsWith(field)) return line.mid(qsizetype(qstrlen(field))).trimmed().split(' ').value(0).toLongLong() * 1024;
-  return 0;
-}
-
 // Processor time of the calling thread, or of the whole program: what a frame costs on a machine that others use too.
 double cpu_ms(clockid_t clock) {
   timespec time{};
@@ -56,6 +47,14 @@ QJsonObject summary(const std::vector<double>& ms) {
 }
 
 }  // namespace
+
+qint64 process_memory(const char* field) {
+  QFile file(QStringLiteral("/proc/self/status"));
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  for (const QByteArray& line : file.readAll().split('\n'))
+    if (line.startsWith(field)) return line.mid(qsizetype(qstrlen(field))).trimmed().split(' ').value(0).toLongLong() * 1024;
+  return 0;
+}
 
 Bench::Bench(MainWindow& window, QString out) : window_(window), out_(std::move(out)) {
   // Shown and painted: what the loader told is on the screen once the queue has drained.
@@ -166,8 +165,8 @@ void Bench::write() {
                          {QStringLiteral("first_picture_ms"), first_ms_},
                          {QStringLiteral("complete_ms"), complete_ms_},
                          {QStringLiteral("bytes_per_event"), double(event_bytes(*trace)) / events},
-                         {QStringLiteral("resident_bytes"), double(memory("VmRSS:"))},
-                         {QStringLiteral("resident_peak_bytes"), double(memory("VmHWM:"))},
+                         {QStringLiteral("resident_bytes"), double(process_memory("VmRSS:"))},
+                         {QStringLiteral("resident_peak_bytes"), double(process_memory("VmHWM:"))},
                          {QStringLiteral("complete_cpu_ms"), complete_cpu_ms_},
                          {QStringLiteral("all"), summary(all)},
                          {QStringLiteral("all_cpu"), summary(all_cpu)},

@@ -12,6 +12,9 @@
 
 namespace shardlab::gui {
 
+// A field of /proc/self/status in bytes ("VmRSS:"), 0 where there is none.
+qint64 process_memory(const char* field);
+
 // Starts with the opening of the trace; writes its JSON and tells `done` when the script has ended.
 class Bench : public QObject {
   Q_OBJECT

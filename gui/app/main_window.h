@@ -63,7 +63,7 @@ class MainWindow : public QMainWindow {
   void show_keys();
   void show_palette();
   void run_example();
-  void save_report();
+  void toggle_performance();
   void reload();
   void step_view(int direction);  // the focus, over the views in sight
   QWidget& view(std::string_view id) { return *views_.at(id); }

@@ -1,5 +1,6 @@
 #include "gui/views/timeline_canvas.h"
 
+#include <QElapsedTimer>
 #include <QPainter>
 #include <QScrollBar>
 #include <QSettings>
@@ -196,8 +197,11 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   fold_ahead();
   QPainter painter(viewport());
   if (trace_ && !rows_.empty() && trace_->event_count() > 0) {
+    QElapsedTimer timer;
+    timer.start();
     const TimelineScene what = scene();
     TimelinePainter(painter, what).paint();
+    frames_.add(timer.nsecsElapsed());
     return;
   }
   painter.fillRect(viewport()->rect(), theme_of(this).base);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "gui/models/background.h"
+#include "gui/models/frame_log.h"
 #include "gui/models/in_flight.h"
 #include "gui/models/lane_groups.h"
 #include "gui/models/marks.h"
@@ -86,6 +87,9 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void cycle_grouping();  // of lanes: by process, by host, along each axis of the mesh
   const LaneGrouping& grouping() const { return groupings_[grouping_]; }
 
+  // How long painting took.
+  const FrameLog& frames() const { return frames_; }
+
   using Lanes = std::vector<std::pair<int, int>>;  // (process, device), device -1: the host lane
   // What a person has set up, to be kept beside the trace.
   std::vector<TimeMark> marks;
@@ -155,6 +159,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
 
   Selection& selection_;
   Background& background_;
+  FrameLog frames_;
   FoldSet folds_;
   TracePtr trace_;
   CollectiveIndex collectives_;

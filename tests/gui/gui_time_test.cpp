@@ -5,6 +5,7 @@
 
 #include "gui/app/view_state.h"
 #include "gui/models/compare.h"
+#include "gui/models/frame_log.h"
 #include "gui/models/in_flight.h"
 #include "gui/models/retime.h"
 #include "gui/models/text_twin.h"
@@ -12,6 +13,26 @@
 
 namespace shardlab::gui {
 namespace {
+
+TEST(FrameLog, KeepsTheLastAndCountsAll) {
+  FrameLog log;
+  EXPECT_EQ(log.percentile(0.95), 0);
+  for (int i = 1; i <= 100; ++i) log.add(i);
+  EXPECT_EQ(log.percentile(0.5), 50);
+  EXPECT_EQ(log.percentile(0.95), 95);
+  EXPECT_EQ(log.percentile(1), 100);
+  EXPECT_EQ(log.percentile(0), 1);
+  EXPECT_EQ(log.last(), 100);
+  log.add(FrameLog::kBudget + 1);
+  for (std::size_t i = 0; i < FrameLog::kKept; ++i) log.add(Ns(i));
+  EXPECT_EQ(log.kept(), FrameLog::kKept);
+  EXPECT_EQ(log.at(0), 0) << "the oldest that is kept";
+  EXPECT_EQ(log.last(), Ns(FrameLog::kKept) - 1);
+  EXPECT_EQ(log.percentile(1), Ns(FrameLog::kKept) - 1) << "the long one is forgotten,";
+  EXPECT_EQ(log.longest(), FrameLog::kBudget + 1) << "but not that there was one";
+  EXPECT_EQ(log.over_budget(), 1);
+  EXPECT_EQ(log.count(), 341);
+}
 
 TEST(Retime, KeepsEveryRowAndTheOrderInEachLane) {
   for (const auto& kind : sample::kinds())

@@ -14,7 +14,6 @@
 #include <map>
 #include <set>
 
-#include "gui/app/html_report.h"
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
 #include "gui/app/palette.h"
@@ -58,9 +57,8 @@ TEST(Keyboard, ReachesEveryThingInTheKeyMap) {
   std::set<QString> triggered;
   for (QAction* action : shown.window.actions_of_menus())
     QObject::connect(action, &QAction::triggered, &shown.window, [&triggered, action] { triggered.insert(action->text()); });
-  const std::set<QString> opens_files{
-      QStringLiteral("&Open …"),        QStringLiteral("Save &Picture …"), QStringLiteral("Save This &View …"),
-      QStringLiteral("Save &Report …"), QStringLiteral("&Quit"),           QStringLiteral("Run the &Example")};
+  const std::set<QString> opens_files{QStringLiteral("&Open …"), QStringLiteral("Save &Picture …"), QStringLiteral("Save This &View …"),
+                                      QStringLiteral("&Quit"), QStringLiteral("Run the &Example")};
   for (QAction* action : shown.window.actions_of_menus()) {
     EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
     if (opens_files.contains(action->text())) continue;  // a file dialog would wait for a person, a run take its time
@@ -400,16 +398,6 @@ TEST(Export, EveryTableOffersIt) {
   EXPECT_TRUE(csv.startsWith(QStringLiteral("From,To,Bytes,Calls,Time,algbw,busbw\r\n"))) << csv.toStdString();
   EXPECT_EQ(int(csv.count(QLatin1Char('\n'))) - 1, int(map->matrix().cells.size()));
   EXPECT_TRUE(csv.contains(QStringLiteral("CPU 0,CPU 1,")));
-}
-
-TEST(Report, IsOneFileWithEveryView) {
-  Shown shown(sample::deadlock());
-  const QByteArray page = html_report(shown.window);
-  for (const ViewDef* def : all_views())
-    EXPECT_EQ(page.contains(("<h2>" + QString::fromUtf8(def->title)).toUtf8()), def->in_report) << def->id;
-  EXPECT_TRUE(page.contains("<svg") && page.contains("toy.cpp:13"));
-  EXPECT_FALSE(page.contains("http://") && page.contains("<script"));
-  EXPECT_EQ(page, html_report(shown.window)) << "the same each time";
 }
 
 }  // namespace
