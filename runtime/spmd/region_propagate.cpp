@@ -34,6 +34,27 @@ bool link(ValueSharding& a, ValueSharding& b, const Shape& shape) {
   return link_by(rule, a, shape.size(), b, shape.size());
 }
 
+// What enters a loop and what its body makes, both of which its next iteration may get: where they disagree the first one has its way.
+bool join(ValueSharding& init, ValueSharding& next, ValueSharding& carried, const Shape& shape) {
+  TensorType type{DType::kFloat32, shape};
+  FactorRule rule({type, type}, {type});
+  for (int d = 0; d < int(shape.size()); ++d) rule.add(shape[std::size_t(d)], {d, d}, {d});
+  std::vector<Projection> sources{project(dims_of(init, shape.size()), rule.operands[0], rule.factors),
+                                  project(dims_of(next, shape.size()), rule.operands[1], rule.factors)};
+  std::vector<Projection> target{project(dims_of(carried, shape.size()), rule.results[0], rule.factors)};
+  extend_factors({rule, sources, target, std::vector<Direction>(rule.factors.size(), Direction::kBoth)});
+  bool changed = false;
+  auto take = [&](ValueSharding& value, std::vector<DimSharding> dims) {
+    if (dims == dims_of(value, shape.size())) return;
+    value = std::move(dims);
+    changed = true;
+  };
+  take(init, unproject(sources[0], rule.operands[0], rule.factors));
+  take(next, unproject(sources[1], rule.operands[1], rule.factors));
+  take(carried, unproject(target[0], rule.results[0], rule.factors));
+  return changed;
+}
+
 ValueSharding slice_of(const ValueSharding& value) {
   if (!value) return value;
   return std::vector<DimSharding>(value->begin() + 1, value->end());
@@ -73,12 +94,13 @@ BodyState run_body(const GraphRef& body, const Mesh& mesh, int level, BodyState 
 // Runs the body, and links its parameters and results to the node's values, until nothing changes. `offset`: the operand that is parameter
 // 0; the results of a loop's carried values are the parameters of its next iteration. A carried value is one of its own, which the body
 // decides before the operand has a say, and which may be cut where a closed operand is not. Source: Shardy's data flow edges, which stand
-// behind the loop.
+// behind the loop and join what enters it, what its body makes, and what the next iteration gets.
 class RegionPropagator {
  public:
   RegionPropagator(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary)
       : graph_(graph), node_(node), mesh_(mesh), level_(level), boundary_(boundary) {
     for (std::size_t i = 0; i < carried(); ++i) carried_.push_back(open(boundary_.results[i]));
+    next_.resize(carried());
   }
 
   bool run() {
@@ -94,7 +116,11 @@ class RegionPropagator {
     return any;
   }
 
-  Propagation inside(std::size_t b) const { return propagated(node_.attrs.bodies()[b], mesh_, level_, state_of(b)); }
+  // Once all is decided: what the body makes for its next iteration lies as that gets it.
+  Propagation inside(std::size_t b) {
+    next_ = carried_;
+    return propagated(node_.attrs.bodies()[b], mesh_, level_, state_of(b));
+  }
 
  private:
   bool is_loop() const { return node_.op->region == RegionKind::kWhile || node_.op->region == RegionKind::kScan; }
@@ -109,7 +135,7 @@ class RegionPropagator {
     bool changed = false;
     for (std::size_t i = 0; i < carried(); ++i) {
       const Shape& shape = graph_.type(node_.results[i]).shape;
-      changed |= link(boundary_.operands[consts() + i], carried_[i], shape);
+      changed |= join(boundary_.operands[consts() + i], next_[i], carried_[i], shape);
       changed |= link(carried_[i], boundary_.results[i], shape);
     }
     return changed;
@@ -172,6 +198,10 @@ class RegionPropagator {
   bool is_stacked_result(std::size_t i) const { return node_.op->region == RegionKind::kScan && i >= carried(); }
   bool is_predicate(std::size_t body) const { return node_.op->region == RegionKind::kWhile && body == 0; }
 
+  // What a body's result is outside it: of a loop's carry what the next iteration may get, else the node's result.
+  ValueSharding& made_by_body(std::size_t i) { return i < carried() ? next_[i] : boundary_.results[i]; }
+  const ValueSharding& made_by_body(std::size_t i) const { return i < carried() ? next_[i] : boundary_.results[i]; }
+
   // What the boundary says of a body's parameters and results.
   BodyState state_of(std::size_t b) const {
     const GraphRef& body = node_.attrs.bodies()[b];
@@ -184,7 +214,7 @@ class RegionPropagator {
       if (is_predicate(b))
         state.results.emplace_back();
       else
-        state.results.push_back(open(is_stacked_result(i) ? slice_of(boundary_.results[i]) : boundary_.results[i]));
+        state.results.push_back(open(is_stacked_result(i) ? slice_of(boundary_.results[i]) : made_by_body(i)));
     }
     return state;
   }
@@ -201,7 +231,7 @@ class RegionPropagator {
           extends(outer, [&] { is_sliced_param(i) ? link_slice(outer, after.params[i], shape) : link(outer, after.params[i], shape); });
     }
     for (std::size_t i = 0; i < after.results.size() && !is_predicate(b); ++i) {
-      ValueSharding& outer = boundary_.results[i];
+      ValueSharding& outer = made_by_body(i);
       const Shape& shape = graph_.type(node_.results[i]).shape;
       changed |=
           extends(outer, [&] { is_stacked_result(i) ? link_slice(outer, after.results[i], shape) : link(outer, after.results[i], shape); });
@@ -229,7 +259,7 @@ class RegionPropagator {
   const Mesh& mesh_;
   int level_;
   Boundary& boundary_;
-  Values carried_;            // a loop's, inside
+  Values carried_, next_;     // a loop's, inside: what an iteration gets, what it makes
   std::vector<bool> manual_;  // of manual regions: which axes are
   ManualSpecs specs_;
 };
