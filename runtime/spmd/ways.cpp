@@ -23,6 +23,16 @@ bool iterates_over_operand(const FactorRule& rule) {
   return std::all_of(is_there.begin(), is_there.end(), [](bool there) { return there; });
 }
 
+// A linear op of one operand along dimensions that it needs whole and gives whole: a Fourier transform.
+bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
+  auto has_whole = [&](const FactorRule::TensorMap& map) {
+    return std::any_of(map.begin(), map.end(), [&](const std::vector<int>& factors) {
+      return !factors.empty() && rule.factors[std::size_t(factors[0])].kind == FactorKind::kReplicate;
+    });
+  };
+  return node.op->transpose != nullptr && node.operands.size() == 1 && has_whole(rule.operands[0]) && has_whole(rule.results[0]);
+}
+
 // Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
 void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
   std::vector<bool> is_in_result(rule.factors.size(), false);
@@ -83,6 +93,11 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     clear_result_factors(shape.rule, kept);
     clear_result_factors(shape.rule, even);
     allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
+  }
+  // XLA computes Fourier transforms whole on every device, their batch included.
+  if (transforms_whole_dimensions(node, shape.rule)) {
+    for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
+    allowed = std::max(allowed, propagated_work(shape, kept));
   }
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
   if (node.op->needs != nullptr)
