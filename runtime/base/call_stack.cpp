@@ -1,21 +1,17 @@
 #include "runtime/base/call_stack.h"
 
 #include <cxxabi.h>
-#include <elf.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
+
+#include "runtime/base/elf_symbols.h"
 
 namespace shardlab {
 namespace {
@@ -51,60 +47,6 @@ std::vector<Module> modules() {
   return found;
 }
 
-// A file's bytes, read as far as they are looked at. Empty where it cannot be read.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    struct stat status {};
-    if (fstat(fd, &status) == 0 && status.st_size > 0) {
-      void* at = mmap(nullptr, std::size_t(status.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
-      if (at != MAP_FAILED) bytes_ = {static_cast<const char*>(at), std::size_t(status.st_size)};
-    }
-    close(fd);
-  }
-  ~MappedFile() {
-    if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  // `count` records from `offset` on; empty where the file does not hold them.
-  template <typename T>
-  std::span<const T> records(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T) || offset % alignof(T) != 0) return {};
-    return {reinterpret_cast<const T*>(bytes_.data() + offset), std::size_t(count)};
-  }
-
- private:
-  std::span<const char> bytes_;
-};
-
-// The symbols' names of functions in which `addresses` (of the file) lie; empty where none does.
-std::vector<std::string> symbols_at(const std::string& path, const std::vector<std::uintptr_t>& addresses) {
-  std::vector<std::string> names(addresses.size());
-  MappedFile file(path);
-  auto header = file.records<Elf64_Ehdr>(0, 1);
-  if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 || header[0].e_ident[EI_CLASS] != ELFCLASS64) return names;
-  auto sections = file.records<Elf64_Shdr>(header[0].e_shoff, header[0].e_shnum);
-  auto table = std::find_if(sections.begin(), sections.end(), [](const Elf64_Shdr& each) { return each.sh_type == SHT_SYMTAB; });
-  if (table == sections.end())
-    table = std::find_if(sections.begin(), sections.end(), [](const Elf64_Shdr& each) { return each.sh_type == SHT_DYNSYM; });
-  if (table == sections.end() || table->sh_link >= sections.size()) return names;
-  const Elf64_Shdr& strings = sections[table->sh_link];
-  auto text = file.records<char>(strings.sh_offset, strings.sh_size);
-  for (const Elf64_Sym& symbol : file.records<Elf64_Sym>(table->sh_offset, table->sh_size / sizeof(Elf64_Sym))) {
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_name >= text.size()) continue;
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-      if (addresses[i] < symbol.st_value || addresses[i] - symbol.st_value >= symbol.st_size) continue;
-      auto name = text.subspan(symbol.st_name);
-      names[i].assign(name.begin(), std::find(name.begin(), name.end(), '\0'));
-    }
-  }
-  return names;
-}
-
 // Names of functions by address, "" where none is known.
 std::vector<std::string> symbols_of(std::span<const std::uintptr_t> stack) {
   std::vector<std::string> names(stack.size());
@@ -117,7 +59,8 @@ std::vector<std::string> symbols_of(std::span<const std::uintptr_t> stack) {
         addresses.push_back(stack[i] - 1 - module.base);
       }
     if (which.empty()) continue;
-    std::vector<std::string> found = symbols_at(module.path, addresses);
+    MappedFile file(module.path);
+    std::vector<std::string> found = function_symbols(file.bytes(), addresses);
     for (std::size_t i = 0; i < which.size(); ++i) names[which[i]] = std::move(found[i]);
   }
   return names;
