@@ -26,6 +26,7 @@ Json participant_to_report(const Participant& side) {
   put("shape", side.shape);
   put("dtype", side.dtype);
   put("mesh", side.mesh);
+  put("callers", side.callers);
   if (!side.devices.empty()) json["devices"] = side.devices;
   return json;
 }

@@ -393,6 +393,17 @@ TEST(Judge, TextShowsWhatDiffers) {
   EXPECT_THAT(table.differing, testing::Contains(testing::Pair("op", ElementsAre("X", "A"))));
 }
 
+// One line called from two functions is two places.
+TEST(Judge, TellsInWhichFunctionsACallWasMade) {
+  EvidenceBuilder b(3);
+  b.program("A").program("X").calls({0, 1}, "A").calls({2}, "X");
+  for (int p : {0, 1, 2})
+    b.process(p).callers = {{.kind = StepEvidence::Kind::kCalled, .what = p == 2 ? "evaluate, main" : "train, main", .after = 0}};
+  Diagnosis diagnosis = only(b.evidence());
+  EXPECT_THAT(text_of(diagnosis), HasSubstr("process 2: X #0 at toy.cpp:31, called in evaluate, main"));
+  EXPECT_THAT(text_of(diagnosis), HasSubstr("processes 0 and 1: A #0 at toy.cpp:30, called in train, main"));
+}
+
 // Where in its launch a side communicates: a jitted function's line alone would not say.
 TEST(Judge, TellsAxesAndTheCallChain) {
   EvidenceBuilder b(4);

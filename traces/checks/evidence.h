@@ -155,6 +155,7 @@ struct Participant {
   std::string state;     // "waiting", "running", "left", "killed by signal 9", …
   std::string shape, dtype, mesh;
   std::vector<int> devices;
+  std::string callers;  // the program's functions in which it was issued, innermost first: "step, main"
 };
 
 struct Diagnosis {

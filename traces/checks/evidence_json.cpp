@@ -23,7 +23,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcessEvidence, process, state,
                                                 waited, callers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Alternative, under, code, message, processes, details)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evidence, processes, programs, now_ns, complete_ns, look_ahead_calls, alternatives)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh, devices)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Participant, process, seq, kind, op, where, statement, sharding, state, shape, dtype, mesh,
+                                                devices, callers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, code, severity, message, explain, processes, tie, participants, fields, details, evidence_ns,
                                    detected_ns)
 

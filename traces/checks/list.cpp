@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "traces/checks/definitions.h"
@@ -25,49 +26,43 @@ std::span<const CheckDef* const> all_remarks() {
 
 namespace {
 
-const ProcessEvidence* process_of(const Evidence& evidence, int number) {
-  for (const ProcessEvidence& process : evidence.processes)
-    if (process.process == number) return &process;
-  return nullptr;
-}
-
 const CallEvidence* call_of(const ProcessEvidence& process, const Participant& side) {
   for (const CallEvidence& call : process.calls)
     if (call.seq == side.seq && call.op == side.op && call.where == side.where) return &call;
   return nullptr;
 }
 
-// From the collective out: in its launch, and in which functions of the program that was issued. Empty where the launch's line says it all.
-std::string call_chain(const ProcessEvidence& process, const CallEvidence& call, const ProgramEvidence* program) {
-  std::string chain = fmt::format("{}{}", call.op, where_text(call.where));
-  bool says_more = false;
-  if (program && !program->collectives.empty()) {
-    const ProgramEvidence::Collective& first = program->collectives.front();
-    says_more = first.op != call.op && !first.op.empty() && !where_text(first.where).empty();
-    if (says_more) chain = fmt::format("{} of {}{}, in {}", first.kind, first.op, where_text(first.where), chain);
-  }
-  for (const StepEvidence& step : process.callers) {
-    if (step.after != call.launch) continue;
-    says_more = true;
-    chain += fmt::format(", called in {}", step.what);
-  }
-  return says_more ? chain : "";
-}
-
-// Where in its launch each side communicates: along which axes of the mesh, and the way from there out to the program's main function.
+// In which functions of the program each side issued its launch; where in that it communicates: along which axes of the mesh, and the lines
+// from there out to the launch's.
 void add_places(const Evidence& evidence, Diagnosis& diagnosis) {
   constexpr std::size_t kSidesTold = 4;
+  std::map<int, const ProcessEvidence*> processes;
+  for (const ProcessEvidence& process : evidence.processes) processes[process.process] = &process;
+  for (Participant& side : diagnosis.participants) {
+    auto process = processes.find(side.process);
+    if (process == processes.end() || process->second->callers.empty()) continue;
+    if (const CallEvidence* call = call_of(*process->second, side))
+      for (const StepEvidence& step : process->second->callers)
+        if (step.after == call->launch) side.callers = step.what;
+  }
   const SideTable table = side_table(diagnosis);
   for (std::size_t i = 0; i < std::min(table.sides.size(), kSidesTold); ++i) {
-    const ProcessEvidence* process = process_of(evidence, table.sides[i].side->process);
-    const CallEvidence* call = process ? call_of(*process, *table.sides[i].side) : nullptr;
+    const Participant& side = *table.sides[i].side;
+    auto process = processes.find(side.process);
+    const CallEvidence* call = process == processes.end() ? nullptr : call_of(*process->second, side);
     if (!call) continue;
-    const ProgramEvidence* program = evidence.program(*call);
     const std::string who = processes_text(table.sides[i].processes);
-    if (program && !program->collectives.empty() && !program->collectives.front().axes.empty())
-      diagnosis.details.emplace_back("mesh axes on " + who, program->collectives.front().axes);
-    if (std::string chain = call_chain(*process, *call, program); !chain.empty())
-      diagnosis.details.emplace_back("call chain on " + who, std::move(chain));
+    const ProgramEvidence* program = evidence.program(*call);
+    std::string chain = fmt::format("{}{}", call->op, where_text(call->where));
+    bool is_inside = false;
+    if (program && !program->collectives.empty()) {
+      const ProgramEvidence::Collective& first = program->collectives.front();
+      if (!first.axes.empty()) diagnosis.details.emplace_back("mesh axes on " + who, first.axes);
+      is_inside = first.op != call->op && !first.op.empty() && !where_text(first.where).empty();
+      if (is_inside) chain = fmt::format("{} of {}{}, in {}", first.kind, first.op, where_text(first.where), chain);
+    }
+    if (!side.callers.empty()) chain += fmt::format(", called in {}", side.callers);
+    if (is_inside || !side.callers.empty()) diagnosis.details.emplace_back("call chain on " + who, std::move(chain));
   }
 }
 

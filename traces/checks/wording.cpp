@@ -100,6 +100,7 @@ constexpr SideField kSideFields[] = {
     {"sharding", [](const Participant& side) { return side.sharding.substr(side.sharding.starts_with(' ') ? 1 : 0); }},
     {"mesh", [](const Participant& side) { return side.mesh; }},
     {"at", [](const Participant& side) { return side.where == "unknown place" ? std::string() : side.where; }},
+    {"called in", [](const Participant& side) { return side.callers; }},
     {"state", [](const Participant& side) { return side.state; }},
 };
 
@@ -324,17 +325,18 @@ std::string text_of(const Diagnosis& diagnosis) {
   std::string text = fmt::format("{}: {}", diagnosis.code, diagnosis.message);
   const SideTable table = side_table(diagnosis);
   auto add = [&](std::string_view name, std::string_view value, std::string_view separator) {
-    if (!value.empty()) text += name == "at" ? fmt::format(" at {}", value) : fmt::format("{}{}", separator, value);
+    if (value.empty()) return;
+    text += name == "at" ? fmt::format(" at {}", value) : fmt::format("{}{}{}", separator, name == "called in" ? "called in " : "", value);
   };
   for (std::size_t i = 0; i < table.sides.size(); ++i) {
     const Participant& side = *table.sides[i].side;  // the call and its place are told of every side
     text += fmt::format("\n  {}: {}", processes_text(table.sides[i].processes), kSideFields[0].value(side));
     if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
     for (const auto& [name, values] : table.differing)
-      if (name != "op" && name != "seq" && name != "at" && name != "state") add(name, values[i], ", ");
+      if (name != "op" && name != "seq" && name != "at" && name != "called in" && name != "state") add(name, values[i], ", ");
     text += where_text(side.where);
     for (const auto& [name, values] : table.differing)
-      if (name == "state") add(name, values[i], ", ");
+      if (name == "called in" || name == "state") add(name, values[i], ", ");
   }
   std::string_view separator = "\n  all: ";
   for (const auto& [name, value] : table.common) {
