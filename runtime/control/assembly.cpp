@@ -13,8 +13,8 @@ Assembly::Assembly(int num_processes, std::function<void(const Gathered&, const 
 Assembly::Entry Assembly::enter(const Member& member) {
   std::lock_guard lock(mutex_);
   Entry entry;
-  if (member.process < 0 || member.process >= int(processes_.size())) {
-    entry.refused = fmt::format("process {} joins a job of {} processes", member.process, processes_.size());
+  if (auto why_not = why_no_member(member, int(processes_.size()))) {
+    entry.refused = *why_not;
     return entry;
   }
   Process& process = processes_[std::size_t(member.process)];

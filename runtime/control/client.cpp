@@ -14,7 +14,9 @@
 #include "runtime/base/error.h"
 #include "runtime/control/channel.h"
 #include "runtime/control/coordinator.h"
+#include "runtime/control/environment.h"
 #include "runtime/control/network.h"
+#include "runtime/control/silence.h"
 #include "runtime/control/tls_probe.h"
 #include "runtime/control/wire.h"
 #include "traces/checks/evidence_json.h"
@@ -36,8 +38,8 @@ class ControlClient::Link final : public Uplink {
     if (options_.epoch > 0) context_.AddMetadata(kEpochKey, std::to_string(options_.epoch));
     stream_ = stub_->Attend(&context_);
     wire::Word word = make_word();
-    *word.mutable_join() =
-        to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity(), options_.incarnation});
+    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity(),
+                                    options_.incarnation, options_.num_processes});
     push(std::move(word), When::kNow);
     reader_ = std::jthread([this] { read(); });
     sender_ = std::jthread([this](std::stop_token stop) { send(stop); });
@@ -333,11 +335,12 @@ class ControlClient::Link final : public Uplink {
     while (stream_->Read(&news)) hear(news);
     grpc::Status status = stream_->Finish();
     if (!is_closing())
-      owner_.hear_broken(
-          status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_message().empty()
-              ? fmt::format("the coordinator at {} is gone: its stream to process {} broke", options_.address, options_.process_index)
-              : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index,
-                            status.error_message()));
+      owner_.hear_broken(status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_message().empty()
+                             ? fmt::format("the coordinator at {} is gone: its stream to process {} broke{}", options_.address,
+                                           options_.process_index,
+                                           status.error_message().empty() ? std::string() : fmt::format(" ({})", status.error_message()))
+                             : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index,
+                                           status.error_message()));
     std::lock_guard lock(mutex_);
     reader_done_ = over_ = true;
     changed_.notify_all();
@@ -371,6 +374,10 @@ class ControlClient::Link final : public Uplink {
       }
       case wire::News::kLeft:
         owner_.gate().left();
+        break;
+      case wire::News::kSilence:
+        fmt::print(stderr, "shardlab: {}\n",
+                   silence_text(from_wire(news.silence().member()), news.silence().silent_ms(), news.silence().whereabouts()));
         break;
       case wire::News::kRaisedHeard:
         owner_.gate().acknowledged();
@@ -466,6 +473,8 @@ std::string find_coordinator(const std::string& host, int first, int ports, cons
       grpc::Status status = stub->SetKey(&context, hello, &answer);
       if (status.ok()) return address;
       last = status.error_message();
+      if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && ports == 1)
+        last += fmt::format("; another job's coordinator listens there, or {} is not the same for all processes", kTokenVariable);
     }
     if (std::chrono::steady_clock::now() >= tell_at) {
       if (!tls.on() && ports == 1) last += hint_at_tls(join_address(host, first));

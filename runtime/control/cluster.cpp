@@ -29,7 +29,8 @@ int number_variable(const char* name, int at_least) {
   int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < at_least)
-    throw_user_error("the environment variable {} must be a whole number of at least {}; got '{}'", name, at_least, text);
+    throw_user_error("the environment variable {} must be a whole number of at least {}; {}", name, at_least,
+                     text.empty() ? "it is not set" : fmt::format("got '{}'", text));
   return value;
 }
 

@@ -28,6 +28,8 @@ struct ClusterDef {
   std::string_view name;  // as cluster_detection_method takes it
   std::string_view doc;
   bool (*present)();
+  // Where it is not present, but this process was started as one of several there: what is missing; otherwise empty.
+  std::string (*incomplete)();
   ClusterPlace (*describe)(const ClusterQuestion&);  // throws UserError
 };
 

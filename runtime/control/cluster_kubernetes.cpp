@@ -43,7 +43,7 @@ class Api {
   Json get(const std::string& path) const {
     HttpsRequest request = request_;
     request.path = path;
-    HttpResponse response = https_get(request);
+    HttpResponse response = ask(request);
     if (response.status == 404) return nullptr;
     if (response.status == 401 || response.status == 403)
       throw_user_error("Kubernetes answers {} to GET {}: {}", response.status, path, kRbacAdvice);
@@ -55,6 +55,14 @@ class Api {
   }
 
  private:
+  static HttpResponse ask(const HttpsRequest& request) {
+    try {
+      return https_get(request);
+    } catch (const TransportError& error) {
+      throw TransportError(fmt::format(
+          "the Kubernetes API server, as KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name it, cannot be asked: {}", error.what()));
+    }
+  }
   std::string read(const std::string& name) const {
     std::ifstream file(folder_ + "/" + name);
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -157,6 +165,7 @@ const ClusterDef kKubernetesCluster{
     .name = "k8s",
     .doc = "a pod of an indexed Job or a JobSet: KUBERNETES_SERVICE_HOST is set",
     .present = present,
+    .incomplete = [] { return std::string(); },
     .describe = describe,
 };
 

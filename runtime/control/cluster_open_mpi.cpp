@@ -1,4 +1,6 @@
 // Open MPI: mpirun gives each process its rank and the address of its own contact point.
+#include <fmt/format.h>
+
 #include <charconv>
 #include <regex>
 
@@ -11,6 +13,15 @@ namespace {
 constexpr char kUri[] = "OMPI_MCA_orte_hnp_uri";
 
 bool present() { return !variable(kUri).empty(); }
+
+// Since version 5 mpirun sets it no more.
+std::string incomplete() {
+  if (variable("OMPI_COMM_WORLD_SIZE").empty() || variable("OMPI_COMM_WORLD_SIZE") == "1") return "";
+  return fmt::format(
+      "this is process {} of {} of an mpirun (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE), but {}, by which they would find each other, is "
+      "not set: give distributed::initialize a coordinator_address, num_processes and process_id",
+      variable("OMPI_COMM_WORLD_RANK"), variable("OMPI_COMM_WORLD_SIZE"), kUri);
+}
 
 std::string host_of(const std::string& uri) {
   static const std::regex kFirst("tcp://([^,:]+)|tcp6://\\[([^,\\]]+)");
@@ -47,6 +58,7 @@ const ClusterDef kOpenMpiCluster{
     .name = "ompi",
     .doc = "started by Open MPI's mpirun: OMPI_MCA_orte_hnp_uri is set",
     .present = present,
+    .incomplete = incomplete,
     .describe = describe,
 };
 

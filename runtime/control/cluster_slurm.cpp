@@ -1,6 +1,10 @@
 // Slurm: srun gives each task its number and the list of the step's nodes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/control/cluster.h"
@@ -12,6 +16,15 @@ constexpr std::array kNeeded{"SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASK
 
 bool present() {
   return std::all_of(kNeeded.begin(), kNeeded.end(), [](const char* name) { return !variable(name).empty(); });
+}
+
+// srun sets SLURM_PROCID; a shell within an allocation has most of the others and is no task.
+std::string incomplete() {
+  if (variable("SLURM_PROCID").empty() || present()) return "";
+  std::vector<std::string> missing;
+  for (const char* name : kNeeded)
+    if (variable(name).empty()) missing.emplace_back(name);
+  return fmt::format("this is task {} of a Slurm step (SLURM_PROCID), but not set: {}", variable("SLURM_PROCID"), fmt::join(missing, ", "));
 }
 
 // "node[001-015],h2" → "node001"; "gpu[3,7-9]x" → "gpu3x".
@@ -42,6 +55,7 @@ const ClusterDef kSlurmCluster{
     .name = "slurm",
     .doc = "started by srun: SLURM_JOB_ID, SLURM_STEP_NODELIST, SLURM_NTASKS, SLURM_PROCID and SLURM_LOCALID are set",
     .present = present,
+    .incomplete = incomplete,
     .describe = describe,
 };
 

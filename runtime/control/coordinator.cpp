@@ -22,6 +22,7 @@
 #include "runtime/control/open_calls.h"
 #include "runtime/control/referee.h"
 #include "runtime/control/session.h"
+#include "runtime/control/silence.h"
 #include "runtime/control/wire.h"
 #include "traces/checks/wording.h"
 
@@ -151,6 +152,12 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   const Assembly& assembly() const { return assembly_; }
   bool elastic() const { return options_.elastic; }
   KeyStore& keys() { return keys_; }
+  void tell_silences() {
+    std::shared_ptr<Court> now = court();
+    if (now->referee.verdict()) return;
+    for (const SilenceToTell& each : silences_.look(now->membership, std::chrono::milliseconds(kSilentMs), comm::now_ns()))
+      now->membership.tell_silence(each.teller, each.silent, each.silent_ms, whereabouts(now->referee.evidence(), each.silent.process));
+  }
 
   void report_death(int process, int exit_code, int signal, comm::Ns time, Where place) {
     std::shared_ptr<Court> now = court();
@@ -193,16 +200,26 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     MembershipOptions membership{.num_processes = options_.num_processes,
                                  .participants = participants,
                                  .grace = std::chrono::milliseconds(options_.supervised ? kDisappearedMs : 0),
-                                 .on_gone = [this, epoch](int process, comm::Ns time) {
+                                 .silence = silence_before_end(),
+                                 .on_gone = [this, epoch](int process, comm::Ns time, bool silent) {
                                    std::int64_t now = -1;
                                    std::shared_ptr<Court> judging = court(&now);
-                                   // Who left or raised has ended in its own way, and may take its time.
                                    Ended how = how_gone(process);
-                                   if (now == epoch && !judging->referee.ended(process))
-                                     judging->referee.died(process, how.exit_code, how.signal, time);
+                                   // Who left or raised has ended in its own way, and may take its time.
+                                   if (now == epoch && !judging->referee.ended(process)) {
+                                     if (silent && !options_.elastic)
+                                       judging->referee.lost(process, time, silence_before_end());
+                                     else
+                                       judging->referee.died(process, how.exit_code, how.signal, time);
+                                   }
                                    if (!options_.elastic) barriers_.ended(process, end_text(how.exit_code, how.signal));
                                  }};
     return std::make_shared<Court>(referee, membership);
+  }
+  // gRPC closes a connection that nobody answers after half of `silence_ms` or more.
+  std::chrono::milliseconds silence_before_end() const {
+    constexpr int kHeardMs = 2 * kHeartbeatMs - 200;  // who lives was heard in this time
+    return std::chrono::milliseconds(options_.silence_ms == 0 ? 0 : std::max(options_.silence_ms * 2 / 5, kHeardMs));
   }
   // With the assembly's lock held.
   void begin_epoch(const Gathered& gathered, const std::vector<Ended>& ended) {
@@ -258,6 +275,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
   KeyStore keys_;
   Barriers barriers_;
   Interrupts interrupts_;
+  Silences silences_;
   OpenCalls open_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
@@ -279,6 +297,7 @@ bool Coordinator::wait_deserted(std::chrono::milliseconds limit) const {
 std::vector<SilentProcess> Coordinator::silent(std::chrono::milliseconds at_least) const {
   return impl_->court()->membership.silent(at_least);
 }
+void Coordinator::tell_silences() { impl_->tell_silences(); }
 bool Coordinator::wait_over(std::chrono::milliseconds limit) const { return impl_->court()->referee.wait_over(limit); }
 void Coordinator::conclude() const { impl_->court()->referee.conclude(); }
 Evidence Coordinator::evidence() const { return impl_->court()->referee.evidence(); }

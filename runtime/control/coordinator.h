@@ -44,6 +44,7 @@ class Coordinator {
   // From a broken stream to a death, when nobody reported one: a supervisor on a busy machine may be late with the signal or the code,
   // and those say more.
   static constexpr int kDisappearedMs = 5000;
+  static constexpr int kSilentMs = 3000;  // without a sign of life: longer than a lossy network makes anybody wait
 
   // Throws TransportError when the port cannot be had.
   explicit Coordinator(CoordinatorOptions options);
@@ -70,6 +71,8 @@ class Coordinator {
   std::optional<std::string> common_error() const;  // raised alike by all processes: no diagnosis
   bool ended(int process) const;
   std::vector<SilentProcess> silent(std::chrono::milliseconds at_least) const;
+  // Unsupervised, to be called often, by one thread: lets a process tell its user of each other one that gives no sign of life.
+  void tell_silences();
 
   void set_key(const std::string& key, const std::string& value);
   std::optional<std::string> get_key(const std::string& key) const;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,10 @@ const ClusterDef* cluster_for(const JobRequest& request) {
   }
   for (const ClusterDef* each : all_clusters())
     if (each->present()) return each;
+  // Where the program says its place itself, that is another matter.
+  bool said = request.coordinator_address || request.num_processes || request.process_id;
+  for (const ClusterDef* each : all_clusters())
+    if (std::string why = each->incomplete(); !why.empty() && !said) fmt::print(stderr, "shardlab: {}. It runs on its own\n", why);
   return nullptr;
 }
 
@@ -136,6 +141,9 @@ std::optional<JobEnvironment> from_words(JobRequest request) {
   environment.num_processes = int(*request.num_processes);
   environment.process_index = int(*request.process_id);
   auto [host, port] = split_address(environment.coordinator, "coordinator_address");
+  if (port == 0 && environment.num_processes > 1)
+    throw_user_error("coordinator_address '{}' has the port 0, at which other processes do not find it: choose one from 1 to 65535",
+                     environment.coordinator);
   bool loopback = is_loopback(host), first = environment.process_index == 0;
   environment.bind_host = loopback ? "127.0.0.1" : kEverywhere;
   if (request.coordinator_bind_address) {
@@ -146,7 +154,8 @@ std::optional<JobEnvironment> from_words(JobRequest request) {
     environment.bind_host = bind_host.find(':') == std::string::npos ? bind_host : "[" + bind_host + "]";
   }
   if (first) warn_of_proxies();
-  if (job.empty()) job = fmt::format("{} of {}", environment.coordinator, environment.num_processes);
+  // Not of the host, which each process may call by another name.
+  if (job.empty()) job = fmt::format("port {}", port);
   environment.token = token_for(job, loopback, first);
   return environment;
 }
@@ -162,7 +171,12 @@ bool flag(const char* name) {
 std::size_t local_device_count(const JobRequest& request) {
   std::string ids = variable("JAX_LOCAL_DEVICE_IDS");
   if (!request.local_device_ids.empty()) return request.local_device_ids.size();
-  return ids.empty() ? 0 : std::size_t(std::count(ids.begin(), ids.end(), ',')) + 1;
+  if (ids.empty()) return 0;
+  std::vector<std::string_view> list = split(ids, ',');
+  for (std::string_view id : list)
+    if (id.empty() || !std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isdigit(c); }))
+      throw_user_error("the environment variable JAX_LOCAL_DEVICE_IDS must be numbers with commas between them, as in 0,1; got '{}'", ids);
+  return list.size();
 }
 
 }  // namespace
@@ -194,7 +208,12 @@ std::optional<JobEnvironment> find_job(const JobRequest& request) {
 }
 
 std::string own_address(const JobEnvironment& environment) {
-  if (!variable(kHostAddressVariable).empty()) return variable(kHostAddressVariable);
+  if (std::string address = variable(kHostAddressVariable); !address.empty()) {
+    if (!is_numeric_address(address))
+      throw_user_error("the environment variable {} must be an address of this host in numbers, as in 192.0.2.7; got '{}'",
+                       kHostAddressVariable, address);
+    return address;
+  }
   return own_address_towards(split_address(environment.coordinator, "the coordinator's address").first);
 }
 

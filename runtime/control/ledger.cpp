@@ -149,6 +149,10 @@ void Ledger::last_seen(int process, const std::string& at_line, std::int32_t sta
 
 void Ledger::stuck(int process) { at(process).evidence.state = ProcessState::kSilent; }
 void Ledger::stopped(int process) { at(process).evidence.state = ProcessState::kStopped; }
+void Ledger::lost(int process) {
+  stopped(process);
+  at(process).evidence.exit_code = kDisappeared;
+}
 
 bool Ledger::others_blocked(int process, std::int64_t since_ns) const {
   return std::any_of(processes_.begin(), processes_.end(), [&](const Process& other) {
@@ -179,6 +183,8 @@ std::int64_t Ledger::awaited_since(int process) const {
 void Ledger::report_finding(std::vector<int> processes, std::int64_t time_ns) {
   find(Finding::Kind::kReported, std::move(processes), time_ns);
 }
+
+void Ledger::report_silent(std::vector<int> processes, std::int64_t time_ns) { find(Finding::Kind::kDeath, std::move(processes), time_ns); }
 
 bool Ledger::all_ended() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const Process& p) { return p.ended; });

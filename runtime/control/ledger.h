@@ -76,6 +76,8 @@ class Ledger {
   void stuck(int process);
   // Not even a heartbeat of it has come.
   void stopped(int process);
+  // And its connection is gone.
+  void lost(int process);
   // Processes that have issued all that is known of them, in no call and not ended, for which another one waits; and since when.
   std::vector<int> awaited() const;
   std::int64_t awaited_since(int process) const;
@@ -87,6 +89,8 @@ class Ledger {
   bool differ_ahead(int p, int q) const;
   // Something outside the calls proves that the run cannot go on.
   void report_finding(std::vector<int> processes, std::int64_t time_ns);
+  // The same of processes that are stopped or cut off and say no more: as after a death, nothing further is waited for.
+  void report_silent(std::vector<int> processes, std::int64_t time_ns);
 
   const std::optional<Finding>& finding() const { return finding_; }
   ProcessState state_of(int process) const { return at(process).evidence.state; }

@@ -34,7 +34,7 @@ class LiveClient::Link {
     stream_ = stub_->Live(&context_);
     wire::LiveWord word;
     *word.mutable_entering()->mutable_member() =
-        to_wire(Member{process_, getpid(), host_name(), options.num_devices, host_identity(), incarnation_});
+        to_wire(Member{process_, getpid(), host_name(), options.num_devices, host_identity(), incarnation_, options.num_processes});
     wire::LiveNews news = ask(word);
     again_ = news.entered().again();
     for (const wire::Member& member : news.entered().members()) members_.push_back(from_wire(member));

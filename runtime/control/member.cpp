@@ -9,6 +9,16 @@
 
 namespace shardlab::control {
 
+std::optional<std::string> why_no_member(const Member& member, int num_processes) {
+  if (member.num_processes != 0 && member.num_processes != num_processes)
+    return fmt::format(
+        "process {} was started as one of {} (num_processes), and the job was started with {}: start all processes with the same number",
+        member.process, member.num_processes, num_processes);
+  if (member.process < 0 || member.process >= num_processes)
+    return fmt::format("process {} joins a job of {} processes", member.process, num_processes);
+  return std::nullopt;
+}
+
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("localhost");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace shardlab::control {
@@ -13,7 +14,11 @@ struct Member {
   int devices = 0;
   std::string host_id;            // equal for processes that can share memory
   std::uint64_t incarnation = 0;  // of an elastic job: another one each time that a process is started
+  int num_processes = 0;          // of the job, as it was told; 0: it does not say
 };
+
+// Why one that introduces itself so is none of a job of `num_processes`; nothing where it may be.
+std::optional<std::string> why_no_member(const Member& member, int num_processes);
 
 // This process's host_id: hosts differ in it, and so do containers and network namespaces of one machine.
 std::string host_identity();

@@ -23,13 +23,14 @@ Membership::~Membership() = default;
 
 std::optional<std::string> Membership::join(const Member& member, Attendant* attendant) {
   std::lock_guard lock(mutex_);
-  if (!is_process(member.process)) return fmt::format("process {} joins a job of {} processes", member.process, processes_.size());
+  if (auto why_not = why_no_member(member, options_.num_processes)) return why_not;
   const std::vector<int>& wanted = options_.participants;
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), member.process) == wanted.end())
     return fmt::format("process {} is none of those that began this epoch", member.process);
   Process& process = processes_[std::size_t(member.process)];
   if (process.member)
-    return fmt::format("process {} has joined before, as pid {} on {}", member.process, process.member->pid, process.member->host);
+    return fmt::format("process {} has joined before, as pid {} on {}; each process needs a number (process_id) of its own", member.process,
+                       process.member->pid, process.member->host);
   process.member = member;
   process.attendant = attendant;
   process.attending = true;
@@ -102,14 +103,24 @@ bool Membership::wait_deserted(std::chrono::milliseconds limit) const {
   });
 }
 
-std::vector<SilentProcess> Membership::silent(std::chrono::milliseconds at_least) const {
+std::vector<SilentProcess> Membership::silent(std::chrono::milliseconds at_least, comm::Ns now) const {
   std::lock_guard lock(mutex_);
   std::vector<SilentProcess> silent;
   for (std::size_t p = 0; p < processes_.size(); ++p) {
-    double ms = double(comm::now_ns() - processes_[p].heard_ns) / 1e6;
+    double ms = double(now - processes_[p].heard_ns) / 1e6;
     if (processes_[p].attending && ms >= double(at_least.count())) silent.push_back({int(p), ms});
   }
   return silent;
+}
+
+bool Membership::attends(int process) const {
+  std::lock_guard lock(mutex_);
+  return processes_[std::size_t(process)].attending;
+}
+
+void Membership::tell_silence(int teller, const Member& silent, double silent_ms, const std::string& whereabouts) const {
+  std::lock_guard lock(mutex_);
+  if (Attendant* attendant = processes_[std::size_t(teller)].attendant) attendant->silence(silent, silent_ms, whereabouts);
 }
 
 void Membership::watch(std::stop_token stop) {
@@ -117,21 +128,28 @@ void Membership::watch(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     comm::Ns next_ns = -1;
-    std::vector<std::pair<int, comm::Ns>> gone;
+    struct Gone {
+      int process;
+      comm::Ns time_ns;
+      bool silent;
+    };
+    std::vector<Gone> gone;
     for (std::size_t p = 0; p < processes_.size(); ++p) {
       Process& process = processes_[p];
       if (!process.missed()) continue;
       comm::Ns due_ns = process.broken_ns + grace_ns;
       if (due_ns <= comm::now_ns()) {
         process.gone = true;
-        gone.emplace_back(int(p), process.broken_ns);
+        bool silent =
+            options_.silence.count() > 0 && process.broken_ns - process.heard_ns >= std::chrono::nanoseconds(options_.silence).count();
+        gone.push_back({int(p), process.broken_ns, silent});
       } else if (next_ns < 0 || due_ns < next_ns) {
         next_ns = due_ns;
       }
     }
     if (!gone.empty()) {
       lock.unlock();
-      for (auto [p, time_ns] : gone) options_.on_gone(p, time_ns);
+      for (const Gone& each : gone) options_.on_gone(each.process, each.time_ns, each.silent);
       lock.lock();
       continue;
     }

@@ -20,6 +20,8 @@ class Attendant {
  public:
   virtual ~Attendant() = default;
   virtual void roll(const std::vector<Member>& joined, int num_processes) = 0;
+  // Another process gives no sign of life, which this one is to tell its user.
+  virtual void silence(const Member& silent, double silent_ms, const std::string& whereabouts) = 0;
 };
 
 struct SilentProcess {
@@ -29,9 +31,11 @@ struct SilentProcess {
 
 struct MembershipOptions {
   int num_processes = 1;
-  std::vector<int> participants;                       // those that may join; empty: all
-  std::chrono::milliseconds grace{0};                  // from a broken stream to a death, when nobody reported one
-  std::function<void(int process, comm::Ns)> on_gone;  // without locks; when the stream broke
+  std::vector<int> participants;         // those that may join; empty: all
+  std::chrono::milliseconds grace{0};    // from a broken stream to a death, when nobody reported one
+  std::chrono::milliseconds silence{0};  // so long without a word before the stream broke is a silence; 0: none is
+  // Without locks; when the stream broke, and whether it had been silent before, as one is that is stopped or cut off.
+  std::function<void(int process, comm::Ns, bool silent)> on_gone;
 };
 
 // Thread-safe. Its one thread sleeps until a stream breaks, and tells of those whose death nobody reports within the grace.
@@ -59,7 +63,9 @@ class Membership {
   bool wait_joined(std::chrono::milliseconds limit) const;
   // Waits until every process that joined has gone.
   bool wait_deserted(std::chrono::milliseconds limit) const;
-  std::vector<SilentProcess> silent(std::chrono::milliseconds at_least) const;
+  std::vector<SilentProcess> silent(std::chrono::milliseconds at_least, comm::Ns now = comm::now_ns()) const;
+  bool attends(int process) const;
+  void tell_silence(int teller, const Member& silent, double silent_ms, const std::string& whereabouts) const;
 
  private:
   struct Process {

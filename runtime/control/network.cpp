@@ -76,6 +76,15 @@ std::string join_address(const std::string& host, int port) {
 
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
+bool is_numeric_address(const std::string& text) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(text.c_str(), nullptr, &hints, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
+}
+
 std::string own_address_towards(const std::string& host) {
   int error = 0;
   Addresses addresses = resolve(host, error);

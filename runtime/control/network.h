@@ -15,6 +15,9 @@ std::string join_address(const std::string& host, int port);
 // Whether the name means this host's loopback alone.
 bool is_loopback(const std::string& host);
 
+// "192.0.2.1", "fe80::1"; not a name, nor brackets.
+bool is_numeric_address(const std::string& text);
+
 // The numeric address from which this host reaches `host`: where others reach this one. Throws TransportError where the name means nothing.
 std::string own_address_towards(const std::string& host);
 

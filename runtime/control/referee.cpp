@@ -175,6 +175,20 @@ void Referee::died(int process, int exit_code, int signal, comm::Ns time, Where 
   after_event();
 }
 
+void Referee::lost(int process, comm::Ns time, std::chrono::milliseconds silence) {
+  std::lock_guard lock(mutex_);
+  const comm::Ns now = comm::now_ns(), limit = std::chrono::nanoseconds(silence).count();
+  std::vector<int> lost;
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    const Side& side = sides_[std::size_t(p)];
+    bool silent = side.alive_ns != 0 && now - side.alive_ns >= limit;
+    if (p == process || (silent && !ledger_.ended(p))) lost.push_back(p);
+  }
+  for (int p : lost) ledger_.lost(p);
+  ledger_.report_silent(std::move(lost), time);
+  changed_.notify_all();
+}
+
 void Referee::absent(int process, bool left, int exit_code, int signal) {
   std::lock_guard lock(mutex_);
   ledger_.absent(process, left, exit_code, signal);

@@ -93,6 +93,8 @@ class Referee {
   void looked_ahead(int process);
   // `place`: where it was, if that is known.
   void died(int process, int exit_code, int signal, comm::Ns time, Where place = {});
+  // Nothing is heard of it any more, though nobody has seen it end: it is stopped or cut off, and so are others that are as silent.
+  void lost(int process, comm::Ns time, std::chrono::milliseconds silence);
   // Before anybody joins; as of the ledger.
   void absent(int process, bool left, int exit_code, int signal);
   // Named barriers and keys, as whoever holds them knows: who came or wants one and has not been answered (HostWaits).

@@ -40,17 +40,22 @@ void Referee::seek_stuck() {
     comm::Ns quiet_since = std::max({sides_[std::size_t(p)].heard_ns, ledger_.awaited_since(p), awake_ns_});
     if (now - quiet_since >= limit) stuck.push_back(p);
   }
+  bool any_stopped = false;
   for (int p : stuck) ledger_.stuck(p);
   for (int p = 0; p < ledger_.num_processes(); ++p) {
     const Side& side = sides_[std::size_t(p)];
     if (side.alive_ns == 0 || ledger_.ended(p) || now - std::max(side.alive_ns, awake_ns_) < limit) continue;
     if (!ledger_.others_blocked(p, now - limit)) continue;
     ledger_.stopped(p);
+    any_stopped = true;
     if (std::find(stuck.begin(), stuck.end(), p) == stuck.end()) stuck.push_back(p);
   }
   if (stuck.empty()) return;
   std::sort(stuck.begin(), stuck.end());
-  ledger_.report_finding(stuck, now);
+  if (any_stopped)
+    ledger_.report_silent(stuck, now);
+  else
+    ledger_.report_finding(stuck, now);
 }
 
 // Where all launches are matched, nobody but those who wait for its data needs a process that raised: it may have failed in a launch that

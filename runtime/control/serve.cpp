@@ -25,6 +25,7 @@ namespace {
 
 constexpr char kProgram[] = "shardlab-coordinator";
 constexpr int kStartMs = 20'000;
+constexpr std::chrono::milliseconds kLook{500};  // between looks at who is silent
 
 std::string folder_of_this_program() {
   std::array<char, 4096> path;
@@ -83,7 +84,17 @@ std::string read_line(int fd) {
 
 // Of an elastic job the last process goes; another one is over with its verdict, too.
 bool wait_ended(const Coordinator& coordinator, const ServeOptions& options) {
-  return options.elastic ? coordinator.wait_deserted(std::chrono::hours(24)) : coordinator.wait_over(std::chrono::hours(24));
+  return options.elastic ? coordinator.wait_deserted(kLook) : coordinator.wait_over(kLook);
+}
+
+// Whether all have joined; not, too, where those that had have gone again: nobody waits here for the others any more.
+bool wait_joined(const Coordinator& coordinator, const ServeOptions& options) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.join_timeout_ms);
+  while (!coordinator.wait_joined(kLook)) {
+    bool deserted = !options.elastic && coordinator.wait_deserted(std::chrono::milliseconds(0));
+    if (deserted || std::chrono::steady_clock::now() >= end) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -112,15 +123,15 @@ int serve(const ServeOptions& options) {
     if (n != ssize_t(line.size())) return 1;
   }
   if (!coordinator) return 1;
-  bool joined = coordinator->wait_joined(std::chrono::milliseconds(options.join_timeout_ms));
+  bool joined = wait_joined(*coordinator, options);
   if (!joined && coordinator->members().empty()) return 1;
-  // A day at a time: the waits end when the last process has ended, and when it has gone.
+  // The waits end when the last process has ended, and when it has gone.
   if (options.merge != nullptr && !options.trace.out.empty()) {
-    while (!wait_ended(*coordinator, options)) {}
+    while (!wait_ended(*coordinator, options)) coordinator->tell_silences();
     options.merge(*coordinator, options.trace);
     close(options.ready_fd);
   }
-  while (!coordinator->wait_deserted(std::chrono::hours(24))) {}
+  while (!coordinator->wait_deserted(kLook)) coordinator->tell_silences();
   return 0;
 }
 

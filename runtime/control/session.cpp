@@ -66,6 +66,15 @@ void Session::roll(const std::vector<Member>& joined, int num_processes) {
   send(std::move(news));
 }
 
+void Session::silence(const Member& silent, double silent_ms, const std::string& whereabouts) {
+  wire::News news;
+  wire::Silence& silence = *news.mutable_silence();
+  *silence.mutable_member() = to_wire(silent);
+  silence.set_silent_ms(silent_ms);
+  silence.set_whereabouts(clean_text(whereabouts));
+  send(std::move(news));
+}
+
 void Session::matched(std::int64_t count) {
   wire::News news;
   news.set_matched(count);

@@ -44,6 +44,7 @@ class Session final : public grpc::ServerBidiReactor<wire::Words, wire::News>, p
   void OnDone() override;
 
   void roll(const std::vector<Member>& joined, int num_processes) override;
+  void silence(const Member& silent, double silent_ms, const std::string& whereabouts) override;
   void matched(std::int64_t count) override;
   void poison() override;
   void verdict(const VerdictRef& verdict) override;

@@ -44,11 +44,13 @@ wire::Member to_wire(const Member& member) {
   message.set_devices(member.devices);
   message.set_host_id(utf8(member.host_id));
   message.set_incarnation(member.incarnation);
+  message.set_num_processes(member.num_processes);
   return message;
 }
 
 Member from_wire(const wire::Member& message) {
-  return {message.process(), message.pid(), message.host(), message.devices(), message.host_id(), message.incarnation()};
+  return {message.process(), message.pid(),         message.host(),         message.devices(),
+          message.host_id(), message.incarnation(), message.num_processes()};
 }
 
 wire::Program to_wire(const ProgramEvidence& program) {

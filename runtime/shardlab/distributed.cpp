@@ -181,7 +181,11 @@ void initialize(const InitializeOptions& options, std::source_location where) {
   std::shared_ptr<Job> job;
   try {
     job = Job::find(request, once);
-  } catch (const UserError& error) { throw_user_error("{} [distributed::initialize at {}]", error.what(), place.text()); }
+  } catch (const UserError& error) {
+    throw_user_error("{} [distributed::initialize at {}]", error.what(), place.text());
+  } catch (const TransportError& error) {
+    throw TransportError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text()));
+  } catch (const IoError& error) { throw IoError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text())); }
   Context::set_current(job->context());
   const Job& joined = *job;
   {

@@ -203,9 +203,12 @@ int run(const Arguments& arguments) {
   else if (trace)
     parts.emplace();
   if (parts) options.trace_dir = parts->path();
+  int code = 0;
+  options.on_end = [&](const LaunchResult& result) {
+    std::fflush(stdout);
+    code = conclude(result);
+  };
   LaunchResult result = launch(options);
-  std::fflush(stdout);
-  int code = conclude(result);
   if (arguments.has("--parts")) write_trace(parts->path() + "/trace.db", parts->path(), result, options.argv);
   if (trace) write_trace(*trace, parts->path(), result, options.argv);
   return code;

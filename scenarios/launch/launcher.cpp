@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
+#include "runtime/control/silence.h"
 #include "scenarios/launch/child_process.h"
 #include "scenarios/launch/signal_pipe.h"
 #include "traces/checks/check_def.h"
@@ -134,6 +135,7 @@ class Run {
       result_.processes.push_back(std::move(child.end));
     }
     result_.ended_ns = now_ns();
+    if (options_.on_end) options_.on_end(result_);
     return std::move(result_);
   }
 
@@ -310,11 +312,15 @@ class Run {
     kill_ns_ = now_ns() + kKillAfterNs;
   }
 
-  void say_where(const std::string& why) {
+  Evidence evidence_with_places() const {
     Evidence evidence = coordinator_.evidence();
     for (ProcessEvidence& process : evidence.processes)
       if (Where place = segment_->place(process.process); place.known()) process.at = place.text();
-    result_.whereabouts = whereabouts_text(evidence);
+    return evidence;
+  }
+
+  void say_where(const std::string& why) {
+    result_.whereabouts = whereabouts_text(evidence_with_places());
     if (options_.output == Output::kCapture) return;
     fmt::print(stderr, "shardlab: {}\n{}", why, result_.whereabouts);
     std::fflush(stderr);
@@ -327,19 +333,11 @@ class Run {
       Child& child = children_[std::size_t(silent.process)];
       if (child.told_silent || !child.process.running()) continue;
       child.told_silent = true;
-      fmt::print(stderr, "shardlab: process {} is silent for {:.1f} s{}\n", silent.process, silent.silent_ms / 1000,
-                 is_stopped(child.process.pid()) ? ", stopped by a signal" : "");
+      for (const control::Member& member : coordinator_.members())
+        if (member.process == silent.process)
+          fmt::print(stderr, "shardlab: {}\n",
+                     control::silence_text(member, silent.silent_ms, whereabouts(evidence_with_places(), silent.process)));
     }
-  }
-
-  static bool is_stopped(pid_t pid) {
-    std::FILE* file = std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "r");
-    if (!file) return false;
-    char text[512] = {};
-    std::size_t n = std::fread(text, 1, sizeof text - 1, file);
-    std::fclose(file);
-    std::size_t end = std::string_view(text, n).rfind(')');
-    return end != std::string_view::npos && end + 2 < n && (text[end + 2] == 'T' || text[end + 2] == 't');
   }
 
   static constexpr std::size_t kLineBytesMax = std::size_t(1) << 20;

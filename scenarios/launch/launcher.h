@@ -21,6 +21,8 @@ enum class Output {
   kPass,     // the processes write where we write
 };
 
+struct LaunchResult;
+
 struct LaunchOptions {
   std::vector<std::string> argv;  // the program, looked up in PATH, and its arguments
   int processes = 1;
@@ -39,6 +41,8 @@ struct LaunchOptions {
   bool handle_signals = false;  // SIGINT and SIGTERM: say where every process is, then end them all
   // From a thread of the coordinator's, as soon as there is a verdict.
   std::function<void(const std::vector<Diagnosis>&)> on_verdict;
+  // When all processes have ended, before the coordinator is taken down, which takes long on a busy machine.
+  std::function<void(const LaunchResult&)> on_end;
 };
 
 // How one process ended.

@@ -42,6 +42,14 @@ TEST(Judge, WhoIsStoppedIsNamedThoughAllItsCallsAreMatched) {
   EXPECT_THAT(d.message, HasSubstr("process 1 has fallen silent, stopped or cut off at toy.cpp:88; processes 0 and 2 wait for it in A"));
 }
 
+// Its connection is gone: it will not come back, whoever waits.
+TEST(Judge, WhoIsLostIsNamedThoughNobodyWaits) {
+  EvidenceBuilder b(2);
+  b.state(1, ProcessState::kStopped);
+  b.process(1).exit_code = kDisappeared;
+  EXPECT_EQ(only(b.evidence()).message, "process 1 has fallen silent, stopped or cut off");
+}
+
 TEST(Judge, EndedNormallyWithoutTheCall) {
   EvidenceBuilder b(4);
   b.program("A").calls({0}, "A");

@@ -1,5 +1,5 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
-//   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   exit:CODE   raise:TEXT
+//   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   stop   exit:CODE   raise:TEXT
 //   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
 //   then a sum)
 //   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)
@@ -67,6 +67,8 @@ std::vector<int> numbers(std::string_view text) {
     std::cout << "handled" << std::endl;
   } else if (verb == "kill") {
     std::raise(SIGKILL);
+  } else if (verb == "stop") {
+    std::raise(SIGSTOP);
   } else if (verb == "exit") {
     std::_Exit(std::atoi(words[1].c_str()));
   } else if (verb == "raise") {

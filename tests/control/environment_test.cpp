@@ -35,6 +35,7 @@ class Environment : public testing::Test {
                              kShmVariable,
                              kTraceDirVariable,
                              kTransportVariable,
+                             kHostAddressVariable,
                              "JAX_NUM_CPU_DEVICES",
                              "JAX_COORDINATOR_ADDRESS",
                              "JAX_COORDINATOR_PORT",
@@ -126,6 +127,47 @@ TEST_F(Environment, BadValuesNameTheirVariable) {
   EXPECT_THAT(error(), HasSubstr("SHARDLAB_NUM_CPU_DEVICES"));
 }
 
+// Whoever was started as one of several and cannot find the others is told so, and runs on its own, as in JAX.
+TEST_F(Environment, AnIncompleteClusterIsTold) {
+  auto told = [&](JobRequest request = {}) {
+    testing::internal::CaptureStderr();
+    try {
+      find_job(request);
+    } catch (const UserError&) {}
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(told(), "");
+  set_slurm("node[001-015]");
+  EXPECT_THAT(told(), testing::Not(HasSubstr("not set")));
+  unsetenv("SLURM_LOCALID");
+  EXPECT_THAT(told(), HasSubstr("this is task 5 of a Slurm step (SLURM_PROCID), but not set: SLURM_LOCALID. It runs on its own"));
+  EXPECT_EQ(told({.coordinator_address = "localhost:9", .num_processes = 1, .process_id = 0}), "");
+  unsetenv("SLURM_PROCID");
+  EXPECT_EQ(told(), "") << "a shell within an allocation is no task";
+  set("OMPI_COMM_WORLD_SIZE", "4");
+  set("OMPI_COMM_WORLD_RANK", "3");
+  EXPECT_THAT(told(), HasSubstr("this is process 3 of 4 of an mpirun"));
+  set("OMPI_COMM_WORLD_SIZE", "1");
+  EXPECT_EQ(told(), "");
+}
+
+TEST_F(Environment, OneTokenWhateverTheCoordinatorIsCalled) {
+  std::string token = find_job({.coordinator_address = "localhost:8000", .num_processes = 2, .process_id = 1})->token;
+  EXPECT_EQ(find_job({.coordinator_address = "127.0.0.1:8000", .num_processes = 3, .process_id = 1})->token, token);
+  EXPECT_NE(find_job({.coordinator_address = "localhost:8001", .num_processes = 2, .process_id = 1})->token, token);
+}
+
+TEST_F(Environment, AddressesOfThisHostAreNumbers) {
+  JobRequest request{.coordinator_address = "localhost:8000", .num_processes = 2, .process_id = 1};
+  set(kHostAddressVariable, "192.0.2.7");
+  EXPECT_EQ(own_address(*find_job(request)), "192.0.2.7");
+  set(kHostAddressVariable, "node1");
+  try {
+    own_address(*find_job(request));
+    FAIL();
+  } catch (const UserError& error) { EXPECT_THAT(error.what(), HasSubstr("SHARDLAB_HOST_ADDRESS must be an address")); }
+}
+
 TEST_F(Environment, OpenMpisRule) {
   set_open_mpi();
   auto environment = find_job();
@@ -198,6 +240,7 @@ TEST_F(Environment, ErrorsInJaxsOrder) {
                 HasSubstr("coordinator_address must be of the form host:port"))
         << address;
   EXPECT_EQ(error({.coordinator_address = "[::1]:80", .num_processes = 2, .process_id = 1}), "");
+  EXPECT_THAT(error({.coordinator_address = "localhost:0", .num_processes = 2, .process_id = 1}), HasSubstr("has the port 0"));
 }
 
 TEST_F(Environment, TheAddressAndWhereToListen) {
@@ -243,6 +286,8 @@ TEST_F(Environment, LocalDeviceIdsSayHowMany) {
   EXPECT_EQ(find_job(request)->num_cpu_devices, std::nullopt);
   set("JAX_LOCAL_DEVICE_IDS", "0,1,3");
   EXPECT_EQ(find_job(request)->num_cpu_devices, 3);
+  set("JAX_LOCAL_DEVICE_IDS", "0,one");
+  EXPECT_THAT(error(request), HasSubstr("JAX_LOCAL_DEVICE_IDS must be numbers with commas between them, as in 0,1; got '0,one'"));
   request.local_device_ids = {4, 5};
   EXPECT_EQ(find_job(request)->num_cpu_devices, 2);
   set(kNumDevicesVariable, "7");
@@ -325,6 +370,27 @@ TEST(CoordinatorProgram, EndsWhenAllHaveGone) {
     });
   threads.clear();
   EXPECT_EQ(coordinator.wait(), 0);
+}
+
+// Its port is free again long before the time to join is over.
+TEST(CoordinatorProgram, EndsWhenThoseWhoHadComeHaveGoneThoughOthersNeverCame) {
+  CoordinatorProcess coordinator(2);
+  comm::Ns begin_ns = comm::now_ns();
+  EXPECT_THROW(connect({.address = coordinator.address, .token = "t", .process_index = 0, .num_processes = 2, .join_timeout_ms = 100}),
+               TransportError);
+  EXPECT_EQ(coordinator.wait(), 0);
+  EXPECT_LT(comm::now_ns() - begin_ns, comm::Ns(15) * 1'000'000'000);
+}
+
+TEST(CoordinatorProgram, AnotherNumberOfProcessesIsRefused) {
+  CoordinatorProcess coordinator(2);
+  std::string error;
+  try {
+    connect({.address = coordinator.address, .token = "t", .process_index = 1, .num_processes = 3, .join_timeout_ms = 20'000});
+  } catch (const TransportError& refused) { error = refused.what(); }
+  EXPECT_THAT(error, HasSubstr("refuses process 1: process 1 was started as one of 3 (num_processes), and the job was started with 2"));
+  kill(coordinator.pid, SIGTERM);
+  coordinator.wait();
 }
 
 LaunchResult mpirun(int n, std::vector<std::string> steps) {

@@ -17,15 +17,20 @@ using testing::HasSubstr;
 class Stream final : public Attendant {
  public:
   void roll(const std::vector<Member>& joined, int) override { sizes.push_back(joined.size()); }
+  void silence(const Member& silent, double, const std::string& whereabouts) override {
+    told.push_back(std::to_string(silent.process) + whereabouts);
+  }
   std::vector<std::size_t> sizes;
+  std::vector<std::string> told;
 };
 
 // The deaths that a membership tells of.
 class Deaths {
  public:
-  std::function<void(int, comm::Ns)> listener() {
-    return [this](int process, comm::Ns) {
+  std::function<void(int, comm::Ns, bool)> listener() {
+    return [this](int process, comm::Ns, bool silent) {
       std::lock_guard lock(mutex_);
+      if (silent) silent_.push_back(process);
       processes_.push_back(process);
       changed_.notify_all();
     };
@@ -36,10 +41,15 @@ class Deaths {
     return processes_;
   }
 
+  std::vector<int> silent() {
+    std::lock_guard lock(mutex_);
+    return silent_;
+  }
+
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<int> processes_;
+  std::vector<int> processes_, silent_;
 };
 
 TEST(Membership, EverybodyIsToldOfWhoeverJoins) {
@@ -70,6 +80,26 @@ TEST(Membership, ABrokenStreamIsADeathUnlessSomebodyReportsOne) {
   membership.stream_ended(0);
   EXPECT_TRUE(membership.wait_deserted(milliseconds(0)));
   EXPECT_THAT(deaths.wait(2), ElementsAre(2, 0));
+}
+
+TEST(Membership, WhoSaidNothingBeforeItsStreamBrokeIsSilent) {
+  Deaths deaths;
+  Membership membership({.num_processes = 3, .silence = hours(1), .on_gone = deaths.listener()});
+  Stream streams[3];
+  for (int p = 0; p < 3; ++p) membership.join({.process = p}, &streams[p]);
+  membership.heard(2, comm::now_ns() - std::chrono::nanoseconds(hours(2)).count());
+  for (int p : {0, 2}) membership.stream_ended(p);
+  EXPECT_EQ(deaths.wait(2).size(), 2u);
+  EXPECT_THAT(deaths.silent(), ElementsAre(2));
+}
+
+TEST(Membership, AnotherNumberOfProcessesIsRefused) {
+  Deaths deaths;
+  Membership membership({.num_processes = 3, .grace = hours(1), .on_gone = deaths.listener()});
+  Stream stream;
+  EXPECT_EQ(*membership.join({.process = 1, .num_processes = 4}, &stream),
+            "process 1 was started as one of 4 (num_processes), and the job was started with 3: start all processes with the same number");
+  EXPECT_EQ(membership.join({.process = 1, .num_processes = 3}, &stream), std::nullopt);
 }
 
 TEST(Membership, NobodyIsTakenForGoneOnceItIsOver) {

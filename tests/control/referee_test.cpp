@@ -503,6 +503,37 @@ TEST(Referee, WhoGivesNoSignOfLifeIsNamedThoughAllItsCallsAreMatched) {
   EXPECT_THAT(referee.verdict()->diagnoses[0].processes, ElementsAre(1));
 }
 
+// Its connection is lost, and nobody waits for more: who waits for its data never says that it has looked ahead. No limit passes here.
+TEST(Referee, WhoIsLostIsNamedAtOnceWithWhoeverIsAsSilent) {
+  constexpr std::chrono::hours kNever{1};
+  Referee referee({.num_processes = 4, .look_ahead = kNever, .stuck = kNever, .silent = kNever});
+  RemoteEar ears[4];
+  for (int p : {0, 1, 2, 3}) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+    referee.alive(p, comm::now_ns() - (p < 2 ? 0 : 2 * std::chrono::nanoseconds(kNever).count()));
+  }
+  for (int p : {0, 1}) referee.waiting(p, "A", "toy.cpp:7", -1, comm::now_ns());
+  referee.lost(3, comm::now_ns(), kNever);
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  ASSERT_EQ(referee.verdict()->diagnoses.size(), 2u);
+  for (int p : {2, 3}) {
+    const Diagnosis& lost = referee.verdict()->diagnoses[std::size_t(p - 2)];
+    EXPECT_EQ(lost.code, "process-stuck");
+    EXPECT_THAT(lost.processes, ElementsAre(p));
+    EXPECT_THAT(lost.message, HasSubstr("has fallen silent, stopped or cut off; processes 0 and 1 wait for it in A at toy.cpp:7"));
+  }
+  for (int p : {0, 1, 2, 3}) referee.listen(p, nullptr);
+}
+
+TEST(Referee, WhoIsLostIsNamedWhereNobodyWaitsForIt) {
+  Referee referee({.num_processes = 2, .stuck = std::chrono::hours(1)});
+  for (int p : {0, 1}) referee.joined(p, comm::now_ns());
+  referee.lost(1, comm::now_ns(), std::chrono::hours(1));
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_EQ(referee.verdict()->diagnoses.at(0).message, "process 1 has fallen silent, stopped or cut off");
+}
+
 TEST(Referee, WhoHasReadOnWhileItsExecutorWaitsStillWaits) {
   Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
   for (int p : {0, 1}) referee.joined(p, comm::now_ns());

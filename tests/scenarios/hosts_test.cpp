@@ -1,8 +1,9 @@
-// Several hosts, imitated by network namespaces on one switch: each has two processes of two devices. The same loss to the last bit as on
-// one host; the bytes of the plan on every link and on every cable; slow and lossy networks; a cable that is cut. Skipped, with the reason,
-// where namespaces are not permitted.
+// Several hosts, imitated by network namespaces on one switch, or on a relay that holds packets up: each has two processes of two devices.
+// The same loss to the last bit as on one host; the bytes of the plan on every link and on every cable; slow and lossy networks; a cable
+// that is cut. Skipped, with the reason, where namespaces are not permitted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -17,35 +19,46 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/text.h"
+#include "scenarios/launch/child_process.h"
 #include "tests/support/shell.h"
+
+extern char** environ;
 
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 using shardlab::support::Ran;
 using shardlab::support::shell;
 
-// Hosts 198.51.100.1, 198.51.100.2 … as network namespaces, each with a cable to one switch. Taken down on destruction.
+// Hosts 198.51.100.1, 198.51.100.2 … as network namespaces, each with a cable to one switch; or all of them on a relay that holds packets
+// up and loses some, as its words say (link_relay.cpp). Taken down on destruction.
 class Network {
  public:
-  explicit Network(int hosts) : hosts_(hosts), name_("slt" + std::to_string(getpid())) {
-    std::string lines = "set -e; ip netns add " + space("sw") + "; ip -n " + space("sw") + " link add br0 type bridge; ip -n " +
-                        space("sw") + " link set br0 up; ";
+  explicit Network(int hosts, const std::string& relay = "") : hosts_(hosts), name_("slt" + std::to_string(getpid())) {
+    std::string spaces, addresses;
     for (int h = 0; h < hosts; ++h) {
-      std::string host = space(h), cable = name_ + "c" + std::to_string(h);
-      lines += "ip netns add " + host + "; ip link add " + cable + " type veth peer name eth0 netns " + host + "; ip link set " + cable +
-               " netns " + space("sw") + "; ip -n " + space("sw") + " link set " + cable + " master br0 up; ip -n " + host +
-               " addr add 198.51.100." + std::to_string(h + 1) + "/24 dev eth0; ip -n " + host + " link set eth0 up; ip -n " + host +
-               " link set lo up; ";
+      spaces += "ip netns add " + space(h) + "; ";
+      addresses += "ip -n " + space(h) + " addr add 198.51.100." + std::to_string(h + 1) + "/24 dev eth0; ip -n " + space(h) +
+                   " link set eth0 up; ip -n " + space(h) + " link set lo up; ";
     }
-    Ran ran = shell(lines);
-    if (ran.code != 0) why_not_ = ran.output;
+    make(spaces);
+    if (why_not_.empty() && relay.empty()) make(cables());
+    if (why_not_.empty() && !relay.empty()) start_relay(relay);
+    if (why_not_.empty()) make(addresses);
   }
   ~Network() {
+    relay_.reset();
     for (int h = 0; h < hosts_; ++h) shell("ip netns del " + space(h));
     shell("ip netns del " + space("sw"));
   }
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
   const std::string& why_not() const { return why_not_; }
   std::string in(int host) const { return "ip netns exec " + space(host) + " "; }
   // Of every host's way out; what tc says where it does not.
@@ -60,13 +73,47 @@ class Network {
   std::int64_t sent_by(int host) const {
     return std::atoll(shell("ip netns exec " + space(host) + " cat /sys/class/net/eth0/statistics/tx_bytes").output.c_str());
   }
-  std::string cut(int host) const { return "ip -n " + space(host) + " link set eth0 down"; }
+  // A shell line that takes the last host off the network: its cable goes, or no packet passes any more and nobody is told.
+  std::string cut() const {
+    return relay_ ? "kill -USR1 " + std::to_string(relay_->pid()) : "ip -n " + space(hosts_ - 1) + " link set eth0 down";
+  }
 
  private:
-  std::string space(int host) const { return name_ + "h" + std::to_string(host); }
-  std::string space(const char* part) const { return name_ + part; }
+  std::string space(int host) const { return space("h" + std::to_string(host)); }
+  std::string space(const std::string& part) const { return name_ + part; }
+  void make(const std::string& lines) {
+    Ran ran = shell("set -e; " + lines);
+    if (ran.code != 0) why_not_ = ran.output;
+  }
+  std::string cables() const {
+    std::string lines =
+        "ip netns add " + space("sw") + "; ip -n " + space("sw") + " link add br0 type bridge; ip -n " + space("sw") + " link set br0 up; ";
+    for (int h = 0; h < hosts_; ++h) {
+      std::string cable = name_ + "c" + std::to_string(h);
+      lines += "ip link add " + cable + " type veth peer name eth0 netns " + space(h) + "; ip link set " + cable + " netns " + space("sw") +
+               "; ip -n " + space("sw") + " link set " + cable + " master br0 up; ";
+    }
+    return lines;
+  }
+  void start_relay(const std::string& relay) {
+    constexpr int kLimitMs = 20'000;
+    std::vector<std::string> words{SHARDLAB_LINK_RELAY}, variables;
+    for (std::string_view word : shardlab::split(relay, ' ')) words.emplace_back(word);
+    for (int h = 0; h < hosts_; ++h) words.push_back(space(h));
+    for (char** entry = environ; *entry; ++entry) variables.emplace_back(*entry);
+    relay_ = std::make_unique<shardlab::ChildProcess>(shardlab::ChildOptions{.argv = words, .environment = variables});
+    pollfd said{relay_->out().get(), POLLIN, 0};
+    ::poll(&said, 1, kLimitMs);
+    char bytes[1024] = {};
+    if (::read(relay_->out().get(), bytes, sizeof bytes - 1) > 0) return;  // it is ready
+    pollfd done{relay_->done_fd(), POLLIN, 0};
+    ::poll(&done, 1, kLimitMs);
+    why_not_ = ::read(relay_->err().get(), bytes, sizeof bytes - 1) > 0 ? bytes : "the relay did not start";
+  }
+
   int hosts_;
   std::string name_, why_not_;
+  std::unique_ptr<shardlab::ChildProcess> relay_;
 };
 
 // The distinct losses that any process printed, by step.
@@ -163,32 +210,66 @@ TEST_P(Hosts, CablesCarryWhatThePlansSay) {
 
 INSTANTIATE_TEST_SUITE_P(, Hosts, testing::Values(2, 4));
 
+void expect_the_same_losses(const Network& network, const std::string& arguments) {
+  Ran together = shell(start(network, 2, arguments) + wait_all());
+  ASSERT_EQ(together.code, 0) << together.output;
+  EXPECT_EQ(losses(together.output), losses(on_one_host(4, arguments).output)) << together.output;
+  EXPECT_THAT(together.output, Not(HasSubstr("no sign of life")));
+}
+
 TEST(SlowNetwork, DelayLossAndRateAreSurvived) {
   Network network(2);
   if (!network.why_not().empty()) GTEST_SKIP() << "no network namespaces here: " << network.why_not();
   if (std::string why = network.impair("delay 5ms 2ms loss 2% rate 20mbit"); !why.empty()) GTEST_SKIP() << "no netem here: " << why;
-  Ran together = shell(start(network, 2, "5") + wait_all());
-  ASSERT_EQ(together.code, 0) << together.output;
-  EXPECT_EQ(losses(together.output), losses(on_one_host(4, "5").output)) << together.output;
+  expect_the_same_losses(network, "5");
 }
 
+// The same without netem, and worse: packets overtake each other, and every twentieth is lost.
+class Relayed : public testing::TestWithParam<const char*> {};
+
+TEST_P(Relayed, DelayLossAndRateAreSurvived) {
+  Network network(2, GetParam());
+  if (!network.why_not().empty()) GTEST_SKIP() << "no tun devices in network namespaces here: " << network.why_not();
+  expect_the_same_losses(network, "5 64");
+}
+
+INSTANTIATE_TEST_SUITE_P(, Relayed,
+                         testing::Values("delay=5 jitter=2 loss=0.02 mbit=20 seed=1", "delay=20 jitter=15 loss=0.05 mbit=5 seed=2",
+                                         "delay=60"));
+
+// What all processes said but their steps, when the last host was cut off. They must end by themselves: timeout would say 124.
+std::string cut_while_training(const Network& network) {
+  std::string log = testing::TempDir() + "/cut-" + std::to_string(getpid());
+  auto begin = std::chrono::steady_clock::now();
+  Ran ran = shell("exec > " + log + " 2>&1; " + start(network, 2, "1000000") + "for i in $(seq 300); do grep -q 'step 20 ' " + log +
+                  " && break; sleep 0.1; done; " + network.cut() + "; code=0; for p in $pids; do wait $p; c=$?; echo \"code $c\"; done");
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::string output = shell("grep -v ' step ' " + log + "; rm " + log).output;
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(output, AllOf(Not(HasSubstr("code 0\n")), Not(HasSubstr("code 124\n"))));
+  EXPECT_LT(seconds, 55) << output;
+  return output;
+}
+
+// The kernel of each host knows at once that its cable is gone, or of nothing.
 TEST(CutCable, EndsTheJobWithinTheLimits) {
   Network network(2);
   if (!network.why_not().empty()) GTEST_SKIP() << "no network namespaces here: " << network.why_not();
-  std::string log = testing::TempDir() + "/cut-" + std::to_string(getpid());
-  auto begin = std::chrono::steady_clock::now();
-  // The cable goes once training runs. Both sides must end by themselves: timeout would say 124.
-  Ran ran = shell("exec > " + log + " 2>&1; " + start(network, 2, "1000000") + "for i in $(seq 300); do grep -q 'step 20 ' " + log +
-                  " && break; sleep 0.1; done; " + network.cut(1) + "; code=0; for p in $pids; do wait $p; c=$?; echo \"code $c\"; done");
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::string output = shell("cat " + log + "; rm " + log).output;
-  std::string tail = output.substr(output.size() - std::min<std::size_t>(output.size(), 4000));
-  EXPECT_EQ(ran.code, 0);
-  EXPECT_EQ(output.find("code 0\n"), std::string::npos) << tail;
-  EXPECT_EQ(output.find("code 124\n"), std::string::npos) << tail;
-  EXPECT_LT(seconds, 55) << tail;
-  EXPECT_THAT(tail, testing::AnyOf(HasSubstr("the connection of process"), HasSubstr("disappeared"), HasSubstr("its stream to process")))
-      << tail;
+  EXPECT_THAT(cut_while_training(network), testing::AnyOf(HasSubstr("the connection of process"), HasSubstr("fallen silent"),
+                                                          HasSubstr("disappeared"), HasSubstr("its stream to process")));
+}
+
+TEST(CutRelay, EachSideSaysWhomItHasLost) {
+  Network network(2, "delay=2");
+  if (!network.why_not().empty()) GTEST_SKIP() << "no tun devices in network namespaces here: " << network.why_not();
+  std::string output = cut_while_training(network);
+  for (const char* lost : {"2", "3"}) {
+    EXPECT_THAT(output, ContainsRegex(std::string("shardlab: process ") + lost +
+                                      " \\(pid [0-9]+ on [^)]*\\) has given no sign of life for [0-9.]+ s: it is stopped, or its host "
+                                      "cannot be reached; last "));
+    EXPECT_THAT(output, HasSubstr(std::string("the coordinator at 198.51.100.1:7000 is gone: its stream to process ") + lost + " broke"));
+  }
+  EXPECT_THAT(output, ContainsRegex("process-stuck: process [23] has fallen silent, stopped or cut off"));
 }
 
 }  // namespace

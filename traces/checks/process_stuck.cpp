@@ -16,8 +16,8 @@ std::vector<int> blocked(const Positions& positions) {
   return waiting;
 }
 
-// A process that does not go on, or nothing. Who is stopped may have issued all that is known of it, and more: the others then wait for
-// its data.
+// Those that wait for a process that does not go on. Who is stopped may have issued all that is known of it, and more: the others then wait
+// for its data.
 std::vector<int> waiting_for_silent(const Positions& positions, int p) {
   ProcessState state = positions.at(p).state;
   if (state == ProcessState::kSilent && !positions.head(p)) return positions.waiting_for({p});
@@ -38,12 +38,14 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
   for (int p : positions.processes()) {
     const ProcessEvidence& process = positions.at(p);
     std::vector<int> waiting = waiting_for_silent(positions, p);
-    if (waiting.empty()) continue;
+    bool is_lost = process.state == ProcessState::kStopped && process.exit_code == kDisappeared;
+    if (waiting.empty() && !is_lost) continue;
     Diagnosis diagnosis{.processes = {p}, .participants = sides(positions, {p}, waiting)};
     std::string_view how =
         process.state == ProcessState::kStopped ? "has fallen silent, stopped or cut off" : "is alive but does not go on";
-    diagnosis.message = fmt::format("process {} {}{}; {} for it in {}", p, how, where_text(process.at), subject(waiting, "wait"),
-                                    call_of(evidence, positions, waiting.front()));
+    diagnosis.message = fmt::format("process {} {}{}", p, how, where_text(process.at));
+    if (!waiting.empty())
+      diagnosis.message += fmt::format("; {} for it in {}", subject(waiting, "wait"), call_of(evidence, positions, waiting.front()));
     if (!process.steps.empty())
       diagnosis.details.emplace_back("last step", fmt::format("{}{}", process.steps.back().what, where_text(process.steps.back().where)));
     found.push_back(std::move(diagnosis));
