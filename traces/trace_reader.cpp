@@ -71,7 +71,10 @@ TraceReader::TraceReader(std::string path) : database_(open_checked(path, torn_)
 void TraceReader::guarded(std::string_view table, const std::function<void()>& read) {
   try {
     read();
-  } catch (const IoError& error) { torn_.emplace(table, error.what()); }
+  } catch (const IoError& error) {
+    // Of a file that is cut off the reason is known; the message would name a copy of it that nobody has.
+    torn_.emplace(table, torn_.contains("file") ? "part of it lies beyond the cut" : error.what());
+  }
 }
 
 void TraceReader::read_meta() {

@@ -38,6 +38,7 @@ std::vector<Prediction> compare_collectives(const TraceData& trace) {
       rows[{int(p), int(call)}].planned = trace.programs[p].collectives[call];
   for (std::size_t i = 0; i < trace.collectives.size(); ++i) {
     const Collective& call = trace.collectives[i];
+    if (call.program < 0) continue;  // its program was lost, and its plan with it
     Prediction& row = rows[{call.program, call.call}];
     if (row.recorded++ == 0) {
       row.seen = call.type;

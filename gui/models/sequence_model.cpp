@@ -1,5 +1,7 @@
 #include "gui/models/sequence_model.h"
 
+#include <algorithm>
+
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
@@ -13,8 +15,15 @@ void SequenceModel::set(TracePtr trace, CallSequence sequence) {
   beginResetModel();
   trace_ = std::move(trace);
   sequence_ = std::move(sequence);
+  const auto other = [this](const SequenceColumn& column) { return devices_of(column) != devices_of(sequence_.columns.front()); };
+  several_sets_ = std::any_of(sequence_.columns.begin(), sequence_.columns.end(), other);
   make_spans();
   endResetModel();
+}
+
+const std::vector<int>& SequenceModel::devices_of(const SequenceColumn& column) const {
+  static const std::vector<int> kNone;
+  return column.program < 0 ? kNone : trace_->programs[std::size_t(column.program)].devices;
 }
 
 void SequenceModel::make_spans() {
@@ -87,9 +96,11 @@ QVariant SequenceModel::headerData(int section, Qt::Orientation orientation, int
   }
   const auto [first, last] = spans_[std::size_t(section)];
   const SequenceColumn& column = sequence_.columns[std::size_t(first)];
-  if (role == Qt::DisplayRole)
-    return last - first > 1 ? QStringLiteral("…")
-                            : (column.divergent ? QStringLiteral("≠ call %1") : QStringLiteral("call %1")).arg(column.seq);
+  if (role == Qt::DisplayRole) {
+    if (last - first > 1) return QStringLiteral("…");
+    const QString call = (column.divergent ? QStringLiteral("≠ call %1") : QStringLiteral("call %1")).arg(column.seq);
+    return several_sets_ ? QStringLiteral("%1 on %2").arg(call, set_text(devices_of(column), 12)) : call;
+  }
   if (role == Qt::ToolTipRole)
     return QStringLiteral("Rank of the call among those on the same devices. Calls of one rank must be the same on all processes.");
   return {};

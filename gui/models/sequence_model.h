@@ -30,10 +30,12 @@ class SequenceModel : public QAbstractTableModel {
   static constexpr int kAround = 3;        // equal calls kept on both sides of a divergence
   static constexpr int kStretchLeast = 4;  // shorter stretches stay as they are
   void make_spans();
+  const std::vector<int>& devices_of(const SequenceColumn& column) const;
 
   TracePtr trace_;
   CallSequence sequence_;
   std::vector<std::pair<int, int>> spans_;
+  bool several_sets_ = false;  // of devices, each with ranks of its own
 };
 
 }  // namespace shardlab::gui

@@ -160,8 +160,10 @@ QVariant StatsModel::data(const QModelIndex& index, int role) const {
                                                      : QString::number(row.count);
     case kTotal:
       return duration_text(row.total);
-    case kShare:
-      return QStringLiteral("%1 %").arg(total_ > 0 ? 100.0 * double(row.total) / double(total_) : 0, 0, 'f', 1);
+    case kShare: {
+      const double percent = total_ > 0 ? 100.0 * double(row.total) / double(total_) : 0;
+      return QStringLiteral("%1 %").arg(percent, 0, 'f', percent >= 99.95 ? 0 : 1);  // the whole needs no tenths, nor a wider column
+    }
     case kMedian:
       return duration_text(row.median);
     case kP95:

@@ -105,11 +105,7 @@ QString difference_of(const Prediction& p) {
 
 constexpr std::array<ColumnDef, 10> kPredictionColumns{{
     {"Program", "Whose run makes it",
-     [](const TraceData& t, int r) -> QVariant {
-       const int program = prediction_at(t, r).program;
-       return program < 0 ? QStringLiteral("(lost)") : qstr(t.programs[std::size_t(program)].name);
-     },
-     nullptr, 90},
+     [](const TraceData& t, int r) -> QVariant { return qstr(t.programs[std::size_t(prediction_at(t, r).program)].name); }, nullptr, 90},
     {"#", "Its place among the program's collectives, or among its results",
      [](const TraceData& t, int r) -> QVariant {
        const Prediction& p = prediction_at(t, r);
@@ -187,7 +183,7 @@ const TableDef& collective_table() {
 const TableDef& prediction_table() {
   static constexpr TableDef kDef{"predicted",        "Predicted",
                                  kPredictionColumns, [](const TraceData& t) { return int(t.predictions.size()); },
-                                 prediction_tone,    "The trace has no program, so nothing was planned."};
+                                 prediction_tone,    "The trace has no program, so there is no plan to hold it against."};
   return kDef;
 }
 

@@ -141,7 +141,11 @@ class MatrixView : public QWidget {
           with_stop.stop = std::move(stop);
           return make_comm_matrix(*trace, with_stop);
         },
-        [this](CommMatrix matrix) { show(std::move(matrix)); });
+        [this, trace, by = options.by](CommMatrix matrix) {
+          shown_ = trace;
+          shown_by_ = by;
+          show(std::move(matrix));
+        });
   }
 
   using QWidget::show;
@@ -173,11 +177,12 @@ class MatrixView : public QWidget {
     map_->show_matrix(std::move(matrix), metric);
   }
 
+  // Of what is shown: what was asked for since may have other rows.
   void choose(int row) {
-    const auto by = MatrixBy(by_->currentData().toPoint().x());
     const TracePtr& trace = selection_.trace();
-    if (by == MatrixBy::kDevice) selection_.select_device(trace->devices[std::size_t(row)].ordinal, this);
-    if (by == MatrixBy::kProcess) selection_.select_process(trace->processes[std::size_t(row)].index, this);
+    if (!trace || trace != shown_) return;
+    if (shown_by_ == MatrixBy::kDevice) selection_.select_device(trace->devices[std::size_t(row)].ordinal, this);
+    if (shown_by_ == MatrixBy::kProcess) selection_.select_process(trace->processes[std::size_t(row)].index, this);
   }
 
   Selection& selection_;
@@ -188,6 +193,8 @@ class MatrixView : public QWidget {
   HeatMap* map_;
   QTableWidget* kinds_;
   QTimer timer_;
+  TracePtr shown_;  // whose matrix is shown
+  MatrixBy shown_by_ = MatrixBy::kDevice;
 };
 
 QWidget* make_matrix(ViewContext& context) { return new MatrixView(context); }

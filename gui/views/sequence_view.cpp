@@ -59,6 +59,14 @@ class CallDelegate : public QStyledItemDelegate {
   }
 };
 
+QString nothing_to_show(const TraceData& trace) {
+  if (trace.preview) return QStringLiteral("Reading the calls …");
+  if (!trace.launches.empty())
+    return QStringLiteral("%1, of programs whose record was lost: what they called cannot be told.")
+        .arg(count_text(std::int64_t(trace.launches.size()), "launch", "launches"));
+  return QStringLiteral("No calls were recorded. A program's launches appear here, process beside process.");
+}
+
 class SequenceView : public QWidget {
  public:
   explicit SequenceView(ViewContext& context)
@@ -119,9 +127,7 @@ class SequenceView : public QWidget {
     const CallSequence& sequence = model_->sequence();
     detail_->clear();
     if (!trace || sequence.columns.empty()) {
-      summary_->setText(trace && trace->preview
-                            ? QStringLiteral("Reading the calls …")
-                            : QStringLiteral("No calls were recorded. A program's launches appear here, process beside process."));
+      summary_->setText(trace ? nothing_to_show(*trace) : QString());
     } else {
       const QString calls = count_text(std::int64_t(sequence.columns.size()), "call", "calls");
       summary_->setText(sequence.first_divergence < 0

@@ -74,7 +74,9 @@ class Histogram : public QWidget {
       if (b % 4 != 0 || (step * 4 < 60 && b % 12 != 0)) continue;
       painter.setPen(theme.muted);
       painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
-      painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, duration_text(stats_bin_begin(b)));
+      const QString text = duration_text(stats_bin_begin(b));
+      const double room = metrics.horizontalAdvance(text) + 2, left = std::clamp(x - room / 2, 0.0, std::max(width() - room, 0.0));
+      painter.drawText(QRectF(left, plot.bottom() + 6, room, 16), Qt::AlignCenter, text);
     }
     painter.setPen(theme.line);
     painter.drawLine(plot.bottomLeft() + QPoint(0, 1), plot.bottomRight() + QPoint(0, 1));

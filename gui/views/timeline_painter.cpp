@@ -31,8 +31,9 @@ QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane
 
 TimelinePainter::TimelinePainter(QPainter& painter, const TimelineScene& scene)
     : painter_(painter), scene_(scene), trace_(*scene.trace), theme_(*scene.theme) {
-  plot_ = QRect(scene.label_width, scene.ruler_height, scene.size.width() - scene.label_width,
-                scene.size.height() - scene.ruler_height - (scene.in_flight ? scene.counter_height : 0));
+  // A timeline narrower than its labels has a plot of no width, not of less.
+  plot_ = QRect(scene.label_width, scene.ruler_height, std::max(scene.size.width() - scene.label_width, 0),
+                std::max(scene.size.height() - scene.ruler_height - (scene.in_flight ? scene.counter_height : 0), 0));
   int highest = -1;
   for (const auto& device : trace_.devices) highest = std::max(highest, device.ordinal);
   row_of_device_.assign(std::size_t(highest + 1), -1);

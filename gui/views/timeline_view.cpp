@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 
 #include <set>
+#include <vector>
 
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
@@ -36,19 +37,28 @@ class Legend : public QWidget {
     const Theme& theme = theme_of(this);
     QPainter painter(this);
     painter.fillRect(rect(), theme.window);
+    std::vector<std::pair<QBrush, QString>> entries;
+    if (compute_) entries.emplace_back(theme.compute, QStringLiteral("compute"));
+    for (const auto& kind : kinds_) entries.emplace_back(theme.collective(kind), qstr(kind));
+    auto kinds_end = entries.end() - entries.begin();
+    if (!kinds_.empty()) entries.emplace_back(QBrush(theme.muted, Qt::BDiagPattern), QStringLiteral("waiting for peers"));
+    if (host_) entries.emplace_back(theme.host, QStringLiteral("host read"));
+    if (error_) entries.emplace_back(theme.error, QStringLiteral("diagnosed"));
+    // Where there is no room for all, the bars still name their kinds; what the other signs mean stands here alone.
+    const auto end = [&] {
+      int x = 8;
+      for (const auto& [brush, text] : entries) x += 35 + fontMetrics().horizontalAdvance(text);
+      return x;
+    };
+    while (end() > width() + 8 && kinds_end > (compute_ ? 1 : 0)) entries.erase(entries.begin() + --kinds_end);
     int x = 8;
-    const auto entry = [&](const QBrush& brush, const QColor& back, const QString& text) {
-      painter.fillRect(QRect(x, 7, 14, 10), back);
+    for (const auto& [brush, text] : entries) {
+      painter.fillRect(QRect(x, 7, 14, 10), theme.base);
       painter.fillRect(QRect(x, 7, 14, 10), brush);
       painter.setPen(theme.muted);
       painter.drawText(x + 19, 16, text);
-      x += 19 + fontMetrics().horizontalAdvance(text) + 16;
-    };
-    if (compute_) entry(theme.compute, theme.base, QStringLiteral("compute"));
-    for (const auto& kind : kinds_) entry(theme.collective(kind), theme.base, qstr(kind));
-    if (!kinds_.empty()) entry(QBrush(theme.muted, Qt::BDiagPattern), theme.base, QStringLiteral("waiting for peers"));
-    if (host_) entry(theme.host, theme.base, QStringLiteral("host read"));
-    if (error_) entry(theme.error, theme.base, QStringLiteral("diagnosed"));
+      x += 35 + fontMetrics().horizontalAdvance(text);
+    }
     painter.setPen(theme.muted);
     const QString hint =
         hint_.isEmpty() ? QStringLiteral("W A S D · Ctrl+wheel zoom · drag selects · Shift+drag measures · F fit · Backspace back") : hint_;

@@ -84,6 +84,22 @@ TEST(SequenceModel, KeepsTheRulesAndFoldsEqualStretches) {
   EXPECT_TRUE(model_text(model).contains(QStringLiteral("equal")));
 }
 
+// Each device set counts its own calls: two first ones must not look like one.
+TEST(SequenceModel, SaysOnWhichDevicesWhereThereAreSeveralSets) {
+  Job job(4);
+  const int left = job.program("left", {0, 1}), right = job.program("right", {2, 3});
+  for (const int p : {0, 1}) job.launch(p, left, 0, 10);
+  SequenceModel model;
+  const auto title = [&](int column) { return model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString(); };
+  model.set_trace(std::make_shared<TraceData>(job.trace));
+  EXPECT_EQ(title(0), QStringLiteral("call 0"));
+  for (const int p : {2, 3}) job.launch(p, right, 0, 11);
+  model.set_trace(std::make_shared<TraceData>(job.trace));
+  ASSERT_EQ(model.columnCount(), 2);
+  EXPECT_NE(title(0), title(1));
+  EXPECT_TRUE(title(0).startsWith(QStringLiteral("call 0 on "))) << title(0).toStdString();
+}
+
 Wait wait(int process, int peer, Ns begin, Ns end = kOpen) { return {.process = process, .peer = peer, .begin = begin, .end = end}; }
 
 TEST(WaitGraph, ACircleFormsAndDissolves) {

@@ -1,7 +1,8 @@
 // A monkey at the window, over every kind of trace: no crash, no assertion, and in the long run no frame that holds up the window.
 //
 // SHARDLAB_MONKEY_EVENTS (of each kind), SHARDLAB_MONKEY_SEED; with SHARDLAB_MONKEY_TRACES=folder over each trace (*.db) and each run
-// that goes on (a folder) in it, instead of the samples. `benchmarks/soak_window` records them all and asks for 10,000 events of each.
+// that goes on (a folder) in it, instead of the samples, each compared with SHARDLAB_MONKEY_COMPARE or else with itself.
+// `benchmarks/soak_window` records them all and asks for 10,000 events of each.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -21,6 +22,7 @@
 #include "tests/gui/monkey.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/wait_idle.h"
+#include "tests/traces/sample_trace.h"
 
 namespace shardlab::gui {
 namespace {
@@ -62,6 +64,15 @@ std::vector<Kind> kinds() {
   return found;
 }
 
+// The second trace of the view that compares; none for a run that goes on, unless it is given.
+QString compared(const Kind& kind, const QTemporaryDir& folder) {
+  if (const QString given = qEnvironmentVariable("SHARDLAB_MONKEY_COMPARE"); !given.isEmpty()) return given;
+  if (!kind.file.isEmpty()) return QFileInfo(kind.file).isDir() ? QString() : kind.file;
+  const QString toy = folder.filePath(QStringLiteral("toy.db"));
+  traces::sample::write_sample_trace("toy", toy.toStdString(), {});
+  return toy;
+}
+
 class MonkeyTest : public testing::TestWithParam<Kind> {
  protected:
   static void SetUpTestSuite() {
@@ -79,7 +90,11 @@ TEST_P(MonkeyTest, FindsNothingToBreak) {
   const Kind& kind = GetParam();
   const int seed = setting("SHARDLAB_MONKEY_SEED", kSeed), events = setting("SHARDLAB_MONKEY_EVENTS", kEvents);
   SCOPED_TRACE("seed " + std::to_string(seed));
-  MainWindow window{Options{}};
+  // A second run beside it, as the user's who compares.
+  QTemporaryDir folder;
+  Options options;
+  options.compare = compared(kind, folder);
+  MainWindow window{options};
   window.show();
   window.activateWindow();
   int step = 0;
@@ -87,8 +102,8 @@ TEST_P(MonkeyTest, FindsNothingToBreak) {
     window.show_trace(kind.trace(step));
   } else {
     window.open(kind.file);
-    ASSERT_TRUE(wait_idle(window, 120'000));
   }
+  ASSERT_TRUE(wait_idle(window, 120'000));
   QTest::qWait(0);
   Monkey monkey(window, unsigned(seed));
   std::vector<double> frames;

@@ -11,6 +11,7 @@
 #include <QTest>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <ctime>
 
 #include "gui/views/timeline_canvas.h"
@@ -55,8 +56,13 @@ bool starts_a_run(const MainWindow& window, const QWidget* widget) {
 }
 
 QString name_of(const QWidget* widget) {
-  return widget ? QString::fromUtf8(widget->metaObject()->className()) + QLatin1Char(' ') + widget->accessibleName()
-                : QStringLiteral("nothing");
+  if (!widget) return QStringLiteral("nothing");
+  const QString name = QString::fromUtf8(widget->metaObject()->className());
+  // The nearest that has a name says where it is.
+  for (const QWidget* at = widget; at; at = at->parentWidget())
+    for (const QString& said : {at->accessibleName(), at->isWindow() ? QStringLiteral("the window") : at->windowTitle(), at->objectName()})
+      if (!said.isEmpty()) return name + (at == widget ? QLatin1String(" ") : QLatin1String(" in ")) + said;
+  return name;
 }
 
 }  // namespace
@@ -77,14 +83,27 @@ Monkey::Deed Monkey::step() {
   dialog_ = false;
   if (!window_.isVisible()) window_.show();  // Quit closes it
   if (!QApplication::activeWindow()) window_.activateWindow();
-  const double before = cpu_ms();
-  Deed deed{.what = act()};
-  QCoreApplication::sendPostedEvents();
-  QCoreApplication::processEvents();
-  deed.cpu_ms = cpu_ms() - before;
+  Deed deed;
+  slowest_ms_ = within_ms_ = 0;
+  const double all = frame([&] { deed.what = act(); });
+  deed.cpu_ms = std::max(slowest_ms_, all - within_ms_);
   QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);  // no loop of the application is there to do it
   deed.dialog = dialog_;
   return deed;
+}
+
+double Monkey::frame(const std::function<void()>& run) {
+  const double before = cpu_ms();
+  run();
+  QCoreApplication::sendPostedEvents();
+  QCoreApplication::processEvents();
+  return cpu_ms() - before;
+}
+
+void Monkey::part(const std::function<void()>& run) {
+  const double ms = frame(run);
+  slowest_ms_ = std::max(slowest_ms_, ms);
+  within_ms_ += ms;
 }
 
 QString Monkey::act() {
@@ -173,12 +192,14 @@ QString Monkey::drag() {
   const QString what = QStringLiteral("drag over ") + name_of(widget);
   const Qt::MouseButton button = chance(4) ? Qt::MiddleButton : Qt::LeftButton;
   const Qt::KeyboardModifiers modifiers = chance(2) ? Qt::ShiftModifier : Qt::NoModifier;
-  QTest::mousePress(widget, button, modifiers, any_point(*widget));
+  part([&] { QTest::mousePress(widget, button, modifiers, any_point(*widget)); });
   QPoint at;
   for (int i = 0; i < 4 && widget; ++i) {
     at = any_point(*widget) + QPoint(pick(60) - 30, pick(60) - 30);  // also beyond its edges
-    QMouseEvent move(QEvent::MouseMove, at, widget->mapToGlobal(at), Qt::NoButton, button, modifiers);
-    QApplication::sendEvent(widget, &move);
+    part([&] {
+      QMouseEvent move(QEvent::MouseMove, at, widget->mapToGlobal(at), Qt::NoButton, button, modifiers);
+      QApplication::sendEvent(widget, &move);
+    });
   }
   if (widget) QTest::mouseRelease(widget, button, modifiers, at);
   return what;
@@ -208,11 +229,11 @@ QString Monkey::hover() {
 }
 
 QString Monkey::words() {
-  QWidget* widget = QApplication::focusWidget();
+  const QPointer<QWidget> widget = QApplication::focusWidget();
   if (!widget || starts_a_run(window_, widget)) return QStringLiteral("nothing");
   const char* text = kWords[pick(int(std::size(kWords)))];
   const QString what = QStringLiteral("types %1 into %2").arg(QString::fromUtf8(text), name_of(widget));
-  QTest::keyClicks(widget, QString::fromUtf8(text));
+  for (const char* letter = text; *letter != 0 && widget; ++letter) part([&] { QTest::keyClick(widget, *letter); });
   if (QWidget* now = QApplication::focusWidget(); chance(2) && now && !starts_a_run(window_, now)) QTest::keyClick(now, Qt::Key_Return);
   return what;
 }
