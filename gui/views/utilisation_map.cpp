@@ -221,15 +221,22 @@ QString UtilisationMap::access_group_name(int group) const {
   return name_of(group) + QStringLiteral(": ") + split_text(overview_->rows[std::size_t(group)].total, overview_->range.length());
 }
 
+std::pair<int, int> UtilisationMap::bins_of(int access_item) const {
+  const int bins = Overview::kBins / access_items(0);
+  return {access_item * bins, (access_item + 1) * bins};
+}
+
 QString UtilisationMap::access_item_name(int group, int item) const {
-  return cell_text(group, item * kBinsOfTenth, (item + 1) * kBinsOfTenth).replace(QLatin1Char('\n'), QStringLiteral(": "));
+  const auto [first, last] = bins_of(item);
+  return cell_text(group, first, last).replace(QLatin1Char('\n'), QStringLiteral(": "));
 }
 
 QRect UtilisationMap::access_item_box(int group, int item) const {
-  const QRect cell = box(group, item * kBinsOfTenth, (item + 1) * kBinsOfTenth).toRect();
+  const auto [first, last] = bins_of(item);
+  const QRect cell = box(group, first, last).toRect();
   return {cell.topLeft(), QSize(std::max(cell.width(), 1), std::max(cell.height(), 1))};
 }
 
-void UtilisationMap::access_choose(int group, int item) { choose(group, item * kBinsOfTenth); }
+void UtilisationMap::access_choose(int group, int item) { choose(group, bins_of(item).first); }
 
 }  // namespace shardlab::gui

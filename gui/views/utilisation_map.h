@@ -22,10 +22,10 @@ class UtilisationMap : public QWidget, public AccessibleDiagram {
   void show_overview(TracePtr trace, std::shared_ptr<const Overview> overview, TimeUse use);
   void choose_device(int device);  // marks its row; -1: none
 
-  // A group is a device; its items are tenths of the run.
+  // A group is a device; its items are tenths of the run, of many devices the whole of it.
   int access_groups() const override { return overview_ ? int(overview_->rows.size()) : 0; }
   QString access_group_name(int group) const override;
-  int access_items(int) const override { return kTenths; }
+  int access_items(int) const override { return access_groups() > kDevicesInTenths ? 1 : kTenths; }
   QString access_item_name(int group, int item) const override;
   QRect access_item_box(int group, int item) const override;
   void access_choose(int group, int item) override;
@@ -39,13 +39,14 @@ class UtilisationMap : public QWidget, public AccessibleDiagram {
   bool event(QEvent* event) override;
 
  private:
-  static constexpr int kTenths = 10, kBinsOfTenth = Overview::kBins / kTenths;
+  static constexpr int kTenths = 10, kDevicesInTenths = 64;
 
   QRect plot() const;
   double row_height() const;
   QRectF box(int row, int first_bin, int last_bin) const;
   std::pair<int, int> at(QPoint position) const;  // row and bin; -1: beside the map
   QString name_of(int row) const;
+  std::pair<int, int> bins_of(int access_item) const;  // [first, last)
   QString cell_text(int row, int first_bin, int last_bin) const;
   void paint_labels(QPainter& painter) const;
   void paint_scale(QPainter& painter) const;
