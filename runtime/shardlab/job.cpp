@@ -129,6 +129,7 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::fu
   if (environment && !environment->trace_dir.empty()) {
     job->record_into(environment->trace_dir, 0, 1);
   } else if (job->trace_ = variable(control::kTraceVariable); !job->trace_.empty()) {
+    check_trace_file(job->trace_);
     std::string directory = (std::filesystem::temp_directory_path() / "shardlab-trace-XXXXXX").string();
     if (mkdtemp(directory.data()) == nullptr)
       throw IoError(fmt::format("{} is set, but no folder for its parts can be made in {}: {}", control::kTraceVariable,

@@ -48,8 +48,14 @@ bool await_parts(const std::vector<control::Member>& members, const control::Tra
 
 }  // namespace
 
+void check_trace_file(const std::string& trace) {
+  if (std::string why = recorder::why_not_writable(trace); !why.empty())
+    throw_user_error("{} is {}, and no trace can be written there: {}", control::kTraceVariable, trace, why);
+}
+
 control::TracePlace make_trace_place(const control::JobEnvironment& environment) {
   if (environment.trace.empty()) return {};
+  check_trace_file(environment.trace);
   control::TracePlace place{.out = fs::absolute(environment.trace).string(), .parts = environment.trace_dir};
   if (!place.parts.empty()) {
     place.parts = fs::absolute(place.parts).string();

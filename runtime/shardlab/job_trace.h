@@ -8,6 +8,9 @@
 
 namespace shardlab {
 
+// Throws UserError where the trace cannot be written: better now than when the work is done.
+void check_trace_file(const std::string& trace);
+
 // Where SHARDLAB_TRACE and SHARDLAB_TRACE_DIR want it, with a folder for the parts; for process 0, which starts the coordinator. Empty
 // where nobody asks for one. Throws IoError where the folder cannot be made.
 control::TracePlace make_trace_place(const control::JobEnvironment& environment);

@@ -174,6 +174,9 @@ int run_on_hosts(const Arguments& arguments, const std::string& hosts) {
 int run(const Arguments& arguments) {
   if (arguments.program().empty())
     throw_user_error("shardlab run: which program? for example: shardlab run -n 4 -d 2 -- ./build/release/bin/toy");
+  if (auto trace = arguments.text("--trace"))
+    if (std::string why = recorder::why_not_writable(std::string(*trace)); !why.empty())
+      throw_user_error("shardlab run: no trace can be written to {}: {}", *trace, why);
   choose_platform(arguments);
   choose_tls(arguments);
   const int processes = int(arguments.integer("--processes", 1, 1, 4096));

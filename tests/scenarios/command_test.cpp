@@ -63,6 +63,10 @@ TEST(Command, MistakesSayWhatToTry) {
   EXPECT_EQ(shell("$SHARDLAB replay /nowhere.json").code, 3);
   EXPECT_EQ(shell("$SHARDLAB run -- ./no-such-program").code, 3);
   EXPECT_EQ(shell("$SHARDLAB").code, 3);
+  ran = shell("$SHARDLAB run --trace /no/such/folder/t.db -- echo it ran");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("no trace can be written to /no/such/folder/t.db: /no/such/folder: No such file or directory"));
+  EXPECT_EQ(ran.output.find("it ran"), std::string::npos);
 }
 
 TEST(Command, DoctorIsHonest) {

@@ -1,7 +1,10 @@
 #include "traces/recorder/part.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "runtime/comm/launch.h"
@@ -73,6 +76,13 @@ void make_parts_folder(const std::string& directory) {
   if (!std::filesystem::is_empty(directory, error))
     throw IoError(fmt::format("{}: a job records into a folder of its own, and this one {}", directory,
                               error ? "cannot be read: " + error.message() : "is not empty"));
+}
+
+std::string why_not_writable(const std::string& trace) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::absolute(trace, error), folder = file.parent_path();
+  if (std::filesystem::is_directory(file, error)) return "it is a folder";
+  return ::access(folder.c_str(), W_OK | X_OK) == 0 ? std::string() : fmt::format("{}: {}", folder.string(), std::strerror(errno));
 }
 
 // A record that was committed to the part but not yet released in the ring when its process died comes twice.

@@ -23,6 +23,9 @@ bool is_part_closed(const std::string& path);
 // Makes the folder that a job is to record into. Throws IoError where it cannot be made, or has anything in it.
 void make_parts_folder(const std::string& directory);
 
+// Why no trace can be written to that file, where that is plain before anything is recorded; otherwise empty.
+std::string why_not_writable(const std::string& trace);
+
 // Moves what a ring holds into a part. One thread at a time.
 class PartWriter {
  public:
