@@ -85,8 +85,11 @@ void MainWindow::toggle_performance() {
   make_performance_panel(*this)->show();
 }
 
+// Of each there is one at a time: what is open already comes to the front.
 void MainWindow::show_keys() {
-  make_key_dialog(this, [this] { apply_keys(); })->open();
+  if (keys_ && keys_->isVisible()) return keys_->activateWindow();
+  keys_ = make_key_dialog(this, [this] { apply_keys(); });
+  keys_->open();
 }
 
 // The example is what the run view holds at first: to see is to run it.
@@ -95,6 +98,10 @@ void MainWindow::run_example() {
   if (auto* example = view(kRunView.id).findChild<QPushButton*>(QStringLiteral("example"))) example->click();
 }
 
-void MainWindow::show_palette() { make_palette(*this)->show(); }
+void MainWindow::show_palette() {
+  if (palette_dialog_ && palette_dialog_->isVisible()) return palette_dialog_->activateWindow();
+  palette_dialog_ = make_palette(*this);
+  palette_dialog_->show();
+}
 
 }  // namespace shardlab::gui

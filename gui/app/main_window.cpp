@@ -6,19 +6,22 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFontDatabase>
+#include <QLayout>
 #include <QMenuBar>
 #include <QStatusBar>
-#include <QStyleFactory>
 #include <QThread>
 #include <QToolBar>
+#include <QToolTip>
 
 #include "gui/app/key_map.h"
 #include "gui/app/screenshot.h"
 #include "gui/app/sheet.h"
 #include "gui/models/format.h"
 #include "gui/views/diagram_access.h"
+#include "gui/views/flat_style.h"
 #include "gui/views/theme.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/when_seen.h"
 
 // A library's resources are known only when they are asked for; the macro wants no namespace around it.
 static void add_fonts() {
@@ -31,13 +34,13 @@ namespace shardlab::gui {
 
 namespace {
 
-// What both themes share, once a program: every widget is polished anew by each of these.
+// What both themes share, once a program: every widget is polished anew by it.
 bool set_style() {
   add_fonts();
   QFont font(QStringLiteral("DejaVu Sans"));
   font.setPixelSize(12);
   font.setHintingPreference(QFont::PreferFullHinting);
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new FlatStyle);
   QApplication::setFont(font);
   QLocale::setDefault(QLocale::c());
   return true;
@@ -50,7 +53,7 @@ void apply_style(bool dark) {
   Q_UNUSED(once)
   const Theme& theme = dark ? dark_theme() : light_theme();
   QApplication::setPalette(theme.palette());
-  qApp->setStyleSheet(theme.style_sheet());
+  QToolTip::setPalette(theme.palette());
 }
 
 bool system_is_dark() { return QApplication::palette().color(QPalette::Window).lightness() < 128; }
@@ -67,7 +70,7 @@ MainWindow::MainWindow(const Options& options)
   bar->setFloatable(false);
   bar->toggleViewAction()->setEnabled(false);
   bar->setContextMenuPolicy(Qt::PreventContextMenu);
-  bar->setStyleSheet(QStringLiteral("QToolBar { border: 0; padding: 0; margin: 0; spacing: 0; }"));
+  bar->layout()->setContentsMargins(4, 4, 4, 4);
   bar->addWidget(banner_);
   make_views();
   make_menus();
@@ -96,8 +99,10 @@ MainWindow::MainWindow(const Options& options)
   resize(options.size);
 }
 
-// The views go first: they give back what they have running in the background.
+// The views and dialogs go first: they give back what they have running in the background.
 MainWindow::~MainWindow() {
+  delete keys_;
+  delete palette_dialog_;
   for (const auto& [id, dock] : docks_) delete dock;
   delete takeCentralWidget();
 }
@@ -274,7 +279,7 @@ void MainWindow::step_view(int direction) {
   int now = -1;
   for (const ViewDef* def : all_views()) {
     QWidget* each = views_.at(def->id);
-    if (!each->isVisible() || each->visibleRegion().isEmpty()) continue;
+    if (!in_sight(*each)) continue;
     if (each == focusWidget() || each->isAncestorOf(focusWidget())) now = int(shown.size());
     shown.push_back(each);
   }
@@ -289,7 +294,7 @@ QString MainWindow::text() const {
   QString text = verdict.sentence + QLatin1Char('\n') + verdict.context + QLatin1Char('\n');
   for (const ViewDef* def : all_views()) {
     const QWidget* view = views_.at(def->id);
-    if (!view->isVisible() || view->visibleRegion().isEmpty() || !def->text) continue;
+    if (!in_sight(*view) || !def->text) continue;
     text += QStringLiteral("\n== %1 ==\n").arg(QString::fromUtf8(def->title)) + def->text(selection_);
   }
   return text;

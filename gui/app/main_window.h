@@ -3,10 +3,12 @@
 // Knows views by their definitions alone. `idle` tells that nothing is left to load, lay out or paint.
 #pragma once
 
+#include <QDialog>
 #include <QDockWidget>
 #include <QFileSystemWatcher>
 #include <QLabel>
 #include <QMainWindow>
+#include <QPointer>
 #include <QTimer>
 
 #include <map>
@@ -44,6 +46,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   Selection& selection() { return selection_; }
+  Background& background() { return background_; }
   // A trace, or the folder of a run that goes on: it is followed to its end. What is open already is read again in place.
   void open(const QString& path);
   // Shows a trace that is already in memory.
@@ -106,6 +109,7 @@ class MainWindow : public QMainWindow {
   Background background_;
   VerdictBanner* banner_;
   QLabel* status_;
+  QPointer<QDialog> keys_, palette_dialog_;
   std::map<std::string_view, QDockWidget*> docks_;
   std::map<std::string_view, QWidget*> views_;
   QString perspective_;  // the id of the last that was applied
@@ -117,7 +121,7 @@ class MainWindow : public QMainWindow {
   bool paint_awaited_ = false;
 };
 
-// Fusion, the theme's palette and style sheet, a fixed font size and locale.
+// The style, the theme's palette, a fixed font size and locale.
 void apply_style(bool dark);
 bool system_is_dark();
 

@@ -5,7 +5,10 @@
 #include <QDialog>
 
 #include <functional>
+#include <stop_token>
 #include <vector>
+
+#include "gui/models/selection.h"
 
 namespace shardlab::gui {
 
@@ -18,6 +21,10 @@ struct PaletteEntry {
 
 // All entries that contain every word of `text`, the best first; a time such as "1.5ms" is an entry of its own.
 std::vector<PaletteEntry> find_entries(MainWindow& window, const QString& text);
+// Of these what the window does, and what the trace has. The latter touches no widget and runs on any thread; where `stop` asks for
+// it, what is returned is of no use.
+std::vector<PaletteEntry> find_commands(MainWindow& window, const QString& text);
+std::vector<PaletteEntry> find_things(Selection& selection, const TracePtr& trace, const QString& text, const std::stop_token& stop = {});
 
 QDialog* make_palette(MainWindow& window);
 

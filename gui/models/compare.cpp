@@ -44,7 +44,7 @@ QStringList differences(const Collective& a, const Collective& b) {
 }
 
 // Indices of both sides, in order, of the longest common order (Wagner and Fischer 1974) with what lies between as gaps.
-std::vector<ComparePair> align(const TraceData& left, const TraceData& right) {
+std::vector<ComparePair> align(const TraceData& left, const TraceData& right, const std::stop_token& stop) {
   const std::size_t n = left.collectives.size(), m = right.collectives.size();
   std::vector<ComparePair> pairs;
   std::size_t same = 0;
@@ -61,7 +61,7 @@ std::vector<ComparePair> align(const TraceData& left, const TraceData& right) {
   }
   const std::size_t rows = n - same, columns = m - same;
   std::vector<std::vector<std::uint16_t>> longest(rows + 1, std::vector<std::uint16_t>(columns + 1, 0));
-  for (std::size_t i = rows; i-- > 0;)
+  for (std::size_t i = rows; i-- > 0 && !stop.stop_requested();)
     for (std::size_t j = columns; j-- > 0;)
       longest[i][j] =
           a[same + i] == b[same + j] ? std::uint16_t(longest[i + 1][j + 1] + 1) : std::max(longest[i + 1][j], longest[i][j + 1]);
@@ -92,7 +92,7 @@ QString programs(const TraceData& trace) {
 
 }  // namespace
 
-Comparison compare_traces(const TraceData& left, const TraceData& right) {
+Comparison compare_traces(const TraceData& left, const TraceData& right, const std::stop_token& stop) {
   Comparison result;
   const auto fact = [&](const char* name, const QString& a, const QString& b) {
     result.facts.push_back({QString::fromUtf8(name), a, b, a != b});
@@ -109,9 +109,11 @@ Comparison compare_traces(const TraceData& left, const TraceData& right) {
   number("Diagnoses", left.diagnoses.size(), right.diagnoses.size());
   fact("Lasted", duration_text(left.range.length()), duration_text(right.range.length()));
   fact("Programs of the first process", programs(left), programs(right));
-  result.pairs = align(left, right);
-  for (std::size_t i = 0; i < result.pairs.size(); ++i) {
+  result.pairs = align(left, right, stop);
+  result.pair_of_left.resize(left.collectives.size(), -1);
+  for (std::size_t i = 0; i < result.pairs.size() && !stop.stop_requested(); ++i) {
     ComparePair& pair = result.pairs[i];
+    if (pair.left >= 0) result.pair_of_left[std::size_t(pair.left)] = int(i);
     if (pair.left < 0)
       pair.differences = {QStringLiteral("only in the second")};
     else if (pair.right < 0)
@@ -139,6 +141,40 @@ QString pair_name(const TraceData& trace, int collective) {
   if (collective < 0) return QStringLiteral("–");
   const CollectiveType& type = *trace.collectives[std::size_t(collective)].type;
   return qstr(type.kind + " · " + type.op);
+}
+
+void ComparePairsModel::set(std::shared_ptr<const Compared> compared) {
+  beginResetModel();
+  compared_ = std::move(compared);
+  endResetModel();
+}
+
+int ComparePairsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() || !compared_ ? 0 : int(compared_->comparison.pairs.size());
+}
+int ComparePairsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumnCount); }
+
+QVariant ComparePairsModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || !compared_) return {};
+  const ComparePair& pair = compared_->comparison.pairs[std::size_t(index.row())];
+  if (role == kDiffersRole) return !pair.differences.isEmpty();
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  switch (index.column()) {
+    case kNumber:
+      return QString::number(index.row());
+    case kLeft:
+      return pair_name(*compared_->left, pair.left);
+    case kRight:
+      return pair_name(*compared_->right, pair.right);
+    default:
+      return pair.differences.join(QStringLiteral(", "));
+  }
+}
+
+QVariant ComparePairsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  static constexpr const char* kTitles[] = {"#", "First", "Second", "Differs in"};
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= kColumnCount) return {};
+  return QString::fromUtf8(kTitles[section]);
 }
 
 }  // namespace shardlab::gui

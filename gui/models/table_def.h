@@ -4,6 +4,8 @@
 #include <QAbstractTableModel>
 
 #include <span>
+#include <stop_token>
+#include <vector>
 
 #include "gui/models/trace_data.h"
 
@@ -34,6 +36,16 @@ const TableDef& collective_table();
 const TableDef& diagnosis_table();
 const TableDef& prediction_table();
 
+// Which rows of a table are shown, and in which order.
+struct RowsWanted {
+  QString filter;   // in the text of any column, whatever its case; empty: all
+  int column = -1;  // sorted by its value, equal ones as in the trace; -1: as in the trace
+  Qt::SortOrder order = Qt::AscendingOrder;
+  bool all_as_they_are() const { return filter.isEmpty() && column < 0; }
+};
+// Rows of the trace. Runs on any thread; where `stop` asks for it, what is returned is of no use.
+std::vector<int> find_rows(const TableDef& def, const TraceData& trace, const RowsWanted& wanted, const std::stop_token& stop = {});
+
 // Rows of the trace through a TableDef. `kToneRole` gives the row's RowTone, `kSortRole` the bare value.
 class TraceTableModel : public QAbstractTableModel {
   Q_OBJECT
@@ -42,8 +54,12 @@ class TraceTableModel : public QAbstractTableModel {
   enum Role { kSortRole = Qt::UserRole, kToneRole };
 
   explicit TraceTableModel(const TableDef& def, QObject* parent = nullptr);
-  void set_trace(TracePtr trace);
+  void set_trace(TracePtr trace);                         // all its rows, as they are
+  void set_rows(TracePtr trace, std::vector<int> shown);  // these alone, in this order
+  const TracePtr& trace() const { return trace_; }
   const TableDef& def() const { return def_; }
+  int trace_row(int row) const { return all_ ? row : shown_[std::size_t(row)]; }
+  int row_of(int trace_row) const;  // -1: it is not shown
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -53,6 +69,8 @@ class TraceTableModel : public QAbstractTableModel {
  private:
   const TableDef& def_;
   TracePtr trace_;
+  bool all_ = true;
+  std::vector<int> shown_, row_of_;  // where not all are shown as they are: rows of the trace, and the reverse
 };
 
 }  // namespace shardlab::gui

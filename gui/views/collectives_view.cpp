@@ -15,7 +15,7 @@ QWidget* make_collectives(ViewContext& context) {
   filter->setPlaceholderText(QStringLiteral("Filter: kind, op, type, source line …"));
   filter->setAccessibleName(QStringLiteral("Filter of collectives"));
   filter->setClearButtonEnabled(true);
-  auto* table = new TraceTable(collective_table(), context.selection, view);
+  auto* table = new TraceTable(collective_table(), context, view);
   Selection* selection = &context.selection;
   table->on_choose = [selection, table](int row) { selection->select_collective(row, table); };
   table->chosen_row = [](const SelectionState& state) { return state.collective; };

@@ -1,13 +1,17 @@
 // A second run beside this one: the first difference, facts side by side, and its timeline with the same window of time.
+#include <QEvent>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStyledItemDelegate>
+#include <QTableView>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "gui/models/background.h"
 #include "gui/models/compare.h"
 #include "gui/models/format.h"
 #include "gui/models/load_job.h"
@@ -21,10 +25,23 @@
 namespace shardlab::gui {
 namespace {
 
-QTableWidget* table(QWidget* parent, const QStringList& titles, const QString& name) {
-  auto* made = new QTableWidget(parent);
-  made->setColumnCount(int(titles.size()));
-  made->setHorizontalHeaderLabels(titles);
+constexpr std::size_t kAtOnceMax = 1000;  // collectives that are compared without leaving the window's thread
+
+// Rows with a difference stand out.
+class PairDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    if (index.data(ComparePairsModel::kDiffersRole).toBool()) option->backgroundBrush = theme_of(option->widget).differ_back;
+  }
+};
+
+template <typename Table>
+Table* table(QWidget* parent, const QString& name) {
+  auto* made = new Table(parent);
   made->setAccessibleName(name);
   made->verticalHeader()->hide();
   made->verticalHeader()->setDefaultSectionSize(22);
@@ -34,13 +51,13 @@ QTableWidget* table(QWidget* parent, const QStringList& titles, const QString& n
   made->horizontalHeader()->setHighlightSections(false);
   made->horizontalHeader()->setStretchLastSection(true);
   made->setTabKeyNavigation(false);
-  offer_export(*made);
   return made;
 }
 
 class CompareView : public QWidget {
  public:
-  explicit CompareView(ViewContext& context) : selection_(context.selection), other_(new Selection(this)), job_(new LoadJob(this)) {
+  explicit CompareView(ViewContext& context)
+      : selection_(context.selection), background_(context.background), other_(new Selection(this)), job_(new LoadJob(this)) {
     auto* open = new QPushButton(QStringLiteral("Compare with …"), this);
     open->setToolTip(QStringLiteral("Choose a second trace: the same program on another mesh, back end or version"));
     verdict_ = new QLabel(this);
@@ -51,9 +68,15 @@ class CompareView : public QWidget {
     bar->setSpacing(10);
     bar->addWidget(open);
     bar->addWidget(verdict_, 1);
-    facts_ = table(this, {QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")}, QStringLiteral("Facts of both runs"));
-    pairs_ = table(this, {QStringLiteral("#"), QStringLiteral("First"), QStringLiteral("Second"), QStringLiteral("Differs in")},
-                   QStringLiteral("Collectives of both runs"));
+    facts_ = table<QTableWidget>(this, QStringLiteral("Facts of both runs"));
+    facts_->setColumnCount(3);
+    facts_->setHorizontalHeaderLabels({QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")});
+    pairs_ = table<QTableView>(this, QStringLiteral("Collectives of both runs"));
+    pairs_->setModel(model_ = new ComparePairsModel(this));
+    pairs_->setItemDelegate(new PairDelegate(pairs_));
+    pairs_->setWordWrap(false);
+    pairs_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    for (QAbstractItemView* each : {static_cast<QAbstractItemView*>(facts_), static_cast<QAbstractItemView*>(pairs_)}) offer_export(*each);
     for (const auto& [column, width] : {std::pair(0, 32), std::pair(1, 142), std::pair(2, 142)}) pairs_->setColumnWidth(column, width);
     canvas_ = new TimelineCanvas(*other_, context.background, this);
     canvas_->setAccessibleName(QStringLiteral("Timeline of the second run"));
@@ -103,14 +126,15 @@ class CompareView : public QWidget {
       show_time({window.begin - shift(), window.end - shift()});
       coupling_ = false;
     });
-    connect(pairs_, &QTableWidget::currentCellChanged, this, [this](int row) {
-      if (filling_ || compared_ != selection_.trace() || row < 0 || std::size_t(row) >= comparison_.pairs.size()) return;
-      const ComparePair& pair = comparison_.pairs[std::size_t(row)];
+    connect(pairs_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+      if (filling_ || !current() || !at.isValid()) return;
+      const ComparePair& pair = model_->compared()->comparison.pairs[std::size_t(at.row())];
       if (pair.left >= 0) selection_.select_collective(pair.left, this);
       if (pair.right >= 0) other_->select_collective(pair.right, this);
     });
     refresh();
   }
+  ~CompareView() override { background_.cancel(this); }
 
   void compare_with(const QString& path) {
     verdict_->setText(QStringLiteral("Reading %1 …").arg(path));
@@ -118,71 +142,91 @@ class CompareView : public QWidget {
   }
   bool busy() const { return job_->running(); }
 
+ protected:
+  void changeEvent(QEvent* event) override {
+    if (event->type() == QEvent::PaletteChange && model_ && model_->compared()) show_facts();
+    QWidget::changeEvent(event);
+  }
+
  private:
   Ns shift() const { return other_->trace()->range.begin - selection_.trace()->range.begin; }
 
-  // What is selected, in the second run as well.
-  void follow(const SelectionState& state) {
-    if (!other_->trace() || compared_ != selection_.trace() || state.collective < 0) return;
-    for (std::size_t r = 0; r < comparison_.pairs.size(); ++r) {
-      if (comparison_.pairs[r].left != state.collective) continue;
-      filling_ = true;
-      pairs_->setCurrentCell(int(r), 0);
-      pairs_->scrollToItem(pairs_->item(int(r), 0), QAbstractItemView::PositionAtCenter);
-      filling_ = false;
-      if (comparison_.pairs[r].right >= 0)
-        other_->select_collective(comparison_.pairs[r].right, this);
-      else
-        other_->clear(this);
-      return;
-    }
+  // What is shown is of what the window and the second timeline hold now.
+  bool current() const {
+    return model_->compared() && model_->compared()->left == selection_.trace() && model_->compared()->right == other_->trace();
   }
 
+  // What is selected, in the second run as well.
+  void follow(const SelectionState& state) {
+    if (!current() || state.collective < 0) return;
+    const Comparison& comparison = model_->compared()->comparison;
+    const int row = comparison.pair_of_left[std::size_t(state.collective)];
+    if (row < 0) return;
+    filling_ = true;
+    pairs_->setCurrentIndex(model_->index(row, 0));
+    pairs_->scrollTo(model_->index(row, 0), QAbstractItemView::PositionAtCenter);
+    filling_ = false;
+    if (const int right = comparison.pairs[std::size_t(row)].right; right >= 0)
+      other_->select_collective(right, this);
+    else
+      other_->clear(this);
+  }
+
+  // What is shown stays until the new is found.
   void refresh() {
-    compared_ = selection_.trace();
-    split_->setVisible(other_->trace() != nullptr);
-    if (!selection_.trace() || !other_->trace()) {
+    const TracePtr left = selection_.trace(), right = other_->trace();
+    split_->setVisible(right != nullptr);
+    if (!left || !right) {
+      background_.cancel(this);
       verdict_->setText(QStringLiteral("Open a second trace to see where two runs part: in programs, collectives, bytes or time."));
       return;
     }
-    comparison_ = compare_traces(*selection_.trace(), *other_->trace());
-    verdict_->setText(comparison_.verdict);
-    const Theme& theme = theme_of(this);
+    if (current() || left->preview) return;
+    background_.run(
+        this, left->collectives.size() + right->collectives.size() < kAtOnceMax,
+        [left, right](const std::stop_token& stop) {
+          return std::make_shared<const Compared>(Compared{left, right, compare_traces(*left, *right, stop)});
+        },
+        [this](std::shared_ptr<const Compared> compared) { show_compared(std::move(compared)); });
+  }
+
+  void show_compared(std::shared_ptr<const Compared> compared) {
     filling_ = true;
-    const auto put = [&](QTableWidget* into, int row, int column, const QString& text, bool differs) {
-      auto* item = new QTableWidgetItem(text);
-      item->setToolTip(text);
-      if (differs) item->setBackground(theme.differ_back);
-      into->setItem(row, column, item);
-    };
-    facts_->setRowCount(int(comparison_.facts.size()));
-    for (int r = 0; r < facts_->rowCount(); ++r) {
-      const CompareFact& fact = comparison_.facts[std::size_t(r)];
-      const QString texts[] = {fact.name, fact.left, fact.right};
-      for (int c = 0; c < 3; ++c) put(facts_, r, c, texts[c], fact.differs);
-    }
-    pairs_->setRowCount(int(comparison_.pairs.size()));
-    for (int r = 0; r < pairs_->rowCount(); ++r) {
-      const ComparePair& pair = comparison_.pairs[std::size_t(r)];
-      const QString texts[] = {QString::number(r), pair_name(*selection_.trace(), pair.left), pair_name(*other_->trace(), pair.right),
-                               pair.differences.join(QStringLiteral(", "))};
-      for (int c = 0; c < 4; ++c) put(pairs_, r, c, texts[c], !pair.differences.isEmpty());
-    }
-    if (comparison_.first_divergence >= 0)
-      pairs_->scrollToItem(pairs_->item(comparison_.first_divergence, 0), QAbstractItemView::PositionAtCenter);
+    model_->set(std::move(compared));
+    const Comparison& comparison = model_->compared()->comparison;
+    verdict_->setText(comparison.verdict);
+    show_facts();
+    if (comparison.first_divergence >= 0)
+      pairs_->scrollTo(model_->index(comparison.first_divergence, 0), QAbstractItemView::PositionAtCenter);
     filling_ = false;
     follow(selection_.state());
   }
 
+  void show_facts() {
+    const auto& facts = model_->compared()->comparison.facts;
+    facts_->setRowCount(int(facts.size()));
+    for (int r = 0; r < facts_->rowCount(); ++r) {
+      const CompareFact& fact = facts[std::size_t(r)];
+      const QString texts[] = {fact.name, fact.left, fact.right};
+      for (int c = 0; c < 3; ++c) {
+        auto* item = new QTableWidgetItem(texts[c]);
+        item->setToolTip(texts[c]);
+        if (fact.differs) item->setBackground(theme_of(this).differ_back);
+        facts_->setItem(r, c, item);
+      }
+    }
+  }
+
   Selection& selection_;
+  Background& background_;
   Selection* other_;
   LoadJob* job_;
-  Comparison comparison_;
+  ComparePairsModel* model_ = nullptr;
   QLabel* verdict_;
-  QTableWidget *facts_, *pairs_;
+  QTableWidget* facts_;
+  QTableView* pairs_;
   TimelineCanvas* canvas_;
   QSplitter* split_;
-  TracePtr compared_;  // whose comparison is shown
   bool coupling_ = false, filling_ = false;
   WhenSeen seen_{this, [this] { refresh(); }};
 };

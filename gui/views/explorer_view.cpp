@@ -47,17 +47,17 @@ class ProcessDelegate : public QStyledItemDelegate {
 
 class ExplorerView : public QWidget {
  public:
-  explicit ExplorerView(Selection& selection) : selection_(selection), model_(new ProcessModel(this)) {
+  explicit ExplorerView(ViewContext& context) : selection_(context.selection), model_(new ProcessModel(this)) {
     tree_ = new QTreeView(this);
     tree_->setModel(model_);
-    tree_->setItemDelegate(new ProcessDelegate(selection, tree_));
+    tree_->setItemDelegate(new ProcessDelegate(selection_, tree_));
     tree_->setUniformRowHeights(true);
     tree_->setIndentation(14);
     tree_->setAccessibleName(QStringLiteral("Processes and devices"));
     tree_->header()->setStretchLastSection(true);
     tree_->header()->resizeSection(0, 150);
     tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    arrays_ = new TraceTable(array_table(), selection, this);
+    arrays_ = new TraceTable(array_table(), context, this);
     arrays_->on_choose = [this](int row) { selection_.select_array(row, this); };
     arrays_->chosen_row = [](const SelectionState& state) { return state.array; };
     arrays_->setColumnWidth(0, 76);
@@ -73,8 +73,8 @@ class ExplorerView : public QWidget {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(split);
     setFocusProxy(tree_);
-    connect(&selection, &Selection::trace_changed, this, [this] { set_trace(); });
-    connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
+    connect(&selection_, &Selection::trace_changed, this, [this] { set_trace(); });
+    connect(&selection_, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
     connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& current) { choose(current); });
     connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) { choose(index); });
@@ -117,7 +117,7 @@ class ExplorerView : public QWidget {
   bool following_ = false;
 };
 
-QWidget* make_explorer(ViewContext& context) { return new ExplorerView(context.selection); }
+QWidget* make_explorer(ViewContext& context) { return new ExplorerView(context); }
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace {
 
 QWidget* make_predicted(ViewContext& context) {
   Selection* selection = &context.selection;
-  auto* table = new TraceTable(prediction_table(), context.selection);
+  auto* table = new TraceTable(prediction_table(), context);
   table->setAccessibleName(QStringLiteral("Planned and recorded collectives and shardings"));
   table->on_choose = [selection, table](int row) {
     const Prediction& chosen = selection->trace()->predictions[std::size_t(row)];

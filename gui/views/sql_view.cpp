@@ -7,7 +7,7 @@
 #include <QPushButton>
 #include <QShortcut>
 #include <QSplitter>
-#include <QTableWidget>
+#include <QTableView>
 #include <QVBoxLayout>
 
 #include "gui/models/background.h"
@@ -21,6 +21,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr int kRowsMax = 10'000;
+constexpr int kMeasuredMax = 100;  // rows whose texts a column is made wide for
 
 struct Template {
   const char* title;
@@ -74,9 +75,31 @@ Answer ask(const std::string& path, const std::string& sql, const std::stop_toke
   return answer;
 }
 
+// The rows of an answer as they came: nothing is made anew of ten thousand of them.
+class AnswerModel : public QAbstractTableModel {
+ public:
+  using QAbstractTableModel::QAbstractTableModel;
+  void set(Answer answer) {
+    beginResetModel();
+    answer_ = std::move(answer);
+    endResetModel();
+  }
+  int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : int(answer_.rows.size()); }
+  int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : int(answer_.titles.size()); }
+  QVariant data(const QModelIndex& index, int role) const override {
+    return index.isValid() && role == Qt::DisplayRole ? answer_.rows[index.row()].value(index.column()) : QVariant();
+  }
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override {
+    return orientation == Qt::Horizontal && role == Qt::DisplayRole ? answer_.titles.value(section) : QVariant();
+  }
+
+ private:
+  Answer answer_;
+};
+
 class SqlView : public QWidget {
  public:
-  explicit SqlView(ViewContext& context) : selection_(context.selection), background_(context.background) {
+  explicit SqlView(ViewContext& context) : selection_(context.selection), background_(context.background), model_(new AnswerModel(this)) {
     templates_ = new QComboBox(this);
     templates_->setAccessibleName(QStringLiteral("Questions to begin with"));
     for (const auto& each : kTemplates) templates_->addItem(QString::fromUtf8(each.title), QString::fromUtf8(each.sql));
@@ -89,12 +112,15 @@ class SqlView : public QWidget {
     run->setToolTip(QStringLiteral("Ctrl+Return. The trace is opened for reading alone."));
     note_ = new QLabel(this);
     note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    table_ = new QTableWidget(this);
+    table_ = new QTableView(this);
+    table_->setModel(model_);
     table_->setAccessibleName(QStringLiteral("Answer"));
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setShowGrid(false);
     table_->verticalHeader()->hide();
     table_->verticalHeader()->setDefaultSectionSize(22);
+    table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    table_->horizontalHeader()->setResizeContentsPrecision(kMeasuredMax);
     table_->setTabKeyNavigation(false);
     offer_export(*table_);
     auto* bar = new QHBoxLayout;
@@ -149,11 +175,11 @@ class SqlView : public QWidget {
     note_->setText(QStringLiteral("Asking …"));
     background_.run(
         this, [path = trace->path, sql = text_->toPlainText().toStdString()](const std::stop_token& stop) { return ask(path, sql, stop); },
-        [this](const Answer& answer) { show(answer); });
+        [this](Answer answer) { show(std::move(answer)); });
   }
 
   using QWidget::show;
-  void show(const Answer& answer) {
+  void show(Answer answer) {
     QPalette ink = palette();
     if (!answer.error.isEmpty()) ink.setColor(QPalette::WindowText, theme_of(this).error);
     note_->setPalette(ink);
@@ -162,12 +188,7 @@ class SqlView : public QWidget {
                                           : answer.error);
     note_->setToolTip(note_->text());
     if (!answer.error.isEmpty()) return;
-    table_->clear();
-    table_->setColumnCount(int(answer.titles.size()));
-    table_->setHorizontalHeaderLabels(answer.titles);
-    table_->setRowCount(int(answer.rows.size()));
-    for (int r = 0; r < int(answer.rows.size()); ++r)
-      for (int c = 0; c < int(answer.titles.size()); ++c) table_->setItem(r, c, new QTableWidgetItem(answer.rows[r][c]));
+    model_->set(std::move(answer));
     table_->resizeColumnsToContents();
   }
 
@@ -177,7 +198,8 @@ class SqlView : public QWidget {
   QPlainTextEdit* text_;
   QLabel* note_;
   std::string asked_path_;  // of the trace that was asked last
-  QTableWidget* table_;
+  AnswerModel* model_;
+  QTableView* table_;
 };
 
 QWidget* make_sql(ViewContext& context) { return new SqlView(context); }

@@ -146,24 +146,6 @@ QPalette Theme::palette() const {
   return p;
 }
 
-QString Theme::style_sheet() const {
-  return QStringLiteral(
-             "QMainWindow::separator { background: %1; width: 5px; height: 5px; }"
-             "QMainWindow::separator:hover { background: %2; }"
-             "QSplitter::handle { background: %1; }"
-             "QDockWidget { font-weight: 600; }"
-             "QDockWidget::title { background: %3; padding: 5px 8px; border-bottom: 1px solid %4; text-align: left; }"
-             "QHeaderView::section { background: %3; color: %5; border: 0; border-right: 1px solid %4;"
-             " border-bottom: 1px solid %4; padding: 3px 6px; }"
-             "QTableView, QTreeView, QTextBrowser { border: 0; gridline-color: %6; }"
-             "QLineEdit { border: 1px solid %4; border-radius: 3px; padding: 3px 5px; background: palette(base); }"
-             "QTabBar::tab { padding: 5px 12px; background: %1; border: 0; border-top: 2px solid transparent; }"
-             "QTabBar::tab:selected { background: %3; border-top: 2px solid %2; }"
-             "QToolTip { background: %3; color: %7; border: 1px solid %4; padding: 4px; }"
-             "QStatusBar { color: %5; } QStatusBar::item { border: 0; }")
-      .arg(window.name(), accent.name(), raised.name(), line.name(), muted.name(), faint.name(), text.name());
-}
-
 QColor ink_on(const QColor& back) {
   const double luminance = 0.299 * back.red() + 0.587 * back.green() + 0.114 * back.blue();
   return luminance > 140 ? QColor(0x14171b) : QColor(Qt::white);

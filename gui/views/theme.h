@@ -25,7 +25,6 @@ struct Theme {
   QColor group(int index) const;
   QColor heat(double share) const;  // of heat maps: 0 nearly the base, 1 the strongest
   QPalette palette() const;
-  QString style_sheet() const;
 };
 
 const Theme& light_theme();

@@ -29,15 +29,11 @@ class ToneDelegate : public QStyledItemDelegate {
 
 }  // namespace
 
-TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* parent)
-    : QTableView(parent), selection_(selection), model_(new TraceTableModel(def, this)), proxy_(new QSortFilterProxyModel(this)) {
-  proxy_->setSourceModel(model_);
-  proxy_->setSortRole(TraceTableModel::kSortRole);
-  proxy_->setFilterKeyColumn(-1);
-  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+TraceTable::TraceTable(const TableDef& def, ViewContext& context, QWidget* parent)
+    : QTableView(parent), selection_(context.selection), background_(context.background), model_(new TraceTableModel(def, this)) {
   filter_timer_.setSingleShot(true);
-  connect(&filter_timer_, &QTimer::timeout, this, [this] { proxy_->setFilterFixedString(filter_); });
-  setModel(proxy_);
+  connect(&filter_timer_, &QTimer::timeout, this, [this] { find(); });
+  setModel(model_);
   setItemDelegate(new ToneDelegate(this));
   setAccessibleName(QString::fromUtf8(def.title));
   setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -47,8 +43,8 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   setShowGrid(false);
   setWordWrap(false);
   setTabKeyNavigation(false);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   setSortingEnabled(true);
-  sortByColumn(-1, Qt::AscendingOrder);
   offer_export(*this);
   verticalHeader()->hide();
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
@@ -57,56 +53,89 @@ TraceTable::TraceTable(const TableDef& def, Selection& selection, QWidget* paren
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(24);
   for (std::size_t c = 0; c < def.columns.size(); ++c) setColumnWidth(int(c), def.columns[c].width_px);
-  connect(&selection, &Selection::trace_changed, this, [this] { model_->set_trace(selection_.trace()); });
-  connect(&selection, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
+  connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int column, Qt::SortOrder order) {
+    wanted_.column = column;
+    wanted_.order = order;
+    find();
+  });
+  connect(&selection_, &Selection::trace_changed, this, [this] { find(); });
+  connect(&selection_, &Selection::changed, this, [this](const SelectionState& state) { follow(state); });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) { choose(current); });
   connect(this, &QAbstractItemView::clicked, this, [this](const QModelIndex& index) { choose(index); });
 }
 
+TraceTable::~TraceTable() { background_.cancel(this); }
+
+namespace {
+constexpr int kAtOnceMax = 1000;  // rows that are filtered and sorted without leaving the window's thread
+}
+
 // Among many rows not at each key, but when the word is there.
 void TraceTable::set_filter(const QString& text) {
-  constexpr int kAtOnceMax = 1000, kTypeMs = 150;
-  filter_ = text;
-  if (model_->rowCount() <= kAtOnceMax)
-    proxy_->setFilterFixedString(filter_);
+  constexpr int kTypeMs = 150;
+  wanted_.filter = text;
+  const TracePtr& trace = selection_.trace();
+  if (!trace || model_->def().rows(*trace) <= kAtOnceMax)
+    find();
   else
     filter_timer_.start(kTypeMs);
+}
+
+void TraceTable::find() {
+  const TracePtr trace = selection_.trace();
+  if (!trace || wanted_.all_as_they_are()) {
+    background_.cancel(this);
+    following_ = true;
+    model_->set_trace(trace);
+    following_ = false;
+    return follow(selection_.state());
+  }
+  background_.run(
+      this, model_->def().rows(*trace) <= kAtOnceMax,
+      [&def = model_->def(), trace, wanted = wanted_](const std::stop_token& stop) { return find_rows(def, *trace, wanted, stop); },
+      [this, trace](std::vector<int> rows) {
+        following_ = true;
+        model_->set_rows(trace, std::move(rows));
+        following_ = false;
+        follow(selection_.state());
+      });
 }
 
 // Among very many rows the search would hold up the window; the filter is there for them.
 void TraceTable::keyboardSearch(const QString& text) {
   constexpr int kRowsMax = 5000;
-  if (proxy_->rowCount() <= kRowsMax) QTableView::keyboardSearch(text);
+  if (model_->rowCount() <= kRowsMax) QTableView::keyboardSearch(text);
 }
 
 void TraceTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
-  if (!selection_.trace() || proxy_->rowCount() > 0) return;
+  if (!selection_.trace() || model_->rowCount() > 0) return;
   QPainter painter(viewport());
   painter.setPen(theme_of(this).muted);
   const QString what = QString::fromUtf8(model_->def().title).toLower();
+  const bool filtered = model_->trace() && model_->def().rows(*model_->trace()) > 0;
   painter.drawText(viewport()->rect().adjusted(8, 0, -8, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                   model_->rowCount() > 0 ? QStringLiteral("No %1 match the filter.").arg(what) : QString::fromUtf8(model_->def().nothing));
+                   filtered ? QStringLiteral("No %1 match the filter.").arg(what) : QString::fromUtf8(model_->def().nothing));
 }
 
 void TraceTable::follow(const SelectionState& state) {
-  if (!chosen_row) return;
+  if (!chosen_row || model_->trace() != selection_.trace()) return;
   following_ = true;
-  const int row = chosen_row(state);
-  const QModelIndex index = row >= 0 ? proxy_->mapFromSource(model_->index(row, 0)) : QModelIndex();
-  if (!index.isValid()) {
+  const int row = model_->row_of(chosen_row(state));
+  if (row < 0) {
     clearSelection();
     setCurrentIndex({});
-  } else if (currentIndex().row() != index.row() || !selectionModel()->isRowSelected(index.row())) {
+  } else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
+    const QModelIndex index = model_->index(row, 0);
     setCurrentIndex(index);
-    selectRow(index.row());
+    selectRow(row);
     scrollTo(index);
   }
   following_ = false;
 }
 
 void TraceTable::choose(const QModelIndex& current) {
-  if (!following_ && current.isValid() && on_choose) on_choose(proxy_->mapToSource(current).row());
+  if (!following_ && current.isValid() && on_choose && model_->trace() == selection_.trace()) on_choose(model_->trace_row(current.row()));
 }
 
 bool follow_link(Selection& selection, const QString& link, QObject* origin) {

@@ -134,7 +134,7 @@ void VerdictBanner::mousePressEvent(QMouseEvent*) {
 }
 
 void VerdictBanner::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange && event->spontaneous()) restyle();
+  if (event->type() == QEvent::PaletteChange) restyle();
   QFrame::changeEvent(event);
 }
 

@@ -5,6 +5,13 @@
 
 namespace shardlab::gui {
 
+bool in_sight(const QWidget& widget) {
+  QRect seen = widget.rect();
+  for (const QWidget* at = &widget; !at->isWindow() && at->parentWidget(); at = at->parentWidget())
+    seen = seen.translated(at->pos()) & at->parentWidget()->rect();
+  return widget.isVisible() && !seen.isEmpty();
+}
+
 WhenSeen::WhenSeen(QWidget* view, std::function<void()> refresh) : QObject(view), view_(view), refresh_(std::move(refresh)) {
   view->installEventFilter(this);
 }
@@ -19,7 +26,7 @@ void WhenSeen::mark() {
         if (visible) seen();
       });
     }
-  if (view_->isVisible() && !view_->visibleRegion().isEmpty()) seen();
+  if (in_sight(*view_)) seen();
 }
 
 bool WhenSeen::eventFilter(QObject* /*watched*/, QEvent* event) {

@@ -8,6 +8,9 @@
 
 namespace shardlab::gui {
 
+// It is shown, and not behind another dock, which lies outside of its window. What covers it from within is a part of it.
+bool in_sight(const QWidget& widget);
+
 class WhenSeen : public QObject {
  public:
   // `refresh` is called on the window's thread; both outlive neither the view nor each other.

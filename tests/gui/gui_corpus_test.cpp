@@ -16,6 +16,7 @@
 
 #include "gui/app/main_window.h"
 #include "gui/models/live_trace.h"
+#include "gui/views/when_seen.h"
 #include "tests/gui/wait_idle.h"
 
 namespace shardlab::gui {
@@ -35,7 +36,7 @@ QString expected_diagnosis(const QString& path) {
 // Both sides' places stand in a page that is in sight.
 bool told(const MainWindow& window, const Diagnosis& diagnosis) {
   for (const auto* page : window.findChildren<QTextBrowser*>()) {
-    if (!page->isVisible() || page->visibleRegion().isEmpty()) continue;
+    if (!in_sight(*page)) continue;
     const QString text = page->toPlainText();
     const bool all = std::all_of(diagnosis.participants.begin(), diagnosis.participants.end(), [&](const Participant& side) {
       return side.where.empty() || text.contains(QString::fromStdString(side.where));

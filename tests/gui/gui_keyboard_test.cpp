@@ -3,9 +3,11 @@
 
 #include <QAction>
 #include <QCoreApplication>
+#include <QDialog>
 #include <QSettings>
 #include <QTemporaryDir>
 
+#include <algorithm>
 #include <set>
 
 #include "gui/app/key_map.h"
@@ -58,6 +60,24 @@ TEST(Keyboard, HasAnEntryForEveryThingInTheMenus) {
   std::size_t menus = 0;
   for (const auto& entry : all_keys()) menus += entry.section != QStringLiteral("Timeline");
   EXPECT_EQ(std::size_t(window.actions_of_menus().size()), menus);
+}
+
+// However often they are asked for: each one more would have to be closed, and be painted anew with every change of the theme.
+TEST(Keyboard, OpensEachDialogOnce) {
+  MainWindow window{Options{}};
+  window.show();
+  for (int i = 0; i < 3; ++i) {
+    window.show_keys();
+    window.show_palette();
+  }
+  const auto dialogs = window.findChildren<QDialog*>();
+  EXPECT_EQ(dialogs.size(), 2);
+  for (QDialog* each : dialogs) each->close();
+  window.show_keys();
+  EXPECT_TRUE(std::any_of(window.children().begin(), window.children().end(), [](QObject* each) {
+    const auto* dialog = qobject_cast<QDialog*>(each);
+    return dialog && dialog->isVisible();
+  })) << "closed, it opens again";
 }
 
 }  // namespace

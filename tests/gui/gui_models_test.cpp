@@ -59,6 +59,41 @@ TEST(Tables, ShowWhatTheTraceHas) {
   EXPECT_EQ(arrays.index(0, 5).data().toString(), QStringLiteral("toy.cpp:8"));
 }
 
+// Off the window's thread the same rows in the same order as Qt's own model finds on it.
+TEST(Tables, FindAndSortRowsAsQtDoes) {
+  for (const TableDef* def : {&array_table(), &collective_table(), &diagnosis_table(), &prediction_table()})
+    for (const auto& trace : samples()) {
+      if (!trace) continue;
+      TraceTableModel all(*def), found(*def);
+      QAbstractItemModelTester tester(&found, QAbstractItemModelTester::FailureReportingMode::Fatal);
+      QSortFilterProxyModel proxy;
+      proxy.setSourceModel(&all);
+      proxy.setSortRole(TraceTableModel::kSortRole);
+      proxy.setFilterKeyColumn(-1);
+      proxy.setFilterCaseSensitivity(Qt::CaseInsensitive);
+      all.set_trace(trace);
+      for (const char* filter : {"", "ALL-", "p('", "nothing has this"})
+        for (int column = -1; column < all.columnCount(); ++column)
+          for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder}) {
+            const QString text = QString::fromUtf8(filter);
+            proxy.setFilterFixedString(text);
+            proxy.sort(-1);  // equal ones as in the trace, not as they were sorted before
+            proxy.sort(column, order);
+            const RowsWanted wanted{.filter = text, .column = column, .order = order};
+            found.set_rows(trace, find_rows(*def, *trace, wanted));
+            ASSERT_EQ(found.rowCount(), proxy.rowCount()) << def->id << ": " << filter;
+            for (int r = 0; r < found.rowCount(); ++r) {
+              const int row = proxy.mapToSource(proxy.index(r, 0)).row();
+              EXPECT_EQ(found.trace_row(r), row) << def->id << " by column " << column;
+              EXPECT_EQ(found.row_of(row), r);
+            }
+          }
+      EXPECT_EQ(found.row_of(-1), -1);
+      found.set_trace(trace);
+      EXPECT_EQ(found.rowCount(), all.rowCount());
+    }
+}
+
 // A program of two planned collectives, run three times: one as planned, one with another number of bytes, one that nobody planned.
 TEST(Prediction, ComparesThePlanWithTheRecord) {
   const auto type = [](const char* kind, std::int64_t bytes) {
@@ -89,6 +124,12 @@ TEST(Prediction, ComparesThePlanWithTheRecord) {
   EXPECT_TRUE(said(1).startsWith(QStringLiteral("256")) && said(1).contains(QStringLiteral("on a device"))) << said(1).toStdString();
   EXPECT_EQ(said(2), QStringLiteral("not planned"));
   EXPECT_EQ(model.index(1, 0).data(TraceTableModel::kToneRole).toInt(), int(RowTone::kWarning));
+  // Of a collective whose program was lost there is no plan that it could be against.
+  TraceData lost = *trace;
+  for (auto& collective : lost.collectives) collective.program = -1;
+  lost.programs.clear();
+  lost.launches.clear();
+  EXPECT_TRUE(compare_with_plan(lost).empty());
   // A run that was cut short lacks some, and is no surprise; one that ended and lacks some is.
   trace->collectives.resize(3);
   EXPECT_FALSE(compare_with_plan(*trace)[0].as_planned);

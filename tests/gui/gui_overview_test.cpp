@@ -10,6 +10,7 @@
 #include "gui/models/overview.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/utilisation_map.h"
+#include "gui/views/when_seen.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/trace_builder.h"
 #include "tests/gui/wait_idle.h"
@@ -133,7 +134,7 @@ struct Shown {
     window.show_trace(std::move(trace));
     EXPECT_TRUE(wait_idle(window));
   }
-  bool sees(std::string_view id) { return window.view(id).isVisible() && !window.view(id).visibleRegion().isEmpty(); }
+  bool sees(std::string_view id) { return in_sight(window.view(id)); }
   MainWindow window;
 };
 

@@ -1,6 +1,7 @@
 // Other time axes, bytes in flight, comparison of runs, and what is kept beside a trace.
 #include <gtest/gtest.h>
 
+#include <QAbstractItemModelTester>
 #include <QTemporaryDir>
 
 #include "gui/app/view_state.h"
@@ -137,6 +138,24 @@ TEST(Compare, EqualRunsAreEqualAndTheFirstDifferenceIsFound) {
   EXPECT_EQ(comparison.pairs.back().left, int(toy->collectives.size()) - 1);
   EXPECT_EQ(comparison.pairs.back().right, int(changed.collectives.size()) - 1);
   EXPECT_EQ(compare_traces(*sample::empty(), *sample::empty()).first_divergence, -1);
+}
+
+TEST(Compare, PairsAreATableThatFindsBothSides) {
+  const auto toy = std::make_shared<TraceData>(*sample::toy());
+  const auto changed = std::make_shared<TraceData>(*toy);
+  changed->collectives.insert(changed->collectives.begin() + 1, changed->collectives[2]);
+  ComparePairsModel model;
+  QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  EXPECT_EQ(model.rowCount(), 0);
+  model.set(std::make_shared<const Compared>(Compared{toy, changed, compare_traces(*toy, *changed)}));
+  const Comparison& comparison = model.compared()->comparison;
+  ASSERT_EQ(model.rowCount(), int(changed->collectives.size()));
+  EXPECT_EQ(model.index(1, ComparePairsModel::kLeft).data().toString(), QStringLiteral("–"));
+  EXPECT_EQ(model.index(1, ComparePairsModel::kDifferences).data().toString(), QStringLiteral("only in the second"));
+  EXPECT_TRUE(model.index(1, 0).data(ComparePairsModel::kDiffersRole).toBool());
+  EXPECT_FALSE(model.index(2, 0).data(ComparePairsModel::kDiffersRole).toBool());
+  for (int left = 0; left < int(toy->collectives.size()); ++left)
+    EXPECT_EQ(comparison.pairs[std::size_t(comparison.pair_of_left[std::size_t(left)])].left, left);
 }
 
 TEST(ViewState, ComesBackAsItWas) {

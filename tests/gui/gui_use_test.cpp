@@ -6,7 +6,7 @@
 #include <QApplication>
 #include <QDialog>
 #include <QSettings>
-#include <QTableWidget>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>
@@ -22,6 +22,7 @@
 #include "gui/views/heat_map.h"
 #include "gui/views/table_export.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/when_seen.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/wait_idle.h"
 #include "tests/traces/sample_trace.h"
@@ -203,7 +204,7 @@ TEST(Keyboard, AtMostTwoKeysToBothGuiltyLines) {
     int keys = 0;
     const auto told = [&] {
       for (const auto* browser : shown.window.findChildren<QTextBrowser*>()) {
-        if (!browser->isVisible() || browser->visibleRegion().isEmpty()) continue;
+        if (!in_sight(*browser)) continue;
         const QString text = browser->toPlainText();
         const auto& sides = trace->diagnoses[0].participants;
         if (std::all_of(sides.begin(), sides.end(),
@@ -336,8 +337,8 @@ TEST(Sql, HasAnAnswerWhereverItIsShown) {
     window.open(QString::fromStdString(path));
     ASSERT_TRUE(wait_idle(window));
     if (!alone) window.show_view("sql");
-    const auto* answer = window.view("sql").findChild<QTableWidget*>();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return answer->rowCount() > 0; }, 20'000)) << (alone ? "alone" : "raised");
+    const auto* answer = window.view("sql").findChild<QTableView*>();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return answer->model()->rowCount() > 0; }, 20'000)) << (alone ? "alone" : "raised");
   }
 }
 

@@ -1,4 +1,4 @@
-// The window on the offscreen platform: pictures of every view, links between views, keys, command line.
+// The window on the offscreen platform: pictures of every view, links between views, keys.
 //
 // With SHARDLAB_GUI_PICTURES=folder the pictures are kept there, to be looked at.
 #include <gtest/gtest.h>
@@ -6,9 +6,7 @@
 #include <QAction>
 #include <QKeySequence>
 #include <QMenuBar>
-#include <QProcess>
 #include <QSignalSpy>
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <map>
@@ -21,8 +19,8 @@
 #include "gui/views/mesh_widget.h"
 #include "gui/views/shard_widget.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/when_seen.h"
 #include "tests/gui/sample_traces.h"
-#include "tests/traces/sample_trace.h"
 
 namespace shardlab::gui {
 namespace {
@@ -52,7 +50,7 @@ struct Shown {
   Widget& find() {
     // The one in sight: other views have widgets of the kind too.
     for (Widget* each : window.findChildren<Widget*>())
-      if (each->isVisible() && !each->visibleRegion().isEmpty()) return *each;
+      if (in_sight(*each)) return *each;
     return *window.findChild<Widget*>();
   }
   MainWindow window;
@@ -226,6 +224,21 @@ TEST(Timeline, WheelZoomsAtTheCursorAndTooltipsNameTheCollective) {
   EXPECT_NEAR(double(canvas.scale().time_at(x) - before), 0, canvas.scale().ns_per_px() + 1);
 }
 
+// Also where the labels take more than there is: nothing of a lane is painted left of them.
+TEST(Timeline, IsPaintedHoweverNarrowItIs) {
+  Selection selection;
+  Background background;
+  TimelineCanvas canvas(selection, background);
+  canvas.show();
+  selection.set_trace(sample::deadlock());
+  selection.select_collective(0);
+  for (const int width : {1, 20, canvas.label_width() - 20, canvas.label_width() - 1, canvas.label_width(), canvas.label_width() + 1})
+    for (const int height : {1, 20, 300}) {
+      canvas.setFixedSize(width, height);
+      EXPECT_EQ(canvas.grab().width(), width);
+    }
+}
+
 // An error is red at any zoom.
 TEST(Timeline, ErrorsSurviveZoomingOut) {
   TraceData trace = *sample::grid(2, 2, 4, 20'000);
@@ -285,131 +298,6 @@ TEST(Diagnoses, PutBothSidesBesideEachOtherAndMarkWhatDiffers) {
   EXPECT_TRUE(text.contains(QStringLiteral("≠ Sharding")));
   EXPECT_FALSE(text.contains(QStringLiteral("≠ Op")));
   EXPECT_TRUE(text.contains(QStringLiteral("toy.cpp:13")) && text.contains(QStringLiteral("toy.cpp:11")));
-}
-
-class CommandLine : public testing::Test {
- protected:
-  struct Result {
-    int code;
-    QString error;
-  };
-  Result run(const QStringList& arguments, const char* scale = nullptr) {
-    QProcess process;
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    if (scale) environment.insert(QStringLiteral("QT_SCALE_FACTOR"), QString::fromUtf8(scale));
-    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(QString::fromUtf8(name));
-    process.setProcessEnvironment(environment);
-    process.start(qEnvironmentVariable("SHARDLAB_BIN_DIR") + QStringLiteral("/shardlab-view"), arguments);
-    EXPECT_TRUE(process.waitForFinished(60'000));
-    return {process.exitCode(), QString::fromUtf8(process.readAllStandardError())};
-  }
-  QString trace(const char* name) {
-    const QString path = folder_.filePath(QString::fromUtf8(name) + QStringLiteral(".db"));
-    traces::sample::write_sample_trace(name, path.toStdString(), {});
-    return path;
-  }
-  QTemporaryDir folder_;
-};
-
-TEST_F(CommandLine, TakesPicturesWithoutADisplay) {
-  const QString out = folder_.filePath(QStringLiteral("out.png"));
-  for (const QStringList& more :
-       std::initializer_list<QStringList>{{},
-                                          {QStringLiteral("--view=sharding"), QStringLiteral("--array"), QStringLiteral("y")},
-                                          {QStringLiteral("--theme"), QStringLiteral("dark"), QStringLiteral("--select"),
-                                           QStringLiteral("device:3"), QStringLiteral("--size=900x600")}}) {
-    QFile::remove(out);
-    const Result result = run(QStringList{trace("deadlock"), QStringLiteral("--screenshot"), out} + more);
-    EXPECT_EQ(result.code, 0) << result.error.toStdString();
-    EXPECT_TRUE(result.error.isEmpty()) << result.error.toStdString();
-    EXPECT_GT(colours(QImage(out)), 12);
-  }
-  EXPECT_EQ(QImage(out).size(), QSize(900, 600));
-}
-
-// Twice the pixels, and they are used: a picture that was only enlarged would have blocks of one colour.
-TEST_F(CommandLine, PaintsFinerOnFinerScreens) {
-  const QString db = trace("deadlock"), out = folder_.filePath(QStringLiteral("fine.png"));
-  for (const ViewDef* def : {&kTimelineView, &kShardingView, &kWaitsView, &kMatrixView}) {
-    ASSERT_EQ(
-        run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), qstr(def->id), QStringLiteral("--size=800x500")}, "2").code,
-        0);
-    const QImage image(out);
-    ASSERT_EQ(image.size(), QSize(1600, 1000)) << def->id;
-    int fine = 0;
-    for (int y = 200; y + 1 < image.height(); y += 2)
-      for (int x = 0; x + 1 < image.width(); x += 2)
-        fine += image.pixel(x, y) != image.pixel(x + 1, y) || image.pixel(x, y) != image.pixel(x, y + 1);
-    EXPECT_GT(fine, 500) << def->id;
-  }
-}
-
-// Every view of a trace in one picture, each under its title.
-TEST_F(CommandLine, PutsAllViewsOnOneSheet) {
-  const QString db = trace("deadlock");
-  for (const char* ending : {"svg", "txt"}) {
-    const QString out = folder_.filePath(QStringLiteral("sheet.") + QString::fromUtf8(ending));
-    const Result result =
-        run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), QStringLiteral("all"), QStringLiteral("--size=1800x2000")});
-    ASSERT_EQ(result.code, 0) << result.error.toStdString();
-    QFile file(out);
-    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
-    const QByteArray text = file.readAll();
-    for (const ViewDef* def : all_views()) EXPECT_TRUE(text.contains(def->title)) << def->id << " in " << ending;
-  }
-}
-
-// The same bytes each time, in every format, and the text says what the picture shows.
-TEST_F(CommandLine, WritesEveryFormatTheSameEachTime) {
-  const QString db = trace("deadlock");
-  for (const char* ending : {"png", "svg", "pdf", "txt"}) {
-    QByteArray bytes[2];
-    for (int i = 0; i < 2; ++i) {
-      const QString out = folder_.filePath(QStringLiteral("%1.%2").arg(i).arg(QString::fromUtf8(ending)));
-      const Result result = run({db, QStringLiteral("--screenshot"), out});
-      EXPECT_EQ(result.code, 0) << result.error.toStdString();
-      QFile file(out);
-      EXPECT_TRUE(file.open(QIODevice::ReadOnly));
-      bytes[i] = file.readAll();
-    }
-    EXPECT_GT(bytes[0].size(), 500) << ending;
-    EXPECT_EQ(bytes[0], bytes[1]) << ending;
-    if (qstrcmp(ending, "svg") == 0) { EXPECT_TRUE(bytes[0].contains("all-reduce</text>") && bytes[0].endsWith("</svg>\n")); }
-    if (qstrcmp(ending, "txt") == 0) { EXPECT_TRUE(bytes[0].contains("== Timeline ==") && bytes[0].contains("✖ process")); }
-  }
-}
-
-TEST_F(CommandLine, WritesEveryViewAsText) {
-  const QString db = trace("deadlock"), out = folder_.filePath(QStringLiteral("view.txt"));
-  for (const ViewDef* def : all_views()) {
-    ASSERT_TRUE(def->text) << def->id;
-    EXPECT_EQ(run({db, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), qstr(def->id)}).code, 0) << def->id;
-    QFile file(out);
-    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
-    EXPECT_TRUE(file.readAll().contains(QStringLiteral("== %1 ==").arg(QString::fromUtf8(def->title)).toUtf8())) << def->id;
-  }
-}
-
-TEST_F(CommandLine, SaysWhatIsWrongAndExitsWith3) {
-  const QString out = folder_.filePath(QStringLiteral("out.png")), toy = trace("toy");
-  const std::vector<std::pair<QStringList, QString>> cases{
-      {{QStringLiteral("/nowhere.db"), QStringLiteral("--screenshot"), out}, QStringLiteral("nowhere.db")},
-      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--view"), QStringLiteral("timelin")},
-       QStringLiteral("did you mean 'timeline'?")},
-      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--array"), QStringLiteral("nothing")},
-       QStringLiteral("no array \"nothing\"")},
-      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--select"), QStringLiteral("device:99")}, QStringLiteral("device:99")},
-      {{toy, QStringLiteral("--screenshot"), out, QStringLiteral("--size"), QStringLiteral("big")}, QStringLiteral("WIDTHxHEIGHT")},
-      {{toy, QStringLiteral("--screenshot")}, QStringLiteral("OUT.png")},
-      {{toy, QStringLiteral("--screenshot"), QStringLiteral("picture.bmp")}, QStringLiteral(".svg")},
-      {{toy, QStringLiteral("--screenshot"), QStringLiteral("/nowhere/out.png")}, QStringLiteral("cannot write")},
-      {{toy}, QStringLiteral("no display")},
-      {{toy, QStringLiteral("--bogus")}, QStringLiteral("--bogus")}};
-  for (const auto& [arguments, message] : cases) {
-    const Result result = run(arguments);
-    EXPECT_EQ(result.code, 3) << arguments.join(QLatin1Char(' ')).toStdString();
-    EXPECT_TRUE(result.error.contains(message)) << result.error.toStdString();
-  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/when_seen.h"
 
 namespace shardlab::gui::keys {
 
@@ -29,7 +30,7 @@ struct Scene {
   // The first device's lane, an event in its middle.
   void select_event(std::int64_t event = 5) { selection().select_event(selection().trace()->lanes[0].device < 0 ? 1 : 0, event); }
   QImage picture() { return canvas().viewport()->grab().toImage(); }
-  bool sees(std::string_view view) { return window.view(view).isVisible() && !window.view(view).visibleRegion().isEmpty(); }
+  bool sees(std::string_view view) { return in_sight(window.view(view)); }
   bool has_focus(std::string_view view);
 
   void press() { press(entry.fallback); }

@@ -3,7 +3,7 @@
 
 #include <QApplication>
 #include <QDialog>
-#include <QTableWidget>
+#include <QTableView>
 #include <QTest>
 #include <QToolButton>
 #include <QWheelEvent>
@@ -157,9 +157,9 @@ Scripts setting_scripts() {
          s.press();
          EXPECT_TRUE(s.sees("compare"));
          EXPECT_TRUE(QTest::qWaitFor([&] {
-           const auto tables = s.window.view("compare").findChildren<QTableWidget*>();
-           return std::any_of(tables.begin(), tables.end(), [&](const QTableWidget* each) {
-             return each->accessibleName() == QStringLiteral("Collectives of both runs") && each->currentRow() == last;
+           const auto tables = s.window.view("compare").findChildren<QTableView*>();
+           return std::any_of(tables.begin(), tables.end(), [&](const QTableView* each) {
+             return each->accessibleName() == QStringLiteral("Collectives of both runs") && each->currentIndex().row() == last;
            });
          }));
        }},
