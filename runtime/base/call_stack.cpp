@@ -111,17 +111,22 @@ std::string function_name(std::string_view symbol) {
   return name;
 }
 
+std::vector<std::string> function_names(std::span<const std::uintptr_t> stack) {
+  std::vector<std::string> names = symbols_of(stack);
+  for (std::string& name : names) name = function_name(name);
+  return names;
+}
+
 std::string functions_text(std::span<const std::uintptr_t> stack) {
   std::vector<std::string> told;
-  for (const std::string& symbol : symbols_of(stack)) {
-    std::string name = function_name(symbol);
+  for (const std::string& name : function_names(stack)) {
     if (name.empty()) continue;
     if (told.size() == kFunctionsTold) {
       told.emplace_back("…");
       break;
     }
     told.push_back(name);
-    if (symbol == "main") break;
+    if (name == "main") break;
   }
   return fmt::format("{}", fmt::join(told, ", "));
 }

@@ -17,6 +17,9 @@ std::vector<std::uintptr_t> call_stack();
 // them, and without symbols the text is empty. Reads the files (a millisecond): for a verdict, not for each call.
 std::string functions_text(std::span<const std::uintptr_t> stack);
 
+// The same for each address, "" for those without; without the cut at main. Reads the files, too.
+std::vector<std::string> function_names(std::span<const std::uintptr_t> stack);
+
 // "train::step" for "_ZN5train4stepERKN8shardlab5ArrayE": without parameters, template arguments and unnamed namespaces. Empty for a
 // function of this library or the standard one.
 std::string function_name(std::string_view symbol);

@@ -49,7 +49,8 @@ std::string_view closest_name(std::string_view word, std::span<const std::string
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best = closest_name(word, candidates);
-  bool is_near = !best.empty() && edit_distance(word, best) <= std::max<std::size_t>(1, word.size() / 3);
+  std::size_t distance = edit_distance(word, best);
+  bool is_near = distance <= std::max<std::size_t>(1, word.size() / 3) && distance < std::max(word.size(), best.size());
   return is_near ? best : std::string_view();
 }
 

@@ -9,7 +9,7 @@
 
 namespace shardlab {
 
-// The candidate with the smallest edit distance to `word`, or "" where none is near (more than a third differs).
+// The candidate with the smallest edit distance to `word`, or "" where none is near (more than a third differs, or all).
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
 // The same however far it is; "" where there are no candidates.

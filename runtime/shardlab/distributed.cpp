@@ -11,6 +11,8 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/base/call_places.h"
+#include "runtime/base/call_stack.h"
 #include "runtime/control/environment.h"
 #include "runtime/exec/devices.h"
 #include "runtime/shardlab/interrupt.h"
@@ -70,6 +72,17 @@ void print_verdict(const comm::DiagnosisError& error) {
   _exit(status);
 }
 
+// Here, with the calls that led to the error, which still stand on the stack, and the others.
+void tell_uncaught(const std::string& printed, const std::string& error) {
+  print_error(printed);  // before files are read
+  std::vector<CallPlace> places = call_places(call_stack());
+  if (!places.empty()) print_error(fmt::format("  called in {}", text_of(places)));
+  Where where;
+  if (!places.empty() && places[0].line > 0)
+    where = {.file = intern(places[0].file), .function = intern(places[0].function), .line = std::uint32_t(places[0].line)};
+  if (auto job = current_job()) job->raised(error, error.find(where.text()) == std::string::npos ? where : Where());
+}
+
 // An uncaught error: the others are told before this process ends.
 [[noreturn]] void on_terminate() {
   yield_to_interrupt();
@@ -80,11 +93,10 @@ void print_verdict(const comm::DiagnosisError& error) {
     print_verdict(error);
     end_with(kDiagnosedStatus);
   } catch (const std::exception& error) {
-    print_error(fmt::format("error: {}", error.what()));
-    if (auto job = current_job()) job->raised(error.what(), {});
+    tell_uncaught(fmt::format("error: {}", error.what()), error.what());
   } catch (...) {
-    print_error("an error that is no std::exception was not caught");
-    if (auto job = current_job()) job->raised("an error that is no std::exception was not caught", {});
+    constexpr const char* kText = "an error that is no std::exception was not caught";
+    tell_uncaught(kText, kText);
   }
   end_with(kErrorStatus);
 }

@@ -402,6 +402,12 @@ TEST(Run, DeadlocksExitWithTwoAndNameBothLines) {
   ran = shell("$SHARDLAB run -n 2 -d 2 --limit 60 -- $BIN/raises");
   EXPECT_EQ(ran.code, 2) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("no data on this host"));
+#ifdef SHARDLAB_HAS_BACKTRACE  // the program has debugging information
+  EXPECT_THAT(ran.output, HasSubstr("[1]   called in local_rows (raises.cpp:9), main (raises.cpp:15)"));
+  EXPECT_THAT(ran.output, HasSubstr("raised \"no data on this host\" at raises.cpp:9"));
+#else
+  EXPECT_THAT(ran.output, HasSubstr("[1]   called in main"));
+#endif
 }
 
 TEST(Run, ExitCodesAreTheProgramsOwn) {

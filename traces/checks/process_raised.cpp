@@ -75,8 +75,9 @@ const CheckDef kProcessRaised{
     .explain =
         "One process met an error (an exception, a failed check) that the others did not, and left the program. The others went on to "
         "a call that needs it, and would wait for ever. The error itself is the cause: mend that, or let all processes meet it alike, "
-        "for example by agreeing on the condition before acting on it. If every process raises the same error there is no such "
-        "diagnosis, only the error.",
+        "for example by agreeing on the condition before acting on it. Under the error that the process printed stand the calls of the "
+        "program that led to it, with their lines where it was compiled with debugging information (-g). If every process raises the same "
+        "error there is no such diagnosis, only the error.",
     .run = run,
 };
 
