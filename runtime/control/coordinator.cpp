@@ -133,10 +133,10 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
     if (welcome.ok() && (request->signal() < 1 || request->signal() >= NSIG))
       welcome = {grpc::StatusCode::INVALID_ARGUMENT, "no such signal"};
     if (!welcome.ok()) return answer_with(welcome);
-    if (interrupts_.came(process, request->signal(), comm::now_ns())) {
+    response->set_teller(interrupts_.came(process, request->signal(), comm::now_ns()));
+    if (response->teller() == process) {
       Evidence evidence = court()->referee.evidence();
       if (!request->at().empty()) evidence.processes.at(std::size_t(process)).at = clean_text(request->at());
-      response->set_tells(true);
       response->set_text(whereabouts_text(evidence));
     }
     return answer_with(grpc::Status::OK);

@@ -10,7 +10,7 @@
 
 namespace shardlab::control {
 
-std::optional<std::string> tell_interrupt(const ClientOptions& options, int signal, Where at, std::chrono::milliseconds limit) {
+InterruptAnswer tell_interrupt(const ClientOptions& options, int signal, Where at, std::chrono::milliseconds limit) {
   std::string server =
       options.server_name.empty() ? split_address(options.address, "the coordinator's address").first : options.server_name;
   auto stub = wire::Coordination::NewStub(make_channel(options.address, options.tls, server));
@@ -25,7 +25,7 @@ std::optional<std::string> tell_interrupt(const ClientOptions& options, int sign
   wire::Whereabouts response;
   grpc::Status status = stub->Interrupted(&context, request, &response);
   if (!status.ok()) throw TransportError(fmt::format("the coordinator at {} does not answer: {}", options.address, status.error_message()));
-  return response.tells() ? std::optional(response.text()) : std::nullopt;
+  return {response.teller(), response.text()};
 }
 
 }  // namespace shardlab::control

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 
 #include "runtime/base/where.h"
@@ -10,8 +9,13 @@
 
 namespace shardlab::control {
 
-// From any thread, over a connection of its own. `at`: where this process is. The text, a line a process; nothing where another process
-// tells it. Throws TransportError where the coordinator does not answer within `limit`.
-std::optional<std::string> tell_interrupt(const ClientOptions& options, int signal, Where at, std::chrono::milliseconds limit);
+struct InterruptAnswer {
+  int teller = 0;      // who is to tell where all are: one for all that are ended together
+  std::string places;  // for the teller: a line a process
+};
+
+// From any thread, over a connection of its own. `at`: where this process is. Throws TransportError where the coordinator does not answer
+// within `limit`.
+InterruptAnswer tell_interrupt(const ClientOptions& options, int signal, Where at, std::chrono::milliseconds limit);
 
 }  // namespace shardlab::control

@@ -12,13 +12,15 @@ namespace shardlab::control {
 // Thread-safe. A terminal, mpirun or a scheduler signals all processes of a host at once: one of them tells.
 class Interrupts {
  public:
-  // Whether `process` is to tell where all are: the first, or the first for a while.
-  bool came(int process, int signal, comm::Ns now) {
+  // `process` is ended by `signal`. Who is to tell where all are: the first, or the first for a while.
+  int came(int process, int signal, comm::Ns now) {
     std::lock_guard lock(mutex_);
     signals_[process] = signal;
-    bool first = !told_ns_ || now - *told_ns_ > kTogetherNs;
-    if (first) told_ns_ = now;
-    return first;
+    if (!told_ns_ || now - *told_ns_ > kTogetherNs) {
+      told_ns_ = now;
+      teller_ = process;
+    }
+    return teller_;
   }
   // The signal that ended it, where it said so before it went; 0: none.
   int signal_of(int process) const {
@@ -37,6 +39,7 @@ class Interrupts {
   mutable std::mutex mutex_;
   std::map<int, int> signals_;
   std::optional<comm::Ns> told_ns_;
+  int teller_ = 0;
 };
 
 }  // namespace shardlab::control

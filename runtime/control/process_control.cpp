@@ -24,6 +24,7 @@ ProcessControl::ProcessControl(int process_index, std::function<void(const std::
     : process_index_(process_index), shutdown_limit_(shutdown_limit), on_stop_(std::move(on_stop)) {}
 
 void ProcessControl::issued(const comm::Launch& launch) {
+  rest();
   const comm::ProgramInfo& program = *launch.program;
   const std::vector<comm::ProcessIndex>& owners = program.processes;
   if (!program.spans_processes() || !std::binary_search(owners.begin(), owners.end(), process_index_)) return;
@@ -44,11 +45,13 @@ void ProcessControl::issued(const comm::Launch& launch) {
 
 void ProcessControl::await_agreement(std::int64_t launch, std::string_view what, Where where) {
   if (launch < 0) return;
+  rest();
   // What is read because the program is over is no step of it.
   if (what != "exit") keep({StepEvidence::Kind::kRead, nullptr, std::string(what), "", where, 0});
   bool waited = gate_.pass(launch, [&](bool for_good) {
     tell_waiting({launch, for_good, std::string(what), place(where), where.statement});
   });
+  rest();
   if (waited) uplink().running();
 }
 
@@ -111,6 +114,7 @@ void ProcessControl::failed(const comm::Launch& launch, std::string_view text, W
 }
 
 void ProcessControl::leave() {
+  rest();
   uplink().recent(recent());
   uplink().leaving();
   if (!gate_.pass_leaving(shutdown_limit_))

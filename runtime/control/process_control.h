@@ -65,6 +65,9 @@ class ProcessControl : public comm::Control {
   void at(Where where) override;
   // Where every place that it comes to is put, so that it is known whatever ends the process. Before anything else is called.
   void put_places(std::function<void(Where)> put) { put_place_ = std::move(put); }
+  // Called, without locks, where the issuing thread is about to go on to its next step: it does not return where the process is ending.
+  // Before anything else is called.
+  void rest_at_steps(std::function<void()> rest) { rest_ = std::move(rest); }
 
   int process_index() const { return process_index_; }
   VerdictRef verdict() const { return gate_.current_verdict(); }
@@ -101,6 +104,9 @@ class ProcessControl : public comm::Control {
   void keep(Step step);
   void keep_choice(Step step);
   void come_to(Where where);  // with the lock held
+  void rest() const {
+    if (rest_) rest_();
+  }
 
   const int process_index_;
   const std::chrono::milliseconds shutdown_limit_;
@@ -126,6 +132,7 @@ class ProcessControl : public comm::Control {
   Callers callers_;
   Where at_;
   std::function<void(Where)> put_place_;
+  std::function<void()> rest_;
 };
 
 }  // namespace shardlab::control

@@ -17,7 +17,7 @@
 #include "runtime/exec/devices.h"
 #include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job.h"
-#include "traces/checks/wording.h"
+#include "runtime/shardlab/last_words.h"
 
 namespace shardlab::distributed {
 namespace {
@@ -34,6 +34,7 @@ constexpr std::chrono::milliseconds kMergeLimit{60'000}, kMergeAfterErrorLimit{5
 struct State {
   std::mutex mutex;
   std::shared_ptr<Job> job;
+  std::shared_ptr<LastWords> words;  // from the joining on
   bool left = false;
 };
 
@@ -41,6 +42,11 @@ struct State {
 State& state() {
   static State* state = new State();
   return *state;
+}
+
+std::shared_ptr<LastWords> last_words() {
+  std::lock_guard lock(state().mutex);
+  return state().words;
 }
 
 void print_error(const std::string& text) {
@@ -103,9 +109,7 @@ void tell_uncaught(const std::string& printed, const std::string& error) {
 
 // Nobody else would say it: the whereabouts of all, once, and this process's end.
 [[noreturn]] void on_interrupt(int signal) {
-  std::string name = signal_name(signal), text;
-  if (auto job = current_job()) text = job->interrupted(signal);
-  if (!text.empty()) fmt::print(stderr, "shardlab: ended by {}; the processes were here:\n{}", name, text);
+  if (auto words = last_words()) fmt::print(stderr, "{}", words->at(signal));
   try {
     if (auto job = current_job()) job->close_record();  // merged when this process has gone
   } catch (const std::exception& error) { print_error(error.what()); }
@@ -115,9 +119,9 @@ void tell_uncaught(const std::string& printed, const std::string& error) {
 }
 
 // Once a process, where no command of ours does it for all.
-void tell_at_signals(const Job& job, bool wanted) {
+void tell_at_signals(bool wanted) {
   const char* variable = std::getenv(kTellVariable);
-  if (!wanted || job.is_supervised() || (variable != nullptr && std::string_view(variable) == "0")) return;
+  if (!wanted || (variable != nullptr && std::string_view(variable) == "0")) return;
   static const bool watched = [] {
     watch_interrupts(on_interrupt);
     return true;
@@ -126,10 +130,7 @@ void tell_at_signals(const Job& job, bool wanted) {
 }
 
 // A normal end is the last host-visible read: all processes must agree on what was issued.
-void on_exit_handler(int status, void*) {
-  yield_to_interrupt();
-  auto job = current_job();
-  if (!job) return;
+void end_job(Job& job, int status) {
   if (status == 0) {
     try {
       shutdown();
@@ -138,15 +139,21 @@ void on_exit_handler(int status, void*) {
       end_with(kDiagnosedStatus);
     } catch (const std::exception& error) {
       print_error(fmt::format("error: {}", error.what()));
-      job->raised(error.what(), {});
+      job.raised(error.what(), {});
       end_with(kErrorStatus);
     }
   }
   try {
-    job->close_record();
-    if (status == 0) job->await_trace(kMergeLimit);  // else nobody has been told yet that this process ends
+    job.close_record();
+    if (status == 0) job.await_trace(kMergeLimit);  // else nobody has been told yet that this process ends
   } catch (const std::exception& error) { print_error(error.what()); }
-  unwatch_interrupts();
+}
+
+void on_exit_handler(int status, void*) {
+  yield_to_interrupt();
+  if (auto job = current_job()) end_job(*job, status);
+  std::fflush(nullptr);  // what a signal would cut off from here on
+  if (auto words = last_words()) settle_interrupts(words->at_the_end(status));
 }
 
 }  // namespace
@@ -187,25 +194,30 @@ void initialize(const InitializeOptions& options, std::source_location where) {
   request.initialization_timeout_ms = milliseconds(options.initialization_timeout, "initialization_timeout", place);
   request.heartbeat_timeout_ms = milliseconds(options.heartbeat_timeout_seconds, "heartbeat_timeout_seconds", place);
   request.shutdown_timeout_ms = milliseconds(options.shutdown_timeout_seconds, "shutdown_timeout_seconds", place);
-  auto once = [&] {
+  auto words = std::make_shared<LastWords>();
+  words->place().put(place);
+  auto once = [&](bool supervised) {
     if (is_initialized()) throw_user_error("distributed.initialize should only be called once. The second call is at {}", place.text());
+    {
+      std::lock_guard lock(state().mutex);
+      state().words = words;
+    }
+    tell_at_signals(options.tell_at_signals && !supervised);
   };
   std::shared_ptr<Job> job;
   try {
-    job = Job::find(request, once);
+    job = Job::find(request, words, once);
   } catch (const UserError& error) {
     throw_user_error("{} [distributed::initialize at {}]", error.what(), place.text());
   } catch (const TransportError& error) {
     throw TransportError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text()));
   } catch (const IoError& error) { throw IoError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text())); }
   Context::set_current(job->context());
-  const Job& joined = *job;
   {
     std::lock_guard lock(state().mutex);
     state().job = std::move(job);
     state().left = false;
   }
-  tell_at_signals(joined, options.tell_at_signals);
 }
 
 void shutdown() {

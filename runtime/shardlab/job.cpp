@@ -12,12 +12,13 @@
 
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
-#include "runtime/control/interrupt_client.h"
 #include "runtime/control/job_token.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/platform.h"
+#include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job_trace.h"
+#include "runtime/shardlab/lone_controls.h"
 #include "runtime/shardlab/subset_transport.h"
 #include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
@@ -74,38 +75,6 @@ std::vector<int> host_numbers(const std::vector<std::string>& host_ids) {
   return numbers.size() > 1 ? hosts : std::vector<int>();
 }
 
-// The control of a process that was started again, until it takes part: it has nobody to compute with.
-class OutsideControl final : public comm::Control {
- public:
-  void issued(const comm::Launch& launch) override {
-    throw_user_error(
-        "{} spans processes, and this one was started again and takes no part yet: computations with others go inside live_devices [{}]",
-        launch.program->name, launch.where.text());
-  }
-  void await_agreement(std::int64_t, std::string_view, Where) override {}
-  bool may_run(std::int64_t) override { return false; }
-  void wire_mismatch(const comm::Launch&, int, const comm::WireMismatch&) override {}
-  void raised(std::string_view, Where) override {}
-  void leave() override {}
-};
-
-// The control of a process on its own: everything agrees, and its place is known.
-class AloneControl final : public comm::Control {
- public:
-  explicit AloneControl(std::shared_ptr<PlaceBoard> place) : place_(std::move(place)) {}
-  void issued(const comm::Launch& launch) override { place_->put(launch.where); }
-  void local(const comm::Launch& launch) override { place_->put(launch.where); }
-  void at(Where where) override { place_->put(where); }
-  void await_agreement(std::int64_t, std::string_view, Where) override {}
-  bool may_run(std::int64_t) override { return true; }
-  void wire_mismatch(const comm::Launch&, int, const comm::WireMismatch&) override {}
-  void raised(std::string_view, Where) override {}
-  void leave() override {}
-
- private:
-  std::shared_ptr<PlaceBoard> place_;
-};
-
 std::shared_ptr<Context> outside_context(int process, const std::vector<int>& devices_per_process) {
   ContextOptions options;
   options.process_index = process;
@@ -117,10 +86,12 @@ std::shared_ptr<Context> outside_context(int process, const std::vector<int>& de
 
 }  // namespace
 
-std::shared_ptr<Job> Job::find(const control::JobRequest& request, const std::function<void()>& before_joining) {
-  std::shared_ptr<Job> job(new Job());
+std::shared_ptr<Job> Job::find(const control::JobRequest& request, std::shared_ptr<LastWords> words,
+                               const std::function<void(bool supervised)>& before_joining) {
+  std::shared_ptr<Job> job(new Job(std::move(words)));
   auto environment = control::find_job(request);
-  before_joining();
+  if (environment) job->words_->looks_for(environment->process_index, environment->coordinator);
+  before_joining(environment && environment->source == control::JobEnvironment::Source::kLauncher);
   if (environment && environment->num_processes > 1) {
     job->join(*environment);
     return job;
@@ -189,15 +160,14 @@ void Job::join(const control::JobEnvironment& environment) {
   options.on_stop = [this](const std::string& why) { stop(why); };
   environment_ = environment;
   client_ = control::locate(environment, options);
+  words_->found(client_);
   if (const control::TracePlace& place = options.serve.trace; client_.merged_fd < 0 && !place.parts.empty() && !place.keep)
     std::filesystem::remove(place.parts);  // of an elastic job: its coordinator, from before, has one
   if (environment.recoverable && environment.num_processes > 1) {
     live_ = std::make_unique<control::LiveClient>(client_);
     client_.incarnation = live_->incarnation();
+    words_->found(client_);
   }
-  joined_ = true;
-  interrupt_ = client_;
-  interrupt_.on_stop = nullptr;
   if (live_ && live_->again()) {
     remember(live_->members());
     clean_ = true;
@@ -215,20 +185,12 @@ void Job::join(const control::JobEnvironment& environment) {
 
 // Known whatever ends the process.
 void Job::put_places() {
-  control_->put_places([place = place_, segment = segment_, process = environment_.process_index](Where where) {
-    place->put(where);
+  control_->put_places([words = words_, segment = segment_, process = environment_.process_index](Where where) {
+    words->place().put(where);
     if (segment) segment->put_place(process, where);
   });
-}
-
-std::string Job::interrupted(int signal) const {
-  constexpr std::chrono::milliseconds kAnswerLimit{1000};
-  Where at = place_->get();
-  std::string own = fmt::format("  process {}: running{}\n", environment_.process_index, at.known() ? " at " + at.text() : "");
-  if (!joined_) return own;
-  try {
-    return control::tell_interrupt(interrupt_, signal, at, kAnswerLimit).value_or("");
-  } catch (const std::exception& error) { return fmt::format("{}  of the others nothing is known: {}\n", own, error.what()); }
+  // Who tells of its end goes no further: the others would do without it what its last words do not know of.
+  control_->rest_at_steps(yield_to_interrupt);
 }
 
 // Who is here, and where: a process that was started again may be elsewhere.
@@ -278,7 +240,7 @@ void Job::start() {
   options.hosts = host_numbers(host_ids_);
   options.transport = transport_;
   options.control = control_;
-  if (!control_) options.control = std::make_shared<AloneControl>(place_);
+  if (!control_) options.control = std::make_shared<AloneControl>(words_);
   // What its backend tells the others goes by the job's store.
   if (const PlatformDef* platform = platform_from_environment(); platform != nullptr && rendezvous_)
     options.make_backend = [platform, rendezvous = rendezvous_, process = environment_.process_index](const std::vector<int>& ordinals) {

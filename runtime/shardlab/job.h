@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-
+#include <utility>
 #include <vector>
 
 #include "runtime/comm/rendezvous.h"
@@ -15,7 +15,7 @@
 #include "runtime/control/live_client.h"
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
-#include "runtime/shardlab/place_board.h"
+#include "runtime/shardlab/last_words.h"
 
 namespace shardlab {
 
@@ -29,8 +29,10 @@ class ShmSegment;
 class Job {
  public:
   // What the program says and its surroundings: our launcher, a cluster, by hand, or on its own. Throws UserError, TransportError,
-  // DiagnosisError. `before_joining` may throw: the place is known and right, and nothing has happened yet.
-  static std::shared_ptr<Job> find(const control::JobRequest& request, const std::function<void()>& before_joining);
+  // DiagnosisError. `words` hear how far it has come. `before_joining` may throw: the place is known and right, and nothing has happened
+  // yet; `supervised`: by a command of ours, which tells where all processes are and ends them.
+  static std::shared_ptr<Job> find(const control::JobRequest& request, std::shared_ptr<LastWords> words,
+                                   const std::function<void(bool supervised)>& before_joining);
   ~Job();
 
   const std::shared_ptr<Context>& context() const { return context_; }
@@ -52,11 +54,6 @@ class Job {
   void leave();
   // Tells the others that this process ends in an error, and closes the record.
   void raised(std::string_view text, Where where);
-  // Whether a command of ours started it, which tells where all processes are and ends them.
-  bool is_supervised() const { return joined_ && environment_.source == control::JobEnvironment::Source::kLauncher; }
-  // A signal ends this process: tells its coordinator. Where every process is, a line each; nothing where another process tells it. Any
-  // thread, never throws.
-  std::string interrupted(int signal) const;
   std::vector<distributed::LinkTraffic> link_traffic();
   // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
   void close_record();
@@ -64,7 +61,7 @@ class Job {
   void await_trace(std::chrono::milliseconds limit) const;
 
  private:
-  Job() = default;
+  explicit Job(std::shared_ptr<LastWords> words) : words_(std::move(words)) {}
   void join(const control::JobEnvironment& environment);
   void connect();
   void agree_where_to_record(const control::TracePlace& place);
@@ -84,10 +81,8 @@ class Job {
   std::atomic<bool> stopped_{false};
   std::shared_ptr<control::ControlClient> control_;
   control::KeyStore own_keys_;
-  std::shared_ptr<PlaceBoard> place_ = std::make_shared<PlaceBoard>();
-  std::shared_ptr<ShmSegment> segment_;  // of a launcher of ours, which reads there where a process was that died
-  bool joined_ = false;
-  control::ClientOptions interrupt_;        // whom a signal is told to
+  const std::shared_ptr<LastWords> words_;
+  std::shared_ptr<ShmSegment> segment_;     // of a launcher of ours, which reads there where a process was that died
   std::shared_ptr<Rendezvous> rendezvous_;  // of what was begun, with several processes
   std::shared_ptr<Context> context_;
   // Elastic.

@@ -2,7 +2,8 @@
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   stop   exit:CODE   raise:TEXT
 //   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
 //   then a sum)
-//   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)
+//   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)   interrupt (by SIGTERM, itself)
+// With "late" as the very first argument it asks itself to end by SIGTERM when all else of its end is done.
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
 #include <fmt/format.h>
@@ -67,6 +68,8 @@ std::vector<int> numbers(std::string_view text) {
     std::cout << "handled" << std::endl;
   } else if (verb == "kill") {
     std::raise(SIGKILL);
+  } else if (verb == "interrupt") {
+    std::raise(SIGTERM);
   } else if (verb == "stop") {
     std::raise(SIGSTOP);
   } else if (verb == "exit") {
@@ -82,6 +85,9 @@ int main(int argc, char** argv) {
   int first = 1;
   if (argc > 1 && std::string_view(argv[1]) == "handler") {
     std::signal(SIGINT, [](int signal) { handled = signal; });
+    ++first;
+  } else if (argc > 1 && std::string_view(argv[1]) == "late") {
+    std::atexit([] { std::raise(SIGTERM); });
     ++first;
   }
   if (argc > first && std::string_view(argv[first]).starts_with("at=")) {

@@ -69,6 +69,72 @@ TEST(Interrupt, OfAllAtOnceOneTells) {
   }
   EXPECT_EQ(times(all, "the processes were here"), 1) << all;
   expect_all_told(all, 3);
+  EXPECT_THAT(all, ContainsRegex("shardlab: process [0-2] ended by SIGTERM at coordination_process.cpp:[0-9]+; process [0-2] tells where "
+                                 "all were"));
+  EXPECT_EQ(times(all, "tells where all were"), 2) << all;
+}
+
+// It goes no further once its end is told of: the others could end without a word of it.
+TEST(Interrupt, GoesNoFurther) {
+  auto processes = by_hand({"@1 interrupt", "sum", "sum", "sum"});
+  EXPECT_EQ(times(processes[1]->output(), "sum 3"), 2);
+  EXPECT_THAT(processes[1]->output(), HasSubstr("shardlab: ended by SIGTERM; the processes were here:"));
+  for (int p : {0, 2}) {
+    EXPECT_THAT(processes[std::size_t(p)]->output(), HasSubstr("process 1 was killed by signal 15 (SIGTERM)"));
+    EXPECT_EQ(processes[std::size_t(p)]->code(), 2);
+  }
+}
+
+TEST(Interrupt, WhenTheOthersHaveLeft) {
+  auto processes = by_hand({"@2 sleep:60000"});
+  for (int p : {0, 1}) {
+    EXPECT_EQ(times(processes[std::size_t(p)]->output(), "sum 3"), 2);
+    EXPECT_EQ(processes[std::size_t(p)]->code(), 0);
+  }
+  processes[2]->signal(SIGTERM);
+  EXPECT_THAT(processes[2]->output(),
+              AllOf(HasSubstr("shardlab: ended by SIGTERM; the processes were here:"), HasSubstr("  process 0: left"),
+                    HasSubstr("  process 1: left"), ContainsRegex("  process 2: (running|waiting).* at coordination_process.cpp:[0-9]+")));
+  EXPECT_EQ(processes[2]->code(), 128 + SIGTERM);
+}
+
+// In what is left of a program when all its work is done, its signals are those of any program; it says so before.
+TEST(Interrupt, OfOnesThatHaveLeft) {
+  auto processes = by_hand({}, "late");
+  for (int p = 0; p < 3; ++p) {
+    EXPECT_THAT(
+        processes[std::size_t(p)]->output(),
+        HasSubstr(fmt::format("sum 3\nsum 3\nshardlab: ended by SIGTERM; the processes were here:\n  process {}: its program is over, "
+                              "and it has left the job; of the others it knows no more\n",
+                              p)));
+    EXPECT_EQ(processes[std::size_t(p)]->signal(), SIGTERM);
+  }
+}
+
+TEST(Interrupt, WhileItJoins) {
+  const std::string address = testing_::free_address();
+  auto started = [&](int process) {
+    return std::make_unique<Watched>(
+        std::vector<std::string>{SHARDLAB_COORDINATION_PROCESS, fmt::format("at={},{},3", address, process), "sum"},
+        std::vector<std::string>());
+  };
+  auto first = started(0), looking = started(1);
+  ASSERT_TRUE(looking->says("process 1 waits for 1 of 3 processes: 2")) << looking->output();
+  looking->signal(SIGINT);
+  EXPECT_THAT(looking->output(), ContainsRegex("ended by SIGINT; the processes were here:\n  process 0: .*\n  process 1: .*\n"
+                                               "  process 2: joining\n"));
+  EXPECT_EQ(looking->code(), 128 + SIGINT);
+  EXPECT_THAT(first->output(), HasSubstr("process 1 was killed by signal 2 (SIGINT)"));
+}
+
+TEST(Interrupt, WhileItLooksForItsJob) {
+  Watched looking({SHARDLAB_COORDINATION_PROCESS, "at=" + testing_::free_address() + ",1,3", "sum"}, {});
+  ASSERT_TRUE(looking.says("process 1 waits for the coordinator")) << looking.output();
+  looking.signal(SIGTERM);
+  EXPECT_THAT(looking.output(),
+              ContainsRegex("ended by SIGTERM; the processes were here:\n  process 1: looks for the coordinator of its job, "
+                            "at localhost:[0-9]+ at coordination_process.cpp:[0-9]+\n"));
+  EXPECT_EQ(looking.code(), 128 + SIGTERM);
 }
 
 TEST(Interrupt, OfAProcessOnItsOwn) {
@@ -170,6 +236,25 @@ TEST(InterruptDeathTest, AForkedChildEndsByItsOwnSignal) {
         _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 0 : 3);
       },
       testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, AtTheVeryEndItEndsAtOnce) {
+  EXPECT_EXIT(
+      {
+        watch_interrupts([](int) { wait_for_ever(); });
+        settle_interrupts("  process 7: its program is over\n");
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "shardlab: ended by SIGINT; the processes were here:\n  process 7: its program is over");
+}
+
+TEST(InterruptDeathTest, NothingIsSettledWhereNothingIsWatched) {
+  EXPECT_EXIT(
+      {
+        settle_interrupts("  process 7: its program is over\n");
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), testing::Not(HasSubstr("process 7")));
 }
 
 // While the end is told, the program's own end waits for it.
