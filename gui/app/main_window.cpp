@@ -113,7 +113,11 @@ void MainWindow::make_views() {
                       [this](const QString& path) { open(path); },
                       [this](std::string_view id) { show_view(id); },
                       [this](TimeRange window) { timeline().set_window(window); },
-                      [this](TimelineRequest what) { answer(what); }};
+                      [this](TimelineRequest what) { answer(what); },
+                      [this](const QString& filter) {
+                        show_view("events");
+                        filter_events(views_.at("events"), filter);
+                      }};
   std::map<ViewArea, QDockWidget*> first;
   for (const ViewDef* def : all_views()) {
     QWidget* view = def->make(context);

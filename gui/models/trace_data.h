@@ -186,6 +186,7 @@ struct Collective {
   bool failed = false;
   bool open = false;            // a member never left
   std::vector<Member> members;  // by process, then device
+  std::vector<int> not_begun;   // processes that issued it and never came to it; seldom any
   TimeRange span() const;       // over what is recorded; an open end counts as its entry
   const Member* member_of(const Device& device) const;
 };

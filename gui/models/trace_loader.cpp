@@ -248,7 +248,10 @@ class Loader {
           .diagnosis = row.diagnosis > 0 && std::size_t(row.diagnosis) <= trace_->diagnoses.size() ? int(row.diagnosis) - 1 : -1};
       call.failed = row.state == traces::MatchState::kMismatched || call.diagnosis >= 0;
       for (const auto& side : row.members) {
-        if (side.start_ns == kNoTime) continue;  // issued, never begun: nothing to draw
+        if (side.start_ns == kNoTime) {  // issued, never begun: nothing to draw
+          if (call.not_begun.empty() || call.not_begun.back() != side.process) call.not_begun.push_back(side.process);
+          continue;
+        }
         call.members.push_back({.process = side.process,
                                 .device = side.device,
                                 .enter = side.start_ns,

@@ -13,6 +13,8 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
+#include <map>
+
 #include "gui/models/background.h"
 #include "gui/models/call_site_model.h"
 #include "gui/models/format.h"
@@ -121,6 +123,8 @@ class CallSitesView : public QWidget {
       if (origin != this) show_selected();
     });
     connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) { choose(at); });
+    connect(tree_, &QTreeView::expanded, this, [this](const QModelIndex& at) { opened(at, true); });
+    connect(tree_, &QTreeView::collapsed, this, [this](const QModelIndex& at) { opened(at, false); });
   }
   ~CallSitesView() override { background_.cancel(this); }
 
@@ -149,11 +153,7 @@ class CallSitesView : public QWidget {
     std::size_t lines = 0;
     for (const auto& node : sites.nodes) lines += node.site >= 0 && !node.children.empty();
     model_->set(trace_, std::move(sites));
-    // All lines where they are few, else the files'.
-    if (std::ssize(model_->sites().nodes) <= kExpandMax)
-      tree_->expandAll();
-    else
-      tree_->expandToDepth(0);
+    open_nodes();
     summary_->setText(trace_ ? model_->sites().nodes.empty()
                                    ? QStringLiteral("Nothing was recorded in this window of time.")
                                    : QStringLiteral("%1, %2 of all lanes")
@@ -165,6 +165,30 @@ class CallSitesView : public QWidget {
     show_source(node_of(at));
     filling_ = false;
     show_selected();
+  }
+
+  // What stays the same of a node when another window of time is summed.
+  QString path_of(int node) const {
+    QString path;
+    for (const auto& nodes = model_->sites().nodes; node >= 0; node = nodes[std::size_t(node)].parent)
+      path += qstr(nodes[std::size_t(node)].name) + QStringLiteral("#%1/").arg(nodes[std::size_t(node)].site);
+    return path;
+  }
+
+  void opened(const QModelIndex& at, bool open) {
+    if (!filling_) opened_[path_of(at.data(CallSiteModel::kNodeRole).toInt())] = open;
+  }
+
+  // All lines where they are few, else the files'; then what was opened and closed by hand.
+  void open_nodes() {
+    const auto& nodes = model_->sites().nodes;
+    if (std::ssize(nodes) <= kExpandMax)
+      tree_->expandAll();
+    else
+      tree_->expandToDepth(0);
+    for (int node = 0; node < int(nodes.size()) && !opened_.empty(); ++node)
+      if (const auto by_hand = opened_.find(path_of(node)); by_hand != opened_.end())
+        tree_->setExpanded(proxy_->mapFromSource(model_->index_of(node)), by_hand->second);
   }
 
   int longest_line() const {
@@ -240,6 +264,7 @@ class CallSitesView : public QWidget {
   QTextBrowser* source_;
   QTimer timer_;
   bool filling_ = false;
+  std::map<QString, bool> opened_;  // by hand, of nodes by their path
   WhenSeen seen_{this, [this] { find(); }};
 };
 

@@ -98,6 +98,7 @@ class EventsView : public QWidget {
     });
   }
   ~EventsView() override { background_.cancel(this); }
+  void set_filter(const QString& filter) { filter_->setText(filter); }
 
  protected:
   // Enter goes through what is found, Shift+Enter back; Down into the table.
@@ -195,6 +196,10 @@ QString text(const Selection& selection) {
 }
 
 }  // namespace
+
+void filter_events(QWidget* events_view, const QString& filter) {
+  if (auto* view = dynamic_cast<EventsView*>(events_view)) view->set_filter(filter);
+}
 
 const ViewDef kEventsView{
     .id = "events",

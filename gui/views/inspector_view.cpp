@@ -2,18 +2,21 @@
 #include <QEvent>
 #include <QTextBrowser>
 #include <QTextDocument>
+#include <QTimer>
 
 #include <algorithm>
+#include <numeric>
 
 #include "gui/models/format.h"
 #include "gui/views/theme.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
+#include "gui/views/when_seen.h"
 
 namespace shardlab::gui {
 namespace {
 
-constexpr std::size_t kMembersMax = 64;
+constexpr std::size_t kMembersMax = 16;  // a table takes long to lay out
 
 class Page {
  public:
@@ -56,7 +59,48 @@ class Page {
   bool table_ = false;
 };
 
-void describe_members(Page& page, const TraceData& trace, const Collective& call) {
+// Of many members those that came last: they are what the others waited for.
+std::vector<std::size_t> members_to_tell(const Collective& call) {
+  std::vector<std::size_t> told(call.members.size());
+  std::iota(told.begin(), told.end(), std::size_t{0});
+  if (told.size() <= kMembersMax) return told;
+  const auto later = [&call](std::size_t a, std::size_t b) {
+    return std::pair(call.members[b].enter, a) < std::pair(call.members[a].enter, b);
+  };
+  std::partial_sort(told.begin(), told.begin() + kMembersMax, told.end(), later);
+  told.resize(kMembersMax);
+  return told;
+}
+
+QString member_row(const Page& page, const Member& member, Ns first) {
+  const Ns wait_end = member.start == kOpen ? member.exit : member.start;
+  const QString link = member.device >= 0 ? QStringLiteral("<a href='device:%1'>%1</a>").arg(member.device)
+                                          : QStringLiteral("<a href='process:%1'>%1</a>").arg(member.process);
+  return QStringLiteral("<tr><td>%1</td><td align='right'>%2</td><td align='right'>%3</td><td align='right'>%4</td></tr>")
+      .arg(link, member.enter == first ? QStringLiteral("first") : QStringLiteral("+") + duration_text(member.enter - first),
+           wait_end == kOpen ? QStringLiteral("<font color='%1'>for ever</font>").arg(page.theme().error.name())
+                             : duration_text(wait_end - member.enter),
+           member.start == kOpen || member.exit == kOpen ? QStringLiteral("–") : duration_text(member.exit - member.start));
+}
+
+// Who of its groups is missing: those who issued it stood elsewhere, the others never came to it.
+void describe_absent(Page& page, const TraceData& trace, const Collective& call) {
+  std::vector<int> waiting_elsewhere, absent;
+  for (const int ordinal : call.type->groups->devices) {
+    const Device* device = trace.device(ordinal);
+    if (!device || call.member_of(*device)) continue;
+    const bool issued = std::find(call.not_begun.begin(), call.not_begun.end(), device->process) != call.not_begun.end();
+    (issued ? waiting_elsewhere : absent).push_back(ordinal);
+  }
+  const auto tell = [&page](const QString& what, const std::vector<int>& devices) {
+    if (!devices.empty())
+      page.paragraph(QStringLiteral("<font color='%1'>%2: devices %3</font>").arg(page.theme().error.name(), what, set_text(devices, 60)));
+  };
+  tell(QStringLiteral("Issued, but never begun"), waiting_elsewhere);
+  tell(QStringLiteral("Never came"), absent);
+}
+
+void describe_members(Page& page, const TraceData& trace, const Collective& call, int index) {
   Ns first = kOpen;
   for (const auto& member : call.members) first = std::min(first, member.enter);
   const bool by_device = std::any_of(call.members.begin(), call.members.end(), [](const Member& m) { return m.device >= 0; });
@@ -65,35 +109,27 @@ void describe_members(Page& page, const TraceData& trace, const Collective& call
   for (const char* head : {"late", "waited", "transfer"})
     rows += QStringLiteral("<td align='right'><font color='%1'>%2</font></td>").arg(page.theme().muted.name(), QString::fromUtf8(head));
   rows += QStringLiteral("</tr>");
-  for (std::size_t i = 0; i < std::min(call.members.size(), kMembersMax); ++i) {
-    const Member& member = call.members[i];
-    const Ns wait_end = member.start == kOpen ? member.exit : member.start;
-    const QString link = member.device >= 0 ? QStringLiteral("<a href='device:%1'>%1</a>").arg(member.device)
-                                            : QStringLiteral("<a href='process:%1'>%1</a>").arg(member.process);
-    rows += QStringLiteral("<tr><td>%1</td><td align='right'>%2</td><td align='right'>%3</td><td align='right'>%4</td></tr>")
-                .arg(link, member.enter == first ? QStringLiteral("first") : QStringLiteral("+") + duration_text(member.enter - first),
-                     wait_end == kOpen ? QStringLiteral("<font color='%1'>for ever</font>").arg(page.theme().error.name())
-                                       : duration_text(wait_end - member.enter),
-                     member.start == kOpen || member.exit == kOpen ? QStringLiteral("–") : duration_text(member.exit - member.start));
-  }
-  page.title(QStringLiteral("Members"));
+  const std::vector<std::size_t> told = members_to_tell(call);
+  for (const std::size_t i : told) rows += member_row(page, call.members[i], first);
+  page.title(QStringLiteral("Members"), told.size() < call.members.size()
+                                            ? QStringLiteral("the %1 of %2 that came last").arg(told.size()).arg(call.members.size())
+                                            : QString());
   page.raw(QStringLiteral("<table cellspacing='0' cellpadding='2' width='100%'>%1</table>").arg(rows));
-  std::vector<int> absent;
-  for (const int ordinal : call.type->groups->devices)
-    if (const Device* device = trace.device(ordinal); device && !call.member_of(*device)) absent.push_back(ordinal);
-  if (!absent.empty())
-    page.paragraph(QStringLiteral("<font color='%1'>Never came: devices %2</font>").arg(page.theme().error.name(), set_text(absent, 60)));
-  if (call.members.size() > kMembersMax) page.paragraph(QStringLiteral("and %1 more").arg(call.members.size() - kMembersMax));
+  if (told.size() < call.members.size())
+    page.paragraph(
+        QStringLiteral("… %1 more (<a href='events:coll:%2'>open the table</a>)").arg(call.members.size() - told.size()).arg(index));
+  describe_absent(page, trace, call);
 }
 
 void describe_collective(Page& page, const TraceData& trace, int index) {
   const Collective& call = trace.collectives[std::size_t(index)];
   const CollectiveType& type = *call.type;
   page.title(html(type.kind), QStringLiteral("collective #%1").arg(index));
+  const QString begun = call.not_begun.empty() ? QString() : QStringLiteral(" when issued, not begun by all");
   if (call.failed)
-    page.fact("State", QStringLiteral("<font color='%1'><b>%2</b></font>").arg(page.theme().error.name(), html(call.state)));
+    page.fact("State", QStringLiteral("<font color='%1'><b>%2</b>%3</font>").arg(page.theme().error.name(), html(call.state), begun));
   else
-    page.fact("State", html(call.state) + (call.open ? QStringLiteral(", never ended") : QString()));
+    page.fact("State", html(call.state) + begun + (call.open ? QStringLiteral(", never ended") : QString()));
   if (call.diagnosis >= 0)
     page.fact(
         "Diagnosis",
@@ -117,7 +153,7 @@ void describe_collective(Page& page, const TraceData& trace, int index) {
             type.sharding_before.empty() ? QString() : html(type.sharding_before) + QStringLiteral(" → ") + html(type.sharding_after));
   page.fact("Why", html(type.cause));
   if (!call.open) page.fact("Took", duration_text(call.span().length()));
-  describe_members(page, trace, call);
+  describe_members(page, trace, call, index);
 }
 
 void describe_process(Page& page, const TraceData& trace, int index) {
@@ -204,20 +240,28 @@ QString page_of(const Selection& selection, const Theme& theme) {
   return page.done();
 }
 
+// However often the selection changes before the next frame, and while the view is out of sight: laid out once, when it is looked at.
 class Inspector : public QTextBrowser {
  public:
-  explicit Inspector(Selection& selection) : selection_(selection) {
+  explicit Inspector(ViewContext& context) : selection_(context.selection) {
     setOpenLinks(false);
     setAccessibleName(QStringLiteral("What is selected"));
     document()->setDocumentMargin(8);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
-    connect(&selection, &Selection::changed, this, [this] { refresh(); });
+    connect(this, &QTextBrowser::anchorClicked, this, [this, find_events = context.find_events](const QUrl& url) {
+      constexpr QLatin1String kEvents("events:");
+      const QString link = url.toString();
+      if (link.startsWith(kEvents) && find_events) return find_events(link.mid(kEvents.size()));
+      follow_link(selection_, link, this);
+    });
+    timer_.setSingleShot(true);
+    connect(&timer_, &QTimer::timeout, this, [this] { seen_.mark(); });
+    connect(&selection_, &Selection::changed, this, [this] { timer_.start(0); });
   }
 
  protected:
   void changeEvent(QEvent* event) override {
-    if (event->type() == QEvent::PaletteChange) refresh();
+    if (event->type() == QEvent::PaletteChange) timer_.start(0);
     QTextBrowser::changeEvent(event);
   }
 
@@ -228,9 +272,11 @@ class Inspector : public QTextBrowser {
   }
 
   Selection& selection_;
+  QTimer timer_;
+  WhenSeen seen_{this, [this] { refresh(); }};
 };
 
-QWidget* make_inspector(ViewContext& context) { return new Inspector(context.selection); }
+QWidget* make_inspector(ViewContext& context) { return new Inspector(context); }
 
 }  // namespace
 

@@ -23,8 +23,9 @@ struct ViewContext {
   Background& background;
   std::function<void(const QString& path)> open_trace = {};  // in the window
   std::function<void(std::string_view id)> show_view = {};
-  std::function<void(TimeRange window)> show_time = {};  // in the timeline
-  std::function<void(TimelineRequest)> request = {};     // what its keys ask of others
+  std::function<void(TimeRange window)> show_time = {};         // in the timeline
+  std::function<void(TimelineRequest)> request = {};            // what its keys ask of others
+  std::function<void(const QString& filter)> find_events = {};  // in the table of events
 };
 
 struct ViewDef {
@@ -66,5 +67,6 @@ extern const ViewDef kRunView;
 bool compare_with(QWidget* compare_view, const QString& path);
 bool compare_busy(const QWidget* compare_view);
 void play_waits(QWidget* waits_view);  // or stops
+void filter_events(QWidget* events_view, const QString& filter);
 
 }  // namespace shardlab::gui

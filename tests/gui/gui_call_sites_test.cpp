@@ -12,6 +12,7 @@
 #include "gui/models/text_twin.h"
 #include "gui/models/trace_loader.h"
 #include "gui/views/table_export.h"
+#include "gui/views/timeline_canvas.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/trace_builder.h"
 #include "tests/gui/wait_idle.h"
@@ -136,6 +137,32 @@ TEST(CallSites, ALineAndItsEventsLeadToEachOther) {
   QTest::keyClick(tree, Qt::Key_Up);
   const SelectionState& state = selection.state();
   EXPECT_EQ(selection.trace()->lanes[std::size_t(state.lane)].device, 1) << "process 1 computed longest";
+}
+
+// What was opened and closed by hand stays so when another window of time is summed.
+TEST(CallSites, StayOpenAndClosedWhenTheWindowMoves) {
+  Options options;
+  options.view = QStringLiteral("callsites");
+  MainWindow window(options);
+  window.show();
+  window.show_trace(three());
+  ASSERT_TRUE(wait_idle(window));
+  auto* tree = window.view("callsites").findChild<QTreeView*>();
+  const auto line = [&] { return tree->model()->index(0, 0, tree->model()->index(1, 0)); };
+  ASSERT_TRUE(tree->isExpanded(line())) << "few lines are open at first";
+  const QString name = line().data().toString();
+  tree->collapse(line());
+  const TimeRange all = window.selection().trace()->range;
+  const auto took = [&] { return tree->model()->index(1, CallSiteModel::kTime).data().toString(); };
+  const QString whole = took();
+  window.timeline().set_window({all.begin, all.begin + all.length() * 2 / 3});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return took() != whole; }));
+  EXPECT_EQ(line().data().toString(), name);
+  EXPECT_FALSE(tree->isExpanded(line()));
+  tree->expand(line());
+  window.timeline().set_window(all);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return took() == whole; }));
+  EXPECT_TRUE(tree->isExpanded(line()));
 }
 
 // A recorded program's source is beside the tree, where it can be read.

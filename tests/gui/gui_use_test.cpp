@@ -1,7 +1,6 @@
-// The window as it is used: every key, every item for a screen reader, two keys to both guilty lines.
+// The window as it is used: every key, the Inspector, the palette, what is measured, two keys to both guilty lines.
 #include <gtest/gtest.h>
 
-#include <QAccessible>
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
@@ -24,27 +23,12 @@
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/when_seen.h"
 #include "tests/gui/sample_traces.h"
+#include "tests/gui/shown.h"
 #include "tests/gui/wait_idle.h"
 #include "tests/traces/sample_trace.h"
 
 namespace shardlab::gui {
 namespace {
-
-// Keys go to the active window; without a window manager nothing becomes it by itself when a dialog goes.
-void activate(MainWindow& window) {
-  window.activateWindow();
-  EXPECT_TRUE(QTest::qWaitForWindowActive(&window));
-}
-
-struct Shown {
-  explicit Shown(TracePtr trace) : window(Options{}) {
-    window.show();
-    activate(window);
-    window.show_trace(std::move(trace));
-    QTest::qWait(0);
-  }
-  MainWindow window;
-};
 
 void press(QWidget* widget, const QKeySequence& key) {
   const QKeyCombination combination = key[0];
@@ -219,93 +203,47 @@ TEST(Keyboard, AtMostTwoKeysToBothGuiltyLines) {
   }
 }
 
-void walk(QAccessibleInterface* at, int depth, int& named, std::set<QString>& texts) {
-  if (!at || depth > 12) return;
-  if (at->role() == QAccessible::ListItem || at->role() == QAccessible::List) {
-    EXPECT_FALSE(at->text(QAccessible::Name).isEmpty());
-    ++named;
-    texts.insert(at->text(QAccessible::Name));
-  }
-  for (int i = 0; i < at->childCount(); ++i) {
-    QAccessibleInterface* child = at->child(i);
-    ASSERT_NE(child, nullptr);
-    EXPECT_EQ(at->indexOfChild(child), i);
-    walk(child, depth + 1, named, texts);
-  }
-}
-
-TEST(Accessibility, NamesEveryLaneAndEventOfTheDiagrams) {
-  Shown shown(sample::deadlock());
-  const TracePtr& trace = shown.window.selection().trace();
-  auto* canvas = &shown.window.timeline();
-  QAccessibleInterface* root = QAccessible::queryAccessibleInterface(canvas);
-  ASSERT_NE(root, nullptr);
-  EXPECT_EQ(root->text(QAccessible::Name), QStringLiteral("Timeline"));
-  int named = 0;
-  std::set<QString> texts;
-  walk(root, 0, named, texts);
-  EXPECT_EQ(named, canvas->access_groups() + int(trace->event_count()));
-  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
-    return text.contains(QStringLiteral("all-reduce")) && text.contains(QStringLiteral("diagnosed"));
-  }));
-  // To press an item selects it.
-  QAccessibleInterface* item = root->child(0)->child(0);
-  item->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
-  EXPECT_GE(shown.window.selection().state().event, 0);
-  for (QWidget* widget : shown.window.findChildren<QWidget*>())
-    if (dynamic_cast<AccessibleDiagram*>(widget) && widget->isVisible()) { EXPECT_FALSE(widget->accessibleName().isEmpty()); }
-}
-
-// Every lane, event, device, shard, wait and link of every kind of trace has a name of its own, and a press selects it.
-class AccessOfKind : public testing::TestWithParam<sample::Kind> {};
-
-TEST_P(AccessOfKind, NamesEverythingThatIsPainted) {
-  Options options;
-  options.view = QString::fromUtf8(kSheet);  // all views in sight
-  MainWindow window(options);
-  window.show();
-  window.show_trace(GetParam().make());
+// Of many members those that came last, and a way to all of them.
+TEST(Inspector, TellsWhoCameLastAndLeadsToTheRest) {
+  Shown shown(sample::grid(32, 16, 64, 2));
+  MainWindow& window = shown.window;
   ASSERT_TRUE(wait_idle(window));
-  const TracePtr& trace = window.selection().trace();
-  std::map<QString, int> items;  // by the diagram's name
-  for (QWidget* widget : window.findChildren<QWidget*>()) {
-    auto* diagram = dynamic_cast<AccessibleDiagram*>(widget);
-    if (!diagram || !widget->isVisible()) continue;
-    QAccessibleInterface* root = QAccessible::queryAccessibleInterface(widget);
-    ASSERT_NE(root, nullptr);
-    const QString name = root->text(QAccessible::Name);
-    EXPECT_FALSE(name.isEmpty());
-    int expected = 0;
-    for (int group = 0; group < diagram->access_groups(); ++group) expected += 1 + diagram->access_items(group);
-    int named = 0;
-    std::set<QString> texts;
-    walk(root, 0, named, texts);
-    EXPECT_EQ(named, expected) << name.toStdString();
-    items[name] += expected - diagram->access_groups();
-    for (int group = 0; group < diagram->access_groups(); ++group)
-      for (int item = 0; item < diagram->access_items(group); item += std::max(diagram->access_items(group) / 3, 1)) {
-        QAccessibleInterface* part = root->child(group)->child(item);
-        part->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
-        ASSERT_TRUE(part->isValid());
-      }
-  }
-  std::set<QString> lanes;
-  auto& canvas = window.timeline();
-  for (int group = 0; group < canvas.access_groups(); ++group) lanes.insert(canvas.access_group_name(group));
-  EXPECT_EQ(int(lanes.size()), canvas.access_groups()) << "no two lanes have one name";
-  for (const auto& device : trace->devices)
-    EXPECT_TRUE(std::any_of(lanes.begin(), lanes.end(), [&](const QString& lane) {
-      return lane.contains(QString::fromStdString(device.name));
-    })) << device.name;
-  EXPECT_EQ(items[QStringLiteral("Device mesh")] > 0, !trace->devices.empty());
-  EXPECT_EQ(items[QStringLiteral("Sharding of the array")] > 0, !trace->arrays.empty());
-  EXPECT_EQ(items[QStringLiteral("Communication matrix")] > 0,
-            std::any_of(trace->collectives.begin(), trace->collectives.end(),
-                        [](const Collective& call) { return !call.open && call.type->wire_bytes > 0; }));
+  auto& page = dynamic_cast<QTextBrowser&>(window.view("inspector"));
+  ASSERT_TRUE(in_sight(page));
+  window.selection().select_collective(0);
+  EXPECT_FALSE(page.toPlainText().contains(QStringLiteral("Members"))) << "laid out once before the next frame, not at each change";
+  QTest::qWait(0);
+  const Collective& call = window.selection().trace()->collectives[0];
+  ASSERT_EQ(call.members.size(), 512U);
+  const QString text = page.toPlainText();
+  EXPECT_TRUE(text.contains(QStringLiteral("the 16 of 512 that came last"))) << text.toStdString();
+  const auto last =
+      std::max_element(call.members.begin(), call.members.end(), [](const Member& a, const Member& b) { return a.enter < b.enter; });
+  EXPECT_TRUE(page.toHtml().contains(QStringLiteral("device:%1\"").arg(last->device)));
+  EXPECT_LT(page.document()->blockCount(), 140) << "a table takes long to lay out";
+  Q_EMIT page.anchorClicked(QUrl(QStringLiteral("events:coll:0")));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.view("events").findChild<QTableView*>()->model()->rowCount() == 512; }));
+  EXPECT_TRUE(in_sight(window.view("events")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, AccessOfKind, testing::ValuesIn(sample::kinds().begin(), sample::kinds().end()),
-                         [](const auto& each) { return std::string(each.param.name); });
+// Who issued a collective and stood elsewhere is not said to have never come, nor is it said to match.
+TEST(Inspector, SaysWhoIssuedACollectiveAndNeverBeganIt) {
+  TraceData trace = *sample::deadlock();
+  for (auto& call : trace.collectives) {
+    call.failed = call.open = false;
+    call.state = "matched";
+    call.members.resize(1);
+    call.members[0].exit = call.members[0].enter + 10;
+    call.not_begun = {1, 2};
+  }
+  Shown shown(std::make_shared<TraceData>(trace));
+  shown.window.selection().select_collective(0);
+  QTest::qWait(0);
+  const QString text = dynamic_cast<QTextBrowser&>(shown.window.view("inspector")).toPlainText();
+  EXPECT_TRUE(text.contains(QStringLiteral("matched when issued, not begun by all"))) << text.toStdString();
+  EXPECT_TRUE(text.contains(QStringLiteral("Issued, but never begun: devices 2–5"))) << text.toStdString();
+  EXPECT_TRUE(text.contains(QStringLiteral("Never came: devices 1,6,7"))) << text.toStdString();
+}
 
 TEST(Palette, FindsCommandsThingsAndTimes) {
   Shown shown(sample::deadlock());
