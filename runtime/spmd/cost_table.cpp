@@ -27,7 +27,7 @@ FormId CostTable::id_of(const std::vector<Box>& windows) {
 }
 
 std::int64_t CostTable::elements(const Shape& shape, FormId from, FormId to) {
-  if (!is_windows(to)) return problem_.reshards().elements(shape, spec(from), spec(to));
+  if (!is_windows(to)) return missing_elements(problem_.mesh(), shape, spec(from), spec(to));
   return missing_elements(boxes_of(shape, spec(from), problem_.mesh()), forms_[std::size_t(to)].windows);
 }
 

@@ -173,11 +173,30 @@ std::optional<Axes> common_digits(const std::vector<DimCut>& cuts) {
   return digits;
 }
 
+// Whether every block under `fine` lies in one under `coarse`.
+bool cuts_further(const Axes& coarse, const Axes& fine) {
+  if (prefix_kind(coarse, fine) == PrefixKind::kNone) return false;
+  return coarse.empty() || fine[coarse.size() - 1].size % coarse.back().size == 0;
+}
+
+// Of even specs of which in every dimension one cuts the other's blocks further (gathers, slices): the same everywhere.
+std::optional<std::int64_t> missing_where_nested(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
+  std::int64_t needed = 1, common = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!cuts_further(from[d], to[d]) && !cuts_further(to[d], from[d])) return std::nullopt;
+    std::int64_t from_block = shape[d] / shardlab::part_count(from[d]), to_block = shape[d] / shardlab::part_count(to[d]);
+    needed *= to_block;
+    common *= std::min(from_block, to_block);
+  }
+  return (needed - common) * mesh.size();
+}
+
 }  // namespace
 
 std::int64_t missing_elements(const Mesh& mesh, const Shape& shape, const Spec& from, const Spec& to) {
   if (from == to || element_count(shape) == 0) return 0;
   if (!is_even(shape, from) || !is_even(shape, to)) return missing_elements(boxes_of(shape, from, mesh), boxes_of(shape, to, mesh));
+  if (auto missing = missing_where_nested(mesh, shape, from, to)) return *missing;
   std::int64_t common = 1;  // elements in the dimensions that are cut alike
   std::vector<DimCut> cuts = differing_cuts(shape, from, to, common);
   std::optional<Axes> digits = common_digits(cuts);

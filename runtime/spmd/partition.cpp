@@ -30,13 +30,16 @@ PartitionedProgram planned_alone(Problem& problem, const PartitionOptions& optio
 }
 
 std::optional<PartitionedProgram> planned_together(Problem& problem, const PartitionOptions& options) {
-  auto choices = choose_together(problem, !options.exact_results);
-  if (!choices) return std::nullopt;
+  auto chosen = choose_together(problem, !options.exact_results);
+  if (!chosen) return std::nullopt;
   Emitter emitter = with_params(problem);
-  for (NodeId n = 0; n < NodeId(choices->size()); ++n) {
+  for (NodeId n : chosen->order) {
+    const auto& choice = chosen->choices[std::size_t(n)];
+    if (choice)
+      for (const auto& [value, spec] : choice->first) emitter.obtain(value, spec, {n, "several users are served by it"});
     if (problem.node(n).op->is_constraint)
       emitter.constrain(n);
-    else if (const auto& choice = (*choices)[std::size_t(n)])
+    else if (choice)
       emitter.compute(n, choice->way, choice->kept);
   }
   return with_results(std::move(emitter), options);

@@ -148,6 +148,28 @@ TEST(Partition, AFormThatIsAtHandIsNotMadeAgain) {
   EXPECT_EQ(moves_of_x, 1) << print(program);
 }
 
+// Half of x is wanted first, all of it then: 768 + 1024 bytes, where the half can be cut from the whole, 1536.
+TEST(Partition, AWholeThatIsWantedLaterServesEarlierUsesToo) {
+  Mesh mesh = mesh_of({2, 4});
+  Build build;
+  ValueId x = build.param({8, 8});
+  ValueId rows = build.constraint(build.op("transpose", {x}), mesh, "-a");
+  Graph graph =
+      build.finish({build.constraint(rows, mesh, "a-"), build.op("square", {build.op("reshape", {x}, Attrs{{"shape", Ints{64}}})})});
+  EXPECT_EQ(plan(graph, mesh, {"-b"}).wire_bytes, 8 * (64 - 16) * 4);  // JAX: 2048
+}
+
+TEST(Partition, SeveralFormsAreSlicedFromOneThatNobodyWants) {
+  Mesh mesh = mesh_of({2, 2, 2});
+  Build build;
+  ValueId x = build.op("square", {build.param({8, 8})});
+  std::vector<ValueId> forms;
+  for (std::string_view spec : {"a-", "b-", "c-", "-a"}) forms.push_back(build.op("sin", {build.constraint(x, mesh, spec)}));
+  PartitionedProgram program = plan(build.finish(forms), mesh, {"(abc)-"});
+  EXPECT_EQ(program.wire_bytes, 8 * (64 - 8) * 4);  // one after the other: 8 * (24 + 16 + 16 + 16) * 4
+  EXPECT_EQ(collectives(program), (std::vector<std::string>{"all-gather"}));
+}
+
 TEST(Partition, ConstantsAreComputedWhereTheyAreNeeded) {
   Mesh mesh = mesh_of({4, 2});
   Build build;

@@ -1,0 +1,248 @@
+#include "runtime/spmd/held_forms.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/spmd/layout.h"
+
+namespace shardlab::spmd {
+namespace {
+
+constexpr std::size_t kSharedMax = 6;  // forms weighed for several needs of a value
+
+// The finest form that both can be sliced from.
+Spec joined(const Spec& a, const Spec& b) {
+  Spec joined(a.size());
+  for (std::size_t d = 0; d < a.size(); ++d)
+    for (std::size_t i = 0; i < std::min(a[d].size(), b[d].size()); ++i) {
+      const AxisPiece &x = a[d][i], &y = b[d][i];
+      if (std::tie(x.axis, x.pre) != std::tie(y.axis, y.pre)) break;
+      joined[d].push_back({x.axis, x.pre, std::gcd(x.size, y.size)});
+      if (x != y) break;
+    }
+  return normalised(joined);
+}
+
+bool holds(std::span<const FormId> forms, FormId form) { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
+
+// The value's entry, or where it would be.
+std::vector<Held>::iterator entry_of(HeldForms& held, ValueId value) {
+  return std::lower_bound(held.values.begin(), held.values.end(), value, [](const Held& each, ValueId id) { return each.value < id; });
+}
+
+}  // namespace
+
+FormKeeper::FormKeeper(Problem& problem, CostTable& costs, const std::vector<NodeId>& order, bool finer_results, Foresight foresight)
+    : problem_(problem),
+      costs_(costs),
+      finer_results_(finer_results),
+      foresight_(std::move(foresight)),
+      place_(order.size()),
+      param_forms_(problem.graph().values.size(), -1),
+      kept_forms_(problem.graph().values.size(), -1) {
+  for (std::size_t i = 0; i < order.size(); ++i) place_[std::size_t(order[i])] = int(i);
+  const Graph& graph = problem.graph();
+  wanted_.resize(graph.values.size());
+  last_use_.assign(graph.values.size(), -1);
+  for (NodeId n : order)
+    for (ValueId id : problem.node(n).operands) note_use(id, place(n));
+  for (std::size_t i = 0; i < graph.results.size(); ++i) {
+    auto& wanted = wanted_[std::size_t(problem.root(graph.results[i]))];
+    FormId form = costs_.id_of(normalised(problem.result(i)));
+    if (!holds(wanted, form)) wanted.push_back(form);
+  }
+  for (std::size_t i = 0; i < graph.params.size(); ++i)
+    param_forms_[std::size_t(graph.params[i])] = costs_.id_of(normalised(problem.param(i)));
+  shared_.resize(foresight_.size());
+  for (std::size_t value = 0; value < foresight_.size(); ++value) list_shared_forms(ValueId(value));
+}
+
+HeldForms FormKeeper::parameters() {
+  HeldForms held;
+  if (foresight_.empty()) return held;  // it is plain where they lie
+  for (std::size_t value = 0; value < param_forms_.size(); ++value)
+    if (param_forms_[value] >= 0) hold(held, ValueId(value), param_forms_[value], -1);
+  return held;
+}
+
+// A composed operand uses what it is made of.
+void FormKeeper::note_use(ValueId value, int at) {
+  value = problem_.root(value);
+  last_use_[std::size_t(value)] = std::max(last_use_[std::size_t(value)], at);
+  if (!problem_.is_composed(value)) return;
+  for (ValueId operand : problem_.node(problem_.graph().values[std::size_t(value)].producer).operands) note_use(operand, at);
+}
+
+// What is needed, and the joins of two and of all of it.
+void FormKeeper::list_shared_forms(ValueId value) {
+  std::vector<FormId>& shared = shared_[std::size_t(value)];
+  auto add = [&](FormId form) {
+    if (shared.size() < kSharedMax && !holds(shared, form)) shared.push_back(form);
+  };
+  std::vector<FormId> needed = wanted(value);
+  for (const ForeseenNeed& need : foresight_[std::size_t(value)])
+    if (!costs_.is_windows(need.form) && !holds(needed, need.form)) needed.push_back(need.form);
+  if (needed.empty()) return;
+  Spec all = costs_.spec(needed[0]);
+  for (FormId form : needed) all = joined(all, costs_.spec(form));
+  add(costs_.id_of(all));
+  for (FormId form : needed) add(form);
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) add(costs_.id_of(joined(costs_.spec(needed[i]), costs_.spec(needed[j]))));
+}
+
+std::span<const FormId> FormKeeper::forms_of(const HeldForms& held, ValueId value) const {
+  auto found =
+      std::lower_bound(held.values.begin(), held.values.end(), value, [](const Held& each, ValueId id) { return each.value < id; });
+  if (found != held.values.end() && found->value == value) return found->forms();
+  const FormId& given = param_forms_[std::size_t(value)];
+  SL_CHECK(given >= 0, "value %{} is used before it has a form", value);
+  return {&given, 1};
+}
+
+std::int64_t FormKeeper::nearest(ValueId value, std::span<const FormId> forms, FormId form) {
+  std::int64_t least = -1;
+  for (FormId each : forms) {
+    std::int64_t bytes = costs_.move_bytes(value, each, form);
+    if (least < 0 || bytes < least) least = bytes;
+  }
+  return least;
+}
+
+std::int64_t FormKeeper::bytes_to(const HeldForms& held, ValueId value, FormId form) { return nearest(value, forms_of(held, value), form); }
+
+FormId FormKeeper::kept_form(ValueId value) {
+  FormId& form = kept_forms_[std::size_t(value)];
+  if (form < 0) form = costs_.id_of(problem_.kept(value));
+  return form;
+}
+
+// A form may stand for a result where it is cut finer, so that every device holds a part of what it should.
+std::int64_t FormKeeper::result_bytes(ValueId value, FormId form, FormId wanted) {
+  bool may_stand = finer_results_ && is_even(problem_.type(value).shape, costs_.spec(form));
+  return may_stand && costs_.move_bytes(value, wanted, form) == 0 ? 0 : costs_.move_bytes(value, form, wanted);
+}
+
+// Each need in turn from the nearest form.
+std::int64_t FormKeeper::bytes_in_turn(ValueId value, std::vector<FormId>& forms, int after) {
+  std::int64_t bytes = 0;
+  for (const ForeseenNeed& need : foresight_[std::size_t(value)]) {
+    if (need.place <= after || holds(forms, need.form)) continue;
+    bytes += nearest(value, forms, need.form);
+    if (!costs_.is_windows(need.form)) forms.push_back(need.form);
+  }
+  for (FormId wanted : wanted_[std::size_t(value)]) {
+    std::int64_t least = -1;
+    for (FormId form : forms) {
+      std::int64_t each = result_bytes(value, form, wanted);
+      if (least < 0 || each < least) least = each;
+    }
+    bytes += least;
+  }
+  return bytes;
+}
+
+std::int64_t FormKeeper::foreseen_bytes(ValueId value, std::span<const FormId> forms, int at) {
+  if (foresight_.empty()) return 0;
+  std::vector<FormId> with(forms.begin(), forms.end());
+  std::int64_t least = bytes_in_turn(value, with, at);
+  for (FormId shared : shared_[std::size_t(value)]) {
+    std::int64_t bytes = nearest(value, forms, shared);
+    if (bytes == 0 || bytes >= least) continue;
+    with.assign(forms.begin(), forms.end());
+    with.push_back(shared);
+    least = std::min(least, bytes + bytes_in_turn(value, with, at));
+  }
+  return least;
+}
+
+Supply FormKeeper::supply_of(const HeldForms& held, ValueId value, FormId form, int at) {
+  std::span<const FormId> forms = forms_of(held, value);
+  Supply best{.bytes = nearest(value, forms, form)};
+  if (foresight_.empty() || !is_needed_after(value, at)) return best;
+  auto later = [&](std::vector<FormId> with) {
+    if (!costs_.is_windows(form)) with.push_back(form);
+    return foreseen_bytes(value, with, at);
+  };
+  best.later = later({forms.begin(), forms.end()});
+  if (best.bytes == 0 || best.later == 0) return best;
+  for (FormId through : shared_[std::size_t(value)]) {
+    if (through == form || holds(forms, through)) continue;
+    std::int64_t bytes = nearest(value, forms, through);
+    if (bytes > best.bytes + best.later) continue;
+    std::vector<FormId> with(forms.begin(), forms.end());
+    with.push_back(through);
+    bytes += nearest(value, with, form);
+    std::int64_t afterwards = later(std::move(with));
+    // Among equals what leaves least to later moves takes the fewest of them.
+    if (std::tuple(bytes + afterwards, afterwards) < std::tuple(best.bytes + best.later, best.later)) best = {bytes, afterwards, through};
+  }
+  return best;
+}
+
+// The entry with what it still costs, in place of what there was of the value.
+void FormKeeper::put(HeldForms& held, Held each, int at) {
+  const ValueId value = each.value;
+  std::sort(each.numbers.begin(), each.numbers.begin() + each.count);
+  const auto& wanted = wanted_[std::size_t(value)];
+  each.to_results = each.to_kept = 0;
+  for (FormId want : wanted) {
+    std::int64_t least = -1;
+    for (FormId form : each.forms()) {
+      std::int64_t bytes = result_bytes(value, form, want);
+      if (least < 0 || bytes < least) least = bytes;
+    }
+    each.to_results += least;
+  }
+  if (wanted.empty()) each.to_kept = nearest(value, each.forms(), kept_form(value));
+  each.to_foreseen = foreseen_bytes(value, each.forms(), at);
+  held.to_results += each.to_results;
+  held.to_kept += each.to_kept;
+  held.to_foreseen += each.to_foreseen;
+  auto entry = entry_of(held, value);
+  if (entry != held.values.end() && entry->value == value) {
+    held.to_results -= entry->to_results;
+    held.to_kept -= entry->to_kept;
+    held.to_foreseen -= entry->to_foreseen;
+    *entry = each;
+  } else {
+    held.values.insert(entry, each);
+  }
+}
+
+void FormKeeper::hold(HeldForms& held, ValueId value, FormId form, int at) {
+  put(held, {.value = value, .numbers = {form}, .count = 1}, at);
+}
+
+void FormKeeper::add_form(HeldForms& held, ValueId value, FormId form, bool is_forced, int at) {
+  std::span<const FormId> forms = forms_of(held, value);
+  if (nearest(value, forms, form) == 0) return;  // it can be sliced off
+  Held each{.value = value};
+  for (FormId other : forms)
+    if (costs_.move_bytes(value, form, other) != 0) each.numbers[std::size_t(each.count++)] = other;
+  if (each.count == int(Held::kFormsMax)) {
+    if (!is_forced) return;
+    --each.count;
+  }
+  each.numbers[std::size_t(each.count++)] = form;
+  put(held, each, at);
+}
+
+void FormKeeper::pass(HeldForms& held, ValueId value, int at) {
+  auto entry = entry_of(held, value);
+  if (foresight_.empty() || entry == held.values.end() || entry->value != value) return;
+  held.to_foreseen -= entry->to_foreseen;
+  entry->to_foreseen = foreseen_bytes(value, entry->forms(), at);
+  held.to_foreseen += entry->to_foreseen;
+}
+
+void FormKeeper::drop_dead(HeldForms& held, int at) const {
+  std::erase_if(held.values, [&](const Held& each) {
+    if (is_needed_after(each.value, at)) return false;
+    held.to_kept -= each.to_kept;
+    held.to_foreseen -= each.to_foreseen;
+    return true;
+  });
+}
+
+}  // namespace shardlab::spmd
