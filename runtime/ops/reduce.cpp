@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/ops/derive.h"
+#include "runtime/ops/moves.h"
 #include "runtime/ops/reduce_kernel.h"
 
 namespace shardlab::ops {
@@ -97,42 +98,41 @@ Values extremum_jvp(GraphBuilder& b, const JvpArgs& args) {
   return {b.emit1(kDiv, {b.emit1(kReduceSum, {b.emit1(kMul, {g, is_result})}, args.attrs), count})};
 }
 
-// The product rule: every factor's tangent times the product of the others, which holds where factors are 0.
+// Halves are multiplied until one factor is left, which holds where factors are 0. Source: JAX's derivative of reduce_prod, whose product
+// is that of the halves, too.
 Values prod_jvp(GraphBuilder& b, const JvpArgs& args) {
   const auto& axes = args.attrs.integers("axes");
   Shape shape = b.shape(args.operands[0]);
-  // The reduced dimensions last, as one, n long; then against each of them all n.
   std::vector<int> order;
-  Shape kept;
-  for (int d = 0; d < int(shape.size()); ++d)
-    if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
-      order.push_back(d);
-      kept.push_back(shape[std::size_t(d)]);
-    }
   std::int64_t n = 1;
   for (std::int64_t axis : axes) {
     order.push_back(int(axis));
     n *= shape[std::size_t(axis)];
   }
-  Shape flat = kept, square = kept;
-  flat.push_back(n);
-  square.insert(square.end(), {n, n});
-  auto flattened = [&](ValueId x) { return reshaped(b, transposed(b, x, order), flat); };
-  ValueId x = flattened(args.operands[0]);
-  std::vector<std::int64_t> dims;
-  for (std::int64_t d = 0; d < std::int64_t(kept.size()); ++d) dims.push_back(d);
-  dims.push_back(std::int64_t(kept.size()) + 1);
-  const TensorType type{b.type(x).dtype, square};
-  ValueId all = b.emit1(kBroadcastInDim, {x}, Attrs{{"shape", square}, {"dims", dims}});
-  auto index = [&](std::size_t along) {
-    return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", square}, {"dimension", std::int64_t(along)}});
-  };
-  ValueId row = index(kept.size());
-  ValueId itself = b.emit1(kEqual, {row, index(kept.size() + 1)});
-  ValueId others = b.emit1(kSelect, {itself, filled(b, type, 1.0), all});
-  others = b.emit1(kReduceProd, {others}, Attrs{{"axes", std::vector<std::int64_t>{std::int64_t(kept.size()) + 1}}});
-  ValueId terms = b.emit1(kMul, {flattened(args.tangents[0]), others});
-  return {b.emit1(kReduceSum, {terms}, Attrs{{"axes", std::vector<std::int64_t>{std::int64_t(kept.size())}}})};
+  if (n == 0) return {kZero};
+  Shape kept, flat{n};
+  for (int d = 0; d < int(shape.size()); ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
+      order.push_back(d);
+      kept.push_back(shape[std::size_t(d)]);
+    }
+  flat.insert(flat.end(), kept.begin(), kept.end());
+  ValueId x = reshaped(b, transposed(b, args.operands[0], order), flat), dx = reshaped(b, transposed(b, args.tangents[0], order), flat);
+  for (std::int64_t half = (n + 1) / 2; n > 1; n = half, half = (n + 1) / 2) {
+    auto second_half = [&](ValueId of, double neutral) {
+      ValueId second = slice_in_dim(b, of, 0, {half, n});
+      if (n == 2 * half) return second;
+      std::vector<std::int64_t> padding(3 * flat.size(), 0);
+      padding[1] = 1;
+      return b.emit1(kPad, {second, scalar_constant(b, b.type(of).dtype, neutral)}, Attrs{{"padding", padding}});
+    };
+    ValueId x1 = slice_in_dim(b, x, 0, {0, half}), x2 = second_half(x, 1);
+    ValueId dx1 = slice_in_dim(b, dx, 0, {0, half}), dx2 = second_half(dx, 0);
+    x = b.emit1(kMul, {x1, x2});
+    dx = b.emit1(kAdd, {b.emit1(kMul, {dx1, x2}), b.emit1(kMul, {x1, dx2})});
+  }
+  args.results[0] = reshaped(b, x, kept);
+  return {reshaped(b, dx, kept)};
 }
 
 // The cotangent, repeated along the reduced axes.
