@@ -19,13 +19,14 @@
 #include "runtime/control/silence.h"
 #include "runtime/control/tls_probe.h"
 #include "runtime/control/wire.h"
+#include "runtime/control/word_sender.h"
+#include "runtime/control/words.h"
 #include "traces/checks/evidence_json.h"
 
 namespace shardlab::control {
 namespace {
 
-constexpr int kBatchMax = 256;  // words in one message
-constexpr int kLingerMs = 1;    // how long issued launches wait for more of them
+using When = WordSender::When;
 
 }  // namespace
 
@@ -37,12 +38,13 @@ class ControlClient::Link final : public Uplink {
     context_.AddMetadata(kTokenKey, options_.token);
     if (options_.epoch > 0) context_.AddMetadata(kEpochKey, std::to_string(options_.epoch));
     stream_ = stub_->Attend(&context_);
-    wire::Word word = make_word();
-    *word.mutable_join() = to_wire({options_.process_index, getpid(), host_name(), options_.num_devices, host_identity(),
-                                    options_.incarnation, options_.num_processes});
-    push(std::move(word), When::kNow);
+    push(join_word({options_.process_index, getpid(), host_name(), options_.num_devices, own_host_id_, options_.incarnation,
+                    options_.num_processes}),
+         When::kNow);
+    coordinator_.heard(comm::now_ns());
     reader_ = std::jthread([this] { read(); });
-    sender_ = std::jthread([this](std::stop_token stop) { send(stop); });
+    watcher_ = std::jthread([this](std::stop_token stop) { watch(stop); });
+    sender_.start();
   }
 
   ~Link() override {
@@ -50,7 +52,8 @@ class ControlClient::Link final : public Uplink {
       std::lock_guard lock(mutex_);
       closing_ = true;
     }
-    sender_.request_stop();
+    wake_watcher_.notify_all();
+    sender_.finish();
     {
       // The coordinator closes the stream when it has heard that we go. If it does not, we close it.
       std::unique_lock lock(mutex_);
@@ -60,6 +63,7 @@ class ControlClient::Link final : public Uplink {
     sender_.join();
     reader_.join();
     looker_ = {};  // begun by the reader
+    watcher_ = {};
   }
 
   void wait_for_all() {
@@ -140,67 +144,20 @@ class ControlClient::Link final : public Uplink {
     check_barrier(*answered);
   }
 
-  void declare(ProgramEvidence program) override {
-    wire::Word word = make_word();
-    *word.mutable_program() = to_wire(program);
-    push(std::move(word), When::kSoon);
-  }
-  void issued(CallEvidence call) override {
-    wire::Word word = make_word();
-    *word.mutable_issued() = to_wire(call);
-    push(std::move(word), When::kSoon);
-  }
-  void reading(Reading reading) override {
-    wire::Word word = make_word();
-    wire::Reading& message = *word.mutable_reading();
-    message.set_launch(reading.launch);
-    message.set_poisoned(reading.poisoned);
-    message.set_doing(clean_text(reading.doing));
-    message.set_where(clean_text(reading.where));
-    message.set_statement(reading.statement);
-    message.set_visit(reading.visit);
-    push(std::move(word), When::kNow);
-  }
-  void running() override {
-    wire::Word word = make_word();
-    word.mutable_running();
-    push(std::move(word), When::kLater);
-  }
+  void declare(ProgramEvidence program) override { push(program_word(program), When::kSoon); }
+  void issued(CallEvidence call) override { push(issued_word(call), When::kSoon); }
+  void reading(Reading reading) override { push(reading_word(reading), When::kNow); }
+  void running() override { push(running_word(), When::kLater); }
   void waiting(std::string doing, std::string where, std::int32_t statement) override {
-    wire::Word word = make_word();
-    word.mutable_waiting()->set_doing(clean_text(doing));
-    word.mutable_waiting()->set_where(clean_text(where));
-    word.mutable_waiting()->set_statement(statement);
-    push(std::move(word), When::kLater);
+    push(waiting_word(doing, where, statement), When::kLater);
   }
-  void wire_mismatch(int from, std::string what) override {
-    wire::Word word = make_word();
-    word.mutable_wire_mismatch()->set_from(from);
-    word.mutable_wire_mismatch()->set_what(clean_text(what));
-    push(std::move(word), When::kNow);
-  }
+  void wire_mismatch(int from, std::string what) override { push(wire_mismatch_word(from, what), When::kNow); }
   void raised(std::string error, std::string where, std::int32_t statement) override {
-    wire::Word word = make_word();
-    word.mutable_raised()->set_error(clean_text(error));
-    word.mutable_raised()->set_where(clean_text(where));
-    word.mutable_raised()->set_statement(statement);
-    push(std::move(word), When::kNow);
+    push(raised_word(error, where, statement), When::kNow);
   }
-  void leaving() override {
-    wire::Word word = make_word();
-    word.mutable_leaving();
-    push(std::move(word), When::kNow);
-  }
-  void recent(Recent recent) override {
-    wire::Word word = make_word();
-    *word.mutable_recent() = to_wire(recent);
-    push(std::move(word), When::kNow);
-  }
-  void looked_ahead() override {
-    wire::Word word = make_word();
-    word.mutable_looked_ahead();
-    push(std::move(word), When::kNow);
-  }
+  void leaving() override { push(leaving_word(), When::kNow); }
+  void recent(Recent recent) override { push(recent_word(recent), When::kNow); }
+  void looked_ahead() override { push(looked_ahead_word(), When::kNow); }
 
  private:
   static constexpr int kKeyMs = 10'000;
@@ -267,62 +224,21 @@ class ControlClient::Link final : public Uplink {
                options_.num_processes, fmt::join(missing, ", "), joined_text());
   }
 
-  static wire::Word make_word() {
-    wire::Word word;
-    word.set_time_ns(comm::now_ns());
-    return word;
+  void push(wire::Word word, When when) { sender_.push(std::move(word), when); }
+
+  // With a heartbeat goes what others may need who wait for one that waits itself.
+  void beat(wire::Words& batch) const {
+    *batch.add_words() = heartbeat_word();
+    if (owner_.waits_by_choice()) *batch.add_words() = recent_word(owner_.ProcessControl::recent());
   }
 
-  // kNow: somebody waits for the answer. kSoon: within kLingerMs, together with what follows. kLater: information that goes along with
-  // the next word that matters, or the next heartbeat.
-  enum class When { kNow, kSoon, kLater };
-
-  void push(wire::Word word, When when) {
+  // Nobody listens any more.
+  void set_over() {
+    sender_.close();
     std::lock_guard lock(mutex_);
-    if (over_) return;  // nobody listens any more
-    queue_.push_back(std::move(word));
-    bool wake = (when == When::kNow && !urgent_) || (when == When::kSoon && !wanted_ && !urgent_);
-    urgent_ = urgent_ || when == When::kNow;
-    wanted_ = wanted_ || when == When::kSoon;
-    if (wake || int(queue_.size()) == kBatchMax) wake_sender_.notify_one();
-  }
-
-  void send(std::stop_token stop) {
-    std::unique_lock lock(mutex_);
-    bool open = true;
-    while (true) {
-      wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), [&] { return wanted_ || urgent_; });
-      if (!urgent_)
-        wake_sender_.wait_for(lock, stop, std::chrono::milliseconds(kLingerMs), [&] { return urgent_ || int(queue_.size()) >= kBatchMax; });
-      bool last = stop.stop_requested();
-      wanted_ = urgent_ = false;
-      wire::Words batch;
-      if (queue_.empty() && !last) {
-        *batch.add_words() = make_word();
-        batch.mutable_words(0)->mutable_heartbeat();
-        if (owner_.waits_by_choice()) {
-          *batch.add_words() = make_word();
-          *batch.mutable_words(1)->mutable_recent() = to_wire(owner_.ProcessControl::recent());
-        }
-      }
-      while (!queue_.empty() && batch.words_size() < kBatchMax) {
-        *batch.add_words() = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      bool more = !queue_.empty();
-      urgent_ = urgent_ || more;
-      lock.unlock();
-      if (open && batch.words_size() > 0) open = stream_->Write(batch);
-      if (last && !more) {
-        if (open) stream_->WritesDone();
-        return;
-      }
-      lock.lock();
-      if (!open) {
-        queue_.clear();
-        wanted_ = urgent_ = false;
-      }
-    }
+    over_ = true;
+    changed_.notify_all();
+    wake_watcher_.notify_all();
   }
 
   bool is_closing() {
@@ -341,16 +257,38 @@ class ControlClient::Link final : public Uplink {
                                            status.error_message().empty() ? std::string() : fmt::format(" ({})", status.error_message()))
                              : fmt::format("the coordinator at {} refuses process {}: {}", options_.address, options_.process_index,
                                            status.error_message()));
+    set_over();
     std::lock_guard lock(mutex_);
-    reader_done_ = over_ = true;
+    reader_done_ = true;
     changed_.notify_all();
   }
 
+  // Of a coordinator that is stopped, or cut off, nobody else can tell; it ends this process by the limit alone.
+  void watch(std::stop_token stop) {
+    constexpr std::size_t kTellersOfHost = 4;  // the first ones: they may have terminals of their own, and many share one
+    std::unique_lock lock(mutex_);
+    auto over = [&] { return over_ || closing_; };
+    while (!wake_watcher_.wait_for(lock, stop, std::chrono::milliseconds(Coordinator::kHeartbeatMs), over) && !stop.stop_requested()) {
+      std::optional<double> silent_ms = coordinator_.look(comm::now_ns());
+      std::size_t before_us = 0;
+      for (const Member& member : members_)
+        if (member.process < options_.process_index && member.host_id == own_host_id_) ++before_us;
+      if (!silent_ms || before_us >= kTellersOfHost) continue;
+      std::string limit = options_.heartbeat_timeout_ms == 0 ? std::string()
+                                                             : fmt::format("; process {} ends where that lasts {} s",
+                                                                           options_.process_index, options_.heartbeat_timeout_ms / 1000.0);
+      fmt::print(stderr, "shardlab: {}{}\n",
+                 silence_text(fmt::format("the coordinator at {}", options_.address), coordinator_member_, *silent_ms, ""), limit);
+    }
+  }
+
   void hear(const wire::News& news) {
+    coordinator_.heard(comm::now_ns());
     switch (news.news_case()) {
       case wire::News::kRoll: {
         std::lock_guard lock(mutex_);
         if (all_joined_) break;
+        coordinator_member_ = from_wire(news.roll().coordinator());
         members_.clear();
         for (const wire::Member& member : news.roll().members()) members_.push_back(from_wire(member));
         all_joined_ = int(members_.size()) == news.roll().num_processes();
@@ -365,20 +303,25 @@ class ControlClient::Link final : public Uplink {
         recent(owner_.ProcessControl::recent());
         if (!looker_.joinable()) looker_ = std::jthread([this](std::stop_token stop) { owner_.look_ahead(stop); });
         break;
-      case wire::News::kVerdict: {
+      case wire::News::kVerdict:
         owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));
-        std::lock_guard lock(mutex_);
-        over_ = true;
-        changed_.notify_all();
+        set_over();
         break;
-      }
       case wire::News::kLeft:
         owner_.gate().left();
         break;
-      case wire::News::kSilence:
-        fmt::print(stderr, "shardlab: {}\n",
-                   silence_text(from_wire(news.silence().member()), news.silence().silent_ms(), news.silence().whereabouts()));
+      case wire::News::kSilence: {
+        Member silent = from_wire(news.silence().member());
+        fmt::print(
+            stderr, "shardlab: {}\n",
+            silence_text(fmt::format("process {}", silent.process), silent, news.silence().silent_ms(), news.silence().whereabouts()));
         break;
+      }
+      case wire::News::kDisagreement: {
+        owner_.hear_broken(fmt::format("the job does not begin: {}", news.disagreement()));
+        set_over();
+        break;
+      }
       case wire::News::kRaisedHeard:
         owner_.gate().acknowledged();
         break;
@@ -406,13 +349,17 @@ class ControlClient::Link final : public Uplink {
   std::unique_ptr<grpc::ClientReaderWriter<wire::Words, wire::News>> stream_;
 
   std::mutex mutex_;
-  std::condition_variable_any wake_sender_;
+  std::condition_variable_any wake_watcher_;
   std::condition_variable changed_;
-  std::deque<wire::Word> queue_;
-  bool wanted_ = false, urgent_ = false, all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
+  bool all_joined_ = false, over_ = false, reader_done_ = false, closing_ = false;
   std::vector<Member> members_;
   std::uint64_t visits_ = 0;  // at barriers and for keys, by the issuing thread
-  std::jthread reader_, sender_, looker_;
+  const std::string own_host_id_ = host_identity();
+  Member coordinator_member_;
+  CoordinatorSilence coordinator_{std::chrono::milliseconds(Coordinator::kSilentMs), std::chrono::milliseconds(Coordinator::kHeartbeatMs)};
+  WordSender sender_{[this](const wire::Words& words) { return stream_->Write(words); }, [this] { stream_->WritesDone(); },
+                     [this](wire::Words& batch) { beat(batch); }};
+  std::jthread reader_, looker_, watcher_;
 };
 
 ControlClient::ControlClient(ClientOptions options)
@@ -442,54 +389,6 @@ std::unique_ptr<ControlClient> connect(ClientOptions options) {
   std::unique_ptr<ControlClient> client(new ControlClient(std::move(options)));
   client->link_->wait_for_all();
   return client;
-}
-
-std::string find_coordinator(const std::string& host, int first, int ports, const std::string& token, int process_index, int timeout_ms,
-                             const TlsOptions& tls) {
-  constexpr int kAnswerMs = 1000, kBetweenMs = 20;
-  constexpr std::chrono::seconds kTellAfter{3}, kTellAgainAfter{15};
-  auto begin = std::chrono::steady_clock::now(), end = begin + std::chrono::milliseconds(timeout_ms), tell_at = begin + kTellAfter;
-  std::string wanted = ports == 1 ? join_address(host, first) : fmt::format("{} ports {} to {}", host, first, first + ports - 1), last;
-  do {
-    for (int port = first; port < first + ports; ++port) {
-      std::string address = join_address(host, port);
-      if (tls.on()) {
-        TlsFinding finding = probe_tls(address, host, tls, std::chrono::milliseconds(kAnswerMs));
-        if (finding.verdict != TlsVerdict::kGood) {
-          last = finding.why;
-          // Where there are more ports, this one may be another job's.
-          if (finding.verdict == TlsVerdict::kRefused && ports == 1)
-            throw TransportError(fmt::format("process {} looks for the coordinator at {} over TLS: {}", process_index, address, last));
-          continue;
-        }
-      }
-      auto stub = wire::Coordination::NewStub(make_channel(address, tls, host));
-      grpc::ClientContext context;
-      context.AddMetadata(kTokenKey, token);
-      context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(kAnswerMs));
-      wire::KeyValue hello;
-      hello.set_key("hello");
-      wire::Nothing answer;
-      grpc::Status status = stub->SetKey(&context, hello, &answer);
-      if (status.ok()) return address;
-      last = status.error_message();
-      if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && ports == 1)
-        last += fmt::format("; another job's coordinator listens there, or {} is not the same for all processes", kTokenVariable);
-    }
-    if (std::chrono::steady_clock::now() >= tell_at) {
-      if (!tls.on() && ports == 1) last += hint_at_tls(join_address(host, first));
-      fmt::print(stderr, "shardlab: process {} waits for the coordinator, which process 0 starts, at {}: {}\n", process_index, wanted,
-                 last);
-      tell_at += kTellAgainAfter;
-    }
-    // Nobody tells when another process begins to listen: asking again is all there is.
-    std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenMs));
-  } while (std::chrono::steady_clock::now() < end);
-  if (!tls.on() && ports == 1) last += hint_at_tls(join_address(host, first));
-  throw TransportError(fmt::format(
-      "process {}: no coordinator of this job answers at {} within {} ms ({}). Process 0 starts it: does it run, and can its host "
-      "be reached from here?",
-      process_index, wanted, timeout_ms, last));
 }
 
 }  // namespace shardlab::control

@@ -291,6 +291,7 @@ void Coordinator::report_death(int process, int exit_code, int signal, comm::Ns 
 std::vector<Member> Coordinator::members() const { return impl_->court()->membership.members(); }
 std::vector<int> Coordinator::missing() const { return impl_->court()->membership.missing(); }
 bool Coordinator::wait_joined(std::chrono::milliseconds limit) const { return impl_->court()->membership.wait_joined(limit); }
+bool Coordinator::disagree() const { return impl_->court()->membership.disagree(); }
 bool Coordinator::wait_deserted(std::chrono::milliseconds limit) const {
   return impl_->elastic() ? impl_->assembly().wait_deserted(limit) : impl_->court()->membership.wait_deserted(limit);
 }

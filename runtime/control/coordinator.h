@@ -59,6 +59,8 @@ class Coordinator {
   std::vector<Member> members() const;  // those that have joined, by index
   std::vector<int> missing() const;     // those that have not
   bool wait_joined(std::chrono::milliseconds limit) const;
+  // Whether one came that was told another number of processes, before all had joined: the job does not begin.
+  bool disagree() const;
   // Waits until there is a verdict or every process has ended.
   bool wait_over(std::chrono::milliseconds limit) const;
   // When every process has been reported dead: waits until the verdict, or none, is final.

@@ -9,11 +9,17 @@
 
 namespace shardlab::control {
 
-std::optional<std::string> why_no_member(const Member& member, int num_processes) {
-  if (member.num_processes != 0 && member.num_processes != num_processes)
+bool is_told_otherwise(const Member& member, int num_processes) {
+  return member.num_processes != 0 && member.num_processes != num_processes;
+}
+
+std::optional<std::string> why_no_member(const Member& member, int num_processes, const std::string& as) {
+  if (is_told_otherwise(member, num_processes))
     return fmt::format(
-        "process {} was started as one of {} (num_processes), and the job was started with {}: start all processes with the same number",
-        member.process, member.num_processes, num_processes);
+        "process {} (pid {} on {}) was started as one of {} (num_processes), and the job was started with {}{}: start all processes with "
+        "the "
+        "same number",
+        member.process, member.pid, member.host, member.num_processes, num_processes, as.empty() ? "" : fmt::format(", as {} was", as));
   if (member.process < 0 || member.process >= num_processes)
     return fmt::format("process {} joins a job of {} processes", member.process, num_processes);
   return std::nullopt;

@@ -17,8 +17,10 @@ struct Member {
   int num_processes = 0;          // of the job, as it was told; 0: it does not say
 };
 
-// Why one that introduces itself so is none of a job of `num_processes`; nothing where it may be.
-std::optional<std::string> why_no_member(const Member& member, int num_processes);
+// Whether it was started as one of another number of processes.
+bool is_told_otherwise(const Member& member, int num_processes);
+// Why one that introduces itself so is none of a job of `num_processes`; nothing where it may be. `as`: who was told that number, too.
+std::optional<std::string> why_no_member(const Member& member, int num_processes, const std::string& as = "");
 
 // This process's host_id: hosts differ in it, and so do containers and network namespaces of one machine.
 std::string host_identity();

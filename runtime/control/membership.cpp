@@ -23,7 +23,15 @@ Membership::~Membership() = default;
 
 std::optional<std::string> Membership::join(const Member& member, Attendant* attendant) {
   std::lock_guard lock(mutex_);
-  if (auto why_not = why_no_member(member, options_.num_processes)) return why_not;
+  if (auto why_not = why_no_member(member, options_.num_processes, told_alike())) {
+    bool begun = int(members_locked().size()) == expected();
+    if (is_told_otherwise(member, options_.num_processes) && !begun && disagreement_.empty()) {
+      disagreement_ = *why_not;
+      for (Process& other : processes_)
+        if (other.attendant) other.attendant->disagreement(disagreement_);
+    }
+    return why_not;
+  }
   const std::vector<int>& wanted = options_.participants;
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), member.process) == wanted.end())
     return fmt::format("process {} is none of those that began this epoch", member.process);
@@ -38,8 +46,21 @@ std::optional<std::string> Membership::join(const Member& member, Attendant* att
   std::vector<Member> joined = members_locked();
   for (Process& other : processes_)
     if (other.attendant) other.attendant->roll(joined, expected());
+  if (!disagreement_.empty()) attendant->disagreement(disagreement_);
   changed_.notify_all();
   return std::nullopt;
+}
+
+bool Membership::disagree() const {
+  std::lock_guard lock(mutex_);
+  return !disagreement_.empty();
+}
+
+std::string Membership::told_alike() const {
+  for (const Process& process : processes_)
+    if (process.member && process.member->num_processes == options_.num_processes)
+      return fmt::format("process {} (pid {} on {})", process.member->process, process.member->pid, process.member->host);
+  return "";
 }
 
 void Membership::heard(int process, comm::Ns now) {

@@ -22,6 +22,8 @@ class Attendant {
   virtual void roll(const std::vector<Member>& joined, int num_processes) = 0;
   // Another process gives no sign of life, which this one is to tell its user.
   virtual void silence(const Member& silent, double silent_ms, const std::string& whereabouts) = 0;
+  // They were not told the same number of processes, and the job does not begin.
+  virtual void disagreement(const std::string& what) = 0;
 };
 
 struct SilentProcess {
@@ -48,7 +50,10 @@ class Membership {
   int expected() const { return options_.participants.empty() ? options_.num_processes : int(options_.participants.size()); }
   bool is_process(int index) const { return index >= 0 && index < options_.num_processes; }
   // Nothing where it is welcome, and everybody is told; else why not.
+  // One who was told another number of processes than the others is told of to them too, unless all that were to join have.
   std::optional<std::string> join(const Member& member, Attendant* attendant);
+  // Whether one has come who was told another number of processes.
+  bool disagree() const;
   void heard(int process, comm::Ns now);
   void stream_ended(int process);
   // Its stream is no more; it is told nothing any more.
@@ -79,12 +84,14 @@ class Membership {
   };
 
   std::vector<Member> members_locked() const;
+  std::string told_alike() const;  // with the lock held
   void watch(std::stop_token stop);
 
   const MembershipOptions options_;
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   std::vector<Process> processes_;
+  std::string disagreement_;
   std::jthread watcher_;  // last: it uses all of the above
 };
 

@@ -25,7 +25,8 @@ namespace {
 
 constexpr char kProgram[] = "shardlab-coordinator";
 constexpr int kStartMs = 20'000;
-constexpr std::chrono::milliseconds kLook{500};  // between looks at who is silent
+constexpr std::chrono::milliseconds kLook{500};     // between looks at who is silent
+constexpr std::chrono::seconds kTellLateComers{5};  // why the job does not begin
 
 std::string folder_of_this_program() {
   std::array<char, 4096> path;
@@ -89,10 +90,14 @@ bool wait_ended(const Coordinator& coordinator, const ServeOptions& options) {
 
 // Whether all have joined; not, too, where those that had have gone again: nobody waits here for the others any more.
 bool wait_joined(const Coordinator& coordinator, const ServeOptions& options) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.join_timeout_ms);
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(options.join_timeout_ms);
+  auto attended = Clock::now();
   while (!coordinator.wait_joined(kLook)) {
     bool deserted = !options.elastic && coordinator.wait_deserted(std::chrono::milliseconds(0));
-    if (deserted || std::chrono::steady_clock::now() >= end) return false;
+    if (!deserted) attended = Clock::now();
+    bool tells = coordinator.disagree() && Clock::now() - attended < kTellLateComers;
+    if ((deserted && !tells) || Clock::now() >= end) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #include "runtime/control/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -63,6 +64,14 @@ void Session::roll(const std::vector<Member>& joined, int num_processes) {
   wire::Roll* roll = news.mutable_roll();
   roll->set_num_processes(num_processes);
   for (const Member& member : joined) *roll->add_members() = to_wire(member);
+  static const Member self{.process = -1, .pid = getpid(), .host = host_name(), .host_id = host_identity()};
+  *roll->mutable_coordinator() = to_wire(self);
+  send(std::move(news));
+}
+
+void Session::disagreement(const std::string& what) {
+  wire::News news;
+  news.set_disagreement(clean_text(what));
   send(std::move(news));
 }
 
@@ -168,8 +177,14 @@ grpc::Status Session::hear(const wire::Word& word) {
       referee.leaving(process_, word.time_ns());
       court_.on_end(process_, kLeftTheJob);
       break;
+    case wire::Word::kHeartbeat: {
+      wire::News news;
+      news.mutable_heard();
+      send(std::move(news));
+      break;
+    }
     default:
-      break;  // a heartbeat, or a word of a newer version
+      break;  // a word of a newer version
   }
   return grpc::Status::OK;
 }

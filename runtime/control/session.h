@@ -45,6 +45,7 @@ class Session final : public grpc::ServerBidiReactor<wire::Words, wire::News>, p
 
   void roll(const std::vector<Member>& joined, int num_processes) override;
   void silence(const Member& silent, double silent_ms, const std::string& whereabouts) override;
+  void disagreement(const std::string& what) override;
   void matched(std::int64_t count) override;
   void poison() override;
   void verdict(const VerdictRef& verdict) override;

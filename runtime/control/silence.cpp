@@ -65,9 +65,19 @@ std::vector<SilenceToTell> Silences::look(const Membership& membership, std::chr
   return found;
 }
 
-std::string silence_text(const Member& silent, double silent_ms, const std::string& whereabouts) {
-  return fmt::format("process {} (pid {} on {}) has given no sign of life for {:.1f} s: {}{}{}", silent.process, silent.pid, silent.host,
-                     silent_ms / 1000, cause_of(silent), whereabouts.empty() ? "" : "; last ", whereabouts);
+std::optional<double> CoordinatorSilence::look(comm::Ns now) {
+  if (now - looked_ns_ > rare_ns_) awake_ns_ = now;
+  looked_ns_ = now;
+  const comm::Ns heard_ns = heard_ns_.load(std::memory_order_relaxed);
+  const bool silent = now - std::max(heard_ns, awake_ns_) >= at_least_ns_;
+  const bool tell = silent && !told_;
+  told_ = silent || (told_ && now - heard_ns >= at_least_ns_);
+  return tell ? std::optional(double(now - heard_ns) / 1e6) : std::nullopt;
+}
+
+std::string silence_text(const std::string& who, const Member& silent, double silent_ms, const std::string& whereabouts) {
+  return fmt::format("{} (pid {} on {}) has given no sign of life for {:.1f} s: {}{}{}", who, silent.pid, silent.host, silent_ms / 1000,
+                     cause_of(silent), whereabouts.empty() ? "" : "; last ", whereabouts);
 }
 
 }  // namespace shardlab::control

@@ -1,6 +1,8 @@
 // What users are told of a process that gives no sign of life: information, never a verdict.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +31,25 @@ class Silences {
   std::vector<int> told_;
 };
 
+// The silence of the coordinator, as one of its processes hears it, whose every heartbeat is answered. Any thread hears, one looks.
+class CoordinatorSilence {
+ public:
+  CoordinatorSilence(std::chrono::milliseconds at_least, std::chrono::milliseconds between_looks)
+      : at_least_ns_(std::chrono::nanoseconds(at_least).count()), rare_ns_(2 * std::chrono::nanoseconds(between_looks).count()) {}
+  void heard(comm::Ns now) { heard_ns_.store(now, std::memory_order_relaxed); }
+  // How long it has lasted, once for each silence. Who looks more rarely than it means to was stopped, or has no time to listen, and starts
+  // anew.
+  std::optional<double> look(comm::Ns now);
+
+ private:
+  const comm::Ns at_least_ns_, rare_ns_;
+  std::atomic<comm::Ns> heard_ns_ = 0;
+  comm::Ns looked_ns_ = 0, awake_ns_ = 0;
+  bool told_ = false;
+};
+
 // "process 2 (pid 4711 on node1) has given no sign of life for 3.0 s: it is stopped by a signal (state T); last waiting at toy.cpp:12". Its
-// state is known where it runs on this host.
-std::string silence_text(const Member& silent, double silent_ms, const std::string& whereabouts);
+// state is known where it runs on this host. `who`: "process 2".
+std::string silence_text(const std::string& who, const Member& silent, double silent_ms, const std::string& whereabouts);
 
 }  // namespace shardlab::control

@@ -336,7 +336,8 @@ class Run {
       for (const control::Member& member : coordinator_.members())
         if (member.process == silent.process)
           fmt::print(stderr, "shardlab: {}\n",
-                     control::silence_text(member, silent.silent_ms, whereabouts(evidence_with_places(), silent.process)));
+                     control::silence_text(fmt::format("process {}", silent.process), member, silent.silent_ms,
+                                           whereabouts(evidence_with_places(), silent.process)));
     }
   }
 

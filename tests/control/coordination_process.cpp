@@ -1,8 +1,9 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   stop   exit:CODE   raise:TEXT
 //   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
-//   then a sum)
-//   signal (waits for one that a handler of its own takes; with "handler" as the very first argument)   interrupt (by SIGTERM, itself)
+//   then a sum)   fail[:caught] (a launch of all devices of this process alone, which fails; nobody uses its result, or its error is
+//   caught) signal (waits for one that a handler of its own takes; with "handler" as the very first argument)   interrupt (by SIGTERM,
+//   itself)
 // With "late" as the very first argument it asks itself to end by SIGTERM when all else of its end is done.
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
@@ -61,6 +62,15 @@ std::vector<int> numbers(std::string_view text) {
     };
     auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("all")}, .out_specs = {P("all")}, .check_vma = false});
     std::cout << "sum " << sum(f(device_put(full({device_count()}, 1), NamedSharding(mesh, P("all"))))).item<int>() << std::endl;
+  } else if (verb == "fail") {
+    auto mesh = make_mesh({local_device_count()}, {"own"}, local_devices());
+    auto ways = [](const Array& x) {
+      return cond(
+          axis_index({"own"}) == 0, [](const Array& v) { return psum(v, {"own"}); }, [](const Array& v) { return v * 2; }, x);
+    };
+    auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("own")}, .out_specs = {P("own")}, .check_vma = false});
+    Array failed = f(device_put(full({local_device_count()}, 1), NamedSharding(mesh, P("own"))));
+    if (words.size() > 1) failed.block_until_ready();
   } else if (verb == "sleep") {
     std::this_thread::sleep_for(ms(words[1]));
   } else if (verb == "signal") {

@@ -79,6 +79,24 @@ TEST(Coordination, AsyncErrorsOfAllProcessesAreTheirOwn) {
   EXPECT_LT(result.duration_ms(), 20'000);
 }
 
+// A program whose work failed does not end as if it had not; one that has caught the error does.
+TEST(Coordination, AnErrorThatNobodyUsesEndsTheProcessAtItsExit) {
+  LaunchResult result = run(2, {"sum", "@1 fail"});
+  const std::string text = outputs(result);
+  ASSERT_EQ(result.diagnoses.size(), 1U) << text;
+  EXPECT_EQ(result.diagnoses[0].code, "process-raised") << text;
+  EXPECT_THAT(result.diagnoses[0].message, ContainsRegex("process 1 raised \".* at coordination_process.cpp:[0-9]+"));
+  EXPECT_EQ(result.processes[1].out, "sum 4\n") << text;
+  EXPECT_THAT(result.processes[1].err, ContainsRegex("error: .*coordination_process.cpp:[0-9]+")) << text;
+  EXPECT_EQ(result.processes[1].exit_code, 1) << text;
+}
+
+TEST(Coordination, AnErrorThatIsCaughtIsOver) {
+  LaunchResult result = run(1, {"fail:caught", "sum"});
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  EXPECT_THAT(result.processes[0].out, ContainsRegex("failed: .*\nsum 2\n"));
+}
+
 TEST(Coordination, WhoIsMissingAtTheEndOfTheTimeIsNamedWithItsPlace) {
   LaunchResult result =
       run(3, {"sum", "@0,1 barrier:late:300", "@2 get:go:30000", "@2 barrier:late:30000", "@1 set:go:on", "barrier:late:30000"});

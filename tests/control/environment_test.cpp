@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -20,6 +21,7 @@
 namespace shardlab::control {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 class Environment : public testing::Test {
@@ -382,14 +384,49 @@ TEST(CoordinatorProgram, EndsWhenThoseWhoHadComeHaveGoneThoughOthersNeverCame) {
   EXPECT_LT(comm::now_ns() - begin_ns, comm::Ns(15) * 1'000'000'000);
 }
 
-TEST(CoordinatorProgram, AnotherNumberOfProcessesIsRefused) {
-  CoordinatorProcess coordinator(2);
-  std::string error;
-  try {
-    connect({.address = coordinator.address, .token = "t", .process_index = 1, .num_processes = 3, .join_timeout_ms = 20'000});
-  } catch (const TransportError& refused) { error = refused.what(); }
-  EXPECT_THAT(error, HasSubstr("refuses process 1: process 1 was started as one of 3 (num_processes), and the job was started with 2"));
-  kill(coordinator.pid, SIGTERM);
+// Whoever has joined is told too, and who comes when they have gone; nobody waits for the time to join.
+TEST(CoordinatorProgram, AnotherNumberOfProcessesIsToldToAll) {
+  CoordinatorProcess coordinator(3);
+  auto error_of = [&](int process, int processes) {
+    try {
+      connect(
+          {.address = coordinator.address, .token = "t", .process_index = process, .num_processes = processes, .join_timeout_ms = 120'000});
+    } catch (const TransportError& error) { return std::string(error.what()); }
+    return std::string("no error");
+  };
+  comm::Ns begin_ns = comm::now_ns();
+  const std::string why = fmt::format(
+      "process 1 \\(pid {} on .*\\) was started as one of 2 \\(num_processes\\), and the job was started with 3(, as process 0 .* was)?: "
+      "start "
+      "all processes with the same number",
+      getpid());
+  std::string first;
+  {
+    std::jthread joins([&] { first = error_of(0, 3); });
+    EXPECT_THAT(error_of(1, 2), ContainsRegex("refuses process 1: " + why));
+  }
+  EXPECT_THAT(first, ContainsRegex("the job does not begin: " + why));
+  EXPECT_THAT(error_of(2, 3), ContainsRegex("the job does not begin: " + why));
+  EXPECT_LT(comm::now_ns() - begin_ns, comm::Ns(60) * 1'000'000'000);
+  EXPECT_EQ(coordinator.wait(), 0);
+}
+
+// It lives and its host answers: the limit is all that ends the waiting.
+TEST(CoordinatorProgram, WhenItIsStoppedTheLimitEndsItsProcesses) {
+  CoordinatorProcess coordinator(1);
+  std::promise<std::string> stopped;
+  auto client = connect({.address = coordinator.address,
+                         .token = "t",
+                         .process_index = 0,
+                         .num_processes = 1,
+                         .join_timeout_ms = 20'000,
+                         .heartbeat_timeout_ms = 2000,
+                         .on_stop = [&](const std::string& why) { stopped.set_value(why); }});
+  kill(coordinator.pid, SIGSTOP);
+  std::future<std::string> why = stopped.get_future();
+  ASSERT_EQ(why.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_THAT(why.get(), HasSubstr("the coordinator at " + coordinator.address + " is gone"));
+  kill(coordinator.pid, SIGKILL);
   coordinator.wait();
 }
 

@@ -20,8 +20,9 @@ class Stream final : public Attendant {
   void silence(const Member& silent, double, const std::string& whereabouts) override {
     told.push_back(std::to_string(silent.process) + whereabouts);
   }
+  void disagreement(const std::string& what) override { disagreements.push_back(what); }
   std::vector<std::size_t> sizes;
-  std::vector<std::string> told;
+  std::vector<std::string> told, disagreements;
 };
 
 // The deaths that a membership tells of.
@@ -97,9 +98,41 @@ TEST(Membership, AnotherNumberOfProcessesIsRefused) {
   Deaths deaths;
   Membership membership({.num_processes = 3, .grace = hours(1), .on_gone = deaths.listener()});
   Stream stream;
-  EXPECT_EQ(*membership.join({.process = 1, .num_processes = 4}, &stream),
-            "process 1 was started as one of 4 (num_processes), and the job was started with 3: start all processes with the same number");
+  EXPECT_FALSE(membership.disagree());
+  EXPECT_EQ(
+      *membership.join({.process = 1, .pid = 7, .host = "b", .num_processes = 4}, &stream),
+      "process 1 (pid 7 on b) was started as one of 4 (num_processes), and the job was started with 3: start all processes with the same "
+      "number");
+  EXPECT_TRUE(membership.disagree());
   EXPECT_EQ(membership.join({.process = 1, .num_processes = 3}, &stream), std::nullopt);
+}
+
+// Those who are there, and who comes later; the first one alone, as all that follows is of no use.
+TEST(Membership, AnotherNumberOfProcessesIsToldToAll) {
+  Deaths deaths;
+  Membership membership({.num_processes = 3, .grace = hours(1), .on_gone = deaths.listener()});
+  Stream first, refused, late;
+  EXPECT_EQ(membership.join({.process = 0, .pid = 5, .host = "a", .num_processes = 3}, &first), std::nullopt);
+  const std::string told = *membership.join({.process = 4, .pid = 7, .host = "b", .num_processes = 5}, &refused);
+  EXPECT_EQ(
+      told,
+      "process 4 (pid 7 on b) was started as one of 5 (num_processes), and the job was started with 3, as process 0 (pid 5 on a) was: "
+      "start all processes with the same number");
+  EXPECT_THAT(*membership.join({.process = 1, .num_processes = 2}, &refused), HasSubstr("started as one of 2"));
+  EXPECT_EQ(membership.join({.process = 2, .num_processes = 3}, &late), std::nullopt);
+  EXPECT_THAT(first.disagreements, ElementsAre(told));
+  EXPECT_THAT(late.disagreements, ElementsAre(told));
+  EXPECT_THAT(refused.disagreements, ElementsAre());
+}
+
+TEST(Membership, AJobThatHasBegunIsNotEndedByOneOfAnother) {
+  Deaths deaths;
+  Membership membership({.num_processes = 1, .grace = hours(1), .on_gone = deaths.listener()});
+  Stream stream, other;
+  EXPECT_EQ(membership.join({.process = 0, .num_processes = 1}, &stream), std::nullopt);
+  EXPECT_THAT(*membership.join({.process = 0, .num_processes = 2}, &other), HasSubstr("started as one of 2"));
+  EXPECT_THAT(stream.disagreements, ElementsAre());
+  EXPECT_FALSE(membership.disagree());
 }
 
 TEST(Membership, NobodyIsTakenForGoneOnceItIsOver) {

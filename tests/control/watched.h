@@ -88,8 +88,8 @@ inline std::string free_address() {
 
 // Three processes of one job, in three terminals; what each does after two sums.
 inline std::vector<std::unique_ptr<Watched>> by_hand(const std::vector<std::string>& steps, const std::string& first = "",
-                                                     const std::vector<std::string>& variables = {}) {
-  std::string address = free_address();
+                                                     const std::vector<std::string>& variables = {},
+                                                     const std::string& address = free_address()) {
   std::vector<std::unique_ptr<Watched>> processes;
   for (int p = 0; p < 3; ++p) {
     std::vector<std::string> words{SHARDLAB_COORDINATION_PROCESS};
