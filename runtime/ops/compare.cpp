@@ -50,13 +50,22 @@ struct GreaterEqual {
   }
 };
 
+// jax.lax's names.
+constexpr std::string_view kEqualAliases[] = {"eq"};
+constexpr std::string_view kNotEqualAliases[] = {"ne"};
+constexpr std::string_view kLessAliases[] = {"lt"};
+constexpr std::string_view kLessEqualAliases[] = {"le"};
+constexpr std::string_view kGreaterAliases[] = {"gt"};
+constexpr std::string_view kGreaterEqualAliases[] = {"ge"};
+
 }  // namespace
 
-const OpDef kEqual = binary_op<Equal>("equal", "x == y with broadcasting; NaN equals nothing.", expand_promoted);
-const OpDef kNotEqual = binary_op<NotEqual>("not_equal", "x != y with broadcasting; NaN differs from everything.", expand_promoted);
-const OpDef kLess = binary_op<Less>("less", "x < y with broadcasting.", expand_promoted);
-const OpDef kLessEqual = binary_op<LessEqual>("less_equal", "x <= y with broadcasting.", expand_promoted);
-const OpDef kGreater = binary_op<Greater>("greater", "x > y with broadcasting.", expand_promoted);
-const OpDef kGreaterEqual = binary_op<GreaterEqual>("greater_equal", "x >= y with broadcasting.", expand_promoted);
+const OpDef kEqual = binary_op<Equal>("equal", "x == y with broadcasting; NaN equals nothing.", expand_promoted, kEqualAliases);
+const OpDef kNotEqual =
+    binary_op<NotEqual>("not_equal", "x != y with broadcasting; NaN differs from everything.", expand_promoted, kNotEqualAliases);
+const OpDef kLess = binary_op<Less>("less", "x < y with broadcasting.", expand_promoted, kLessAliases);
+const OpDef kLessEqual = binary_op<LessEqual>("less_equal", "x <= y with broadcasting.", expand_promoted, kLessEqualAliases);
+const OpDef kGreater = binary_op<Greater>("greater", "x > y with broadcasting.", expand_promoted, kGreaterAliases);
+const OpDef kGreaterEqual = binary_op<GreaterEqual>("greater_equal", "x >= y with broadcasting.", expand_promoted, kGreaterEqualAliases);
 
 }  // namespace shardlab::ops

@@ -129,12 +129,14 @@ std::vector<Sample> samples() {
           sample(DType::kFloat32, {{7}, {5}}, 0),          sample(DType::kUint32, {{4, 2}, {4, 2}}, 0)};
 }
 
+constexpr std::string_view kAliases[] = {"concat"};
 constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "the dimension along which they are joined; 0 by default"}};
 
 }  // namespace
 
 const OpDef kConcatenate = {.name = "concatenate",
                             .doc = "Arrays of equal shape but for one dimension, joined along it. Dtypes are promoted.",
+                            .aliases = kAliases,
                             .operands_min = 1,
                             .operands_max = -1,
                             .attrs = kAttrs,

@@ -1,7 +1,7 @@
 // Ops that make arrays: arange, linspace, zeros, ones, full and their like, and eye.
 #include <cmath>
 
-#include "runtime/ops/lower.h"
+#include "runtime/ops/compose.h"
 
 namespace shardlab::ops {
 
@@ -50,8 +50,37 @@ Values expand_arange(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   return {converted(b, values, dtype)};
 }
 
+// The same between arrays, along a new axis; the last part is stop itself, joined to the others. As JAX lowers it.
+Values linspace_of_arrays(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Args ends = args.first(2);
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : inexact(b, promoted_dtype(b, ends));
+  DType computed = inexact(b, promote(promoted_dtype(b, ends), is_inexact(dtype) ? dtype : promoted_dtype(b, ends), b.config().enable_x64));
+  std::int64_t count = static_integer(op, args, 2, attrs, "num", 50);
+  if (count < 0) throw_user_error("linspace: Number of samples, {}, must be non-negative", count);
+  bool endpoint = attrs.flag("endpoint", true);
+  std::int64_t steps = endpoint ? count - 1 : count;
+  Values both = broadcast_together(b, op.name, ends, computed);
+  Term start(b, both[0]), stop(b, both[1]);
+  int axis = normalized_axis(op.name, attrs.integer("axis", 0), start.rank() + 1);
+  Shape whole = start.shape(), along(std::size_t(start.rank() + 1), 1);
+  whole.insert(whole.begin() + axis, count);
+  check_shape(op.name, whole);
+  std::optional<Term> result;
+  if (steps > 0) {
+    along[std::size_t(axis)] = steps;
+    Term t = reshaped(numbers(b, computed, steps), along) / double(steps);
+    result = expanded(start, axis) * (1.0 - t) + expanded(stop, axis) * t;
+    if (endpoint) result = joined({*result, expanded(stop, axis)}, axis);
+  } else {
+    result = broadcast(expanded(start, axis), whole);
+  }
+  if (!is_inexact(dtype)) result = call("floor", *result);
+  return {converted(*result, dtype).id()};
+}
+
 // linspace(start, stop, num = 50): start + iota * (stop - start) / (num - 1), the last element exactly stop.
 Values expand_linspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (std::holds_alternative<ValueId>(args[0]) || std::holds_alternative<ValueId>(args[1])) return linspace_of_arrays(b, op, args, attrs);
   double first = real_number(op.name, scalar_arg(op.name, args[0])), last = real_number(op.name, scalar_arg(op.name, args[1]));
   std::int64_t count = attrs.integer("num", args.size() > 2 ? std::int64_t(real_number(op.name, scalar_arg(op.name, args[2]))) : 50);
   bool endpoint = attrs.flag("endpoint", true);
@@ -147,11 +176,14 @@ Values expand_eye(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
 }
 
 constexpr AttrDef kDTypeAttr[] = {{"dtype", AttrDef::Kind::kDType, false, "int32 if all numbers are whole, else float32"}};
-constexpr AttrDef kLinspaceAttrs[] = {{"num", AttrDef::Kind::kInteger, false, "how many elements; 50 by default"},
-                                      {"endpoint", AttrDef::Kind::kFlag, false, "whether the last element is stop; true by default"},
-                                      {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
+constexpr AttrDef kLinspaceAttrs[] = {
+    {"num", AttrDef::Kind::kInteger, false, "how many elements; 50 by default"},
+    {"endpoint", AttrDef::Kind::kFlag, false, "whether the last element is stop; true by default"},
+    {"dtype", AttrDef::Kind::kDType, false, "float32 by default"},
+    {"axis", AttrDef::Kind::kInteger, false, "of arrays: where in the result the new dimension is; 0 by default"}};
 constexpr AttrDef kShapeAttrs[] = {{"shape", AttrDef::Kind::kScalarOrIntegers, true, "the shape of the result"},
                                    {"dtype", AttrDef::Kind::kDType, false, "float32 by default"}};
+constexpr std::string_view kEmptyLikeAliases[] = {"empty_like"};  // as JAX makes it
 constexpr AttrDef kLikeAttrs[] = {{"dtype", AttrDef::Kind::kDType, false, "the operand's by default"},
                                   {"shape", AttrDef::Kind::kScalarOrIntegers, false, "the operand's by default"}};
 constexpr AttrDef kLogspaceAttrs[] = {{"num", AttrDef::Kind::kInteger, false, "how many elements; 50 by default"},
@@ -222,6 +254,7 @@ const OpDef kFull = {.name = "full",
                      .expand = expand_full};
 const OpDef kZerosLike = {.name = "zeros_like",
                           .doc = "Zeros of the operand's shape and dtype.",
+                          .aliases = kEmptyLikeAliases,
                           .attrs = kLikeAttrs,
                           .weakness = Weakness::kOfFirst,
                           .expand = expand_filled_like<0>};

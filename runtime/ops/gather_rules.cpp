@@ -146,6 +146,29 @@ Values scatter_jvp(GraphBuilder& b, const JvpArgs& args) {
   return b.emit(args.op, {operand, args.operands[1], updates}, args.attrs);
 }
 
+// Of those that are equal to the result each has an equal share: the updates, and the operand's element where it is, too.
+Values scatter_extremal_jvp(GraphBuilder& b, const JvpArgs& args) {
+  ValueId x = args.operands[0], indices = args.operands[1], updates = args.operands[2], result = args.results[0];
+  TensorType operand = b.type(x), type = b.type(updates);
+  ValueId operand_tangent = instantiated(b, args.tangents[0], operand), update_tangent = instantiated(b, args.tangents[2], type);
+  if (type.elements() == 0 || operand.elements() == 0) return {operand_tangent};
+  GatherDims dims(args.attrs);
+  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), type.shape)}};
+  dims.set(gathering);
+  auto at_updates = [&](ValueId value) { return b.emit1(kGather, {value, indices}, gathering); };
+  auto counted = [&](ValueId each) { return at_updates(b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, each}, args.attrs)); };
+  ValueId ones = filled(b, type, 1.0), zeros = filled(b, type, 0.0), won = at_updates(result);
+  ValueId is_winner = b.emit1(kEqual, {updates, won}), is_retained = b.emit1(kEqual, {at_updates(x), won});
+  ValueId winners = counted(b.emit1(kSelect, {is_winner, ones, zeros})), all = counted(ones);
+  ValueId share = b.emit1(kDiv, {ones, winners}), share_with_operand = b.emit1(kDiv, {ones, b.emit1(kAdd, {winners, ones})});
+  ValueId of_update = b.emit1(kSelect, {is_winner, b.emit1(kSelect, {is_retained, share_with_operand, share}), zeros});
+  ValueId lost = b.emit1(kSub, {b.emit1(kSelect, {is_retained, share_with_operand, zeros}), ones});
+  ValueId of_operand = b.emit1(kDiv, {lost, all});
+  ValueId change = b.emit1(kMul, {at_updates(operand_tangent), of_operand});
+  return {
+      b.emit1(kScatterAdd, {operand_tangent, indices, b.emit1(kAdd, {b.emit1(kMul, {update_tangent, of_update}), change})}, args.attrs)};
+}
+
 namespace {
 
 // `from`, of the operand's shape, gathered where each update goes, and `otherwise` where an update was dropped.

@@ -11,6 +11,7 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args);
 
 // Of scatter and scatter_add, which are linear in operand and updates together.
 Values scatter_jvp(GraphBuilder& b, const JvpArgs& args);
+Values scatter_extremal_jvp(GraphBuilder& b, const JvpArgs& args);  // of scatter_min and scatter_max
 Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args);
 // Of scatter, where the last of several updates of one place wins, in the tangents too.
 Values scatter_transpose(GraphBuilder& b, const TransposeArgs& args);

@@ -39,6 +39,23 @@
                    X(Rad2deg) X(Reciprocal) X(Signbit) X(Sinc) \
                    X(Allclose) X(ArrayEqual) X(Average) X(Bincount) X(Median) X(Percentile) X(Quantile) X(Searchsorted) \
                    X(CountNonzero) X(Nanmax) X(Nanmean) X(Nanmin) X(Nanprod) X(Nanstd) X(Nansum) X(Nanvar) X(Ptp) \
+  /* edits      */ X(Append) X(Atleast1d) X(Atleast2d) X(Atleast3d) X(BroadcastArrays) X(Delete) X(Dsplit) X(Ediff1d) X(Hsplit) X(Insert) \
+                   X(MatrixTranspose) X(Resize) X(Rollaxis) X(Rot90) X(Unstack) X(Vsplit) \
+  /* which      */ X(Argwhere) X(Compress) X(Diagflat) X(Extract) X(FillDiagonal) X(Flatnonzero) X(Isin) X(Nonzero) X(PlaceAt) X(Put) \
+                   X(PutAlongAxis) X(Union1d) X(Unique) \
+  /* polynomial */ X(Convolve) X(Correlate) X(Poly) X(Polyadd) X(Polyder) X(Polydiv) X(Polyint) X(Polymul) X(Polysub) X(Polyval) X(Vander) \
+  /* counting   */ X(Argpartition) X(Digitize) X(Histogram) X(Histogram2d) X(HistogramBinEdges) X(Lexsort) X(Nanargmax) X(Nanargmin) \
+                   X(Nancumprod) X(Nancumsum) X(Nanmedian) X(Nanpercentile) X(Nanquantile) X(Partition) X(SortComplex) \
+  /* calculus   */ X(Corrcoef) X(Cov) X(Cross) X(Gradient) X(Interp) X(Trapezoid) X(Unwrap) \
+  /* bits       */ X(ArrayEquiv) X(FloatPower) X(Frexp) X(Iscomplex) X(Isreal) X(Packbits) X(Spacing) X(Unpackbits) \
+  /* ramps      */ X(Bartlett) X(Blackman) X(DiagIndices) X(DiagIndicesFrom) X(Geomspace) X(Hamming) X(Hanning) X(Indices) X(Kaiser) \
+                   X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
+  /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
+                   X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
+  /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
+                   X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
+                   X(SparsePlus) X(SparseSigmoid) X(Standardize) \
+  /* norms      */ X(MatrixNorm) X(MatrixPower) X(Matvec) X(MultiDot) X(Norm) X(Vecdot) X(Vecmat) X(VectorNorm) \
   /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCategorical) X(RandomCauchy) X(RandomChild) X(RandomChoice) \
                    X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
                    X(RandomIndices) X(RandomKey) X(RandomLaplace) X(RandomLogistic) X(RandomNormal) X(RandomPermutation) \

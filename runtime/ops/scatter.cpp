@@ -241,6 +241,12 @@ constexpr AttrDef kAttrs[] = {
     {"operand_batching_dims", AttrDef::Kind::kScalarOrIntegers, false, "the operand's dimensions that go along with the indices'"},
     {"start_indices_batching_dims", AttrDef::Kind::kScalarOrIntegers, false, "the indices' dimensions that go along with the operand's"}};
 
+// Products have none, as in JAX: the same place may be multiplied several times.
+constexpr JvpRule jvp_of(Reduction reduction) {
+  if (reduction == Reduction::kSum) return scatter_jvp;
+  return reduction == Reduction::kProd ? nullptr : JvpRule(scatter_extremal_jvp);
+}
+
 template <Reduction kReduction>
 constexpr OpDef combining_op(std::string_view name, std::string_view doc) {
   return {.name = name,
@@ -255,7 +261,7 @@ constexpr OpDef combining_op(std::string_view name, std::string_view doc) {
           .reduction = kReduction,
           .kernel = kernel<int(kReduction)>,
           .uses_position = true,
-          .jvp = kReduction == Reduction::kSum ? JvpRule(scatter_jvp) : nullptr,
+          .jvp = jvp_of(kReduction),
           .transpose = kReduction == Reduction::kSum ? TransposeRule(scatter_add_transpose) : nullptr,
           .batch = scatter_batch,
           .samples = samples};

@@ -62,7 +62,7 @@ struct Logistic {
   }
 };
 
-constexpr std::string_view kLogisticAliases[] = {"sigmoid"};
+constexpr std::string_view kLogisticAliases[] = {"sigmoid", "expit"};
 constexpr std::string_view kAsinAliases[] = {"arcsin"};
 constexpr std::string_view kAcosAliases[] = {"arccos"};
 constexpr std::string_view kAtanAliases[] = {"arctan"};

@@ -21,6 +21,7 @@
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/multihost.h"
+#include "runtime/exec/numpy.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/random.h"

@@ -5,10 +5,13 @@ namespace {
 
 constexpr std::string_view kAxis[] = {"axis"};
 constexpr std::string_view kAxisDtype[] = {"axis", "dtype"};
-constexpr std::string_view kReduction[] = {"axis", "", "keepdims"};             // axis, out, keepdims
-constexpr std::string_view kSum[] = {"axis", "dtype", "", "keepdims"};          // axis, dtype, out, keepdims
-constexpr std::string_view kVariance[] = {"axis", "", "", "ddof", "keepdims"};  // axis, dtype, out, ddof, keepdims
-constexpr std::string_view kMedian[] = {"axis", "", "", "keepdims"};            // axis, out, overwrite_input, keepdims
+constexpr std::string_view kReduction[] = {"axis", "", "keepdims"};                  // axis, out, keepdims
+constexpr std::string_view kSum[] = {"axis", "dtype", "", "keepdims"};               // axis, dtype, out, keepdims
+constexpr std::string_view kVariance[] = {"axis", "dtype", "", "ddof", "keepdims"};  // axis, dtype, out, ddof, keepdims
+constexpr std::string_view kNanVariance[] = {"axis", "", "", "ddof", "keepdims"};
+constexpr std::string_view kTotal[] = {"axis", "dtype", "", "keepdims", "initial"};  // axis, dtype, out, keepdims, initial
+constexpr std::string_view kExtremum[] = {"axis", "", "keepdims", "initial"};        // axis, out, keepdims, initial
+constexpr std::string_view kMedian[] = {"axis", "", "", "keepdims"};                 // axis, out, overwrite_input, keepdims
 constexpr std::string_view kDiagonal[] = {"offset", "axis1", "axis2"};
 constexpr std::string_view kK[] = {"k"};
 constexpr std::string_view kKDtype[] = {"k", "dtype"};
@@ -43,23 +46,53 @@ constexpr std::string_view kKeys[] = {"num"};
 constexpr std::string_view kRandint[] = {"shape", "minval", "maxval"};
 constexpr std::string_view kCategorical[] = {"axis", "shape"};
 constexpr std::string_view kChoice[] = {"shape", "replace"};
+constexpr std::string_view kDelete[] = {"obj", "axis"};
+constexpr std::string_view kNewShape[] = {"new_shape"};
+constexpr std::string_view kRot90[] = {"k", "axes"};
+constexpr std::string_view kRollaxis[] = {"axis", "start"};
+constexpr std::string_view kSections[] = {"indices_or_sections"};
+constexpr std::string_view kIsin[] = {"assume_unique", "invert"};
+constexpr std::string_view kWrap[] = {"wrap"};
+constexpr std::string_view kOrder[] = {"m"};
+constexpr std::string_view kVander[] = {"N", "increasing"};
+constexpr std::string_view kRight[] = {"right"};
+constexpr std::string_view kRange[] = {"range"};
+constexpr std::string_view kTrapezoid[] = {"", "dx", "axis"};  // x, dx, axis
+constexpr std::string_view kInterp[] = {"left", "right", "period"};
+constexpr std::string_view kUnwrap[] = {"discont", "axis", "period"};
+constexpr std::string_view kCross[] = {"axisa", "axisb", "axisc", "axis"};
+constexpr std::string_view kCov[] = {"", "rowvar", "bias", "ddof"};  // y, rowvar, bias, ddof
+constexpr std::string_view kRowvar[] = {"", "rowvar"};               // y, rowvar
+constexpr std::string_view kAxisCount[] = {"axis", "count"};
+constexpr std::string_view kTriangle[] = {"k", "m"};
+constexpr std::string_view kNdim[] = {"ndim"};
+constexpr std::string_view kKth[] = {"kth", "axis"};
+constexpr std::string_view kD[] = {"d"};
+constexpr std::string_view kSegments[] = {"num_segments"};
+constexpr std::string_view kCollapse[] = {"start_dimension", "stop_dimension"};
+constexpr std::string_view kSliceInDim[] = {"start_index", "limit_index", "stride", "axis"};
+constexpr std::string_view kIndex[] = {"index", "axis", "keepdims"};
+constexpr std::string_view kSizeAxis[] = {"slice_size", "axis"};
+constexpr std::string_view kPower[] = {"y"};
+constexpr std::string_view kMatrixPower[] = {"n"};
+constexpr std::string_view kNorm[] = {"ord", "axis", "keepdims"};
 
 // Source: the signatures of jax.numpy, jax.lax, jax.nn and jax.random.
 constexpr Positional kAll[] = {
-    {"sum", 1, kSum},
-    {"prod", 1, kSum},
+    {"sum", 1, kTotal},
+    {"prod", 1, kTotal},
     {"mean", 1, kSum},
-    {"nansum", 1, kSum},
-    {"nanprod", 1, kSum},
+    {"nansum", 1, kTotal},
+    {"nanprod", 1, kTotal},
     {"nanmean", 1, kSum},
     {"std", 1, kVariance},
     {"var", 1, kVariance},
-    {"nanstd", 1, kVariance},
-    {"nanvar", 1, kVariance},
-    {"max", 1, kReduction},
-    {"min", 1, kReduction},
-    {"nanmax", 1, kReduction},
-    {"nanmin", 1, kReduction},
+    {"nanstd", 1, kNanVariance},
+    {"nanvar", 1, kNanVariance},
+    {"max", 1, kExtremum},
+    {"min", 1, kExtremum},
+    {"nanmax", 1, kExtremum},
+    {"nanmin", 1, kExtremum},
     {"all", 1, kReduction},
     {"any", 1, kReduction},
     {"ptp", 1, kReduction},
@@ -67,6 +100,67 @@ constexpr Positional kAll[] = {
     {"argmin", 1, kReduction},
     {"count_nonzero", 1, kAxis},
     {"average", 1, kAxis},
+    {"append", 2, kAxis},
+    {"delete", 1, kDelete},
+    {"insert", 3, kAxis},
+    {"resize", 1, kNewShape},
+    {"rot90", 1, kRot90},
+    {"rollaxis", 1, kRollaxis},
+    {"hsplit", 1, kSections},
+    {"vsplit", 1, kSections},
+    {"dsplit", 1, kSections},
+    {"compress", 2, kAxis},
+    {"isin", 2, kIsin},
+    {"fill_diagonal", 2, kWrap},
+    {"diagflat", 1, kK},
+    {"put_along_axis", 3, kAxis},
+    {"polyder", 1, kOrder},
+    {"polyint", 1, kOrder},
+    {"vander", 1, kVander},
+    {"nanmedian", 1, kMedian},
+    {"nanquantile", 2, kAxis},
+    {"nanpercentile", 2, kAxis},
+    {"nanargmax", 1, kReduction},
+    {"nanargmin", 1, kReduction},
+    {"nancumsum", 1, kAxisDtype},
+    {"nancumprod", 1, kAxisDtype},
+    {"digitize", 2, kRight},
+    {"histogram", 2, kRange},
+    {"histogram_bin_edges", 2, kRange},
+    {"partition", 1, kKth},
+    {"argpartition", 1, kKth},
+    {"trapezoid", 1, kTrapezoid},
+    {"interp", 3, kInterp},
+    {"unwrap", 1, kUnwrap},
+    {"cross", 2, kCross},
+    {"cov", 1, kCov},
+    {"corrcoef", 1, kRowvar},
+    {"packbits", 1, kAxis},
+    {"unpackbits", 1, kAxisCount},
+    {"tril_indices", 1, kTriangle},
+    {"triu_indices", 1, kTriangle},
+    {"tril_indices_from", 1, kK},
+    {"triu_indices_from", 1, kK},
+    {"diag_indices", 1, kNdim},
+    {"unravel_index", 1, kShape},
+    {"geomspace", 2, kNum},
+    {"multigammaln", 1, kD},
+    {"standardize", 1, kAxis},
+    {"logmeanexp", 1, kAxis},
+    {"segment_sum", 2, kSegments},
+    {"segment_prod", 2, kSegments},
+    {"segment_max", 2, kSegments},
+    {"segment_min", 2, kSegments},
+    {"collapse", 1, kCollapse},
+    {"slice_in_dim", 1, kSliceInDim},
+    {"index_in_dim", 1, kIndex},
+    {"dynamic_slice_in_dim", 2, kSizeAxis},
+    {"dynamic_update_slice_in_dim", 3, kAxis},
+    {"integer_pow", 1, kPower},
+    {"linalg.norm", 1, kNorm},
+    {"linalg.vector_norm", 1, kNorm},
+    {"linalg.matrix_norm", 1, kNorm},
+    {"linalg.matrix_power", 1, kMatrixPower},
     {"median", 1, kMedian},
     {"quantile", 2, kAxis},
     {"percentile", 2, kAxis},

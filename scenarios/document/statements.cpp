@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/text.h"
+#include "runtime/ops/named_operands.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/document/document_error.h"
 #include "scenarios/document/host_statements.h"
@@ -267,8 +268,16 @@ std::size_t operand_count(const Node& statement, const OpDef& op) {
   return items.size();
 }
 
+// Operands that are written by name, in the order of the op's attributes: they come after the arguments.
+std::vector<Node> named_operands(const Node& statement, const OpDef& op) {
+  std::vector<Node> found;
+  for (const AttrDef& attr : op.attrs)
+    if (auto node = statement.find(attr.name); names_operand(op, attr) && node && !node->is_null()) found.push_back(*node);
+  return found;
+}
+
 void check_operands(const Node& statement, const OpDef& op) {
-  int count = int(std::min<std::size_t>(operand_count(statement, op), INT32_MAX));
+  int count = int(std::min<std::size_t>(operand_count(statement, op) + named_operands(statement, op).size(), INT32_MAX));
   if (count >= op.operands_min && (op.operands_max < 0 || count <= op.operands_max)) return;
   auto args = statement.find("args");
   std::string wanted = op.operands_max < 0                  ? fmt::format("at least {}", op.operands_min)
@@ -305,10 +314,13 @@ Step read_op(const Node& statement, const OpDef& op, const Document& document) {
   check_operands(statement, op);
   OpStep step{&op, {}, std::nullopt};
   std::map<std::string_view, Node> positional = positional_attributes(statement, op);
+  auto next = std::int64_t(operand_count(statement, op));
   for (const AttrDef& attr : op.attrs) {
     auto node = statement.find(attr.name);
     if (auto found = positional.find(attr.name); found != positional.end()) node = found->second;
-    if (node && !node->is_null())
+    if (node && !node->is_null() && names_operand(op, attr))
+      step.attrs.set(attr.name, next++);
+    else if (node && !node->is_null())
       step.attrs.set(attr.name, read_attribute(*node, attr.kind, document));
     else if (attr.required)
       statement.fail(fmt::format("'{}' needs the attribute '{}': {}", op.name, attr.name, attr.doc));
@@ -361,10 +373,12 @@ std::optional<ProcessSet> read_on(const Node& statement, const Document& documen
 // `op`: of an op; attributes by position are no operands.
 std::vector<Argument> read_args(const Node& statement, const OpDef* op, const Document& document) {
   std::vector<Argument> result;
-  auto args = statement.find("args");
-  if (!args) return result;
-  std::vector<Node> items = args->items();
-  if (op != nullptr) items.erase(items.begin() + std::ptrdiff_t(operand_count(statement, *op)), items.end());
+  std::vector<Node> items;
+  if (auto args = statement.find("args")) items = args->items();
+  if (op != nullptr) {
+    items.erase(items.begin() + std::ptrdiff_t(operand_count(statement, *op)), items.end());
+    for (const Node& named : named_operands(statement, *op)) items.push_back(named);
+  }
   for (const Node& item : items) result.push_back(read_argument(item, document));
   return result;
 }

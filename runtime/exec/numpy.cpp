@@ -1,0 +1,241 @@
+#include "runtime/exec/numpy.h"
+
+namespace shardlab {
+namespace {
+
+std::vector<Array> all(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  return apply(name, operands, attrs, operands.front().where());
+}
+Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  return std::move(all(name, operands, attrs).at(0));
+}
+std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  std::vector<Array> results = all(name, operands, attrs);
+  return {results.at(0), results.at(1)};
+}
+
+// The attribute "axis", as it was given.
+Attrs on(const AxisList& axis) {
+  if (axis.is_all()) return {};
+  if (axis.is_single()) return Attrs{{"axis", axis.axes().front()}};
+  return Attrs{{"axis", axis.axes()}};
+}
+Attrs along(std::int64_t axis) { return Attrs{{"axis", axis}}; }
+Attrs reduction(const AxisList& axis, bool keepdims) { return on(axis).set("keepdims", keepdims); }
+Attrs sized(std::int64_t size, std::int64_t fill_value) { return Attrs{{"size", size}, {"fill_value", fill_value}}; }
+Attrs filled(std::int64_t size, std::optional<double> fill_value) {
+  Attrs attrs{{"size", size}};
+  if (fill_value) attrs.set("fill_value", *fill_value);
+  return attrs;
+}
+Attrs quantiles(const QuantileOptions& options) { return reduction(options.axis, options.keepdims).set("method", options.method); }
+
+}  // namespace
+
+Array append(const Operand& x, const Operand& values, const AxisList& axis) { return one("append", {x, values}, on(axis)); }
+Array insert(const Operand& x, const Operand& indices, const Operand& values, const AxisList& axis) {
+  return one("insert", {x, indices, values}, on(axis));
+}
+Array delete_(const Operand& x, const std::vector<std::int64_t>& indices, const AxisList& axis) {
+  return one("delete", {x}, on(axis).set("obj", indices));
+}
+Array resize(const Operand& x, const Shape& new_shape) { return one("resize", {x}, {{"new_shape", new_shape}}); }
+Array rot90(const Operand& x, std::int64_t k, const AxisList& axes) { return one("rot90", {x}, {{"k", k}, {"axes", axes.axes()}}); }
+Array rollaxis(const Operand& x, std::int64_t axis, std::int64_t start) { return one("rollaxis", {x}, along(axis).set("start", start)); }
+Array ediff1d(const Operand& x) { return one("ediff1d", {x}); }
+Array matrix_transpose(const Operand& x) { return one("matrix_transpose", {x}); }
+std::vector<Array> unstack(const Operand& x, std::int64_t axis) { return all("unstack", {x}, along(axis)); }
+std::vector<Array> hsplit(const Operand& x, std::int64_t sections) { return all("hsplit", {x}, {{"indices_or_sections", sections}}); }
+std::vector<Array> vsplit(const Operand& x, std::int64_t sections) { return all("vsplit", {x}, {{"indices_or_sections", sections}}); }
+std::vector<Array> dsplit(const Operand& x, std::int64_t sections) { return all("dsplit", {x}, {{"indices_or_sections", sections}}); }
+Array atleast_1d(const Operand& x) { return one("atleast_1d", {x}); }
+Array atleast_2d(const Operand& x) { return one("atleast_2d", {x}); }
+Array atleast_3d(const Operand& x) { return one("atleast_3d", {x}); }
+std::vector<Array> broadcast_arrays(const Operands& arrays) { return all("broadcast_arrays", arrays.operands()); }
+
+std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value) {
+  return all("nonzero", {x}, sized(size, fill_value));
+}
+Array flatnonzero(const Operand& x, std::int64_t size, std::int64_t fill_value) { return one("flatnonzero", {x}, sized(size, fill_value)); }
+Array argwhere(const Operand& x, std::int64_t size, std::int64_t fill_value) { return one("argwhere", {x}, sized(size, fill_value)); }
+Array compress(const Operand& condition, const Operand& x, std::int64_t size, const AxisList& axis, double fill_value) {
+  return one("compress", {condition, x}, on(axis).set("size", size).set("fill_value", fill_value));
+}
+Array extract(const Operand& condition, const Operand& x, std::int64_t size, double fill_value) {
+  return one("extract", {condition, x}, filled(size, fill_value));
+}
+Array unique(const Operand& x, std::int64_t size, std::optional<double> fill_value) { return one("unique", {x}, filled(size, fill_value)); }
+Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
+  return one("union1d", {x, y}, filled(size, fill_value));
+}
+Array isin(const Operand& x, const Operand& others, bool invert) { return one("isin", {x, others}, {{"invert", invert}}); }
+
+Array fill_diagonal(const Operand& x, const Operand& values) { return one("fill_diagonal", {x, values}); }
+Array diagflat(const Operand& x, std::int64_t k) { return one("diagflat", {x}, {{"k", k}}); }
+Array put(const Operand& x, const Operand& indices, const Operand& values, std::string_view mode) {
+  return one("put", {x, indices, values}, {{"mode", std::string(mode)}});
+}
+Array put_along_axis(const Operand& x, const Operand& indices, const Operand& values, const AxisList& axis) {
+  return one("put_along_axis", {x, indices, values}, on(axis));
+}
+Array place(const Operand& x, const Operand& mask, const Operand& values) { return one("place", {x, mask, values}); }
+
+Array convolve(const Operand& x, const Operand& y, std::string_view mode) { return one("convolve", {x, y}, {{"mode", std::string(mode)}}); }
+Array correlate(const Operand& x, const Operand& y, std::string_view mode) {
+  return one("correlate", {x, y}, {{"mode", std::string(mode)}});
+}
+Array polyval(const Operand& coefficients, const Operand& x) { return one("polyval", {coefficients, x}); }
+Array polyadd(const Operand& p, const Operand& q) { return one("polyadd", {p, q}); }
+Array polysub(const Operand& p, const Operand& q) { return one("polysub", {p, q}); }
+Array polymul(const Operand& p, const Operand& q) { return one("polymul", {p, q}); }
+std::pair<Array, Array> polydiv(const Operand& p, const Operand& q) { return two("polydiv", {p, q}); }
+Array polyder(const Operand& p, std::int64_t m) { return one("polyder", {p}, {{"m", m}}); }
+Array polyint(const Operand& p, std::int64_t m) { return one("polyint", {p}, {{"m", m}}); }
+Array poly(const Operand& zeros) { return one("poly", {zeros}); }
+Array vander(const Operand& x, std::optional<std::int64_t> columns, bool increasing) {
+  Attrs attrs{{"increasing", increasing}};
+  if (columns) attrs.set("N", *columns);
+  return one("vander", {x}, attrs);
+}
+
+Array digitize(const Operand& x, const Operand& bins, bool right) { return one("digitize", {x, bins}, {{"right", right}}); }
+std::pair<Array, Array> histogram(const Operand& x, const Operand& bins, const HistogramOptions& options) {
+  std::vector<Operand> operands{x, bins};
+  Attrs attrs{{"density", options.density}};
+  if (options.weights) {
+    attrs.set("weights", std::int64_t(operands.size()));
+    operands.push_back(*options.weights);
+  }
+  if (options.range) {
+    auto buffer = std::make_shared<Buffer>(2 * sizeof(double));
+    buffer->as<double>()[0] = options.range->first;
+    buffer->as<double>()[1] = options.range->second;
+    attrs.set("range", std::make_shared<const Literal>(Literal{{DType::kFloat64, {2}}, std::move(buffer)}));
+  }
+  return two("histogram", operands, attrs);
+}
+Array nanargmax(const Operand& x, const AxisList& axis, bool keepdims) { return one("nanargmax", {x}, reduction(axis, keepdims)); }
+Array nanargmin(const Operand& x, const AxisList& axis, bool keepdims) { return one("nanargmin", {x}, reduction(axis, keepdims)); }
+Array nancumsum(const Operand& x, const AxisList& axis) { return one("nancumsum", {x}, on(axis)); }
+Array nancumprod(const Operand& x, const AxisList& axis) { return one("nancumprod", {x}, on(axis)); }
+Array partition(const Operand& x, std::int64_t kth, std::int64_t axis) { return one("partition", {x}, along(axis).set("kth", kth)); }
+Array argpartition(const Operand& x, std::int64_t kth, std::int64_t axis) { return one("argpartition", {x}, along(axis).set("kth", kth)); }
+Array lexsort(const Operands& keys, std::int64_t axis) { return one("lexsort", keys.operands(), along(axis)); }
+Array quantile(const Operand& x, const Operand& q, const QuantileOptions& options) { return one("quantile", {x, q}, quantiles(options)); }
+Array percentile(const Operand& x, const Operand& q, const QuantileOptions& options) {
+  return one("percentile", {x, q}, quantiles(options));
+}
+Array nanquantile(const Operand& x, const Operand& q, const QuantileOptions& options) {
+  return one("nanquantile", {x, q}, quantiles(options));
+}
+Array nanpercentile(const Operand& x, const Operand& q, const QuantileOptions& options) {
+  return one("nanpercentile", {x, q}, quantiles(options));
+}
+Array nanmedian(const Operand& x, const ReduceOptions& options) { return one("nanmedian", {x}, reduction(options.axis, options.keepdims)); }
+
+Array trapezoid(const Operand& y, double dx, std::int64_t axis) { return one("trapezoid", {y}, along(axis).set("dx", dx)); }
+Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis) { return one("trapezoid", {y, x}, along(axis)); }
+std::vector<Array> gradient(const Operand& x) { return all("gradient", {x}); }
+Array gradient(const Operand& x, const Operand& spacing, std::int64_t axis) { return one("gradient", {x, spacing}, along(axis)); }
+Array interp(const Operand& x, const Operand& xp, const Operand& fp) { return one("interp", {x, xp, fp}); }
+Array unwrap(const Operand& x, std::int64_t axis) { return one("unwrap", {x}, along(axis)); }
+Array cross(const Operand& x, const Operand& y, std::int64_t axis) { return one("cross", {x, y}, along(axis)); }
+Array cov(const Operand& x, bool rowvar) { return one("cov", {x}, {{"rowvar", rowvar}}); }
+Array corrcoef(const Operand& x, bool rowvar) { return one("corrcoef", {x}, {{"rowvar", rowvar}}); }
+Array vecdot(const Operand& x, const Operand& y, std::int64_t axis) { return one("vecdot", {x, y}, along(axis)); }
+Array matvec(const Operand& x, const Operand& y) { return one("matvec", {x, y}); }
+Array vecmat(const Operand& x, const Operand& y) { return one("vecmat", {x, y}); }
+
+Array packbits(const Operand& x, const AxisList& axis) { return one("packbits", {x}, on(axis)); }
+Array unpackbits(const Operand& x, const AxisList& axis) { return one("unpackbits", {x}, on(axis)); }
+std::pair<Array, Array> frexp(const Operand& x) { return two("frexp", {x}); }
+
+Array i0(const Operand& x) { return one("i0", {x}); }
+Array i0e(const Operand& x) { return one("i0e", {x}); }
+Array i1(const Operand& x) { return one("i1", {x}); }
+Array i1e(const Operand& x) { return one("i1e", {x}); }
+Array xlogy(const Operand& x, const Operand& y) { return one("xlogy", {x, y}); }
+Array xlog1py(const Operand& x, const Operand& y) { return one("xlog1py", {x, y}); }
+Array entr(const Operand& x) { return one("entr", {x}); }
+Array rel_entr(const Operand& x, const Operand& y) { return one("rel_entr", {x, y}); }
+Array kl_div(const Operand& x, const Operand& y) { return one("kl_div", {x, y}); }
+Array logit(const Operand& x) { return one("logit", {x}); }
+Array ndtr(const Operand& x) { return one("ndtr", {x}); }
+Array log_ndtr(const Operand& x) { return one("log_ndtr", {x}); }
+Array betaln(const Operand& x, const Operand& y) { return one("betaln", {x, y}); }
+
+Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
+  std::vector<Operand> operands{query, key, value};
+  Attrs attrs{{"is_causal", options.is_causal}};
+  if (options.scale) attrs.set("scale", *options.scale);
+  auto named = [&](std::string_view name, const std::optional<Operand>& operand) {
+    if (!operand) return;
+    attrs.set(name, std::int64_t(operands.size()));
+    operands.push_back(*operand);
+  };
+  named("bias", options.bias);
+  named("mask", options.mask);
+  return one("dot_product_attention", operands, attrs);
+}
+Array standardize(const Operand& x, const AxisList& axis, double epsilon) {
+  return one("standardize", {x}, on(axis).set("epsilon", epsilon));
+}
+Array logmeanexp(const Operand& x, const ReduceOptions& options) {
+  return one("logmeanexp", {x}, reduction(options.axis, options.keepdims));
+}
+Array segment_sum(const Operand& rows, const Operand& segments, std::int64_t num_segments) {
+  return one("segment_sum", {rows, segments}, {{"num_segments", num_segments}});
+}
+Array segment_prod(const Operand& rows, const Operand& segments, std::int64_t num_segments) {
+  return one("segment_prod", {rows, segments}, {{"num_segments", num_segments}});
+}
+Array segment_max(const Operand& rows, const Operand& segments, std::int64_t num_segments) {
+  return one("segment_max", {rows, segments}, {{"num_segments", num_segments}});
+}
+Array segment_min(const Operand& rows, const Operand& segments, std::int64_t num_segments) {
+  return one("segment_min", {rows, segments}, {{"num_segments", num_segments}});
+}
+
+namespace masked {
+namespace {
+Array reduced(std::string_view name, const Operand& x, const Operand& where, Attrs attrs) {
+  return one(name, {x, where}, attrs.set("where", std::int64_t(1)));
+}
+Attrs variance(const VarianceOptions& options) { return reduction(options.axis, options.keepdims).set("ddof", options.ddof); }
+}  // namespace
+Array sum(const Operand& x, const Operand& where, const ReduceOptions& options) {
+  return reduced("sum", x, where, reduction(options.axis, options.keepdims));
+}
+Array prod(const Operand& x, const Operand& where, const ReduceOptions& options) {
+  return reduced("prod", x, where, reduction(options.axis, options.keepdims));
+}
+Array mean(const Operand& x, const Operand& where, const ReduceOptions& options) {
+  return reduced("mean", x, where, reduction(options.axis, options.keepdims));
+}
+Array any(const Operand& x, const Operand& where, const ReduceOptions& options) {
+  return reduced("any", x, where, reduction(options.axis, options.keepdims));
+}
+Array all(const Operand& x, const Operand& where, const ReduceOptions& options) {
+  return reduced("all", x, where, reduction(options.axis, options.keepdims));
+}
+Array var(const Operand& x, const Operand& where, const VarianceOptions& options) { return reduced("var", x, where, variance(options)); }
+Array std_(const Operand& x, const Operand& where, const VarianceOptions& options) { return reduced("std", x, where, variance(options)); }
+Array max(const Operand& x, const Operand& where, double initial, const ReduceOptions& options) {
+  return reduced("max", x, where, reduction(options.axis, options.keepdims).set("initial", initial));
+}
+Array min(const Operand& x, const Operand& where, double initial, const ReduceOptions& options) {
+  return reduced("min", x, where, reduction(options.axis, options.keepdims).set("initial", initial));
+}
+}  // namespace masked
+
+namespace linalg {
+Array norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
+  Attrs attrs = reduction(axis, keepdims);
+  if (ord) attrs.set("ord", *ord);
+  return one("linalg.norm", {x}, attrs);
+}
+Array matrix_power(const Operand& x, std::int64_t n) { return one("linalg.matrix_power", {x}, {{"n", n}}); }
+Array multi_dot(const Operands& arrays) { return one("linalg.multi_dot", arrays.operands()); }
+}  // namespace linalg
+
+}  // namespace shardlab

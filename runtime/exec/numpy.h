@@ -1,0 +1,175 @@
+// More of jax.numpy as functions: arrays edited, elements found and replaced, polynomials, counts, calculus. See ops.h for how they take
+// operands, and docs/ops.md for shapes, dtypes and errors.
+#pragma once
+
+#include <string>
+
+#include "runtime/exec/ops.h"
+
+namespace shardlab {
+
+// --- Arrays longer, shorter, turned.
+
+Array append(const Operand& x, const Operand& values, const AxisList& axis = AxisList::all());
+Array insert(const Operand& x, const Operand& indices, const Operand& values, const AxisList& axis = AxisList::all());
+// JAX's delete; that is a keyword here.
+Array delete_(const Operand& x, const std::vector<std::int64_t>& indices, const AxisList& axis = AxisList::all());
+Array resize(const Operand& x, const Shape& new_shape);
+Array rot90(const Operand& x, std::int64_t k = 1, const AxisList& axes = {0, 1});
+Array rollaxis(const Operand& x, std::int64_t axis, std::int64_t start = 0);
+Array ediff1d(const Operand& x);
+Array matrix_transpose(const Operand& x);
+std::vector<Array> unstack(const Operand& x, std::int64_t axis = 0);
+std::vector<Array> hsplit(const Operand& x, std::int64_t sections);
+std::vector<Array> vsplit(const Operand& x, std::int64_t sections);
+std::vector<Array> dsplit(const Operand& x, std::int64_t sections);
+Array atleast_1d(const Operand& x);
+Array atleast_2d(const Operand& x);
+Array atleast_3d(const Operand& x);
+std::vector<Array> broadcast_arrays(const Operands& arrays);
+
+// --- Which elements. `size` is how many there are at most: results have shapes that do not depend on values.
+
+std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
+Array flatnonzero(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
+Array argwhere(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
+Array compress(const Operand& condition, const Operand& x, std::int64_t size, const AxisList& axis = AxisList::all(),
+               double fill_value = 0);
+Array extract(const Operand& condition, const Operand& x, std::int64_t size, double fill_value = 0);
+Array unique(const Operand& x, std::int64_t size, std::optional<double> fill_value = {});
+Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
+Array isin(const Operand& x, const Operand& others, bool invert = false);
+
+// --- Elements replaced.
+
+Array fill_diagonal(const Operand& x, const Operand& values);
+Array diagflat(const Operand& x, std::int64_t k = 0);
+Array put(const Operand& x, const Operand& indices, const Operand& values, std::string_view mode = "");
+Array put_along_axis(const Operand& x, const Operand& indices, const Operand& values, const AxisList& axis);
+Array place(const Operand& x, const Operand& mask, const Operand& values);
+
+// --- Polynomials, coefficients of the highest power first; signals. `mode`: full, same or valid.
+
+Array convolve(const Operand& x, const Operand& y, std::string_view mode = "full");
+Array correlate(const Operand& x, const Operand& y, std::string_view mode = "valid");
+Array polyval(const Operand& coefficients, const Operand& x);
+Array polyadd(const Operand& p, const Operand& q);
+Array polysub(const Operand& p, const Operand& q);
+Array polymul(const Operand& p, const Operand& q);
+std::pair<Array, Array> polydiv(const Operand& p, const Operand& q);
+Array polyder(const Operand& p, std::int64_t m = 1);
+Array polyint(const Operand& p, std::int64_t m = 1);
+Array poly(const Operand& zeros);
+Array vander(const Operand& x, std::optional<std::int64_t> columns = {}, bool increasing = false);
+
+// --- Counting and ordering.
+
+Array digitize(const Operand& x, const Operand& bins, bool right = false);
+struct HistogramOptions {
+  detail::ByNameOnly by_name{};
+  std::optional<std::pair<double, double>> range = {};  // of the bins; that of the elements by default
+  std::optional<Operand> weights = {};
+  bool density = false;
+};
+// Counts and edges; `bins`: a number, or the edges.
+std::pair<Array, Array> histogram(const Operand& x, const Operand& bins = 10, const HistogramOptions& options = {});
+Array nanargmax(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
+Array nanargmin(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
+Array nancumsum(const Operand& x, const AxisList& axis = AxisList::all());
+Array nancumprod(const Operand& x, const AxisList& axis = AxisList::all());
+Array partition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
+Array argpartition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
+Array lexsort(const Operands& keys, std::int64_t axis = -1);  // the last key decides first
+struct QuantileOptions {
+  detail::ByNameOnly by_name{};
+  AxisList axis = AxisList::all();
+  bool keepdims = false;
+  std::string method = "linear";  // lower, higher, nearest, midpoint
+};
+// q: one number, or a vector of them, which becomes the results' first dimension.
+Array quantile(const Operand& x, const Operand& q, const QuantileOptions& options);
+Array percentile(const Operand& x, const Operand& q, const QuantileOptions& options);
+Array nanquantile(const Operand& x, const Operand& q, const QuantileOptions& options = {});
+Array nanpercentile(const Operand& x, const Operand& q, const QuantileOptions& options = {});
+Array nanmedian(const Operand& x, const ReduceOptions& options = {});
+
+// --- Calculus and geometry.
+
+Array trapezoid(const Operand& y, double dx = 1, std::int64_t axis = -1);
+Array trapezoid(const Operand& y, const Operand& x, std::int64_t axis = -1);
+std::vector<Array> gradient(const Operand& x);
+Array gradient(const Operand& x, const Operand& spacing, std::int64_t axis);
+Array interp(const Operand& x, const Operand& xp, const Operand& fp);
+Array unwrap(const Operand& x, std::int64_t axis = -1);
+Array cross(const Operand& x, const Operand& y, std::int64_t axis = -1);
+Array cov(const Operand& x, bool rowvar = true);
+Array corrcoef(const Operand& x, bool rowvar = true);
+Array vecdot(const Operand& x, const Operand& y, std::int64_t axis = -1);
+Array matvec(const Operand& x, const Operand& y);
+Array vecmat(const Operand& x, const Operand& y);
+
+// --- Bits.
+
+Array packbits(const Operand& x, const AxisList& axis = AxisList::all());
+Array unpackbits(const Operand& x, const AxisList& axis = AxisList::all());
+std::pair<Array, Array> frexp(const Operand& x);
+
+// --- Special functions.
+
+Array i0(const Operand& x);
+Array i0e(const Operand& x);
+Array i1(const Operand& x);
+Array i1e(const Operand& x);
+Array xlogy(const Operand& x, const Operand& y);
+Array xlog1py(const Operand& x, const Operand& y);
+Array entr(const Operand& x);
+Array rel_entr(const Operand& x, const Operand& y);
+Array kl_div(const Operand& x, const Operand& y);
+Array logit(const Operand& x);
+Array ndtr(const Operand& x);
+Array log_ndtr(const Operand& x);
+Array betaln(const Operand& x, const Operand& y);
+
+// --- jax.nn and jax.ops.
+
+struct AttentionOptions {
+  detail::ByNameOnly by_name{};
+  std::optional<Operand> bias = {}, mask = {};  // [batch, heads, queries, keys], or sizes of 1
+  std::optional<double> scale = {};             // 1 / sqrt(width) by default
+  bool is_causal = false;
+};
+// [batch, length, heads, width] each; fewer heads of keys and values serve groups of heads of queries.
+Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
+Array standardize(const Operand& x, const AxisList& axis = -1, double epsilon = 1e-5);
+Array logmeanexp(const Operand& x, const ReduceOptions& options = {});
+// Rows combined by the segment that each belongs to, [number of segments, …].
+Array segment_sum(const Operand& rows, const Operand& segments, std::int64_t num_segments);
+Array segment_prod(const Operand& rows, const Operand& segments, std::int64_t num_segments);
+Array segment_max(const Operand& rows, const Operand& segments, std::int64_t num_segments);
+Array segment_min(const Operand& rows, const Operand& segments, std::int64_t num_segments);
+
+// --- JAX's where=: reductions over the elements where a mask holds; it broadcasts to x.
+
+namespace masked {
+Array sum(const Operand& x, const Operand& where, const ReduceOptions& options = {});
+Array prod(const Operand& x, const Operand& where, const ReduceOptions& options = {});
+Array mean(const Operand& x, const Operand& where, const ReduceOptions& options = {});
+Array any(const Operand& x, const Operand& where, const ReduceOptions& options = {});
+Array all(const Operand& x, const Operand& where, const ReduceOptions& options = {});
+Array var(const Operand& x, const Operand& where, const VarianceOptions& options = {});
+Array std_(const Operand& x, const Operand& where, const VarianceOptions& options = {});
+// `initial` takes part, too: it is the result where the mask holds nowhere.
+Array max(const Operand& x, const Operand& where, double initial, const ReduceOptions& options = {});
+Array min(const Operand& x, const Operand& where, double initial, const ReduceOptions& options = {});
+}  // namespace masked
+
+// --- jax.numpy.linalg, without decompositions.
+
+namespace linalg {
+// Of all elements, along an axis (of vectors) or two (of matrices). `ord`: 2, the root of squares, by default.
+Array norm(const Operand& x, const AxisList& axis = AxisList::all(), std::optional<double> ord = {}, bool keepdims = false);
+Array matrix_power(const Operand& x, std::int64_t n);
+Array multi_dot(const Operands& arrays);
+}  // namespace linalg
+
+}  // namespace shardlab
