@@ -158,17 +158,21 @@ std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   }
   std::vector<std::size_t> order = asked_first(q, 0);
   std::vector<ValueId> found = emit_transpose(inner, reordered(body, order), asked_count(q), known, cotangents);
+  std::vector<ValueId> results;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const TensorType& type = body.type(body.params[order[i]]);
+    if (found[i] == kZero) continue;
     out_specs.push_back(in[order[i]]);
-    auto [axes, size] = unnamed(q.node, in[order[i]], type.rank());
-    if (found[i] != kZero && size > 1) found[i] = inner.emit1(ops::kPsum, {found[i]}, Attrs{{"axis_name", axes}, {"axis_size", size}});
-    found[i] = ops::instantiated(inner, found[i], type);
+    auto [axes, size] = unnamed(q.node, in[order[i]], body.type(body.params[order[i]]).rank());
+    results.push_back(size > 1 ? inner.emit1(ops::kPsum, {found[i]}, Attrs{{"axis_name", axes}, {"axis_size", size}}) : found[i]);
   }
-  inner.set_results(found);
+  if (results.empty()) return found;
+  inner.set_results(results);
   Attrs attrs = q.node.attrs;
   attrs.set("bodies", Bodies{body_ref(inner.finish())}).set("in_specs", in_specs).set("out_specs", out_specs);
-  return b.emit(*q.node.op, operands, attrs);
+  std::vector<ValueId> emitted = b.emit(*q.node.op, operands, attrs);
+  for (auto next = emitted.begin(); ValueId & id : found)
+    if (id != kZero) id = *next++;
+  return found;
 }
 
 std::vector<ValueId> transpose(GraphBuilder& b, const Question& q) {

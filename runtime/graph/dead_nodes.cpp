@@ -1,0 +1,159 @@
+// Leaves out what no result needs: nodes, and of nodes with bodies the results that nobody uses, with what only these needed.
+//
+// Source: JAX's dead code elimination (pe.dce_jaxpr), which goes into scan, cond and shard_map, and not into while_loop.
+#include <algorithm>
+
+#include "runtime/graph/graph.h"
+
+namespace shardlab {
+namespace {
+
+using Mask = std::vector<bool>;
+
+bool any(const Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
+bool all(const Mask& mask) { return std::find(mask.begin(), mask.end(), false) == mask.end(); }
+
+template <typename T>
+std::vector<T> kept(const std::vector<T>& items, const Mask& mask) {
+  std::vector<T> found;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (mask[i]) found.push_back(items[i]);
+  return found;
+}
+
+// A node without results is there for what it does, and so are the nodes that have it in their bodies.
+bool has_effects(const Node& node) {
+  if (node.results.empty()) return true;
+  for (const GraphRef& body : node.attrs.bodies())
+    if (std::any_of(body->nodes.begin(), body->nodes.end(), has_effects)) return true;
+  return false;
+}
+
+class Live {
+ public:
+  // What the wanted results need.
+  Live(const Graph& graph, const Mask& wanted)
+      : graph_(graph), wanted_(wanted), nodes_(graph.nodes), live_(graph.nodes.size()), needed_(graph.values.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i]) needed_[std::size_t(graph.results[i])] = true;
+    for (std::size_t n = nodes_.size(); n-- > 0;) {
+      Node& node = nodes_[n];
+      Mask used = of(node.results, needed_);
+      live_[n] = any(used) || has_effects(node);
+      if (!live_[n]) continue;
+      if (any(used)) prune(node, used);
+      for (ValueId id : node.operands) needed_[std::size_t(id)] = true;
+    }
+  }
+
+  Mask used_params() const { return of(graph_.params, needed_); }
+
+  Graph copy(const Mask& params) const {
+    Graph result;
+    result.name = graph_.name;
+    std::vector<ValueId> renamed(graph_.values.size(), -1);
+    auto copy_value = [&](ValueId id, NodeId producer, std::size_t index) {
+      renamed[std::size_t(id)] = ValueId(result.values.size());
+      result.values.push_back({graph_.values[std::size_t(id)].type, producer, int(index)});
+      return renamed[std::size_t(id)];
+    };
+    for (ValueId id : kept(graph_.params, params)) result.params.push_back(copy_value(id, -1, result.params.size()));
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (!live_[n]) continue;
+      Node node = nodes_[n];
+      for (ValueId& id : node.operands) id = renamed[std::size_t(id)];
+      for (std::size_t i = 0; i < node.results.size(); ++i) node.results[i] = copy_value(node.results[i], NodeId(result.nodes.size()), i);
+      result.nodes.push_back(std::move(node));
+    }
+    for (ValueId id : kept(graph_.results, wanted_)) result.results.push_back(renamed[std::size_t(id)]);
+    return result;
+  }
+
+ private:
+  static Mask of(const std::vector<ValueId>& ids, const Mask& values) {
+    Mask mask;
+    for (ValueId id : ids) mask.push_back(values[std::size_t(id)]);
+    return mask;
+  }
+
+  static void keep(Node& node, const Mask& operands, const Mask& results) {
+    node.operands = kept(node.operands, operands);
+    node.results = kept(node.results, results);
+  }
+
+  static void prune(Node& node, const Mask& used) {
+    switch (node.op->region) {
+      case RegionKind::kManual:
+        return prune_manual(node, used);
+      case RegionKind::kBranch:
+        return prune_branches(node, used);
+      case RegionKind::kScan:
+        return prune_scan(node, used);
+      default:
+        return;
+    }
+  }
+
+  static void prune_manual(Node& node, const Mask& used) {
+    Live body(*node.attrs.bodies()[0], used);
+    Mask operands = body.used_params();
+    if (all(operands) && all(used)) return;
+    Attrs attrs = node.attrs;
+    attrs.set("in_specs", kept(attrs.shardings("in_specs"), operands)).set("out_specs", kept(attrs.shardings("out_specs"), used));
+    node.attrs = attrs.set("bodies", one(body.copy(operands)));
+    keep(node, operands, used);
+  }
+
+  // Operand 0 says which branch; the branches take the others.
+  static void prune_branches(Node& node, const Mask& used) {
+    std::vector<Live> branches;
+    Mask params(node.operands.size() - 1, false);
+    for (const GraphRef& branch : node.attrs.bodies()) {
+      Mask own = branches.emplace_back(*branch, used).used_params();
+      for (std::size_t i = 0; i < params.size(); ++i) params[i] = params[i] || own[i];
+    }
+    if (all(params) && all(used)) return;
+    Bodies bodies;
+    for (const Live& branch : branches) bodies.push_back(std::make_shared<const Graph>(branch.copy(params)));
+    Attrs attrs = node.attrs;
+    node.attrs = attrs.set("bodies", bodies);
+    params.insert(params.begin(), true);
+    keep(node, params, used);
+  }
+
+  // What is carried is wanted of the body, too, where the body reads it.
+  static void prune_scan(Node& node, const Mask& used) {
+    const std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
+    Mask wanted = used;
+    while (true) {
+      Live body(*node.attrs.bodies()[0], wanted);
+      Mask operands = body.used_params();
+      bool is_closed = true;
+      for (std::size_t i = 0; i < carried; ++i) {
+        is_closed = is_closed && (wanted[i] || !operands[consts + i]);
+        wanted[i] = wanted[i] || operands[consts + i];
+        operands[consts + i] = wanted[i];
+      }
+      if (!is_closed) continue;
+      if (all(operands) && all(wanted)) return;
+      Attrs attrs = node.attrs;
+      attrs.set("num_consts", std::int64_t(std::count(operands.begin(), operands.begin() + std::ptrdiff_t(consts), true)));
+      attrs.set("num_carry", std::int64_t(std::count(wanted.begin(), wanted.begin() + std::ptrdiff_t(carried), true)));
+      node.attrs = attrs.set("bodies", one(body.copy(operands)));
+      return keep(node, operands, wanted);
+    }
+  }
+
+  static Bodies one(Graph body) { return {std::make_shared<const Graph>(std::move(body))}; }
+
+  const Graph& graph_;
+  const Mask wanted_;
+  std::vector<Node> nodes_;
+  Mask live_, needed_;  // nodes, values
+};
+
+}  // namespace
+
+Graph without_dead_nodes(const Graph& graph) { return Live(graph, Mask(graph.results.size(), true)).copy(Mask(graph.params.size(), true)); }
+
+}  // namespace shardlab
