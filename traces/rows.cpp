@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
@@ -45,6 +46,13 @@ std::vector<std::int64_t> parse_int64_list(std::string_view json) { return parse
 std::vector<std::string> parse_text_list(std::string_view json) { return parse<std::vector<std::string>>(json, "a list of texts"); }
 std::vector<std::vector<int>> parse_int_lists(std::string_view json) {
   return parse<std::vector<std::vector<int>>>(json, "a list of lists of integers");
+}
+
+std::int64_t element_bytes_of(std::string_view dtype) {
+  const auto digits = dtype.find_first_of("0123456789");
+  std::int64_t bits = 8;
+  if (digits != std::string_view::npos) std::from_chars(dtype.data() + digits, dtype.data() + dtype.size(), bits);
+  return std::max<std::int64_t>(bits / 8, 1);
 }
 
 std::vector<int> devices_of(const CollectiveShape& what) {

@@ -113,6 +113,7 @@ struct ProgramRow {
   std::vector<int> devices, processes;
   std::vector<ProgramValueRow> values;
   std::vector<CollectiveShape> collectives;
+  std::int64_t intermediate_bytes = 0;
 };
 
 struct LaunchRow {
@@ -186,6 +187,19 @@ struct ArrayRow {
   std::vector<int> processes;
 };
 
+// Of one process's devices, of the parts that they hold.
+struct ArrayHolderRow {
+  Id array = 0;
+  int process = 0;
+  Ns begin_ns = kNoTime;  // kNoTime: never
+};
+struct ArrayEndRow {
+  Id array = 0;
+  int process = 0;
+  Ns end_ns = 0;
+  bool donated = false;
+};
+
 struct HostReadRow {
   int process = 0;
   Ns begin_ns = 0;
@@ -217,6 +231,9 @@ std::vector<int> parse_int_list(std::string_view json);
 std::vector<std::int64_t> parse_int64_list(std::string_view json);
 std::vector<std::string> parse_text_list(std::string_view json);
 std::vector<std::vector<int>> parse_int_lists(std::string_view json);
+
+// Of a dtype's name, which says its bits: "float32" has 4, "bool" 1, "int4" 1.
+std::int64_t element_bytes_of(std::string_view dtype);
 
 // The ordinals in a collective: those of its groups, or of its pairs where it has no groups; ascending.
 std::vector<int> devices_of(const CollectiveShape& what);

@@ -23,6 +23,7 @@ std::string column_names(const TableDef& table) {
 void append_table_markdown(std::string& out, const TableDef& table) {
   out += fmt::format("\n### `{}`\n\n{}\n\nPrimary key: `{}`{}.\n", table.name, table.doc, table.primary_key,
                      table.without_rowid ? " (`WITHOUT ROWID`: rows lie in this order)" : "");
+  if (table.since > 0) out += fmt::format("Since version {}.\n", table.since);
   out += "\n| column | type | unit | meaning |\n|---|---|---|---|\n";
   for (const auto& column : table.columns)
     out += fmt::format("| `{}` | {}{} | {} | {} |\n", column.name, column_type_name(column.type), column.nullable ? ", or NULL" : "",

@@ -8,8 +8,8 @@
 
 namespace shardlab::traces {
 
-// 0 until the layout has been measured with real traces; from 1 on, older files are read.
-constexpr int kSchemaVersion = 0;
+// Older files are read. 1: when arrays end, and what programs hold between their steps.
+constexpr int kSchemaVersion = 1;
 // SQLite's application_id of a trace ("SLtr") and of one process's part ("SLpt").
 constexpr std::int32_t kTraceApplicationId = 0x534c7472;
 constexpr std::int32_t kPartApplicationId = 0x534c7074;
@@ -30,6 +30,7 @@ struct TableDef {
   std::span<const ColumnDef> columns;
   std::string_view primary_key;  // its columns, comma separated
   bool without_rowid = false;
+  int since = 0;  // the schema's version
 };
 
 struct EnumValue {

@@ -101,6 +101,9 @@ constexpr ColumnDef kTracePrograms[] = {
     text("mesh", "Mesh, as text."),
     list("devices", "Ordinals, in order."),
     list("processes", "That own any of them."),
+    bytes("intermediate_bytes",
+          "Of one run, at most, on the device that holds most: the values between its steps, beside operands and results; not what an op "
+          "needs while it computes one. Where steps are not run but simulated, those that a run would fuse count too."),
 };
 constexpr ColumnDef kTraceProgramValues[] = {
     id_of("program", "id of programs", "Whose."),
@@ -209,6 +212,7 @@ constexpr ColumnDef kTraceShards[] = {
     id_of("layout", "id of layouts", "Of which."),
     id_of("device", "ordinal", "Holder."),
     number("replica", "Rank among the holders of the same part, from 0."),
+    number("elements", "Of the part."),
 };
 constexpr ColumnDef kTraceShardRanges[] = {
     id_of("layout", "id of layouts", "Of which."),
@@ -228,6 +232,19 @@ constexpr ColumnDef kTraceArrays[] = {
     id_of("site", "id of sites", "The user's line."),
     time("time_ns", "When it was made."),
     word("processes", "JSON: those that made it, ascending."),
+    bytes("element_bytes", "Of one element."),
+};
+constexpr ColumnDef kTraceArrayHolders[] = {
+    id_of("array", "id of arrays", "Which."),
+    id_of("process", "process", "Whose devices hold their parts of it."),
+    time_or_null("begin_ns",
+                 "When the launch that makes it began there, or when it was put together; NULL: the launch never began, or failed."),
+};
+constexpr ColumnDef kTraceArrayEnds[] = {
+    id_of("array", "id of arrays", "Which."),
+    id_of("process", "process", "Whose devices let their parts of it go."),
+    time("end_ns", "When: nobody held it any more and no launch of the process needed it, or it was donated."),
+    number("donated", "1: its memory went to a program that it was given to."),
 };
 constexpr ColumnDef kTraceHostReads[] = {
     id_of("process", "process", "Whose."), time("begin_ns", "Asked."),    number("seq", "Tells reads of one time apart."),
@@ -312,6 +329,8 @@ constexpr TableDef kTraceTables[] = {
     {"shards", "Which devices hold a part.", kTraceShards, "layout, device", true},
     {"shard_ranges", "Which part: [start, stop) in each dimension.", kTraceShardRanges, "layout, device, dimension", true},
     {"arrays", "Arrays, one row for all processes that made them.", kTraceArrays, "id"},
+    {"array_holders", "Since when each process's devices hold an array.", kTraceArrayHolders, "array, process", true, 1},
+    {"array_ends", "Until when; no row: to the end of what the process recorded.", kTraceArrayEnds, "array, process", true, 1},
     {"host_reads", "Where a value left: print, fetch, checkpoint, exit.", kTraceHostReads, "process, begin_ns, seq", true},
     {"diagnoses", "The verdicts.", kTraceDiagnoses, "id"},
     {"participants", "The sides of diagnoses, the guilty first.", kTraceParticipants, "diagnosis, position", true},
@@ -388,6 +407,13 @@ constexpr SqlViewDef kTraceViews[] = {
      "SELECT a.id AS array, n.text AS name, s.device, s.replica, r.dimension, r.start, r.stop\n"
      "FROM arrays a LEFT JOIN strings n ON n.id = a.name JOIN shards s ON s.layout = a.layout\n"
      "  LEFT JOIN shard_ranges r ON r.layout = s.layout AND r.device = s.device"},
+    {"array_memory",
+     "What each device holds of which array, from when to when. Every device counts its own part, as on a machine where each has memory of "
+     "its own: virtual devices of one process share the memory of equal replicas, and this does not say so.",
+     "SELECT a.id AS array, n.text AS name, h.process, s.device, s.elements * a.element_bytes AS bytes, h.begin_ns, e.end_ns, e.donated\n"
+     "FROM array_holders h JOIN arrays a ON a.id = h.array JOIN shards s ON s.layout = a.layout\n"
+     "  JOIN devices d ON d.ordinal = s.device AND d.process = h.process LEFT JOIN strings n ON n.id = a.name\n"
+     "  LEFT JOIN array_ends e ON e.array = h.array AND e.process = h.process WHERE h.begin_ns IS NOT NULL"},
 };
 
 constexpr ColumnDef kPartMeta[] = {

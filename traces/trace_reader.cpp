@@ -62,6 +62,7 @@ Database TraceReader::open(const std::string& path) {
 }
 
 TraceReader::TraceReader(std::string path) : database_(open_checked(path, torn_)) {
+  version_ = database_.integer("PRAGMA user_version");
   strings_.resize(1);
   sites_.resize(1);
   read_meta();
@@ -179,7 +180,8 @@ std::vector<ProgramRow> TraceReader::programs() {
   std::vector<ProgramRow> rows;
   std::map<Id, std::size_t> index;
   guarded("programs", [&] {
-    Statement row(database_, "SELECT id, fingerprint, name, text, mesh, devices, processes FROM programs ORDER BY id");
+    Statement row(database_, fmt::format("SELECT id, fingerprint, name, text, mesh, devices, processes, {} FROM programs ORDER BY id",
+                                         version_ >= 1 ? "intermediate_bytes" : "0"));
     while (row.step()) {
       rows.push_back({row.integer(0),
                       std::uint64_t(row.integer(1)),
@@ -189,7 +191,8 @@ std::vector<ProgramRow> TraceReader::programs() {
                       parse_int_list(row.text(5)),
                       parse_int_list(row.text(6)),
                       {},
-                      {}});
+                      {},
+                      row.integer(7)});
       index[row.integer(0)] = rows.size() - 1;
     }
   });

@@ -46,6 +46,10 @@ class TraceReader {
   std::vector<MeshRow> meshes();
   std::vector<LayoutRow> layouts();  // with shards
   std::vector<ArrayRow> arrays();
+  // Whether the trace has when arrays end: older ones do not, and the two below give nothing.
+  bool has_array_ends() const { return version_ >= 1; }
+  std::vector<ArrayHolderRow> array_holders();  // by array, then process
+  std::vector<ArrayEndRow> array_ends();        // the same
   std::vector<HostReadRow> host_reads();
   std::vector<Diagnosis> diagnoses();  // with participants, in the order of their ids: index i has id i + 1
   // Beside diagnoses(): per participant the recorded collective that it names, 0 for none.
@@ -100,6 +104,7 @@ class TraceReader {
 
   std::map<std::string, std::string, std::less<>> torn_;  // table -> what happened
   Database database_;
+  std::int64_t version_ = 0;  // of the schema
   std::optional<std::unique_ptr<EventPages>> event_pages_;
   std::map<std::string, std::string, std::less<>> meta_;
   std::vector<std::string> strings_;  // by id

@@ -102,6 +102,26 @@ std::vector<ArrayRow> TraceReader::arrays() {
   return rows;
 }
 
+std::vector<ArrayHolderRow> TraceReader::array_holders() {
+  std::vector<ArrayHolderRow> rows;
+  if (!has_array_ends()) return rows;
+  guarded("array_holders", [&] {
+    Statement row(database_, "SELECT array, process, begin_ns FROM array_holders ORDER BY array, process");
+    while (row.step()) rows.push_back({row.integer(0), int(row.integer(1)), row.is_null(2) ? kNoTime : row.integer(2)});
+  });
+  return rows;
+}
+
+std::vector<ArrayEndRow> TraceReader::array_ends() {
+  std::vector<ArrayEndRow> rows;
+  if (!has_array_ends()) return rows;
+  guarded("array_ends", [&] {
+    Statement row(database_, "SELECT array, process, end_ns, donated FROM array_ends ORDER BY array, process");
+    while (row.step()) rows.push_back({row.integer(0), int(row.integer(1)), row.integer(2), row.integer(3) != 0});
+  });
+  return rows;
+}
+
 std::vector<HostReadRow> TraceReader::host_reads() {
   std::vector<HostReadRow> rows;
   guarded("host_reads", [&] {
@@ -216,11 +236,13 @@ std::vector<std::string> TraceReader::notices() {
 }
 
 bool TraceReader::check_whole() {
-  for (const auto& table : trace_schema().tables)
+  for (const auto& table : trace_schema().tables) {
+    if (table.since > version_) continue;
     guarded(table.name, [&] {
       Statement row(database_, fmt::format("SELECT * FROM {}", table.name));
       while (row.step()) {}
     });
+  }
   return torn();
 }
 

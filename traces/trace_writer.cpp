@@ -134,7 +134,8 @@ void TraceWriter::add(const DeviceRow& row) { put("devices", row.ordinal, row.pr
 
 Id TraceWriter::add(const ProgramRow& row) {
   const Id program = ++next_id_["programs"];
-  put("programs", program, std::int64_t(row.fingerprint), row.name, row.text, row.mesh, json_list(row.devices), json_list(row.processes));
+  put("programs", program, std::int64_t(row.fingerprint), row.name, row.text, row.mesh, json_list(row.devices), json_list(row.processes),
+      row.intermediate_bytes);
   int positions[2] = {0, 0};
   for (const auto& value : row.values)
     put("program_values", program, value.is_result, positions[value.is_result]++, value.name, value.dtype, json_list(value.shape),
@@ -198,7 +199,9 @@ Id TraceWriter::add(const LayoutRow& row) {
   }
   put("layouts", layout, row.mesh, json_list(row.shape), row.spec, axes + "]");
   for (const auto& shard : row.shards) {
-    put("shards", layout, shard.device, shard.replica);
+    std::int64_t elements = 1;
+    for (const auto& [start, stop] : shard.ranges) elements *= stop - start;
+    put("shards", layout, shard.device, shard.replica, elements);
     int dimension = 0;
     for (const auto& [start, stop] : shard.ranges) put("shard_ranges", layout, shard.device, dimension++, start, stop);
   }
@@ -208,9 +211,12 @@ Id TraceWriter::add(const LayoutRow& row) {
 Id TraceWriter::add(const ArrayRow& row) {
   const Id array = ++next_id_["arrays"];
   put("arrays", array, string(row.name), string(row.dtype), row.layout, row.committed, row.process, number(row.launch), row.site,
-      row.time_ns, string(json_list(row.processes)));
+      row.time_ns, string(json_list(row.processes)), element_bytes_of(row.dtype));
   return array;
 }
+
+void TraceWriter::add(const ArrayHolderRow& row) { put("array_holders", row.array, row.process, time(row.begin_ns)); }
+void TraceWriter::add(const ArrayEndRow& row) { put("array_ends", row.array, row.process, row.end_ns, row.donated); }
 
 void TraceWriter::add(const HostReadRow& row) {
   put("host_reads", row.process, row.begin_ns, reads_at_[{row.process, row.begin_ns}]++, time(row.end_ns), string(row.what), row.site);

@@ -53,6 +53,8 @@ class TraceWriter {
   Id add(const MeshRow& row);
   Id add(const LayoutRow& row);  // with its shards
   Id add(const ArrayRow& row);
+  void add(const ArrayHolderRow& row);
+  void add(const ArrayEndRow& row);
   void add(const HostReadRow& row);
   // `collectives`: per participant the recorded collective that it names, 0 for none; may be shorter.
   Id add(const Diagnosis& row, const std::vector<Id>& collectives = {});

@@ -65,6 +65,9 @@ struct ProgramInfo {
   std::vector<ValueInfo> operands, results;
   std::vector<CollectiveInfo> collectives;
   std::optional<Channel> channel;  // a send or a receive, and nothing else
+  // What a run holds at once, at most, on the device that holds most, beside its operands and results: of values alone, not what an op
+  // needs while it computes one.
+  std::int64_t intermediate_bytes = 0;
   bool spans_processes() const { return processes.size() > 1; }
 };
 

@@ -7,7 +7,8 @@
 
 namespace shardlab::comm {
 
-// Called from the issuing thread (on_program, on_launch_issued, on_array, on_host_read) and from the executing thread (the rest);
+// Called from the issuing thread (on_program, on_launch_issued, on_array, on_host_read), from any (on_array_end) and from the executing
+// thread (the rest);
 // an implementation is thread-safe, never blocks and never throws. Times are now_ns().
 class Observer {
  public:
@@ -25,6 +26,9 @@ class Observer {
   virtual void on_call_waiting(const Launch&, int /*index*/, Ns, const std::vector<ProcessIndex>& /*peers*/) {}
   virtual void on_call_done(const Launch&, int /*index*/, Ns, CallStatus, std::int64_t /*moved_bytes sent to other processes*/) {}
   virtual void on_array(const ArrayInfo&) {}
+  // Of an array that was told of: its memory is let go. Nobody holds it any more and no launch needs it, or it was donated. Once, from the
+  // thread that held it last.
+  virtual void on_array_end(std::int64_t /*id*/, bool /*donated*/) {}
   virtual void on_host_read(std::string_view /*what*/, Where, Ns /*begin*/, Ns /*end*/) {}
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <utility>
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -101,6 +102,10 @@ void ArrayImpl::wait_ready(std::string_view what, Where use) {
   if (!launch) return;
   launch->wait();
   if (launch->failure()) launch->failure()->raise(what, use, where);
+}
+
+void ArrayImpl::tell_end(bool donated) {
+  if (observer) std::exchange(observer, nullptr)->on_array_end(id, donated);
 }
 
 void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/comm/observer.h"
 #include "runtime/core/buffer.h"
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
@@ -48,6 +49,11 @@ class LaunchState {
 // Immutable once `launch` has finished (or is absent); a tracer has `tracer` and `value` alone.
 class ArrayImpl {
  public:
+  ArrayImpl() = default;
+  ~ArrayImpl() { tell_end(false); }
+  ArrayImpl(const ArrayImpl&) = delete;
+  ArrayImpl& operator=(const ArrayImpl&) = delete;
+
   TensorType type;
   // Concrete arrays.
   Sharding sharding;
@@ -59,7 +65,8 @@ class ArrayImpl {
   std::int64_t launch_number = -1;
   std::int64_t id = 0;
   Where where;
-  bool deleted = false;  // donated: its memory went to the program that it was given to; reading it is an error
+  bool deleted = false;                      // donated: its memory went to the program that it was given to; reading it is an error
+  std::shared_ptr<comm::Observer> observer;  // that was told of it, and not yet of its end
   // Tracers.
   std::shared_ptr<Tracer> tracer;
   ValueId value = -1;
@@ -67,6 +74,8 @@ class ArrayImpl {
   bool is_tracer() const { return tracer != nullptr; }
   // Throws what the launch failed with; `what` at `use` is who wants it.
   void wait_ready(std::string_view what, Where use);
+  // Tells whoever recorded it that its memory is let go; once.
+  void tell_end(bool donated);
 };
 
 // UserError with JAX's text for an array whose memory was donated.

@@ -49,6 +49,9 @@ class FanOut final : public comm::Observer {
   void on_array(const comm::ArrayInfo& a) override {
     each([&](auto& o) { o.on_array(a); });
   }
+  void on_array_end(std::int64_t id, bool donated) override {
+    each([&](auto& o) { o.on_array_end(id, donated); });
+  }
   void on_host_read(std::string_view what, Where w, comm::Ns b, comm::Ns e) override {
     each([&](auto& o) { o.on_host_read(what, w, b, e); });
   }
@@ -94,14 +97,14 @@ int default_device_count() {
 
 }  // namespace
 
-Context::Context(ContextOptions options) : options_(std::move(options)) {
+Context::Context(ContextOptions options) : options_(std::move(options)), next_array_(options_.first_array_id) {
   if (!options_.control) options_.control = std::make_shared<comm::SoloControl>();
   devices_ = make_devices(profile_of(options_), options_.devices_per_process);
   cpu_ = std::make_unique<CpuBackend>(options_.worker_threads);
   make_platform();
   while (first_local_ < int(devices_.size()) && !is_local(first_local_)) ++first_local_;
   SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");
-  fan_out_ = std::make_unique<FanOut>(options_.observers);
+  fan_out_ = std::make_shared<FanOut>(options_.observers);
   programs_ = options_.described ? options_.described : std::make_shared<ProgramCache>();
   executor_ = std::make_unique<Executor>(*this);
 }
@@ -166,7 +169,7 @@ void Context::warn(const std::string& text) {
 
 void Context::add_observer(std::shared_ptr<comm::Observer> observer) {
   options_.observers.push_back(std::move(observer));
-  fan_out_ = std::make_unique<FanOut>(options_.observers);
+  fan_out_ = std::make_shared<FanOut>(options_.observers);
 }
 
 Context* Context::current_or_null() { return current_context().get(); }
@@ -224,7 +227,7 @@ void Context::announce(const comm::Launch& launch) {
     control().local(launch);
 }
 
-void Context::record_array(const ArrayImpl& impl, std::string_view name) {
+void Context::record_array(ArrayImpl& impl, std::string_view name) {
   if (!is_recorded()) return;
   const Mesh& mesh = impl.sharding.mesh();
   comm::ArrayInfo info;
@@ -248,6 +251,7 @@ void Context::record_array(const ArrayImpl& impl, std::string_view name) {
   info.committed = impl.committed;
   info.where = impl.where;
   observer().on_array(info);
+  if (!impl.deleted) impl.observer = fan_out_;
 }
 
 // Goodbye comes last: until then a death among the others still reaches a launch that waits for them.

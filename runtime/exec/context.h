@@ -36,9 +36,10 @@ struct ContextOptions {
   Config config = config_from_environment();
   // Where given, programs are described and never run: nothing of this process's own is made of them, and contexts share them here.
   std::shared_ptr<ProgramCache> described;
-  std::string profile;   // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
-  std::string platform;  // of devices(): "cpu", "cuda"; empty: SHARDLAB_PLATFORM, or cpu
-  int cpu_devices = 1;   // of each process, beside the platform's where that is not cpu
+  std::string profile;              // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
+  std::string platform;             // of devices(): "cpu", "cuda"; empty: SHARDLAB_PLATFORM, or cpu
+  int cpu_devices = 1;              // of each process, beside the platform's where that is not cpu
+  std::int64_t first_array_id = 0;  // beyond those of the process's contexts before this one: arrays outlive them
   // In place of the platform's, for tests: called with the ordinals of this process's devices.
   std::function<std::shared_ptr<Backend>(const std::vector<int>& ordinals)> make_backend;
 };
@@ -88,11 +89,12 @@ class Context {
   // Tells observers and control of a launch, and of its program when it is the first of it.
   void announce(const comm::Launch& launch);
   // Tells observers of an array; of the same one again: that it has this name now.
-  void record_array(const ArrayImpl& impl, std::string_view name);
+  void record_array(ArrayImpl& impl, std::string_view name);
   // The mesh for specs without one and for computations that nobody places; set outside jit.
   const std::optional<Mesh>& mesh() const { return mesh_; }
   std::optional<Mesh> exchange_mesh(std::optional<Mesh> mesh) { return std::exchange(mesh_, std::move(mesh)); }
   std::int64_t new_array_id() { return next_array_++; }
+  std::int64_t next_array_id() const { return next_array_; }
   std::int64_t new_step() { return next_step_++; }
   const Config& config() const { return options_.config; }
   void set_config(const Config& config);  // forgets the programs captured under the flags before
@@ -112,13 +114,13 @@ class Context {
   std::vector<Device> devices_, all_;
   int first_local_ = 0;
   std::unique_ptr<Backend> cpu_;
-  std::shared_ptr<Backend> platform_;  // of devices(), where they are no CPU devices
-  std::unique_ptr<comm::Observer> fan_out_;
+  std::shared_ptr<Backend> platform_;        // of devices(), where they are no CPU devices
+  std::shared_ptr<comm::Observer> fan_out_;  // arrays that were told of share it, for their end
   std::set<const comm::ProgramInfo*> announced_;
   std::set<std::string> warned_;
   std::shared_ptr<Tracer> tracer_;
   std::optional<Mesh> mesh_;
-  std::int64_t next_array_ = 0, next_step_ = 0;
+  std::int64_t next_array_, next_step_ = 0;
   std::shared_ptr<ProgramCache> programs_;
   std::unique_ptr<Executor> executor_;
 };

@@ -9,7 +9,9 @@
 #include "runtime/base/sha256.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/intermediates.h"
 #include "runtime/exec/program_info.h"
+#include "runtime/exec/slot_use.h"
 
 namespace shardlab {
 namespace {
@@ -17,41 +19,6 @@ namespace {
 using spmd::ComputeStep;
 using spmd::MoveStep;
 using spmd::PartitionedProgram;
-
-// The slots that a step reads and writes.
-struct SlotUse {
-  std::vector<int> reads, writes;
-};
-
-SlotUse use_of(const spmd::Step& step) {
-  if (auto* compute = std::get_if<ComputeStep>(&step)) return {compute->operands, compute->results};
-  if (auto* region = std::get_if<spmd::RegionStep>(&step)) return {region->operands, region->results};
-  const auto& move = std::get<MoveStep>(step);
-  return {{move.from}, {move.to}};
-}
-
-SlotUse use_of(const spmd::Step* step) { return use_of(*step); }
-
-SlotUse use_of(const Executable::Step& step) {
-  if (auto* compute = std::get_if<Executable::Compute>(&step)) return {compute->operands, compute->results};
-  if (auto* fused = std::get_if<FusedStep>(&step)) return {fused->inputs, fused->outputs};
-  if (auto* region = std::get_if<Executable::Region>(&step)) return {region->operands, region->results};
-  const auto& move = std::get<Executable::Move>(step);
-  return {{move.from}, {move.to}};
-}
-
-// Per slot the last of the steps that uses it; results are used by the end.
-template <typename Step>
-std::vector<int> last_uses(const PartitionedProgram& program, const std::vector<Step>& steps) {
-  std::vector<int> last(program.slots.size(), -1);
-  for (int i = 0; i < int(steps.size()); ++i) {
-    SlotUse use = use_of(steps[std::size_t(i)]);
-    for (int slot : use.writes) last[std::size_t(slot)] = std::max(last[std::size_t(slot)], i);
-    for (int slot : use.reads) last[std::size_t(slot)] = i;
-  }
-  for (int slot : program.results) last[std::size_t(slot)] = int(steps.size());
-  return last;
-}
 
 // Computes a constant now, where it is small on each device.
 bool preset(Executable& executable, const Executable::Compute& step) {
@@ -247,6 +214,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
     }
   }
   executable.last_use = last_uses(p, executable.steps);
+  executable.intermediate_bytes = intermediate_bytes(executable);
   return result;
 }
 
@@ -260,6 +228,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     result = std::make_shared<Executable>();
     result->program = std::move(program);
     describe_steps(result->program, ownership_of(context), *info);
+    result->intermediate_bytes = intermediate_bytes(result->program);
   } else {
     result = compile_steps(context, std::move(program), {}, *info);
   }
@@ -276,6 +245,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   executable.result_shardings = shardings(p.results, foreign.results);
   executable.weak_results = std::move(weak_results);
 
+  info->intermediate_bytes = executable.intermediate_bytes;
   info->name = std::move(name);
   info->text = fmt::format("devices {}\n{}", list_text(p.mesh.devices()), spmd::print(p));
   info->fingerprint = sha256_prefix(info->text);

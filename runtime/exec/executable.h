@@ -48,9 +48,10 @@ struct Executable {
   std::vector<std::vector<Box>> slot_boxes;  // per slot and mesh position
   // Small constants, computed once: slot and its buffers per position.
   std::vector<std::pair<int, std::vector<BufferRef>>> presets;
-  std::vector<int> last_use;   // per slot, the step after which nobody reads it
-  std::vector<int> local;      // mesh positions of this process
-  Backend* backend = nullptr;  // of the mesh's devices; the context's
+  std::vector<int> last_use;            // per slot, the step after which nobody reads it
+  std::vector<int> local;               // mesh positions of this process
+  std::int64_t intermediate_bytes = 0;  // as ProgramInfo's
+  Backend* backend = nullptr;           // of the mesh's devices; the context's
   std::vector<Sharding> param_shardings, result_shardings;
   std::vector<bool> weak_results;                 // one each, or empty: none is
   std::optional<MovePlan> transfer;               // device_put: no steps, one move from the operand to the result

@@ -347,7 +347,10 @@ std::vector<Array> run_program(Context& context, const std::string& key, const P
   if (!request.donated.empty()) donated = usable_donations(request, *executable);
   auto results = context.executor().submit(std::move(executable), request.args, committed, request.where, donated);
   for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i]) request.args[i].impl()->deleted = true;
+    if (donated[i]) {
+      request.args[i].impl()->deleted = true;
+      request.args[i].impl()->tell_end(true);
+    }
   return results;
 }
 

@@ -248,6 +248,7 @@ void Job::start() {
       return platform->make({ordinals, process, rendezvous});
     };
   if (recorder_) options.observers.push_back(recorder_);
+  options.first_array_id = next_array_id_;
   context_ = std::make_shared<Context>(std::move(options));
   if (!recorder_) return;
   std::vector<recorder::DeviceRecord> records;
@@ -330,6 +331,7 @@ std::vector<int> Job::open(bool renew) {
 void Job::begin(const control::Gathered& gathered) {
   retire();
   Context::set_current(nullptr);
+  next_array_id_ = context_->next_array_id();
   context_.reset();
   rendezvous_.reset();
   control_.reset();  // its threads may be aborting the transport

@@ -92,7 +92,8 @@ class Job {
   std::vector<int> devices_per_process_;
   std::vector<std::string> host_ids_;  // by process
   std::int64_t epoch_ = 0;
-  bool clean_ = false;  // what was begun is closed
+  std::int64_t next_array_id_ = 0;  // of the contexts before this one
+  bool clean_ = false;              // what was begun is closed
 };
 
 namespace distributed {

@@ -127,10 +127,15 @@ class PlanRecorder {
         std::find_if(plan_.events.rbegin(), plan_.events.rend(), [](const simulate::Event& each) { return each.record != nullptr; });
     if (last != plan_.events.rend()) last->record->arrays.push_back(info);
   }
+  // Told with the event that is planned next; what a process holds at its end is not let go.
+  void array_end(std::int64_t id) { ended_.push_back(id); }
 
  private:
   void add(simulate::Event event) {
     event.issuer = issuer_;
+    // Statements and joins do not come into a trace.
+    const bool is_told = event.record != nullptr || event.kind == simulate::Event::Kind::kRead;
+    if (is_told) event.array_ends = std::exchange(ended_, {});
     plan_.events.push_back(std::move(event));
   }
   std::shared_ptr<const ProgramEvidence> evidence(const std::shared_ptr<const comm::ProgramInfo>& program) {
@@ -150,6 +155,7 @@ class PlanRecorder {
   bool records_;
   Seen seen_;
   std::int64_t launches_ = 0;
+  std::vector<std::int64_t> ended_;
   int issuer_ = 0;
   std::map<std::string, int> issuers_;
   std::map<std::vector<int>, std::int64_t> seqs_;
@@ -348,11 +354,18 @@ class PlanMachine final : public Machine {
 // What the context tells of arrays goes to the plan.
 class ArrayObserver final : public comm::Observer {
  public:
-  explicit ArrayObserver(PlanRecorder& recorder) : recorder_(recorder) {}
-  void on_array(const comm::ArrayInfo& array) override { recorder_.array(array); }
+  explicit ArrayObserver(PlanRecorder& recorder) : recorder_(&recorder) {}
+  void on_array(const comm::ArrayInfo& array) override {
+    if (recorder_) recorder_->array(array);
+  }
+  void on_array_end(std::int64_t id, bool) override {
+    if (recorder_) recorder_->array_end(id);
+  }
+  // Arrays may outlive the plan.
+  void stop() { recorder_ = nullptr; }
 
  private:
-  PlanRecorder& recorder_;
+  PlanRecorder* recorder_;
 };
 
 PlannedArray planned(const std::string& name, const Array& array) {
@@ -422,7 +435,8 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
     }
   };
   PlanRecorder recorder(process, before, result.events, wanted.records, seen);
-  if (wanted.records) Context::current().add_observer(std::make_shared<ArrayObserver>(recorder));
+  auto arrays = std::make_shared<ArrayObserver>(recorder);
+  if (wanted.records) Context::current().add_observer(arrays);
   PlanMachine machine(document.cluster.processes, recorder);
   Interpreter* running = nullptr;
   Interpreter interpreter(document, process, machine, [&](const Statement& statement) { recorder.statement(statement, running->where()); });
@@ -452,6 +466,7 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
     result.events.error_where = result.error_where.text();
     result.events.error_statement = result.error_where.statement;
   }
+  arrays->stop();
   return result;
 }
 

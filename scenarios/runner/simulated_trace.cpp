@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "runtime/base/scratch_folder.h"
 #include "runtime/exec/device.h"
@@ -69,6 +70,7 @@ class ProcessWriter {
 
   void add(const Happened& happened) {
     clock_ns_ = std::max(clock_ns_, happened.begin_ns);
+    end_arrays(*happened.event);
     if (happened.event->kind == simulate::Event::Kind::kRead)
       recorder_.on_host_read(happened.event->step.what, happened.event->place, happened.begin_ns, happened.end_ns);
     else if (happened.event->record)
@@ -112,6 +114,14 @@ class ProcessWriter {
     if (blocked_in_) return;
     free_ns_ = at;
     recorder_.on_launch_done(launch, free_ns_, comm::CallStatus::kOk);
+  }
+
+  // What was launched before still needs them.
+  void end_arrays(const simulate::Event& event) {
+    if (blocked_in_ || event.array_ends.empty()) return;
+    const comm::Ns now = std::exchange(clock_ns_, std::max(clock_ns_, free_ns_));
+    for (const std::int64_t id : event.array_ends) recorder_.on_array_end(id, false);
+    clock_ns_ = now;
   }
 
   const Arrivals& arrivals_;

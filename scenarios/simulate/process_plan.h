@@ -40,6 +40,7 @@ struct Event {
   std::int64_t collectives = 0;          // of a launch: what faults count
   std::shared_ptr<LaunchRecord> record;  // of a launch, where a trace is wanted
   Where place;                           // of a read
+  std::vector<std::int64_t> array_ends;  // let go of since the event before, by id; where a trace is wanted
 };
 
 // One issuer's events are in order; those of several are told apart by `issuer`.

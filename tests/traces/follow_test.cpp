@@ -35,6 +35,10 @@ constexpr const char* kQuestions[] = {
     "= a.name LEFT JOIN strings d ON d.id = a.dtype JOIN layouts l ON l.id = a.layout LEFT JOIN sites s ON s.id = a.site LEFT JOIN strings "
     "p ON p.id = a.processes",
     "SELECT h.process, h.begin_ns, h.seq, h.end_ns, n.text FROM host_reads h LEFT JOIN strings n ON n.id = h.what",
+    "SELECT n.text, a.process, a.launch, a.time_ns, h.process, h.begin_ns, e.end_ns, e.donated FROM array_holders h JOIN arrays a ON a.id "
+    "= "
+    "h.array LEFT JOIN strings n ON n.id = a.name LEFT JOIN array_ends e ON e.array = h.array AND e.process = h.process",
+    "SELECT n.text, e.process, e.end_ns, e.donated FROM array_ends e JOIN arrays a ON a.id = e.array LEFT JOIN strings n ON n.id = a.name",
     "SELECT process, count, bytes, reason FROM dropped",
     "SELECT process, source, severity, message FROM import_log",
 };
@@ -118,11 +122,23 @@ TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
   expect_the_same(follower, "the last member comes, an array is named anew, a read");
   for (int n = 1; n < 6; ++n) {
     for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], n, n == 3 && p == 1 ? other : sum, 10'000 * n + p * 100, 32);
+    // An array a round, which ends two rounds later on one process, three later on another, and on the third never.
+    for (int p = 0; p < kProcesses; ++p) {
+      comm::ArrayInfo each = make_array(100 + n);
+      each.launch = n;
+      made[std::size_t(p)]->on_array(each);
+    }
+    if (n > 2) made[0]->on_array_end(100 + n - 2, n % 2 == 0);
+    if (n > 3) made[1]->on_array_end(100 + n - 3, false);
+    if (n == 4) made[2]->on_array_end(4, false);  // which it never made
     launch(*made[0], 100 + n, alone, 10'000 * n + 5000, 33);
     expect_the_same(follower, "round " + std::to_string(n));
     expect_the_same(follower, "round " + std::to_string(n) + " again");
   }
   EXPECT_FALSE(follower.look().grown) << "nothing is new";
+  made[1]->on_array_end(4, false);   // made by no launch
+  made[2]->on_array_end(105, true);  // of a launch that is no longer written anew
+  expect_the_same(follower, "arrays end");
   for (auto& each : made) {
     each.reset();
     expect_the_same(follower, "one ends");

@@ -87,6 +87,43 @@ TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
   EXPECT_FALSE(reader.check_whole());
 }
 
+TEST_F(MergeTest, SaysSinceWhenAndUntilWhenAnArrayIsHeld) {
+  const auto program = make_program("matmul", 12);
+  for (int p = 0; p < kProcesses; ++p) {
+    auto observer = recorder(p);
+    // Made before its launch began; process 2's launch failed, and process 1's array is held to the end.
+    launch(*observer, 0, program, 1000 + p, 31, p == 2 ? 1 : 2);
+    observer->on_array(make_array(7));
+    if (p == 2) observer->on_launch_done({.number = 0, .program = program}, 2000, CallStatus::kFailed);
+    if (p != 1) observer->on_array_end(7, p == 0);
+    observer->on_array_end(99, false);  // of which nothing is known
+    observer->close();
+    if (p == 1) observer->on_array_end(7, false);  // it has left the job: it held the array as long as anybody looked
+  }
+  EXPECT_THAT(merge_parts(options_).problems, ElementsAre());
+  TraceReader reader(options_.out);
+  EXPECT_TRUE(reader.has_array_ends());
+  ASSERT_EQ(reader.arrays().size(), 1u);
+  const auto held = reader.array_holders();
+  ASSERT_EQ(held.size(), 3u);
+  for (int p = 0; p < kProcesses; ++p) EXPECT_EQ(held[std::size_t(p)].process, p);
+  EXPECT_EQ(held[0].begin_ns, 1010) << "when the launch began";
+  EXPECT_EQ(held[1].begin_ns, 1011);
+  EXPECT_EQ(held[2].begin_ns, traces::kNoTime) << "a launch that failed has no results";
+  const auto ends = reader.array_ends();
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[0].process, 0);
+  EXPECT_TRUE(ends[0].donated);
+  EXPECT_GT(ends[0].end_ns, 0);
+  EXPECT_EQ(ends[1].process, 2);
+  EXPECT_FALSE(ends[1].donated);
+
+  // Two rows of four columns of float32 on each of the six devices; the failed process's two hold nothing.
+  traces::Database database = TraceReader::open(options_.out);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM array_memory WHERE bytes = 2 * 4 * 4"), 4);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM array_memory WHERE end_ns IS NULL"), 2) << "process 1's";
+}
+
 // An op outside jit is one cached program for all lines that call it.
 TEST_F(MergeTest, ACachedOpLiesWhereItWasCalled) {
   const auto program = make_program("matmul", 12);

@@ -141,6 +141,24 @@ TEST_F(ReaderTest, SaysWhatAForeignFileIs) {
   EXPECT_THAT(error_of(newer), HasSubstr("trace schema 99"));
 }
 
+// As an older shardlab wrote it.
+TEST_F(ReaderTest, OlderTracesOpenAndSayThatTheyLackWhenArraysEnd) {
+  const std::string old = sample("large", {.collectives = 20});
+  Database(old, OpenMode::kUpdate)
+      .execute(
+          "DROP VIEW array_memory; DROP TABLE array_holders; DROP TABLE array_ends; CREATE TABLE before AS SELECT id, fingerprint, name, "
+          "text, "
+          "mesh, devices, processes FROM programs; DROP TABLE programs; ALTER TABLE before RENAME TO programs; PRAGMA user_version = 0");
+  TraceReader reader(old);
+  EXPECT_FALSE(reader.has_array_ends());
+  EXPECT_TRUE(reader.array_holders().empty());
+  EXPECT_TRUE(reader.array_ends().empty());
+  EXPECT_FALSE(reader.programs().empty());
+  EXPECT_FALSE(reader.layouts().empty());
+  EXPECT_FALSE(reader.check_whole());
+  EXPECT_TRUE(reader.notices().empty());
+}
+
 TEST_F(ReaderTest, EmptyTraceIsATrace) {
   TraceReader reader(sample("empty"));
   read_all(reader);

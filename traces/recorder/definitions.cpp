@@ -77,7 +77,8 @@ const UnifiedProgram* Definitions::add_program(const ProgramRecord& record, cons
                          .mesh = record.mesh,
                          .devices = record.devices,
                          .processes = record.processes,
-                         .collectives = program.collectives};
+                         .collectives = program.collectives,
+                         .intermediate_bytes = record.intermediate_bytes.value};
   for (const auto& value : record.operands) row.values.push_back({false, value.name, value.dtype, value.sharding, value.shape});
   for (const auto& value : record.results) row.values.push_back({true, value.name, value.dtype, value.sharding, value.shape});
   program.id = writer_.add(row);

@@ -30,6 +30,7 @@ void Follower::begin(const std::map<int, int>& incarnations) {
   processes_.clear();
   log_.clear();
   tracks_ = {};
+  array_ids_.clear();
   for (const auto& [process, count] : incarnations) {
     for (int incarnation = 0; incarnation < count; ++incarnation) {
       parts_.push_back(std::make_unique<Part>());
@@ -146,7 +147,8 @@ std::vector<Follower::Deeds> Follower::take_settled() {
 void Follower::write(bool settled) {
   Joined joined = join(processes_, *definitions_);
   std::vector<traces::ImportLogRow> log = log_;
-  RowWriter rows(*writer_, options_, processes_, *definitions_, joined, tracks_, log);
+  ArrayIds provisional;
+  RowWriter rows(*writer_, options_, processes_, *definitions_, joined, tracks_, settled ? array_ids_ : provisional, log);
   if (settled) rows.write_tracks();
   rows.write_deeds();
   if (!settled) rows.write_frame();
@@ -162,12 +164,25 @@ Follower::Look Follower::look() {
   }
 }
 
+// Their ends are written for good.
+void Follower::forget_ended_arrays() {
+  for (std::size_t p = 0; p < processes_.size(); ++p) {
+    ProcessTrace& trace = processes_[p];
+    std::erase_if(trace.array_ends, [&](const auto& end) {
+      if (array_ids_[p].erase(end.first) == 0) return false;
+      trace.arrays_taken.erase(end.first);
+      return true;
+    });
+  }
+}
+
 Follower::Look Follower::bring_up_to_date() {
   const std::int64_t before = writer_->rows_written();
   writer_->resume();
   definitions_->update(processes_);
   std::vector<Deeds> rest = take_settled();
   write(true);
+  forget_ended_arrays();
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     processes_[p].launches = std::move(rest[p].launches);
     processes_[p].arrays = std::move(rest[p].arrays);

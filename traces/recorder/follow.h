@@ -46,6 +46,7 @@ class Follower {
   bool read_part(std::size_t index);
   std::vector<Deeds> take_settled();
   void write(bool settled);
+  void forget_ended_arrays();
 
   MergeOptions options_;
   std::vector<std::unique_ptr<Part>> parts_;
@@ -54,6 +55,7 @@ class Follower {
   std::unique_ptr<traces::TraceWriter> writer_;
   std::unique_ptr<Definitions> definitions_;
   Tracks tracks_;
+  ArrayIds array_ids_;                     // of those that have been written for good and have not ended
   std::vector<traces::ImportLogRow> log_;  // of what stays
 };
 

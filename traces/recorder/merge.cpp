@@ -87,7 +87,8 @@ MergeResult merge_parts(const MergeOptions& options) {
   const Definitions definitions(writer, loaded.processes);
   Joined joined = join(loaded.processes, definitions);
   Tracks tracks;
-  RowWriter rows(writer, options, loaded.processes, definitions, joined, tracks, loaded.log);
+  ArrayIds array_ids;
+  RowWriter rows(writer, options, loaded.processes, definitions, joined, tracks, array_ids, loaded.log);
   rows.write_all();
   writer.finish();
 

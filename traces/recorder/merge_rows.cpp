@@ -47,8 +47,18 @@ ProcessState final_state(const ProcessEnd* end, const ProcessEvidence* evidence,
 }  // namespace
 
 RowWriter::RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
-                     const Definitions& definitions, Joined& joined, Tracks& tracks, std::vector<traces::ImportLogRow>& log)
-    : writer_(writer), options_(options), processes_(processes), definitions_(definitions), joined_(joined), log_(log), tracks_(tracks) {}
+                     const Definitions& definitions, Joined& joined, Tracks& tracks, ArrayIds& array_ids,
+                     std::vector<traces::ImportLogRow>& log)
+    : writer_(writer),
+      options_(options),
+      processes_(processes),
+      definitions_(definitions),
+      joined_(joined),
+      log_(log),
+      tracks_(tracks),
+      array_ids_(array_ids) {
+  array_ids_.resize(processes.size());
+}
 
 void RowWriter::write_all() {
   write_tracks();
@@ -66,6 +76,7 @@ void RowWriter::write_deeds() {
     write_batch_events(i);
   }
   write_arrays();
+  write_array_ends();
 }
 
 void RowWriter::write_frame() {
@@ -293,42 +304,6 @@ void RowWriter::write_wait_edges(const LogicalLaunch& launch, const LogicalCall&
     for (const int peer : std::set<int>(member.peers.begin(), member.peers.end()))
       writer_.add(traces::WaitEdgeRow{processes_[index].process, peer, member.wait_ns, member.end_ns, call.id});
   }
-}
-
-void RowWriter::write_arrays() {
-  // One array for all processes that made it: by what made it, what it is, and its rank among the like of one process.
-  using Key = std::tuple<std::size_t, std::string_view, std::string_view, Id, Id, int>;
-  constexpr std::size_t kNoLaunch = SIZE_MAX;
-  std::map<Key, std::size_t> known;
-  std::vector<traces::ArrayRow> rows;
-  for (std::size_t p = 0; p < processes_.size(); ++p) {
-    std::map<Key, int> again;
-    for (const auto& [id, array] : processes_[p].arrays) {
-      const auto launch = joined_.launch_of[p].find(array.launch);
-      Key key{launch == joined_.launch_of[p].end() ? kNoLaunch : launch->second,
-              processes_[p].text(array.name),
-              processes_[p].text(array.dtype),
-              definitions_.layout(p, array.layout),
-              definitions_.site(p, array.site),
-              0};
-      std::get<5>(key) = again[key]++;
-      auto [found, added] = known.try_emplace(key, rows.size());
-      if (added)
-        rows.push_back({.name = std::get<1>(key),
-                        .dtype = std::get<2>(key),
-                        .layout = std::get<3>(key),
-                        .committed = array.committed,
-                        .process = processes_[p].process,
-                        .launch = array.launch,
-                        .site = std::get<4>(key),
-                        .time_ns = array.time_ns});
-      auto& row = rows[found->second];
-      row.time_ns = std::min(row.time_ns, array.time_ns);
-      row.processes.push_back(processes_[p].process);
-    }
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  for (const auto& row : rows) writer_.add(row);
 }
 
 void RowWriter::write_verdict() {

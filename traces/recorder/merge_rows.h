@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "traces/recorder/collect.h"
@@ -17,11 +18,14 @@ struct Tracks {
   std::set<int> devices;
 };
 
+// The arrays of a trace, by index of the processes: from the process's id to the trace's.
+using ArrayIds = std::vector<std::unordered_map<std::int64_t, traces::Id>>;
+
 class RowWriter {
  public:
-  // All outlive this; `joined` gets the ids of its calls, `log` what was noticed on the way.
+  // All outlive this; `joined` gets the ids of its calls, `array_ids` those of the arrays, `log` what was noticed on the way.
   RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
-            const Definitions& definitions, Joined& joined, Tracks& tracks, std::vector<traces::ImportLogRow>& log);
+            const Definitions& definitions, Joined& joined, Tracks& tracks, ArrayIds& array_ids, std::vector<traces::ImportLogRow>& log);
   void write_all();
   void write_tracks();
   // What processes did: launches, collectives, events, reads, arrays.
@@ -42,6 +46,7 @@ class RowWriter {
   void write_host_events(std::size_t index);
   void write_batch_events(std::size_t index);
   void write_arrays();
+  void write_array_ends();
   void write_verdict();
   void write_losses();
   std::vector<DeviceRecord> all_devices() const;
@@ -53,6 +58,7 @@ class RowWriter {
   Joined& joined_;
   std::vector<traces::ImportLogRow>& log_;
   Tracks& tracks_;
+  ArrayIds& array_ids_;
   std::vector<std::vector<std::size_t>> participant_calls_;  // per diagnosis and participant: index of calls + 1, 0 for none
   std::map<std::size_t, traces::Id> diagnosis_of_call_;
 };

@@ -104,6 +104,8 @@ class Loader {
       case RecordType::kArray:
         add_array(decode<ArrayRecord>(body));
         return;
+      case RecordType::kArrayEnd:
+        return end_array(decode<ArrayEndRecord>(body));
       case RecordType::kHostRead:
         trace_.host_reads.push_back(decode<HostReadRecord>(body));
         seen(trace_.host_reads.back().begin_ns);
@@ -112,7 +114,6 @@ class Loader {
       case RecordType::kEpoch:
         trace_.epochs.push_back(decode<EpochRecord>(body));
         trace_.first_launch = trace_.next_launch;
-        trace_.first_array = trace_.next_array;
         seen(trace_.epochs.back().time_ns);
         return;
       case RecordType::kClosed:
@@ -155,8 +156,6 @@ class Loader {
   // An array that is told of again is named anew, unless it was taken out meanwhile.
   void add_array(ArrayRecord array) {
     seen(array.time_ns);
-    array.id += trace_.first_array;
-    trace_.next_array = std::max(trace_.next_array, array.id + 1);
     if (array.launch >= 0) array.launch += trace_.first_launch;
     if (const auto found = trace_.arrays.find(array.id); found != trace_.arrays.end()) {
       found->second.name = array.name;
@@ -165,6 +164,13 @@ class Loader {
     if (trace_.arrays_taken.contains(array.id)) return;
     const std::int64_t id = array.id;
     trace_.arrays.emplace(id, std::move(array));
+  }
+
+  // What a process still held when it had left the job is not let go in it.
+  void end_array(const ArrayEndRecord& end) {
+    if (trace_.closed || (!trace_.arrays.contains(end.id) && !trace_.arrays_taken.contains(end.id))) return;
+    seen(end.time_ns);
+    trace_.array_ends.emplace(end.id, end);
   }
 
   ProcessTrace& trace_;
@@ -181,12 +187,14 @@ std::string_view ProcessTrace::text(std::uint32_t id) const { return id < texts.
 PartReader::PartReader(const std::string& path, int process) : process_(process), database_(path, traces::OpenMode::kUpdate) {
   if (database_.integer("PRAGMA application_id") != traces::kPartApplicationId)
     throw IoError(fmt::format("{}: not one process's part of a trace", path));
-  if (const auto version = database_.integer("PRAGMA user_version"); version > traces::kSchemaVersion)
-    throw IoError(fmt::format("{}: written with trace schema {}, this program reads up to {}", path, version, traces::kSchemaVersion));
+  version_ = database_.integer("PRAGMA user_version");
+  if (version_ > traces::kSchemaVersion)
+    throw IoError(fmt::format("{}: written with trace schema {}, this program reads up to {}", path, version_, traces::kSchemaVersion));
 }
 
 void PartReader::read(ProcessTrace& trace) {
   Loader loader(trace);
+  trace.records_array_ends = version_ >= 1;
   std::int64_t undecoded = 0;
   std::string why;
   try {

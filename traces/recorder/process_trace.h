@@ -31,8 +31,8 @@ struct LaunchTrace {
 // Definitions lie at their ids, as far as they were recorded. Launches are numbered on from epoch to epoch.
 struct ProcessTrace {
   int process = 0, incarnation = 0;
-  std::vector<EpochRecord> epochs;                                                  // of an elastic job, but the first
-  std::int64_t first_launch = 0, next_launch = 0, first_array = 0, next_array = 0;  // numbers of the present epoch, and of the next
+  std::vector<EpochRecord> epochs;                 // of an elastic job, but the first
+  std::int64_t first_launch = 0, next_launch = 0;  // numbers of the present epoch, and of the next
   ProcessRecord info;
   std::vector<DeviceRecord> devices;  // of the whole job
   std::vector<std::string> texts;
@@ -41,12 +41,14 @@ struct ProcessTrace {
   std::vector<LayoutRecord> layouts;
   std::map<std::int64_t, LaunchTrace> launches;
   std::vector<ComputeRecord> computes;
-  std::map<std::int64_t, ArrayRecord> arrays;     // by the process's id, which counts up
-  std::unordered_set<std::int64_t> arrays_taken;  // ids of arrays that a follower has taken out
+  std::map<std::int64_t, ArrayRecord> arrays;         // by the process's id, which counts up
+  std::unordered_set<std::int64_t> arrays_taken;      // ids of arrays that a follower has taken out, and that have not ended
+  std::map<std::int64_t, ArrayEndRecord> array_ends;  // by the process's id
   std::vector<HostReadRecord> host_reads;
   std::vector<traces::DroppedRow> dropped;
   std::vector<std::string> problems;  // whole sentences without a full stop
   Ns first_ns = traces::kNoTime, last_ns = traces::kNoTime;
+  bool records_array_ends = true;  // programs of an older shardlab do not
   bool closed = false;
   bool gone = false;  // it did not close, and there is no such process any more
   std::int64_t records = 0;
@@ -68,6 +70,7 @@ class PartReader {
 
  private:
   int process_;
+  std::int64_t version_ = 0;  // of the schema
   traces::Database database_;
   std::int64_t position_ = -1, dropped_ = 0;  // of the last record, the last row of what was dropped
 };

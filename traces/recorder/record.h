@@ -34,6 +34,13 @@ enum class RecordType : std::uint32_t {
   kHostRead,
   kClosed,
   kEpoch,
+  kArrayEnd,
+};
+
+// A field at a record's end that older records lack.
+template <typename T>
+struct Later {
+  T value{};
 };
 
 // Numbers as they lie in memory, then texts and lists with their length before them. Grows beyond its first bytes only for
@@ -48,6 +55,8 @@ class Encoder {
       text(value);
     else if constexpr (requires { value.first; })
       (*this)(value.first), (*this)(value.second);
+    else if constexpr (requires { value.value; })
+      (*this)(value.value);
     else if constexpr (requires { value.begin(); })
       list(value);
     else
@@ -93,7 +102,9 @@ class Decoder {
       value.assign(reinterpret_cast<const char*>(take(size)), size);
     } else if constexpr (requires { value.first; })
       (*this)(value.first), (*this)(value.second);
-    else if constexpr (requires { value.begin(); }) {
+    else if constexpr (requires { value.value; }) {
+      if (!bytes_.empty()) (*this)(value.value);
+    } else if constexpr (requires { value.begin(); }) {
       value.resize(length(1));
       for (auto& item : value) (*this)(item);
     } else
@@ -191,7 +202,8 @@ struct ProgramRecord {
   std::vector<std::int32_t> devices, processes;
   std::vector<ValueRecord> operands, results;
   std::vector<CollectiveRecord> collectives;
-  SL_RECORD_FIELDS(id, fingerprint, name, text, mesh, devices, processes, operands, results, collectives)
+  Later<std::int64_t> intermediate_bytes;
+  SL_RECORD_FIELDS(id, fingerprint, name, text, mesh, devices, processes, operands, results, collectives, intermediate_bytes)
 };
 
 struct LaunchIssuedRecord {
@@ -266,6 +278,13 @@ struct ArrayRecord {
   bool committed = true;
   Ns time_ns = 0;
   SL_RECORD_FIELDS(id, launch, name, dtype, layout, site, committed, time_ns)
+};
+struct ArrayEndRecord {
+  static constexpr auto kType = RecordType::kArrayEnd;
+  std::int64_t id = 0;
+  bool donated = false;
+  Ns time_ns = 0;
+  SL_RECORD_FIELDS(id, donated, time_ns)
 };
 struct HostReadRecord {
   static constexpr auto kType = RecordType::kHostRead;

@@ -111,7 +111,8 @@ std::uint32_t Recorder::program(const comm::Launch& launch) {
                        .text = info->text,
                        .mesh = info->mesh,
                        .devices = info->devices,
-                       .processes = info->processes};
+                       .processes = info->processes,
+                       .intermediate_bytes = {info->intermediate_bytes}};
   for (const auto& value : info->operands) record.operands.push_back({value.name, value.dtype, value.sharding, value.shape});
   for (const auto& value : info->results) record.results.push_back({value.name, value.dtype, value.sharding, value.shape});
   for (const auto& c : info->collectives)
@@ -173,6 +174,8 @@ void Recorder::on_call_done(const comm::Launch& launch, int index, comm::Ns time
 void Recorder::on_array(const comm::ArrayInfo& array) {
   put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed, now()});
 }
+
+void Recorder::on_array_end(std::int64_t id, bool donated) { put(ArrayEndRecord{id, donated, now()}); }
 
 void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) {
   put(HostReadRecord{text(what), site(where), begin, end});

@@ -56,6 +56,7 @@ class Recorder final : public comm::Observer {
   void on_call_waiting(const comm::Launch& launch, int index, comm::Ns time, const std::vector<comm::ProcessIndex>& peers) override;
   void on_call_done(const comm::Launch& launch, int index, comm::Ns time, comm::CallStatus status, std::int64_t moved_bytes) override;
   void on_array(const comm::ArrayInfo& array) override;
+  void on_array_end(std::int64_t id, bool donated) override;
   void on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) override;
 
   // Writes what is left and ends the thread; later events stay in the ring, where the merge finds them. Returns the text of the last
