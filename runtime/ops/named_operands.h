@@ -5,11 +5,12 @@
 
 namespace shardlab {
 
-// The kind of a composite's attribute that is one more operand: scenarios write its name, and the call holds its place among the operands.
+// The kind of a composite's optional attribute that is one more operand: scenarios write its name, and the call holds its place among the
+// operands. (Names that a composite must be given, a collective's axes, are no operand.)
 inline constexpr AttrDef::Kind kNamedOperand = AttrDef::Kind::kNames;
 
 constexpr bool names_operand(const OpDef& op, const AttrDef& attr) {
-  return attr.kind == kNamedOperand && !op.is_primitive() && op.region == RegionKind::kNone;
+  return attr.kind == kNamedOperand && !attr.required && !op.is_primitive() && op.region == RegionKind::kNone;
 }
 
 }  // namespace shardlab
