@@ -304,6 +304,7 @@ class ControlClient::Link final : public Uplink {
         if (!looker_.joinable()) looker_ = std::jthread([this](std::stop_token stop) { owner_.look_ahead(stop); });
         break;
       case wire::News::kVerdict:
+        if (disagreed_) break;  // that others have ended for the same reason
         owner_.hear_verdict(make_verdict(diagnoses_from_json(news.verdict().diagnoses_json())));
         set_over();
         break;
@@ -318,6 +319,7 @@ class ControlClient::Link final : public Uplink {
         break;
       }
       case wire::News::kDisagreement: {
+        disagreed_ = true;
         owner_.hear_broken(fmt::format("the job does not begin: {}", news.disagreement()));
         set_over();
         break;
@@ -356,6 +358,7 @@ class ControlClient::Link final : public Uplink {
   std::uint64_t visits_ = 0;  // at barriers and for keys, by the issuing thread
   const std::string own_host_id_ = host_identity();
   Member coordinator_member_;
+  bool disagreed_ = false;  // the reader's
   CoordinatorSilence coordinator_{std::chrono::milliseconds(Coordinator::kSilentMs), std::chrono::milliseconds(Coordinator::kHeartbeatMs)};
   WordSender sender_{[this](const wire::Words& words) { return stream_->Write(words); }, [this] { stream_->WritesDone(); },
                      [this](wire::Words& batch) { beat(batch); }};

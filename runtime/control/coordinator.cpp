@@ -99,6 +99,7 @@ class Coordinator::Impl final : public wire::Coordination::CallbackService {
       welcome = {grpc::StatusCode::FAILED_PRECONDITION, "the job is not elastic where its coordinator was started"};
     LiveCourt live{assembly_,
                    open_,
+                   [this](const Member& member) { return court()->membership.refuse(member); },
                    [this](int process) { gone(process, comm::now_ns()); },
                    [this](int process, std::uint64_t incarnation) { vanished(process, incarnation); },
                    [this](int process) {

@@ -64,6 +64,7 @@ grpc::Status LiveSession::hear(const wire::LiveWord& word) {
 grpc::Status LiveSession::enter(const wire::Entering& entering) {
   if (process_ >= 0) return {grpc::StatusCode::INVALID_ARGUMENT, "a process enters once"};
   Member member = from_wire(entering.member());
+  if (auto why_not = court_.refuse(member)) return {grpc::StatusCode::ALREADY_EXISTS, *why_not};
   Assembly::Entry entry = court_.assembly.enter(member);
   if (entry.replaced) court_.on_replaced(*entry.replaced);
   if (!entry.refused.empty()) return {grpc::StatusCode::ALREADY_EXISTS, entry.refused};

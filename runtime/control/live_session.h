@@ -6,6 +6,8 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "control.grpc.pb.h"
 #include "runtime/control/assembly.h"
@@ -16,6 +18,7 @@ namespace shardlab::control {
 struct LiveCourt {
   Assembly& assembly;
   OpenCalls& open;
+  std::function<std::optional<std::string>(const Member&)> refuse;          // why it is none of the job, where it is not
   std::function<void(int process)> on_replaced;                             // it lives as another incarnation now
   std::function<void(int process, std::uint64_t incarnation)> on_vanished;  // the stream broke before it left
   std::function<void(int process)> on_entered, on_left;

@@ -23,15 +23,7 @@ Membership::~Membership() = default;
 
 std::optional<std::string> Membership::join(const Member& member, Attendant* attendant) {
   std::lock_guard lock(mutex_);
-  if (auto why_not = why_no_member(member, options_.num_processes, told_alike())) {
-    bool begun = int(members_locked().size()) == expected();
-    if (is_told_otherwise(member, options_.num_processes) && !begun && disagreement_.empty()) {
-      disagreement_ = *why_not;
-      for (Process& other : processes_)
-        if (other.attendant) other.attendant->disagreement(disagreement_);
-    }
-    return why_not;
-  }
+  if (auto why_not = refuse_locked(member)) return why_not;
   const std::vector<int>& wanted = options_.participants;
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), member.process) == wanted.end())
     return fmt::format("process {} is none of those that began this epoch", member.process);
@@ -49,6 +41,22 @@ std::optional<std::string> Membership::join(const Member& member, Attendant* att
   if (!disagreement_.empty()) attendant->disagreement(disagreement_);
   changed_.notify_all();
   return std::nullopt;
+}
+
+std::optional<std::string> Membership::refuse(const Member& member) {
+  std::lock_guard lock(mutex_);
+  return refuse_locked(member);
+}
+
+std::optional<std::string> Membership::refuse_locked(const Member& member) {
+  std::optional<std::string> why_not = why_no_member(member, options_.num_processes, told_alike());
+  const bool begun = !options_.participants.empty() || int(members_locked().size()) == expected();
+  if (why_not && is_told_otherwise(member, options_.num_processes) && !begun && disagreement_.empty()) {
+    disagreement_ = *why_not;
+    for (Process& other : processes_)
+      if (other.attendant) other.attendant->disagreement(disagreement_);
+  }
+  return why_not;
 }
 
 bool Membership::disagree() const {

@@ -50,8 +50,10 @@ class Membership {
   int expected() const { return options_.participants.empty() ? options_.num_processes : int(options_.participants.size()); }
   bool is_process(int index) const { return index >= 0 && index < options_.num_processes; }
   // Nothing where it is welcome, and everybody is told; else why not.
-  // One who was told another number of processes than the others is told of to them too, unless all that were to join have.
   std::optional<std::string> join(const Member& member, Attendant* attendant);
+  // The same without joining. One who was told another number of processes than the others is told of to them too, unless all that were to
+  // join have.
+  std::optional<std::string> refuse(const Member& member);
   // Whether one has come who was told another number of processes.
   bool disagree() const;
   void heard(int process, comm::Ns now);
@@ -85,6 +87,7 @@ class Membership {
 
   std::vector<Member> members_locked() const;
   std::string told_alike() const;  // with the lock held
+  std::optional<std::string> refuse_locked(const Member& member);
   void watch(std::stop_token stop);
 
   const MembershipOptions options_;

@@ -52,6 +52,16 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
+TEST(Elastic, AnotherNumberOfProcessesIsToldToAllBeforeTheJobBegins) {
+  Coordinator coordinator({.num_processes = 2, .elastic = true});
+  control::ClientOptions options = client_of(coordinator, 0, 2);
+  LiveClient first(options);
+  options.incarnation = first.incarnation();
+  auto joins = std::async(std::launch::async, [&] { return error_of([&] { connect(options); }); });
+  EXPECT_THAT(error_of([&] { LiveClient other(client_of(coordinator, 1, 3)); }), HasSubstr("was started as one of 3 (num_processes)"));
+  EXPECT_THAT(joins.get(), testing::ContainsRegex("the job does not begin: process 1 .* was started as one of 3"));
+}
+
 TEST(Elastic, AnOlderIncarnationIsRefused) {
   Coordinator coordinator({.num_processes = 2, .elastic = true});
   LiveClient first(client_of(coordinator, 0, 2));
