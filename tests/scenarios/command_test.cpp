@@ -114,7 +114,7 @@ TEST(Replay, ADeadlockIsDiagnosedWithBothStatements) {
     EXPECT_EQ(diagnosis["participants"][0]["statement"], 5);
     return diagnosis["detected_after_ms"].get<double>();
   };
-  EXPECT_LT(support::quickest(100, 5, detected_after_ms), 100);
+  EXPECT_LT(shardlab::support::quickest(100, 5, detected_after_ms), 100);
 }
 
 TEST(Run, SaysWhatIsMissingForGpus) {
