@@ -79,7 +79,16 @@ Term constant_vector(GraphBuilder& b, DType dtype, std::span<const double> value
   return {b, b.emit1(kConstant, {}, Attrs{{"value", std::make_shared<const Literal>(std::move(literal))}})};
 }
 Term taken(const Term& x, const Term& indices, int dim) {
-  return call(x.builder(), "take", {x, indices}, Attrs{{"axis", std::int64_t(dim)}, {"mode", std::string("clip")}});
+  std::vector<std::int64_t> offset, sizes = x.shape(), one{dim};
+  sizes[std::size_t(dim)] = 1;
+  for (int d = 0; d < x.rank() - 1; ++d) offset.push_back(d < dim ? d : d + indices.rank());
+  return gathered_within(x, expanded(indices, indices.rank()), offset, one, sizes);
+}
+Term gathered_within(const Term& x, const Term& indices, const std::vector<std::int64_t>& offset,
+                     const std::vector<std::int64_t>& collapsed, const std::vector<std::int64_t>& sizes) {
+  // What is known to lie within needs no clamping, in the transpose neither.
+  Attrs attrs{{"offset_dims", offset}, {"collapsed_slice_dims", collapsed}, {"start_index_map", collapsed}, {"slice_sizes", sizes}};
+  return {x.builder(), x.builder().emit1(kGather, {x.id(), indices.id()}, attrs.set("is_masked", true))};
 }
 Term expanded(const Term& x, int dim) {
   Shape shape = x.shape();

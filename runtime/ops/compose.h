@@ -84,6 +84,9 @@ Term filled_like(const Term& x, double value);
 Term numbers(GraphBuilder& b, DType dtype, std::int64_t count);  // 0, 1 … count - 1
 Term constant_vector(GraphBuilder& b, DType dtype, std::span<const double> values);
 Term taken(const Term& x, const Term& indices, int dim);  // indices are known to lie within
+// The same by index vectors, in the indices' last dimension, of the dimensions that windows lack.
+Term gathered_within(const Term& x, const Term& indices, const std::vector<std::int64_t>& offset,
+                     const std::vector<std::int64_t>& collapsed, const std::vector<std::int64_t>& sizes);
 Term expanded(const Term& x, int dim);
 Term summed(const Term& x, const std::vector<std::int64_t>& axes, bool keepdims = false);
 

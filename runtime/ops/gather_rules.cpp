@@ -140,10 +140,33 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
 
 // ---- scatter
 
-Values scatter_jvp(GraphBuilder& b, const JvpArgs& args) {
+Values scatter_add_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId operand = instantiated(b, args.tangents[0], b.type(args.operands[0]));
   ValueId updates = instantiated(b, args.tangents[2], b.type(args.operands[2]));
   return b.emit(args.op, {operand, args.operands[1], updates}, args.attrs);
+}
+
+// Updates are numbered from 1, and the numbers scattered: a place shows who won it, or 0. What lost is masked, and what is left added, in
+// the values as in their tangents, so that masks lie as the values do. Source: JAX's rule.
+Values scatter_jvp(GraphBuilder& b, const JvpArgs& args) {
+  TensorType operand = b.type(args.operands[0]), updates = b.type(args.operands[2]);
+  ValueId indices = args.operands[1];
+  ValueId operand_tangent = instantiated(b, args.tangents[0], operand), update_tangent = instantiated(b, args.tangents[2], updates);
+  if (updates.elements() == 0 || operand.elements() == 0) return {operand_tangent};
+  Attrs counting{{"dtype", DType::kUint32}, {"shape", Shape{updates.elements()}}, {"dimension", std::int64_t(0)}};
+  ValueId number = reshaped(b, binary(b, kAdd, b.emit1(kIota, {}, counting), 1.0), updates.shape);
+  ValueId winners = b.emit1(kScatter, {filled(b, {DType::kUint32, operand.shape}, 0.0), indices, number}, args.attrs);
+  GatherDims dims(args.attrs);
+  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), updates.shape)}};
+  dims.set(gathering);
+  ValueId winner = b.emit1(kGather, {winners, indices}, gathering);
+  auto masked = [&](ValueId from, ValueId to) {
+    ValueId stays = b.emit1(kSelect, {binary(b, kEqual, winners, 0.0), from, filled(b, operand, 0.0)});
+    ValueId comes = b.emit1(kSelect, {b.emit1(kEqual, {number, winner}), to, filled(b, updates, 0.0)});
+    return b.emit1(kScatterAdd, {stays, indices, comes}, args.attrs);
+  };
+  args.results[0] = masked(args.operands[0], args.operands[2]);
+  return {masked(operand_tangent, update_tangent)};
 }
 
 // Of those that are equal to the result each has an equal share: the updates, and the operand's element where it is, too.
@@ -153,7 +176,7 @@ Values scatter_extremal_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId operand_tangent = instantiated(b, args.tangents[0], operand), update_tangent = instantiated(b, args.tangents[2], type);
   if (type.elements() == 0 || operand.elements() == 0) return {operand_tangent};
   GatherDims dims(args.attrs);
-  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), type.shape)}};
+  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), type.shape)}, {"is_masked", true}};  // what was dropped stays dropped
   dims.set(gathering);
   auto at_updates = [&](ValueId value) { return b.emit1(kGather, {value, indices}, gathering); };
   auto counted = [&](ValueId each) { return at_updates(b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, each}, args.attrs)); };
@@ -197,23 +220,6 @@ bool has_updates(const TransposeArgs& args) {
 Values scatter_add_transpose(GraphBuilder& b, const TransposeArgs& args) {
   Values results{args.operands[0] == kAsked ? args.cotangents[0] : kZero, kZero, kZero};
   if (has_updates(args)) results[2] = gathered_updates(b, args, args.cotangents[0], filled(b, args.operand_types[2], 0.0));
-  return results;
-}
-
-// Updates are numbered, and the numbers scattered: a place shows who won it.
-Values scatter_transpose(GraphBuilder& b, const TransposeArgs& args) {
-  const TensorType &operand = args.operand_types[0], &updates = args.operand_types[2];
-  Values results(3, kZero);
-  if (args.operands[0] == kAsked)
-    results[0] = b.emit1(args.op, {args.cotangents[0], args.operands[1], filled(b, updates, 0.0)}, args.attrs);
-  if (!has_updates(args)) return results;
-  TensorType numbers{DType::kInt32, updates.shape};
-  Attrs counting{{"dtype", DType::kInt32}, {"shape", Shape{updates.elements()}}, {"dimension", std::int64_t(0)}};
-  ValueId number = reshaped(b, b.emit1(kIota, {}, counting), updates.shape);
-  ValueId winners = b.emit1(args.op, {filled(b, {DType::kInt32, operand.shape}, -1.0), args.operands[1], number}, args.attrs);
-  ValueId winner = gathered_updates(b, args, winners, filled(b, numbers, -1.0));
-  ValueId zeros = filled(b, updates, 0.0);
-  results[2] = b.emit1(kSelect, {b.emit1(kEqual, {winner, number}), gathered_updates(b, args, args.cotangents[0], zeros), zeros});
   return results;
 }
 

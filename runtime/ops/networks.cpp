@@ -27,10 +27,10 @@ Values expand_attention(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   std::int64_t per_group = heads / groups;
   double scale = attrs.has("scale") ? attrs.number("scale") : 1 / std::sqrt(double(width));
   Term grouped = reshaped(q, {batch, length, groups, per_group, width});
-  Term logits = call(b, "einsum", {grouped, k}, Attrs{{"subscripts", std::string("btngh,bsnh->gbnts")}});
+  Term logits = call(b, "einsum", {grouped, k}, Attrs{{"subscripts", std::string("btngh,bsnh->bntgs")}});
   if (is_half(logits.dtype())) logits = converted(logits, DType::kFloat32);
-  logits = logits * scale;
-  auto shaped = [&](const Arg& arg) {  // [batch, heads, length, keys], or sizes of 1
+  logits = transposed(logits * scale, {3, 0, 1, 2, 4});  // [heads of a group, batch, groups, queries, keys]
+  auto shaped = [&](const Arg& arg) {                    // [batch, heads, length, keys], or sizes of 1
     Term x = term(b, arg);
     while (x.rank() < 4) x = expanded(x, 0);
     if (x.rank() != 4) throw_user_error("{}: bias and mask have 4 dimensions, got {}", op.name, x.text());

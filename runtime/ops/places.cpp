@@ -208,7 +208,7 @@ Values expand_put_along_axis(GraphBuilder& b, const OpDef& op, Args args, const 
 Values expand_put(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = term(b, args[0]), indices = raveled(term(b, args[1])), values = raveled(Term(b, value_of(b, args[2], x.dtype())));
   if (!is_integer(indices.dtype())) throw_user_error("{}: indices must have an integer type, got {}", op.name, indices.text());
-  if (indices.elements() == 0 || values.elements() == 0) return {x.id()};
+  if (indices.elements() == 0 || values.elements() == 0 || x.elements() == 0) return {x.id()};
   std::string mode = attrs.has("mode") ? attrs.string("mode") : "";
   indices = converted(indices, DType::kInt32);
   if (mode == "clip")
@@ -218,7 +218,7 @@ Values expand_put(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   else if (!mode.empty())
     throw_user_error("{}: mode should be one of 'wrap' or 'clip'; got mode='{}'", op.name, mode);
   values = call("resize", values, Attrs{{"new_shape", Shape{indices.elements()}}});
-  return {reshaped(written(raveled(x), {indices}, values), x.shape()).id()};
+  return {written(x, call_all(b, "unravel_index", {indices}, Attrs{{"shape", x.shape()}}), values).id()};
 }
 
 // The true places in order get the values in order, which repeat.
@@ -248,7 +248,8 @@ constexpr AttrDef kInplace = {"inplace", Kind::kFlag, false, "accepted for JAX's
 constexpr AttrDef kDiagonalAttrs[] = {{"wrap", Kind::kFlag, false, "must be false, as in JAX"}, kInplace};
 constexpr AttrDef kK[] = {{"k", Kind::kInteger, false, "which diagonal: 0 the main one, above it positive, below negative"}};
 constexpr AttrDef kAlongAttrs[] = {{"axis", Kind::kInteger, false, "along which; over all elements in order by default"}, kInplace};
-constexpr AttrDef kPutAttrs[] = {{"mode", Kind::kString, false, "for indices out of bounds: dropped by default, clip or wrap"}, kInplace};
+constexpr AttrDef kPutAttrs[] = {{"mode", Kind::kString, false, "for indices out of bounds: the nearest end by default; clip or wrap"},
+                                 kInplace};
 constexpr AttrDef kPlaceAttrs[] = {kInplace};
 
 }  // namespace

@@ -103,8 +103,7 @@ Term gathered(const Rows& rows, const Term& places) {
   std::vector<std::int64_t> offset, sizes = rows.sorted.shape(), one{last};
   sizes[std::size_t(last)] = 1;
   for (int d = 0; d < last; ++d) offset.push_back(places.rank() + d);
-  return call(places.builder(), "gather", {rows.sorted, expanded(places, places.rank())},
-              Attrs{{"offset_dims", offset}, {"collapsed_slice_dims", one}, {"start_index_map", one}, {"slice_sizes", sizes}});
+  return gathered_within(rows.sorted, expanded(places, places.rank()), offset, one, sizes);
 }
 
 // The operand's value, with a dimension of size 1 for each of the rows'.
@@ -126,6 +125,22 @@ Term at_computed(const OpDef& op, const Rows& rows, const Term& q, Between betwe
   return combined(op, between, low, high, beside(lower, count), beside(upper, count), [&] { return beside(upper, count) <= 0.5; });
 }
 
+// Elements at places of each row's own, which have the rows' dimensions last.
+Term each_its_own(const Rows& rows, const Term& places) {
+  GraphBuilder& b = places.builder();
+  int last = rows.sorted.rank() - 1, rank = places.rank();
+  std::vector<Term> vectors;
+  std::vector<std::int64_t> dims, none, ones(std::size_t(last + 1), 1);
+  for (int d = 0; d <= last; ++d) {
+    dims.push_back(d);
+    Shape along(std::size_t(rank), 1);
+    if (d < last) along[std::size_t(rank - last + d)] = rows.sorted.size(d);
+    Term index = d < last ? reshaped(numbers(b, DType::kInt32, rows.sorted.size(d)), along) : places;
+    vectors.push_back(expanded(broadcast(index, places.shape()), rank));
+  }
+  return gathered_within(rows.sorted, joined(vectors, rank), none, dims, ones);
+}
+
 // Each row has a size of its own: the count of its numbers, which come first.
 Term without_nan(const OpDef& op, const Rows& rows, const Term& q, Between between) {
   GraphBuilder& b = q.builder();
@@ -137,17 +152,7 @@ Term without_nan(const OpDef& op, const Rows& rows, const Term& q, Between betwe
   Term upper = place - low_place, lower = 1.0 - upper;
   auto element = [&](const Term& at) {
     Term held = call(b, "maximum", {0.0, call(b, "minimum", {at, counts - 1.0})}), places = converted(held, DType::kInt32);
-    if (q.rank() == 0)
-      return part(call(b, "take_along_axis", {rows.sorted, expanded(places, last)},
-                       Attrs{{"axis", std::int64_t(last)}, {"mode", std::string("clip")}}),
-                  last, 0);
-    std::vector<int> to_end, to_front{last};
-    for (int d = 1; d <= last; ++d) to_end.push_back(d);
-    to_end.push_back(0);
-    for (int d = 0; d < last; ++d) to_front.push_back(d);
-    Term taken = call(b, "take_along_axis", {rows.sorted, transposed(places, to_end)},
-                      Attrs{{"axis", std::int64_t(last)}, {"mode", std::string("clip")}});
-    return transposed(taken, to_front);
+    return each_its_own(rows, places);
   };
   Term low = element(low_place), high = element(high_place);
   return combined(op, between, low, high, lower, upper, [&] { return upper <= 0.5; });

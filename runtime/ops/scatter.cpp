@@ -243,7 +243,7 @@ constexpr AttrDef kAttrs[] = {
 
 // Products have none, as in JAX: the same place may be multiplied several times.
 constexpr JvpRule jvp_of(Reduction reduction) {
-  if (reduction == Reduction::kSum) return scatter_jvp;
+  if (reduction == Reduction::kSum) return scatter_add_jvp;
   return reduction == Reduction::kProd ? nullptr : JvpRule(scatter_extremal_jvp);
 }
 
@@ -283,7 +283,6 @@ const OpDef kScatter = {.name = "scatter",
                         .kernel = kernel<-1>,
                         .uses_position = true,
                         .jvp = scatter_jvp,
-                        .transpose = scatter_transpose,
                         .batch = scatter_batch,
                         .samples = samples};
 const OpDef kScatterAdd = combining_op<Reduction::kSum>("scatter_add", "The operand with updates added to windows, as in scatter.");

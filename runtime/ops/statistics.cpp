@@ -1,8 +1,8 @@
 // average, searchsorted and bincount, as jax.numpy lowers them.
 #include <algorithm>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/moves.h"
-#include "runtime/ops/named_operands.h"
 #include "runtime/ops/reductions.h"
 #include "runtime/ops/registry.h"
 
@@ -38,29 +38,26 @@ Values expand_average(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   return {binary(b, kDiv, total, reduced(b, kReduceSum, weights, axes, keepdims))};
 }
 
-// How many elements of the sorted vector lie before each value: all are compared, so that cut vectors need one sum alone. NaN is last.
+// Bisection, as JAX's: every step looks at the middle of what is left to each value. So results lie as the values do, and a cut vector is
+// gathered once. NaN is last.
 Values expand_searchsorted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   std::string side = attrs.has("side") ? attrs.string("side") : "left";
   if (side != "left" && side != "right")
     throw_user_error("{}: '{}' is an invalid value for keyword 'side'. Expected one of ['left', 'right'].", op.name, side);
   DType dtype = promoted_dtype(b, args);
-  ValueId sorted = value_of(b, args[0], dtype), values = value_of(b, args[1], dtype);
-  if (b.type(sorted).rank() != 1) throw_user_error("{}: a should be 1-dimensional, got {}", op.name, b.type(sorted).text());
-  Shape shape = b.shape(values);
-  std::vector<int> dims;
-  for (int d = 0; d < int(shape.size()); ++d) dims.push_back(d);
-  int last = int(shape.size());
-  shape.push_back(b.shape(sorted)[0]);
-  check_shape(op.name, shape);
-  ValueId row = b.emit1(kBroadcastInDim, {sorted}, Attrs{{"shape", shape}, {"dims", std::vector<std::int64_t>{last}}});
-  ValueId column = b.emit1(kBroadcastInDim, {values}, Attrs{{"shape", shape}, {"dims", integers_of(dims)}});
-  bool is_left = side == "left";
-  ValueId is_before = b.emit1(is_left ? kLess : kLessEqual, {row, column});
-  if (is_inexact(dtype)) {
-    ValueId number = b.emit1(kEqual, {row, row}), nan = b.emit1(kNotEqual, {column, column});
-    is_before = b.emit1(kOr, {is_before, is_left ? b.emit1(kAnd, {number, nan}) : nan});
+  Term sorted(b, value_of(b, args[0], dtype)), values(b, value_of(b, args[1], dtype));
+  if (sorted.rank() != 1) throw_user_error("{}: a should be 1-dimensional, got {}", op.name, sorted.text());
+  std::int64_t size = sorted.size(0);
+  TensorType places{DType::kInt32, values.shape()};
+  Term low(b, filled(b, places, 0.0)), high(b, filled(b, places, double(size)));
+  for (std::int64_t left = size; left > 0; left /= 2) {
+    Term middle = low + call(b, "shift_right_logical", {high - low, 1});
+    Term found = taken(sorted, middle, 0), goes_left = side == "left" ? values <= found : values < found;
+    if (is_inexact(dtype)) goes_left = goes_left | (side == "left" ? found != found : (found != found) & (values == values));
+    low = where(goes_left, low, middle);
+    high = where(goes_left, middle, high);
   }
-  return {reduced(b, kReduceSum, converted(b, is_before, DType::kInt32), {last}, false)};
+  return {high.id()};
 }
 
 // How often each number below `length` occurs, or the sum of its weights. Negative ones count as 0, greater ones not at all.
@@ -92,7 +89,6 @@ constexpr AttrDef kBincountAttrs[] = {{"length", AttrDef::Kind::kInteger, true, 
                                       {"minlength", AttrDef::Kind::kInteger, false, "accepted for JAX's sake: the length says it"},
                                       {"weights", kNamedOperand, false, "what each occurrence counts, where it is no argument"}};
 
-using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
 constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand, std::span<const AttrDef> attrs) {
   return {.name = name,
           .doc = doc,
