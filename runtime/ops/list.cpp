@@ -60,6 +60,8 @@
                    X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
                    X(RandomIndices) X(RandomKey) X(RandomLaplace) X(RandomLogistic) X(RandomNormal) X(RandomPermutation) \
                    X(RandomRademacher) X(RandomRandint) X(RandomSplit) X(RandomTruncatedNormal) X(RandomUniform) X(Threefry2x32) \
+  /* kin of it  */ X(RandomDoubleSidedMaxwell) X(RandomGeometric) X(RandomLognormal) X(RandomMaxwell) X(RandomPareto) X(RandomRayleigh) \
+                   X(RandomTriangular) X(RandomWald) X(RandomWeibullMin) X(Hfft) X(Ihfft) \
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
                    X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)

@@ -218,7 +218,9 @@ Values expand_put(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   else if (!mode.empty())
     throw_user_error("{}: mode should be one of 'wrap' or 'clip'; got mode='{}'", op.name, mode);
   values = call("resize", values, Attrs{{"new_shape", Shape{indices.elements()}}});
-  return {written(x, call_all(b, "unravel_index", {indices}, Attrs{{"shape", x.shape()}}), values).id()};
+  Term target = x.rank() == 0 ? raveled(x) : x;
+  std::vector<Term> places = call_all(b, "unravel_index", {indices}, Attrs{{"shape", target.shape()}});
+  return {reshaped(written(target, places, values), x.shape()).id()};
 }
 
 // The true places in order get the values in order, which repeat.
