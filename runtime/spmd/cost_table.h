@@ -21,6 +21,7 @@ class CostTable {
   FormId id_of(const std::vector<Box>& windows);
   bool is_windows(FormId id) const { return !forms_[std::size_t(id)].windows.empty(); }
   const Spec& spec(FormId id) const { return forms_[std::size_t(id)].spec; }
+  const std::vector<Box>& windows(FormId id) const { return forms_[std::size_t(id)].windows; }
 
   // Bytes that all devices together receive where the value goes from a form by spec to any form.
   std::int64_t move_bytes(ValueId value, FormId from, FormId to);

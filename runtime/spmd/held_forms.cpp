@@ -23,6 +23,32 @@ Spec joined(const Spec& a, const Spec& b) {
   return normalised(joined);
 }
 
+bool lies_within(const Box& inner, const Box& outer) {
+  if (element_count(inner) == 0) return true;
+  for (std::size_t d = 0; d < inner.size(); ++d)
+    if (inner[d].start < outer[d].start || inner[d].stop > outer[d].stop) return false;
+  return true;
+}
+
+// A form of which every position's part has its window, cut by one axis after another for as long as that is so.
+Spec cover_of(const std::vector<Box>& windows, const Shape& shape, const Mesh& mesh) {
+  Spec cover(shape.size());
+  std::vector<bool> used(std::size_t(mesh.axis_count()), false);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+      if (used[std::size_t(axis)] || mesh.axis_size(axis) == 1) continue;
+      cover[d].push_back(mesh.whole_axis(axis));
+      const std::vector<Box> boxes = boxes_of(shape, cover, mesh);
+      if (std::equal(windows.begin(), windows.end(), boxes.begin(), boxes.end(), lies_within)) {
+        used[std::size_t(axis)] = true;
+        axis = -1;  // the next piece of the dimension may be an earlier axis
+      } else {
+        cover[d].pop_back();
+      }
+    }
+  return normalised(cover);
+}
+
 bool holds(std::span<const FormId> forms, FormId form) { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
 
 // The value's entry, or where it would be.
@@ -73,7 +99,7 @@ void FormKeeper::note_use(ValueId value, int at) {
   for (ValueId operand : problem_.node(problem_.graph().values[std::size_t(value)].producer).operands) note_use(operand, at);
 }
 
-// What is needed, and the joins of two and of all of it.
+// What is needed, and the joins of two and of all of it; then what windows lie in.
 void FormKeeper::list_shared_forms(ValueId value) {
   std::vector<FormId>& shared = shared_[std::size_t(value)];
   auto add = [&](FormId form) {
@@ -82,13 +108,16 @@ void FormKeeper::list_shared_forms(ValueId value) {
   std::vector<FormId> needed = wanted(value);
   for (const ForeseenNeed& need : foresight_[std::size_t(value)])
     if (!costs_.is_windows(need.form) && !holds(needed, need.form)) needed.push_back(need.form);
-  if (needed.empty()) return;
-  Spec all = costs_.spec(needed[0]);
-  for (FormId form : needed) all = joined(all, costs_.spec(form));
-  add(costs_.id_of(all));
+  if (!needed.empty()) {
+    Spec all = costs_.spec(needed[0]);
+    for (FormId form : needed) all = joined(all, costs_.spec(form));
+    add(costs_.id_of(all));
+  }
   for (FormId form : needed) add(form);
   for (std::size_t i = 0; i < needed.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) add(costs_.id_of(joined(costs_.spec(needed[i]), costs_.spec(needed[j]))));
+  for (const ForeseenNeed& need : foresight_[std::size_t(value)])
+    if (costs_.is_windows(need.form)) add(costs_.id_of(cover_of(costs_.windows(need.form), problem_.type(value).shape, problem_.mesh())));
 }
 
 std::span<const FormId> FormKeeper::forms_of(const HeldForms& held, ValueId value) const {
