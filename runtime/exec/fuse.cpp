@@ -177,11 +177,11 @@ class Members {
 class Fuser {
  public:
   Fuser(const FusionInput& input, int first, const Members& members)
-      : input_(input), program_(*input.program), first_(first), last_(first + int(members.list().size())) {
+      : input_(input), program_(*input.program), members_(members.list()), first_(first), last_(first + int(members_.size())) {
     fused_.layout_slot = members.layout_slot();
     fused_.row_rank = members.row_rank();
     fused_.steps = last_ - first_;
-    for (int step = first_; step < last_; ++step) add(step, members.list()[std::size_t(step - first_)]);
+    for (int step = first_; step < last_; ++step) add(step, members_[std::size_t(step - first_)]);
   }
 
   FusedStep take() { return std::move(fused_); }
@@ -197,6 +197,15 @@ class Fuser {
     for (int later = step + 1; later < last_; ++later) {
       const auto& operands = compute_at(input_, later)->operands;
       if (std::find(operands.begin(), operands.end(), slot) != operands.end()) return true;
+    }
+    return false;
+  }
+
+  // By a reduction or a broadcast, which know no strides.
+  bool is_read_by_elements(SlotId slot, int step) const {
+    for (int later = step + 1; later < last_; ++later) {
+      const How how = members_[std::size_t(later - first_)].how;
+      if ((how == How::kReduce || how == How::kSpread) && compute_at(input_, later)->operands[0] == slot) return true;
     }
     return false;
   }
@@ -254,7 +263,7 @@ class Fuser {
       op.operands.back().is_whole = member.how == How::kRepeat;
       op.dtypes.push_back(dtype_of(slot));
     }
-    if (member.how == How::kScalar && !is_used_outside(result)) {
+    if (member.how == How::kScalar && !is_used_outside(result) && !is_read_by_elements(result, step)) {
       made_[result] = op.operands[0];  // read with stride 0: never made
       return;
     }
@@ -290,6 +299,7 @@ class Fuser {
 
   const FusionInput& input_;
   const PartitionedProgram& program_;
+  const std::vector<Member>& members_;
   int first_, last_;
   FusedStep fused_;
   std::map<SlotId, Ref> made_;

@@ -163,6 +163,22 @@ TEST_F(FusedRows, HaveTheValuesOfTheWhole) {
   }
 }
 
+// Constants that are repeated are not made for steps that read them with a stride; reductions and broadcasts along rows read elements.
+TEST_F(FusedRows, OfConstants) {
+  Array x = astype(arange(12), float32).reshape({3, 4});
+  auto [sums, highest, beside] = jit([](const Array& y) {
+    Array twos = full_like(y, 2.0), rows = sum(twos, 1);
+    return std::tuple{rows, max(ones_like(y), 1),
+                      y + max(y, {.axis = 1, .keepdims = true}) + full_like(max(y, {.axis = 1, .keepdims = true}), 5.0)};
+  })(x);
+  Buffer total = sums.fetch(), most = highest.fetch(), added = beside.fetch();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(total.as<float>()[i], 8.0f);
+    EXPECT_EQ(most.as<float>()[i], 1.0f);
+    for (int j = 0; j < 4; ++j) EXPECT_EQ(added.as<float>()[4 * i + j], float(4 * i + j) + float(4 * i + 3) + 5.0f);
+  }
+}
+
 // The order of combination is that of the reduction alone: fused or not, a sum has the same bits.
 TEST_F(FusedRows, SumInTheSameOrderAsAlone) {
   for (DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kFloat16, DType::kInt32}) {
