@@ -56,6 +56,7 @@ static ProgramRequest request_of(Context& context, const JitFunction::Function& 
   request.out_shardings = options.out_shardings;
   request.donated = options.donate_argnums;
   request.finer_results = options.finer_results;
+  request.is_jitted = true;
   for (std::size_t i = 0; i < args.size(); ++i) {
     bool given = i < options.in_shardings.size() && options.in_shardings[i];
     if (given) options.in_shardings[i]->check_fits(args[i].type(), "pjit arguments");

@@ -14,6 +14,7 @@
 #include "runtime/graph/inspection.h"
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
+#include "runtime/transform/fold_integers.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/merge_equal.h"
 #include "runtime/transform/merge_reshapes.h"
@@ -255,8 +256,10 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   }
   if (auto found = context.programs().find(key)) return found;
   if (!asked) asked = mesh_of(request, nullptr);
-  Graph graph = transform::with_equal_merged(
-      transform::with_merged_reshapes(transform::without_calls(request.trace(asked ? asked : context.mesh()))));
+  Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
+  graph = transform::with_merged_reshapes(graph);
+  if (request.is_jitted) graph = transform::with_folded_integers(graph);
+  graph = transform::with_equal_merged(graph);
   std::optional<Mesh> mesh = mesh_of(request, &graph);
   if (mesh && !mesh->has_explicit_axes())
     if (auto code = mesh_of_code(graph, *mesh)) mesh = code;

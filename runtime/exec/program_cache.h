@@ -37,6 +37,7 @@ struct ProgramRequest {
   // Which results are weak; filled by `trace`.
   std::shared_ptr<std::vector<bool>> weak_results = std::make_shared<std::vector<bool>>();
   bool finer_results = false;  // results may be left cut finer than JAX's, at fewer bytes
+  bool is_jitted = false;      // a user's function, and no op by itself, whose scalars are arguments in JAX
 };
 
 // The signature of arguments for a key: types, shardings, committedness.

@@ -110,8 +110,8 @@ Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 ValueId signbit(GraphBuilder& b, const OpDef& op, ValueId x) {
   DType dtype = b.type(x).dtype;
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; take a part", op.name, name_of(dtype));
-  if (dtype == DType::kBool || is_unsigned_integer(dtype)) return truth_like(b, x, false);
-  if (is_signed_integer(dtype)) return binary(b, kLess, x, 0.0);
+  if (dtype == DType::kBool) return truth_like(b, x, false);
+  if (is_integer(dtype)) return binary(b, kLess, x, 0.0);
   DType bits = size_of(dtype) == 2 ? DType::kInt16 : size_of(dtype) == 4 ? DType::kInt32 : DType::kInt64;
   return binary(b, kLess, b.emit1(kBitcast, {x}, Attrs{{"dtype", bits}}), 0.0);
 }

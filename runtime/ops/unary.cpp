@@ -192,9 +192,10 @@ Values expand_imag(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   return b.emit(op, {x}, attrs);
 }
 
-// A complex number is finite where both parts are.
+// A complex number is finite where both parts are, an integer always.
 Values expand_is_finite(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
+  if (!is_inexact(b.type(x).dtype)) return {filled(b, {DType::kBool, b.shape(x)}, Scalar{true})};
   if (!is_complex(b.type(x).dtype)) return expand_inexact(b, op, args, attrs);
   return {b.emit1(kAnd, {b.emit1(op, {unary(b, kReal, x)}), b.emit1(op, {unary(b, kImag, x)})})};
 }

@@ -1,0 +1,12 @@
+// Arithmetic of integers that is the same whatever its operand is, as XLA sees it.
+#pragma once
+
+#include "runtime/graph/graph.h"
+
+namespace shardlab::transform {
+
+// The graph with constants in place of x - x, x ^ x, comparisons of x with itself, x * 0, x & 0 and x | -1 of integers and bools. XLA folds
+// them before it propagates shardings (its canonicalizer), so that such a result lies as constants do, and not as x.
+Graph with_folded_integers(const Graph& graph);
+
+}  // namespace shardlab::transform
