@@ -86,7 +86,7 @@ void kernel(const KernelArgs& args) {
 // jax.numpy.concatenate; axis null (absent is 0) is not told from 0 here: ravel first.
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Values operands;
-  DType dtype = promoted_dtype(b, args);
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : promoted_dtype(b, args);
   for (const Arg& arg : args) {
     if (std::holds_alternative<Scalar>(arg))
       throw_user_error("{}: Zero-dimensional arrays cannot be concatenated; use stack or give them a dimension", op.name);
@@ -130,7 +130,8 @@ std::vector<Sample> samples() {
 }
 
 constexpr std::string_view kAliases[] = {"concat"};
-constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "the dimension along which they are joined; 0 by default"}};
+constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "the dimension along which they are joined; 0 by default"},
+                              {"dtype", AttrDef::Kind::kDType, false, "the dtype of the result; what they promote to by default"}};
 
 }  // namespace
 

@@ -177,7 +177,13 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   if (!attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});
   Attrs own{{"axis", std::int64_t(normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank()))}};
   if (attrs.flag("reverse")) own.set("reverse", true);
-  return b.emit(op, {x}, own);
+  Values result = b.emit(op, {x}, own);
+  if (!attrs.flag("include_initial")) return result;
+  if (!is_sum) throw_user_error("{}: include_initial is for sums and products alone", op.name);
+  Shape first = b.shape(x);
+  first[std::size_t(own.integer("axis"))] = 1;
+  ValueId initial = filled(b, {b.type(x).dtype, first}, op.name == "cumprod" ? 1.0 : 0.0);
+  return b.emit(kConcatenate, {initial, result[0]}, Attrs{{"axis", own.integer("axis")}});
 }
 
 // From the other end.
@@ -218,7 +224,8 @@ std::vector<Sample> samples() {
 constexpr AttrDef kAttrs[] = {
     {"axis", AttrDef::Kind::kInteger, false, "along which it runs; over all elements in row-major order by default"},
     {"reverse", AttrDef::Kind::kFlag, false, "whether it runs from the end"},
-    {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"}};
+    {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"},
+    {"include_initial", AttrDef::Kind::kFlag, false, "of sums and products: whether 0 or 1 comes first"}};
 
 template <Reduction kReduction, const OpDef* kCombine, const OpDef* kReduce, const OpDef* kSelf>
 constexpr OpDef cumulative_op(std::string_view name, std::string_view doc, std::span<const std::string_view> aliases = {}) {

@@ -214,7 +214,8 @@ Values expand_sort_complex(GraphBuilder& b, const OpDef&, Args args, const Attrs
 }
 
 using Kind = AttrDef::Kind;
-constexpr AttrDef kDigitizeAttrs[] = {{"right", Kind::kFlag, false, "whether bins hold their upper edge"}};
+constexpr AttrDef kDigitizeAttrs[] = {{"right", Kind::kFlag, false, "whether bins hold their upper edge"},
+                                      {"method", Kind::kString, false, "accepted for JAX's sake"}};
 constexpr AttrDef kRange = {"range", Kind::kLiteral, false, "the least and the greatest edge; those of the elements by default"};
 constexpr AttrDef kWeights = {"weights", kNamedOperand, false, "what each element counts; 1 by default"};
 constexpr AttrDef kDensity = {"density", Kind::kFlag, false, "whether counts are scaled to an integral of 1"};

@@ -6,8 +6,8 @@
 namespace shardlab::ops {
 namespace {
 
-Values promoted(GraphBuilder& b, Args args) {
-  DType dtype = promoted_dtype(b, args);
+Values promoted(GraphBuilder& b, Args args, const Attrs& attrs) {
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : promoted_dtype(b, args);
   Values values;
   for (const Arg& arg : args) values.push_back(value_of(b, arg, dtype));
   return values;
@@ -15,7 +15,7 @@ Values promoted(GraphBuilder& b, Args args) {
 
 // Each with a new dimension of size 1, joined along it.
 Values expand_stack(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Values parts = promoted(b, args);
+  Values parts = promoted(b, args, attrs);
   Shape shape = b.shape(parts[0]);
   int axis = normalized_axis(op.name, attrs.integer("axis", 0), int(shape.size()) + 1);
   for (ValueId& part : parts) {
@@ -34,26 +34,26 @@ Values joined_as(GraphBuilder& b, const Values& parts, int axis) {
   return b.call(kConcatenate, args, Attrs{{"axis", std::int64_t(axis)}}, Where{});
 }
 
-Values expand_hstack(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Values parts = promoted(b, args);
+Values expand_hstack(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  Values parts = promoted(b, args, attrs);
   for (ValueId& part : parts) part = with_rank(b, part, 1);
   return joined_as(b, parts, b.type(parts[0]).rank() == 1 ? 0 : 1);
 }
-Values expand_vstack(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Values parts = promoted(b, args);
+Values expand_vstack(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  Values parts = promoted(b, args, attrs);
   for (ValueId& part : parts) part = with_rank(b, part, 2);
   return joined_as(b, parts, 0);
 }
-Values expand_dstack(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Values parts = promoted(b, args);
+Values expand_dstack(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  Values parts = promoted(b, args, attrs);
   for (ValueId& part : parts) {
     part = with_rank(b, part, 2);
     if (b.type(part).rank() == 2) part = reshaped(b, part, {b.shape(part)[0], b.shape(part)[1], 1});
   }
   return joined_as(b, parts, 2);
 }
-Values expand_column_stack(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Values parts = promoted(b, args);
+Values expand_column_stack(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  Values parts = promoted(b, args, attrs);
   for (ValueId& part : parts)
     if (b.type(part).rank() < 2) part = reshaped(b, part, {b.type(part).elements(), 1});
   return joined_as(b, parts, 1);
@@ -133,7 +133,10 @@ Values expand_repeat(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   return {joined(b, parts, dim)};
 }
 
-constexpr AttrDef kStackAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "where in the result the new dimension is; 0 by default"}};
+constexpr AttrDef kDType = {"dtype", AttrDef::Kind::kDType, false, "the dtype of the result; what they promote to by default"};
+constexpr AttrDef kStackAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "where in the result the new dimension is; 0 by default"},
+                                   kDType};
+constexpr AttrDef kJoinAttrs[] = {kDType};
 constexpr AttrDef kSplitAttrs[] = {
     {"sections", AttrDef::Kind::kInteger, false, "into how many parts"},
     {"indices", AttrDef::Kind::kScalarOrIntegers, false, "or the places where to cut"},
@@ -153,9 +156,10 @@ constexpr OpDef joining(std::string_view name, std::string_view doc, Values (*ex
 extern const OpDef kStack, kHstack, kVstack, kDstack, kColumnStack, kSplit, kArraySplit, kTile, kRepeat;
 
 const OpDef kStack = joining("stack", "Arrays of one shape, joined along a new dimension.", expand_stack, kStackAttrs);
-const OpDef kHstack = joining("hstack", "Arrays joined along their second dimension, vectors along their only one.", expand_hstack);
-const OpDef kVstack = joining("vstack", "Arrays joined along their first dimension, vectors as rows.", expand_vstack);
-const OpDef kDstack = joining("dstack", "Arrays joined along their third dimension.", expand_dstack);
+const OpDef kHstack =
+    joining("hstack", "Arrays joined along their second dimension, vectors along their only one.", expand_hstack, kJoinAttrs);
+const OpDef kVstack = joining("vstack", "Arrays joined along their first dimension, vectors as rows.", expand_vstack, kJoinAttrs);
+const OpDef kDstack = joining("dstack", "Arrays joined along their third dimension.", expand_dstack, kJoinAttrs);
 const OpDef kColumnStack = joining("column_stack", "Arrays joined along their second dimension, vectors as columns.", expand_column_stack);
 const OpDef kSplit = {.name = "split",
                       .doc = "The parts of an array along a dimension, each a result: in equal sections, or cut at indices.",

@@ -115,6 +115,7 @@ Values expand_trace(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
     if (d != axis1 && d != axis2) axes.push_back(d);
   axes.insert(axes.end(), {axis1, axis2});
   x = transposed(b, x, axes);
+  if (attrs.has("dtype")) x = converted(b, x, attrs.dtype("dtype"));
   if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
   TensorType type = b.type(x);
   std::int64_t rows = type.shape[type.shape.size() - 2], columns = type.shape.back();
@@ -229,6 +230,11 @@ constexpr AttrDef kDiagonalAttrs[] = {kK,
                                       {"offset", AttrDef::Kind::kInteger, false, "the same"},
                                       {"axis1", AttrDef::Kind::kInteger, false, "the rows' dimension; 0 by default"},
                                       {"axis2", AttrDef::Kind::kInteger, false, "the columns' dimension; 1 by default"}};
+constexpr AttrDef kTraceAttrs[] = {kK,
+                                   {"offset", AttrDef::Kind::kInteger, false, "the same"},
+                                   {"axis1", AttrDef::Kind::kInteger, false, "the rows' dimension; 0 by default"},
+                                   {"axis2", AttrDef::Kind::kInteger, false, "the columns' dimension; 1 by default"},
+                                   {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"}};
 constexpr AttrDef kTensordotAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers, false,
                                         "how many of the last and first dimensions are contracted, 2 by default; or those of the "
                                         "first operand followed by those of the second"}};
@@ -253,7 +259,7 @@ const OpDef kTriu = composite("triu", "The matrix on and above a diagonal, zeros
 const OpDef kDiag = composite("diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", 1, 1, expand_diag, kKAttrs);
 const OpDef kDiagonal =
     strong(composite("diagonal", "The diagonal of two dimensions, as the last.", 1, 1, expand_diagonal, kDiagonalAttrs));
-const OpDef kTrace = strong(composite("trace", "The sum of a diagonal.", 1, 1, expand_trace, kDiagonalAttrs));
+const OpDef kTrace = strong(composite("trace", "The sum of a diagonal.", 1, 1, expand_trace, kTraceAttrs));
 const OpDef kOuter = composite("outer", "All products of elements of one and the other, as a matrix.", 2, 2, expand_outer);
 const OpDef kInner = composite("inner", "Products summed over the last dimension of both.", 2, 2, expand_inner);
 const OpDef kVdot = composite("vdot", "The sum of conj(x) y over all elements.", 2, 2, expand_vdot);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/reductions.h"
 
 namespace shardlab::ops {
@@ -31,19 +32,39 @@ ValueId kept_maximum(GraphBuilder& b, ValueId x, const std::vector<int>& axes) {
   return unary(b, kStopGradient, reshaped(b, binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity), kept));
 }
 
+// The operand that attribute "where" names; each use broadcasts it anew, as in JAX. UserError where it does not fit.
+std::optional<ValueId> mask_of(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, const Shape& shape) {
+  auto given = named_operand(op, args, attrs, "where");
+  if (!given && args.size() > 1 && !attrs.has("b"))
+    throw_user_error("{}: takes one operand; give which elements take part as 'where'", op.name);
+  if (!given) return std::nullopt;
+  ValueId mask = value_of(b, *given);
+  if (b.type(mask).dtype != DType::kBool) throw_user_error("{}: where must have dtype bool, got {}", op.name, b.type(mask).text());
+  check_broadcasts_to(op.name, b.shape(mask), shape);
+  return mask;
+}
+ValueId masked(GraphBuilder& b, ValueId x, std::optional<ValueId> mask, double otherwise) {
+  return mask ? b.emit1(kSelect, {broadcast_to(b, *mask, b.shape(x)), x, filled(b, b.type(x), otherwise)}) : x;
+}
+
 Values expand_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
   std::vector<int> axes = softmax_axes(b, op, x, attrs);
+  std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x));
+  x = masked(b, x, mask, -kInfinity);
   ValueId unnormalized = unary(b, kExp, binary(b, kSub, x, kept_maximum(b, x, axes)));
-  return {binary(b, kDiv, unnormalized, reduced(b, kReduceSum, unnormalized, axes, true))};
+  ValueId total = reduced(b, kReduceSum, masked(b, unnormalized, mask, 0), axes, true);
+  return {masked(b, binary(b, kDiv, unnormalized, total), mask, 0)};
 }
 
 Values expand_log_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
   std::vector<int> axes = softmax_axes(b, op, x, attrs);
+  std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x));
+  x = masked(b, x, mask, -kInfinity);
   ValueId shifted = binary(b, kSub, x, kept_maximum(b, x, axes));
-  ValueId total = reduced(b, kReduceSum, unary(b, kExp, shifted), axes, true);
-  return {binary(b, kSub, shifted, unary(b, kLog, total))};
+  ValueId total = reduced(b, kReduceSum, masked(b, unary(b, kExp, shifted), mask, 0), axes, true);
+  return {masked(b, binary(b, kSub, shifted, unary(b, kLog, total)), mask, -kInfinity)};
 }
 
 // log(|sum(exp(x - m))|) + m with m the maximum, or 0 where that is not finite.
@@ -53,12 +74,23 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   bool keepdims = attrs.flag("keepdims");
   Shape kept = kept_shape(b.shape(x), axes);
-  ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, x, axes, false), -kInfinity);
+  std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x)), weights;
+  if (auto given = named_operand(op, args, attrs, "b")) {
+    ValueId factors = value_of(b, *given, b.type(x).dtype);
+    check_broadcasts_to(op.name, b.shape(factors), b.shape(x));
+    weights = broadcast_to(b, factors, b.shape(x));
+    x = b.emit1(kSelect, {binary(b, kNotEqual, *weights, 0.0), x, filled(b, b.type(x), -kInfinity)});
+  }
+  ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, masked(b, x, mask, -kInfinity), axes, false), -kInfinity);
   if (keepdims) maximum = reshaped(b, maximum, kept);
   ValueId finite = b.emit1(kSelect, {unary(b, kIsFinite, maximum), maximum, filled(b, b.type(maximum), 0.0)});
   finite = unary(b, kStopGradient, finite);
   ValueId exponentials = unary(b, kExp, binary(b, kSub, x, reshaped(b, finite, kept)));
-  ValueId total = reduced(b, kReduceSum, exponentials, axes, keepdims);
+  if (weights) exponentials = b.emit1(kMul, {exponentials, *weights});
+  ValueId total = reduced(b, kReduceSum, masked(b, exponentials, mask, 0), axes, keepdims);
+  if (weights)
+    return {b.emit1(kSelect, {binary(b, kLess, total, 0.0), filled(b, b.type(total), std::numeric_limits<double>::quiet_NaN()),
+                              b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})})};
   return {b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})};
 }
 
@@ -93,9 +125,12 @@ Values expand_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {b.emit1(kMul, {x, unary(b, kLogistic, x)})};
 }
 
-constexpr AttrDef kSoftmaxAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes; the last by default"}};
+constexpr AttrDef kWhere = {"where", kNamedOperand, false, "which elements take part: bools that broadcast to x"};
+constexpr AttrDef kSoftmaxAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes; the last by default"}, kWhere};
 constexpr AttrDef kLogsumexpAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "the axis or axes; all by default"},
-                                       {"keepdims", AttrDef::Kind::kFlag, false, "whether reduced axes stay, with size 1"}};
+                                       {"keepdims", AttrDef::Kind::kFlag, false, "whether reduced axes stay, with size 1"},
+                                       {"b", kNamedOperand, false, "what each exponential is multiplied by"},
+                                       kWhere};
 constexpr AttrDef kGeluAttrs[] = {{"approximate", AttrDef::Kind::kFlag, false, "by tanh (the default), or exactly by erf"}};
 constexpr std::string_view kSiluAliases[] = {"swish"};
 
@@ -106,16 +141,19 @@ extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus,
 const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
 const OpDef kSoftmax = {.name = "softmax",
                         .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.",
+                        .operands_max = 2,
                         .attrs = kSoftmaxAttrs,
                         .weakness = Weakness::kNever,
                         .expand = expand_softmax};
 const OpDef kLogSoftmax = {.name = "log_softmax",
                            .doc = "log(softmax(x)) along an axis.",
+                           .operands_max = 2,
                            .attrs = kSoftmaxAttrs,
                            .weakness = Weakness::kNever,
                            .expand = expand_log_softmax};
 const OpDef kLogsumexp = {.name = "logsumexp",
                           .doc = "log(sum(exp(x))) over axes, without overflow.",
+                          .operands_max = 3,
                           .attrs = kLogsumexpAttrs,
                           .weakness = Weakness::kNever,
                           .expand = expand_logsumexp};

@@ -176,14 +176,18 @@ Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, 
   return {choose(b, either(b, b.emit1(*kCompare, xy), is_nan(b, xy[1])), xy[0], xy[1])};
 }
 
-Values expand_angle(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+ValueId angle_of(GraphBuilder& b, Args args) {
   ValueId x = inexact_value(b, args[0]);
   if (!is_complex(b.type(x).dtype)) {
     ValueId turned = choose(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
-    return {choose(b, is_nan(b, x), kNan, turned)};
+    return choose(b, is_nan(b, x), kNan, turned);
   }
   ValueId im = unary(b, kImag, x);
-  return {b.emit1(kAtan2, {im, unary(b, kReal, x)})};
+  return b.emit1(kAtan2, {im, unary(b, kReal, x)});
+}
+Values expand_angle(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  ValueId angle = angle_of(b, args);
+  return {attrs.flag("deg") ? binary(b, kMul, angle, 180 / M_PI) : angle};
 }
 
 // x * 2^y.
@@ -252,6 +256,7 @@ constexpr AttrDef kNanAttrs[] = {{"copy", AttrDef::Kind::kLiteral, false, "accep
                                  {"nan", AttrDef::Kind::kNumber, false, "in place of NaN; 0 by default"},
                                  {"posinf", AttrDef::Kind::kNumber, false, "in place of infinity; the largest number by default"},
                                  {"neginf", AttrDef::Kind::kNumber, false, "in place of -infinity; the least number by default"}};
+constexpr AttrDef kAngleAttrs[] = {{"deg", AttrDef::Kind::kFlag, false, "whether in degrees"}};
 constexpr AttrDef kCloseAttrs[] = {{"rtol", AttrDef::Kind::kNumber, false, "relative to y; 1e-5 by default"},
                                    {"atol", AttrDef::Kind::kNumber, false, "absolute; 1e-8 by default"},
                                    {"equal_nan", AttrDef::Kind::kFlag, false, "whether NaN is close to NaN"}};
@@ -298,7 +303,7 @@ const OpDef kNanToNum =
     strong(composite("nan_to_num", "NaN as 0, infinities as the largest numbers.", 1, expand_nan_to_num, {}, kNanAttrs));
 const OpDef kFmax = composite("fmax", "The larger of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kGreater>);
 const OpDef kFmin = composite("fmin", "The smaller of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kLess>);
-const OpDef kAngle = composite("angle", "The angle of complex numbers in radians.", 1, expand_angle);
+const OpDef kAngle = composite("angle", "The angle of complex numbers in radians.", 1, expand_angle, {}, kAngleAttrs);
 const OpDef kLdexp = strong(composite("ldexp", "x times 2 to the power y.", 2, expand_ldexp));
 const OpDef kDivmod = composite("divmod", "The quotient rounded down, and the remainder.", 2, expand_divmod);
 const OpDef kModf = composite("modf", "The fraction and the whole part of x.", 1, expand_modf);

@@ -123,7 +123,31 @@ Term unique(const OpDef& op, const Term& given, const Attrs& attrs) {
   return where(numbers(x.builder(), DType::kInt32, size) >= count, fill, result);
 }
 
-Values expand_unique(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return {unique(op, term(b, args[0]), attrs).id()}; }
+// With the place of each one's first, the number of each element's own, and how often each occurs, as far as asked for.
+Values expand_unique(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Term given = term(b, args[0]), x = raveled(given);
+  std::int64_t size = size_of_result(op, attrs), count = x.elements();
+  Values results{unique(op, x, attrs).id()};
+  bool has_index = attrs.flag("return_index"), has_inverse = attrs.flag("return_inverse"), has_counts = attrs.flag("return_counts");
+  if (!has_index && !has_inverse && !has_counts) return results;
+  if (count == 0 || size == 0) throw_user_error("{}: an array or a result without elements has no indices", op.name);
+  std::vector<Term> sorted = call_all(b, "sort", {x, numbers(b, DType::kInt32, count)}, Attrs{{"axis", std::int64_t(0)}});
+  Term is_first = begins_run(sorted[0]);
+  if (has_index) results.push_back(taken(sorted[1], call(b, "remainder", {places_of(is_first, size), count}), 0).id());
+  if (has_inverse) {
+    Term number = call("cumsum", converted(is_first, DType::kInt32), Attrs{{"axis", std::int64_t(0)}}) - 1;
+    std::vector<std::int64_t> none, first{0};
+    Term inverse = call(b, "scatter", {filled_like(number, 0), expanded(sorted[1], 1), number},
+                        Attrs{{"update_window_dims", none}, {"collapsed_slice_dims", first}, {"start_index_map", first}});
+    results.push_back(reshaped(inverse, given.shape()).id());
+  }
+  if (has_counts) {
+    Term begins = call(b, "remainder", {places_of(is_first, size + 1), count}), later = sliced(begins, 0, 1, size + 1);
+    later = where(later != 0, later, count);
+    results.push_back((later - joined({sliced(begins, 0, 0, 1), sliced(later, 0, 0, size - 1)}, 0)).id());
+  }
+  return results;
+}
 Values expand_union1d(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   std::vector<Term> both = promoted_terms(b, args);
   return {unique(op, joined({raveled(both[0]), raveled(both[1])}, 0), attrs).id()};
@@ -242,10 +266,16 @@ constexpr AttrDef kFill = {"fill_value", Kind::kNumber, false, "what stands past
 constexpr AttrDef kNonzeroAttrs[] = {kSize, kPlace};
 constexpr AttrDef kCompressAttrs[] = {{"axis", Kind::kInteger, false, "along which; over all elements in order by default"}, kSize, kFill};
 constexpr AttrDef kExtractAttrs[] = {kSize, kFill};
+constexpr AttrDef kSetFill = {"fill_value", Kind::kNumber, false, "what stands past the last one; the least value by default"};
+constexpr AttrDef kUnionAttrs[] = {kSize, kSetFill};
 constexpr AttrDef kUniqueAttrs[] = {kSize,
-                                    {"fill_value", Kind::kNumber, false, "what stands past the last one; the least value by default"}};
+                                    kSetFill,
+                                    {"return_index", Kind::kFlag, false, "whether the place of each one's first is a result"},
+                                    {"return_inverse", Kind::kFlag, false, "whether the number of each element's own is a result"},
+                                    {"return_counts", Kind::kFlag, false, "whether how often each occurs is a result"}};
 constexpr AttrDef kIsinAttrs[] = {{"assume_unique", Kind::kFlag, false, "accepted for JAX's sake"},
-                                  {"invert", Kind::kFlag, false, "whether those that are not among them are meant"}};
+                                  {"invert", Kind::kFlag, false, "whether those that are not among them are meant"},
+                                  {"method", Kind::kString, false, "accepted for JAX's sake"}};
 constexpr AttrDef kInplace = {"inplace", Kind::kFlag, false, "accepted for JAX's sake; arrays are immutable"};
 constexpr AttrDef kDiagonalAttrs[] = {{"wrap", Kind::kFlag, false, "must be false, as in JAX"}, kInplace};
 constexpr AttrDef kK[] = {{"k", Kind::kInteger, false, "which diagonal: 0 the main one, above it positive, below negative"}};
@@ -271,7 +301,7 @@ const OpDef kExtract =
     composite_of({"extract", "The elements where a condition holds: args [condition, x].", expand_compress, 2, 2, kExtractAttrs});
 const OpDef kUnique = composite_of({"unique", "The elements in ascending order, each once.", expand_unique, 1, 1, kUniqueAttrs});
 const OpDef kUnion1d =
-    composite_of({"union1d", "The elements of either, in ascending order, each once.", expand_union1d, 2, 2, kUniqueAttrs});
+    composite_of({"union1d", "The elements of either, in ascending order, each once.", expand_union1d, 2, 2, kUnionAttrs});
 const OpDef kIsin = composite_of({"isin", "Which elements are among others: args [x, others].", expand_isin, 2, 2, kIsinAttrs});
 const OpDef kFillDiagonal =
     composite_of({"fill_diagonal", "The diagonal replaced: args [x, values].", expand_fill_diagonal, 2, 2, kDiagonalAttrs});

@@ -1,6 +1,7 @@
 // roll, fftshift, flip, diff, moveaxis, swapaxes, as jax.numpy lowers them: slices, concatenate, rev, transpose.
 #include <algorithm>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/moves.h"
 
 namespace shardlab::ops {
@@ -65,12 +66,31 @@ Values expand_flip_dim(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   return {reversed(b, x, {kDim})};
 }
 
+// With what comes before and after: arrays, or scalars for one index.
+ValueId lengthened(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, ValueId x, int dim) {
+  Term middle(b, x);
+  Shape one = middle.shape();
+  one[std::size_t(dim)] = 1;
+  std::vector<Item> parts;
+  auto add = [&](std::string_view name) {
+    auto given = named_operand(op, args, attrs, name);
+    if (!given) return;
+    Term end(b, value_of(b, *given, middle.dtype()));
+    parts.emplace_back(end.rank() == 0 ? broadcast(end, one) : end);
+  };
+  add("prepend");
+  parts.emplace_back(middle);
+  add("append");
+  return call(b, "concatenate", parts, Attrs{{"axis", std::int64_t(dim)}}).id();
+}
+
 Values expand_diff(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   std::int64_t n = attrs.integer("n", 1);
   if (n < 0) throw_user_error("{}: order must be non-negative but got {}", op.name, n);
   if (b.type(x).rank() == 0) throw_user_error("{} requires input that is at least one dimensional; got a scalar", op.name);
   int dim = normalized_axis(op.name, attrs.integer("axis", -1), b.type(x).rank());
+  if (attrs.has("prepend") || attrs.has("append")) x = lengthened(b, op, args, attrs, x, dim);
   for (; n > 0 && b.shape(x)[std::size_t(dim)] > 0; --n) {
     std::int64_t size = b.shape(x)[std::size_t(dim)];
     ValueId upper = slice_in_dim(b, x, dim, {1, size});
@@ -115,7 +135,9 @@ constexpr AttrDef kRollAttrs[] = {{"shift", AttrDef::Kind::kScalarOrIntegers, tr
 constexpr AttrDef kShiftAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers, false, "along which; all by default"}};
 constexpr AttrDef kFlipAttrs[] = {{"axis", AttrDef::Kind::kScalarOrIntegers, false, "along which; all by default"}};
 constexpr AttrDef kDiffAttrs[] = {{"n", AttrDef::Kind::kInteger, false, "how many times; 1 by default"},
-                                  {"axis", AttrDef::Kind::kInteger, false, "along which; the last by default"}};
+                                  {"axis", AttrDef::Kind::kInteger, false, "along which; the last by default"},
+                                  {"prepend", kNamedOperand, false, "what comes before the first"},
+                                  {"append", kNamedOperand, false, "what comes after the last"}};
 constexpr AttrDef kMoveAttrs[] = {{"source", AttrDef::Kind::kScalarOrIntegers, true, "the dimensions to move"},
                                   {"destination", AttrDef::Kind::kScalarOrIntegers, true, "where each of them goes"}};
 constexpr AttrDef kSwapAttrs[] = {{"axis1", AttrDef::Kind::kInteger, true, "one dimension"},
@@ -141,6 +163,7 @@ const OpDef kFlipud = {.name = "flipud", .doc = "The rows in reverse order.", .e
 const OpDef kFliplr = {.name = "fliplr", .doc = "The columns in reverse order.", .expand = expand_flip_dim<1>};
 const OpDef kDiff = {.name = "diff",
                      .doc = "The differences of neighbours along a dimension; of bool whether they differ.",
+                     .operands_max = 3,
                      .attrs = kDiffAttrs,
                      .expand = expand_diff};
 const OpDef kMoveaxis = {

@@ -96,7 +96,9 @@ Sorted operand_of(GraphBuilder& b, const OpDef& op, const Arg& arg, const Attrs&
 }
 
 Values expand_sort(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  auto [x, axis] = operand_of(b, op, args[0], attrs);
+  Attrs given = attrs;
+  if (attrs.has("dimension")) given.set("axis", attrs.integer("dimension"));
+  auto [x, axis] = operand_of(b, op, args[0], given);
   Values operands{x};
   for (const Arg& arg : args.subspan(1)) operands.push_back(value_of(b, arg));
   Attrs own{{"axis", axis}};
@@ -162,6 +164,8 @@ std::vector<Sample> samples() {
 
 constexpr AttrDef kSortAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to sort; the last by default"},
                                   {"num_keys", AttrDef::Kind::kInteger, false, "how many operands decide the order; 1 by default"},
+                                  {"dimension", AttrDef::Kind::kInteger, false, "jax.lax's name of the axis"},
+                                  {"is_stable", AttrDef::Kind::kFlag, false, "accepted for JAX's sake"},
                                   {"descending", AttrDef::Kind::kFlag, false, "whether the largest come first"},
                                   {"stable", AttrDef::Kind::kFlag, false, "accepted for JAX's sake; equal ones stay in their order"}};
 constexpr AttrDef kArgsortAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to sort; the last by default"},

@@ -50,7 +50,7 @@ struct Gather {
 };
 
 // The gathered, and where an index vector leaves the operand, the fill value: a mask over index vectors, spread over windows.
-ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gather, OutOfBounds mode) {
+ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gather, OutOfBounds mode, const Attrs& given) {
   Attrs attrs{{"slice_sizes", gather.sizes}};
   gather.dims.set(attrs);
   TensorType index_type = b.type(indices);
@@ -69,7 +69,8 @@ ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gath
       b.emit1(kBroadcastInDim, {*is_inside}, Attrs{{"shape", type.shape}, {"dims", integers_of(gather.dims.batch_dims(type.rank()))}});
   attrs.set("is_masked", true);  // what lies out of bounds is replaced
   ValueId value = b.emit1(kGather, {x, indices}, attrs);
-  return b.emit1(kSelect, {mask, value, fill_value(b, type)});
+  ValueId fill = given.has("fill_value") ? filled(b, type, given.number("fill_value")) : fill_value(b, type);
+  return b.emit1(kSelect, {mask, value, fill});
 }
 
 Values expand_take(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -94,7 +95,7 @@ Values expand_take(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   gather.dims.collapsed = gather.dims.index_map = {axis};
   for (int d = 0; d + 1 < rank; ++d) gather.dims.offset.push_back(d < axis ? d : d + index_rank);
   index_shape.push_back(1);
-  return {gathered(b, x, reshaped(b, indices, index_shape), gather, mode)};
+  return {gathered(b, x, reshaped(b, indices, index_shape), gather, mode, attrs)};
 }
 
 // Where indices and operand both have a dimension they go along it together; where the indices have size 1 the operand's is taken whole.
@@ -133,7 +134,7 @@ Values expand_take_along_axis(GraphBuilder& b, const OpDef& op, Args args, const
     if (d == axis || index_shape[i] != 1) gather_shape.push_back(result[i]);
   }
   gather_shape.push_back(1);
-  return {gathered(b, reshaped(b, x, squeezed), reshaped(b, indices, gather_shape), gather, mode)};
+  return {gathered(b, reshaped(b, x, squeezed), reshaped(b, indices, gather_shape), gather, mode, attrs)};
 }
 
 Values expand_dynamic_index(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -164,10 +165,13 @@ Values expand_dynamic_update_index(GraphBuilder& b, const OpDef& op, Args args, 
 }
 
 constexpr AttrDef kMode = {"mode", AttrDef::Kind::kString, false, "for indices out of bounds: fill (NaN; by default), clip or wrap"};
-constexpr AttrDef kTakeAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which; over all elements in order by default"}, kMode};
+constexpr AttrDef kFill = {"fill_value", AttrDef::Kind::kNumber, false, "what stands for elements out of bounds; NaN by default"};
+constexpr AttrDef kTakeAttrs[] = {
+    {"axis", AttrDef::Kind::kInteger, false, "along which; over all elements in order by default"}, kMode, kFill};
 constexpr AttrDef kAlongAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which; the last by default"},
                                    {"flatten", AttrDef::Kind::kFlag, false, "whether over all elements in order, as NumPy's axis None"},
-                                   kMode};
+                                   kMode,
+                                   kFill};
 constexpr AttrDef kIndexAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which; 0 by default"},
                                    {"keepdims", AttrDef::Kind::kFlag, false, "whether the dimension stays, with size 1; true by default"}};
 constexpr AttrDef kUpdateAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which; 0 by default"}};
