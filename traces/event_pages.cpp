@@ -77,14 +77,14 @@ std::uint32_t EventPages::child(const Page& page, int i) const {
   return big16(p) << 16 | big16(p + 2);
 }
 
-Id EventPages::track_at(const Page& page, int i) const {
+std::pair<Id, Ns> EventPages::key_at(const Page& page, int i) const {
   Id track = 0;
   EventCore row;
   decode(cell(page, i), track, row);
-  return track;
+  return {track, row.time_ns};
 }
 
-EventPages::Block EventPages::seek(Id track) {
+EventPages::Block EventPages::seek(Id track, Ns begin_ns) {
   depth_ = loads_ = 0;
   descend_ = false;
   for (std::uint32_t number = root_;; number = child(path_[depth_ - 1], path_[depth_ - 1].at)) {
@@ -93,7 +93,7 @@ EventPages::Block EventPages::seek(Id track) {
     int low = 0, high = page.cells;
     while (low < high) {
       const int middle = (low + high) / 2;
-      if (track_at(page, middle) < track)
+      if (key_at(page, middle) < std::pair(track, begin_ns))
         low = middle + 1;
       else
         high = middle;

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "traces/database.h"
@@ -26,7 +28,12 @@ class EventPages {
   // no page of such a table: what lies before it has been visited.
   template <typename Visit>
   void scan(Id track, const Visit& visit) {
-    Block block = seek(track);
+    scan(track, std::numeric_limits<Ns>::min(), visit);
+  }
+  // Those that begin at `begin_ns` or later.
+  template <typename Visit>
+  void scan(Id track, Ns begin_ns, const Visit& visit) {
+    Block block = seek(track, begin_ns);
     for (; block.count > 0; block = next())
       for (int i = 0; i < block.count; ++i) {
         Id of = 0;
@@ -50,11 +57,11 @@ class EventPages {
   };
 
   EventPages(Database& database, sqlite3_file* file, std::uint32_t root, int page_bytes, int usable_bytes, std::uint32_t pages);
-  Block seek(Id track);
+  Block seek(Id track, Ns begin_ns);
   Block next();
   void load(std::uint32_t page);
   std::uint32_t child(const Page& page, int i) const;
-  Id track_at(const Page& page, int i) const;
+  std::pair<Id, Ns> key_at(const Page& page, int i) const;
   [[noreturn]] void damaged(const char* what) const;
 
   static std::uint32_t big16(const std::uint8_t* p) { return std::uint32_t(p[0]) << 8 | p[1]; }

@@ -303,7 +303,8 @@ constexpr ColumnDef kTraceImportLog[] = {
 constexpr TableDef kTraceTables[] = {
     {"meta",
      "What holds for the whole file, by key: schema_version, shardlab_version, process_count, device_count, command_line, clock_domain, "
-     "first_ns, last_ns, truncated (0 or 1), running (1: made while the run went on), title.",
+     "first_ns, last_ns, truncated (0 or 1), running (1: made while the run went on), growth (of a trace that grows: what came and went "
+     "with its last growth, as JSON), title.",
      kTraceMeta, "key", true},
     {"strings", "Every text that repeats, once.", kTraceStrings, "id"},
     {"sites", "Call sites: a line of a C++ program, or a statement of a scenario.", kTraceSites, "id"},

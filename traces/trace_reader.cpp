@@ -212,47 +212,63 @@ std::vector<ProgramRow> TraceReader::programs() {
   return rows;
 }
 
-std::vector<LaunchRow> TraceReader::launches() {
-  std::vector<LaunchRow> rows;
-  guarded("launches", [&] {
+void TraceReader::visit_since(const Growth* since, std::string_view table, std::string_view key, std::string_view columns,
+                              const std::function<void(const Statement&)>& visit) {
+  const auto comma = key.find(", ");
+  const bool within = comma != std::string_view::npos;
+  const std::string_view first = key.substr(0, comma), second = within ? key.substr(comma + 2, key.find(", ", comma + 2) - comma - 2) : "";
+  const std::string where = within ? fmt::format("{} = ? AND {} >= ?", first, second) : fmt::format("{} >= ?", first);
+  guarded(table, [&] {
     Statement row(database_,
-                  "SELECT process, launch, seq, program, site, issued_ns, started_ns, done_ns, status FROM launches "
-                  "ORDER BY process, launch");
-    while (row.step())
-      rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), time_at(row, 6),
-                      time_at(row, 7), MemberStatus(row.integer(8))});
+                  fmt::format("SELECT {} FROM {}{}{} ORDER BY {}", columns, table, since ? " WHERE " : "", since ? where : "", key));
+    if (!since)
+      while (row.step()) visit(row);
+    if (!since || !since->from.contains(table)) return;
+    for (const auto& [of, least] : since->from.find(table)->second) {
+      row.reset();
+      within ? row.bind(of, least) : row.bind(least);
+      while (row.step()) visit(row);
+    }
   });
+}
+
+std::vector<LaunchRow> TraceReader::launches(const Growth* since) {
+  std::vector<LaunchRow> rows;
+  visit_since(since, "launches", "process, launch", "process, launch, seq, program, site, issued_ns, started_ns, done_ns, status",
+              [&](const Statement& row) {
+                rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5),
+                                time_at(row, 6), time_at(row, 7), MemberStatus(row.integer(8))});
+              });
   return rows;
 }
 
-std::vector<CollectiveRow> TraceReader::collectives() {
+std::vector<CollectiveRow> TraceReader::collectives(const Growth* since) {
   std::vector<CollectiveRow> rows;
-  guarded("collectives", [&] {
-    Statement row(database_, fmt::format("SELECT id, seq, program, call, launch, state, first_ns, last_ns, diagnosis, {} FROM collectives "
-                                         "ORDER BY id",
-                                         kShapeColumns));
-    while (row.step())
-      rows.push_back({row.integer(0),
-                      row.integer(1),
-                      row.integer(2),
-                      int(row.integer(3)),
-                      row.integer(4),
-                      shape_at(row, 9),
-                      MatchState(row.integer(5)),
-                      time_at(row, 6),
-                      time_at(row, 7),
-                      row.integer(8),
-                      {}});
-  });
-  read_members(rows);
+  visit_since(since, "collectives", "id",
+              fmt::format("id, seq, program, call, launch, state, first_ns, last_ns, diagnosis, {}", kShapeColumns),
+              [&](const Statement& row) {
+                rows.push_back({row.integer(0),
+                                row.integer(1),
+                                row.integer(2),
+                                int(row.integer(3)),
+                                row.integer(4),
+                                shape_at(row, 9),
+                                MatchState(row.integer(5)),
+                                time_at(row, 6),
+                                time_at(row, 7),
+                                row.integer(8),
+                                {}});
+              });
+  read_members(rows, since);
   return rows;
 }
 
-void TraceReader::read_members(std::vector<CollectiveRow>& collectives) {
+void TraceReader::read_members(std::vector<CollectiveRow>& collectives, const Growth* since) {
   guarded("members", [&] {
     Statement row(database_,
                   "SELECT collective, process, device, launch, site, issued_ns, start_ns, wait_ns, end_ns, moved_bytes, status "
-                  "FROM members ORDER BY collective, process, device");
+                  "FROM members WHERE collective >= ? ORDER BY collective, process, device");
+    row.bind(first_read(collectives, since));
     std::size_t at = 0;  // both come in order of the collective's id
     while (row.step()) {
       while (at < collectives.size() && collectives[at].id < row.integer(0)) ++at;
@@ -285,7 +301,8 @@ void TraceReader::for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::fu
 }
 
 const std::string_view TraceReader::kEventCoreSql =
-    "SELECT time_ns, duration_ns, kind, name, collective, site, flags FROM events WHERE track = ? ORDER BY time_ns, seq";
+    "SELECT time_ns, duration_ns, kind, name, collective, site, flags FROM events WHERE track = ? AND time_ns >= ? ORDER BY "
+    "time_ns, seq";
 
 EventPages* TraceReader::event_pages() {
   // What is torn is left to SQLite, which finds its way around more kinds of damage.

@@ -11,13 +11,15 @@
 
 #include "traces/database.h"
 #include "traces/event_pages.h"
+#include "traces/growth.h"
 #include "traces/rows.h"
 
 namespace shardlab::traces {
 
 // Rows come whole vectors at a time, or one by one where there may be millions (events, collectives). Text in rows is
 // borrowed from the reader. A torn file gives what can be read: what is missing is told in notices(), nothing throws for it.
-// One thread at a time; several readers may be open on one file.
+// One thread at a time; several readers may be open on one file. With `since` a reader gives of a trace that grows only the rows that
+// growth() tells of: those from Growth::least() on.
 class TraceReader {
  public:
   // Reads meta, strings and sites. Throws IoError where there is no such file, it is not a trace (says what it is instead, where
@@ -27,6 +29,8 @@ class TraceReader {
   static Database open(const std::string& path);
 
   const std::string& path() const { return database_.path(); }
+  // What came and went since the publication before; none (0) where the trace does not grow.
+  Growth growth() const { return Growth::from_json(meta(Growth::kMetaKey)); }
   // "" where the key is absent.
   std::string meta(std::string_view key) const;
   std::int64_t meta_integer(std::string_view key, std::int64_t fallback = 0) const;
@@ -39,18 +43,18 @@ class TraceReader {
   std::vector<ProcessRow> processes();
   std::vector<DeviceRow> devices();
   std::vector<TrackRow> tracks();
-  std::vector<ProgramRow> programs();  // with values and collectives
-  std::vector<LaunchRow> launches();
-  std::vector<CollectiveRow> collectives();  // by id, with members
-  std::vector<WaitEdgeRow> wait_edges();
+  std::vector<ProgramRow> programs();                                     // with values and collectives
+  std::vector<LaunchRow> launches(const Growth* since = nullptr);         // by process, then launch
+  std::vector<CollectiveRow> collectives(const Growth* since = nullptr);  // by id, with members
+  std::vector<WaitEdgeRow> wait_edges(const Growth* since = nullptr);     // by process, then begin
   std::vector<MeshRow> meshes();
-  std::vector<LayoutRow> layouts();  // with shards
-  std::vector<ArrayRow> arrays();
+  std::vector<LayoutRow> layouts(const Growth* since = nullptr);  // by id, with shards
+  std::vector<ArrayRow> arrays(const Growth* since = nullptr);    // by id
   // Whether the trace has when arrays end: older ones do not, and the two below give nothing.
   bool has_array_ends() const { return version_ >= 1; }
   std::vector<ArrayHolderRow> array_holders();  // by array, then process
   std::vector<ArrayEndRow> array_ends();        // the same
-  std::vector<HostReadRow> host_reads();
+  std::vector<HostReadRow> host_reads(const Growth* since = nullptr);
   std::vector<Diagnosis> diagnoses();  // with participants, in the order of their ids: index i has id i + 1
   // Beside diagnoses(): per participant the recorded collective that it names, 0 for none.
   std::vector<std::vector<Id>> participant_collectives();
@@ -66,10 +70,15 @@ class TraceReader {
   // The same for millions of rows: bare ids and integers, past SQL where the file allows it. `visit` is bool(const EventCore&).
   template <typename Visit>
   void scan_events(Id track, const Visit& visit) {
+    scan_events(track, std::numeric_limits<Ns>::min(), visit);
+  }
+  // Those that begin at `begin_ns` or later.
+  template <typename Visit>
+  void scan_events(Id track, Ns begin_ns, const Visit& visit) {
     guarded("events", [&] {
       const ReadTransaction still(database_);
-      if (EventPages* pages = event_pages()) return pages->scan(track, visit);
-      scan_event_rows(track, visit);
+      if (EventPages* pages = event_pages()) return pages->scan(track, begin_ns, visit);
+      scan_event_rows(track, begin_ns, visit);
     });
   }
 
@@ -82,9 +91,9 @@ class TraceReader {
 
  private:
   template <typename Visit>
-  void scan_event_rows(Id track, const Visit& visit) {
+  void scan_event_rows(Id track, Ns begin_ns, const Visit& visit) {
     Statement row(database_, kEventCoreSql);
-    row.bind(track);
+    row.bind(track, begin_ns);
     while (row.step())
       if (!visit(EventCore{row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
                            row.integer(4), row.integer(5), std::uint32_t(row.integer(6))}))
@@ -97,7 +106,15 @@ class TraceReader {
   void read_meta();
   void read_words();
   CollectiveShape shape_at(const Statement& statement, int column) const;
-  void read_members(std::vector<CollectiveRow>& collectives);
+  void read_members(std::vector<CollectiveRow>& collectives, const Growth* since);
+  // Where what hangs on `rows` begins.
+  template <typename Row>
+  static Id first_read(const std::vector<Row>& rows, const Growth* since) {
+    return !since ? 0 : rows.empty() ? Growth::kNoRow : rows.front().id;
+  }
+  // The rows of a table in the order of `key`, "process, launch" or "id"; with `since` those alone that it tells of.
+  void visit_since(const Growth* since, std::string_view table, std::string_view key, std::string_view columns,
+                   const std::function<void(const Statement&)>& visit);
   void visit_events(Statement& statement, const std::function<bool(const EventRow&)>& visit);
   // Runs `read`, turning damage into a notice on `table`: what was read before it stays.
   void guarded(std::string_view table, const std::function<void()>& read);

@@ -21,12 +21,12 @@ std::vector<std::vector<std::string>> parse_axes(std::string_view json) {
 
 }  // namespace
 
-std::vector<WaitEdgeRow> TraceReader::wait_edges() {
+std::vector<WaitEdgeRow> TraceReader::wait_edges(const Growth* since) {
   std::vector<WaitEdgeRow> rows;
-  guarded("wait_edges", [&] {
-    Statement row(database_, "SELECT process, peer, begin_ns, end_ns, collective FROM wait_edges");
-    while (row.step()) rows.push_back({int(row.integer(0)), int(row.integer(1)), row.integer(2), time_at(row, 3), row.integer(4)});
-  });
+  visit_since(since, "wait_edges", "process, begin_ns, peer, collective", "process, peer, begin_ns, end_ns, collective",
+              [&](const Statement& row) {
+                rows.push_back({int(row.integer(0)), int(row.integer(1)), row.integer(2), time_at(row, 3), row.integer(4)});
+              });
   return rows;
 }
 
@@ -54,25 +54,24 @@ std::vector<MeshRow> TraceReader::meshes() {
   return rows;
 }
 
-std::vector<LayoutRow> TraceReader::layouts() {
+std::vector<LayoutRow> TraceReader::layouts(const Growth* since) {
   std::vector<LayoutRow> rows;
   std::map<Id, std::size_t> index;
-  guarded("layouts", [&] {
-    Statement row(database_, "SELECT id, mesh, shape, spec, axes FROM layouts ORDER BY id");
-    while (row.step()) {
-      rows.push_back(
-          {row.integer(0), row.integer(1), parse_int64_list(row.text(2)), std::string(row.text(3)), parse_axes(row.text(4)), {}});
-      index[row.integer(0)] = rows.size() - 1;
-    }
+  visit_since(since, "layouts", "id", "id, mesh, shape, spec, axes", [&](const Statement& row) {
+    rows.push_back({row.integer(0), row.integer(1), parse_int64_list(row.text(2)), std::string(row.text(3)), parse_axes(row.text(4)), {}});
+    index[row.integer(0)] = rows.size() - 1;
   });
+  const Id first = first_read(rows, since);
   guarded("shards", [&] {
-    Statement row(database_, "SELECT layout, device, replica FROM shards ORDER BY layout, device");
+    Statement row(database_, "SELECT layout, device, replica FROM shards WHERE layout >= ? ORDER BY layout, device");
+    row.bind(first);
     while (row.step())
       if (const auto layout = index.find(row.integer(0)); layout != index.end())
         rows[layout->second].shards.push_back({int(row.integer(1)), int(row.integer(2)), {}});
   });
   guarded("shard_ranges", [&] {
-    Statement row(database_, "SELECT layout, device, start, stop FROM shard_ranges ORDER BY layout, device, dimension");
+    Statement row(database_, "SELECT layout, device, start, stop FROM shard_ranges WHERE layout >= ? ORDER BY layout, device, dimension");
+    row.bind(first);
     ShardRow* shard = nullptr;
     std::pair<Id, int> last{0, 0};
     while (row.step()) {
@@ -90,15 +89,14 @@ std::vector<LayoutRow> TraceReader::layouts() {
   return rows;
 }
 
-std::vector<ArrayRow> TraceReader::arrays() {
+std::vector<ArrayRow> TraceReader::arrays(const Growth* since) {
   std::vector<ArrayRow> rows;
-  guarded("arrays", [&] {
-    Statement row(database_,
-                  "SELECT id, name, dtype, layout, committed, process, launch, site, time_ns, processes FROM arrays ORDER BY id");
-    while (row.step())
-      rows.push_back({row.integer(0), text(row.integer(1)), text(row.integer(2)), row.integer(3), row.integer(4) != 0, int(row.integer(5)),
-                      row.is_null(6) ? -1 : row.integer(6), row.integer(7), row.integer(8), parse_int_list(text(row.integer(9)))});
-  });
+  visit_since(since, "arrays", "id", "id, name, dtype, layout, committed, process, launch, site, time_ns, processes",
+              [&](const Statement& row) {
+                rows.push_back({row.integer(0), text(row.integer(1)), text(row.integer(2)), row.integer(3), row.integer(4) != 0,
+                                int(row.integer(5)), row.is_null(6) ? -1 : row.integer(6), row.integer(7), row.integer(8),
+                                parse_int_list(text(row.integer(9)))});
+              });
   return rows;
 }
 
@@ -122,12 +120,10 @@ std::vector<ArrayEndRow> TraceReader::array_ends() {
   return rows;
 }
 
-std::vector<HostReadRow> TraceReader::host_reads() {
+std::vector<HostReadRow> TraceReader::host_reads(const Growth* since) {
   std::vector<HostReadRow> rows;
-  guarded("host_reads", [&] {
-    Statement row(database_, "SELECT process, begin_ns, seq, end_ns, what, site FROM host_reads ORDER BY process, begin_ns, seq");
-    while (row.step())
-      rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), time_at(row, 3), text(row.integer(4)), row.integer(5)});
+  visit_since(since, "host_reads", "process, begin_ns, seq", "process, begin_ns, seq, end_ns, what, site", [&](const Statement& row) {
+    rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), time_at(row, 3), text(row.integer(4)), row.integer(5)});
   });
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -40,6 +41,7 @@ void bind_value(Statement& statement, int index, const Value& value) {
 
 TraceWriter::TraceWriter(std::string path, int page_bytes, Writing writing)
     : path_(std::move(path)), growing_(writing == Writing::kGrowing) {
+  growth_.made = std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
   database_ = std::make_unique<Database>(growing_ ? path_ : path_ + ".writing", OpenMode::kCreate);
   // A trace is made once from evidence that is kept beside it, so a crash here loses nothing: no journal, no sync.
   database_->execute(fmt::format("PRAGMA page_size = {}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", page_bytes));
@@ -78,8 +80,10 @@ std::int64_t key_value(const Value& value) {
     return 0;
 }
 
-std::vector<std::size_t> key_columns(const TableDef& table) {
-  std::vector<std::size_t> columns;
+const std::vector<std::size_t>& TraceWriter::key_columns(const TableDef& table) {
+  const auto [found, added] = key_columns_.try_emplace(&table);
+  std::vector<std::size_t>& columns = found->second;
+  if (!added) return columns;
   for (std::size_t at = 0; at < table.primary_key.size();) {
     const std::size_t end = std::min(table.primary_key.find(", ", at), table.primary_key.size());
     const std::string_view name = table.primary_key.substr(at, end - at);
@@ -92,17 +96,28 @@ std::vector<std::size_t> key_columns(const TableDef& table) {
 
 template <typename... Values>
 void TraceWriter::put(std::string_view table, const Values&... values) {
-  SL_CHECK(trace_schema().table(table)->columns.size() == sizeof...(values), "table {}", table);
+  const TableDef& definition = *trace_schema().table(table);
+  SL_CHECK(definition.columns.size() == sizeof...(values), "table {}", table);
   Statement& statement = insert(table);
   int index = 0;
   (bind_value(statement, ++index, values), ...);
   statement.run();
   ++rows_written_;
-  if (!provisional_ || table == "strings" || table == "sites") return;
+  if (!growing_ || table == "strings" || table == "sites") return;
   const std::int64_t all[] = {key_value(values)...};
-  Provisional row{.table = trace_schema().table(table), .key = {}};
-  for (const std::size_t column : key_columns(*row.table)) row.key.push_back(all[column]);
-  provisional_rows_.push_back(std::move(row));
+  Provisional row{.table = &definition, .key = {}};
+  for (const std::size_t column : key_columns(definition)) row.key.push_back(all[column]);
+  note_change(row);
+  if (provisional_) provisional_rows_.push_back(std::move(row));
+}
+
+// Rows have an id, or are in an order of their own within a track or process, which comes first in the key.
+void TraceWriter::note_change(const Provisional& row) {
+  if (!grows(row.table->name)) return;
+  const bool within = row.key.size() > 1;
+  auto& keys = growth_.from[std::string(row.table->name)];
+  std::int64_t& least = keys.try_emplace(within ? row.key[0] : 0, Growth::kNoRow).first->second;
+  least = std::min(least, row.key[within ? 1 : 0]);
 }
 
 void TraceWriter::meta(std::string_view key, std::string_view value) {
@@ -293,6 +308,9 @@ void TraceWriter::begin_provisional() {
 
 void TraceWriter::publish() {
   write_tracks();
+  ++growth_.publication;
+  meta(Growth::kMetaKey, growth_.json());
+  growth_.from.clear();
   transaction_->commit();
   transaction_.reset();
 }
@@ -316,6 +334,7 @@ void TraceWriter::take_back(const Provisional& row) {
       where += fmt::format("{}{} = ?", where.empty() ? "" : " AND ", row.table->columns[column].name);
     statement = std::make_unique<Statement>(*database_, fmt::format("DELETE FROM {} WHERE {}", row.table->name, where));
   }
+  note_change(row);
   int index = 0;
   for (const std::int64_t value : row.key) statement->bind_one(++index, value);
   statement->run();

@@ -12,6 +12,7 @@
 
 #include "traces/database.h"
 #include "traces/epochs.h"
+#include "traces/growth.h"
 #include "traces/rows.h"
 #include "traces/schema.h"
 
@@ -30,6 +31,7 @@ enum class Writing : std::uint8_t {
 //
 // A growing trace: rows that stand for good, begin_provisional(), rows that may still change, publish(); and from resume() the same again.
 // resume() takes the provisional rows back; strings, sites and tracks stay. So a time costs what is new and what is open, not the whole.
+// publish() tells readers under Growth::kMetaKey what came and went since the one before.
 class TraceWriter {
  public:
   // Writes to `path` + ".writing". `page_bytes` is a power of two from 512 to 65536: small pages keep the file of a small run
@@ -87,6 +89,8 @@ class TraceWriter {
     std::vector<std::int64_t> event_count;
   };
   void take_back(const Provisional& row);
+  const std::vector<std::size_t>& key_columns(const TableDef& table);
+  void note_change(const Provisional& row);
   Statement& insert(std::string_view table);
   template <typename... Values>
   void put(std::string_view table, const Values&... values);
@@ -111,6 +115,8 @@ class TraceWriter {
   bool growing_ = false, provisional_ = false;
   std::vector<Provisional> provisional_rows_;
   std::map<const TableDef*, std::unique_ptr<Statement>> deletes_;
+  std::map<const TableDef*, std::vector<std::size_t>> key_columns_;
+  Growth growth_;  // since the last publication
   Counts before_provisional_;
   bool finished_ = false;
 };

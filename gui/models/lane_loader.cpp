@@ -37,7 +37,7 @@ LaneBuilder::Track lane_track(const traces::TrackRow& track) {
 
 }  // namespace
 
-std::uint32_t LaneLoader::Labels::of(Id name, Id site) {
+std::uint32_t LabelRows::of(Id name, Id site) {
   const std::uint64_t key = std::uint64_t(name) << 32 | std::uint32_t(site);
   if (key == last_key) return last;
   const auto [it, fresh] = index.try_emplace(key, std::uint32_t(rows.size()));
@@ -69,7 +69,40 @@ TracePtr LaneLoader::preview() const {
   return preview;
 }
 
+void LaneLoader::keep(std::map<Id, LaneEvents>& tracks, LabelRows& labels, const traces::Growth* since) {
+  kept_ = &tracks;
+  kept_labels_ = &labels;
+  since_ = since;
+  for (const auto& track : tracks_) tracks.try_emplace(track.id);  // threads look them up
+}
+
+Ns LaneLoader::take_kept(const traces::TrackRow& track, LaneEvents& events) {
+  if (!since_) return std::numeric_limits<Ns>::min();
+  events = std::move(kept_->at(track.id));
+  const Ns from = since_->least("events", track.id);
+  const auto stand = std::size_t(std::lower_bound(events.begin.begin(), events.begin.end(), from) - events.begin.begin());
+  events.begin.resize(stand);
+  events.end.resize(stand);
+  events.kind.resize(stand);
+  events.label.resize(stand);
+  events.collective.resize(stand);
+  events.flags.resize(stand);
+  return from;
+}
+
+// For the next load as the file has it; for the lanes with indices of collectives.
+void LaneLoader::keep_and_index(std::vector<LaneEvents>& events) {
+  if (!kept_) return;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    kept_->at(tracks_[i].id) = events[i];
+    for (int& collective : events[i].collective)
+      collective = collective > 0 && std::size_t(collective) < collective_of_.size() ? collective_of_[std::size_t(collective)] : -1;
+  }
+}
+
 void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events) {
+  const Ns from = take_kept(track, events);
+  if (from == traces::Growth::kNoRow) return;
   if (own_alone(track) && track.event_count > 0) {
     const auto n = std::size_t(std::min<std::int64_t>(track.event_count, kReserveMax));
     events.begin.reserve(n);
@@ -80,14 +113,17 @@ void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow
     events.flags.reserve(n);
   }
   std::int64_t count = 0;
-  reader.scan_events(track.id, [&](const traces::EventCore& row) {
+  const auto collective_of = [&](Id id) {
+    if (kept_) return id > 0 && id < kReserveMax ? int(id) : -1;
+    return id > 0 && std::size_t(id) < collective_of_.size() ? collective_of_[std::size_t(id)] : -1;
+  };
+  reader.scan_events(track.id, from, [&](const traces::EventCore& row) {
     const bool launch = row.kind == traces::EventKind::kLaunch;
     events.begin.push_back(row.time_ns);
     events.end.push_back(row.duration_ns == kNoTime ? (launch ? row.time_ns : kOpen) : row.time_ns + row.duration_ns);
     events.kind.push_back(static_cast<EventKind>(row.kind));
     events.label.push_back(labels.of(row.name, row.site));
-    events.collective.push_back(
-        row.collective > 0 && std::size_t(row.collective) < collective_of_.size() ? collective_of_[std::size_t(row.collective)] : -1);
+    events.collective.push_back(collective_of(row.collective));
     events.flags.push_back(row.flags & traces::kErrorFlag ? kFlagError : 0);
     if (++count % kProgressEvents != 0) return true;
     tell_progress(kProgressEvents);
@@ -98,7 +134,7 @@ void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow
 
 void LaneLoader::tell_progress(std::int64_t events) {
   const std::int64_t done = events_done_ += events;
-  if (options_.progress && events_total_ > kPreviewEvents && events > 0) options_.progress(double(done) / double(events_total_));
+  if (options_.progress && !since_ && events_total_ > kPreviewEvents && events > 0) options_.progress(double(done) / double(events_total_));
 }
 
 std::vector<std::string> LaneLoader::read_all(std::vector<Labels>& labels, std::vector<std::uint32_t>& reader_of,
@@ -134,10 +170,12 @@ void LaneLoader::load() {
   std::vector<LaneEvents> events(tracks_.size());
   std::vector<std::uint32_t> reader_of(tracks_.size());
   const int threads = events_total_ < kPreviewEvents ? 1 : std::clamp(int(std::thread::hardware_concurrency()), 1, kThreadsMax);
-  std::vector<Labels> labels{std::size_t(threads)};
+  std::vector<Labels> labels{std::size_t(since_ ? 1 : threads)};
+  if (since_) labels[0] = std::move(*kept_labels_);
   for (auto& text : read_all(labels, reader_of, events)) trace_.notices.push_back({std::move(text), true});
   if (options_.stop.stop_requested()) return;
   renumber(labels, reader_of, events);
+  keep_and_index(events);
   LaneBuilder builder(trace_);
   for (std::size_t i = 0; i < tracks_.size(); ++i)
     if (tracks_[i].kind == traces::TrackKind::kBatch) builder.batch(tracks_[i].id) = std::move(events[i]);
@@ -154,17 +192,17 @@ void LaneLoader::load() {
 
 void LaneLoader::renumber(const std::vector<Labels>& labels, const std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events) {
   const auto site_index = [&](Id id) { return id > 0 && std::size_t(id) < trace_.sites.size() ? int(id) : -1; };
-  std::map<std::pair<Id, Id>, std::uint32_t> known;
+  Labels known;
   std::vector<std::vector<std::uint32_t>> to(labels.size());
   for (std::size_t t = 0; t < labels.size(); ++t)
     for (const auto& [name, site] : labels[t].rows) {
-      const auto [it, fresh] = known.try_emplace({name, site}, std::uint32_t(trace_.labels.size()));
-      if (fresh) trace_.labels.push_back({std::string(reader_.text(name)), site_index(site)});
-      to[t].push_back(it->second);
+      to[t].push_back(known.of(name, site));
+      if (known.rows.size() > trace_.labels.size()) trace_.labels.push_back({std::string(reader_.text(name)), site_index(site)});
     }
   for (std::size_t i = 0; i < events.size(); ++i)
     if (labels.size() > 1)
       for (auto& label : events[i].label) label = to[reader_of[i]][label];
+  if (kept_labels_) *kept_labels_ = std::move(known);
 }
 
 }  // namespace shardlab::gui

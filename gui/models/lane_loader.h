@@ -3,11 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "gui/models/lane_builder.h"
+#include "gui/models/last_load.h"
 #include "gui/models/trace_loader.h"
 #include "traces/trace_reader.h"
 
@@ -21,23 +22,23 @@ class LaneLoader {
 
   // What the file says of its lanes, for a first picture before the events are read; null where there are few.
   TracePtr preview() const;
+  // Before load(), of a trace that grows: tracks and labels as the file has them, left by the last load and brought up to date. `since`:
+  // what is to be read anew; null: all.
+  void keep(std::map<traces::Id, LaneEvents>& tracks, LabelRows& labels, const traces::Growth* since);
   // Lanes, labels and the range; incomplete where the load was stopped.
   void load();
+  std::int64_t rows_read() const { return events_done_; }
 
  private:
-  // Labels of one reading thread; renumbered into the trace's when all have ended.
-  struct Labels {
-    std::unordered_map<std::uint64_t, std::uint32_t> index;  // name << 32 | site
-    std::vector<std::pair<traces::Id, traces::Id>> rows;
-    std::uint64_t last_key = ~std::uint64_t{0};
-    std::uint32_t last = 0;
-    std::uint32_t of(traces::Id name, traces::Id site);
-  };
+  using Labels = LabelRows;  // of one reading thread; renumbered into the trace's when all have ended
 
   void read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events);
+  // What stands of a track, and the time from which it is to be read; kNoRow: it stands whole.
+  Ns take_kept(const traces::TrackRow& track, LaneEvents& events);
   // Returns what the other threads' readers missed.
   std::vector<std::string> read_all(std::vector<Labels>& labels, std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events);
   void renumber(const std::vector<Labels>& labels, const std::vector<std::uint32_t>& reader_of, std::vector<LaneEvents>& events);
+  void keep_and_index(std::vector<LaneEvents>& events);
   void tell_progress(std::int64_t events);
 
   const LoadOptions& options_;
@@ -48,6 +49,9 @@ class LaneLoader {
   TimeRange summary_range_;
   std::int64_t events_total_ = 0;
   std::atomic<std::int64_t> events_done_ = 0;
+  std::map<traces::Id, LaneEvents>* kept_ = nullptr;
+  LabelRows* kept_labels_ = nullptr;
+  const traces::Growth* since_ = nullptr;
 };
 
 }  // namespace shardlab::gui

@@ -1,7 +1,6 @@
 #include "gui/models/load_job.h"
 
 #include "gui/models/format.h"
-#include "gui/models/trace_loader.h"
 
 namespace shardlab::gui {
 
@@ -39,7 +38,8 @@ void LoadJob::start(const std::string& path, const std::string& title) {
            .title = title,
            .stop = stop,
            .preview = [this, generation](TracePtr first) { tell(generation, [this, first] { Q_EMIT previewed(first); }); },
-           .progress = [this, generation](double fraction) { tell(generation, [this, fraction] { Q_EMIT progressed(fraction); }); }});
+           .progress = [this, generation](double fraction) { tell(generation, [this, fraction] { Q_EMIT progressed(fraction); }); },
+           .last = &last_});
     } catch (const std::exception& problem) { error = qstr(problem.what()); }
     if (stop.stop_requested()) return;
     QMetaObject::invokeMethod(

@@ -1,6 +1,7 @@
 // Loads a trace on a thread of its own and reports on the object's thread.
 //
-// A second `start` supersedes the first: its results, should they still come, are dropped. The destructor stops and joins.
+// Of a trace that grows each load reads what came since the one before. A second `start` supersedes the first: its results, should they
+// still come, are dropped. The destructor stops and joins.
 #pragma once
 
 #include <QObject>
@@ -8,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "gui/models/trace_data.h"
+#include "gui/models/trace_loader.h"
 
 namespace shardlab::gui {
 
@@ -34,6 +35,7 @@ class LoadJob : public QObject {
   void tell(std::uint64_t generation, Run run);
   void post(std::uint64_t generation, TracePtr trace, const QString& error);
 
+  LastLoad last_;  // the thread's
   std::jthread thread_;
   std::uint64_t generation_ = 0;  // of the newest start; read and written on the object's thread alone
   bool running_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "gui/models/reshard.h"
 
@@ -23,12 +24,6 @@ bool same_sharding(const std::string& plan, const std::string& seen) {
   a->axes.resize(dims);
   b->axes.resize(dims);
   return a->axes == b->axes && a->partial == b->partial;
-}
-
-std::string dims_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const auto size : shape) text += (text.empty() ? "" : ",") + std::to_string(size);
-  return text;
 }
 
 std::vector<Prediction> compare_collectives(const TraceData& trace) {
@@ -62,16 +57,17 @@ std::vector<Prediction> compare_results(const TraceData& trace) {
   for (std::size_t p = 0; p < trace.programs.size(); ++p)
     for (std::size_t r = 0; r < trace.programs[p].results.size(); ++r)
       rows[p].push_back({.program = int(p), .result = int(r), .planned_sharding = trace.programs[p].results[r].sharding});
-  std::map<std::pair<int, std::int64_t>, std::set<std::size_t>> taken;  // of each launch the results that have their array
+  std::unordered_map<const Launch*, std::vector<bool>> taken;  // the results that have their array
   for (std::size_t i = 0; i < trace.arrays.size(); ++i) {
     const Array& array = trace.arrays[i];
     const Launch* launch = array.launch < 0 ? nullptr : trace.launch(array.process, array.launch);
     if (!launch || launch->program < 0) continue;
     const auto& results = trace.programs[std::size_t(launch->program)].results;
-    auto& had = taken[{array.process, array.launch}];
+    auto& had = taken[launch];
+    had.resize(results.size());
     for (std::size_t r = 0; r < results.size(); ++r) {
-      if (had.contains(r) || results[r].dtype != array.dtype || dims_text(results[r].shape) != dims_text(array.layout->shape)) continue;
-      had.insert(r);
+      if (had[r] || results[r].dtype != array.dtype || results[r].shape != array.layout->shape) continue;
+      had[r] = true;
       Prediction& row = rows[std::size_t(launch->program)][r];
       ++row.recorded;
       const bool alike = same_sharding(row.planned_sharding, array.layout->spec);
@@ -91,11 +87,15 @@ std::vector<Prediction> compare_results(const TraceData& trace) {
 }  // namespace
 
 std::vector<Prediction> compare_with_plan(const TraceData& trace) {
-  std::map<int, std::set<std::int64_t>> ranks;  // of each program's runs, on its devices
-  std::set<int> unfinished;                     // programs of which a run did not end
+  std::map<int, std::vector<std::int64_t>> ranks;  // of each program's runs, on its devices
+  std::set<int> unfinished;                        // programs of which a run did not end
   for (const auto& launch : trace.launches) {
-    ranks[launch.program].insert(launch.seq);
+    ranks[launch.program].push_back(launch.seq);
     if (launch.done == kOpen) unfinished.insert(launch.program);
+  }
+  for (auto& [program, seqs] : ranks) {
+    std::sort(seqs.begin(), seqs.end());
+    seqs.erase(std::unique(seqs.begin(), seqs.end()), seqs.end());
   }
   std::vector<Prediction> rows = compare_collectives(trace);
   for (auto& row : rows) {

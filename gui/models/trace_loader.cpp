@@ -10,6 +10,7 @@
 
 #include "gui/models/lane_builder.h"
 #include "gui/models/lane_loader.h"
+#include "gui/models/last_load.h"
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
 #include "traces/checks/positions.h"
@@ -27,7 +28,7 @@ Ns open_if_missing(Ns time) { return time == kNoTime ? kOpen : time; }
 // Loads part after part; the ids of the file become indices.
 class Loader {
  public:
-  explicit Loader(const LoadOptions& options) : options_(options), reader_(options.path) {}
+  explicit Loader(const LoadOptions& options) : options_(options), reader_(options.path), growth_(reader_.growth()) { take_last(); }
 
   TracePtr load() {
     trace_->path = options_.path;
@@ -39,7 +40,8 @@ class Loader {
     load_arrays();
     load_diagnoses();
     LaneLoader lanes(options_, reader_, *trace_, collective_of_);
-    if (options_.preview)
+    if (growth_.publication > 0) lanes.keep(parts_->tracks, parts_->labels, since_);
+    if (options_.preview && !since_)
       if (TracePtr preview = lanes.preview()) options_.preview(std::move(preview));
     load_programs();
     load_collectives();
@@ -51,10 +53,33 @@ class Loader {
     for (auto& text : reader_.notices())
       if (std::none_of(trace_->notices.begin(), trace_->notices.end(), [&](const Notice& each) { return each.text == text; }))
         trace_->notices.push_back({std::move(text), true});
+    leave_for_next(lanes.rows_read());
     return trace_;
   }
 
  private:
+  // What the last load left is used where this file is that one, grown once. Until this load has ended nothing is left for another.
+  void take_last() {
+    if (options_.last) parts_ = std::move(options_.last->parts());
+    if (!parts_ || !parts_->precedes(options_.path, growth_) || reader_.torn()) parts_ = std::make_unique<LastLoad::Parts>();
+    if (parts_->trace) {
+      last_ = parts_->trace;
+      since_ = &growth_;
+    }
+    std::erase_if(parts_->layouts, [&](const auto& each) { return since_ && each.first >= growth_.least("layouts"); });
+    std::erase_if(parts_->types, [&](const auto& each) { return since_ && std::get<0>(each.first) >= growth_.least("programs"); });
+  }
+
+  void leave_for_next(std::int64_t events_read) {
+    if (!options_.last || growth_.publication == 0 || reader_.torn()) return;
+    parts_->path = options_.path;
+    parts_->made = growth_.made;
+    parts_->publication = growth_.publication;
+    parts_->rows_read = rows_read_ + events_read;
+    parts_->trace = trace_;
+    options_.last->parts() = std::move(parts_);
+  }
+
   int site_index(Id id) const { return id > 0 && std::size_t(id) < trace_->sites.size() ? int(id) : -1; }
 
   void load_sites() {
@@ -97,8 +122,8 @@ class Loader {
   }
 
   void load_arrays() {
-    std::unordered_map<Id, std::shared_ptr<const ArrayLayout>> layouts;
-    for (const auto& row : reader_.layouts()) {
+    auto& layouts = parts_->layouts;
+    for (const auto& row : reader_.layouts(since_)) {
       ArrayLayout layout{.shape = row.shape, .spec = row.spec};
       if (const auto mesh = mesh_of_.find(row.mesh); mesh != mesh_of_.end()) layout.mesh = mesh->second;
       for (const auto& axes : row.axes) layout.dim_axes.push_back(fmt::format("{}", fmt::join(axes, ",")));
@@ -113,18 +138,23 @@ class Loader {
       }
       layouts[row.id] = std::make_shared<const ArrayLayout>(std::move(layout));
     }
-    for (const auto& row : reader_.arrays()) {
+    std::vector<Array> fresh;
+    std::vector<RowKey> keys;
+    for (const auto& row : reader_.arrays(since_)) {
       const auto layout = layouts.find(row.layout);
       if (layout == layouts.end()) continue;
-      trace_->arrays.push_back({.name = std::string(row.name),
-                                .dtype = std::string(row.dtype),
-                                .layout = layout->second,
-                                .site = site_index(row.site),
-                                .time = row.time_ns,
-                                .process = row.process,
-                                .launch = row.launch});
+      keys.push_back({row.time_ns, row.id});
+      fresh.push_back({.name = std::string(row.name),
+                       .dtype = std::string(row.dtype),
+                       .layout = layout->second,
+                       .site = site_index(row.site),
+                       .time = row.time_ns,
+                       .process = row.process,
+                       .launch = row.launch});
     }
-    std::stable_sort(trace_->arrays.begin(), trace_->arrays.end(), [](const Array& a, const Array& b) { return a.time < b.time; });
+    rows_read_ += std::ssize(fresh);
+    parts_->arrays =
+        merge_by_time(last_->arrays, parts_->arrays, growth_.least("arrays"), std::move(fresh), std::move(keys), trace_->arrays);
   }
 
   void load_programs() {
@@ -149,27 +179,39 @@ class Loader {
   }
 
   void load_launches() {
-    for (const auto& row : reader_.launches())
-      trace_->launches.push_back({.process = row.process,
-                                  .number = row.launch,
-                                  .seq = row.seq,
-                                  .program = program_index(row.program),
-                                  .site = site_index(row.site),
-                                  .issued = row.issued_ns,
-                                  .started = open_if_missing(row.started_ns),
-                                  .done = open_if_missing(row.done_ns)});
-    for (const auto& row : reader_.host_reads())
-      trace_->host_reads.push_back({.process = row.process,
-                                    .begin = row.begin_ns,
-                                    .end = open_if_missing(row.end_ns),
-                                    .what = std::string(row.what),
-                                    .site = site_index(row.site)});
-    for (const auto& row : reader_.wait_edges())
-      trace_->wait_edges.push_back({.process = row.process,
-                                    .peer = row.peer,
-                                    .begin = row.begin_ns,
-                                    .end = open_if_missing(row.end_ns),
-                                    .collective = collective_index(row.collective)});
+    std::vector<Launch> launches;
+    for (const auto& row : reader_.launches(since_))
+      launches.push_back({.process = row.process,
+                          .number = row.launch,
+                          .seq = row.seq,
+                          .program = program_index(row.program),
+                          .site = site_index(row.site),
+                          .issued = row.issued_ns,
+                          .started = open_if_missing(row.started_ns),
+                          .done = open_if_missing(row.done_ns)});
+    std::vector<HostRead> reads;
+    for (const auto& row : reader_.host_reads(since_))
+      reads.push_back({.process = row.process,
+                       .begin = row.begin_ns,
+                       .end = open_if_missing(row.end_ns),
+                       .what = std::string(row.what),
+                       .site = site_index(row.site)});
+    std::vector<WaitEdge> last_edges = last_->wait_edges, edges;
+    for (auto& edge : last_edges)
+      if (edge.collective >= 0) edge.collective = collective_index(last_collectives_[std::size_t(edge.collective)].id);
+    for (const auto& row : reader_.wait_edges(since_))
+      edges.push_back({.process = row.process,
+                       .peer = row.peer,
+                       .begin = row.begin_ns,
+                       .end = open_if_missing(row.end_ns),
+                       .collective = collective_index(row.collective)});
+    rows_read_ += std::ssize(launches) + std::ssize(reads) + std::ssize(edges);
+    trace_->launches =
+        merge_by_process(last_->launches, growth_, "launches", std::move(launches), [](const Launch& row) { return row.number; });
+    trace_->host_reads =
+        merge_by_process(last_->host_reads, growth_, "host_reads", std::move(reads), [](const HostRead& row) { return row.begin; });
+    trace_->wait_edges =
+        merge_by_process(last_edges, growth_, "wait_edges", std::move(edges), [](const WaitEdge& row) { return row.begin; });
   }
 
   int collective_index(Id id) const { return id > 0 && std::size_t(id) < collective_of_.size() ? collective_of_[std::size_t(id)] : -1; }
@@ -192,7 +234,7 @@ class Loader {
   }
 
   std::shared_ptr<const DeviceGroups> groups_of(const traces::CollectiveShape& what) {
-    auto& groups = groups_[fmt::format("{}|{}", what.groups, what.pairs)];
+    auto& groups = parts_->groups[fmt::format("{}|{}", what.groups, what.pairs)];
     if (groups) return groups;
     DeviceGroups made{.devices = traces::devices_of(what)};
     if (!what.groups.empty()) made.lists = traces::parse_int_lists(what.groups);
@@ -227,17 +269,19 @@ class Loader {
   }
 
   std::shared_ptr<const CollectiveType> type_of(const traces::CollectiveRow& row) {
-    auto& type = types_[{row.program, row.call, row.what.site}];
+    auto& type = parts_->types[{row.program, row.call, row.what.site}];
     if (!type || row.program == 0) type = planned_type(row.what);
     return type;
   }
 
   void load_collectives() {
-    std::vector<Ns> times;  // the calls of a launch stay in their order
+    std::vector<Collective> fresh;
+    std::vector<RowKey> keys;
+    // The calls of a launch stay in their order; of a trace that grows they came all at once.
     std::map<std::tuple<Id, std::int64_t, std::int64_t>, Ns> earlier;
-    for (const auto& row : reader_.collectives()) {
+    for (const auto& row : reader_.collectives(since_)) {
       Ns& time = earlier.try_emplace({row.program, row.seq, row.launch}, row.first_ns).first->second;
-      times.push_back(time = std::max(time, row.first_ns));
+      keys.push_back({time = std::max(time, row.first_ns), row.id});
       Collective call{
           .type = type_of(row),
           .seq = row.seq,
@@ -261,29 +305,18 @@ class Loader {
                                 .moved_bytes = side.moved_bytes});
       }
       find_starts(call, trace_->devices);
-      if (row.id >= 0 && row.id < kReserveMax) {
-        if (std::size_t(row.id) >= collective_of_.size()) collective_of_.resize(std::size_t(row.id) + 1, -1);
-        collective_of_[std::size_t(row.id)] = int(trace_->collectives.size());
-      }
-      trace_->collectives.push_back(std::move(call));
+      fresh.push_back(std::move(call));
     }
-    sort_by_time(times);
-  }
-
-  // The trace of a run that goes on counts them as they were discovered; in the others they stand by time already.
-  void sort_by_time(const std::vector<Ns>& times) {
-    if (std::is_sorted(times.begin(), times.end())) return;
-    std::vector<int> order(times.size()), place(times.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return times[std::size_t(a)] < times[std::size_t(b)]; });
-    std::vector<Collective> sorted;
-    for (const int from : order) {
-      place[std::size_t(from)] = int(sorted.size());
-      sorted.push_back(std::move(trace_->collectives[std::size_t(from)]));
+    rows_read_ += std::ssize(fresh);
+    last_collectives_ = std::move(parts_->collectives);
+    parts_->collectives = merge_by_time(last_->collectives, last_collectives_, growth_.least("collectives"), std::move(fresh),
+                                        std::move(keys), trace_->collectives);
+    for (std::size_t i = 0; i < parts_->collectives.size(); ++i) {
+      const Id id = parts_->collectives[i].id;
+      if (id < 0 || id >= kReserveMax) continue;
+      if (std::size_t(id) >= collective_of_.size()) collective_of_.resize(std::size_t(id) + 1, -1);
+      collective_of_[std::size_t(id)] = int(i);
     }
-    trace_->collectives = std::move(sorted);
-    for (int& index : collective_of_)
-      if (index >= 0) index = place[std::size_t(index)];
   }
 
   const LoadOptions& options_;
@@ -293,11 +326,20 @@ class Loader {
 
   std::unordered_map<Id, int> mesh_of_, program_of_;
   std::vector<int> collective_of_;  // by id
-  std::unordered_map<std::string, std::shared_ptr<const DeviceGroups>> groups_;
-  std::map<std::tuple<Id, int, Id>, std::shared_ptr<const CollectiveType>> types_;
+
+  const traces::Growth growth_;
+  const traces::Growth* since_ = nullptr;          // of what stands nothing is read again; null: all is read
+  std::unique_ptr<LastLoad::Parts> parts_;         // of the last load, and then of this one
+  TracePtr last_ = std::make_shared<TraceData>();  // what stands is taken from it
+  std::vector<RowKey> last_collectives_;           // of its collectives
+  std::int64_t rows_read_ = 0;                     // without events
 };
 
 }  // namespace
+
+LastLoad::LastLoad() = default;
+LastLoad::~LastLoad() = default;
+std::int64_t LastLoad::rows_read() const { return parts_ ? parts_->rows_read : 0; }
 
 TracePtr load_trace(const LoadOptions& options) { return Loader(options).load(); }
 

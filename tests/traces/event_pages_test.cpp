@@ -46,11 +46,11 @@ class EventPagesTest : public ::testing::Test {
     return path(name);
   }
 
-  static std::vector<Row> by_pages(Database& database, Id track, std::size_t limit = SIZE_MAX) {
+  static std::vector<Row> by_pages(Database& database, Id track, std::size_t limit = SIZE_MAX, Ns begin_ns = INT64_MIN) {
     const auto pages = EventPages::open(database);
     EXPECT_TRUE(pages);
     std::vector<Row> rows;
-    pages->scan(track, [&](const EventCore& row) {
+    pages->scan(track, begin_ns, [&](const EventCore& row) {
       rows.emplace_back(row.time_ns, row.duration_ns, row.kind, row.name, row.collective, row.site, row.flags);
       return rows.size() < limit;
     });
@@ -78,6 +78,13 @@ TEST_F(EventPagesTest, GiveWhatSqlGives) {
         const auto got = by_pages(file, track);
         EXPECT_EQ(got, by_sql(file, track)) << page_bytes << " bytes a page, " << rows << " rows, track " << track;
         count += got.size();
+        for (const std::size_t first : {got.size() / 3, got.size() * 9 / 10}) {
+          if (got.empty()) continue;
+          const Ns begin_ns = std::get<0>(got[first]) + Ns(first % 2);  // at an event, and between two
+          std::vector<Row> rest = got;
+          std::erase_if(rest, [&](const Row& row) { return std::get<0>(row) < begin_ns; });
+          EXPECT_EQ(by_pages(file, track, SIZE_MAX, begin_ns), rest) << page_bytes << " bytes a page, from " << begin_ns;
+        }
       }
       EXPECT_EQ(count, std::size_t(rows) + 1);
     }

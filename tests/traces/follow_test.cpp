@@ -4,10 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "tests/traces/recorded_job.h"
 #include "traces/recorder/part.h"
+#include "traces/schema.h"
 #include "traces/trace_reader.h"
 
 namespace shardlab::recorder {
@@ -17,7 +22,7 @@ using ::testing::ContainerEq;
 
 // Everything that a trace tells, without the ids, which count otherwise.
 constexpr const char* kQuestions[] = {
-    "SELECT key, value FROM meta",
+    "SELECT key, value FROM meta WHERE key <> 'growth'",
     "SELECT process, pid, host, state, first_ns, last_ns, closed FROM processes",
     "SELECT * FROM devices",
     "SELECT name, kind, process, device, event_count, first_ns, last_ns, busy_ns, error_count, open_count FROM tracks",
@@ -57,6 +62,36 @@ std::multiset<std::string> told(const std::string& path) {
   return lines;
 }
 
+// A row of a table that grows, by what tells it apart: its track or process (0: none), its key there, and all of it.
+using GrownRows = std::map<std::string, std::multiset<std::tuple<std::int64_t, std::int64_t, std::string>>>;
+
+GrownRows grown_rows(const std::string& path) {
+  GrownRows tables;
+  traces::Database database = traces::TraceReader::open(path);
+  for (const auto& table : traces::trace_schema().tables) {
+    if (!traces::grows(table.name)) continue;
+    const auto comma = table.primary_key.find(", ");
+    const bool within = comma != std::string_view::npos;
+    const std::string_view group = within ? table.primary_key.substr(0, comma) : "0";
+    const std::string_view key = within ? table.primary_key.substr(comma + 2) : table.primary_key;
+    traces::Statement row(database, fmt::format("SELECT {}, {}, * FROM {}", group, key.substr(0, key.find(',')), table.name));
+    while (row.step()) {
+      std::string all;
+      for (int c = 0; c < row.column_count(); ++c) all += " | " + (row.is_null(c) ? "NULL" : std::string(row.text(c)));
+      tables[std::string(table.name)].emplace(row.integer(0), row.integer(1), all);
+    }
+  }
+  return tables;
+}
+
+// Those that `growth` does not tell of.
+GrownRows standing(GrownRows tables, const traces::Growth& growth) {
+  for (auto& [table, rows] : tables)
+    std::erase_if(rows, [&](const auto& row) { return std::get<1>(row) >= growth.least(table, std::get<0>(row)); });
+  std::erase_if(tables, [](const auto& each) { return each.second.empty(); });
+  return tables;
+}
+
 class FollowTest : public RecordedJob {
  protected:
   void SetUp() override {
@@ -83,7 +118,16 @@ class FollowTest : public RecordedJob {
   }
   void expect_the_same(Follower& follower, const std::string& when) {
     drained();
-    follower.look();
+    const bool grown = follower.look().grown;
+    const traces::Growth growth = traces::TraceReader(out_).growth();
+    const GrownRows before = std::exchange(seen_, grown_rows(out_));
+    // Who took the last growth needs only what this one tells of.
+    EXPECT_GT(growth.publication, 0) << when;
+    if (grown && growth.made == growth_.made) {
+      EXPECT_EQ(growth.publication, growth_.publication + 1) << when;
+      EXPECT_EQ(standing(before, growth), standing(seen_, growth)) << when;
+    }
+    growth_ = growth;
     merge_parts(options_);
     const auto live = told(out_), whole = told(options_.out);
     std::vector<std::string> more, less;
@@ -94,6 +138,8 @@ class FollowTest : public RecordedJob {
     EXPECT_FALSE(live.empty());
   }
   std::string out_;
+  GrownRows seen_;
+  traces::Growth growth_;
 };
 
 TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
