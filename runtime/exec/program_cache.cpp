@@ -18,6 +18,7 @@
 #include "runtime/transform/inline.h"
 #include "runtime/transform/merge_equal.h"
 #include "runtime/transform/merge_reshapes.h"
+#include "runtime/transform/slices_of_joins.h"
 
 namespace shardlab {
 namespace {
@@ -258,6 +259,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (!asked) asked = mesh_of(request, nullptr);
   Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
   graph = transform::with_merged_reshapes(graph);
+  if (request.is_jitted) graph = transform::with_slices_of_parts(graph);
   if (request.is_jitted) graph = transform::with_folded_integers(graph);
   graph = transform::with_equal_merged(graph);
   std::optional<Mesh> mesh = mesh_of(request, &graph);

@@ -1,0 +1,96 @@
+#include "runtime/transform/slices_of_joins.h"
+
+#include <optional>
+
+#include "runtime/ops/primitives.h"
+#include "runtime/transform/inline.h"
+
+namespace shardlab::transform {
+namespace {
+
+// The parts of a concatenation that a slice touches, and where the first of them begins.
+struct Touched {
+  std::size_t first = 0, last = 0;
+  std::int64_t begin = 0;
+  int dim = 0;
+};
+
+std::vector<int> uses_of(const Graph& graph) {
+  std::vector<int> uses(graph.values.size(), 0);
+  for (const Node& node : graph.nodes)
+    for (ValueId id : node.operands) ++uses[std::size_t(id)];
+  for (ValueId id : graph.results) ++uses[std::size_t(id)];
+  return uses;
+}
+
+const Node* joined_by(const Graph& graph, ValueId id) {
+  const Value& value = graph.values[std::size_t(id)];
+  if (value.producer < 0) return nullptr;
+  const Node& node = graph.nodes[std::size_t(value.producer)];
+  return node.op == &ops::kConcatenate ? &node : nullptr;
+}
+
+// Nothing where the slice touches all parts, or several of a concatenation that others use.
+std::optional<Touched> touched_by(const Graph& graph, const Node& node, const std::vector<int>& uses) {
+  if (node.op != &ops::kSlice) return std::nullopt;
+  const Node* join = joined_by(graph, node.operands[0]);
+  if (join == nullptr) return std::nullopt;
+  Touched touched{.dim = int(join->attrs.integer("axis"))};
+  std::int64_t start = node.attrs.integers("start")[std::size_t(touched.dim)],
+               stop = node.attrs.integers("limit")[std::size_t(touched.dim)];
+  if (start >= stop) return std::nullopt;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < join->operands.size(); ++i) {
+    std::int64_t end = begin + graph.type(join->operands[i]).shape[std::size_t(touched.dim)];
+    if (begin <= start && start < end) {
+      touched.first = i;
+      touched.begin = begin;
+    }
+    if (begin < stop && stop <= end) touched.last = i;
+    begin = end;
+  }
+  bool is_all = touched.first == 0 && touched.last + 1 == join->operands.size();
+  bool is_shared = uses[std::size_t(node.operands[0])] > 1;
+  return is_all || (touched.first != touched.last && is_shared) ? std::nullopt : std::optional(touched);
+}
+
+ValueId sliced_parts(GraphBuilder& b, const Graph& graph, const Node& node, const Touched& touched, const Renaming& renamed) {
+  const Node& join = *joined_by(graph, node.operands[0]);
+  std::vector<ValueId> parts;
+  for (std::size_t i = touched.first; i <= touched.last; ++i) parts.push_back(renamed[join.operands[i]]);
+  ValueId source = parts.size() == 1 ? parts[0] : b.emit1(ops::kConcatenate, parts, join.attrs);
+  if (b.type(source) == graph.type(node.results[0])) return source;
+  Attrs attrs = node.attrs;
+  for (std::string_view name : {"start", "limit"}) {
+    std::vector<std::int64_t> ends = attrs.integers(name);
+    ends[std::size_t(touched.dim)] -= touched.begin;
+    attrs.set(name, ends);
+  }
+  return b.emit1(ops::kSlice, {source}, attrs);
+}
+
+}  // namespace
+
+Graph with_slices_of_parts(const Graph& graph) {
+  std::vector<int> uses = uses_of(graph);
+  bool is_changed = false;
+  GraphBuilder b(graph.name);
+  Renaming renamed(graph);
+  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
+  for (const Node& node : graph.nodes) {
+    std::optional<Touched> touched = touched_by(graph, node, uses);
+    if (!touched) {
+      emit_node(b, node, renamed);
+      continue;
+    }
+    is_changed = true;
+    b.set_place(node.where, node.user_op);
+    renamed[node.results[0]] = sliced_parts(b, graph, node, *touched, renamed);
+  }
+  if (!is_changed) return graph;
+  b.set_place({}, "");
+  b.set_results(renamed.of(graph.results));
+  return without_dead_nodes(b.finish());
+}
+
+}  // namespace shardlab::transform
