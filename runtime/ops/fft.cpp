@@ -10,6 +10,7 @@
 #include "runtime/core/buffer.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/fft_rows.h"
+#include "runtime/ops/moves.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab::ops {
@@ -205,6 +206,17 @@ ValueId one_axis(GraphBuilder& b, const OpDef& op, ValueId x, FftKind kind, int 
   return b.emit1(kFftAxis, {x}, Attrs{{"kind", std::string(kKinds[std::size_t(kind)])}, {"axis", std::int64_t(axis)}, {"length", length}});
 }
 
+// Cut, or filled up with zeros, to the length of a signal; as ops of their own, as in JAX, so that the result lies as what is read of it.
+ValueId fitted(GraphBuilder& b, ValueId x, int axis, std::int64_t length) {
+  Shape shape = b.shape(x);
+  std::int64_t size = shape[std::size_t(axis)];
+  if (length <= size) return slice_in_dim(b, x, axis, {0, length});
+  shape[std::size_t(axis)] = length - size;
+  std::vector<std::int64_t> padding(3 * shape.size(), 0);
+  padding[3 * std::size_t(axis) + 1] = length - size;
+  return b.emit1(kPad, {x, scalar_constant(b, b.type(x).dtype, 0.0)}, Attrs{{"padding", padding}});
+}
+
 // A real transform's own axis is the last of the list: forward it comes first, inverse it comes last.
 template <FftKind kKind, int kDefaultAxes>
 Values expand_fft(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -219,6 +231,8 @@ Values expand_fft(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   x = kKind == FftKind::kRealForward ? real_value(b, op, x) : complex_value(b, x);
   double count = 1;
   std::size_t last = request.axes.size() - 1;
+  for (std::size_t i = 0; i < request.axes.size(); ++i)
+    if (request.lengths[i] >= 0) x = fitted(b, x, request.axes[i], read_size(i == last ? kKind : kOthers, request.lengths[i]));
   auto run = [&](std::size_t i, FftKind kind) {
     x = one_axis(b, op, x, kind, request.axes[i], request.lengths[i]);
     const Node& node = b.graph().nodes.back();
