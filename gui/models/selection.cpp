@@ -45,10 +45,16 @@ SelectionState moved(const SelectionState& state, const TraceData& from, const T
 
 }  // namespace
 
+// The first that did not come to its end; of those that did, which sides name as their last, the first.
 int collective_of_diagnosis(const TraceData& trace, int diagnosis) {
-  for (std::size_t i = 0; i < trace.collectives.size(); ++i)
-    if (trace.collectives[i].diagnosis == diagnosis) return static_cast<int>(i);
-  return -1;
+  int ended = -1;
+  for (std::size_t i = 0; i < trace.collectives.size(); ++i) {
+    const Collective& call = trace.collectives[i];
+    if (call.diagnosis != diagnosis) continue;
+    if (call.state != "matched" || call.open || !call.not_begun.empty()) return static_cast<int>(i);
+    if (ended < 0) ended = static_cast<int>(i);
+  }
+  return ended;
 }
 
 // The first named array of those on the most devices: the others are in between, or on one device alone. -1: there is none.

@@ -83,7 +83,7 @@ class CompareView : public QWidget {
     auto* below = new QSplitter(Qt::Horizontal, this);
     below->addWidget(facts_);
     below->addWidget(pairs_);
-    for (const auto& [column, width] : {std::pair(0, 84), std::pair(1, 82)}) facts_->setColumnWidth(column, width);
+    for (const auto& [column, width] : {std::pair(0, 78), std::pair(1, 68), std::pair(2, 60)}) facts_->setColumnWidth(column, width);
     below->setSizes({300, 560});
     auto* split = new QSplitter(Qt::Vertical, this);
     split->addWidget(canvas_);

@@ -126,7 +126,7 @@ void describe_collective(Page& page, const TraceData& trace, int index) {
   const CollectiveType& type = *call.type;
   page.title(html(type.kind), QStringLiteral("collective #%1").arg(index));
   const QString begun = call.not_begun.empty() ? QString() : QStringLiteral(" when issued, not begun by all");
-  if (call.failed)
+  if (call.failed && (call.state != "matched" || !begun.isEmpty()))
     page.fact("State", QStringLiteral("<font color='%1'><b>%2</b>%3</font>").arg(page.theme().error.name(), html(call.state), begun));
   else
     page.fact("State", html(call.state) + begun + (call.open ? QStringLiteral(", never ended") : QString()));

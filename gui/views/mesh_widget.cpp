@@ -83,11 +83,9 @@ void MeshWidget::paintEvent(QPaintEvent*) {
   }
   paint_axes(painter);
   paint_processes(painter);
-  paint_places(painter);
-  if (arrows_.empty())
-    paint_groups(painter);
-  else
-    paint_arrows(painter);
+  if (arrows_.empty()) paint_groups(painter);
+  paint_places(painter);  // over the groups' outlines: where they are small their names stay readable
+  if (!arrows_.empty()) paint_arrows(painter);
 }
 
 void MeshWidget::set_arrows(const std::vector<std::pair<int, int>>& arrows) {

@@ -77,7 +77,9 @@ class RunView : public QWidget {
     stop_ = new QPushButton(QStringLiteral("Stop"), this);
     stop_->setEnabled(false);
     note_ = new QLabel(QStringLiteral("An example. Change anything, then run it."), this);
-    note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    note_->setTextFormat(Qt::PlainText);
+    note_->setWordWrap(true);
+    note_->setContentsMargins(8, 0, 8, 5);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(8, 5, 8, 5);
     bar->setSpacing(6);
@@ -89,7 +91,7 @@ class RunView : public QWidget {
     bar->addWidget(devices_);
     bar->addWidget(run_);
     bar->addWidget(stop_);
-    bar->addWidget(note_, 1);
+    bar->addStretch(1);
     document_ = new QPlainTextEdit(QString::fromUtf8(kExample), this);
     document_->setAccessibleName(QStringLiteral("Scenario"));
     document_->setTabChangesFocus(true);
@@ -112,6 +114,7 @@ class RunView : public QWidget {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addLayout(bar);
+    layout->addWidget(note_);
     layout->addWidget(split, 1);
     setFocusProxy(document_);
     show_cluster();

@@ -1,5 +1,6 @@
 #include "gui/views/theme.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -90,10 +91,8 @@ const Theme& theme_of(const QWidget* widget) {
 }
 
 QColor Theme::collective(std::string_view kind) const {
-  QRgb rgb = kHues[hash_bytes(kind) % kHues.size()];
-  for (const auto& known : kKinds)
-    if (known.kind == kind) rgb = known.colour;
-  const QColor colour(rgb);
+  const auto known = std::find_if(kKinds.begin(), kKinds.end(), [kind](const KindColour& each) { return each.kind == kind; });
+  const QColor colour(known != kKinds.end() ? known->colour : kHues[hash_bytes(kind) % kHues.size()]);
   return dark && colour.lightness() < 100 ? blend(Qt::white, colour, 0.22) : colour;
 }
 

@@ -1,4 +1,5 @@
-// Every scenario of the corpus that ends in a diagnosis, recorded now: from a cold open at most two keys to both guilty lines.
+// Every scenario of the corpus that ends in a diagnosis, recorded now: from a cold open at most two keys to both guilty lines, and every
+// lane, event, device and wait of every view has a name for a screen reader.
 #include <gtest/gtest.h>
 
 #include <QDir>
@@ -16,7 +17,9 @@
 
 #include "gui/app/main_window.h"
 #include "gui/models/live_trace.h"
+#include "gui/views/timeline_canvas.h"
 #include "gui/views/when_seen.h"
+#include "tests/gui/access_walk.h"
 #include "tests/gui/wait_idle.h"
 
 namespace shardlab::gui {
@@ -78,6 +81,15 @@ TEST(Corpus, AtMostTwoKeysToBothGuiltyLinesOfEveryDiagnosis) {
       int keys = 0;
       for (; !told(window, shown->diagnoses[0]) && keys < 2; ++keys) QTest::keyClick(&window, Qt::Key_N);
       EXPECT_TRUE(told(window, shown->diagnoses[0])) << "after " << keys << " keys";
+      window.show_sheet();
+      QTest::qWait(0);
+      std::map<QString, int> items = walk_diagrams(window);
+      if (items[QStringLiteral("Timeline")] < int(shown->event_count())) {  // devices that did the same share a lane
+        QTest::keyClick(&window.timeline(), Qt::Key_E);
+        items = walk_diagrams(window);
+      }
+      EXPECT_EQ(items[QStringLiteral("Timeline")], int(shown->event_count()));
+      EXPECT_EQ(items[QStringLiteral("Device mesh")] > 0, !shown->devices.empty());
       ++opened;
     }
   }
