@@ -201,7 +201,7 @@ class PlanMachine final : public Machine {
       bool given = i < options.in_shardings.size() && options.in_shardings[i];
       placed.push_back(given ? place_argument(args[i], *options.in_shardings[i], where) : args[i]);
     }
-    return run(call_site, options.name, function, placed, options.in_shardings, options.out_shardings, where);
+    return run(call_site, options.name, function, placed, options.in_shardings, options.out_shardings, where, true);
   }
 
   Array read(const Array& x, const ReadStep& step, Where where) override {
@@ -315,10 +315,11 @@ class PlanMachine final : public Machine {
 
   std::vector<Array> run(std::string_view call_site, std::string name, const JitFunction::Function& function,
                          const std::vector<Array>& args, std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out,
-                         Where where) {
+                         Where where, bool is_jitted = false) {
     Context& context = Context::current();
     std::string key = fmt::format("{} {}", call_site, signature_of(args));
     ProgramRequest request{std::move(name), args, std::move(in), std::move(out), nullptr, where};
+    request.is_jitted = is_jitted;
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
     request.trace = [&](const std::optional<Mesh>& mesh) {

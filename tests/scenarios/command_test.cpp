@@ -206,6 +206,8 @@ TEST(Replay, AThousandScenariosRunInOneProcess) {
 }
 
 TEST(Check, PartitionsWithoutRunning) {
+  // As it would run: what is a constant is one here, too.
+  EXPECT_THAT(shell("$SHARDLAB check " + corpus("integers_that_are_constants.json")).output, HasSubstr("r0: bool[16,8] P(None, None)"));
   Ran ran = shell("$SHARDLAB check " + corpus("relu_matmul.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("all-reduce over b, for matmul"));
