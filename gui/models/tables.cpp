@@ -65,9 +65,9 @@ constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
        const Ns ns = duration_of(collective_at(t, r));
        return ns == kOpen ? QStringLiteral("never ended") : duration_text(ns);
      },
-     70, true},
+     82, true},
     {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr,
-     88},
+     84},
     {"Where", "The source line of the operation",
      [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(collective_at(t, r).type->site)); }, nullptr, 80},
 }};

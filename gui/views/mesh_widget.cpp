@@ -104,8 +104,14 @@ void MeshWidget::paint_arrows(QPainter& painter) {
   if (shown.empty()) shown = arrows_;
   if (shown.size() > kArrowsMax) {
     const QString note = QStringLiteral("%1 moves – select a device to see its own").arg(shown.size());
+    constexpr int kFlags = Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap;
+    const QRect room = rect().adjusted(8, 0, -8, -6);
+    // It may lie over the places, where there is no room below them.
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.base);
+    painter.drawRoundedRect(painter.boundingRect(room, kFlags, note).adjusted(-5, -2, 5, 2), 3, 3);
     painter.setPen(theme.muted);
-    painter.drawText(rect().adjusted(8, 0, -8, -6), Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, note);
+    painter.drawText(room, kFlags, note);
     return;
   }
   for (const auto& [source, target] : shown) {
