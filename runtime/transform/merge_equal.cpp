@@ -7,8 +7,9 @@
 namespace shardlab::transform {
 namespace {
 
-// A copy of the node's bodies, each changed.
+// A copy of the node's bodies, each changed. Not of a call: its body says how it is partitioned, which a copy would not.
 Attrs with_bodies(const Node& node, Graph (*change)(const Graph&)) {
+  if (node.op->region == RegionKind::kCall) return node.attrs;
   Bodies bodies;
   for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(std::make_shared<const Graph>(change(*body)));
   Attrs attrs = node.attrs;
