@@ -107,9 +107,10 @@ void MeshWidget::paint_arrows(QPainter& painter) {
     constexpr int kFlags = Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap;
     const QRect room = rect().adjusted(8, 0, -8, -6);
     // It may lie over the places, where there is no room below them.
+    const QRect plate = QFontMetrics(painter.font()).boundingRect(room, kFlags, note).adjusted(-5, -2, 5, 2);
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.base);
-    painter.drawRoundedRect(painter.boundingRect(room, kFlags, note).adjusted(-5, -2, 5, 2), 3, 3);
+    painter.drawRoundedRect(plate, 3, 3);
     painter.setPen(theme.muted);
     painter.drawText(room, kFlags, note);
     return;
