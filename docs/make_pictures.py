@@ -151,6 +151,8 @@ PICTURES = {
     "callsites": ("hosts", ["--view", "callsites", "--size", "1200x480"]),
     "callsites_dark": ("swapped", ["--view", "callsites", "--size", "1200x480", "--theme", "dark"]),
     "path": ("hosts", ["--view", "path", "--size", "1200x480"]),
+    "memory": ("network", ["--view", "memory", "--size", "1200x420"]),
+    "memory_dark": ("wide", ["--view", "memory", "--size", "1200x420", "--theme", "dark"]),
     "events": ("network", ["--view", "events", "--size", "1200x480"]),
     "stats": ("hosts", ["--view", "stats", "--size", "1200x420"]),
     "predicted": ("network", ["--view", "predicted", "--size", "1200x320"]),

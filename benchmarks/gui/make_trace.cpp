@@ -1,4 +1,4 @@
-// make_trace OUT.db [--events N] [--seed S] [--processes P] [--devices D] [--step N]: a trace for measuring the window.
+// make_trace OUT.db [--events N] [--seed S] [--processes P] [--devices D] [--step N] [--arrays N]: a trace for measuring the window.
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -34,11 +34,13 @@ int main(int argc, char** argv) {
       plan.devices = int(value);
     else if (name == "--step")
       plan.step = value;
+    else if (name == "--arrays")
+      plan.arrays = value;
     else
       wrong = true;
   }
   if (wrong || plan.lanes() > 1 << 16) {
-    std::fputs("usage: make_trace OUT.db [--events N] [--seed S] [--processes P] [--devices D] [--step N]\n", stderr);
+    std::fputs("usage: make_trace OUT.db [--events N] [--seed S] [--processes P] [--devices D] [--step N] [--arrays N]\n", stderr);
     return 3;
   }
   try {

@@ -65,6 +65,7 @@ class Maker {
     find_times();
     write_frame();
     write_collectives();
+    write_arrays();
     write_events();
     writer_.finish();
   }
@@ -112,6 +113,37 @@ class Maker {
                          .axes = {{"p", plan_.processes}, {"d", plan_.devices}},
                          .devices = all};
     writer_.add(mesh);
+  }
+
+  // One tenth is held to the end, the others for up to a twentieth of the run; the first device of a process holds less than the others.
+  void write_arrays() {
+    if (plan_.arrays == 0) return;
+    std::vector<traces::Id> layouts;
+    for (std::int64_t size : {1 << 10, 1 << 14, 1 << 18, 1 << 20}) {
+      traces::LayoutRow layout{.mesh = 1, .shape = {size, plan_.lanes()}, .spec = "P(None, ('p', 'd'))"};
+      layout.axes = {{}, {"p", "d"}};
+      for (int d = 0; d < plan_.lanes(); ++d) layout.shards.push_back({d, 0, {{0, size - (d % plan_.devices == 0 ? 1 : 0)}, {d, d + 1}}});
+      layouts.push_back(writer_.add(layout));
+    }
+    std::vector<int> all;
+    for (int p = 0; p < plan_.processes; ++p) all.push_back(p);
+    Random random(plan_.seed + 77);
+    const Ns whole = std::max<Ns>(ends_.back(), plan_.arrays);
+    for (std::int64_t i = 0; i < plan_.arrays; ++i) {
+      const Ns begin = whole / plan_.arrays * i, length = 1 + random.below(std::max<Ns>(whole / 20, 1));
+      const bool stays = random.below(10) == 0;
+      const traces::Id array = writer_.add(traces::ArrayRow{.name = fmt::format("layer_{}", i % 300),
+                                                            .dtype = "float32",
+                                                            .layout = layouts[std::size_t(random.below(4))],
+                                                            .site = sites_[std::size_t(i) % sites_.size()],
+                                                            .time_ns = begin,
+                                                            .processes = all});
+      for (int p = 0; p < plan_.processes; ++p) {
+        const Ns late = random.below(1000);
+        writer_.add(traces::ArrayHolderRow{array, p, begin + late});
+        if (!stays) writer_.add(traces::ArrayEndRow{array, p, begin + late + length, false});
+      }
+    }
   }
 
   void write_collectives() {

@@ -13,6 +13,7 @@ struct TracePlan {
   std::uint64_t seed = 1;
   int processes = 8, devices = 8;  // devices: of each process
   std::int64_t step = 2000;        // events of a lane between two collectives
+  std::int64_t arrays = 0;         // that all devices hold parts of, each for a while
   int lanes() const { return processes * devices; }
   std::int64_t steps() const { return std::max<std::int64_t>(events / (lanes() * step), 1); }
   std::int64_t compute_per_step() const { return std::max<std::int64_t>(events / (lanes() * steps()) - 1, 0); }

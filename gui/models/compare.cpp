@@ -4,6 +4,7 @@
 #include <map>
 
 #include "gui/models/format.h"
+#include "gui/models/memory.h"
 
 namespace shardlab::gui {
 namespace {
@@ -82,6 +83,9 @@ std::int64_t wire(const TraceData& trace) {
   return sum;
 }
 
+// Of arrays, on the device that holds most.
+QString most_held(const TraceData& trace) { return trace.memory ? bytes_text(trace.memory->peak(trace.range).arrays) : QString(); }
+
 QString programs(const TraceData& trace) {
   QStringList names;
   for (const auto& launch : trace.launches)
@@ -106,6 +110,7 @@ Comparison compare_traces(const TraceData& left, const TraceData& right, const s
   number("Collectives", left.collectives.size(), right.collectives.size());
   fact("Wire bytes", bytes_text(wire(left)), bytes_text(wire(right)));
   number("Arrays", left.arrays.size(), right.arrays.size());
+  if (left.records_array_ends && right.records_array_ends) fact("Memory, at most", most_held(left), most_held(right));
   number("Diagnoses", left.diagnoses.size(), right.diagnoses.size());
   fact("Lasted", duration_text(left.range.length()), duration_text(right.range.length()));
   fact("Programs of the first process", programs(left), programs(right));

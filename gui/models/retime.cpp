@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "gui/models/memory.h"
+
 namespace shardlab::gui {
 namespace {
 
@@ -150,6 +152,7 @@ class Retimer {
       for (auto& flags : store.to->flags) flags &= std::uint8_t(~kFlagOpen);
     out_->range = {};
     finish(*out_);
+    out_->memory = MemoryUse::make(trace_, *out_);
   }
 
   const TraceData& trace_;

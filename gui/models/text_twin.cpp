@@ -9,6 +9,7 @@
 
 #include "gui/models/format.h"
 #include "gui/models/lane_fold.h"
+#include "gui/models/memory.h"
 #include "gui/models/shard_grid.h"
 
 namespace shardlab::gui {
@@ -68,6 +69,23 @@ QString model_text(const QAbstractItemModel& model, int rows_max) {
   return padded_text(head, rows, rows_max);
 }
 
+QString memory_text(const TraceData& trace, TimeRange window) {
+  if (const std::string why = why_no_memory(trace); !why.empty()) return QStringLiteral("memory: %1\n").arg(qstr(why));
+  if (!trace.memory) return {};
+  QList<QStringList> rows;
+  for (const auto& each : trace.memory->devices()) {
+    const auto most = each.arrays.most_in(window.begin, window.end);
+    QStringList row{QStringLiteral("  devices %1 of process %2").arg(set_text(each.devices, 40)).arg(each.process),
+                    QStringLiteral("at most %1").arg(bytes_text(most.value)),
+                    QStringLiteral("at %1").arg(duration_text(most.time - trace.range.begin)),
+                    QStringLiteral("%1 … %2").arg(bytes_text(each.arrays.at(window.begin)), bytes_text(each.arrays.at(window.end)))};
+    if (!each.with_steps.empty())
+      row << QStringLiteral("%1 with what runs").arg(bytes_text(each.with_steps.most_in(window.begin, window.end).value));
+    rows << row;
+  }
+  return QStringLiteral("memory: of arrays, each device for itself\n") + padded_text({}, rows);
+}
+
 QString timeline_text(const TraceData& trace, TimeRange window) {
   QString text = QStringLiteral("window %1 … %2 of %3\n")
                      .arg(duration_text(window.begin - trace.range.begin), duration_text(window.end - trace.range.begin),
@@ -95,7 +113,7 @@ QString timeline_text(const TraceData& trace, TimeRange window) {
     }
     text += padded_text({}, rows, kItemsMax);
   }
-  return text;
+  return text + memory_text(trace, window);
 }
 
 QString array_text(const TraceData& trace, int index) {

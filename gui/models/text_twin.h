@@ -17,7 +17,9 @@ namespace shardlab::gui {
 QString model_text(const QAbstractItemModel& model, int rows_max = 200);
 QString padded_text(const QStringList& head, const QList<QStringList>& rows, int rows_max = 200);
 
-// A line an event of each lane in the window; stretches of short ones are summed.
+// What devices hold of arrays in the window of time: at most, and at its ends.
+QString memory_text(const TraceData& trace, TimeRange window);
+// A line an event of each lane in the window; stretches of short ones are summed. Then what devices hold.
 QString timeline_text(const TraceData& trace, TimeRange window);
 QString array_text(const TraceData& trace, int array);
 QString mesh_text(const TraceData& trace, int mesh, const SelectionState& state);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/base/where.h"
+#include "traces/rows.h"
 
 namespace shardlab::gui {
 
@@ -42,12 +43,9 @@ std::string Array::display_name() const { return name.empty() ? "(unnamed)" : na
 
 std::string Array::type_text() const { return fmt::format("{}[{}]", dtype, fmt::join(layout->shape, ",")); }
 
-std::int64_t Array::bytes_per_device() const {
-  // "float32" has 4 bytes, "bool" 1: the width is in the name.
-  const auto digits = dtype.find_first_of("0123456789");
-  const std::int64_t bits = digits == std::string::npos ? 8 : std::stoll(dtype.substr(digits));
-  return layout->elements_per_device() * std::max<std::int64_t>(bits / 8, 1);
-}
+std::int64_t Array::element_bytes() const { return traces::element_bytes_of(dtype); }
+
+std::int64_t Array::bytes_per_device() const { return layout->elements_per_device() * element_bytes(); }
 
 int DeviceGroups::group_of(int device) const {
   for (std::size_t g = 0; g < lists.size(); ++g)

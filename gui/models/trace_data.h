@@ -63,6 +63,7 @@ struct Program {
   std::vector<int> devices, processes;
   std::vector<Value> operands, results;
   std::vector<std::shared_ptr<const CollectiveType>> collectives;  // that each run makes, as the partitioner planned them
+  std::int64_t intermediate_bytes = 0;                             // held between its steps, at most, on the device that holds most
 };
 
 // A run of a program, as one process issued it.
@@ -141,7 +142,16 @@ struct Array {
   std::int64_t launch = -1;          // of that process, that made it
   std::string display_name() const;  // the name, or what stands for it
   std::string type_text() const;     // "float32[8,16]"
+  std::int64_t element_bytes() const;
   std::int64_t bytes_per_device() const;
+};
+
+// Since when and until when the devices of a process hold their parts of an array.
+struct ArrayHold {
+  int array = 0;
+  int process = 0;
+  Ns begin = 0, end = kOpen;  // kOpen: to the end of the record
+  bool donated = false;
 };
 
 // Lists of devices that a collective runs over, each for itself.
@@ -249,6 +259,8 @@ struct Notice {
   bool loss = false;
 };
 
+class MemoryUse;  // gui/models/memory.h
+
 struct TraceData {
   std::string path, title;
   TimeRange range;
@@ -258,8 +270,11 @@ struct TraceData {
   std::vector<Device> devices;
   std::vector<Mesh> meshes;
   std::vector<Array> arrays;
-  std::vector<Collective> collectives;  // by time
-  std::vector<Lane> lanes;              // by process, host lane first, then by device
+  std::vector<ArrayHold> array_holds;       // by array, then process; of those that were ever held
+  bool records_array_ends = false;          // older traces do not
+  std::shared_ptr<const MemoryUse> memory;  // of array_holds; null while they are being read
+  std::vector<Collective> collectives;      // by time
+  std::vector<Lane> lanes;                  // by process, host lane first, then by device
   std::vector<Diagnosis> diagnoses;
   std::vector<Notice> notices;
   std::vector<Program> programs;

@@ -11,6 +11,7 @@
 #include "gui/models/lane_builder.h"
 #include "gui/models/lane_loader.h"
 #include "gui/models/last_load.h"
+#include "gui/models/memory.h"
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
 #include "traces/checks/positions.h"
@@ -38,6 +39,7 @@ class Loader {
     load_processes();
     load_meshes();
     load_arrays();
+    load_array_holds();
     load_diagnoses();
     LaneLoader lanes(options_, reader_, *trace_, collective_of_);
     if (growth_.publication > 0) lanes.keep(parts_->tracks, parts_->labels, since_);
@@ -48,6 +50,7 @@ class Loader {
     if (options_.stop.stop_requested()) return nullptr;
     load_launches();
     lanes.load();
+    trace_->memory = MemoryUse::make(*trace_, *trace_);
     trace_->predictions = compare_with_plan(*trace_);
     if (options_.stop.stop_requested()) return nullptr;
     for (auto& text : reader_.notices())
@@ -157,6 +160,25 @@ class Loader {
         merge_by_time(last_->arrays, parts_->arrays, growth_.least("arrays"), std::move(fresh), std::move(keys), trace_->arrays);
   }
 
+  // Both come by array, then process.
+  void load_array_holds() {
+    std::unordered_map<Id, int> array_of;
+    for (std::size_t i = 0; i < parts_->arrays.size(); ++i) array_of[parts_->arrays[i].id] = int(i);
+    const auto ends = reader_.array_ends();
+    auto end = ends.begin();
+    const auto holders = reader_.array_holders();
+    // Others may write traces too, and know nothing of it.
+    trace_->records_array_ends = reader_.has_array_ends() && (!holders.empty() || trace_->arrays.empty());
+    for (const auto& row : holders) {
+      while (end != ends.end() && std::pair(end->array, end->process) < std::pair(row.array, row.process)) ++end;
+      const auto array = array_of.find(row.array);
+      if (array == array_of.end() || row.begin_ns == kNoTime) continue;
+      ArrayHold hold{.array = array->second, .process = row.process, .begin = row.begin_ns};
+      if (end != ends.end() && end->array == row.array && end->process == row.process) hold.end = end->end_ns, hold.donated = end->donated;
+      trace_->array_holds.push_back(hold);
+    }
+  }
+
   void load_programs() {
     for (auto& row : reader_.programs()) {
       program_of_[row.id] = int(trace_->programs.size());
@@ -164,7 +186,8 @@ class Loader {
                       .text = std::move(row.text),
                       .mesh = std::move(row.mesh),
                       .devices = std::move(row.devices),
-                      .processes = std::move(row.processes)};
+                      .processes = std::move(row.processes),
+                      .intermediate_bytes = row.intermediate_bytes};
       for (auto& value : row.values)
         (value.is_result ? program.results : program.operands)
             .push_back({std::move(value.name), std::move(value.dtype), std::move(value.sharding), std::move(value.shape)});

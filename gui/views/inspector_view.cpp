@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "gui/models/format.h"
+#include "gui/models/memory.h"
 #include "gui/views/theme.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
@@ -156,6 +157,38 @@ void describe_collective(Page& page, const TraceData& trace, int index) {
   describe_members(page, trace, call, index);
 }
 
+// What the devices (none: all of them) hold of arrays in a stretch of time, at most.
+void describe_memory(Page& page, const TraceData& trace, TimeRange range, const std::vector<int>& devices) {
+  if (!trace.memory || trace.memory->empty()) return;
+  std::vector<int> counters;
+  for (const int device : devices)
+    if (const int index = trace.memory->index_of(device); index >= 0) counters.push_back(index);
+  if (counters.empty() && !devices.empty()) return;
+  const MemoryUse::Moment most = trace.memory->peak(range, devices.empty() ? nullptr : &counters);
+  QString text = QStringLiteral("at most %1").arg(bytes_text(most.arrays));
+  if (most.with_steps > most.arrays) text += QStringLiteral(", %1 with what runs").arg(bytes_text(most.with_steps));
+  if (devices.size() != 1) text += QStringLiteral(", on <a href='device:%1'>device %1</a>").arg(most.device);
+  page.fact("Memory", text + QStringLiteral(", at %1").arg(duration_text(most.time - trace.range.begin)));
+}
+
+// What the fullest device held when it held most, with the lines that made it.
+void describe_held(Page& page, const TraceData& trace) {
+  constexpr std::size_t kShownMax = 5;
+  if (const std::string why = why_no_memory(trace); !trace.arrays.empty() && !why.empty()) return page.fact("Memory", qstr(why));
+  if (!trace.memory || trace.memory->empty()) return;
+  describe_memory(page, trace, trace.range, {});
+  const MemoryUse::Moment most = trace.memory->peak(trace.range);
+  const auto held = held_at(trace, most.device, most.time);
+  QStringList lines;
+  for (std::size_t i = 0; i < std::min(held.size(), kShownMax); ++i)
+    lines << QStringLiteral("%1 <a href='array:%2'>%3</a>")
+                 .arg(bytes_text(held[i].bytes))
+                 .arg(held[i].array)
+                 .arg(html(held_text(trace, held[i])));
+  if (held.size() > kShownMax) lines << QStringLiteral("and %1 more").arg(held.size() - kShownMax);
+  page.fact("of which", lines.join(QStringLiteral("<br>")));
+}
+
 void describe_process(Page& page, const TraceData& trace, int index) {
   const Process* process = trace.process(index);
   if (!process) return;
@@ -170,6 +203,7 @@ void describe_process(Page& page, const TraceData& trace, int index) {
   page.fact("Host", html(process->host));
   if (process->pid > 0) page.fact("Pid", QString::number(process->pid));
   page.fact("Devices", set_text(process->devices, 60));
+  if (!process->devices.empty()) describe_memory(page, trace, trace.range, process->devices);
 }
 
 void describe_device(Page& page, const TraceData& trace, int ordinal) {
@@ -189,6 +223,7 @@ void describe_device(Page& page, const TraceData& trace, int ordinal) {
   if (!trace.range.empty())
     page.fact("Busy",
               QStringLiteral("%1 (%2 %)").arg(duration_text(busy)).arg(100.0 * double(busy) / double(trace.range.length()), 0, 'f', 1));
+  describe_memory(page, trace, trace.range, {ordinal});
 }
 
 void describe_event(Page& page, const TraceData& trace, const SelectionState& state) {
@@ -201,6 +236,7 @@ void describe_event(Page& page, const TraceData& trace, const SelectionState& st
   page.fact("Took",
             lane.events->flags[i] & kFlagOpen ? QStringLiteral("never ended") : duration_text(lane.events->end[i] - lane.events->begin[i]));
   page.fact("Where", html(trace.site_text(label.site)));
+  if (lane.device >= 0) describe_memory(page, trace, {lane.events->begin[i], lane.events->end[i]}, {lane.device});
 }
 
 void describe_trace(Page& page, const TraceData& trace) {
@@ -214,6 +250,7 @@ void describe_trace(Page& page, const TraceData& trace) {
   page.fact("Collectives", QString::number(trace.collectives.size()));
   page.fact("Events", QString::number(trace.event_count()));
   page.fact("Lasted", duration_text(trace.range.length()));
+  describe_held(page, trace);
   for (const auto& notice : trace.notices)
     page.paragraph(QStringLiteral("<font color='%1'>%2</font>").arg(page.theme().warning.name(), html(notice.text)));
   page.paragraph(
@@ -235,6 +272,7 @@ QString page_of(const Selection& selection, const Theme& theme) {
     page.title(QStringLiteral("Range"));
     page.fact("From", duration_text(state.range.begin - trace->range.begin));
     page.fact("Length", duration_text(state.range.length()));
+    describe_memory(page, *trace, state.range, state.device >= 0 ? std::vector<int>{state.device} : std::vector<int>());
   }
   if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
   return page.done();

@@ -44,6 +44,21 @@ constexpr Template kTemplates[] = {
     {"Arrays and where they lie",
      "SELECT s.text AS array, l.shape, l.spec, a.time_ns FROM arrays a JOIN layouts l ON l.id = a.layout LEFT JOIN strings s ON s.id = "
      "a.name ORDER BY a.time_ns"},
+    {"The most that each device held",
+     "WITH change AS (SELECT device, begin_ns AS at_ns, bytes FROM array_memory\n"
+     "  UNION ALL SELECT device, end_ns, -bytes FROM array_memory WHERE end_ns IS NOT NULL),\n"
+     "held AS (SELECT device, at_ns, sum(bytes) OVER (PARTITION BY device ORDER BY at_ns, bytes ROWS UNBOUNDED PRECEDING) AS bytes FROM "
+     "change)\n"
+     "SELECT device, max(bytes) AS most_bytes, at_ns FROM held GROUP BY device ORDER BY most_bytes DESC"},
+    {"Arrays at the moment of most memory",
+     "WITH change AS (SELECT device, begin_ns AS at_ns, bytes FROM array_memory\n"
+     "  UNION ALL SELECT device, end_ns, -bytes FROM array_memory WHERE end_ns IS NOT NULL),\n"
+     "held AS (SELECT device, at_ns, sum(bytes) OVER (PARTITION BY device ORDER BY at_ns, bytes ROWS UNBOUNDED PRECEDING) AS bytes FROM "
+     "change),\n"
+     "peak AS (SELECT device, at_ns, max(bytes) FROM held)\n"
+     "SELECT m.device, m.name, m.bytes, f.text AS file, s.line, s.statement, m.begin_ns, m.end_ns FROM peak p\n"
+     "JOIN array_memory m ON m.device = p.device AND m.begin_ns <= p.at_ns AND (m.end_ns IS NULL OR m.end_ns > p.at_ns)\n"
+     "JOIN arrays a ON a.id = m.array LEFT JOIN sites s ON s.id = a.site LEFT JOIN strings f ON f.id = s.file ORDER BY m.bytes DESC"},
     {"Tables and columns",
      "SELECT m.name AS 'table', i.name AS 'column', i.type FROM sqlite_master m, pragma_table_info(m.name) i WHERE m.type = 'table' ORDER "
      "BY 1, i.cid"},

@@ -141,17 +141,29 @@ void TimelineCanvas::make_rows(bool merged) {
 
 void TimelineCanvas::layout_rows() {
   rows_.clear();
+  memory_rows_.clear();
   rows_height_ = 0;
   if (trace_) {
     const int room = rows_room();
     make_rows(false);
     // Devices in lockstep did the same: one row says it as well as sixty-four that cannot be read.
     if (collapsed_.value_or(int(rows_.size()) * kRowHeightLegible > room)) make_rows(true);
-    const int height = rows_.empty() ? 0 : std::clamp(room / int(rows_.size()), kRowHeightMin, kRowHeightMax);
-    for (auto& row : rows_) {
-      row.top = rows_height_;
-      row.height = height;
-      rows_height_ += height;
+    auto counters = memory_rows_for(room);
+    const int count = int(rows_.size() + counters.size());
+    const int height = rows_.empty() ? 0 : std::clamp(room / count, kRowHeightMin, kRowHeightMax);
+    auto counter = counters.begin();
+    for (int r = -1; r < int(rows_.size()); ++r) {
+      if (r >= 0) {
+        rows_[std::size_t(r)].top = rows_height_;
+        rows_[std::size_t(r)].height = height;
+        rows_height_ += height;
+      }
+      for (; counter != counters.end() && counter->first == r; ++counter) {
+        counter->second.top = rows_height_;
+        counter->second.height = std::max(height, counter->second.height);
+        rows_height_ += counter->second.height;
+        memory_rows_.push_back(std::move(counter->second));
+      }
     }
     verticalScrollBar()->setPageStep(std::max(room, 1));
     verticalScrollBar()->setSingleStep(std::max(height, 8));
@@ -182,6 +194,7 @@ TimelineScene TimelineCanvas::scene() const {
   scene.label_width = kLabelWidth;
   scene.in_flight = counters_ && !in_flight_.empty() ? &in_flight_ : nullptr;
   scene.counter_height = kCounterHeight;
+  scene.memory_rows = memory_rows_;
   scene.marks = axis_ == TimeAxis::kWall ? &marks : nullptr;
   scene.axis = axis_;
   scene.lateness = lateness_;
@@ -224,7 +237,10 @@ QString TimelineCanvas::access_group_name(int group) const {
     for (int i = 0; i < row.lanes; ++i) names << qstr(trace_->lanes[std::size_t(row.lane + i)].name);
     name = names.join(QStringLiteral(", "));
   }
-  return QStringLiteral("process %1, %2, %3").arg(lane.process).arg(name, count_text(std::int64_t(lane.events->size()), "event", "events"));
+  name = QStringLiteral("process %1, %2, %3").arg(lane.process).arg(name, count_text(std::int64_t(lane.events->size()), "event", "events"));
+  if (const int index = trace_->memory ? trace_->memory->index_of(lane.device) : -1; index >= 0)
+    name += QStringLiteral(", holds at most %1").arg(bytes_text(trace_->memory->devices()[std::size_t(index)].arrays.most().value));
+  return name;
 }
 
 int TimelineCanvas::access_items(int group) const { return int(trace_->lanes[std::size_t(rows_[std::size_t(group)].lane)].events->size()); }

@@ -133,7 +133,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   static constexpr int kCounterHeight = 34;
 
   struct Hit {
-    int row = -1;  // index into rows_
+    int row = -1;     // index into rows_
+    int memory = -1;  // index into memory_rows_
     std::int64_t event = -1;
     bool label = false;    // in the column of lane names
     bool process = false;  // in the column of processes
@@ -150,6 +151,11 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void drag_to(QPoint position);
   void layout_rows();
   void make_rows(bool merged);
+  // Which counters of memory stand among the rows: after the row with that index, -1 before the first.
+  std::vector<std::pair<int, TimelineMemoryRow>> memory_rows_for(int room) const;
+  TimelineMemoryRow memory_row(const std::vector<int>& devices) const;
+  QString memory_text(const std::vector<int>& counters, Ns time) const;  // what they hold at that time, in a few words
+  QString memory_tooltip(const TimelineMemoryRow& row, Ns time) const;
   void on_selection(const SelectionState& state, QObject* origin);
   void reveal(TimeRange range);
   TimelineScene scene() const;
@@ -166,6 +172,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   TimeScale scale_;
   std::vector<TimelineRow> rows_;
   int rows_height_ = 0;
+  std::vector<TimelineMemoryRow> memory_rows_;
   InFlight in_flight_;
   TimeAxis axis_ = TimeAxis::kWall;
   bool lateness_ = false;

@@ -21,7 +21,8 @@ void TimelinePainter::paint_marks() {
     painter_.setBrush(theme_.accent);
     painter_.drawPolygon(QPolygonF{{at, 1}, {at + 9, 5}, {at, 9}});
     if (at < free) continue;
-    const QString text = metrics.elidedText(mark.text, Qt::ElideRight, 110);
+    QString text = metrics.elidedText(mark.text, Qt::ElideRight, 110);
+    if (!scene_.memory_rows.empty()) text += QStringLiteral(" · ") + bytes_text(trace_.memory->at(mark.time).arrays);
     painter_.setPen(theme_.accent);
     painter_.drawText(QPointF(at + 12, 11), text);
     free = at + metrics.horizontalAdvance(text) + 18;
@@ -103,7 +104,11 @@ void TimelinePainter::paint_labels() {
     if (!row.first_of_group) continue;
     std::size_t last = r;
     while (last + 1 < scene_.rows.size() && !scene_.rows[last + 1].first_of_group) ++last;
-    const QRect group(0, box.top(), gutter, scene_.rows[last].top + scene_.rows[last].height - row.top);
+    // A counter of memory below its lanes is the group's too.
+    int group_bottom = last + 1 < scene_.rows.size() ? scene_.rows[last + 1].top : scene_.rows[last].top + scene_.rows[last].height;
+    if (last + 1 == scene_.rows.size() && !scene_.memory_rows.empty())
+      group_bottom = std::max(group_bottom, scene_.memory_rows.back().top + scene_.memory_rows.back().height);
+    const QRect group(0, box.top(), gutter, group_bottom - row.top);
     const bool of_process = row.group.empty();
     const Process* process = of_process ? trace_.process(lane.process) : nullptr;
     const bool bad = process && process->ended_badly();
@@ -126,6 +131,8 @@ void TimelinePainter::paint_labels() {
       }
     }
   }
+  for (const auto& row : scene_.memory_rows)
+    paint_memory_label(row, QRect(gutter, scene_.ruler_height + row.top - scene_.scroll_y, width - gutter, row.height));
   painter_.restore();
   painter_.setPen(theme_.line);
   painter_.drawLine(width - 1, 0, width - 1, scene_.size.height());

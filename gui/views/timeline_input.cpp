@@ -41,9 +41,15 @@ TimelineCanvas::Hit TimelineCanvas::hit(QPoint position) const {
   const int y = position.y() - kRulerHeight + verticalScrollBar()->value();
   if (!trace_ || position.y() < kRulerHeight || position.y() >= kRulerHeight + rows_room() || rows_.empty() || y < 0 || y >= rows_height_)
     return hit;
-  hit.row = std::clamp(y / std::max(rows_[0].height, 1), 0, int(rows_.size()) - 1);
   hit.label = position.x() < kLabelWidth;
   hit.process = position.x() < 64;
+  const auto lies_below = [](int at, const auto& row) { return at < row.top; };
+  const auto counter = std::upper_bound(memory_rows_.begin(), memory_rows_.end(), y, lies_below);
+  if (counter != memory_rows_.begin() && y < std::prev(counter)->top + std::prev(counter)->height) {
+    hit.memory = int(counter - memory_rows_.begin()) - 1;
+    return hit;
+  }
+  hit.row = std::max(int(std::upper_bound(rows_.begin(), rows_.end(), y, lies_below) - rows_.begin()) - 1, 0);
   if (hit.label) return hit;
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(hit.row)].lane)];
   hit.event = event_at(*lane.events, scale_.time_at(position.x() - kLabelWidth), Ns(scale_.ns_per_px() * 2) + 1);
@@ -51,6 +57,10 @@ TimelineCanvas::Hit TimelineCanvas::hit(QPoint position) const {
 }
 
 void TimelineCanvas::select_hit(const Hit& hit) {
+  // Of several devices the one that holds most there.
+  if (hit.memory >= 0)
+    return selection_.select_device(
+        trace_->memory->at(scale_.time_at(press_.x() - kLabelWidth), &memory_rows_[std::size_t(hit.memory)].counters).device, this);
   if (hit.row < 0) return selection_.clear(this);
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(hit.row)].lane)];
   if (hit.event >= 0) return selection_.select_event(rows_[std::size_t(hit.row)].lane, hit.event, this);
@@ -134,6 +144,16 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
            duration_text(lane.events->end[std::size_t(at.event)] - lane.events->begin[std::size_t(at.event)]);
   } else if (event->pos().x() > kLabelWidth && trace_) {
     text = duration_text(scale_.time_at(event->pos().x() - kLabelWidth) - trace_->range.begin);
+  }
+  if (trace_ && event->pos().x() > kLabelWidth) {
+    const Ns time = scale_.time_at(event->pos().x() - kLabelWidth);
+    std::vector<int> counters;
+    if (at.memory >= 0) {
+      counters = memory_rows_[std::size_t(at.memory)].counters;
+    } else if (at.row >= 0 && !memory_rows_.empty()) {
+      counters = memory_row({trace_->lanes[std::size_t(rows_[std::size_t(at.row)].lane)].device}).counters;
+    }
+    if (!counters.empty()) text += QStringLiteral(" · ") + memory_text(counters, time);
   }
   Q_EMIT hovered(text);
   if (collective != hover_collective_) {
@@ -219,6 +239,7 @@ void TimelineCanvas::focusOutEvent(QFocusEvent*) { viewport()->update(); }
 
 QString TimelineCanvas::tooltip_at(QPoint position) const {
   const Hit at = hit(position);
+  if (at.memory >= 0 && !at.label) return memory_tooltip(memory_rows_[std::size_t(at.memory)], scale_.time_at(position.x() - kLabelWidth));
   if (at.row < 0) return {};
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(at.row)].lane)];
   if (at.event >= 0) return event_tooltip(*trace_, lane, std::size_t(at.event));

@@ -61,7 +61,7 @@ constexpr std::array<TimelineKeyDef, 65> kKeys{{
     {"Shift+H", "Show all lanes", [](TimelineCanvas& c) { c.show_all_rows(); }},
     {"E", "Collapse devices that did the same into one lane, or expand them", [](TimelineCanvas& c) { c.toggle_collapsed(); }},
     {"Shift+G", "Lanes by process, by host, along each axis of the mesh", [](TimelineCanvas& c) { c.cycle_grouping(); }},
-    {"B", "Bytes in flight below the lanes, or not", [](TimelineCanvas& c) { c.toggle_counters(); }},
+    {"B", "Counters of memory and of bytes in flight, or not", [](TimelineCanvas& c) { c.toggle_counters(); }},
     {"G", "Go to a time, a collective, a process, a device", ask<TimelineRequest::kPalette>},
     {"X", "Explain why the selected process waits", ask<TimelineRequest::kExplainWait>},
     {"C", "Compare here: the selected collective in the second run", ask<TimelineRequest::kCompare>},

@@ -64,6 +64,7 @@ void TimelinePainter::paint() {
   painter_.save();
   painter_.setClipRect(plot_);
   paint_rows();
+  paint_memory();
   painter_.restore();
   paint_labels();
   if (scene_.in_flight) paint_counter();

@@ -14,6 +14,7 @@
 #include "gui/models/in_flight.h"
 #include "gui/models/lane_fold.h"
 #include "gui/models/marks.h"
+#include "gui/models/memory.h"
 #include "gui/models/retime.h"
 #include "gui/models/selection.h"
 #include "gui/models/time_scale.h"
@@ -36,6 +37,15 @@ struct TimelineRow {
   std::string group;            // the group's name, where it is no process
 };
 
+// A counter among the lanes: what devices hold of arrays.
+struct TimelineMemoryRow {
+  std::vector<int> counters;  // indices into MemoryUse::devices()
+  // To paint: the most of any of them is what is drawn. With what launches hold beside the arrays, or empty.
+  std::vector<const StepCounter*> arrays, with_steps;
+  int top = 0;
+  int height = 0;  // before they are laid out: at least
+};
+
 struct TimelineScene {
   const TraceData* trace = nullptr;
   const Theme* theme = nullptr;
@@ -53,12 +63,16 @@ struct TimelineScene {
   int hover_collective = -1;
   const InFlight* in_flight = nullptr;  // drawn below the lanes
   int counter_height = 0;
+  std::vector<TimelineMemoryRow> memory_rows;
   const std::vector<TimeMark>* marks = nullptr;
   TimeAxis axis = TimeAxis::kWall;
   bool lateness = false;  // collectives by how late each member came
   bool focused = false;
   TimeRange drag;  // a range being chosen
 };
+
+// Of the counters of memory.
+QColor memory_colour(const Theme& theme);
 
 // A colour for one event, by what it is.
 QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane, std::size_t index);
@@ -93,6 +107,9 @@ class TimelinePainter {
   void paint_flows(const Collective& call);
   void paint_marks();
   void paint_counter();
+  void paint_memory();
+  void paint_memory_row(const TimelineMemoryRow& row);
+  void paint_memory_label(const TimelineMemoryRow& row, const QRect& box);
   QString tick_label(Ns time, Ns step) const;
   double x(Ns time) const { return scene_.label_width + scene_.scale.x_of(time); }
   const TimelineRow* row_of_device(int device) const;

@@ -43,6 +43,7 @@ class Legend : public QWidget {
     auto kinds_end = entries.end() - entries.begin();
     if (!kinds_.empty()) entries.emplace_back(QBrush(theme.muted, Qt::BDiagPattern), QStringLiteral("waiting for peers"));
     if (host_) entries.emplace_back(theme.host, QStringLiteral("host read"));
+    if (memory_) entries.emplace_back(memory_colour(theme), QStringLiteral("memory of arrays"));
     if (error_) entries.emplace_back(theme.error, QStringLiteral("diagnosed"));
     // Where there is no room for all, the bars still name their kinds; what the other signs mean stands here alone.
     const auto end = [&] {
@@ -70,7 +71,7 @@ class Legend : public QWidget {
  private:
   void find_kinds() {
     kinds_.clear();
-    compute_ = host_ = error_ = false;
+    compute_ = host_ = error_ = memory_ = false;
     const TracePtr& trace = selection_.trace();
     if (!trace) return;
     std::uint8_t flags = 0;
@@ -78,11 +79,12 @@ class Legend : public QWidget {
     compute_ = flags & kFlagCompute;
     host_ = flags & kFlagHost;
     error_ = flags & kFlagError;
+    memory_ = trace->memory && !trace->memory->empty();
     for (const auto& call : trace->collectives) kinds_.insert(call.type->kind);
   }
   Selection& selection_;
   std::set<std::string> kinds_;
-  bool compute_ = false, host_ = false, error_ = false;
+  bool compute_ = false, host_ = false, error_ = false, memory_ = false;
   QString hint_;
 };
 

@@ -59,6 +59,7 @@ extern const ViewDef kPredictionView;
 extern const ViewDef kEventsView;
 extern const ViewDef kStatsView;
 extern const ViewDef kCriticalPathView;
+extern const ViewDef kMemoryView;
 extern const ViewDef kCompareView;
 extern const ViewDef kSqlView;
 extern const ViewDef kRunView;

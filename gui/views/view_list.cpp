@@ -5,10 +5,10 @@
 namespace shardlab::gui {
 
 std::span<const ViewDef* const> all_views() {
-  static constexpr std::array kViews{&kTimelineView, &kShardingView,     &kReshardView,  &kOverviewView,    &kDiagnosesView,
-                                     &kSequenceView, &kCallSitesView,    &kWaitsView,    &kCollectivesView, &kEventsView,
-                                     &kStatsView,    &kCriticalPathView, &kMatrixView,   &kPredictionView,  &kCompareView,
-                                     &kSqlView,      &kRunView,          &kExplorerView, &kInspectorView};
+  static constexpr std::array kViews{&kTimelineView, &kShardingView,     &kReshardView, &kOverviewView,    &kDiagnosesView,
+                                     &kSequenceView, &kCallSitesView,    &kWaitsView,   &kCollectivesView, &kEventsView,
+                                     &kStatsView,    &kCriticalPathView, &kMemoryView,  &kMatrixView,      &kPredictionView,
+                                     &kCompareView,  &kSqlView,          &kRunView,     &kExplorerView,    &kInspectorView};
   return kViews;
 }
 

@@ -181,11 +181,45 @@ LaneEvents random_lane(unsigned seed, int events, int flagged) {
   return lane;
 }
 
+TracePtr held() {
+  TraceBuilder b(4, 2, 2);
+  toy_program(b, {});
+  TraceData& trace = b.trace;
+  trace.records_array_ends = true;
+  const auto hold = [&](int array, int process, Ns begin, Ns end = kOpen, bool donated = false) {
+    trace.array_holds.push_back({array, process, begin, end, donated});
+  };
+  for (std::size_t a = 0; a < trace.arrays.size(); ++a)
+    for (int p = 0; p < 4; ++p) switch (a) {
+        case 0:  // x
+          hold(int(a), p, 0, p == 3 ? 40'000 : 95'000);
+          break;
+        case 1:  // w
+          hold(int(a), p, 5'000);
+          break;
+        case 2:  // y
+          hold(int(a), p, 50'000);
+          break;
+        case 4:  // batch
+          hold(int(a), p, 10'000, 60'000, true);
+          break;
+        case 5:  // total
+          hold(int(a), p, 30'000, 110'000);
+          break;
+        default:  // bias: its launch failed, nobody holds it
+          break;
+      }
+  trace.programs.push_back({.name = "matmul", .devices = b.all()[0], .processes = {0, 1, 2, 3}, .intermediate_bytes = 192});
+  for (int p = 0; p < 4; ++p) trace.launches.push_back({.process = p, .program = 0, .issued = 48'000, .started = 50'000, .done = 90'000});
+  return b.done("held.db");
+}
+
 TracePtr long_names() {
   TraceBuilder b(2, 2, 2);
   const std::string name = "model.encoder.layers.17.self_attention.query_key_value_projection.weight.momentum_of_the_optimizer";
   const int site = b.site("/home/user/projects/a_rather_deeply_nested_folder/with_long_names/training_loop_of_the_model.cpp", 12345);
   b.array(name, {1024, 4096}, {"a", "b"}, site);
+  b.hold(0);
   for (int d = 0; d < 4; ++d) b.compute(d, 50'000, name + ".fused_multiply_add", site);
   b.collective({.kind = "collective-permute",
                 .op = name,
@@ -216,6 +250,7 @@ std::span<const Kind> kinds() {
                                     {"planned", planned},
                                     {"deadlock", deadlock},
                                     {"torn", torn},
+                                    {"held", held},
                                     {"long_names", long_names},
                                     {"seven_devices", [] { return grid(7, 1, 7, 3); }},
                                     {"uneven_mesh", [] { return grid(3, 2, 1, 3); }},

@@ -18,6 +18,8 @@ TracePtr deadlock();
 TracePtr grid(int rows, int cols, int devices_per_process, int steps);
 // One lane of `events` random events (seeded), `flagged` of them with an error.
 LaneEvents random_lane(unsigned seed, int events, int flagged);
+// The toy with what devices hold: process 3's drop an array early, one array is donated, one held to the end.
+TracePtr held();
 // Names far longer than any column.
 TracePtr long_names();
 // The toy with its last process cut off.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gui/models/memory.h"
+
 namespace shardlab::gui::sample {
 
 TraceBuilder::TraceBuilder(int rows, int cols, int devices_per_process) : rows_(rows), cols_(cols) {
@@ -113,6 +115,12 @@ void TraceBuilder::array(const std::string& name, std::vector<std::int64_t> shap
       {.name = name, .dtype = "float32", .layout = std::make_shared<ArrayLayout>(std::move(layout)), .site = site_index});
 }
 
+void TraceBuilder::hold(Ns begin, Ns end, bool donated) {
+  trace.records_array_ends = true;
+  for (const auto& process : trace.processes)
+    trace.array_holds.push_back({int(trace.arrays.size()) - 1, process.index, begin, end, donated});
+}
+
 int TraceBuilder::program(const std::string& name, std::vector<int> processes) {
   trace.programs.push_back({.name = name, .devices = processes, .processes = processes});
   return int(trace.programs.size()) - 1;
@@ -138,6 +146,7 @@ std::vector<std::vector<int>> TraceBuilder::all() const {
 TracePtr TraceBuilder::done(const std::string& title) {
   trace.title = title;
   finish(trace);
+  trace.memory = MemoryUse::make(trace, trace);
   return std::make_shared<const TraceData>(std::move(trace));
 }
 

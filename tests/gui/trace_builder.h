@@ -22,6 +22,8 @@ class TraceBuilder {
   void host_read(int process, Ns length, const std::string& name, int site);
   // Its dimensions are cut by the mesh axes given: "a", "b", "a,b" or "".
   void array(const std::string& name, std::vector<std::int64_t> shape, std::vector<std::string> dims, int site);
+  // All devices hold their parts of the array that was made last.
+  void hold(Ns begin, Ns end = kOpen, bool donated = false);
   // What `processes` may launch; -1 as a launch's program: its record was lost.
   int program(const std::string& name, std::vector<int> processes);
   void launch(int process, int program, std::int64_t seq, Ns issued);
