@@ -221,7 +221,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 }  // namespace
 
 std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name,
-                                          const spmd::ForeignLayouts& foreign, std::vector<bool> weak_results) {
+                                          const spmd::ForeignLayouts& foreign, std::vector<bool> weak_results, std::vector<bool> takes) {
   auto info = std::make_shared<comm::ProgramInfo>();
   std::shared_ptr<Executable> result;
   if (context.only_describes()) {
@@ -233,6 +233,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     result = compile_steps(context, std::move(program), {}, *info);
   }
   Executable& executable = *result;
+  executable.takes = std::move(takes);
   const PartitionedProgram& p = executable.program;
 
   auto shardings = [&](const std::vector<spmd::SlotId>& slots, const std::vector<std::optional<Sharding>>& elsewhere) {

@@ -53,15 +53,17 @@ struct Executable {
   std::int64_t intermediate_bytes = 0;  // as ProgramInfo's
   Backend* backend = nullptr;           // of the mesh's devices; the context's
   std::vector<Sharding> param_shardings, result_shardings;
+  std::vector<bool> takes;                        // per argument of the call, whether it is a parameter; empty: each is
   std::vector<bool> weak_results;                 // one each, or empty: none is
   std::optional<MovePlan> transfer;               // device_put: no steps, one move from the operand to the result
   std::shared_ptr<const comm::ProgramInfo> info;  // absent in bodies: their collectives are in that of the whole
 };
 
 // Plans a partitioned program for the context's process. `foreign`: those of its parameters and results that lie on other meshes.
-// `weak_results`: which results are weak (weak_types.h); none where it is empty.
+// `weak_results`: which results are weak (weak_types.h); none where it is empty. `takes`: as Executable's.
 std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name,
-                                          const spmd::ForeignLayouts& foreign = {}, std::vector<bool> weak_results = {});
+                                          const spmd::ForeignLayouts& foreign = {}, std::vector<bool> weak_results = {},
+                                          std::vector<bool> takes = {});
 
 // A device_put from one sharding to another, between any devices. `from_host`: every process has the whole value on its own default
 // device, nothing crosses processes.

@@ -19,6 +19,7 @@
 #include "runtime/transform/merge_equal.h"
 #include "runtime/transform/merge_reshapes.h"
 #include "runtime/transform/slices_of_joins.h"
+#include "runtime/transform/used_params.h"
 
 namespace shardlab {
 namespace {
@@ -181,6 +182,38 @@ spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::Forei
   return other.wire_bytes < program.wire_bytes ? other : program;
 }
 
+template <typename T>
+std::vector<T> those_of(const std::vector<T>& all, const std::vector<bool>& wanted) {
+  std::vector<T> some;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (wanted[i]) some.push_back(all[i]);
+  return some;
+}
+
+ProgramRequest with_args(const ProgramRequest& request, const std::vector<bool>& wanted) {
+  ProgramRequest part = request;
+  part.args = those_of(request.args, wanted);
+  if (!request.in_shardings.empty()) part.in_shardings = those_of(request.in_shardings, wanted);
+  part.donated.clear();
+  for (int argnum : request.donated)
+    if (wanted[std::size_t(argnum)]) part.donated.push_back(int(std::count(wanted.begin(), wanted.begin() + argnum, true)));
+  return part;
+}
+
+// From which arguments something is computed, or seen; empty: from all.
+std::vector<bool> used_arguments(const ProgramRequest& request, const Graph& graph) {
+  if (!request.is_jitted || has_inspections(graph)) return {};
+  std::vector<bool> used = transform::used_params(graph);
+  return std::find(used.begin(), used.end(), false) == used.end() ? std::vector<bool>() : used;
+}
+
+void check_donated(const ProgramRequest& request) {
+  for (int argnum : request.donated)
+    if (argnum < 0 || argnum >= int(request.args.size()))
+      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", request.name, argnum,
+                       request.args.size(), request.where.text());
+}
+
 bool anything_committed(const ProgramRequest& request) {
   auto given = [](const auto& sharding) { return sharding.has_value(); };
   return std::any_of(request.args.begin(), request.args.end(), [](const Array& arg) { return arg.committed(); }) ||
@@ -247,24 +280,30 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
   return wish->mesh;
 }
 
-std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& request) {
+std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& asking) {
+  check_donated(asking);
   std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
   std::optional<Mesh> asked;
   if (context.only_describes()) {
     // The cache is of several processes: a program on a device of one's own is not the others'.
-    asked = mesh_of(request, nullptr);
+    asked = mesh_of(asking, nullptr);
     if (!asked && !context.mesh()) key += fmt::format(" on {}", context.default_device());
   }
   if (auto found = context.programs().find(key)) return found;
-  if (!asked) asked = mesh_of(request, nullptr);
-  Graph graph = transform::without_calls(request.trace(asked ? asked : context.mesh()));
+  if (!asked) asked = mesh_of(asking, nullptr);
+  Graph graph = transform::without_calls(asking.trace(asked ? asked : context.mesh()));
   graph = transform::with_merged_reshapes(graph);
-  if (request.is_jitted) graph = transform::with_slices_of_parts(graph);
-  if (request.is_jitted) graph = transform::with_folded_integers(graph);
+  if (asking.is_jitted) graph = transform::with_slices_of_parts(graph);
+  if (asking.is_jitted) graph = transform::with_folded_integers(graph);
   graph = transform::with_equal_merged(graph);
+  const std::vector<bool> used = used_arguments(asking, graph);
+  if (!used.empty()) graph = transform::with_params(graph, used);
+  const ProgramRequest request = used.empty() ? asking : with_args(asking, used);
   std::optional<Mesh> mesh = mesh_of(request, &graph);
   if (mesh && !mesh->has_explicit_axes())
     if (auto code = mesh_of_code(graph, *mesh)) mesh = code;
+  // Nobody said a mesh but arguments that are not taken: in a cache of several processes this device is not the others'.
+  const bool is_own = !mesh && asked && !context.mesh() && context.only_describes();
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 
   spmd::PropagationInput input{&graph, *mesh, {}, {}};
@@ -317,8 +356,8 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     graph = without_inspections(graph);
   }
   spmd::PartitionedProgram program = planned(input, foreign, !request.finer_results);
-  auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results);
-  context.programs().add(key, executable);
+  auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results, used);
+  if (!is_own) context.programs().add(key, executable);
   return executable;
 }
 
@@ -328,9 +367,6 @@ namespace {
 std::vector<bool> usable_donations(const ProgramRequest& request, const Executable& executable) {
   std::vector<bool> donated(request.args.size(), false), taken(executable.result_shardings.size(), false);
   for (int argnum : request.donated) {
-    if (argnum < 0 || argnum >= int(request.args.size()))
-      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", request.name, argnum,
-                       request.args.size(), request.where.text());
     const Array& arg = request.args[std::size_t(argnum)];
     const auto is_same = [&](const Array& other) { return other.impl() == arg.impl(); };
     if (std::count_if(request.args.begin(), request.args.end(), is_same) > 1) continue;  // another argument still needs it
@@ -346,10 +382,17 @@ std::vector<bool> usable_donations(const ProgramRequest& request, const Executab
 
 }  // namespace
 
-std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& request) {
-  auto executable = prepare_program(context, key, request);
+ProgramRequest taken_of(const ProgramRequest& request, const Executable& executable) {
+  return executable.takes.empty() ? request : with_args(request, executable.takes);
+}
+
+std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& asking) {
+  auto executable = prepare_program(context, key, asking);
+  for (const Array& arg : asking.args) check_not_deleted(*arg.impl(), asking.name, asking.where);
+  std::optional<ProgramRequest> part;
+  if (!executable->takes.empty()) part = taken_of(asking, *executable);
+  const ProgramRequest& request = part ? *part : asking;
   bool committed = anything_committed(request) || executable->program.mesh.size() > 1;
-  for (const Array& arg : request.args) check_not_deleted(*arg.impl(), request.name, request.where);
   std::vector<bool> donated;
   if (!request.donated.empty()) donated = usable_donations(request, *executable);
   auto results = context.executor().submit(std::move(executable), request.args, committed, request.where, donated);

@@ -48,6 +48,10 @@ std::string signature_of(const std::vector<std::optional<Sharding>>& shardings);
 // where nobody says. UserError with JAX's text where they differ.
 std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph);
 
+// The request with the arguments alone that the program takes. What nothing is computed from is no parameter of a jitted function, as in
+// JAX: it does not say where the program runs.
+ProgramRequest taken_of(const ProgramRequest& request, const Executable& executable);
+
 // Finds or makes the program, and launches it.
 std::vector<Array> run_program(Context& context, const std::string& key, const ProgramRequest& request);
 // The program alone.

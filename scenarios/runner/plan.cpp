@@ -326,9 +326,10 @@ class PlanMachine final : public Machine {
       return Tracer::trace(context, request.name, mesh, types, function, weak_types(args), request.weak_results.get());
     };
     auto executable = prepare_program(context, key, request);
-    bool committed = executable->program.mesh.size() > 1 || any_given(request.in_shardings) || any_given(request.out_shardings) ||
-                     std::any_of(args.begin(), args.end(), [](const Array& arg) { return arg.committed(); });
-    return launched(*executable, args, committed, where);
+    const ProgramRequest taken = taken_of(request, *executable);
+    bool committed = executable->program.mesh.size() > 1 || any_given(taken.in_shardings) || any_given(taken.out_shardings) ||
+                     std::any_of(taken.args.begin(), taken.args.end(), [](const Array& arg) { return arg.committed(); });
+    return launched(*executable, taken.args, committed, where);
   }
 
   std::vector<Array> launched(const Executable& executable, const std::vector<Array>& args, bool committed, Where where) {
