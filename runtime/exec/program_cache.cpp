@@ -11,6 +11,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/explicit_types.h"
+#include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
@@ -292,6 +293,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (auto found = context.programs().find(key)) return found;
   if (!asked) asked = mesh_of(asking, nullptr);
   Graph graph = transform::without_calls(asking.trace(asked ? asked : context.mesh()));
+  // Types that Explicit axes give are checked before, as the user wrote the loops.
+  const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
+  if (!is_explicit) graph = without_dead_parts(graph);
   graph = transform::with_merged_reshapes(graph);
   if (asking.is_jitted) graph = transform::with_slices_of_parts(graph);
   if (asking.is_jitted) graph = transform::with_folded_integers(graph);
@@ -349,7 +353,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (mesh->has_explicit_axes() || has_explicit_nodes(graph)) {
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
-    graph = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
+    graph = without_dead_parts(with_explicit_types(graph, *mesh, input.params, has_out_sharding));
   }
   if (has_inspections(graph)) {
     spmd::run_inspections(input);

@@ -1,9 +1,7 @@
-// Leaves out what no result needs: nodes, and of nodes with bodies the results that nobody uses, with what only these needed.
-//
-// Source: JAX's dead code elimination (pe.dce_jaxpr), which goes into scan, cond and shard_map, and not into while_loop.
+// Leaves out what no result needs: nodes, or also parts of nodes with bodies.
 #include <algorithm>
 
-#include "runtime/graph/graph.h"
+#include "runtime/graph/dead_parts.h"
 
 namespace shardlab {
 namespace {
@@ -29,10 +27,12 @@ bool has_effects(const Node& node) {
   return false;
 }
 
+enum class Depth : std::uint8_t { kNodes, kParts };
+
 class Live {
  public:
   // What the wanted results need.
-  Live(const Graph& graph, const Mask& wanted)
+  Live(const Graph& graph, const Mask& wanted, Depth depth)
       : graph_(graph), wanted_(wanted), nodes_(graph.nodes), live_(graph.nodes.size()), needed_(graph.values.size()) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i]) needed_[std::size_t(graph.results[i])] = true;
@@ -41,7 +41,7 @@ class Live {
       Mask used = of(node.results, needed_);
       live_[n] = any(used) || has_effects(node);
       if (!live_[n]) continue;
-      if (any(used)) prune(node, used);
+      if (depth == Depth::kParts && any(used)) prune(node, used);
       for (ValueId id : node.operands) needed_[std::size_t(id)] = true;
     }
   }
@@ -95,7 +95,7 @@ class Live {
   }
 
   static void prune_manual(Node& node, const Mask& used) {
-    Live body(*node.attrs.bodies()[0], used);
+    Live body(*node.attrs.bodies()[0], used, Depth::kParts);
     Mask operands = body.used_params();
     if (all(operands) && all(used)) return;
     Attrs attrs = node.attrs;
@@ -109,7 +109,7 @@ class Live {
     std::vector<Live> branches;
     Mask params(node.operands.size() - 1, false);
     for (const GraphRef& branch : node.attrs.bodies()) {
-      Mask own = branches.emplace_back(*branch, used).used_params();
+      Mask own = branches.emplace_back(*branch, used, Depth::kParts).used_params();
       for (std::size_t i = 0; i < params.size(); ++i) params[i] = params[i] || own[i];
     }
     if (all(params) && all(used)) return;
@@ -126,7 +126,7 @@ class Live {
     const std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
     Mask wanted = used;
     while (true) {
-      Live body(*node.attrs.bodies()[0], wanted);
+      Live body(*node.attrs.bodies()[0], wanted, Depth::kParts);
       Mask operands = body.used_params();
       bool is_closed = true;
       for (std::size_t i = 0; i < carried; ++i) {
@@ -154,6 +154,11 @@ class Live {
 
 }  // namespace
 
-Graph without_dead_nodes(const Graph& graph) { return Live(graph, Mask(graph.results.size(), true)).copy(Mask(graph.params.size(), true)); }
+static Graph live(const Graph& graph, Depth depth) {
+  return Live(graph, Mask(graph.results.size(), true), depth).copy(Mask(graph.params.size(), true));
+}
+
+Graph without_dead_nodes(const Graph& graph) { return live(graph, Depth::kNodes); }
+Graph without_dead_parts(const Graph& graph) { return live(graph, Depth::kParts); }
 
 }  // namespace shardlab
