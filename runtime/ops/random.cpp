@@ -68,7 +68,7 @@ ValueId unit_floats(GraphBuilder& b, const Draw& draw) {
   std::uint64_t one = visit_dtype(draw.dtype, []<typename T>(T) -> std::uint64_t {
     T value = element_from<T>(1.0);
     std::uint64_t word = 0;
-    std::memcpy(&word, &value, sizeof(T));
+    std::memcpy(&word, &value, std::min(sizeof(T), sizeof(word)));
     return word;
   });
   ValueId fraction = binary_whole(b, kShiftRightLogical, bits, std::uint64_t(drawn - info.mantissa_bits));
