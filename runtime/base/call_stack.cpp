@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <execinfo.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
@@ -11,12 +10,11 @@
 #include <cstdlib>
 #include <memory>
 
+#include "runtime/base/call_places.h"
 #include "runtime/base/elf_symbols.h"
 
 namespace shardlab {
 namespace {
-
-constexpr std::size_t kFunctionsTold = 8;
 
 // A file that the process runs from, and where it lies in memory.
 struct Module {
@@ -118,17 +116,13 @@ std::vector<std::string> function_names(std::span<const std::uintptr_t> stack) {
 }
 
 std::string functions_text(std::span<const std::uintptr_t> stack) {
-  std::vector<std::string> told;
-  for (const std::string& name : function_names(stack)) {
+  std::vector<CallPlace> places;
+  for (std::string& name : function_names(stack)) {
     if (name.empty()) continue;
-    if (told.size() == kFunctionsTold) {
-      told.emplace_back("…");
-      break;
-    }
-    told.push_back(name);
-    if (name == "main") break;
+    places.push_back({std::move(name), "", 0});
+    if (places.back().function == "main") break;
   }
-  return fmt::format("{}", fmt::join(told, ", "));
+  return text_of(places);
 }
 
 }  // namespace shardlab

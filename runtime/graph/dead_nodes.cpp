@@ -1,5 +1,6 @@
 // Leaves out what no result needs: nodes, or also parts of nodes with bodies.
 #include <algorithm>
+#include <map>
 
 #include "runtime/graph/dead_parts.h"
 
@@ -33,16 +34,16 @@ class Live {
  public:
   // What the wanted results need.
   Live(const Graph& graph, const Mask& wanted, Depth depth)
-      : graph_(graph), wanted_(wanted), nodes_(graph.nodes), live_(graph.nodes.size()), needed_(graph.values.size()) {
+      : graph_(graph), wanted_(wanted), live_(graph.nodes.size()), needed_(graph.values.size()) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i]) needed_[std::size_t(graph.results[i])] = true;
-    for (std::size_t n = nodes_.size(); n-- > 0;) {
-      Node& node = nodes_[n];
+    for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+      const Node& node = graph.nodes[n];
       Mask used = of(node.results, needed_);
       live_[n] = any(used) || has_effects(node);
       if (!live_[n]) continue;
-      if (depth == Depth::kParts && any(used)) prune(node, used);
-      for (ValueId id : node.operands) needed_[std::size_t(id)] = true;
+      if (depth == Depth::kParts && !node.attrs.bodies().empty() && any(used)) prune(pruned_[n] = node, used);
+      for (ValueId id : at(n).operands) needed_[std::size_t(id)] = true;
     }
   }
 
@@ -58,9 +59,9 @@ class Live {
       return renamed[std::size_t(id)];
     };
     for (ValueId id : kept(graph_.params, params)) result.params.push_back(copy_value(id, -1, result.params.size()));
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!live_[n]) continue;
-      Node node = nodes_[n];
+      Node node = at(n);
       for (ValueId& id : node.operands) id = renamed[std::size_t(id)];
       for (std::size_t i = 0; i < node.results.size(); ++i) node.results[i] = copy_value(node.results[i], NodeId(result.nodes.size()), i);
       result.nodes.push_back(std::move(node));
@@ -74,6 +75,11 @@ class Live {
     Mask mask;
     for (ValueId id : ids) mask.push_back(values[std::size_t(id)]);
     return mask;
+  }
+
+  const Node& at(std::size_t n) const {
+    auto found = pruned_.find(n);
+    return found == pruned_.end() ? graph_.nodes[n] : found->second;
   }
 
   static void keep(Node& node, const Mask& operands, const Mask& results) {
@@ -148,8 +154,8 @@ class Live {
 
   const Graph& graph_;
   const Mask wanted_;
-  std::vector<Node> nodes_;
-  Mask live_, needed_;  // nodes, values
+  std::map<std::size_t, Node> pruned_;  // nodes with bodies, as they are left
+  Mask live_, needed_;                  // nodes, values
 };
 
 }  // namespace

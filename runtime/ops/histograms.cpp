@@ -159,37 +159,45 @@ std::int64_t kth_of(const OpDef& op, Args args, const Attrs& attrs, std::int64_t
   return kth < 0 ? kth + size : kth;
 }
 
-// The kth + 1 smallest, the largest first, before the others, the largest first: two top_k.
-Values expand_partition(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+Term moved_axis(const Term& x, int from, int to) {
+  return call("moveaxis", x, Attrs{{"source", std::int64_t(from)}, {"destination", std::int64_t(to)}});
+}
+
+// What is to be parted: the axis last, at its index kth.
+struct Parting {
+  int axis;
+  std::int64_t kth, rest;  // how many come after it
+  Term rows;
+};
+Parting parting_of(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = term(b, args[0]);
   int axis = normalized_axis(op.name, attrs.integer("axis", -1), x.rank());
   std::int64_t size = x.size(axis), kth = kth_of(op, args, attrs, size);
   if (is_complex(x.dtype())) throw_user_error("{} for complex dtype is not implemented, as in JAX", op.name);
-  auto moved = [&](const Term& t, int from, int to) {
-    return call("moveaxis", t, Attrs{{"source", std::int64_t(from)}, {"destination", std::int64_t(to)}});
-  };
-  Term rows = moved(x, axis, -1);
-  // Unsigned numbers have no negatives: their complements order them the other way round.
-  auto turned = [&](const Term& t) { return is_unsigned_integer(t.dtype()) ? call("invert", t) : -t; };
-  auto top = [&](const Term& t, std::int64_t k) { return call_all(b, "top_k", {t}, Attrs{{"k", k}})[0]; };
-  Term low = turned(top(turned(rows), kth + 1));
-  return {moved(joined({low, top(rows, size - kth - 1)}, rows.rank() - 1), -1, axis).id()};
+  return {axis, kth, size - kth - 1, moved_axis(x, axis, -1)};
+}
+
+// In the other order; unsigned numbers have no negatives, their complements are that.
+Term turned(const Term& t) { return is_unsigned_integer(t.dtype()) ? call("invert", t) : -t; }
+
+// The values, or the places, of the k largest of each row.
+Term top(const Term& rows, std::int64_t k, bool places) {
+  return call_all(rows.builder(), "top_k", {rows}, Attrs{{"k", k}})[places ? 1 : 0];
+}
+
+// The kth + 1 smallest, the largest first, before the others, the largest first: two top_k.
+Values expand_partition(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  Parting p = parting_of(b, op, args, attrs);
+  Term low = turned(top(turned(p.rows), p.kth + 1, false));
+  return {moved_axis(joined({low, top(p.rows, p.rest, false)}, p.rows.rank() - 1), -1, p.axis).id()};
 }
 
 Values expand_argpartition(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Term x = term(b, args[0]);
-  int axis = normalized_axis(op.name, attrs.integer("axis", -1), x.rank());
-  std::int64_t size = x.size(axis), kth = kth_of(op, args, attrs, size);
-  if (is_complex(x.dtype())) throw_user_error("{} for complex dtype is not implemented, as in JAX", op.name);
-  auto moved = [&](const Term& t, int from, int to) {
-    return call("moveaxis", t, Attrs{{"source", std::int64_t(from)}, {"destination", std::int64_t(to)}});
-  };
-  Term rows = moved(x, axis, -1);
-  auto places = [&](const Term& t, std::int64_t k) { return call_all(b, "top_k", {t}, Attrs{{"k", k}})[1]; };
-  Term low = places(is_unsigned_integer(rows.dtype()) ? call("invert", rows) : -rows, kth + 1);
-  Term rest(b, filled(b, {DType::kFloat32, rows.shape()}, 1.0)), zeros(b, filled(b, {DType::kFloat32, low.shape()}, 0.0));
-  Term is_left = call(b, "put_along_axis", {rest, low, zeros}, Attrs{{"axis", std::int64_t(rows.rank() - 1)}});
-  return {moved(joined({low, places(is_left, size - kth - 1)}, rows.rank() - 1), -1, axis).id()};
+  Parting p = parting_of(b, op, args, attrs);
+  Term low = top(turned(p.rows), p.kth + 1, true);
+  Term rest(b, filled(b, {DType::kFloat32, p.rows.shape()}, 1.0)), zeros(b, filled(b, {DType::kFloat32, low.shape()}, 0.0));
+  Term is_left = call(b, "put_along_axis", {rest, low, zeros}, Attrs{{"axis", std::int64_t(p.rows.rank() - 1)}});
+  return {moved_axis(joined({low, top(is_left, p.rest, true)}, p.rows.rank() - 1), -1, p.axis).id()};
 }
 
 // The last key decides first.
