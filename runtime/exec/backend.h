@@ -34,7 +34,7 @@ struct LinkContext {
 // reference. So nobody else reads them: of an array's shards to_host() gives the elements.
 //
 // Thread rules: one thread at a time runs steps and moves, inside of which parallel_for() may call copy_box() and combine() from
-// several; allocate(), place() and to_host() come from any thread.
+// several; where runs_launches_beside(), one thread a launch, several at a time. allocate(), place() and to_host() come from any thread.
 class Backend {
  public:
   using Slots = std::vector<std::vector<BufferRef>>;  // per slot and mesh position
@@ -42,6 +42,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view platform() const = 0;  // "cpu", "gpu", as Device::platform
   virtual std::string kind() const = 0;           // "cpu", "NVIDIA H200", as Device::kind
+  virtual bool runs_launches_beside() const = 0;
 
   // Devices with equal numbers share their buffers.
   virtual int memory_of(int ordinal) const = 0;
@@ -79,11 +80,17 @@ class Backend {
   virtual void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                          Slots& slots, const std::vector<int>& ordinals) = 0;
 
-  // Told before and after each step: whose work the following calls are, so that a failure and a time are those of an op and a line.
-  // `report` gets the step's begin and end, perhaps later, and is empty where nobody records.
+  // Told before and after each step: whose work the following calls of the thread are, so that a failure and a time are those of an op
+  // and a line. `report` gets the step's begin and end, perhaps later, and is empty where nobody records.
   using Report = std::function<void(comm::Ns begin, comm::Ns end)>;
-  virtual void begin_step(std::string_view op, Where where, Report report) = 0;
-  virtual void end_step() = 0;
+  struct Step {
+    std::string_view op;
+    Where where;
+    Report report;
+    comm::Ns begin_ns = 0;  // the backend's
+  };
+  virtual void begin_step(Step& step) = 0;
+  virtual void end_step(Step& step) = 0;
   // Waits until all work is done; every report has been made. Throws what it failed with.
   virtual void synchronize() = 0;
 };

@@ -44,7 +44,7 @@ struct ContextOptions {
   std::function<std::shared_ptr<Backend>(const std::vector<int>& ordinals)> make_backend;
 };
 
-// State and thread rules: one issuing thread calls everything; the executor's thread runs launches. The first use of any device
+// State and thread rules: one issuing thread calls everything; the executor's threads run launches. The first use of any device
 // creates a context of one process with SHARDLAB_NUM_CPU_DEVICES devices, unless distributed::initialize() did before.
 class Context {
  public:
@@ -64,11 +64,14 @@ class Context {
   const std::vector<Device>& all_devices() const { return all_; }
   const Device& device(int ordinal) const;
   std::vector<Device> local_devices() const;
-  int default_device() const { return first_local_; }  // ordinal
+  int default_device() const { return first_local_; }                                                    // ordinal
+  int local_count() const { return options_.devices_per_process[std::size_t(options_.process_index)]; }  // of devices()
   bool is_local(int ordinal) const { return device(ordinal).process_index == options_.process_index; }
   // What computes on the devices of a mesh: on those of this process, else on such as them. UserError for a mesh of several platforms.
   Backend& backend_of(const Mesh& mesh) const;
   Backend& cpu() const { return *cpu_; }
+  // Whether several threads may run launches at the same time: where all backends take them.
+  bool runs_launches_beside() const { return !platform_ || platform_->runs_launches_beside(); }
   // The shards of an array, made in this process's memory, where the mesh's devices have them.
   std::vector<BufferRef> placed(std::vector<BufferRef> shards, const Mesh& mesh) const;
   // Processes of one host have equal numbers; empty where all are on one host.

@@ -73,7 +73,7 @@ BufferRef CpuBackend::combine(Reduction reduction, DType dtype, std::span<const 
     const std::int64_t first = t * tile;
     CombinedTile(reduction, dtype, first, std::min(tile, count - first)).run(values, result->data() + first * size_of(dtype));
   };
-  if (!is_looping_ && count * size_of(dtype) >= kParallelBytes)
+  if (count * size_of(dtype) >= kParallelBytes)
     pool_.parallel_for(tiles, run);
   else
     for (std::int64_t t = 0; t < tiles; ++t) run(t);
@@ -85,14 +85,7 @@ void CpuBackend::parallel_for(std::int64_t count, std::int64_t bytes_each, const
     for (std::int64_t i = 0; i < count; ++i) f(i);
     return;
   }
-  is_looping_ = true;
-  try {
-    pool_.parallel_for(count, f);
-  } catch (...) {
-    is_looping_ = false;
-    throw;
-  }
-  is_looping_ = false;
+  pool_.parallel_for(count, f);
 }
 
 comm::ExchangeResult CpuBackend::exchange(const LinkContext& link, std::span<const comm::Send> sends,
@@ -107,13 +100,12 @@ void CpuBackend::run_fused(const FusedStep& step, const std::vector<int>& local,
   shardlab::run_fused(step, local, slot_boxes, slots, pool_);
 }
 
-void CpuBackend::begin_step(std::string_view, Where, Report report) {
-  report_ = std::move(report);
-  if (report_) begin_ = comm::now_ns();
+void CpuBackend::begin_step(Step& step) {
+  if (step.report) step.begin_ns = comm::now_ns();
 }
 
-void CpuBackend::end_step() {
-  if (report_) std::exchange(report_, nullptr)(begin_, comm::now_ns());
+void CpuBackend::end_step(Step& step) {
+  if (step.report) step.report(step.begin_ns, comm::now_ns());
 }
 
 }  // namespace shardlab

@@ -12,6 +12,7 @@ class CpuBackend final : public Backend {
 
   std::string_view platform() const override { return "cpu"; }
   std::string kind() const override { return "cpu"; }
+  bool runs_launches_beside() const override { return true; }
   int memory_of(int) const override { return 0; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes, int) override { return std::make_shared<Buffer>(bytes); }
   BufferRef upload(const BufferRef& host, int) override { return host; }
@@ -32,15 +33,12 @@ class CpuBackend final : public Backend {
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
                  const std::vector<int>& ordinals) override;
-  void begin_step(std::string_view op, Where where, Report report) override;
-  void end_step() override;
+  void begin_step(Step& step) override;
+  void end_step(Step& step) override;
   void synchronize() override {}
 
  private:
-  ThreadPool pool_;
-  bool is_looping_ = false;  // in parallel_for(): what it calls has one thread
-  Report report_;
-  comm::Ns begin_ = 0;
+  ThreadPool pool_;  // nothing else: launches run beside each other
 };
 
 }  // namespace shardlab

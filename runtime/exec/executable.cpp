@@ -7,6 +7,7 @@
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
+#include "runtime/exec/beside.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/intermediates.h"
@@ -264,6 +265,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     info->results.push_back(describe_value(slot.type, sharding.spec(slot.type.rank()), sharding.mesh(), fmt::format("result {}", i)));
   }
   executable.info = std::move(info);
+  if (!context.only_describes()) plan_beside(context, executable);
   return result;
 }
 

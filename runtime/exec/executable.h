@@ -52,6 +52,8 @@ struct Executable {
   std::vector<int> local;               // mesh positions of this process
   std::int64_t intermediate_bytes = 0;  // as ProgramInfo's
   Backend* backend = nullptr;           // of the mesh's devices; the context's
+  std::vector<int> devices;             // ordinals: of `info`, this process's
+  bool runs_beside = false;             // worth a thread of its own (beside.h)
   std::vector<Sharding> param_shardings, result_shardings;
   std::vector<bool> takes;                        // per argument of the call, whether it is a parameter; empty: each is
   std::vector<bool> weak_results;                 // one each, or empty: none is

@@ -68,15 +68,7 @@ class LaunchScope {
 
 }  // namespace
 
-Executor::Executor(Context& context) : context_(context) {}
-
-Executor::~Executor() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    changed_.notify_all();
-    thread_.join();
-  }
-}
+Executor::Executor(Context& context) : context_(context), queue_(std::min(context.local_count(), kRunnersMax)) {}
 
 std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable, const std::vector<Array>& args, bool committed,
                                     Where where, const std::vector<bool>& donated) {
@@ -124,19 +116,37 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   context_.announce(task.launch);
   record_results(task);
 
-  bool inline_possible = !info.spans_processes();
-  {
-    std::lock_guard lock(mutex_);
-    inline_possible &= queue_.empty() && !running_;
-    if (!inline_possible) queue_.push_back(std::move(task));
-  }
-  if (inline_possible) {
+  const bool is_local = !info.spans_processes(), beside = is_local && context_.runs_launches_beside();
+  const bool here = is_local && !(beside && task.executable->runs_beside);
+  if (here && queue_.is_empty()) {
     run(task);
     return results;
   }
-  if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token stop) { work(stop); });
-  changed_.notify_all();
+  QueuedLaunch launch = queued(task);
+  launch.in_order = !beside;
+  if (here && beside && queue_.may_begin(launch)) {
+    run(task);
+    return results;
+  }
+  launch.run = [this, kept = std::make_shared<Task>(std::move(task))] {
+    run(*kept);
+    *kept = Task();
+  };
+  queue_.add(std::move(launch));
   return results;
+}
+
+QueuedLaunch Executor::queued(const Task& task) const {
+  QueuedLaunch launch{task.launch.number, task.executable->devices, {}, false, task.state, {}};
+  for (const auto& arg : task.args) {
+    if (arg->launch && !arg->launch->finished()) launch.operands.push_back(arg->launch_number);
+    // An uncommitted argument is read where it lies: nothing that lets go of it may run meanwhile. The others lie on the program's devices.
+    const Mesh& mesh = arg->sharding.mesh();
+    if (mesh.size() == 1 && context_.is_local(mesh.devices()[0])) launch.devices.push_back(mesh.devices()[0]);
+  }
+  std::sort(launch.devices.begin(), launch.devices.end());
+  launch.devices.erase(std::unique(launch.devices.begin(), launch.devices.end()), launch.devices.end());
+  return launch;
 }
 
 void Executor::record_results(const Task& task) {
@@ -145,8 +155,8 @@ void Executor::record_results(const Task& task) {
 }
 
 void Executor::drain() {
+  queue_.wait_until_empty();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.empty() && !running_; });
   std::vector<std::shared_ptr<LaunchFailure>> untold = std::exchange(failures_, {});
   std::erase_if(untold, [](const auto& failure) { return failure->told(); });
   lock.unlock();
@@ -156,21 +166,6 @@ void Executor::drain() {
 bool Executor::has_failed() const {
   std::lock_guard lock(mutex_);
   return !failures_.empty();
-}
-
-void Executor::work(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !queue_.empty(); })) {
-    Task task = std::move(queue_.front());
-    queue_.pop_front();
-    running_ = true;
-    lock.unlock();
-    run(task);
-    task = Task();
-    lock.lock();
-    running_ = false;
-    changed_.notify_all();
-  }
 }
 
 void Executor::run(Task& task) {

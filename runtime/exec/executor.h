@@ -1,31 +1,30 @@
-// The executor: runs launches in the order of their issue, each in lockstep over this process's devices.
+// The executor: issues launches and runs them, each in lockstep over this process's devices.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/backend.h"
 #include "runtime/exec/executable.h"
+#include "runtime/exec/launch_queue.h"
 
 namespace shardlab {
 
 class Context;
 
-// Thread rules: submit() and drain() come from the issuing thread. Launches that stay in the process run at once in it when nothing
-// is pending; all others run on one executing thread, so that a process goes on issuing while a launch waits for peers.
+// Thread rules: submit() and drain() come from the issuing thread. Launches over processes run on one executing thread in the order of
+// issue, so that a process goes on issuing while a launch waits for peers. A launch that stays in the process runs at once in the issuing
+// thread where nothing that it needs is on its way; one that leaves devices free for others and has much to do, or has to wait for
+// another, runs on a thread beside them (launch_queue.h).
 //
-// Because every process runs its launches in the order of issue, correct programs (the same order everywhere) cannot deadlock: the
-// earliest unfinished launch always has all its members on their way.
+// Because every process runs its launches over processes in the order of issue, correct programs (the same order everywhere) cannot
+// deadlock: the earliest unfinished launch always has all its members on their way, and waits in its process for earlier ones alone.
 class Executor {
  public:
   explicit Executor(Context& context);
-  ~Executor();
 
   // Issues one launch; its results. `args` are concrete; an uncommitted one that lies elsewhere is cut to the program's wish. The memory
   // of `donated` ones (none, or one flag each) is let go as soon as the program needs it no longer; they must be marked as deleted.
@@ -50,7 +49,8 @@ class Executor {
     comm::Launch launch;
     std::uint64_t group = 0, history = 0;
   };
-  void work(std::stop_token stop);
+  // What the queue is to know of it.
+  QueuedLaunch queued(const Task& task) const;
   void run(Task& task);
   // Nothing where it went well.
   std::shared_ptr<LaunchFailure> try_run(Task& task);
@@ -94,13 +94,11 @@ class Executor {
   std::map<std::vector<int>, GroupState> groups_;
   mutable std::mutex mutex_;
   std::map<int, std::int64_t> planned_bytes_;  // under the mutex
-  std::condition_variable_any changed_;
-  std::deque<Task> queue_;
-  bool running_ = false;
   static constexpr std::size_t kFailuresKept = 16;
-  std::vector<std::shared_ptr<LaunchFailure>> failures_;  // the first ones of launches that failed by themselves
+  std::vector<std::shared_ptr<LaunchFailure>> failures_;  // under it too: the first ones of launches that failed by themselves
   std::shared_ptr<LaunchFailure> broken_;                 // of the first launch over processes that failed here; the executing thread's
-  std::jthread thread_;                                   // started with the first launch that needs it
+  static constexpr int kRunnersMax = 16;
+  LaunchQueue queue_;  // last: what it runs uses all of the above
 };
 
 }  // namespace shardlab

@@ -112,9 +112,10 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
       Where where = executable.program.graph.nodes[std::size_t(fused->first_node)].where;
-      executable.backend->begin_step(fused->name, where, report(task, fused->name, where));
+      Backend::Step told{fused->name, where, report(task, fused->name, where)};
+      executable.backend->begin_step(told);
       executable.backend->run_fused(*fused, *scope.active, executable.slot_boxes, slots, executable.program.mesh.devices());
-      executable.backend->end_step();
+      executable.backend->end_step(told);
       for (int slot : fused->inputs) release(slot);
     } else if (auto* region = std::get_if<Executable::Region>(&step)) {
       run_region(task, executable, *region, slots, scope);
@@ -142,9 +143,10 @@ void Executor::run_compute(const Task& task, const Executable& executable, const
     call.results.push_back(&slots[std::size_t(slot)]);
     call.result_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
   }
-  executable.backend->begin_step(step.node->op->name, step.node->where, report(task, step.node->op->name, step.node->where));
+  Backend::Step told{step.node->op->name, step.node->where, report(task, step.node->op->name, step.node->where)};
+  executable.backend->begin_step(told);
   executable.backend->compute(call, executable.program.mesh.devices());
-  executable.backend->end_step();
+  executable.backend->end_step(told);
 }
 
 Backend::Report Executor::report(const Task& task, std::string_view op, Where where) const {
@@ -172,13 +174,15 @@ void Executor::run_plan(const Task& task, Backend& backend, const Plan& plan, in
     context_.control().waiting(task.launch, first_call, peers);
   };
   // A device that works on by itself has times of its own for what it does of a collective.
+  Backend::Step told;
   bool is_step = calls > 0 && aware_of(backend) != nullptr;
   if (is_step) {
     const comm::CollectiveInfo& call = task.launch.program->collectives.at(std::size_t(first_call));
-    backend.begin_step(call.kind, call.where, report(task, call.kind, call.where));
+    told = {call.kind, call.where, report(task, call.kind, call.where)};
+    backend.begin_step(told);
   }
   MoveStatus status = plan.run(sources, targets, link);
-  if (is_step) backend.end_step();
+  if (is_step) backend.end_step(told);
   if (waited) context_.control().waiting(task.launch, first_call, {});
   if (status.exchange.status == comm::ExchangeStatus::kDone && context_.transport() != nullptr) count_planned(plan);
   comm::Ns end = comm::now_ns();

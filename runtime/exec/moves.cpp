@@ -96,8 +96,7 @@ BufferRef MovePlan::assemble(const Target& target, int position, const std::vect
                              Backend& backend) const {
   const Box& box = to_.boxes[std::size_t(position)];
   int ordinal = to_.devices[std::size_t(position)];
-  if (target.parts.size() == 1 && target.parts[0].source >= 0 && from_.boxes[std::size_t(target.parts[0].source)] == box)
-    return backend.place(sources[std::size_t(target.parts[0].source)], ordinal);  // pointers move, not bytes
+  if (is_handed_on(target)) return backend.place(sources[std::size_t(target.parts[0].source)], ordinal);  // pointers move, not bytes
   auto buffer = backend.allocate(std::size_t(element_count(box) * element_bytes_), ordinal);
   for (const Part& part : target.parts) {
     if (part.source >= 0)
@@ -107,6 +106,18 @@ BufferRef MovePlan::assemble(const Target& target, int position, const std::vect
       backend.copy_box(*received[std::size_t(part.message)], std::size_t(part.offset), part.box, *buffer, box, part.box, element_bytes_);
   }
   return buffer;
+}
+
+bool MovePlan::is_handed_on(const Target& target) const {
+  return target.parts.size() == 1 && target.parts[0].source >= 0 &&
+         from_.boxes[std::size_t(target.parts[0].source)] == to_.boxes[std::size_t(target.positions[0])];
+}
+
+std::int64_t MovePlan::elements_copied() const {
+  std::int64_t elements = 0;
+  for (const Target& target : targets_)
+    if (!is_handed_on(target)) elements += element_count(to_.boxes[std::size_t(target.positions[0])]);
+  return elements;
 }
 
 int MovePlan::receiver_of(std::size_t message) const {

@@ -43,6 +43,8 @@ class MovePlan {
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
   // Adds what every run sends to each process.
   void add_sent(std::map<int, std::int64_t>& bytes_by_process) const;
+  // Into targets here, by every run: a buffer that is a target's whole box is handed on, where devices share their memory.
+  std::int64_t elements_copied() const;
 
  private:
   // What is sent: of what we hold, or of what we have received and hand on.
@@ -90,6 +92,7 @@ class MovePlan {
                      Backend& backend) const;
   // A device here that wants what this peer sends.
   int receiver_of(std::size_t message) const;
+  bool is_handed_on(const Target& target) const;
 
   Layout from_, to_;
   std::int64_t element_bytes_;

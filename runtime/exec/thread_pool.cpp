@@ -45,10 +45,20 @@ void ThreadPool::work(std::stop_token stop) {
 
 void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& f) {
   if (count <= 0) return;
-  if (count == 1 || workers_.empty()) {
+  if (count == 1 || workers_.empty() || taken_.exchange(true, std::memory_order_acquire)) {
     for (std::int64_t i = 0; i < count; ++i) f(i);
     return;
   }
+  try {
+    run_with_workers(count, f);
+  } catch (...) {
+    taken_.store(false, std::memory_order_release);
+    throw;
+  }
+  taken_.store(false, std::memory_order_release);
+}
+
+void ThreadPool::run_with_workers(std::int64_t count, const std::function<void(std::int64_t)>& f) {
   {
     std::lock_guard lock(mutex_);
     f_ = &f;

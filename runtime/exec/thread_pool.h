@@ -11,8 +11,8 @@
 
 namespace shardlab {
 
-// Thread rule: parallel_for is called by one thread at a time (the executing one); it takes part in the work itself, so a pool of one
-// thread has no worker.
+// Thread rule: parallel_for is called by any thread, which takes part in the work itself, so a pool of one thread has no worker. The
+// workers help one caller at a time; a loop begun meanwhile, also inside of another's items, has its caller alone.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // 0: one a core
@@ -24,7 +24,9 @@ class ThreadPool {
  private:
   void work(std::stop_token stop);
   void run_items();
+  void run_with_workers(std::int64_t count, const std::function<void(std::int64_t)>& f);
 
+  std::atomic<bool> taken_{false};  // by a caller
   std::mutex mutex_;
   std::condition_variable_any wake_, idle_;
   std::uint64_t generation_ = 0;

@@ -6,6 +6,7 @@
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
+#include "runtime/exec/beside.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_info.h"
 
@@ -87,6 +88,7 @@ std::shared_ptr<const Executable> compile_transfer(Context& context, const Tenso
   if (!context.only_describes()) executable.transfer.emplace(from, to, std::move(transfers), type.dtype, ownership);
   executable.result_shardings.push_back(to_sharding);
   executable.info = std::move(info);
+  if (!context.only_describes()) plan_beside(context, executable);
   return result;
 }
 

@@ -243,11 +243,11 @@ void CudaBackend::drop_step() {
   api_->pop_range();
 }
 
-void CudaBackend::begin_step(std::string_view op, Where where, Report report) {
+void CudaBackend::begin_step(Backend::Step& step) {
   std::lock_guard lock(mutex_);
   drop_step();
-  api_->push_range(std::string(op));
-  step_ = Step{std::string(op), where, std::move(report), {}, {}, program_ == nullptr};
+  api_->push_range(std::string(step.op));
+  step_ = Step{std::string(step.op), step.where, std::move(step.report), {}, {}, program_ == nullptr};
   if (!step_->report) return;
   if (clocks_.empty()) set_clocks();
   for (const auto& gpu : gpus_) {
@@ -256,7 +256,7 @@ void CudaBackend::begin_step(std::string_view op, Where where, Report report) {
   }
 }
 
-void CudaBackend::end_step() {
+void CudaBackend::end_step(Backend::Step&) {
   std::lock_guard lock(mutex_);
   for (const auto& gpu : gpus_) {
     step_->ends.push_back(event_for(*gpu, bool(step_->report)));

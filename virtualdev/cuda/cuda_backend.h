@@ -39,6 +39,7 @@ class CudaBackend final : public Backend, public LaunchAware {
 
   std::string_view platform() const override { return "gpu"; }
   std::string kind() const override { return kind_; }
+  bool runs_launches_beside() const override { return false; }  // one thread issues to the streams, and records their graphs
   int memory_of(int ordinal) const override;
   std::shared_ptr<Buffer> allocate(std::size_t bytes, int ordinal) override;
   BufferRef upload(const BufferRef& host, int ordinal) override;
@@ -56,8 +57,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
                  const std::vector<int>& ordinals) override;
-  void begin_step(std::string_view op, Where where, Report report) override;
-  void end_step() override;
+  void begin_step(Backend::Step& step) override;
+  void end_step(Backend::Step& step) override;
   void synchronize() override;
   void begin_launch(const comm::ProgramInfo& program) override;
   void end_launch() override { launch_ = nullptr; }
