@@ -204,6 +204,14 @@ Array Array::reshape(const Shape& shape, std::source_location where) const {
   return apply("reshape", {Operand(*this, Where::from(where))}, Attrs{{"shape", shape}}, Where::from(where)).at(0);
 }
 
+Array Array::astype(DType dtype, std::source_location where) const {
+  return apply("astype", {Operand(*this, Where::from(where))}, Attrs{{"dtype", dtype}}, Where::from(where)).at(0);
+}
+
+Array Array::T(std::source_location where) const {
+  return apply("transpose", {Operand(*this, Where::from(where))}, {}, Where::from(where)).at(0);
+}
+
 std::string Array::text(std::source_location where) const { return text_at(Where::from(where)); }
 
 std::string Array::text_at(Where where) const {

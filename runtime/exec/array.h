@@ -27,6 +27,8 @@ struct Shard {
   std::string text() const;  // the data as print() shows it
 };
 
+class Index;
+
 // A handle; copies share the value. Inside a function given to jit it stands for a value of the graph (a tracer): shape and dtype are
 // known, data and sharding are not, and reading them is a UserError naming the line.
 //
@@ -67,6 +69,10 @@ class Array {
   void block_until_ready(std::source_location where = std::source_location::current()) const;
   void wait_at(Where where, std::string_view what) const;  // the same with the place given
   Array reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
+  Array astype(DType dtype, std::source_location where = std::source_location::current()) const;
+  Array T(std::source_location where = std::source_location::current()) const;  // its dimensions in reverse order
+  // x[2], x[-1], x[Slice{1, 5}]: along the first dimension; index(x, {…}) takes several (runtime/exec/indexing.h).
+  Array operator[](const Index& place) const;
   // JAX's print(x): numpy's layout; "Array(shape=(4, 4), dtype=float32)" where the value cannot be fetched.
   std::string text(std::source_location where = std::source_location::current()) const;
   std::string text_at(Where where) const;

@@ -45,7 +45,7 @@ std::vector<Array> placed(std::string_view name, std::string_view which, std::ve
 }
 
 // The function's nodes, marked, in the function being traced.
-std::vector<Array> emit_marked(const FlatFunction& function, const std::string& name, const std::vector<Array>& args, AxisType type,
+std::vector<Array> emit_marked(const ArrayFunction& function, const std::string& name, const std::vector<Array>& args, AxisType type,
                                Where where) {
   Context& context = Context::current();
   std::vector<TensorType> types;
@@ -67,7 +67,7 @@ std::vector<Array> jitted(const std::string& name, const std::vector<Array>& arg
 
 }  // namespace
 
-std::vector<Array> auto_axes(const FlatFunction& function, const AutoAxesOptions& options, const std::vector<Array>& args, Where where) {
+std::vector<Array> auto_axes(const ArrayFunction& function, const AutoAxesOptions& options, const std::vector<Array>& args, Where where) {
   if (options.out_sharding.empty()) throw_user_error("Missing required keyword argument: 'out_sharding' (auto_axes at {})", where.text());
   if (!Context::current().tracer())
     return jitted("auto_axes", args, where, [&](const std::vector<Array>& params) { return auto_axes(function, options, params, where); });
@@ -78,7 +78,7 @@ std::vector<Array> auto_axes(const FlatFunction& function, const AutoAxesOptions
   return placed("auto_axes", "out_sharding", std::move(results), options.out_sharding, mesh, where);
 }
 
-std::vector<Array> explicit_axes(const FlatFunction& function, const ExplicitAxesOptions& options, const std::vector<Array>& args,
+std::vector<Array> explicit_axes(const ArrayFunction& function, const ExplicitAxesOptions& options, const std::vector<Array>& args,
                                  Where where) {
   if (options.in_sharding.empty()) throw_user_error("Missing required keyword argument: 'in_sharding' (explicit_axes at {})", where.text());
   if (!Context::current().tracer())

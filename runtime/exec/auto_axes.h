@@ -16,12 +16,12 @@ struct ExplicitAxesOptions {
 
 // On flat lists of arrays. Specs are on the mesh of the function being traced, or the context mesh. UserError with JAX's texts where specs
 // or a mesh are missing.
-std::vector<Array> auto_axes(const FlatFunction& function, const AutoAxesOptions& options, const std::vector<Array>& args, Where where);
-std::vector<Array> explicit_axes(const FlatFunction& function, const ExplicitAxesOptions& options, const std::vector<Array>& args,
+std::vector<Array> auto_axes(const ArrayFunction& function, const AutoAxesOptions& options, const std::vector<Array>& args, Where where);
+std::vector<Array> explicit_axes(const ArrayFunction& function, const ExplicitAxesOptions& options, const std::vector<Array>& args,
                                  Where where);
 
 namespace detail {
-template <typename F, typename Options, std::vector<Array> (*run)(const FlatFunction&, const Options&, const std::vector<Array>&, Where)>
+template <typename F, typename Options, std::vector<Array> (*run)(const ArrayFunction&, const Options&, const std::vector<Array>&, Where)>
 class WithAxes : public AtLine<WithAxes<F, Options, run>> {
  public:
   WithAxes(F function, Options options) : function_(std::move(function)), options_(std::move(options)) {}

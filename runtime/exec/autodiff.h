@@ -15,46 +15,6 @@
 namespace shardlab {
 namespace detail {
 
-// A function over trees as one over their leaves, for these arguments; remembers the structure of the results.
-template <typename F, typename... Args>
-class Flattened {
- public:
-  using Result = std::decay_t<decltype(invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
-
-  Flattened(const F& function, std::source_location where, const Args&... args) : function_(function), where_(where), args_(args...) {}
-  FlatFunction function() {
-    return [this](const std::vector<Array>& leaves) {
-      std::span<const Array> rest(leaves);
-      auto args = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, args_);
-      result_ = std::apply([&](const auto&... each) { return invoke_at(function_, where_, each...); }, args);
-      return tree::leaves(result_);
-    };
-  }
-  std::vector<Array> leaves() const { return tree::leaves(args_); }
-  // Whether each leaf belongs to one of these arguments; all where there are none.
-  std::vector<bool> active(std::initializer_list<int> argnums) const {
-    std::vector<bool> result;
-    int argument = 0;
-    auto add = [&](const auto& each) {
-      bool chosen = argnums.size() == 0 || std::find(argnums.begin(), argnums.end(), argument) != argnums.end();
-      result.insert(result.end(), tree::leaves(each).size(), chosen);
-      ++argument;
-    };
-    std::apply([&](const auto&... each) { (add(each), ...); }, args_);
-    return result;
-  }
-  // The results' structure, once the function was called, with these leaves.
-  Result result(std::span<const Array>& leaves) const { return tree::unflatten(result_, leaves); }
-  Result result(const std::vector<Array>& leaves) const { return tree::unflatten(result_, leaves); }
-  const std::tuple<Args...>& args() const { return args_; }
-
- private:
-  const F& function_;
-  std::source_location where_;
-  std::tuple<Args...> args_;
-  Result result_;
-};
-
 template <typename Result>
 inline constexpr bool kHasAux = tree::detail::kIsTuple<Result>;
 

@@ -179,4 +179,22 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   return results;
 }
 
+void detail::check_carry(std::string_view loop, const std::string& given, const std::string& returned, Where where) {
+  if (given == returned) return;
+  throw_user_error(
+      "{0} function carry input and carry output must have the same pytree structure, but they differ: it takes {1} and returns {2} (* is "
+      "an "
+      "array). Numbers in a carry are part of its structure; make those that change arrays. Revise the function so that the carry output "
+      "has "
+      "the same pytree structure as the carry input [{3}]",
+      loop, given, returned, where.text());
+}
+
+void detail::check_branches(const std::string& first, std::size_t index, const std::string& other, Where where) {
+  if (first == other) return;
+  throw_user_error(
+      "cond branches must have the same output pytree structure: branch 0 returns {}, branch {} returns {} (* is an array) [{}]", first,
+      index, other, where.text());
+}
+
 }  // namespace shardlab

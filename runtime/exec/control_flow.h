@@ -1,18 +1,16 @@
 // Loops and branches whose bodies are traced once: while_loop, scan, fori_loop, cond, switch, map.
 #pragma once
 
-#include <functional>
+#include <concepts>
 #include <source_location>
 #include <tuple>
 #include <vector>
 
 #include "runtime/exec/jit.h"
 #include "runtime/exec/operand.h"
+#include "runtime/exec/tree_function.h"
 
 namespace shardlab {
-
-// A function of arrays; it may capture arrays from around it.
-using ArrayFunction = std::function<std::vector<Array>(const std::vector<Array>&)>;
 
 // Repeats `body` on the carried values while `condition` of them (a boolean scalar) holds. UserError with JAX's texts where the condition
 // is no boolean scalar or the body changes a type.
@@ -37,65 +35,122 @@ std::vector<Array> fori_loop(std::int64_t lower, std::int64_t upper, const Array
 std::vector<Array> switch_branches(const Operand& index, const std::vector<ArrayFunction>& branches, const std::vector<Array>& operands,
                                    Where where);
 
+// --- The same on trees of arrays (runtime/exec/tree.h): functions of trees, which return trees. Static values in a carry stay as they are.
+
 namespace detail {
-inline std::vector<Array> body_results(Array result) { return {std::move(result)}; }
-inline std::vector<Array> body_results(std::vector<Array> results) { return results; }
-template <typename... Arrays>
-std::vector<Array> body_results(std::tuple<Arrays...> results) {
-  return std::apply([](auto&&... each) { return std::vector<Array>{each...}; }, std::move(results));
-}
-// Calls a function of `const Array&...` as an ArrayFunction and gives back what it returns: an Array, a tuple or a vector.
-template <typename Result>
-Result results_as(std::vector<Array> results) {
-  if constexpr (std::is_same_v<Result, std::vector<Array>>)
-    return results;
-  else if constexpr (std::is_same_v<Result, Array>)
-    return results.at(0);
-  else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Result{std::move(results[I])...};
-    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
-}
-template <std::size_t N, typename F>
-ArrayFunction function_of(const F& function) {
-  return [function](const std::vector<Array>& arrays) {
-    return
-        [&]<std::size_t... I>(std::index_sequence<I...>) { return body_results(function(arrays.at(I)...)); }(std::make_index_sequence<N>{});
-  };
-}
-template <typename F, typename... Args, typename Run>
-auto call_on(const F& function, Run&& run) {
-  using Result = std::invoke_result_t<const F&, const Args&...>;
-  return results_as<Result>(run(function_of<sizeof...(Args)>(function)));
+// UserError with JAX's text where a loop's body returns another structure than it takes.
+void check_carry(std::string_view loop, const std::string& given, const std::string& returned, Where where);
+// The same for two branches.
+void check_branches(const std::string& first, std::size_t index, const std::string& other, Where where);
+template <typename T>
+concept Tree = !std::is_same_v<T, std::source_location>;
+
+// The branches of a choice on the same operands; all must return one structure.
+template <typename... Fs, typename... Trees>
+auto choose(const Operand& index, const std::tuple<const Fs&...>& branches, std::source_location line, const Trees&... operands) {
+  const Where where = Where::from(line);
+  auto traced = std::apply([&](const Fs&... each) { return std::tuple{Flattened<Fs, Trees...>(each, line, operands...)...}; }, branches);
+  return std::apply(
+      [&](auto& first, auto&... others) {
+        using First = std::decay_t<decltype(first)>;
+        static_assert((std::is_same_v<typename First::Result, typename std::decay_t<decltype(others)>::Result> && ...),
+                      "all branches must return the same type");
+        std::vector<Array> leaves = switch_branches(index, {first.function(), others.function()...}, first.leaves(), where);
+        std::size_t i = 0;
+        (check_branches(tree::structure(first.result()), ++i, tree::structure(others.result()), where), ...);
+        return first.result(leaves);
+      },
+      traced);
 }
 }  // namespace detail
 
-// The same for one carried array.
-template <typename C, typename B>
-Array while_loop(C condition, B body, const Array& init, std::source_location where = std::source_location::current()) {
-  return while_loop(detail::function_of<1>(condition), detail::function_of<1>(body), std::vector<Array>{init}, Where::from(where)).at(0);
+// while_loop([](const State& s) { return s.error > 0.1; }, [](const State& s) { … }, state)
+template <typename C, typename B, typename Carry>
+  requires std::invocable<const C&, const Carry&>
+Carry while_loop(const C& condition, const B& body, const Carry& init, std::source_location line = std::source_location::current()) {
+  const Where where = Where::from(line);
+  detail::Flattened<C, Carry> holds(condition, line, init);
+  detail::Flattened<B, Carry> next(body, line, init);
+  static_assert(std::is_same_v<typename decltype(next)::Result, Carry>, "the body must return what it takes");
+  std::vector<Array> leaves = while_loop(
+      holds.function(),
+      [&](const std::vector<Array>& carry) {
+        std::vector<Array> result = next(carry).leaves;
+        detail::check_carry("while_loop body", tree::structure(init), tree::structure(next.result()), where);
+        return result;
+      },
+      tree::leaves(init), where);
+  return tree::unflatten(init, leaves);
 }
-// body(carry, x) returns the pair of the next carry and y.
-template <typename B>
-std::tuple<Array, Array> scan(B body, const Array& init, const Array& xs, ScanOptions options = {},
-                              std::source_location where = std::source_location::current()) {
-  auto results = scan(detail::function_of<2>(body), std::vector<Array>{init}, std::vector<Array>{xs}, options, Where::from(where));
-  return {results.at(0), results.at(1)};
+
+// body(carry, x) returns the next carry and y, as a pair or tuple; xs is a tree of arrays with one leading size (std::tuple<>{}: nothing,
+// with ScanOptions::length), ys has y's stacked. auto [last, ys] = scan(body, init, xs);
+template <typename B, typename Carry, typename Xs>
+  requires std::invocable<const B&, const Carry&, const Xs&>
+auto scan(const B& body, const Carry& init, const Xs& xs, ScanOptions options = {},
+          std::source_location line = std::source_location::current()) {
+  const Where where = Where::from(line);
+  detail::Flattened<B, Carry, Xs> step(body, line, init, xs);
+  using Result = typename decltype(step)::Result;
+  static_assert(std::is_same_v<std::decay_t<std::tuple_element_t<0, Result>>, Carry>,
+                "the body must return the carry that it takes, and y");
+  std::vector<Array> results = scan(
+      [&](const std::vector<Array>& values) {
+        std::vector<Array> next = step(values).leaves;
+        detail::check_carry("scan body", tree::structure(init), tree::structure(std::get<0>(step.result())), where);
+        return next;
+      },
+      tree::leaves(init), tree::leaves(xs), options, where);
+  std::span<const Array> rest(results);
+  Carry last = tree::unflatten(init, rest);
+  return std::tuple{std::move(last), tree::unflatten(std::get<1>(step.result()), rest)};
 }
-template <typename B>
-Array fori_loop(std::int64_t lower, std::int64_t upper, B body, const Array& init,
-                std::source_location where = std::source_location::current()) {
-  return fori_loop(lower, upper, detail::function_of<2>(body), std::vector<Array>{init}, Where::from(where)).at(0);
+
+// body(i, carry) for i in [lower, upper).
+template <typename B, typename Carry>
+  requires std::invocable<const B&, const Array&, const Carry&>
+Carry fori_loop(std::int64_t lower, std::int64_t upper, const B& body, const Carry& init,
+                std::source_location line = std::source_location::current()) {
+  const Where where = Where::from(line);
+  detail::Flattened<B, Array, Carry> step(body, line, Array(), init);
+  static_assert(std::is_same_v<typename decltype(step)::Result, Carry>, "the body must return the carry that it takes");
+  std::vector<Array> leaves = fori_loop(
+      lower, upper,
+      [&](const std::vector<Array>& values) {
+        std::vector<Array> next = step(values).leaves;
+        detail::check_carry("fori_loop body", tree::structure(init), tree::structure(step.result()), where);
+        return next;
+      },
+      tree::leaves(init), where);
+  return tree::unflatten(init, leaves);
 }
+
+// cond(predicate, when_true, when_false, operands…): up to three trees.
 template <typename T, typename F>
-Array cond(const Operand& predicate, T when_true, F when_false, const Array& x,
-           std::source_location where = std::source_location::current()) {
-  return switch_branches(predicate, {detail::function_of<1>(when_false), detail::function_of<1>(when_true)}, {x}, Where::from(where)).at(0);
+auto cond(const Operand& predicate, const T& when_true, const F& when_false, std::source_location line = std::source_location::current()) {
+  return detail::choose<F, T>(predicate, {when_false, when_true}, line);
 }
-// f of every slice along the leading dimension.
-template <typename F>
-Array map(F function, const Array& xs, std::source_location where = std::source_location::current()) {
-  return scan(detail::function_of<1>(function), {}, std::vector<Array>{xs}, {}, Where::from(where)).at(0);
+template <typename T, typename F, detail::Tree A>
+auto cond(const Operand& predicate, const T& when_true, const F& when_false, const A& a,
+          std::source_location line = std::source_location::current()) {
+  return detail::choose<F, T>(predicate, {when_false, when_true}, line, a);
+}
+template <typename T, typename F, detail::Tree A, detail::Tree B>
+auto cond(const Operand& predicate, const T& when_true, const F& when_false, const A& a, const B& b,
+          std::source_location line = std::source_location::current()) {
+  return detail::choose<F, T>(predicate, {when_false, when_true}, line, a, b);
+}
+template <typename T, typename F, detail::Tree A, detail::Tree B, detail::Tree C>
+auto cond(const Operand& predicate, const T& when_true, const F& when_false, const A& a, const B& b, const C& c,
+          std::source_location line = std::source_location::current()) {
+  return detail::choose<F, T>(predicate, {when_false, when_true}, line, a, b, c);
+}
+
+// f of every slice along the leading dimension of the leaves.
+template <typename F, typename Xs>
+auto map(const F& function, const Xs& xs, std::source_location line = std::source_location::current()) {
+  detail::Flattened<F, Xs> each(function, line, xs);
+  return each.result(scan(each.function(), {}, each.leaves(), {}, Where::from(line)));
 }
 
 }  // namespace shardlab

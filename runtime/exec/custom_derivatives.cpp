@@ -63,7 +63,7 @@ struct Call {
 // Traces a rule. What it takes from around it is what the function took, whose values `captured` are, or constants.
 class RuleTrace {
  public:
-  RuleTrace(const Call& call, const FlatFunction& rule, const Types& params, const std::vector<bool>& weak)
+  RuleTrace(const Call& call, const ArrayFunction& rule, const Types& params, const std::vector<bool>& weak)
       : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.manual, call.mesh, weak)) {}
 
   const std::vector<bool>& weak_results() const { return body_.weak_results; }
@@ -130,7 +130,7 @@ void check_jvp(const Call& call, const Types& got) {
           results[i].text(), results[i].text(), got[count + i].text(), i, call.name);
 }
 
-Graph jvp_graph(const Call& call, const FlatFunction& rule) {
+Graph jvp_graph(const Call& call, const ArrayFunction& rule) {
   RuleTrace trace(call, rule, joined(call.args, call.args), joined(call.weak_args, call.weak_args));
   check_jvp(call, trace.result_types());
   GraphBuilder b(call.name + "_jvp");
@@ -140,7 +140,7 @@ Graph jvp_graph(const Call& call, const FlatFunction& rule) {
 }
 
 // `weak`: of its results and residuals.
-Graph forward_graph(const Call& call, const FlatFunction& rule, std::vector<bool>& weak) {
+Graph forward_graph(const Call& call, const ArrayFunction& rule, std::vector<bool>& weak) {
   RuleTrace trace(call, rule, call.args, call.weak_args);
   weak = trace.weak_results();
   Types got = trace.result_types(), results = part(got, 0, std::min(got.size(), call.results.size()));
@@ -158,9 +158,9 @@ Graph forward_graph(const Call& call, const FlatFunction& rule, std::vector<bool
 }
 
 // `weak`: of the residuals, and the cotangents as the results are.
-Graph backward_graph(const Call& call, const FlatFunction& rule, const Types& residuals, const std::vector<bool>& weak) {
+Graph backward_graph(const Call& call, const ArrayFunction& rule, const Types& residuals, const std::vector<bool>& weak) {
   std::vector<bool> is_zero(call.args.size(), false);
-  FlatFunction checked = [&](const std::vector<Array>& leaves) {
+  ArrayFunction checked = [&](const std::vector<Array>& leaves) {
     std::vector<Array> found = rule(leaves), kept;
     if (found.size() != call.args.size()) throw_bwd_structure(call.name, fmt::format("{} leaves", found.size()), text_of_types(call.args));
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -204,7 +204,7 @@ CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRu
 
 }  // namespace
 
-std::vector<Array> checkpoint(const FlatFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where) {
+std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
   TracedBody body = Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
@@ -213,7 +213,7 @@ std::vector<Array> checkpoint(const FlatFunction& function, const CheckpointOpti
   return weakened(apply(op("checkpoint"), operands_of(args, body.captured, where), attrs, where), body.weak_results);
 }
 
-std::vector<Array> with_derivative(const FlatFunction& function, const DerivativeRules& rules, const std::vector<Array>& args,
+std::vector<Array> with_derivative(const ArrayFunction& function, const DerivativeRules& rules, const std::vector<Array>& args,
                                    Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);

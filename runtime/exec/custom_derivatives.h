@@ -45,17 +45,17 @@ struct CheckpointOptions {
 
 // --- On flat lists of arrays.
 
-std::vector<Array> checkpoint(const FlatFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where);
+std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where);
 
 struct DerivativeRules {
   std::string name = "f";
   // custom_jvp: from the arguments and their tangents to the results and theirs.
-  FlatFunction jvp = {};
+  ArrayFunction jvp = {};
   // custom_vjp: from the arguments to the results and residuals; from residuals and the results' cotangents to the arguments' (an empty
   // Array: zero). Those of integers and bool are zeros. `backward` is called after `forward` each time.
-  FlatFunction forward = {}, backward = {};
+  ArrayFunction forward = {}, backward = {};
 };
-std::vector<Array> with_derivative(const FlatFunction& function, const DerivativeRules& rules, const std::vector<Array>& args, Where where);
+std::vector<Array> with_derivative(const ArrayFunction& function, const DerivativeRules& rules, const std::vector<Array>& args, Where where);
 // The errors of rules whose results do not fit, with JAX's texts.
 [[noreturn]] void throw_jvp_structure(std::string_view name, std::size_t results, std::size_t tangents);
 [[noreturn]] void throw_bwd_structure(std::string_view name, std::string_view got, std::string_view wanted);
@@ -105,7 +105,7 @@ std::tuple<T...> as_tuple(std::tuple<T...> value) {
 }
 
 template <typename Rule, typename... Args>
-FlatFunction jvp_rule(const Rule& rule, const std::tuple<Args...>& args, const std::string& name) {
+ArrayFunction jvp_rule(const Rule& rule, const std::tuple<Args...>& args, const std::string& name) {
   return [rule, name, like = structure_of(args)](const std::vector<Array>& leaves) {
     std::span<const Array> rest(leaves);
     auto primals = tree::unflatten(like, rest), tangents = tree::unflatten(like, rest);

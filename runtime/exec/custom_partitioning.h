@@ -43,6 +43,39 @@ std::vector<Array> custom_partitioning(const ArrayFunction& function, const Cust
                                        const std::vector<Array>& args, Where where, std::int64_t identity = -1);
 std::int64_t next_custom_identity();
 
+namespace detail {
+inline std::vector<Array> body_results(Array result) { return {std::move(result)}; }
+inline std::vector<Array> body_results(std::vector<Array> results) { return results; }
+template <typename... Arrays>
+std::vector<Array> body_results(std::tuple<Arrays...> results) {
+  return std::apply([](auto&&... each) { return std::vector<Array>{each...}; }, std::move(results));
+}
+// Calls a function of `const Array&...` as an ArrayFunction and gives back what it returns: an Array, a tuple or a vector.
+template <typename Result>
+Result results_as(std::vector<Array> results) {
+  if constexpr (std::is_same_v<Result, std::vector<Array>>)
+    return results;
+  else if constexpr (std::is_same_v<Result, Array>)
+    return results.at(0);
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Result{std::move(results[I])...};
+    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
+}
+template <std::size_t N, typename F>
+ArrayFunction function_of(const F& function) {
+  return [function](const std::vector<Array>& arrays) {
+    return
+        [&]<std::size_t... I>(std::index_sequence<I...>) { return body_results(function(arrays.at(I)...)); }(std::make_index_sequence<N>{});
+  };
+}
+template <typename F, typename... Args, typename Run>
+auto call_on(const F& function, Run&& run) {
+  using Result = std::invoke_result_t<const F&, const Args&...>;
+  return results_as<Result>(run(function_of<sizeof...(Args)>(function)));
+}
+}  // namespace detail
+
 template <typename F>
 class CustomPartitioned : public detail::AtLine<CustomPartitioned<F>> {
  public:

@@ -137,6 +137,8 @@ Array index(const Operand& x, const std::vector<Index>& indices) {
   return result;
 }
 
+Array Array::operator[](const Index& place) const { return index(Operand(*this, place.line()), {place}); }
+
 At at(const Operand& x, const std::vector<Index>& indices) { return {x, indices}; }
 
 // One scatter: numbers, slices with steps and the array of integers give index vectors, whole dimensions are windows.

@@ -25,18 +25,21 @@ inline constexpr Slice all_indices{};  // ':'
 // dimensions stand in place of the one that it indexes.
 class Index {
  public:
+  using Line = std::source_location;
   template <std::integral Int>
-  Index(Int place) : value_(std::int64_t(place)) {}     // NOLINT: implicit on purpose
-  Index(Slice slice) : value_(slice) {}                 // NOLINT
-  Index(NewAxis axis) : value_(axis) {}                 // NOLINT
-  Index(Ellipsis dots) : value_(dots) {}                // NOLINT
-  Index(Array indices) : value_(std::move(indices)) {}  // NOLINT
+  Index(Int place, Line line = Line::current()) : value_(std::int64_t(place)), line_(line) {}     // NOLINT: implicit on purpose
+  Index(Slice slice, Line line = Line::current()) : value_(slice), line_(line) {}                 // NOLINT
+  Index(NewAxis axis, Line line = Line::current()) : value_(axis), line_(line) {}                 // NOLINT
+  Index(Ellipsis dots, Line line = Line::current()) : value_(dots), line_(line) {}                // NOLINT
+  Index(Array indices, Line line = Line::current()) : value_(std::move(indices)), line_(line) {}  // NOLINT
 
   using Value = std::variant<std::int64_t, Slice, NewAxis, Ellipsis, Array>;
   const Value& value() const { return value_; }
+  Line line() const { return line_; }  // the user's
 
  private:
   Value value_;
+  Line line_;
 };
 
 // x[indices]. Numbers out of bounds are a UserError with NumPy's text; slices are cut to the array; of arrays of integers at most one is

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <numeric>
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -17,7 +18,7 @@
 namespace shardlab {
 
 struct JitFunction::State {
-  Function function;
+  TreeFunction function;
   JitOptions options;
   std::uint64_t id = 0;  // tells functions apart in the context's cache of programs
 };
@@ -41,65 +42,96 @@ Array placed(const Array& arg, const Sharding& wanted, std::size_t index, const 
 
 }  // namespace
 
-JitFunction::JitFunction(Function function, JitOptions options)
+JitFunction::JitFunction(TreeFunction function, JitOptions options)
     : state_(std::make_shared<State>(State{std::move(function), std::move(options), next_id()})) {}
 
-static ProgramRequest request_of(Context& context, const JitFunction::Function& function, const JitOptions& options,
-                                 const std::vector<Array>& args, Where where) {
-  if (!options.in_shardings.empty() && options.in_shardings.size() != args.size())
-    throw_user_error("jit of {}: got {} in_shardings for {} arguments; give one each [{}]", options.name, options.in_shardings.size(),
-                     args.size(), where.text());
+// One in_sharding a leaf, of those given.
+static std::vector<std::optional<Sharding>> in_shardings_of(const JitOptions& options, const JitFunction::Call& call, Where where) {
+  if (options.in_shardings.empty()) return {};
+  const LeafCounts counts = call.counts.empty() ? LeafCounts(call.args.size(), 1) : call.counts;
+  auto each = tree::spread(options.in_shardings, counts);
+  if (!each)
+    throw_user_error("jit of {}: got {} in_shardings for {} arguments{}; give one each [{}]", options.name, options.in_shardings.size(),
+                     counts.size(), counts.size() == call.args.size() ? "" : fmt::format(" with {} leaves", call.args.size()),
+                     where.text());
+  return *each;
+}
+
+// The leaves of the arguments that donate_argnums names.
+static std::vector<int> donated_leaves(const JitOptions& options, const JitFunction::Call& call, Where where) {
+  if (call.counts.empty()) return options.donate_argnums;
+  std::vector<int> leaves;
+  for (int argnum : options.donate_argnums) {
+    if (argnum < 0 || std::size_t(argnum) >= call.counts.size())
+      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", options.name, argnum,
+                       call.counts.size(), where.text());
+    int first = int(std::accumulate(call.counts.begin(), call.counts.begin() + argnum, std::size_t(0)));
+    for (std::size_t i = 0; i < call.counts[std::size_t(argnum)]; ++i) leaves.push_back(first + int(i));
+  }
+  return leaves;
+}
+
+static ProgramRequest request_of(Context& context, const TreeFunction& function, const JitOptions& options, const JitFunction::Call& call,
+                                 Where where) {
   ProgramRequest request;
   request.name = options.name;
   request.where = where;
-  request.in_shardings = options.in_shardings;
+  request.in_shardings = in_shardings_of(options, call, where);
   request.out_shardings = options.out_shardings;
-  request.donated = options.donate_argnums;
+  request.donated = donated_leaves(options, call, where);
   request.finer_results = options.finer_results;
   request.is_jitted = true;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    bool given = i < options.in_shardings.size() && options.in_shardings[i];
-    if (given) options.in_shardings[i]->check_fits(args[i].type(), "pjit arguments");
-    request.args.push_back(given ? placed(args[i], *options.in_shardings[i], i, options.name, where) : args[i]);
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    const Array& arg = call.args[i];
+    bool given = i < request.in_shardings.size() && request.in_shardings[i];
+    if (given) request.in_shardings[i]->check_fits(arg.type(), "pjit arguments");
+    request.args.push_back(given ? placed(arg, *request.in_shardings[i], i, options.name, where) : arg);
   }
-  request.trace = [&context, &function, name = options.name, args, weak = request.weak_results](const std::optional<Mesh>& mesh) {
+  request.trace = [&context, &function, name = options.name, args = call.args, weak = request.weak_results,
+                   parts = request.result_parts](const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
-    return Tracer::trace(context, name, mesh, types, function, weak_types(args), weak.get());
+    auto leaves = [&](const std::vector<Array>& params) {
+      TreeResults results = function(params);
+      *parts = std::move(results.parts);
+      return std::move(results.leaves);
+    };
+    return Tracer::trace(context, name, mesh, types, leaves, weak_types(args), weak.get());
   };
   return request;
 }
 
-static std::string key_for(std::uint64_t id, std::string_view structure, const JitOptions& options, const ProgramRequest& request) {
-  return fmt::format("jit{}{}({}){}>{}", id, structure, signature_of(request.args), signature_of(options.in_shardings),
-                     signature_of(options.out_shardings));
+static std::string key_for(std::uint64_t id, std::string_view structure, const ProgramRequest& request) {
+  return fmt::format("jit{}{}({}){}>{}", id, structure, signature_of(request.args), signature_of(request.in_shardings),
+                     signature_of(request.out_shardings));
 }
 
-std::vector<Array> JitFunction::call(const std::vector<Array>& args, Where where, std::string_view structure) const {
+std::vector<Array> JitFunction::call(const Call& call, Where where) const {
   Context& context = Context::current();
   if (context.tracer()) {  // inlined; its out_shardings become constraints
-    std::vector<Array> results = state_->function(args);
-    for (std::size_t i = 0; i < results.size() && i < state_->options.out_shardings.size(); ++i)
-      if (state_->options.out_shardings[i]) results[i] = device_put(Operand(results[i], where), *state_->options.out_shardings[i]);
+    auto [results, parts] = state_->function(call.args);
+    const auto out = result_shardings(state_->options.out_shardings, parts, results.size(), state_->options.name, where);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (out[i]) results[i] = device_put(Operand(results[i], where), *out[i]);
     return results;
   }
-  for (const Array& arg : args)
+  for (const Array& arg : call.args)
     if (!arg.valid()) throw_user_error("jit of {} at {}: an empty Array is passed", state_->options.name, where.text());
-  ProgramRequest request = request_of(context, state_->function, state_->options, args, where);
-  return run_program(context, key_for(state_->id, structure, state_->options, request), request);
+  ProgramRequest request = request_of(context, state_->function, state_->options, call, where);
+  return run_program(context, key_for(state_->id, call.structure, request), request);
 }
 
-std::string JitFunction::lowered(const std::vector<Array>& args, bool partitioned, std::string_view structure) const {
+std::string JitFunction::lowered(const Call& call, bool partitioned) const {
   Context& context = Context::current();
-  ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
+  ProgramRequest request = request_of(context, state_->function, state_->options, call, {});
   if (!partitioned) return print(without_inspections(request.trace(mesh_of(request, nullptr))), true);
-  return spmd::print(prepare_program(context, key_for(state_->id, structure, state_->options, request), request)->program);
+  return spmd::print(prepare_program(context, key_for(state_->id, call.structure, request), request)->program);
 }
 
-std::string JitFunction::explained(const std::vector<Array>& args, std::string_view structure) const {
+std::string JitFunction::explained(const Call& call) const {
   Context& context = Context::current();
-  ProgramRequest request = request_of(context, state_->function, state_->options, args, {});
-  const auto executable = prepare_program(context, key_for(state_->id, structure, state_->options, request), request);
+  ProgramRequest request = request_of(context, state_->function, state_->options, call, {});
+  const auto executable = prepare_program(context, key_for(state_->id, call.structure, request), request);
   return spmd::text_of(spmd::explain(executable->program), executable->program);
 }
 

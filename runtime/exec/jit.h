@@ -7,18 +7,20 @@
 #include <tuple>
 #include <typeindex>
 
-#include "runtime/exec/tree.h"
+#include "runtime/exec/tree_function.h"
 
 namespace shardlab {
 
 struct JitOptions {
   std::string name = "jit";
-  // One per argument, or empty: as the arguments lie. An argument that lies otherwise is moved (uncommitted) or an error (committed).
+  // One per argument (for all leaves of a tree) or one per leaf; empty: as the arguments lie. An argument that lies otherwise is moved
+  // (uncommitted) or an error (committed).
   std::vector<std::optional<Sharding>> in_shardings;
-  // One per result, or empty: as propagation chooses.
+  // One per result (for all leaves of each element of a tuple that is returned, or of the one tree) or one per leaf; empty: as propagation
+  // chooses.
   std::vector<std::optional<Sharding>> out_shardings;
-  // Arguments whose memory the function may take: each is deleted by a call where a result has its shape, dtype and sharding, and lives on
-  // where none has.
+  // Arguments whose memory the function may take, with all their leaves: each array is deleted by a call where a result has its shape,
+  // dtype and sharding, and lives on where none has.
   std::vector<int> donate_argnums = {};
   // Results may be left cut finer than propagation says, where that moves less: every device then holds a part of what JAX gives it.
   bool finer_results = false;
@@ -28,14 +30,21 @@ struct JitOptions {
 // function captures become constants. Thread-compatible.
 class JitFunction {
  public:
-  using Function = std::function<std::vector<Array>(const std::vector<Array>&)>;
-  JitFunction(Function function, JitOptions options);
-  // `structure` tells apart calls that the function answers differently for equal types: trees of another form, other static values.
-  std::vector<Array> call(const std::vector<Array>& args, Where where, std::string_view structure = {}) const;
+  // The leaves of a call's arguments.
+  struct Call {
+    std::vector<Array> args;
+    LeafCounts counts = {};  // how many each argument has; empty: one each
+    // Tells apart calls that the function answers differently for equal types: trees of another form, other static values.
+    std::string structure = {};
+  };
+  JitFunction(TreeFunction function, JitOptions options);
+  std::vector<Array> call(const Call& call, Where where) const;
+  std::vector<Array> call(const std::vector<Array>& args, Where where) const { return call(Call{args}, where); }
   // The program before (traced) or after partitioning, as text, for these arguments.
-  std::string lowered(const std::vector<Array>& args, bool partitioned, std::string_view structure = {}) const;
+  std::string lowered(const Call& call, bool partitioned) const;
+  std::string lowered(const std::vector<Array>& args, bool partitioned) const { return lowered(Call{args}, partitioned); }
   // Why each value has its sharding, and for each collective who asked for it, its bytes and what would avoid it.
-  std::string explained(const std::vector<Array>& args, std::string_view structure = {}) const;
+  std::string explained(const Call& call) const;
 
  private:
   struct State;
@@ -79,7 +88,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     auto state = prepared(where, args...);
     std::string signature = state->signature;
-    std::vector<Array> leaves = state->jit->call(tree::leaves(state->args), Where::from(where), signature);
+    std::vector<Array> leaves = state->jit->call(leaves_of(*state), Where::from(where));
     state->args = {};
     auto found = state->results.find(signature);
     SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
@@ -89,14 +98,14 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   template <typename... Args>
   Lowered lower(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
-    std::vector<Array> leaves = tree::leaves(state->args);
-    return {state->jit->lowered(leaves, false, state->signature), state->jit->lowered(leaves, true, state->signature)};
+    const JitFunction::Call call = leaves_of(*state);
+    return {state->jit->lowered(call, false), state->jit->lowered(call, true)};
   }
   // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
   template <typename... Args>
   std::string explain(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
-    return state->jit->explained(tree::leaves(state->args), state->signature);
+    return state->jit->explained(leaves_of(*state));
   }
 
  private:
@@ -113,6 +122,11 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   };
 
   template <typename... Args>
+  static JitFunction::Call leaves_of(const Traces<Args...>& state) {
+    return {tree::leaves(state.args), tree::parts(state.args), state.signature};
+  }
+
+  template <typename... Args>
   std::shared_ptr<Traces<Args...>> prepared(std::source_location where, const Args&... args) const {
     using State = Traces<Args...>;
     auto state = std::static_pointer_cast<State>(traces_[std::type_index(typeid(State))]);
@@ -125,7 +139,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
             auto params = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, s->args);
             auto result = std::apply([&](const auto&... each) { return detail::invoke_at(function, s->where, each...); }, params);
             s->results.insert_or_assign(signature, result);
-            return tree::leaves(result);
+            return TreeResults(tree::leaves(result), tree::parts(result));
           },
           options_);
       traces_[std::type_index(typeid(State))] = state;

@@ -224,6 +224,17 @@ bool anything_committed(const ProgramRequest& request) {
 
 }  // namespace
 
+std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::optional<Sharding>>& given, const LeafCounts& parts,
+                                                      std::size_t leaves, std::string_view name, Where where) {
+  if (given.empty()) return {};
+  auto each = tree::spread(given, parts.empty() ? LeafCounts(leaves, 1) : parts);
+  if (!each)
+    throw_user_error("jit of {}: got {} out_shardings for {} results{}; give one each [{}]", name, given.size(),
+                     parts.empty() ? leaves : parts.size(),
+                     parts.empty() || parts.size() == leaves ? "" : fmt::format(" with {} leaves", leaves), where.text());
+  return *each;
+}
+
 std::shared_ptr<const Executable> ProgramCache::find(const std::string& key) const {
   auto found = programs_.find(key);
   return found == programs_.end() ? nullptr : found->second;
@@ -325,15 +336,14 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     const bool is_foreign = arg.committed() && !input.params.back();
     foreign.params.push_back(is_foreign ? std::optional(arg.sharding()) : std::nullopt);
   }
-  if (!request.out_shardings.empty() && request.out_shardings.size() != graph.results.size())
-    throw_user_error("jit of {}: got {} out_shardings for {} results; give one each [{}]", request.name, request.out_shardings.size(),
-                     graph.results.size(), request.where.text());
+  const auto out_shardings =
+      result_shardings(request.out_shardings, *request.result_parts, graph.results.size(), request.name, request.where);
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
-    if (i < request.out_shardings.size() && request.out_shardings[i]) {
+    if (i < out_shardings.size() && out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
-      request.out_shardings[i]->check_fits(type, "pjit outputs");
-      input.results.push_back(spec_of(*request.out_shardings[i], *mesh, type.rank()));
-      foreign.results.push_back(input.results.back() ? std::nullopt : request.out_shardings[i]);
+      out_shardings[i]->check_fits(type, "pjit outputs");
+      input.results.push_back(spec_of(*out_shardings[i], *mesh, type.rank()));
+      foreign.results.push_back(input.results.back() ? std::nullopt : out_shardings[i]);
     } else {
       input.results.emplace_back(std::nullopt);
       foreign.results.push_back(constrained_elsewhere(graph, graph.results[i], *mesh));

@@ -10,6 +10,7 @@
 
 #include "runtime/exec/array.h"
 #include "runtime/exec/executable.h"
+#include "runtime/exec/tree_function.h"
 
 namespace shardlab {
 
@@ -30,15 +31,22 @@ class ProgramCache {
 struct ProgramRequest {
   std::string name;
   std::vector<Array> args;
-  std::vector<std::optional<Sharding>> in_shardings, out_shardings;  // empty, or one each
+  std::vector<std::optional<Sharding>> in_shardings,
+      out_shardings;  // empty, or one each; those of results one a part of them, or one a leaf
   std::function<Graph(const std::optional<Mesh>&)> trace;
   Where where;
   std::vector<int> donated = {};  // arguments that may be deleted
   // Which results are weak; filled by `trace`.
   std::shared_ptr<std::vector<bool>> weak_results = std::make_shared<std::vector<bool>>();
+  // How many leaves each part of the result has, or nothing: one each; filled by `trace`.
+  std::shared_ptr<LeafCounts> result_parts = std::make_shared<LeafCounts>();
   bool finer_results = false;  // results may be left cut finer than JAX's, at fewer bytes
   bool is_jitted = false;      // a user's function, and no op by itself, whose scalars are arguments in JAX
 };
+
+// One out_sharding a leaf, of those given one a part of the result or one a leaf. UserError where they are neither.
+std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::optional<Sharding>>& given, const LeafCounts& parts,
+                                                      std::size_t leaves, std::string_view name, Where where);
 
 // The signature of arguments for a key: types, shardings, committedness.
 std::string signature_of(const std::vector<Array>& args);

@@ -20,9 +20,7 @@ Array key(std::int64_t seed, std::source_location where) {
 }
 
 std::vector<Array> split(const Operand& key, std::int64_t num) {
-  std::vector<Array> keys;
-  for (std::int64_t i = 0; i < num; ++i) keys.push_back(one("random.child", {key}, Attrs{{"index", i}, {"num", num}}));
-  return keys;
+  return apply("unstack", {one("random.split", {key}, Attrs{{"num", num}})}, {}, key.where());
 }
 
 Array fold_in(const Operand& key, const Operand& data) { return one("random.fold_in", {key, data}, {}); }

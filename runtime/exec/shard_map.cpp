@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/exec/context.h"
 #include "runtime/exec/replication.h"
@@ -49,19 +50,24 @@ void check_manual(const ShardMapOptions& options, const std::vector<PartitionSpe
               which, fmt::join(manual, ", "), i, axis, options.name, specs[i].text());
 }
 
-void check_count(const ShardMapOptions& options, std::string_view which, std::size_t specs, std::size_t values) {
-  if (specs != values)
-    throw_user_error(
-        "shard_map {}_specs specification must be a tree prefix of the corresponding value: got {} specs for {} values of '{}'", which,
-        specs, values, options.name);
-}
-
 }  // namespace
 
-std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
+std::vector<PartitionSpec> shard_map_specs(std::string_view which, const ShardMapOptions& options, const LeafCounts& parts) {
+  const std::vector<PartitionSpec>& given = which == "in" ? options.in_specs : options.out_specs;
+  auto each = tree::spread(given, parts);
+  if (!each) {
+    std::size_t leaves = std::accumulate(parts.begin(), parts.end(), std::size_t(0));
+    throw_user_error(
+        "shard_map {}_specs specification must be a tree prefix of the corresponding value: got {} specs for {} values{} of '{}'", which,
+        given.size(), parts.size(), leaves == parts.size() ? "" : fmt::format(" with {} leaves", leaves), options.name);
+  }
+  return *each;
+}
+
+std::vector<Array> shard_map(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   const Mesh& mesh = mesh_of(options, context, where);
-  check_count(options, "in", options.in_specs.size(), args.size());
+  shard_map_specs("in", options, LeafCounts(args.size(), 1));
   const std::vector<std::string> manual_names = manual_axes(options, mesh);
   if (manual_names.size() < mesh.axis_names().size()) {
     check_manual(options, options.in_specs, manual_names, "in");
@@ -74,12 +80,19 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
     in.emplace_back(mesh, options.in_specs[i]);
     local.push_back(mapped_part(options.name, mesh, options.in_specs[i], args[i].type(), i));
   }
-  for (const PartitionSpec& spec : options.out_specs) out.emplace_back(mesh, spec);
   auto manual = std::make_shared<const ManualAxes>(ManualAxes{mesh, manual_names});
-  TracedBody body = Tracer::trace_body(context, options.name, local, function, manual, std::nullopt, weak_types(args));
-  check_count(options, "out", options.out_specs.size(), body.graph.results.size());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    check_map_rank(options.name, options.out_specs[i], body.graph.type(body.graph.results[i]), i, false);
+  LeafCounts parts;
+  auto leaves = [&](const std::vector<Array>& params) {
+    TreeResults results = function(params);
+    parts = std::move(results.parts);
+    return std::move(results.leaves);
+  };
+  TracedBody body = Tracer::trace_body(context, options.name, local, leaves, manual, std::nullopt, weak_types(args));
+  if (parts.empty()) parts.assign(body.graph.results.size(), 1);
+  for (const PartitionSpec& spec : shard_map_specs("out", options, parts)) {
+    check_map_rank(options.name, spec, body.graph.type(body.graph.results[out.size()]), out.size(), false);
+    out.emplace_back(mesh, spec);
+  }
   std::vector<Operand> operands;
   for (const Array& arg : args) operands.emplace_back(arg, where);
   for (const Array& each : body.captured) {
@@ -99,7 +112,7 @@ std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOption
 namespace {
 
 Array along(std::string_view op, const Operand& x, const AxisNames& axes, Attrs attrs = {}) {
-  return apply(op, {x}, attrs.set("axis_name", axes), x.where()).at(0);
+  return apply(op, {x}, attrs.set("axis_name", axes.names()), x.where()).at(0);
 }
 
 }  // namespace
@@ -138,12 +151,22 @@ Array pbroadcast(const Operand& x, const AxisNames& axes, int source) {
 
 Array pvary(const Operand& x, const AxisNames& axes) { return along("pvary", x, axes); }
 
-Array axis_index(const AxisNames& axes, std::source_location where) {
-  return apply("axis_index", {}, Attrs{{"axis_name", axes}}, Where::from(where)).at(0);
+Array pcast(const Operand& x, const AxisNames& axes, std::string_view to) {
+  if (to != "varying")
+    throw_user_error("pcast: unexpected `to` value: got '{}'; 'varying' is what shardlab knows [{}]", to, x.where().text());
+  return pvary(x, axes);
 }
 
-Array axis_size(const AxisNames& axes, std::source_location where) {
-  return apply("axis_size", {}, Attrs{{"axis_name", axes}}, Where::from(where)).at(0);
+Array axis_index(const AxisNames& axes, std::source_location where) {
+  return apply("axis_index", {}, Attrs{{"axis_name", axes.names()}}, Where::from(where)).at(0);
+}
+
+int axis_size(const AxisNames& axes, std::source_location where) {
+  apply("axis_size", {}, Attrs{{"axis_name", axes.names()}}, Where::from(where));  // refuses names that are not bound here
+  const Mesh& mesh = Context::current().tracer()->manual()->mesh;
+  std::int64_t size = 1;
+  for (const std::string& name : axes.names()) size *= mesh.axis_size(*mesh.axis_index(name));
+  return int(size);
 }
 
 }  // namespace shardlab

@@ -7,6 +7,8 @@ namespace shardlab {
 
 struct ShardMapOptions {
   std::optional<Mesh> mesh = std::nullopt;  // nothing: that of the function being traced
+  // One an argument, for all its leaves, or one a leaf; one a result (an element of a tuple that is returned, or the one tree) or one a
+  // leaf.
   std::vector<PartitionSpec> in_specs = {}, out_specs = {};
   bool check_vma = true;  // refuse out_specs that claim replication which cannot be inferred
   std::string name = "f";
@@ -15,19 +17,27 @@ struct ShardMapOptions {
   std::vector<std::string> axis_names = {};
 };
 
+// One spec a leaf: of "in" or "out" specs, for arguments or results of so many leaves. UserError with JAX's text where they are neither one
+// a part nor one a leaf.
+std::vector<PartitionSpec> shard_map_specs(std::string_view which, const ShardMapOptions& options, const LeafCounts& parts);
+
 // Every device calls `function` once, on its own shards of the arguments as in_specs cut them; its results are shards of the results as
 // out_specs lay them out. Collectives (psum, all_gather, …) move data between devices. Works eagerly and inside jit. UserError with
 // JAX's texts: specs of too high a rank, sizes that do not divide, unknown axes, results that cannot be known to be replicated.
-std::vector<Array> shard_map(const ArrayFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where);
+std::vector<Array> shard_map(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where);
 
+// The same on trees of arrays (runtime/exec/tree.h).
 template <typename F>
 class ShardMapped : public detail::AtLine<ShardMapped<F>> {
  public:
   ShardMapped(F function, ShardMapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    return detail::call_on<F, Args...>(function_,
-                                       [&](const ArrayFunction& f) { return shard_map(f, options_, {args...}, Where::from(where)); });
+    detail::Flattened<F, Args...> local(function_, where, args...);
+    ShardMapOptions options = options_;
+    options.in_specs = shard_map_specs("in", options, local.counts());
+    return local.result(
+        shard_map([&](const std::vector<Array>& leaves) { return local(leaves); }, options, local.leaves(), Where::from(where)));
   }
 
  private:
@@ -42,7 +52,17 @@ ShardMapped<F> shard_map(F function, ShardMapOptions options) {
 }
 
 // Collectives, inside shard_map. `axes`: a name or several, the first one major.
-using AxisNames = std::vector<std::string>;
+class AxisNames {
+ public:
+  AxisNames(const char* name) : names_{name} {}                            // NOLINT: psum(x, "i")
+  AxisNames(std::string name) : names_{std::move(name)} {}                 // NOLINT
+  AxisNames(std::initializer_list<std::string> names) : names_(names) {}   // NOLINT
+  AxisNames(std::vector<std::string> names) : names_(std::move(names)) {}  // NOLINT
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
 Array psum(const Operand& x, const AxisNames& axes);
 Array pmean(const Operand& x, const AxisNames& axes);
 Array pmax(const Operand& x, const AxisNames& axes);
@@ -66,7 +86,10 @@ Array all_to_all(const Operand& x, const AxisNames& axes, const AllToAll& how);
 Array ppermute(const Operand& x, const AxisNames& axes, const std::vector<std::pair<int, int>>& perm);
 Array pbroadcast(const Operand& x, const AxisNames& axes, int source);
 Array pvary(const Operand& x, const AxisNames& axes);
+// jax.lax.pcast: to "varying" is pvary. UserError for the others of JAX, which are not there.
+Array pcast(const Operand& x, const AxisNames& axes, std::string_view to);
 Array axis_index(const AxisNames& axes, std::source_location where = std::source_location::current());
-Array axis_size(const AxisNames& axes, std::source_location where = std::source_location::current());
+// How many devices there are along the axes: a number, known while the code is traced.
+int axis_size(const AxisNames& axes, std::source_location where = std::source_location::current());
 
 }  // namespace shardlab

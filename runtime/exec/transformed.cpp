@@ -36,7 +36,7 @@ std::optional<Mesh> mesh_of_arrays(Context& context, const std::vector<Array>& a
 }
 
 // The graph of a function on these arguments, its captured arrays as further parameters.
-TracedBody capture(const FlatFunction& function, const std::vector<Array>& args, const std::string& name, Where where) {
+TracedBody capture(const ArrayFunction& function, const std::vector<Array>& args, const std::string& name, Where where) {
   check_args(args, name, where);
   Context& context = Context::current();
   return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where), weak_types(args));
@@ -100,7 +100,7 @@ void check_inexact(const std::vector<Array>& args, std::string_view what, const 
 
 }  // namespace
 
-std::vector<Array> value_and_grad_of(const FlatFunction& function, const std::vector<Array>& args, const TransformOptions& options) {
+std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::vector<Array>& args, const TransformOptions& options) {
   check_args(args, options.name, options.where);
   check_inexact(args, "grad", options);
   TracedBody body = capture(function, args, options.name, options.where);
@@ -112,7 +112,7 @@ std::vector<Array> value_and_grad_of(const FlatFunction& function, const std::ve
   return results;
 }
 
-WithTangents jvp_of(const FlatFunction& function, const std::vector<Array>& args, const std::vector<Array>& tangents,
+WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& args, const std::vector<Array>& tangents,
                     const TransformOptions& options) {
   check_args(args, options.name, options.where);
   check_inexact(args, "jvp", options);
@@ -134,7 +134,7 @@ WithTangents jvp_of(const FlatFunction& function, const std::vector<Array>& args
   return out;
 }
 
-Differential differential_of(const FlatFunction& function, const std::vector<Array>& args, const TransformOptions& options) {
+Differential differential_of(const ArrayFunction& function, const std::vector<Array>& args, const TransformOptions& options) {
   check_args(args, options.name, options.where);
   check_inexact(args, "vjp", options);
   TracedBody body = capture(function, args, options.name, options.where);
@@ -223,7 +223,7 @@ std::int64_t batch_size(const std::vector<Array>& args, const std::vector<int>& 
 
 }  // namespace
 
-std::vector<Array> batched(const FlatFunction& function, const std::vector<Array>& args, const BatchOptions& options) {
+std::vector<Array> batched(const ArrayFunction& function, const std::vector<Array>& args, const BatchOptions& options) {
   check_args(args, options.name, options.where);
   std::vector<int> ranks;
   for (const Array& arg : args) ranks.push_back(arg.ndim());

@@ -4,16 +4,13 @@
 // captures are constants to the derivative, and stay where they lie.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/exec/array.h"
+#include "runtime/exec/tree_function.h"
 
 namespace shardlab {
-
-using FlatFunction = std::function<std::vector<Array>(const std::vector<Array>&)>;
 
 struct TransformOptions {
   std::string name = "f";    // of the function, for errors and the trace
@@ -22,22 +19,22 @@ struct TransformOptions {
 };
 
 // The results, then the gradients of the first one along the active arguments.
-std::vector<Array> value_and_grad_of(const FlatFunction& function, const std::vector<Array>& args, const TransformOptions& options);
+std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::vector<Array>& args, const TransformOptions& options);
 
 // The results and their tangents, one each (zeros for integers and bool). `tangents`: one for each active argument.
 struct WithTangents {
   std::vector<Array> results, tangents;
 };
-WithTangents jvp_of(const FlatFunction& function, const std::vector<Array>& args, const std::vector<Array>& tangents,
+WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& args, const std::vector<Array>& tangents,
                     const TransformOptions& options);
 
 // The derivative at the arguments, ready for cotangents (pull) or tangents (push); both can be called many times.
 struct Differential {
   std::vector<Array> results;
-  FlatFunction pull;  // cotangents of all results to cotangents of the active arguments
-  FlatFunction push;  // tangents of the active arguments to tangents of all results
+  ArrayFunction pull;  // cotangents of all results to cotangents of the active arguments
+  ArrayFunction push;  // tangents of the active arguments to tangents of all results
 };
-Differential differential_of(const FlatFunction& function, const std::vector<Array>& args, const TransformOptions& options);
+Differential differential_of(const ArrayFunction& function, const std::vector<Array>& args, const TransformOptions& options);
 
 // The function for each element of a batch; `in_axes` and `out_axes` as JAX's, none: not batched. Negative ones count from the end.
 struct BatchOptions {
@@ -45,6 +42,6 @@ struct BatchOptions {
   std::vector<std::optional<int>> in_axes, out_axes;  // one for each argument and result; a single one stands for all
   Where where;
 };
-std::vector<Array> batched(const FlatFunction& function, const std::vector<Array>& args, const BatchOptions& options);
+std::vector<Array> batched(const ArrayFunction& function, const std::vector<Array>& args, const BatchOptions& options);
 
 }  // namespace shardlab

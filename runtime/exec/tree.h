@@ -103,14 +103,14 @@ T map(F&& f, const T& first, const Others&... others) {
   return unflatten(first, results);
 }
 
-// "(float32[4,8], [float32[8], 3])": the leaves' types and the static values in their structure, which tells calls apart.
-template <typename T>
-std::string text(const T& tree) {
+// A tree as text, with what `leaf_text` says of its leaves and with its static values.
+template <typename T, typename F>
+std::string text_with(const T& tree, const F& leaf_text) {
   using Plain = std::remove_cv_t<T>;
   std::string result;
-  auto add = [&](const auto& each) { result += (result.empty() ? "" : ", ") + text(each); };
+  auto add = [&](const auto& each) { result += (result.empty() ? "" : ", ") + text_with(each, leaf_text); };
   if constexpr (std::is_same_v<Plain, Array>) {
-    return tree.valid() ? tree.type().text() : "empty";
+    return leaf_text(tree);
   } else if constexpr (std::is_floating_point_v<Plain>) {
     return fmt::format("{:a}", tree);
   } else if constexpr (std::is_arithmetic_v<Plain>) {
@@ -123,7 +123,7 @@ std::string text(const T& tree) {
     for (const auto& each : tree) add(each);
     return "[" + result + "]";
   } else if constexpr (detail::kIsMap<Plain>) {
-    for (const auto& [key, each] : tree) result += fmt::format("{}{}: {}", result.empty() ? "" : ", ", key, text(each));
+    for (const auto& [key, each] : tree) result += fmt::format("{}{}: {}", result.empty() ? "" : ", ", key, text_with(each, leaf_text));
     return "{" + result + "}";
   } else if constexpr (detail::kIsTuple<Plain>) {
     std::apply([&](const auto&... each) { (add(each), ...); }, tree);
@@ -132,6 +132,18 @@ std::string text(const T& tree) {
     std::apply([&](const auto&... each) { (add(each), ...); }, shardlab_tree_members(tree));
     return "{" + result + "}";
   }
+}
+
+// "(float32[4,8], [float32[8], 3])": the leaves' types and the static values in their structure, which tells calls apart.
+template <typename T>
+std::string text(const T& tree) {
+  return text_with(tree, [](const Array& leaf) { return leaf.valid() ? leaf.type().text() : "empty"; });
+}
+
+// "(*, [*, 3])": the structure without its leaves.
+template <typename T>
+std::string structure(const T& tree) {
+  return text_with(tree, [](const Array&) { return "*"; });
 }
 
 }  // namespace tree

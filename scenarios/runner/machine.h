@@ -20,7 +20,7 @@ class Machine {
   virtual std::vector<Array> op(const OpStep& step, const std::vector<Operand>& operands, Where where) = 0;
   virtual Array place(const Operand& x, const Sharding& sharding, Where where) = 0;
   // `call_site` tells the statement apart: the same function is traced once for each kind of arguments.
-  virtual std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
+  virtual std::vector<Array> jit(const std::string& call_site, const ArrayFunction& function, const JitOptions& options,
                                  const std::vector<Array>& args, Where where) = 0;
   // The whole value as an array of this process.
   virtual Array read(const Array& x, const ReadStep& step, Where where) = 0;

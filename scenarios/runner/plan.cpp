@@ -193,7 +193,7 @@ class PlanMachine final : public Machine {
     return placed;
   }
 
-  std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
+  std::vector<Array> jit(const std::string& call_site, const ArrayFunction& function, const JitOptions& options,
                          const std::vector<Array>& args, Where where) override {
     if (Context::current().tracer()) return JitFunction(function, options).call(args, where);
     std::vector<Array> placed;
@@ -313,7 +313,7 @@ class PlanMachine final : public Machine {
     return arg;
   }
 
-  std::vector<Array> run(std::string_view call_site, std::string name, const JitFunction::Function& function,
+  std::vector<Array> run(std::string_view call_site, std::string name, const ArrayFunction& function,
                          const std::vector<Array>& args, std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out,
                          Where where, bool is_jitted = false) {
     Context& context = Context::current();

@@ -17,7 +17,7 @@ class RealMachine final : public Machine {
 
   Array place(const Operand& x, const Sharding& sharding, Where) override { return device_put(x, sharding); }
 
-  std::vector<Array> jit(const std::string& call_site, const JitFunction::Function& function, const JitOptions& options,
+  std::vector<Array> jit(const std::string& call_site, const ArrayFunction& function, const JitOptions& options,
                          const std::vector<Array>& args, Where where) override {
     auto found = jits_.find(call_site);
     if (found == jits_.end()) found = jits_.emplace(call_site, JitFunction(function, options)).first;

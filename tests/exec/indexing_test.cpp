@@ -10,6 +10,7 @@ using namespace shardlab;  // as a user's program has it
 
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -44,6 +45,16 @@ TEST(Indexing, UpdatesWhatItTakes) {
   EXPECT_THAT(ints(at(x, {array<std::int32_t>({5})}).set(7)), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
+TEST(Indexing, MethodsOfArrays) {
+  Array x = arange(6).reshape({3, 2});
+  EXPECT_THAT(ints(x[1]), ElementsAre(2, 3));
+  EXPECT_THAT(ints(x[-1]), ElementsAre(4, 5));
+  EXPECT_THAT(ints(x[Slice{1, 3}]), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(ints(x[array<std::int32_t>({2, 0})]), ElementsAre(4, 5, 0, 1));
+  EXPECT_THAT(ints(x.T()), ElementsAre(0, 2, 4, 1, 3, 5));
+  EXPECT_EQ(x.astype(float32).dtype(), float32);
+}
+
 TEST(Indexing, ErrorsSayWhatWasAsked) {
   auto error_of = [](auto&& call) -> std::string {
     try {
@@ -53,6 +64,7 @@ TEST(Indexing, ErrorsSayWhatWasAsked) {
   };
   Array x = grid();
   EXPECT_THAT(error_of([&] { index(x, {3}); }), HasSubstr("index 3 is out of bounds for axis 0 with size 3"));
+  EXPECT_THAT(error_of([&] { x[3]; }), AllOf(HasSubstr("index 3 is out of bounds for axis 0 with size 3"), HasSubstr("indexing_test.cpp")));
   EXPECT_THAT(error_of([&] { index(x, {0, 0, 0}); }), HasSubstr("Too many indices: array is 2-dimensional, but 3 were indexed"));
   EXPECT_THAT(error_of([&] { index(x, {ellipsis, ellipsis}); }), HasSubstr("an index can only have a single ellipsis"));
   EXPECT_THAT(error_of([&] { index(x, {Slice{.step = 0}}); }), HasSubstr("slice step cannot be zero"));
