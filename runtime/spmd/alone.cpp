@@ -2,6 +2,7 @@
 
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/ways.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -9,9 +10,10 @@ namespace {
 // What it takes to compute a node as one candidate says and leave its results in their propagated forms.
 struct Price {
   std::int64_t bytes = 0;
+  std::int64_t heavy_work = 0;  // of one device, where it outweighs a collective
   int collectives = 0;
-  bool leaves_form = false;  // results come out in another form
-  std::int64_t work = 0;     // elements that each device reads and writes
+  bool leaves_form = false;   // results come out in another form
+  std::int64_t elements = 0;  // that each device reads and writes
   int moves = 0;
   auto operator<=>(const Price&) const = default;
 };
@@ -41,6 +43,8 @@ class AlonePlanner {
     std::vector<Candidate> candidates = ways_to_compute(problem_, n, forms_at_hand(n));
     if (auto allowed = allowed_work(problem_, n, candidates))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
+    if (!is_heavy(problem_.graph(), problem_.node(n)))
+      for (Candidate& way : candidates) way.work = 0;
     std::vector<Candidate> best;
     std::int64_t least = -1;
     for (Candidate& candidate : candidates) {
@@ -54,7 +58,8 @@ class AlonePlanner {
     std::optional<Price> lowest;
     std::size_t chosen = 0;
     for (std::size_t i = 0; i < best.size(); ++i) {
-      if (lowest && collectives_at_least(n, best[i]) > lowest->collectives) continue;
+      if (lowest && std::pair(best[i].work, collectives_at_least(n, best[i])) > std::pair(lowest->heavy_work, lowest->collectives))
+        continue;
       Price price = price_of(n, best[i]);
       if (!lowest || price < *lowest) {
         lowest = price;
@@ -113,9 +118,9 @@ class AlonePlanner {
 
   Price price_of(NodeId n, const Candidate& candidate) {
     const Node& node = problem_.node(n);
-    Price price;
+    Price price{.heavy_work = candidate.work};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      price.work += local_elements(emitter_.type(node.operands[i]).shape, candidate.operands[i]);
+      price.elements += local_elements(emitter_.type(node.operands[i]).shape, candidate.operands[i]);
       if (is_repeated(node, candidate, i)) continue;
       MoveCost cost = emitter_.cost_to(node.operands[i], wanted_form(candidate, i));
       price.collectives += cost.collectives;
@@ -124,7 +129,7 @@ class AlonePlanner {
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       const TensorType& type = emitter_.type(node.results[i]);
       const Spec& kept = problem_.kept(node.results[i]);
-      price.work += local_elements(type.shape, candidate.results[i]);
+      price.elements += local_elements(type.shape, candidate.results[i]);
       price.leaves_form |= candidate.results[i] != kept;
       if (!candidate.partial.empty()) {
         price.collectives +=

@@ -6,6 +6,7 @@
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/reduce.h"
 #include "runtime/spmd/ways.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -115,8 +116,10 @@ class OptionLister {
 Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
                    const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
-  std::int64_t allowed = allowed_work(problem, node, ways).value_or(0);
-  return OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
+  const std::int64_t allowed = allowed_work(problem, node, ways).value_or(0);
+  Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
+  options.is_heavy = is_heavy(problem.graph(), problem.node(node));
+  return options;
 }
 
 }  // namespace shardlab::spmd

@@ -26,6 +26,7 @@ struct Options {
   std::vector<std::vector<FormNeed>> needs;  // per source, each once
   std::vector<Option> list;
   std::int64_t allowed_work = 0;  // 0: the node only moves data, its work does not count
+  bool is_heavy = false;          // its work outweighs one more collective
 };
 
 // At most this many for one node; what is beyond is left out, the ways as they are enumerated first.

@@ -4,6 +4,7 @@
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/together.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -45,11 +46,16 @@ std::optional<PartitionedProgram> planned_together(Problem& problem, const Parti
   return with_results(std::move(emitter), options);
 }
 
-// The plan with the fewest bytes; each op alone among equals, since it leaves inner values as propagated.
+// Bytes first, then the arithmetic of the busiest device that outweighs a collective.
+bool is_less(const Graph& graph, const PartitionedProgram& a, const PartitionedProgram& b) {
+  return a.wire_bytes != b.wire_bytes ? a.wire_bytes < b.wire_bytes : heavy_work_per_device(graph, a) < heavy_work_per_device(graph, b);
+}
+
+// The plan with the fewest bytes and the least arithmetic; each op alone among equals, since it leaves inner values as propagated.
 PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   PartitionedProgram program = planned_alone(problem, options);
   if (options.search && program.wire_bytes > 0)
-    if (auto together = planned_together(problem, options); together && together->wire_bytes < program.wire_bytes)
+    if (auto together = planned_together(problem, options); together && is_less(problem.graph(), *together, program))
       program = std::move(*together);
   return program;
 }

@@ -18,16 +18,17 @@ constexpr std::int64_t kSearchStepsMax = 16 << 20;  // options weighed in one se
 struct State {
   std::int64_t bytes = 0;
   std::int64_t work = 0;   // of one device
-  int moves = 0;           // values that had to be moved or combined: the fewer the better among equals
-  std::int64_t parts = 0;  // how finely the results so far are cut: the finer the better among equals
+  std::int64_t heavy = 0;  // of that what outweighs a collective: the less the better among equals
+  int moves = 0;           // values that had to be moved or combined: then the fewer the better
+  std::int64_t parts = 0;  // how finely the results so far are cut: then the finer the better
   HeldForms held;
   int trail = -1;  // the last choice
 
-  auto by_results() const { return std::tuple(bytes + held.to_results, moves, -parts, work); }
+  auto by_results() const { return std::tuple(bytes + held.to_results, heavy, moves, -parts, work); }
   // Without this second order ties drift away from what was propagated.
-  auto by_kept() const { return std::tuple(bytes + held.to_results + held.to_kept, moves, -parts, work); }
+  auto by_kept() const { return std::tuple(bytes + held.to_results + held.to_kept, heavy, moves, -parts, work); }
   // With what an earlier plan needs of the values from here on.
-  auto by_foreseen() const { return std::tuple(bytes + held.to_foreseen, moves, -parts, work); }
+  auto by_foreseen() const { return std::tuple(bytes + held.to_foreseen, heavy, moves, -parts, work); }
 };
 
 // One choice on the way to a state.
@@ -42,6 +43,7 @@ struct Trail {
 struct Successor {
   std::int64_t bytes = 0;  // of this node alone
   std::int64_t later = 0;  // what is foreseen of its operands and results
+  std::int64_t work = 0;
   int moves = 0, option = 0;
 };
 
@@ -78,7 +80,7 @@ class Search {
 
   struct Found {
     Choices choices;
-    std::tuple<std::int64_t, int, std::int64_t, std::int64_t> cost;
+    std::tuple<std::int64_t, std::int64_t, int, std::int64_t, std::int64_t> cost;
     Foresight needs;
   };
   std::optional<Found> run() {
@@ -185,8 +187,10 @@ class Search {
     std::vector<Successor> all;
     for (int o = 0; o < int(options.list.size()); ++o) {
       const Option& option = options.list[std::size_t(o)];
-      if (work_after(state, option, options) > allowed_work_) continue;
-      Successor successor{option.result_bytes, looks_ahead_ ? weighed_.later[std::size_t(o)] : 0, option.result_bytes > 0, o};
+      // Over the program so far: what an earlier node saved a later one may spend.
+      if (state.work + work_of(option, options) > allowed_work_) continue;
+      Successor successor{option.result_bytes, looks_ahead_ ? weighed_.later[std::size_t(o)] : 0, work_of(option, options),
+                          option.result_bytes > 0, o};
       for (std::size_t i = 0; i < option.needs.size(); ++i) {
         if (option.needs[i] < 0) continue;
         const Supply& supply = (*supplies[i])[std::size_t(option.needs[i])];
@@ -198,7 +202,7 @@ class Search {
     }
     auto order = [&](const Successor& a, const Successor& b) {
       auto key = [&](const Successor& s) {
-        return std::tuple(s.bytes + s.later, s.moves, -options.list[std::size_t(s.option)].parts, s.option);
+        return std::tuple(s.bytes + s.later, options.is_heavy ? s.work : 0, s.moves, -options.list[std::size_t(s.option)].parts, s.option);
       };
       return key(a) < key(b);
     };
@@ -233,9 +237,8 @@ class Search {
     return chosen;
   }
 
-  // Over the program so far: what an earlier node saved a later one may spend.
-  static std::int64_t work_after(const State& state, const Option& option, const Options& options) {
-    return state.work + (options.allowed_work == 0 ? 0 : options.ways[std::size_t(option.way)].work);
+  static std::int64_t work_of(const Option& option, const Options& options) {
+    return options.allowed_work == 0 ? 0 : options.ways[std::size_t(option.way)].work;
   }
 
   State made(const State& from, const Successor& successor, NodeId n, const Options& options) {
@@ -244,7 +247,8 @@ class Search {
     const int at = keeper_.place(n);
     State state = from;
     state.bytes += successor.bytes;
-    state.work = work_after(from, option, options);
+    state.work += successor.work;
+    if (options.is_heavy) state.heavy += successor.work;
     state.moves += successor.moves;
     state.parts += option.parts;
     Trail trail{.previous = from.trail, .node = n, .option = successor.option};

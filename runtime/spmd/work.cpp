@@ -33,6 +33,12 @@ bool only_moves_data(const Graph& graph, const Node& node) {
   return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }
 
+bool is_heavy(const Graph& graph, const Node& node) {
+  if (node.op->elementwise || node.op->region != RegionKind::kNone || only_moves_data(graph, node)) return false;
+  const bool walks_operand_once = node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
+  return !walks_operand_once;
+}
+
 namespace {
 
 // Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand.
@@ -53,7 +59,8 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<B
 
 class Counter {
  public:
-  explicit Counter(const PartitionedProgram& program) : program_(program), work_(std::size_t(program.mesh.size()), 0) {}
+  Counter(const Graph& graph, const PartitionedProgram& program, bool (*counts)(const Graph&, const Node&))
+      : graph_(graph), program_(program), counts_(counts), work_(std::size_t(program.mesh.size()), 0) {}
 
   std::vector<std::int64_t> run() {
     for (const Step& step : program_.steps) {
@@ -71,19 +78,19 @@ class Counter {
   }
 
   void add(const ComputeStep& step) {
-    const Node& node = program_.graph.nodes[std::size_t(step.node)];
-    if (only_moves_data(program_.graph, node)) return;
-    FactorRule rule = rule_of(program_.graph, node);
+    const Node& node = graph_.nodes[std::size_t(step.node)];
+    if (!counts_(graph_, node)) return;
+    FactorRule rule = rule_of(graph_, node);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
     for (std::size_t p = 0; p < work_.size(); ++p)
       work_[p] += rule.present ? elements_at(rule, operands, results, p) : element_count(results[0][p]);
   }
 
   void add(const RegionStep& step) {
-    const Node& node = program_.graph.nodes[std::size_t(step.node)];
+    const Node& node = graph_.nodes[std::size_t(step.node)];
     std::vector<std::int64_t> most(work_.size(), 0);
     for (const auto& body : step.bodies) {
-      std::vector<std::int64_t> inside = Counter(*body).run();
+      std::vector<std::int64_t> inside = Counter(body->graph, *body, counts_).run();
       bool adds_up = node.op->region == RegionKind::kWhile;
       for (std::size_t p = 0; p < most.size(); ++p) most[p] = adds_up ? most[p] + inside[p] : std::max(most[p], inside[p]);
     }
@@ -91,15 +98,23 @@ class Counter {
     for (std::size_t p = 0; p < work_.size(); ++p) work_[p] += times * most[p];
   }
 
+  const Graph& graph_;
   const PartitionedProgram& program_;
+  bool (*counts_)(const Graph&, const Node&);
   std::vector<std::int64_t> work_;  // per position
 };
+
+std::int64_t busiest(const std::vector<std::int64_t>& work) { return work.empty() ? 0 : *std::max_element(work.begin(), work.end()); }
 
 }  // namespace
 
 std::int64_t work_per_device(const PartitionedProgram& program) {
-  std::vector<std::int64_t> work = Counter(program).run();
-  return work.empty() ? 0 : *std::max_element(work.begin(), work.end());
+  auto computes = [](const Graph& graph, const Node& node) { return !only_moves_data(graph, node); };
+  return busiest(Counter(program.graph, program, computes).run());
+}
+
+std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program) {
+  return busiest(Counter(graph, program, is_heavy).run());
 }
 
 }  // namespace shardlab::spmd

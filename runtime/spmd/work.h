@@ -10,9 +10,13 @@ namespace shardlab::spmd {
 // Reshapes, slices, broadcasts, constants and their like: no element of a result is made of more than one. A running sum or a window is.
 bool only_moves_data(const Graph& graph, const Node& node);
 
+// Whether an op computes more than an elementwise step or a reduction does with each element: products, convolutions, sorts, transforms.
+bool is_heavy(const Graph& graph, const Node& node);
+
 // Of the busiest device: the elements of the iteration spaces of the ops that compute, with reduced and contracted dimensions multiplied
-// in, of ops that compute. Bodies count once an iteration, of branches the largest, of a while loop
-// one iteration.
+// in. Bodies count once an iteration, of branches the largest, of a while loop one iteration.
 std::int64_t work_per_device(const PartitionedProgram& program);
+// Of heavy ops alone, in a program that has not got its graph yet.
+std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program);
 
 }  // namespace shardlab::spmd

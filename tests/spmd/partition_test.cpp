@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/spmd/explain.h"
+#include "runtime/spmd/work.h"
 #include "tests/spmd/graphs.h"
 #include "tests/spmd/simulator.h"
 
@@ -27,13 +28,25 @@ TEST(Partition, OneAllReduceForAllDimensions) {
 }
 
 TEST(Partition, ReduceScatterWhereTheResultIsWantedScattered) {
-  Mesh mesh = mesh_of({4, 2});
+  Mesh mesh = mesh_of({4});
   Build build;
   ValueId x = build.param({16, 256}), y = build.param({256, 16});
   Graph graph = build.finish({build.op("matmul", {x, y})});
-  PropagationInput input = input_of(graph, mesh, {"-b", "b-"});
-  input.results = {spec_of(mesh, "b-")};
+  PropagationInput input = input_of(graph, mesh, {"-a", "a-"});
+  input.results = {spec_of(mesh, "a-")};
   EXPECT_EQ(collectives(partition(input)), (std::vector<std::string>{"reduce-scatter"}));
+}
+
+// An axis along which everything is replicated shares the work where that moves no more.
+TEST(Partition, IdleAxesShareAProductAtTheSameBytes) {
+  Mesh mesh = mesh_of({2, 2, 2});
+  Build build;
+  ValueId x = build.param({16, 16});
+  Graph graph = build.finish({build.op("matmul", {x, x})});
+  PartitionedProgram program = plan(graph, mesh, {"bc"});
+  EXPECT_EQ(program.wire_bytes, 4096);
+  EXPECT_EQ(work_per_device(program), 16 * 16 * 16 / 8);  // JAX's too
+  EXPECT_EQ(text_of(result_spec(program), mesh), "P('b', 'c')");
 }
 
 struct MatmulCase {
