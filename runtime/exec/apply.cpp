@@ -8,7 +8,9 @@
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
+#include "runtime/ops/creation.h"
 #include "runtime/ops/registry.h"
+#include "runtime/ops/shapes.h"
 
 namespace shardlab {
 namespace {
@@ -40,6 +42,19 @@ std::string key_of(const OpDef& op, const std::vector<Operand>& operands, const 
   return key;
 }
 
+// Outside jit, what is filled with one number like a committed array lies as it does. Source: jax.lax.full_like.
+std::optional<Sharding> filled_like(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs) {
+  if (!ops::fills_like_operand(op) || !operands[0].is_array()) return std::nullopt;
+  const Array& like = operands[0].array();
+  const bool is_weak = like.impl()->weak && !attrs.has("dtype");
+  const bool fills_by_parts = operands.size() > 1 && operands[1].is_array() && operands[1].array().ndim() > 0;
+  const AttrValue* value = attrs.find("fill_value");
+  const bool is_list = value != nullptr && std::holds_alternative<std::shared_ptr<const Literal>>(*value);
+  if (!like.committed() || is_weak || fills_by_parts || is_list) return std::nullopt;
+  if (attrs.has("shape") && ops::integer_list_of(attrs, "shape") != like.shape()) return std::nullopt;
+  return like.sharding();
+}
+
 }  // namespace
 
 std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
@@ -65,7 +80,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
                          where.text());
       request.args.push_back(operand.array());
     }
-  if (out_sharding) request.out_shardings = {out_sharding};
+  if (const auto wanted = out_sharding ? out_sharding : filled_like(op, operands, attrs)) request.out_shardings = {wanted};
   request.trace = [&](const std::optional<Mesh>&) {
     GraphBuilder builder{std::string(op.name), context.config()};
     const WeakCall weak = weak_call(op, operands, attrs, context.config().enable_x64);

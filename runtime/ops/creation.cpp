@@ -1,4 +1,6 @@
 // Ops that make arrays: arange, linspace, zeros, ones, full and their like, and eye.
+#include "runtime/ops/creation.h"
+
 #include <cmath>
 
 #include "runtime/ops/compose.h"
@@ -277,5 +279,7 @@ const OpDef kEye = {.name = "eye",
                     .attrs = kEyeAttrs,
                     .weakness = Weakness::kNever,
                     .expand = expand_eye};
+
+bool fills_like_operand(const OpDef& op) { return &op == &kZerosLike || &op == &kOnesLike || &op == &kFullLike; }
 
 }  // namespace shardlab::ops
