@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "runtime/base/number_list.h"
+#include "runtime/base/selected.h"
 #include "runtime/core/mesh_change.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -15,11 +16,8 @@
 #include "runtime/graph/inspection.h"
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
-#include "runtime/transform/fold_integers.h"
 #include "runtime/transform/inline.h"
-#include "runtime/transform/merge_equal.h"
-#include "runtime/transform/merge_reshapes.h"
-#include "runtime/transform/slices_of_joins.h"
+#include "runtime/transform/simplify.h"
 #include "runtime/transform/used_params.h"
 
 namespace shardlab {
@@ -56,14 +54,21 @@ std::string devices_text(const Mesh& mesh) {
                    devices_text(a.mesh), b.who, devices_text(b.mesh), order, where.text());
 }
 
+// On other devices than the first: whether that is an error, or not known yet.
+enum class Disagreement : std::uint8_t { kThrows, kIsPassedOver };
+
 // The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`.
-void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, bool may_differ = true) {
+void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, Disagreement disagreement,
+              bool may_differ = true) {
   Wish mine{sharding.mesh(), std::move(who)};
   if (!wish) {
     wish = std::move(mine);
     return;
   }
-  if (!wish->mesh.same_devices(mine.mesh)) throw_incompatible(*wish, mine, where);
+  if (!wish->mesh.same_devices(mine.mesh)) {
+    if (disagreement == Disagreement::kIsPassedOver) return;
+    throw_incompatible(*wish, mine, where);
+  }
   if (wish->mesh == mine.mesh || mine.mesh.axis_count() == 0) return;
   if (wish->mesh.axis_count() == 0) {
     wish = std::move(mine);
@@ -183,18 +188,10 @@ spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::Forei
   return other.wire_bytes < program.wire_bytes ? other : program;
 }
 
-template <typename T>
-std::vector<T> those_of(const std::vector<T>& all, const std::vector<bool>& wanted) {
-  std::vector<T> some;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (wanted[i]) some.push_back(all[i]);
-  return some;
-}
-
 ProgramRequest with_args(const ProgramRequest& request, const std::vector<bool>& wanted) {
   ProgramRequest part = request;
-  part.args = those_of(request.args, wanted);
-  if (!request.in_shardings.empty()) part.in_shardings = those_of(request.in_shardings, wanted);
+  part.args = selected(request.args, wanted);
+  if (!request.in_shardings.empty()) part.in_shardings = selected(request.in_shardings, wanted);
   part.donated.clear();
   for (int argnum : request.donated)
     if (wanted[std::size_t(argnum)]) part.donated.push_back(int(std::count(wanted.begin(), wanted.begin() + argnum, true)));
@@ -267,20 +264,24 @@ std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) 
   return text;
 }
 
-std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph) {
+std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph, const std::vector<bool>& used) {
   std::optional<Wish> wish;
+  const Disagreement disagreement = graph != nullptr ? Disagreement::kThrows : Disagreement::kIsPassedOver;
+  auto is_taken = [&](std::size_t i) { return used.empty() || used[i]; };
   for (std::size_t i = 0; i < request.args.size(); ++i)
-    if (request.args[i].committed())
+    if (request.args[i].committed() && is_taken(i))
       add_wish(wish, request.args[i].sharding(),
-               fmt::format("argument {} of {} with shape {} and", i, request.name, request.args[i].type().text()), request.where);
-  for (const auto& sharding : request.in_shardings)
-    if (sharding) add_wish(wish, *sharding, "explicit input sharding", request.where);
+               fmt::format("argument {} of {} with shape {} and", i, request.name, request.args[i].type().text()), request.where,
+               disagreement);
+  for (std::size_t i = 0; i < request.in_shardings.size(); ++i)
+    if (request.in_shardings[i] && is_taken(i))
+      add_wish(wish, *request.in_shardings[i], "explicit input sharding", request.where, disagreement);
   for (const auto& sharding : request.out_shardings)
-    if (sharding) add_wish(wish, *sharding, "explicit output sharding", request.where);
+    if (sharding) add_wish(wish, *sharding, "explicit output sharding", request.where, disagreement);
   if (graph != nullptr)
     visit_nodes(*graph, [&](const Node& node) {
       auto add = [&](const Sharding& sharding) {
-        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where,
+        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where, disagreement,
                  node.op->is_constraint || is_wholly_manual(node, sharding.mesh()));
       };
       for (const auto& [name, value] : node.attrs.entries()) {
@@ -307,14 +308,11 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   // Types that Explicit axes give are checked before, as the user wrote the loops.
   const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
   if (!is_explicit) graph = without_dead_parts(graph);
-  graph = transform::with_merged_reshapes(graph);
-  if (asking.is_jitted) graph = transform::with_slices_of_parts(graph);
-  if (asking.is_jitted) graph = transform::with_folded_integers(graph);
-  graph = transform::with_equal_merged(graph);
   const std::vector<bool> used = used_arguments(asking, graph);
   if (!used.empty()) graph = transform::with_params(graph, used);
+  graph = transform::simplified(graph, asking.is_jitted);
   const ProgramRequest request = used.empty() ? asking : with_args(asking, used);
-  std::optional<Mesh> mesh = mesh_of(request, &graph);
+  std::optional<Mesh> mesh = mesh_of(asking, &graph, used);
   if (mesh && !mesh->has_explicit_axes())
     if (auto code = mesh_of_code(graph, *mesh)) mesh = code;
   // Nobody said a mesh but arguments that are not taken: in a cache of several processes this device is not the others'.

@@ -53,8 +53,9 @@ std::string signature_of(const std::vector<Array>& args);
 std::string signature_of(const std::vector<std::optional<Sharding>>& shardings);
 
 // The mesh a computation runs on: that of shardings, committed arguments and constraints, which must be one ordered device set; nothing
-// where nobody says. UserError with JAX's text where they differ.
-std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph);
+// where nobody says. UserError with JAX's text where they differ; not before the function is traced (`graph` is nullptr): it may turn out
+// that nothing is computed from some arguments. `used`: the arguments that the program takes; empty: all.
+std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph, const std::vector<bool>& used = {});
 
 // The request with the arguments alone that the program takes. What nothing is computed from is no parameter of a jitted function, as in
 // JAX: it does not say where the program runs.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/base/selected.h"
 #include "runtime/graph/dead_parts.h"
 
 namespace shardlab {
@@ -11,14 +12,6 @@ using Mask = std::vector<bool>;
 
 bool any(const Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
 bool all(const Mask& mask) { return std::find(mask.begin(), mask.end(), false) == mask.end(); }
-
-template <typename T>
-std::vector<T> kept(const std::vector<T>& items, const Mask& mask) {
-  std::vector<T> found;
-  for (std::size_t i = 0; i < items.size(); ++i)
-    if (mask[i]) found.push_back(items[i]);
-  return found;
-}
 
 // A node without results is there for what it does, and so are the nodes that have it in their bodies.
 bool has_effects(const Node& node) {
@@ -58,7 +51,7 @@ class Live {
       result.values.push_back({graph_.values[std::size_t(id)].type, producer, int(index)});
       return renamed[std::size_t(id)];
     };
-    for (ValueId id : kept(graph_.params, params)) result.params.push_back(copy_value(id, -1, result.params.size()));
+    for (ValueId id : selected(graph_.params, params)) result.params.push_back(copy_value(id, -1, result.params.size()));
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!live_[n]) continue;
       Node node = at(n);
@@ -66,7 +59,7 @@ class Live {
       for (std::size_t i = 0; i < node.results.size(); ++i) node.results[i] = copy_value(node.results[i], NodeId(result.nodes.size()), i);
       result.nodes.push_back(std::move(node));
     }
-    for (ValueId id : kept(graph_.results, wanted_)) result.results.push_back(renamed[std::size_t(id)]);
+    for (ValueId id : selected(graph_.results, wanted_)) result.results.push_back(renamed[std::size_t(id)]);
     return result;
   }
 
@@ -83,8 +76,8 @@ class Live {
   }
 
   static void keep(Node& node, const Mask& operands, const Mask& results) {
-    node.operands = kept(node.operands, operands);
-    node.results = kept(node.results, results);
+    node.operands = selected(node.operands, operands);
+    node.results = selected(node.results, results);
   }
 
   static void prune(Node& node, const Mask& used) {
@@ -105,7 +98,7 @@ class Live {
     Mask operands = body.used_params();
     if (all(operands) && all(used)) return;
     Attrs attrs = node.attrs;
-    attrs.set("in_specs", kept(attrs.shardings("in_specs"), operands)).set("out_specs", kept(attrs.shardings("out_specs"), used));
+    attrs.set("in_specs", selected(attrs.shardings("in_specs"), operands)).set("out_specs", selected(attrs.shardings("out_specs"), used));
     node.attrs = attrs.set("bodies", one(body.copy(operands)));
     keep(node, operands, used);
   }

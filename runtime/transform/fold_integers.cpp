@@ -35,23 +35,6 @@ auto find_fold(const Node& node) {
   return std::find_if(folds().begin(), folds().end(), [&](const Fold& each) { return each.op == node.op; });
 }
 
-bool is_filled_with(const Graph& graph, ValueId id, std::int64_t number) {
-  const NodeId producer = graph.values[std::size_t(id)].producer;
-  if (producer < 0) return false;
-  const Node& node = graph.nodes[std::size_t(producer)];
-  if (node.op == &ops::kBroadcastInDim || node.op == &ops::kReshape || node.op == &ops::kTranspose)
-    return is_filled_with(graph, node.operands[0], number);
-  if (node.op != &ops::kConstant) return false;
-  const Literal& literal = node.attrs.literal("value");
-  return visit_dtype(literal.type.dtype, [&]<typename T>(T) {
-    if constexpr (std::is_integral_v<T>) {
-      const T* elements = literal.data->as<T>();
-      return std::all_of(elements, elements + literal.type.elements(), [&](T element) { return element == T(number); });
-    }
-    return false;
-  });
-}
-
 bool may_fold(const Graph& graph, const Node& node) {
   return find_fold(node) != folds().end() && !is_inexact(graph.type(node.operands[0]).dtype);
 }
@@ -70,6 +53,23 @@ std::optional<ValueId> folded(GraphBuilder& b, const Node& node, const std::vect
 }
 
 }  // namespace
+
+bool is_filled_with(const Graph& graph, ValueId id, std::int64_t number) {
+  const NodeId producer = graph.values[std::size_t(id)].producer;
+  if (producer < 0) return false;
+  const Node& node = graph.nodes[std::size_t(producer)];
+  if (node.op == &ops::kBroadcastInDim || node.op == &ops::kReshape || node.op == &ops::kTranspose)
+    return is_filled_with(graph, node.operands[0], number);
+  if (node.op != &ops::kConstant) return false;
+  const Literal& literal = node.attrs.literal("value");
+  return visit_dtype(literal.type.dtype, [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      const T* elements = literal.data->as<T>();
+      return std::all_of(elements, elements + literal.type.elements(), [&](T element) { return element == T(number); });
+    }
+    return false;
+  });
+}
 
 Graph with_folded_integers(const Graph& graph) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return may_fold(graph, node); })) return graph;

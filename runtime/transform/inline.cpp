@@ -1,5 +1,7 @@
 #include "runtime/transform/inline.h"
 
+#include <algorithm>
+
 #include "runtime/graph/partition_callback.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
@@ -30,6 +32,25 @@ std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::
   for (const Node& node : graph.nodes) emit_node(b, node, renamed);
   b.set_place({}, "");
   return renamed.of(graph.results);
+}
+
+Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
+                    const std::function<ValueId(GraphBuilder&, const Node&, const Renaming&)>& replacement) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_replaced)) return graph;
+  GraphBuilder b(graph.name);
+  Renaming renamed(graph);
+  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
+  for (const Node& node : graph.nodes) {
+    if (!is_replaced(node)) {
+      emit_node(b, node, renamed);
+      continue;
+    }
+    b.set_place(node.where, node.user_op);
+    renamed[node.results[0]] = replacement(b, node, renamed);
+  }
+  b.set_place({}, "");
+  b.set_results(renamed.of(graph.results));
+  return without_dead_nodes(b.finish());
 }
 
 namespace {

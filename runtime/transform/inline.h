@@ -1,6 +1,8 @@
 // Emits one graph's nodes into another that is being built.
 #pragma once
 
+#include <functional>
+
 #include "runtime/graph/builder.h"
 
 namespace shardlab::transform {
@@ -23,6 +25,11 @@ void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed);
 
 // Emits all nodes with `args` as the parameters; the results.
 std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
+
+// The graph with other values in place of the only results of some nodes, and without what nobody needs any more. A replacement is emitted
+// into the builder where it is not there yet.
+Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
+                    const std::function<ValueId(GraphBuilder&, const Node&, const Renaming&)>& replacement);
 
 // The graph that is partitioned: without what transformations alone see. Functions called as one node (checkpoint, custom_jvp, custom_vjp)
 // stand where they were called, stop_gradient and its like are gone, in bodies too. UserError with JAX's text where tangents of a function

@@ -1,7 +1,5 @@
 #include "runtime/transform/merge_reshapes.h"
 
-#include <algorithm>
-
 #include "runtime/ops/primitives.h"
 #include "runtime/transform/inline.h"
 
@@ -26,23 +24,13 @@ bool can_be_merged(const Graph& graph, const Node& node) {
 }  // namespace
 
 Graph with_merged_reshapes(const Graph& graph) {
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return can_be_merged(graph, node); })) return graph;
-  GraphBuilder b(graph.name);
-  Renaming renamed(graph);
-  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
-  for (const Node& node : graph.nodes) {
-    if (!can_be_merged(graph, node)) {
-      emit_node(b, node, renamed);
-      continue;
-    }
-    ValueId source = source_of(graph, node.operands[0]);
-    b.set_place(node.where, node.user_op);
-    renamed[node.results[0]] =
-        graph.type(source) == graph.type(node.results[0]) ? renamed[source] : b.emit1(ops::kReshape, {renamed[source]}, node.attrs);
-  }
-  b.set_place({}, "");
-  b.set_results(renamed.of(graph.results));
-  return without_dead_nodes(b.finish());
+  return with_replaced(
+      graph, [&](const Node& node) { return can_be_merged(graph, node); },
+      [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+        const ValueId source = source_of(graph, node.operands[0]);
+        const bool is_same = graph.type(source) == graph.type(node.results[0]);
+        return is_same ? renamed[source] : b.emit1(ops::kReshape, {renamed[source]}, node.attrs);
+      });
 }
 
 }  // namespace shardlab::transform

@@ -72,25 +72,12 @@ ValueId sliced_parts(GraphBuilder& b, const Graph& graph, const Node& node, cons
 }  // namespace
 
 Graph with_slices_of_parts(const Graph& graph) {
-  std::vector<int> uses = uses_of(graph);
-  bool is_changed = false;
-  GraphBuilder b(graph.name);
-  Renaming renamed(graph);
-  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
-  for (const Node& node : graph.nodes) {
-    std::optional<Touched> touched = touched_by(graph, node, uses);
-    if (!touched) {
-      emit_node(b, node, renamed);
-      continue;
-    }
-    is_changed = true;
-    b.set_place(node.where, node.user_op);
-    renamed[node.results[0]] = sliced_parts(b, graph, node, *touched, renamed);
-  }
-  if (!is_changed) return graph;
-  b.set_place({}, "");
-  b.set_results(renamed.of(graph.results));
-  return without_dead_nodes(b.finish());
+  const std::vector<int> uses = uses_of(graph);
+  return with_replaced(
+      graph, [&](const Node& node) { return touched_by(graph, node, uses).has_value(); },
+      [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+        return sliced_parts(b, graph, node, *touched_by(graph, node, uses), renamed);
+      });
 }
 
 }  // namespace shardlab::transform
