@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "gui/app/export_trace.h"
 #include "gui/app/key_map.h"
 #include "gui/app/main_window.h"
 #include "gui/app/palette.h"
@@ -16,13 +17,15 @@
 namespace shardlab::gui {
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 18> kActions{{
+  static constexpr std::array<ActionDef, 19> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
        [](MainWindow& w) { w.save_view(); }},
       {"report", "&File", "&Report …", "Ctrl+Shift+E", "Choose what goes into a report, and save it as one HTML file",
        [](MainWindow& w) { make_report_builder(w)->open(); }},
+      {"export", "&File", "E&xport Trace …", "Ctrl+Alt+X", "Write the trace for Perfetto, chrome://tracing or Chakra",
+       [](MainWindow& w) { choose_and_export(w); }},
       {"reload", "&File", "&Read Again", "F5", "Read the trace again; one that grows is followed by itself",
        [](MainWindow& w) { w.reload(); }},
       {"quit", "&File", "&Quit", "Ctrl+Q", "Close the window", [](MainWindow& w) { w.close(); }},

@@ -9,6 +9,7 @@ extern const CommandDef kRun;
 extern const CommandDef kReplay;
 extern const CommandDef kCheck;
 extern const CommandDef kReport;
+extern const CommandDef kExport;
 extern const CommandDef kDiff;
 extern const CommandDef kMerge;
 extern const CommandDef kView;

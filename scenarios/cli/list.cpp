@@ -4,7 +4,8 @@
 namespace shardlab::cli {
 
 std::span<const CommandDef* const> all_commands() {
-  static constexpr const CommandDef* kCommands[] = {&kRun, &kReplay, &kCheck, &kReport, &kDiff, &kMerge, &kView, &kDoctor, &kWorker};
+  static constexpr const CommandDef* kCommands[] = {&kRun,  &kReplay, &kCheck, &kReport, &kExport,
+                                                    &kDiff, &kMerge,  &kView,  &kDoctor, &kWorker};
   return kCommands;
 }
 

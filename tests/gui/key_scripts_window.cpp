@@ -8,6 +8,7 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTableWidget>
 #include <QTest>
 
@@ -129,6 +130,23 @@ void builds_a_report(Scene& s) {
   QSettings().remove(QStringLiteral("report"));
 }
 
+void exports_the_trace(Scene& s) {
+  s.press();
+  EXPECT_TRUE(s.window.statusBar()->currentMessage().contains(QStringLiteral("no trace to export")))
+      << "a trace of the test's own is no file";
+  const QString path = s.file("toy.db");
+  traces::sample::write_sample_trace("toy", path.toStdString(), {});
+  s.window.open(path);
+  ASSERT_TRUE(wait_idle(s.window));
+  s.focus_timeline();
+  s.press_and_name(s.file("toy.json"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return s.window.statusBar()->currentMessage().startsWith(QStringLiteral("Exported")); }, kLongMs))
+      << s.window.statusBar()->currentMessage().toStdString();
+  QFile file(s.file("toy.json"));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(file.readAll().startsWith("{\"displayTimeUnit\""));
+}
+
 void shows_its_performance(Scene& s) {
   s.press();
   ASSERT_NE(s.dialog(), nullptr);
@@ -169,6 +187,7 @@ Scripts window_scripts() {
          EXPECT_TRUE(svg.contains("CPU 0") && !svg.contains("whole trace")) << "the sharding alone, no timeline";
        }},
       {QStringLiteral("report"), builds_a_report},
+      {QStringLiteral("export"), exports_the_trace},
       {QStringLiteral("performance"), shows_its_performance},
       {QStringLiteral("reload"), reads_again},
       {QStringLiteral("quit"),
