@@ -9,7 +9,7 @@ namespace shardlab {
 
 const char* intern(std::string_view text) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> texts;
+  static auto& texts = *new std::set<std::string, std::less<>>;  // read while exit() runs, too
   std::lock_guard lock(mutex);
   auto found = texts.find(text);
   if (found == texts.end()) found = texts.emplace(text).first;

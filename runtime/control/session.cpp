@@ -64,7 +64,7 @@ void Session::roll(const std::vector<Member>& joined, int num_processes) {
   wire::Roll* roll = news.mutable_roll();
   roll->set_num_processes(num_processes);
   for (const Member& member : joined) *roll->add_members() = to_wire(member);
-  static const Member self{.process = -1, .pid = getpid(), .host = host_name(), .host_id = host_identity()};
+  const Member self{.process = -1, .pid = getpid(), .host = host_name(), .host_id = host_identity()};
   *roll->mutable_coordinator() = to_wire(self);
   send(std::move(news));
 }

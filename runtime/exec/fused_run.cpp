@@ -71,7 +71,7 @@ void repeat(const std::byte* from, std::int64_t element_bytes, const FusedStep::
 
 // Each of `rows` rows of `row` elements to one.
 void reduce_rows(const FusedStep::Op& op, const void* from, std::int64_t rows, std::int64_t row, std::byte* to) {
-  static const Attrs along_rows{{"axes", std::vector<std::int64_t>{1}}};
+  static const Attrs& along_rows = *new Attrs{{"axes", std::vector<std::int64_t>{1}}};  // used while exit() runs, too
   const Box box{{0, rows}, {0, row}};
   const Shape shape{rows, row};
   const ConstView operand{{op.dtypes[0], shape}, static_cast<const std::byte*>(from), &box, &shape};

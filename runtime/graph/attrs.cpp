@@ -135,17 +135,17 @@ const Sharding& Attrs::sharding(std::string_view name) const { return get<Shardi
 const Literal& Attrs::literal(std::string_view name) const { return *get<std::shared_ptr<const Literal>>(*this, name, "an array"); }
 
 const std::vector<std::string>& Attrs::strings(std::string_view name) const {
-  static const std::vector<std::string> kNone;
+  static const std::vector<std::string>& kNone = *new std::vector<std::string>;
   return is_empty_list(find(name)) ? kNone : get<std::vector<std::string>>(*this, name, "a list of names");
 }
 
 const std::vector<Sharding>& Attrs::shardings(std::string_view name) const {
-  static const std::vector<Sharding> kNone;
+  static const std::vector<Sharding>& kNone = *new std::vector<Sharding>;
   return is_empty_list(find(name)) ? kNone : get<std::vector<Sharding>>(*this, name, "a list of shardings");
 }
 
 const Bodies& Attrs::bodies() const {
-  static const Bodies kNone;
+  static const Bodies& kNone = *new Bodies;
   const AttrValue* value = find("bodies");
   const Bodies* typed = value != nullptr ? std::get_if<Bodies>(value) : nullptr;
   return typed != nullptr ? *typed : kNone;

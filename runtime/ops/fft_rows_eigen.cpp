@@ -53,7 +53,8 @@ class Rows final : public FftRows<R> {
 template <typename R>
 const FftRows<R>& fft_rows(FftKind kind, std::int64_t length) {
   static std::mutex mutex;
-  static std::map<std::pair<FftKind, std::int64_t>, std::unique_ptr<Rows<R>>> plans;
+  using Plans = std::map<std::pair<FftKind, std::int64_t>, std::unique_ptr<Rows<R>>>;
+  static Plans& plans = *new Plans;  // used while exit() runs, too
   std::lock_guard lock(mutex);
   auto& plan = plans[{kind, length}];
   if (!plan) plan = std::make_unique<Rows<R>>(kind, length);

@@ -80,7 +80,8 @@ class Rows final : public FftRows<R> {
 
 template <typename R>
 const FftRows<R>& fft_rows(FftKind kind, std::int64_t length) {
-  static std::map<std::pair<FftKind, std::int64_t>, std::unique_ptr<Rows<R>>> plans;
+  using Plans = std::map<std::pair<FftKind, std::int64_t>, std::unique_ptr<Rows<R>>>;
+  static Plans& plans = *new Plans;  // used while exit() runs, too
   std::lock_guard lock(planner());
   auto& plan = plans[{kind, length}];
   if (!plan) plan = std::make_unique<Rows<R>>(kind, int(length));

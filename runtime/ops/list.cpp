@@ -83,31 +83,31 @@ SHARDLAB_REGION_OPS(SHARDLAB_DECLARE)
 namespace {
 
 const std::vector<const OpDef*>& sorted_ops() {
-  static const std::vector<const OpDef*> sorted = [] {
+  static const auto& sorted = *new std::vector<const OpDef*>([] {
 #define SHARDLAB_ADDRESS(name) &ops::k##name,
     std::vector<const OpDef*> all = {SHARDLAB_OPS(SHARDLAB_ADDRESS)};
 #undef SHARDLAB_ADDRESS
     std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     return all;
-  }();
+  }());
   return sorted;
 }
 
 const std::vector<const OpDef*>& sorted_region_ops() {
-  static const std::vector<const OpDef*> sorted = [] {
+  static const auto& sorted = *new std::vector<const OpDef*>([] {
 #define SHARDLAB_ADDRESS(name) &ops::k##name,
     std::vector<const OpDef*> all = {SHARDLAB_REGION_OPS(SHARDLAB_ADDRESS)};
 #undef SHARDLAB_ADDRESS
     std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     return all;
-  }();
+  }());
   return sorted;
 }
 
 }  // namespace
 
 const OpDef* find_op(std::string_view name_or_alias) {
-  static const std::map<std::string_view, const OpDef*> by_name = [] {
+  static const auto& by_name = *new std::map<std::string_view, const OpDef*>([] {
     std::map<std::string_view, const OpDef*> names;
     for (const auto* list : {&sorted_ops(), &sorted_region_ops()})
       for (const OpDef* op : *list) {
@@ -115,7 +115,7 @@ const OpDef* find_op(std::string_view name_or_alias) {
         for (std::string_view alias : op->aliases) SL_CHECK(names.emplace(alias, op).second, "two ops are called {}", alias);
       }
     return names;
-  }();
+  }());
   auto found = by_name.find(name_or_alias);
   return found == by_name.end() ? nullptr : found->second;
 }

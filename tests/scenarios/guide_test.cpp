@@ -232,4 +232,13 @@ TEST(Verdict, IsPrintedOnce) {
   EXPECT_EQ(ran.output.find("program-mismatch:", first + 1), std::string::npos) << ran.output;
 }
 
+TEST(Leaving, LaunchesThatOutliveMain) {
+  const std::string program = SHARDLAB_LEAVES_EARLY;
+  Ran alone = shell("SHARDLAB_NUM_CPU_DEVICES=8 " + program), together = shell("$BIN/shardlab run --limit 60 -n 4 -d 2 -- " + program);
+  ASSERT_EQ(alone.code, 0) << alone.output;
+  ASSERT_EQ(together.code, 0) << together.output;
+  EXPECT_THAT(alone.output, HasSubstr("total "));
+  EXPECT_THAT(together.output, HasSubstr(alone.output));
+}
+
 }  // namespace

@@ -34,7 +34,7 @@ traces::Id Definitions::site(std::size_t index, std::uint32_t id) const { return
 traces::Id Definitions::layout(std::size_t index, std::uint32_t id) const { return at(own_[index].layouts, id); }
 
 const UnifiedProgram& Definitions::program(std::size_t index, std::uint32_t id) const {
-  static const UnifiedProgram kLost{.name = "(its record was lost)"};
+  static const UnifiedProgram& kLost = *new UnifiedProgram{.name = "(its record was lost)"};
   const auto& programs = own_[index].programs;
   return id < programs.size() && programs[id] ? *programs[id] : kLost;
 }
