@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "control.grpc.pb.h"
+#include "runtime/base/at_work.h"
 #include "runtime/base/error.h"
 #include "runtime/control/channel.h"
 #include "runtime/control/coordinator.h"
@@ -227,8 +228,8 @@ class ControlClient::Link final : public Uplink {
   void push(wire::Word word, When when) { sender_.push(std::move(word), when); }
 
   // With a heartbeat goes what others may need who wait for one that waits itself.
-  void beat(wire::Words& batch) const {
-    *batch.add_words() = heartbeat_word();
+  void beat(wire::Words& batch) {
+    *batch.add_words() = heartbeat_word(AtWork::any_since(work_told_));
     if (owner_.waits_by_choice()) *batch.add_words() = recent_word(owner_.ProcessControl::recent());
   }
 
@@ -358,7 +359,8 @@ class ControlClient::Link final : public Uplink {
   std::uint64_t visits_ = 0;  // at barriers and for keys, by the issuing thread
   const std::string own_host_id_ = host_identity();
   Member coordinator_member_;
-  bool disagreed_ = false;  // the reader's
+  bool disagreed_ = false;      // the reader's
+  std::int64_t work_told_ = 0;  // the sender's: AtWork as of the last heartbeat
   CoordinatorSilence coordinator_{std::chrono::milliseconds(Coordinator::kSilentMs), std::chrono::milliseconds(Coordinator::kHeartbeatMs)};
   WordSender sender_{[this](const wire::Words& words) { return stream_->Write(words); }, [this] { stream_->WritesDone(); },
                      [this](wire::Words& batch) { beat(batch); }};

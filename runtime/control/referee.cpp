@@ -194,6 +194,11 @@ void Referee::absent(int process, bool left, int exit_code, int signal) {
   ledger_.absent(process, left, exit_code, signal);
 }
 
+void Referee::at_work(int process, comm::Ns now) {
+  std::lock_guard lock(mutex_);
+  sides_.at(std::size_t(process)).worked_ns = now;
+}
+
 void Referee::alive(int process, comm::Ns now) {
   std::lock_guard lock(mutex_);
   Side& side = sides_.at(std::size_t(process));

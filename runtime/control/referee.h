@@ -105,6 +105,8 @@ class Referee {
   void key_over(int process, std::uint64_t visit);
   // A sign of life, heartbeats included, by this side's clock. Who never gives one is not expected to.
   void alive(int process, comm::Ns now);
+  // It computes in the library, however long: it is not stuck.
+  void at_work(int process, comm::Ns now);
 
   Evidence evidence() const;   // as it was at the verdict; without one, as it is
   VerdictRef verdict() const;  // nullptr: none
@@ -128,6 +130,7 @@ class Referee {
     int signs = 0;             // of life, since an executor met a message that does not fit
     comm::Ns heard_ns = 0;     // its last word
     comm::Ns alive_ns = 0;     // its last sign of life, where it gives any
+    comm::Ns worked_ns = 0;    // when it said last that it computes
     bool clock_known = false;
     comm::Ns behind_ns = 0;  // what its clock is behind this one at most: the least time that a word took
   };

@@ -28,8 +28,8 @@ bool Referee::settled(int process) const {
   return side.reading->poisoned || (open >= 0 && open <= side.reading->launch);
 }
 
-// Silence is no proof, but after so long it is told: somebody waits for a process that is alive, in no call, and says nothing; or for one
-// whose heartbeat is missing, whatever it has issued.
+// Silence is no proof, but after so long it is told: somebody waits for a process that is alive, in no call, computes nothing and says
+// nothing; or for one whose heartbeat is missing, whatever it has issued.
 void Referee::seek_stuck() {
   comm::Ns now = comm::now_ns(), limit = std::chrono::nanoseconds(options_.stuck).count();
   // Who was stopped itself has heard nobody meanwhile.
@@ -37,7 +37,8 @@ void Referee::seek_stuck() {
   sought_ns_ = now;
   std::vector<int> stuck;
   for (int p : ledger_.awaited()) {
-    comm::Ns quiet_since = std::max({sides_[std::size_t(p)].heard_ns, ledger_.awaited_since(p), awake_ns_});
+    const Side& side = sides_[std::size_t(p)];
+    comm::Ns quiet_since = std::max({side.heard_ns, side.worked_ns, ledger_.awaited_since(p), awake_ns_});
     if (now - quiet_since >= limit) stuck.push_back(p);
   }
   bool any_stopped = false;

@@ -178,6 +178,7 @@ grpc::Status Session::hear(const wire::Word& word) {
       court_.on_end(process_, kLeftTheJob);
       break;
     case wire::Word::kHeartbeat: {
+      if (word.heartbeat().at_work()) referee.at_work(process_, now);
       wire::News news;
       news.mutable_heard();
       send(std::move(news));

@@ -79,9 +79,9 @@ wire::Word leaving_word() {
   return word;
 }
 
-wire::Word heartbeat_word() {
+wire::Word heartbeat_word(bool at_work) {
   wire::Word word = make_word();
-  word.mutable_heartbeat();
+  word.mutable_heartbeat()->set_at_work(at_work);
   return word;
 }
 

@@ -19,7 +19,7 @@ wire::Word waiting_word(const std::string& doing, const std::string& where, std:
 wire::Word wire_mismatch_word(int from, const std::string& what);
 wire::Word raised_word(const std::string& error, const std::string& where, std::int32_t statement);
 wire::Word leaving_word();
-wire::Word heartbeat_word();
+wire::Word heartbeat_word(bool at_work);
 wire::Word recent_word(const Recent&);
 wire::Word looked_ahead_word();
 

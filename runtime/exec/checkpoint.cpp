@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "runtime/base/at_work.h"
 #include "runtime/base/text.h"
 #include "runtime/exec/assemble.h"
 #include "runtime/exec/checkpoint_index.h"
@@ -61,6 +62,7 @@ void check_agreed(const Index& index, Where where) {
 
 void write_own_parts(const std::string& file, const std::vector<std::pair<std::string, Array>>& arrays, const Index& index, int self,
                      Where where) {
+  const AtWork writing;
   std::vector<BufferRef> kept;
   std::vector<std::uint64_t> hashes;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -121,6 +123,7 @@ class DataFiles {
   DataFiles(std::string folder, std::int64_t generation) : folder_(std::move(folder)), generation_(generation) {}
 
   std::span<const std::byte> part(const SavedArray& array, const SavedPart& part) {
+    const AtWork reading;
     std::string path = data_file(folder_, generation_, part.process);
     auto [found, is_new] = files_.try_emplace(part.process);
     if (is_new) found->second = read_file(path);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/at_work.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/fuse.h"
 
@@ -93,10 +94,14 @@ comm::ExchangeResult CpuBackend::exchange(const LinkContext& link, std::span<con
   return link.transport->exchange(link.header, sends, receives, link.on_wait);
 }
 
-void CpuBackend::compute(ComputeCall& call, const std::vector<int>&) { shardlab::compute(call, pool_); }
+void CpuBackend::compute(ComputeCall& call, const std::vector<int>&) {
+  const AtWork working;
+  shardlab::compute(call, pool_);
+}
 
 void CpuBackend::run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                            Slots& slots, const std::vector<int>&) {
+  const AtWork working;
   shardlab::run_fused(step, local, slot_boxes, slots, pool_);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/base/at_work.h"
 #include "runtime/base/number_list.h"
 #include "runtime/base/selected.h"
 #include "runtime/core/mesh_change.h"
@@ -304,7 +305,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   }
   if (auto found = context.programs().find(key)) return found;
   if (!asked) asked = mesh_of(asking, nullptr);
-  Graph graph = transform::without_calls(asking.trace(asked ? asked : context.mesh()));
+  Graph traced = asking.trace(asked ? asked : context.mesh());
+  const AtWork planning;
+  Graph graph = transform::without_calls(std::move(traced));
   // Types that Explicit axes give are checked before, as the user wrote the loops.
   const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
   if (!is_explicit) graph = without_dead_parts(graph);

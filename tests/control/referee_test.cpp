@@ -494,6 +494,20 @@ TEST(Referee, WhoIsSilentForTooLongIsNamedWithItsLine) {
   EXPECT_THAT(referee.verdict()->text, HasSubstr("toy.cpp:77"));
 }
 
+TEST(Referee, WhoComputesIsNotStuckHoweverLong) {
+  Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
+  auto codes = run(referee, 2, [&](Process& p) {
+    if (p.index == 1)
+      for (int i = 0; i < 400; ++i) {  // ten times the limit; it is looked for every quarter of it
+        referee.at_work(1, comm::now_ns());
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    p.issue("A", {0, 1});
+    p.read();
+  });
+  EXPECT_EQ(referee.verdict(), nullptr);
+}
+
 TEST(Referee, WhoGivesNoSignOfLifeIsNamedThoughAllItsCallsAreMatched) {
   Referee referee({.num_processes = 2, .stuck = std::chrono::milliseconds(40)});
   for (int p : {0, 1}) referee.joined(p, comm::now_ns());
