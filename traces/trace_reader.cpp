@@ -38,6 +38,9 @@ Database TraceReader::open_checked(const std::string& path, std::map<std::string
   try {
     Database database(path, OpenMode::kRead);
     check_kind(database, path);
+    // SQLite takes what lacks of the last page for zeros.
+    const std::int64_t bytes = database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size");
+    if (std::int64_t(std::filesystem::file_size(path, error)) < bytes) torn["file"] = "its last page is not whole";
     return database;
   } catch (const CorruptFile& damage) {
     try {

@@ -193,6 +193,60 @@ TEST_F(ReaderTest, EveryTruncationIsToldNeverFatal) {
   EXPECT_GT(opened, 95) << "refused " << refused;
 }
 
+// As programs of before schema version 1 wrote it, with other columns and texts in the list of tables.
+void make_version_0(const std::string& path, int page_bytes) {
+  Database database(path, OpenMode::kUpdate);
+  database.execute(
+      "DROP VIEW array_memory; DROP TABLE array_holders; DROP TABLE array_ends; ALTER TABLE programs DROP COLUMN intermediate_bytes; "
+      "PRAGMA user_version = 0");
+  database.execute(fmt::format("PRAGMA journal_mode = OFF; PRAGMA page_size = {}; VACUUM", page_bytes));
+}
+
+// At each border of a page, and in the middle of each: what can be read does not grow less with what is there, and what is missing is told.
+TEST_F(ReaderTest, EveryCutOfEveryVersionLeavesWhatLiesBeforeIt) {
+  for (const bool old : {false, true})
+    for (const int page_bytes : {1024, 4096}) {
+      const std::string whole = sample("deadlock"), cut = path("cut.db");
+      if (old)
+        make_version_0(whole, page_bytes);
+      else
+        Database(whole, OpenMode::kUpdate).execute(fmt::format("PRAGMA journal_mode = OFF; PRAGMA page_size = {}; VACUUM", page_bytes));
+      const auto size = std::int64_t(fs::file_size(whole));
+      ASSERT_GT(size / page_bytes, 30);
+      std::size_t strings = 0, tables = 0;
+      for (std::int64_t length = page_bytes / 2; length < size; length += page_bytes / 2) {
+        SCOPED_TRACE(fmt::format("{} of {} bytes, pages of {}, version {}", length, size, page_bytes, old ? 0 : 1));
+        fs::copy_file(whole, cut, fs::copy_options::overwrite_existing);
+        fs::resize_file(cut, std::uintmax_t(length));
+        TraceReader reader(cut);
+        read_all(reader);
+        EXPECT_TRUE(reader.check_whole());
+        const auto notices = reader.notices();
+        ASSERT_FALSE(notices.empty());
+        std::size_t known = 0, lost = 0;
+        for (const TableDef& table : trace_schema().tables) {
+          const bool is_lost = std::any_of(notices.begin(), notices.end(), [&](const std::string& notice) {
+            const auto at = notice.find("nothing is left of ");
+            return at != std::string::npos &&
+                   (" " + notice.substr(at + 18, notice.find(')') - at - 18) + ",").find(fmt::format(" {},", table.name)) !=
+                       std::string::npos;
+          });
+          lost += is_lost;
+          known += !is_lost && table.since <= (old ? 0 : 1);
+        }
+        EXPECT_GE(known, tables);
+        tables = known;
+        std::size_t words = 0;
+        for (Id id = 1; id < 200; ++id) words += !reader.text(id).empty();
+        EXPECT_GE(words, strings);
+        strings = words;
+        EXPECT_TRUE(lost == 0 || length < size * 9 / 10) << lost;
+      }
+      EXPECT_GT(strings, 15U);
+      EXPECT_GT(tables, 25U);
+    }
+}
+
 TEST_F(ReaderTest, DamagedBytesNeverCrash) {
   const std::string whole = sample("deadlock");
   std::string bytes;
