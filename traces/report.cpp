@@ -22,8 +22,12 @@ constexpr ReportFormatDef kText{"text", "For a terminal: the verdict, both sides
                                 write_report_text};
 constexpr ReportFormatDef kJson{"json", "The same as one JSON object.", write_report_json};
 constexpr ReportFormatDef kHtml{"html", "The same as one page that loads nothing from elsewhere.", write_report_html};
-constexpr ReportFormatDef kSarif{"sarif", "SARIF 2.1.0: the diagnoses with their source lines, for editors and CI.", write_report_sarif};
-constexpr ReportFormatDef kJunit{"junit", "JUnit: a testcase for each diagnosis, failed where it is an error.", write_report_junit};
+constexpr ReportFormatDef kSarif{"sarif",
+                                 "SARIF 2.1.0: the diagnoses, and what came otherwise than planned, with source lines, for editors and CI.",
+                                 write_report_sarif};
+constexpr ReportFormatDef kJunit{
+    "junit", "JUnit: a testcase for each diagnosis, failed where it is an error, and for each thing that came otherwise than planned.",
+    write_report_junit};
 constexpr const ReportFormatDef* kFormats[] = {&kText, &kJson, &kHtml, &kSarif, &kJunit};
 
 void write_sums(const std::vector<CollectiveSum>& sums, std::ostream& out) {
@@ -81,6 +85,8 @@ void write_report_text(const ReportData& data, std::ostream& out) {
     fmt::print(out, "{}\n", text_of(diagnosis));
     if (!diagnosis.explain.empty()) fmt::print(out, "  {}\n", diagnosis.explain);
   }
+  if (!data.deviations.empty()) fmt::print(out, "\nOtherwise than planned\n");
+  for (const auto& deviation : data.deviations) fmt::print(out, "  {}: warning: {}\n", data.site_of(deviation).text(), deviation.message);
   if (!data.notices.empty()) fmt::print(out, "\nNotices\n");
   for (const auto& notice : data.notices) fmt::print(out, "  {}\n", notice);
   fmt::print(out, "\nRun\n  {}\n  {} processes, {} devices, {} programs, {} launches, {} arrays, {}\n", data.command_line,
@@ -130,6 +136,15 @@ void write_report_json(const ReportData& data, std::ostream& out) {
                               {"gone", epoch.gone},
                               {"came", epoch.came}});
   for (const auto& diagnosis : data.diagnoses) json["diagnoses"].push_back(diagnosis_to_report(diagnosis));
+  json["otherwise_than_planned"] = Json::array();
+  for (const auto& deviation : data.deviations) {
+    Json each = {
+        {"program", deviation.name}, {"message", deviation.message}, {"planned", deviation.planned}, {"recorded", deviation.recorded}};
+    if (deviation.call >= 0) each["call"] = deviation.call;
+    if (deviation.result >= 0) each["result"] = deviation.result;
+    if (const SiteRow& site = data.site_of(deviation); site.known()) each["where"] = site.text();
+    json["otherwise_than_planned"].push_back(std::move(each));
+  }
   json["collectives"] = {{"count", data.collectives},
                          {"wire_bytes", data.wire_bytes},
                          {"unmatched", data.unmatched},

@@ -150,6 +150,11 @@ std::string ReportData::file_of(std::string_view place) const {
   return std::string(place.substr(0, place.rfind(':')));
 }
 
+const SiteRow& ReportData::site_of(const Deviation& deviation) const {
+  static const SiteRow kUnknown;
+  return deviation.site > 0 && std::size_t(deviation.site) < sites.size() ? sites[std::size_t(deviation.site)] : kUnknown;
+}
+
 ReportData collect_report(TraceReader& reader) {
   ReportData data{.path = reader.path(),
                   .title = reader.meta("title"),
@@ -165,6 +170,7 @@ ReportData collect_report(TraceReader& reader) {
   data.diagnoses = reader.diagnoses();
   data.evidence = reader.evidence();
   add_collectives(reader, data);
+  data.deviations = deviations_from_plan(reader);
   data.notices = reader.notices();
   data.sites = reader.sites();
   for (const auto& diagnosis : data.diagnoses) data.diagnosed |= diagnosis.severity == "error";

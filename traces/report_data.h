@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/epochs.h"
+#include "traces/plan_record.h"
 #include "traces/report.h"
 
 namespace shardlab::traces {
@@ -37,15 +38,17 @@ struct ReportData {
   std::vector<ProcessRow> processes;
   std::vector<EpochRow> epochs;  // of an elastic job
   std::vector<Diagnosis> diagnoses;
+  std::vector<Deviation> deviations;     // from what was planned
   std::optional<Evidence> evidence;      // the ledger's last
   std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
   std::vector<CollectiveSum> transfers;  // device_put and the like: not part of wire_bytes
   std::int64_t collectives = 0, wire_bytes = 0, unmatched = 0, unfinished = 0;
   std::vector<SlowCollective> slowest;  // at most kSlowestMax, slowest first
   std::vector<std::string> notices;
-  std::vector<SiteRow> sites;  // borrowed from the reader
+  std::vector<SiteRow> sites;  // borrowed from the reader, by id
   // The file that a place ("toy.cpp:31") names, with its folders where the trace has them.
   std::string file_of(std::string_view place) const;
+  const SiteRow& site_of(const Deviation& deviation) const;
 };
 
 constexpr std::size_t kSlowestMax = 10;

@@ -129,6 +129,10 @@ void write_report_html(const ReportData& data, std::ostream& out) {
   for (const auto& notice : data.notices) fmt::print(out, "<p class='notice'>{}</p>\n", escaped(notice));
   for (const auto& diagnosis : data.diagnoses) write_diagnosis(diagnosis, data.evidence, out);
   write_wait_graph(data, out);
+  if (!data.deviations.empty()) fmt::print(out, "<h2>Otherwise than planned</h2>\n<ul>\n");
+  for (const auto& deviation : data.deviations)
+    fmt::print(out, "<li><code>{}</code>: {}\n", escaped(data.site_of(deviation).text()), escaped(deviation.message));
+  if (!data.deviations.empty()) fmt::print(out, "</ul>\n");
   fmt::print(out, "<h2>Run</h2>\n<p><code>{}</code><br>{} processes, {} devices, {} programs, {} launches, {} arrays, {}</p>\n",
              escaped(data.command_line), data.processes.size(), data.devices, data.programs, data.launches, data.arrays,
              duration_text(data.duration_ns));

@@ -24,6 +24,11 @@ std::vector<Testcase> testcases_of(const ReportData& data) {
     cases.push_back({diagnosis.code, std::move(place), diagnosis.severity == "error" ? "failure" : "system-out", diagnosis.message,
                      fmt::format("{}\n\n{}", text_of(diagnosis), diagnosis.explain)});
   }
+  for (const Deviation& deviation : data.deviations) {
+    const SiteRow& site = data.site_of(deviation);
+    cases.push_back(
+        {std::string(Deviation::kCode), site.known() ? site.text() : "", "system-out", deviation.message, "warning: " + deviation.message});
+  }
   const bool is_told = std::any_of(cases.begin(), cases.end(), [](const Testcase& each) { return each.element == "failure"; });
   if (is_told) return cases;
   if (data.diagnosed)

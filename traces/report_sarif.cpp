@@ -1,4 +1,5 @@
-// SARIF 2.1.0 (OASIS): each diagnosis a result, the guilty side its location, all other sides related locations.
+// SARIF 2.1.0 (OASIS): each diagnosis a result, the guilty side its location, all other sides related locations; what came otherwise than
+// planned a warning at its line.
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,19 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
+// Of a scenario's statement the trace does not know the file.
+Json place_of(std::string_view file, int line, int statement) {
+  Json location = Json::object();
+  if (statement >= 0) {
+    location["logicalLocations"] =
+        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", statement)}, {"kind", "statement"}}});
+    return location;
+  }
+  location["physicalLocation"]["artifactLocation"]["uri"] = uri_of(file);
+  if (line > 0) location["physicalLocation"]["region"]["startLine"] = line;
+  return location;
+}
+
 Json location_of(const ReportData& data, const Participant& side) {
   Json location = {{"message",
                     {{"text", fmt::format("process {}: {}{}{}", side.process, side.op.empty() ? side.kind : side.op,
@@ -38,17 +52,10 @@ Json location_of(const ReportData& data, const Participant& side) {
     location["logicalLocations"] = Json::array({Json{{"name", fmt::format("process {}", side.process)}, {"kind", "process"}}});
     return location;
   }
-  if (side.statement >= 0) {  // of a scenario, whose file the trace does not know
-    location["logicalLocations"] =
-        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", side.statement)}, {"kind", "statement"}}});
-    return location;
-  }
-  Json& physical = location["physicalLocation"];
-  physical["artifactLocation"]["uri"] = uri_of(data.file_of(side.where));
   const auto colon = side.where.rfind(':');
   int line = 0;
   if (colon != std::string::npos) std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
-  if (line > 0) physical["region"]["startLine"] = line;
+  location.update(place_of(data.file_of(side.where), line, side.statement));
   return location;
 }
 
@@ -60,7 +67,22 @@ Json rule_of(const std::string& code) {
         rule["shortDescription"]["text"] = check->summary;
         rule["fullDescription"]["text"] = check->explain;
       }
+  if (code == Deviation::kCode) {
+    rule["shortDescription"]["text"] = "Something came otherwise than planned.";
+    rule["fullDescription"]["text"] =
+        "What was recorded of a program is not what its partitioning predicted: another collective, other bytes, another number of times, "
+        "or a "
+        "result with another sharding.";
+  }
   return rule;
+}
+
+Json result_of(const ReportData& data, const Deviation& deviation) {
+  Json result = {{"level", "warning"}, {"message", {{"text", deviation.message}}}};
+  if (const SiteRow& site = data.site_of(deviation); site.known())
+    result["locations"] = Json::array({place_of(site.file, site.line, site.line > 0 ? -1 : site.statement)});
+  result["properties"] = {{"program", deviation.name}, {"planned", deviation.planned}, {"recorded", deviation.recorded}};
+  return result;
 }
 
 }  // namespace
@@ -68,13 +90,15 @@ Json rule_of(const std::string& code) {
 void write_report_sarif(const ReportData& data, std::ostream& out) {
   Json rules = Json::array(), results = Json::array();
   std::map<std::string, std::size_t> rule_index;
+  const auto add = [&](const std::string& code, const Json& about) {
+    const auto [rule, added] = rule_index.try_emplace(code, rules.size());
+    if (added) rules.push_back(rule_of(code));
+    Json result = {{"ruleId", code}, {"ruleIndex", rule->second}};
+    result.update(about);
+    results.push_back(std::move(result));
+  };
   for (const auto& diagnosis : data.diagnoses) {
-    const auto [rule, added] = rule_index.try_emplace(diagnosis.code, rules.size());
-    if (added) rules.push_back(rule_of(diagnosis.code));
-    Json result = {{"ruleId", diagnosis.code},
-                   {"ruleIndex", rule->second},
-                   {"level", level_of(diagnosis)},
-                   {"message", {{"text", diagnosis.message}}}};
+    Json result = {{"level", level_of(diagnosis)}, {"message", {{"text", diagnosis.message}}}};
     int id = 0;
     for (const auto& side : diagnosis.participants) {
       Json location = location_of(data, side);
@@ -82,8 +106,9 @@ void write_report_sarif(const ReportData& data, std::ostream& out) {
       result[id++ == 0 ? "locations" : "relatedLocations"].push_back(std::move(location));
     }
     result["properties"] = diagnosis_to_report(diagnosis);
-    results.push_back(std::move(result));
+    add(diagnosis.code, result);
   }
+  for (const auto& deviation : data.deviations) add(std::string(Deviation::kCode), result_of(data, deviation));
   Json notifications = Json::array();
   for (const auto& notice : data.notices) notifications.push_back({{"level", "warning"}, {"message", {{"text", notice}}}});
   Json run;

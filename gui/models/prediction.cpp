@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "gui/models/reshard.h"
+#include "traces/plan_record.h"
 
 namespace shardlab::gui {
 namespace {
@@ -13,17 +13,6 @@ namespace {
 bool same(const CollectiveType& plan, const CollectiveType& seen) {
   return plan.kind == seen.kind && plan.bytes == seen.bytes && plan.wire_bytes == seen.wire_bytes &&
          plan.groups->lists == seen.groups->lists && plan.pairs == seen.pairs;
-}
-
-// "P('a', None)" and "P('a',)" cut alike: dimensions at the end that nothing cuts may be left out.
-bool same_sharding(const std::string& plan, const std::string& seen) {
-  if (plan == seen) return true;
-  auto a = parse_spec(plan), b = parse_spec(seen);
-  if (!a || !b) return false;
-  const std::size_t dims = std::max(a->axes.size(), b->axes.size());
-  a->axes.resize(dims);
-  b->axes.resize(dims);
-  return a->axes == b->axes && a->partial == b->partial;
 }
 
 std::vector<Prediction> compare_collectives(const TraceData& trace) {
@@ -70,7 +59,7 @@ std::vector<Prediction> compare_results(const TraceData& trace) {
       had[r] = true;
       Prediction& row = rows[std::size_t(launch->program)][r];
       ++row.recorded;
-      const bool alike = same_sharding(row.planned_sharding, array.layout->spec);
+      const bool alike = traces::same_spec(row.planned_sharding, array.layout->spec);
       if (row.array < 0 || (row.as_planned && !alike)) {
         row.array = int(i);
         row.seen_sharding = array.layout->spec;

@@ -12,6 +12,7 @@
 #include "tests/traces/sample_trace.h"
 #include "traces/report_data.h"
 #include "traces/sharding_svg.h"
+#include "traces/trace_writer.h"
 #include "traces/wait_graph_svg.h"
 
 namespace shardlab::traces {
@@ -166,6 +167,78 @@ TEST(Report, AShardingIsDrawnWithItsDevices) {
   EXPECT_EQ(sharding_svg("float32[8] host", "Mesh('a': 3, 'b': 2)", devices), "");
   EXPECT_EQ(sharding_svg("float32[8] P('c',)", "Mesh('a': 3, 'b': 2)", devices), "");
   EXPECT_EQ(sharding_svg("", "", {}), "");
+}
+
+TEST(Report, SpecsThatCutAlikeAreTheSame) {
+  EXPECT_TRUE(same_spec("P('a', None)", "P('a',)"));
+  EXPECT_TRUE(same_spec("P()", "P(None, None)"));
+  EXPECT_TRUE(same_spec("P(('a', 'b'), None)", "P(('a', 'b'))"));
+  EXPECT_TRUE(same_spec("P('a', None) partial over ('b')", "P('a') partial over ('b')"));
+  EXPECT_FALSE(same_spec("P('a', None)", "P(None, 'a')"));
+  EXPECT_FALSE(same_spec("P(None, 'a')", "P()"));
+  EXPECT_FALSE(same_spec("P('a') partial over ('b')", "P('a')"));
+  EXPECT_FALSE(same_spec("P(('a', 'b'))", "P('a', 'b')"));
+}
+
+// A program with two sums planned: the first was recorded as an all-gather, the second once in two runs; a permute that nobody planned; a
+// result that lies otherwise.
+void write_otherwise(const std::string& path) {
+  TraceWriter writer(path);
+  const auto line = [&](int number) { return writer.site({.file = "/home/user/toy.cpp", .function = "main", .line = number}); };
+  const CollectiveShape first{
+      .kind = "all-reduce", .groups = "[[0,1]]", .axes = "[\"i\"]", .bytes = 32, .wire_bytes = 64, .op = "sum", .site = line(10)};
+  CollectiveShape second = first, gather = first, permute = first;
+  second.site = line(11);
+  gather.kind = "all-gather", gather.wire_bytes = 4096;
+  permute.kind = "collective-permute", permute.groups = "", permute.pairs = "[[0,1]]", permute.site = line(12);
+  ProgramRow program{.name = "step", .devices = {0, 1}, .processes = {0}, .collectives = {first, second}};
+  program.values = {{true, "", "float32", "P('i', None)", {4, 4}}};
+  const Id id = writer.add(program);
+  for (int run = 0; run < 2; ++run) {
+    writer.add(LaunchRow{.launch = run, .seq = run, .program = id, .issued_ns = 10 + run, .started_ns = 20 + run, .done_ns = 30 + run});
+    writer.add(CollectiveRow{.program = id, .call = 0, .launch = run, .what = gather});
+    if (run == 0) writer.add(CollectiveRow{.program = id, .call = 1, .launch = run, .what = second});
+    writer.add(CollectiveRow{.program = id, .call = 2, .launch = run, .what = permute});
+    const Id layout = writer.add(LayoutRow{.shape = {4, 4}, .spec = run == 0 ? "P('i')" : "P(None, 'i')", .axes = {{}, {}}});
+    writer.add(ArrayRow{.name = "w", .dtype = "float32", .layout = layout, .launch = run, .site = line(13), .time_ns = 20 + run});
+  }
+  writer.finish();
+}
+
+TEST(Report, WhatCameOtherwiseThanPlannedIsAWarningAtItsLine) {
+  const auto path = (std::filesystem::temp_directory_path() / ("shardlab_otherwise_" + std::to_string(getpid()) + ".db")).string();
+  write_otherwise(path);
+  TraceReader reader(path);
+  const auto in = [&](std::string_view format) {
+    std::ostringstream out;
+    write_report(reader, format, out);
+    return out.str();
+  };
+  const std::string messages[] = {
+      "step has planned all-reduce over i of sum, 32 B on a device, 64 B on the wire, and what was recorded is all-gather over i of "
+      "sum, 32 B on a device, 4.0 KiB on the wire",
+      "step has planned all-reduce over i of sum, 32 B on a device, 64 B on the wire once a run, and it was recorded once in 2 runs",
+      "collective-permute over i of sum, 32 B on a device, 64 B on the wire was recorded 2 times in step, whose plan does not have it",
+      "result 0 of step, w was planned as P('i', None) and lies as P(None, 'i')"};
+  const Json sarif = Json::parse(in("sarif"))["runs"][0];
+  ASSERT_EQ(sarif["results"].size(), 4U);
+  EXPECT_EQ(sarif["tool"]["driver"]["rules"].size(), 1U);
+  for (int i = 0; i < 4; ++i) {
+    const Json& result = sarif["results"][std::size_t(i)];
+    EXPECT_EQ(result["ruleId"], "not-as-planned");
+    EXPECT_EQ(result["level"], "warning");
+    EXPECT_EQ(result["message"]["text"], messages[i]);
+    EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "file:///home/user/toy.cpp");
+    EXPECT_EQ(result["locations"][0]["physicalLocation"]["region"]["startLine"], 10 + i);
+    EXPECT_THAT(in("text"), HasSubstr(fmt::format("  toy.cpp:{}: warning: {}\n", 10 + i, messages[i])));
+  }
+  EXPECT_EQ(Json::parse(in("json"))["otherwise_than_planned"].size(), 4U);
+  EXPECT_THAT(in("junit"), HasSubstr("<testcase name=\"not-as-planned\" classname=\"toy.cpp:13\""));
+  EXPECT_THAT(in("junit"), HasSubstr("failures=\"0\""));
+  EXPECT_THAT(in("html"), HasSubstr("<h2>Otherwise than planned</h2>"));
+  std::filesystem::remove(path);
+  for (const auto sample : sample::sample_names())
+    EXPECT_EQ(Json::parse(report(sample, "json"))["otherwise_than_planned"].size(), 0U) << sample;
 }
 
 TEST(Report, UnknownFormatNamesTheNearest) {
