@@ -52,6 +52,67 @@ std::vector<bool> cloned_nodes(const Graph& graph) {
 
 namespace {
 
+bool has_edges(const Node& node) {
+  const RegionKind kind = node.op->region;
+  return kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch;
+}
+
+// Of the results of loops and branches that others use beside a constraint: that constraint, where there is no other.
+std::vector<const Node*> constraints_of_edges(const Graph& graph) {
+  const Uses uses = uses_of(graph);
+  std::vector<const Node*> found(graph.values.size(), nullptr);
+  for (const Node& node : graph.nodes) {
+    if (!has_edges(node)) continue;
+    for (ValueId id : node.results) {
+      if (uses[std::size_t(id)].size() < 2) continue;
+      const Node*& constraint = found[std::size_t(id)];
+      for (const Use& use : uses[std::size_t(id)]) {
+        const Node* user = use.node < 0 ? nullptr : &graph.nodes[std::size_t(use.node)];
+        if (user == nullptr || !user->op->is_constraint) continue;
+        if (constraint != nullptr && constraint->attrs != user->attrs) {
+          constraint = nullptr;
+          break;
+        }
+        constraint = user;
+      }
+    }
+  }
+  return found;
+}
+
+Graph with_constrained_edges(const Graph& graph) {
+  const std::vector<const Node*> constraints = constraints_of_edges(graph);
+  if (std::all_of(constraints.begin(), constraints.end(), [](const Node* each) { return each == nullptr; })) return graph;
+  Graph out;
+  out.name = graph.name;
+  std::vector<ValueId> renamed(graph.values.size(), -1);
+  auto add_value = [&](ValueId id, NodeId producer, int index) {
+    out.values.push_back({graph.type(id), producer, index});
+    return renamed[std::size_t(id)] = ValueId(out.values.size()) - 1;
+  };
+  for (ValueId id : graph.params) out.params.push_back(add_value(id, -1, int(out.params.size())));
+  for (const Node& node : graph.nodes) {
+    if (node.op->is_constraint && constraints[std::size_t(node.operands[0])] != nullptr) {  // it stands at the edge
+      renamed[std::size_t(node.results[0])] = renamed[std::size_t(node.operands[0])];
+      continue;
+    }
+    Node copy = node;
+    for (ValueId& id : copy.operands) id = renamed[std::size_t(id)];
+    for (std::size_t i = 0; i < node.results.size(); ++i) copy.results[i] = add_value(node.results[i], NodeId(out.nodes.size()), int(i));
+    out.nodes.push_back(std::move(copy));
+    for (ValueId id : node.results) {
+      const Node* constraint = constraints[std::size_t(id)];
+      if (constraint == nullptr) continue;
+      Node edge = *constraint;
+      edge.operands = {renamed[std::size_t(id)]};
+      edge.results = {add_value(id, NodeId(out.nodes.size()), 0)};
+      out.nodes.push_back(std::move(edge));
+    }
+  }
+  for (ValueId id : graph.results) out.results.push_back(renamed[std::size_t(id)]);
+  return out;
+}
+
 // Copies a graph's nodes in order; cloneable ones only where a user needs them.
 class ConstantCloner {
  public:
@@ -146,7 +207,7 @@ std::vector<NodeId> nodes_by_result(const Graph& graph) {
 }
 
 Graph with_cloned_constants(const Graph& graph) {
-  Graph live = without_dead_nodes(graph);
+  Graph live = with_constrained_edges(without_dead_nodes(graph));
   return ConstantCloner(live).run();
 }
 
@@ -220,7 +281,8 @@ class ConstraintSeeder {
 
   void push_back(NodeId n) {
     ValueSharding& input = values_[std::size_t(input_of(n))];
-    if (input) return;
+    const NodeId producer = graph_.values[std::size_t(input_of(n))].producer;
+    if (input || (producer >= 0 && has_edges(graph_.nodes[std::size_t(producer)]))) return;
     const ValueSharding spec = wanted(n);
     for (const Use& use : uses(input_of(n)))
       if (is_constraint(use.node) && wanted(use.node) != spec) return;

@@ -27,8 +27,9 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node);
 // Per node: whether with_cloned_constants makes a copy of it for each user.
 std::vector<bool> cloned_nodes(const Graph& graph);
 
-// The live graph with every constant expression and every broadcast of a scalar cloned for each user, so that it never links two
-// users' shardings. Scalars are not cloned. Values are numbered in order.
+// The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays
+// open (Shardy's data-flow edges have shardings of their own). And with every constant expression and every broadcast of a scalar cloned
+// for each user, so that it never links two users' shardings. Scalars are not cloned. Values are numbered in order.
 Graph with_cloned_constants(const Graph& graph);
 
 // Gives the results of constraints their specs, closed; inputs without a sharding take them over too; and later users of the input of a
