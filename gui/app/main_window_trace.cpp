@@ -73,6 +73,8 @@ void MainWindow::keep_state() {
                   .bookmarks = canvas->bookmarks,
                   .pinned = canvas->pinned,
                   .hidden = canvas->hidden,
+                  .lane_filter = canvas->lane_filter.pattern(),
+                  .hide_empty = canvas->hide_empty,
                   .docks = saveState()};
   if (canvas->axis() == TimeAxis::kWall && canvas->scale().window() != canvas->scale().limits()) state.window = canvas->scale().window();
   const QString trace = qstr(selection_.trace()->path);
@@ -90,6 +92,8 @@ void MainWindow::restore_state() {
   canvas->bookmarks = state.bookmarks;
   canvas->pinned = state.pinned;
   canvas->hidden = state.hidden;
+  canvas->lane_filter = LaneFilter(state.lane_filter);
+  canvas->hide_empty = state.hide_empty;
   canvas->set_up();
   if (!state.window.empty()) canvas->set_window(state.window, WindowStep::kFollow);
   if (!state.docks.isEmpty()) restoreState(state.docks);

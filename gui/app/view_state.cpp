@@ -44,6 +44,8 @@ QByteArray to_json(const ViewState& state) {
                                    {QStringLiteral("bookmarks"), bookmarks},
                                    {QStringLiteral("pinned"), lanes_json(state.pinned)},
                                    {QStringLiteral("hidden"), lanes_json(state.hidden)},
+                                   {QStringLiteral("lane_filter"), state.lane_filter},
+                                   {QStringLiteral("hide_empty"), state.hide_empty},
                                    {QStringLiteral("docks"), QString::fromLatin1(state.docks.toBase64())}})
       .toJson();
 }
@@ -62,6 +64,8 @@ ViewState state_from_json(const QByteArray& json) {
     if (const int number = it.key().toInt(); number >= 1 && number <= 9) state.bookmarks[number] = range_of(it.value());
   state.pinned = lanes_of(object[QStringLiteral("pinned")]);
   state.hidden = lanes_of(object[QStringLiteral("hidden")]);
+  state.lane_filter = object[QStringLiteral("lane_filter")].toString();
+  state.hide_empty = object[QStringLiteral("hide_empty")].toBool();
   state.docks = QByteArray::fromBase64(object[QStringLiteral("docks")].toString().toLatin1());
   return state;
 }

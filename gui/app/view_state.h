@@ -18,7 +18,9 @@ struct ViewState {
   std::vector<TimeMark> marks;                      // by time
   std::map<int, TimeRange> bookmarks;               // 1 … 9
   std::vector<std::pair<int, int>> pinned, hidden;  // (process, device) of lanes; device -1: the host lane
-  QByteArray docks;                                 // of QMainWindow::saveState
+  QString lane_filter;                              // a pattern that hides lanes
+  bool hide_empty = false;
+  QByteArray docks;  // of QMainWindow::saveState
   bool operator==(const ViewState&) const = default;
 };
 

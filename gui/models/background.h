@@ -21,20 +21,25 @@ class Background : public QObject {
   explicit Background(QObject* parent = nullptr) : QObject(parent) { pool_.setMaxThreadCount(2); }
   ~Background() override;
 
+  // Pictures of what is looked at go before what is still to be counted.
+  static constexpr int kPicture = 1;
+
   // `asker` must outlive the call of `done`, or call cancel() before it goes.
   template <typename Work, typename Done>
-  void run(const void* asker, Work work, Done done) {
+  void run(const void* asker, Work work, Done done, int priority = 0) {
     const std::stop_token stop = begin(asker);
     const std::uint64_t task = task_;
-    pool_.start([this, asker, task, stop, work = std::move(work), done = std::move(done)] {
-      auto result = std::make_shared<decltype(work(stop))>(work(stop));
-      QMetaObject::invokeMethod(
-          this,
-          [this, asker, task, result, done] {
-            if (end(asker, task)) done(std::move(*result));
-          },
-          Qt::QueuedConnection);
-    });
+    pool_.start(
+        [this, asker, task, stop, work = std::move(work), done = std::move(done)] {
+          auto result = std::make_shared<decltype(work(stop))>(work(stop));
+          QMetaObject::invokeMethod(
+              this,
+              [this, asker, task, result, done] {
+                if (end(asker, task)) done(std::move(*result));
+              },
+              Qt::QueuedConnection);
+        },
+        priority);
   }
   // At once where `now` says that it is too little to be worth the wait.
   template <typename Work, typename Done>

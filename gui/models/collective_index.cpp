@@ -4,7 +4,7 @@
 
 namespace shardlab::gui {
 
-void CollectiveIndex::build(const TraceData& trace) {
+CollectiveIndex::CollectiveIndex(const TraceData& trace) {
   const std::size_t n = trace.collectives.size();
   std::vector<TimeRange> spans(n);
   order_.resize(n);
@@ -14,9 +14,6 @@ void CollectiveIndex::build(const TraceData& trace) {
     order_[i] = static_cast<int>(i);
   }
   std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return spans[std::size_t(a)].begin < spans[std::size_t(b)].begin; });
-  begin_.clear();
-  end_.clear();
-  end_max_.clear();
   for (const int i : order_) {
     const TimeRange span = spans[std::size_t(i)];
     begin_.push_back(span.begin);

@@ -10,7 +10,7 @@ namespace shardlab::gui {
 // Collectives by time, for finding those that meet a window.
 class CollectiveIndex {
  public:
-  void build(const TraceData& trace);
+  explicit CollectiveIndex(const TraceData& trace);
   // Indices of the collectives that meet `window`; at most `limit` + 1.
   std::vector<int> find(TimeRange window, std::size_t limit) const;
 

@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include "gui/models/collective_index.h"
+#include "gui/models/step_counter.h"
 #include "runtime/base/where.h"
 #include "traces/rows.h"
 
@@ -187,6 +189,17 @@ void finish_events(LaneEvents& events, const TraceData& trace, Ns open_end) {
   events.forest.build(events.begin, events.end, events.flags);
 }
 
+// When bytes of collectives begin and end to be on their way.
+std::vector<std::pair<Ns, std::int64_t>> transfers(const TraceData& trace) {
+  std::vector<std::pair<Ns, std::int64_t>> changes;
+  for (const auto& call : trace.collectives)
+    for (const auto& member : call.members) {
+      changes.emplace_back(member.start == kOpen ? member.enter : member.start, call.type->bytes);
+      if (member.exit != kOpen) changes.emplace_back(member.exit, -call.type->bytes);
+    }
+  return changes;
+}
+
 }  // namespace
 
 void finish(TraceData& trace) { finish(trace, 1); }
@@ -214,6 +227,8 @@ void finish(TraceData& trace, int threads) {
     work();
   }
   if (any_open) trace.range.end = open_end;
+  trace.collectives_by_time = std::make_shared<const CollectiveIndex>(trace);
+  trace.bytes_in_flight = std::make_shared<const StepCounter>(transfers(trace));
 }
 
 std::size_t event_bytes(const TraceData& trace) {

@@ -94,7 +94,10 @@ struct WaitEdge {
 // At the verdict `process` stood at its launch `launch`, which needed `peer`, which stood elsewhere: from the ledger's evidence.
 struct LedgerWait {
   int process = 0, peer = 0;
-  std::int64_t launch = -1;
+  std::int64_t launch = -1;  // -1: it waited beside its launches, `doing` something at a line
+  std::string doing = {};    // "barrier b at toy.cpp:7"
+  Ns since = 0;              // of a wait beside launches
+  bool any = false;          // any of its peers would do: one sets the key that it asked for
 };
 
 struct Device {
@@ -152,6 +155,14 @@ struct ArrayHold {
   int process = 0;
   Ns begin = 0, end = kOpen;  // kOpen: to the end of the record
   bool donated = false;
+};
+
+// A launch of a process that took an array as an operand.
+struct ArrayUse {
+  int array = 0;
+  int process = 0;
+  std::int64_t launch = 0;
+  bool operator==(const ArrayUse&) const = default;
 };
 
 // Lists of devices that a collective runs over, each for itself.
@@ -259,7 +270,9 @@ struct Notice {
   bool loss = false;
 };
 
-class MemoryUse;  // gui/models/memory.h
+class CollectiveIndex;  // gui/models/collective_index.h
+class MemoryUse;        // gui/models/memory.h
+class StepCounter;      // gui/models/step_counter.h
 
 struct TraceData {
   std::string path, title;
@@ -270,11 +283,15 @@ struct TraceData {
   std::vector<Device> devices;
   std::vector<Mesh> meshes;
   std::vector<Array> arrays;
-  std::vector<ArrayHold> array_holds;       // by array, then process; of those that were ever held
-  bool records_array_ends = false;          // older traces do not
-  std::shared_ptr<const MemoryUse> memory;  // of array_holds; null while they are being read
-  std::vector<Collective> collectives;      // by time
-  std::vector<Lane> lanes;                  // by process, host lane first, then by device
+  std::vector<ArrayHold> array_holds;                          // by array, then process; of those that were ever held
+  bool records_array_ends = false;                             // older traces do not
+  std::vector<ArrayUse> array_uses;                            // by array, process, launch
+  bool records_array_uses = false;                             // older traces do not
+  std::shared_ptr<const MemoryUse> memory;                     // of array_holds; null while they are being read
+  std::vector<Collective> collectives;                         // by time
+  std::shared_ptr<const CollectiveIndex> collectives_by_time;  // null before finish()
+  std::shared_ptr<const StepCounter> bytes_in_flight;          // of collectives, over time; null before finish()
+  std::vector<Lane> lanes;                                     // by process, host lane first, then by device
   std::vector<Diagnosis> diagnoses;
   std::vector<Notice> notices;
   std::vector<Program> programs;
@@ -296,8 +313,8 @@ struct TraceData {
 
 using TracePtr = std::shared_ptr<const TraceData>;
 
-// After the rows are filled: lanes' flags and forests, the range, collectives' `open`, and their diagnoses where the
-// trace does not name them.
+// After the rows are filled: lanes' flags and forests, the range, collectives' `open`, their diagnoses where the
+// trace does not name them, and what is found by time.
 void finish(TraceData& trace);
 // The same over `threads` threads.
 void finish(TraceData& trace, int threads);

@@ -13,10 +13,8 @@
 namespace shardlab::gui {
 namespace {
 
-constexpr int kRowHeightMax = 26;
-constexpr int kRowHeightLegible = 12;
-constexpr int kRowHeightMin = 3;
 constexpr std::size_t kFoldAheadEvents = 200'000;
+constexpr std::size_t kRetimeEvents = 5'000;  // more are put on another axis beside the window's thread
 
 }  // namespace
 
@@ -36,6 +34,7 @@ TimelineCanvas::TimelineCanvas(Selection& selection, Background& background, QWi
 TimelineCanvas::~TimelineCanvas() {
   background_.cancel(this);
   background_.cancel(&axis_);
+  background_.cancel(&lanes_);
 }
 
 // Has the items of the rows in sight made ahead, a window's width beyond both edges, where there are too many events to fold them
@@ -44,7 +43,7 @@ void TimelineCanvas::fold_ahead() {
   if (!trace_ || trace_->preview || trace_->event_count() < kFoldAheadEvents) return;
   const TimeRange window = scale_.window();
   const Ns level = FoldSet::level(scale_.ns_per_px(), timeline::kFoldPx);
-  if (folds_.of(trace_.get()) && folds_.fold_ns() == level && folds_.covers(window)) return;
+  if (folds_->of(trace_.get()) && folds_->fold_ns() == level && folds_->covers(window)) return;
   if (asked_level_ == level && asked_trace_ == trace_.get() && asked_.begin <= window.begin && window.end <= asked_.end) return;
   asked_level_ = level;
   asked_trace_ = trace_.get();
@@ -55,7 +54,7 @@ void TimelineCanvas::fold_ahead() {
       this,
       [trace = trace_, lanes, wanted = asked_, level](const std::stop_token& stop) { return FoldSet(trace, lanes, wanted, level, stop); },
       [this](FoldSet made) {
-        folds_ = std::move(made);
+        folds_ = std::make_shared<const FoldSet>(std::move(made));
         asked_trace_ = nullptr;
         viewport()->update();
       });
@@ -65,7 +64,7 @@ void TimelineCanvas::set_trace() {
   if (axis_ == TimeAxis::kWall || !selection_.trace() || selection_.trace()->preview) return show_trace(selection_.trace());
   const TracePtr base = selection_.trace();
   const TimeAxis axis = axis_;
-  if (base->event_count() < kFoldAheadEvents) return show_trace(retime(*base, axis));
+  if (base->event_count() < kRetimeEvents) return show_trace(retime(*base, axis));
   show_trace(nullptr);
   background_.run(
       &axis_, [base, axis](const std::stop_token&) { return retime(*base, axis); }, [this](const TracePtr& made) { show_trace(made); });
@@ -73,16 +72,15 @@ void TimelineCanvas::set_trace() {
 
 void TimelineCanvas::show_trace(TracePtr trace) {
   background_.cancel(&axis_);
-  folds_ = {};
+  folds_ = std::make_shared<FoldSet>();
   asked_trace_ = nullptr;
   trace_ = std::move(trace);
-  in_flight_ = trace_ && !trace_->preview ? InFlight(*trace_) : InFlight();
+  if (lanes_.key.trace && trace_ && lanes_.key.trace->path != trace_->path) lanes_ = {};
   rows_.clear();
   hover_collective_ = -1;
   drag_ = {};
   const TimeRange limits = scale_.limits();
   if (trace_) {
-    collectives_.build(*trace_);
     const std::string chosen = grouping().title;
     groupings_ = lane_groupings(*trace_);
     grouping_ = 0;
@@ -108,91 +106,17 @@ void TimelineCanvas::set_axis(TimeAxis axis) {
 
 void TimelineCanvas::cycle_axis() { set_axis(TimeAxis((int(axis_) + 1) % 3)); }
 
-void TimelineCanvas::make_rows(bool merged) {
-  rows_.clear();
-  const auto in = [&](const Lanes& lanes, const Lane& lane) {
-    return std::find(lanes.begin(), lanes.end(), std::pair(lane.process, lane.device)) != lanes.end();
-  };
-  // Pinned lanes first, hidden ones not at all.
-  const std::vector<int>& groups = grouping().group_of;
-  std::vector<std::size_t> order;
-  for (const bool pins : {true, false}) {
-    const auto from = std::ptrdiff_t(order.size());
-    for (std::size_t i = 0; i < trace_->lanes.size(); ++i)
-      if (in(pinned, trace_->lanes[i]) == pins && !in(hidden, trace_->lanes[i])) order.push_back(i);
-    std::stable_sort(order.begin() + from, order.end(), [&](std::size_t a, std::size_t b) { return groups[a] < groups[b]; });
-  }
-  int previous = -1;
-  const LaneEvents* shared = nullptr;
-  for (const std::size_t i : order) {
-    const Lane& lane = trace_->lanes[i];
-    if (lane.device < 0 && lane.events->size() == 0) continue;  // a host lane without events says nothing
-    if (merged && !rows_.empty() && int(i) == rows_.back().lane + rows_.back().lanes && groups[i] == previous && lane.device >= 0 &&
-        lane.events.get() == shared) {
-      ++rows_.back().lanes;
-      continue;
-    }
-    rows_.push_back({.lane = int(i), .first_of_group = groups[i] != previous});
-    if (!grouping().groups.empty()) rows_.back().group = grouping().groups[std::size_t(groups[i])];
-    previous = groups[i];
-    shared = lane.events.get();
-  }
-}
-
-void TimelineCanvas::layout_rows() {
-  rows_.clear();
-  memory_rows_.clear();
-  rows_height_ = 0;
-  if (trace_) {
-    const int room = rows_room();
-    make_rows(false);
-    // Devices in lockstep did the same: one row says it as well as sixty-four that cannot be read.
-    if (collapsed_.value_or(int(rows_.size()) * kRowHeightLegible > room)) make_rows(true);
-    auto counters = memory_rows_for(room);
-    const int count = int(rows_.size() + counters.size());
-    const int height = rows_.empty() ? 0 : std::clamp(room / count, kRowHeightMin, kRowHeightMax);
-    auto counter = counters.begin();
-    for (int r = -1; r < int(rows_.size()); ++r) {
-      if (r >= 0) {
-        rows_[std::size_t(r)].top = rows_height_;
-        rows_[std::size_t(r)].height = height;
-        rows_height_ += height;
-      }
-      for (; counter != counters.end() && counter->first == r; ++counter) {
-        counter->second.top = rows_height_;
-        counter->second.height = std::max(height, counter->second.height);
-        rows_height_ += counter->second.height;
-        memory_rows_.push_back(std::move(counter->second));
-      }
-    }
-    verticalScrollBar()->setPageStep(std::max(room, 1));
-    verticalScrollBar()->setSingleStep(std::max(height, 8));
-    verticalScrollBar()->setRange(0, std::max(rows_height_ - room, 0));
-  }
-  scale_.set_width(viewport()->width() - kLabelWidth);
-  viewport()->update();
-}
-
-int TimelineCanvas::rows_room() const {
-  return viewport()->height() - kRulerHeight - (counters_ && !in_flight_.empty() ? kCounterHeight : 0);
-}
-
 TimelineScene TimelineCanvas::scene() const {
-  TimelineScene scene{.trace = trace_.get(),
-                      .theme = &theme_of(this),
-                      .selection = &selection_,
-                      .collectives = &collectives_,
-                      .scale = scale_,
-                      .rows = rows_};
+  TimelineScene scene{.trace = trace_.get(), .theme = &theme_of(this), .selection = &selection_, .scale = scale_, .rows = rows_};
   // A level or two off is better than waiting for the right one.
   const Ns level = FoldSet::level(scale_.ns_per_px(), timeline::kFoldPx);
-  if (folds_.of(trace_.get()) && folds_.covers(scale_.window()) && folds_.fold_ns() <= 8 * level && level <= 8 * folds_.fold_ns())
-    scene.folds = &folds_;
+  if (folds_->of(trace_.get()) && folds_->covers(scale_.window()) && folds_->fold_ns() <= 8 * level && level <= 8 * folds_->fold_ns())
+    scene.folds = folds_;
   if (!scene.folds && asked_trace_) scene.coarser = 8;
   scene.size = viewport()->size();
   scene.font = font();
   scene.label_width = kLabelWidth;
-  scene.in_flight = counters_ && !in_flight_.empty() ? &in_flight_ : nullptr;
+  scene.in_flight = bytes_in_flight();
   scene.counter_height = kCounterHeight;
   scene.memory_rows = memory_rows_;
   scene.marks = axis_ == TimeAxis::kWall ? &marks : nullptr;
@@ -213,7 +137,8 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
     QElapsedTimer timer;
     timer.start();
     const TimelineScene what = scene();
-    TimelinePainter(painter, what).paint();
+    paint_lanes(painter, what);
+    TimelinePainter(painter, what).paint_front();
     frames_.add(timer.nsecsElapsed());
     return;
   }
@@ -221,7 +146,8 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   painter.setPen(theme_of(this).muted);
   painter.drawText(
       viewport()->rect(), Qt::AlignCenter,
-      trace_ ? QStringLiteral("No events were recorded.")
+      trace_ && hidden_.lanes > 0 ? QStringLiteral("All lanes are hidden. Shift+H shows them.")
+      : trace_                    ? QStringLiteral("No events were recorded.")
       : selection_.trace()
           ? QStringLiteral("Computing the other time axis …")
           : QStringLiteral("No trace is open.\nCtrl+O opens one, Ctrl+R runs a scenario, Shift+F1 an example; or drop a file here."));

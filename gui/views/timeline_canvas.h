@@ -11,12 +11,13 @@
 
 #include "gui/models/background.h"
 #include "gui/models/frame_log.h"
-#include "gui/models/in_flight.h"
+#include "gui/models/lane_filter.h"
 #include "gui/models/lane_groups.h"
 #include "gui/models/marks.h"
 #include "gui/models/retime.h"
 #include "gui/models/selection.h"
 #include "gui/views/diagram_access.h"
+#include "gui/views/timeline_lanes.h"
 #include "gui/views/timeline_painter.h"
 
 namespace shardlab::gui {
@@ -78,24 +79,37 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void toggle_pin();
   void hide_row();
   void show_all_rows();
+  void toggle_hide_empty();
+  void ask_lane_filter() { Q_EMIT lane_filter_asked(); }
   void select_range_of_selection();
   void toggle_counters();
   void toggle_collapsed();
   void set_mouse_mode(MouseMode mode);
   MouseMode mouse_mode() const { return mouse_mode_; }
-  void toggle_wheel();    // kept in the settings
-  void cycle_grouping();  // of lanes: by process, by host, along each axis of the mesh
+  void toggle_wheel();                      // kept in the settings
+  void cycle_grouping();                    // of lanes: by process, by host, along each axis of the mesh
+  void set_grouping(const QString& title);  // by process where there is no such
   const LaneGrouping& grouping() const { return groupings_[grouping_]; }
 
   // How long painting took.
   const FrameLog& frames() const { return frames_; }
+  // Whether what is on the screen is what is to be seen, and not the last picture, stretched, until the next one is there.
+  bool up_to_date() const { return up_to_date_; }
 
   using Lanes = std::vector<std::pair<int, int>>;  // (process, device), device -1: the host lane
   // What a person has set up, to be kept beside the trace.
   std::vector<TimeMark> marks;
   std::map<int, TimeRange> bookmarks;
   Lanes pinned, hidden;
-  void set_up();  // after these were changed
+  LaneFilter lane_filter;   // hides lanes that are not pinned
+  bool hide_empty = false;  // and those that have no event in the window of time
+  void set_up();            // after these were changed
+
+  // What is not in sight must be known: an error may be in it.
+  struct Hidden {
+    int lanes = 0, with_errors = 0;
+  };
+  Hidden hidden_lanes() const { return hidden_; }
 
   std::function<void(TimelineRequest)> request;
   std::function<QKeySequence(const TimelineKeyDef&)> key_of;  // where keys were changed
@@ -110,6 +124,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
  Q_SIGNALS:
   void window_changed(shardlab::gui::TimeRange window);
   void shown_changed();               // another trace or axis
+  void rows_changed();                // other lanes, or elsewhere
+  void lane_filter_asked();           // by a key: somebody is to type it
   void hovered(const QString& text);  // one line for the status bar
 
  protected:
@@ -151,6 +167,10 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void drag_to(QPoint position);
   void layout_rows();
   void make_rows(bool merged);
+  bool is_empty(const Lane& lane) const;  // in the window of time
+  bool hides(const Lane& lane) const;
+  void count_hidden();
+  void layout_if_other_lanes();
   // Which counters of memory stand among the rows: after the row with that index, -1 before the first.
   std::vector<std::pair<int, TimelineMemoryRow>> memory_rows_for(int room) const;
   TimelineMemoryRow memory_row(const std::vector<int>& devices) const;
@@ -160,20 +180,27 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   void reveal(TimeRange range);
   TimelineScene scene() const;
   void fold_ahead();
+  bool take_long() const;
+  void paint_lanes(QPainter& painter, const TimelineScene& scene);
+  const StepCounter* bytes_in_flight() const;  // null where nothing was sent
   void select_hit(const Hit& hit);
+  void select_memory(const TimelineMemoryRow& row);
   int selected_row() const;
 
   Selection& selection_;
   Background& background_;
   FrameLog frames_;
-  FoldSet folds_;
+  std::shared_ptr<const FoldSet> folds_ = std::make_shared<FoldSet>();
+  LanesPicture lanes_;
+  bool lanes_awaited_ = false, up_to_date_ = true;
+  std::int64_t layout_ = 0;  // of rows_, counted
   TracePtr trace_;
-  CollectiveIndex collectives_;
   TimeScale scale_;
   std::vector<TimelineRow> rows_;
   int rows_height_ = 0;
+  Hidden hidden_;
+  std::vector<int> hidden_lanes_;  // indices, ascending
   std::vector<TimelineMemoryRow> memory_rows_;
-  InFlight in_flight_;
   TimeAxis axis_ = TimeAxis::kWall;
   bool lateness_ = false;
   bool counters_ = true;

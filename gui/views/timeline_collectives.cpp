@@ -65,7 +65,8 @@ void TimelinePainter::paint_collective_parts(const Lane& lane, const LaneItem& i
 }
 
 void TimelinePainter::paint_curtains() {
-  const auto visible = scene_.collectives->find(scene_.scale.window(), kCurtainsMax);
+  if (!trace_.collectives_by_time) return;
+  const auto visible = trace_.collectives_by_time->find(scene_.scale.window(), kCurtainsMax);
   if (visible.size() <= kCurtainsMax)
     for (const int i : visible) paint_curtain(i, false);
 }

@@ -36,18 +36,26 @@ void TimelinePainter::paint_counter() {
   painter_.fillRect(QRect(0, top, scene_.size.width(), height), theme_.window);
   painter_.setPen(theme_.line);
   painter_.drawLine(0, top, scene_.size.width(), top);
-  painter_.setPen(theme_.muted);
-  const QFontMetrics metrics(scene_.font);
-  const QString title = QStringLiteral("in flight, at most ") + bytes_text(std::int64_t(scene_.in_flight->most()));
-  painter_.drawText(QRect(8, top, scene_.label_width - 12, height), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
-                    metrics.horizontalAdvance(title) > 2 * (scene_.label_width - 20) ? QStringLiteral("in flight") : title);
-  if (scene_.in_flight->most() <= 0) return;
+  const auto most = double(scene_.in_flight->most().value);
+  if (most <= 0) return;
   constexpr int kColumnPx = 2;
   for (int c = 0; c < plot_.width(); c += kColumnPx) {
-    const double value = scene_.in_flight->most_in(scene_.scale.time_at(c), scene_.scale.time_at(c + kColumnPx));
-    const int bar = value <= 0 ? 0 : std::max(int(std::lround(value / scene_.in_flight->most() * (height - 6))), 1);
+    const auto value = double(scene_.in_flight->most_in(scene_.scale.time_at(c), scene_.scale.time_at(c + kColumnPx)).value);
+    const int bar = value <= 0 ? 0 : std::max(int(std::lround(value / most * (height - 6))), 1);
     if (bar > 0) painter_.fillRect(QRect(plot_.left() + c, top + height - bar, kColumnPx, bar), theme_.collective("all-reduce"));
   }
+}
+
+void TimelinePainter::paint_counter_name() {
+  const QRect box(0, plot_.bottom() + 1, scene_.label_width, scene_.counter_height);
+  painter_.fillRect(box, theme_.window);
+  painter_.setPen(theme_.line);
+  painter_.drawLine(0, box.top(), scene_.size.width(), box.top());
+  painter_.setPen(theme_.muted);
+  const QString title = QStringLiteral("in flight, at most ") + bytes_text(scene_.in_flight->most().value);
+  const bool fits = QFontMetrics(scene_.font).horizontalAdvance(title) <= 2 * (scene_.label_width - 20);
+  painter_.drawText(box.adjusted(8, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
+                    fits ? title : QStringLiteral("in flight"));
 }
 
 QString TimelinePainter::tick_label(Ns time, Ns step) const {

@@ -57,10 +57,7 @@ TimelineCanvas::Hit TimelineCanvas::hit(QPoint position) const {
 }
 
 void TimelineCanvas::select_hit(const Hit& hit) {
-  // Of several devices the one that holds most there.
-  if (hit.memory >= 0)
-    return selection_.select_device(
-        trace_->memory->at(scale_.time_at(press_.x() - kLabelWidth), &memory_rows_[std::size_t(hit.memory)].counters).device, this);
+  if (hit.memory >= 0) return select_memory(memory_rows_[std::size_t(hit.memory)]);
   if (hit.row < 0) return selection_.clear(this);
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(hit.row)].lane)];
   if (hit.event >= 0) return selection_.select_event(rows_[std::size_t(hit.row)].lane, hit.event, this);
@@ -122,7 +119,8 @@ QString TimelineCanvas::range_text(TimeRange range) const {
     const auto last = std::upper_bound(lane.begin.begin(), lane.begin.end(), range.end);
     events += std::max<std::int64_t>((last - lane.begin.begin()) - (first - lane.end.begin()), 0) * row.lanes;
   }
-  const std::vector<int> calls = collectives_.find(range, kCollectivesMax);
+  std::vector<int> calls;
+  if (trace_->collectives_by_time) calls = trace_->collectives_by_time->find(range, kCollectivesMax);
   for (const int call : calls) bytes += trace_->collectives[std::size_t(call)].type->wire_bytes;
   return QStringLiteral("Δ %1 · %2 · %3%4 on the wire")
       .arg(duration_text(range.length()), count_text(events, "event", "events"),
@@ -216,7 +214,8 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
   if (event->reason() == QContextMenuEvent::Mouse) select_hit(hit(event->pos()));
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  for (const char* key : {"F", "0", "Backspace", "", "X", "C", "]", ".", "", "M", "R", "", "P", "H", "Shift+H", "E", "Shift+G", "L", "T"}) {
+  for (const char* key : {"F", "0", "Backspace", "",       "X",       "C",       "]", ".",       "",  "M", "R",
+                          "",  "P", "H",         "Ctrl+H", "Shift+E", "Shift+H", "E", "Shift+G", "L", "T"}) {
     if (*key == 0) {
       menu->addSeparator();
       continue;

@@ -25,7 +25,7 @@ void mode(TimelineCanvas& canvas) {
 
 constexpr double kZoom = 0.67, kPan = 0.15;  // of the window; four times as much with Shift, a quarter with Ctrl
 
-constexpr std::array<TimelineKeyDef, 65> kKeys{{
+constexpr std::array<TimelineKeyDef, 67> kKeys{{
     {"W", "Zoom in", [](TimelineCanvas& c) { c.zoom_by(kZoom); }},
     {"S", "Zoom out", [](TimelineCanvas& c) { c.zoom_by(1 / kZoom); }},
     {"A", "Pan left", [](TimelineCanvas& c) { c.pan_by(-kPan); }},
@@ -58,6 +58,9 @@ constexpr std::array<TimelineKeyDef, 65> kKeys{{
     {"R", "Range of time from the selection", [](TimelineCanvas& c) { c.select_range_of_selection(); }},
     {"P", "Pin the lane to the top, or unpin it", [](TimelineCanvas& c) { c.toggle_pin(); }},
     {"H", "Hide the lane", [](TimelineCanvas& c) { c.hide_row(); }},
+    {"Ctrl+H", "Hide lanes by a pattern that is typed: a part of their names, a glob, a /regular expression/",
+     [](TimelineCanvas& c) { c.ask_lane_filter(); }},
+    {"Shift+E", "Hide lanes that have no event in the window of time, or show them", [](TimelineCanvas& c) { c.toggle_hide_empty(); }},
     {"Shift+H", "Show all lanes", [](TimelineCanvas& c) { c.show_all_rows(); }},
     {"E", "Collapse devices that did the same into one lane, or expand them", [](TimelineCanvas& c) { c.toggle_collapsed(); }},
     {"Shift+G", "Lanes by process, by host, along each axis of the mesh", [](TimelineCanvas& c) { c.cycle_grouping(); }},

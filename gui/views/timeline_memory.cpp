@@ -46,6 +46,7 @@ std::vector<std::pair<int, TimelineMemoryRow>> TimelineCanvas::memory_rows_for(i
   if (!counters_ || !trace_->memory || trace_->memory->empty() || rows_.empty()) return made;
   const auto add = [&](int after, const std::vector<int>& devices) {
     TimelineMemoryRow row = memory_row(devices);
+    row.devices = devices;
     if (!row.counters.empty()) made.emplace_back(after, std::move(row));
   };
   const auto devices_of = [&](std::size_t r, std::vector<int>& devices) {
@@ -91,9 +92,24 @@ std::vector<std::pair<int, TimelineMemoryRow>> TimelineCanvas::memory_rows_for(i
   made.clear();
   TimelineMemoryRow all{.counters = {}, .arrays = {}, .with_steps = {}, .height = kHeightOfAll};
   for (std::size_t i = 0; i < trace_->memory->devices().size(); ++i) all.counters.push_back(int(i));
+  for (const Device& device : trace_->devices) all.devices.push_back(device.ordinal);
   take_together(trace_->memory->of_all(), all);
   made.emplace_back(-1, std::move(all));
   return made;
+}
+
+// The device that a counter is of, or all that share it: a process where it is a process's, else nobody alone.
+void TimelineCanvas::select_memory(const TimelineMemoryRow& row) {
+  const auto process_of = [&](int ordinal) {
+    const Device* device = trace_->device(ordinal);
+    return device ? device->process : -1;
+  };
+  if (row.devices.size() == 1) return selection_.select_device(row.devices.front(), this);
+  const int process = row.devices.empty() ? -1 : process_of(row.devices.front());
+  const bool together = std::all_of(row.devices.begin(), row.devices.end(), [&](int each) { return process_of(each) == process; });
+  if (process >= 0 && together) return selection_.select_process(process, this);
+  selection_.clear(this);
+  Q_EMIT hovered(QStringLiteral("All devices share this counter: none of them is chosen"));
 }
 
 QString TimelineCanvas::memory_text(const std::vector<int>& counters, Ns time) const {

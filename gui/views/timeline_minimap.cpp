@@ -9,10 +9,12 @@
 
 #include "gui/models/format.h"
 #include "gui/models/lane_fold.h"
-#include "gui/views/theme.h"
+#include "gui/views/timeline_lanes.h"
 
 namespace shardlab::gui {
 namespace {
+
+constexpr std::size_t kMakeAtOnce = 1500;  // events
 
 // Of one column of pixels, over all lanes.
 struct Column {
@@ -39,18 +41,19 @@ void add(const LaneItem& item, TimeRange limits, std::vector<Column>& columns) {
 
 }  // namespace
 
-TimelineMinimap::TimelineMinimap(Selection& selection, int left_margin, QWidget* parent)
-    : QWidget(parent), selection_(selection), left_margin_(left_margin) {
+TimelineMinimap::TimelineMinimap(Background& background, int left_margin, QWidget* parent)
+    : QWidget(parent), background_(background), left_margin_(left_margin) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(QStringLiteral("Overview of the whole trace"));
   setToolTip(QStringLiteral("The whole trace: compute below, collectives above it, errors on top. Drag to move the window."));
   setCursor(Qt::PointingHandCursor);
 }
 
+TimelineMinimap::~TimelineMinimap() { background_.cancel(this); }
+
 void TimelineMinimap::set_trace(TracePtr trace, TimeRange limits) {
   trace_ = std::move(trace);
   limits_ = limits;
-  strip_ = {};
   update();
 }
 
@@ -63,35 +66,64 @@ double TimelineMinimap::x(Ns time) const {
   return left_margin_ + double(time - limits_.begin) / double(std::max<Ns>(limits_.length(), 1)) * (width() - left_margin_);
 }
 
-void TimelineMinimap::build() {
-  const Theme& theme = theme_of(this);
-  const int columns_count = std::max(width() - left_margin_, 1);
+TimelineMinimap::Strip TimelineMinimap::make_strip(Key key) {
+  const Theme& theme = *key.theme;
+  const TimeRange limits = key.limits;
+  const int columns_count = key.size.width();
   std::vector<Column> columns{std::size_t(columns_count)};
   int lanes = 0;
   std::vector<LaneItem> items;
-  for (const auto& lane : trace_->lanes) {
+  for (const auto& lane : key.trace->lanes) {
     if (lane.device < 0) continue;
     ++lanes;
     items.clear();
-    fold_lane(*lane.events, limits_, std::max<Ns>(limits_.length() / columns_count, 1), items);
-    for (const auto& item : items) add(item, limits_, columns);
+    fold_lane(*lane.events, limits, std::max<Ns>(limits.length() / columns_count, 1), items);
+    for (const auto& item : items) add(item, limits, columns);
   }
-  const double ratio = devicePixelRatioF();
-  strip_ = QImage((QSizeF(columns_count, height()) * ratio).toSize(), QImage::Format_RGB32);
-  strip_.setDevicePixelRatio(ratio);
-  strip_.fill(theme.base);
-  strip_dark_ = theme.dark;
-  QPainter painter(&strip_);
-  const double full = double(limits_.length()) / columns_count * std::max(lanes, 1);
-  const int room = height() - 8;
+  QImage image((QSizeF(key.size) * key.ratio).toSize(), QImage::Format_RGB32);
+  image.setDevicePixelRatio(key.ratio);
+  image.fill(theme.base);
+  QPainter painter(&image);
+  const double full = double(limits.length()) / columns_count * std::max(lanes, 1);
+  const int height = key.size.height(), room = height - 8;
   for (int c = 0; c < columns_count; ++c) {
     const Column& column = columns[std::size_t(c)];
     const int compute = int(std::lround(std::min(column.compute / full, 1.0) * room));
     const int collective = int(std::lround(std::min(column.collective / full, 1.0) * room));
-    painter.fillRect(c, height() - compute, 1, compute, theme.compute);
-    painter.fillRect(c, height() - compute - collective, 1, collective, theme.collective("all-reduce"));
+    painter.fillRect(c, height - compute, 1, compute, theme.compute);
+    painter.fillRect(c, height - compute - collective, 1, collective, theme.collective("all-reduce"));
     if (column.error) painter.fillRect(c - 1, 0, 3, 5, theme.error);
   }
+  painter.end();
+  return {std::move(key), std::move(image)};
+}
+
+// The last one, stretched, until the next one is there.
+void TimelineMinimap::paint_strip(QPainter& painter) {
+  Key key{.trace = trace_,
+          .limits = limits_,
+          .size = {std::max(width() - left_margin_, 1), height()},
+          .ratio = devicePixelRatioF(),
+          .theme = &theme_of(this)};
+  if (strip_.key != key && (!on_screen(painter, *this) || trace_->event_count() < kMakeAtOnce)) strip_ = make_strip(key);
+  if (strip_.key == key) return painter.drawImage(left_margin_, 0, strip_.image);
+  const QRect box(left_margin_, 0, key.size.width(), key.size.height());
+  painter.fillRect(box, key.theme->base);
+  if (strip_.key.trace && strip_.key.trace->path == trace_->path && strip_.key.theme == key.theme) {
+    painter.setClipRect(box);
+    painter.drawImage(QRectF(QPointF(x(strip_.key.limits.begin), 0), QPointF(x(strip_.key.limits.end), height())), strip_.image);
+    painter.setClipping(false);
+  }
+  if (strip_awaited_) return;
+  strip_awaited_ = true;
+  background_.run(
+      this, [key](const std::stop_token&) { return make_strip(key); },
+      [this](Strip made) {
+        strip_awaited_ = false;
+        strip_ = std::move(made);
+        update();
+      },
+      Background::kPicture);
 }
 
 void TimelineMinimap::paintEvent(QPaintEvent*) {
@@ -99,8 +131,7 @@ void TimelineMinimap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme.window);
   if (!trace_ || trace_->range.empty()) return;
-  if (strip_.isNull() || strip_dark_ != theme.dark) build();
-  painter.drawImage(left_margin_, 0, strip_);
+  paint_strip(painter);
   QColor veil = theme.window;
   veil.setAlphaF(0.68F);
   const double left = std::max(x(window_.begin), double(left_margin_)), right = std::min(x(window_.end), double(width()));
@@ -115,8 +146,6 @@ void TimelineMinimap::paintEvent(QPaintEvent*) {
   painter.setPen(theme.line);
   painter.drawLine(left_margin_ - 1, 0, left_margin_ - 1, height());
 }
-
-void TimelineMinimap::resizeEvent(QResizeEvent*) { strip_ = {}; }
 
 void TimelineMinimap::centre_on(double at) {
   const double share = (at - left_margin_) / std::max(width() - left_margin_, 1);

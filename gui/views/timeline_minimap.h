@@ -4,7 +4,9 @@
 #include <QImage>
 #include <QWidget>
 
+#include "gui/models/background.h"
 #include "gui/models/selection.h"
+#include "gui/views/theme.h"
 
 namespace shardlab::gui {
 
@@ -13,7 +15,8 @@ class TimelineMinimap : public QWidget {
 
  public:
   // `left_margin`: the canvas' label column, so that both have one time axis direction and edge.
-  TimelineMinimap(Selection& selection, int left_margin, QWidget* parent = nullptr);
+  TimelineMinimap(Background& background, int left_margin, QWidget* parent = nullptr);
+  ~TimelineMinimap() override;
   void set_trace(TracePtr trace, TimeRange limits);
   void set_window(TimeRange window);
 
@@ -22,22 +25,36 @@ class TimelineMinimap : public QWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   QSize sizeHint() const override { return {400, 44}; }
 
  private:
-  void build();
+  // What the strip looks like hangs on this alone.
+  struct Key {
+    TracePtr trace;
+    TimeRange limits;
+    QSize size;
+    double ratio = 1;
+    const Theme* theme = nullptr;
+    bool operator==(const Key&) const = default;
+  };
+  // The trace without the window's frame.
+  struct Strip {
+    Key key;
+    QImage image;
+  };
+  static Strip make_strip(Key key);  // on any thread
+  void paint_strip(QPainter& painter);
   double x(Ns time) const;
   void centre_on(double at);
 
-  Selection& selection_;
+  Background& background_;
   TracePtr trace_;
   int left_margin_;
   TimeRange limits_, window_;
-  QImage strip_;  // of the trace, without the window's frame; empty until painted
-  bool strip_dark_ = false;
+  Strip strip_;
+  bool strip_awaited_ = false;
 };
 
 }  // namespace shardlab::gui

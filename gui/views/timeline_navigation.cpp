@@ -20,6 +20,7 @@ void TimelineCanvas::set_window(TimeRange window, WindowStep step) {
     windows_after_.clear();
     gliding_ = step == WindowStep::kGlide;
   }
+  if (hide_empty && scale_.window() != before) layout_if_other_lanes();
   viewport()->update();
   Q_EMIT window_changed(scale_.window());
 }
@@ -191,17 +192,6 @@ void TimelineCanvas::toggle_counters() {
   layout_rows();
 }
 
-void TimelineCanvas::toggle_collapsed() {
-  if (!trace_) return;
-  const bool now = std::any_of(rows_.begin(), rows_.end(), [](const TimelineRow& row) { return row.lanes > 1; });
-  const std::size_t rows = rows_.size();
-  collapsed_ = !now;
-  layout_rows();
-  Q_EMIT hovered(rows_.size() == rows ? QStringLiteral("No devices beside each other did the same")
-                 : now                ? QStringLiteral("Every device has its lane")
-                                      : QStringLiteral("Devices that did the same share a lane"));
-}
-
 void TimelineCanvas::set_mouse_mode(MouseMode mode) {
   static constexpr const char* kWords[] = {"Dragging selects a range of time", "Dragging moves the window of time",
                                            "Dragging zooms to what it spans", "Dragging measures, between the edges of events"};
@@ -214,13 +204,6 @@ void TimelineCanvas::toggle_wheel() {
   QSettings().setValue(QStringLiteral("timeline/wheel-zooms"), wheel_zooms_);
   Q_EMIT hovered(wheel_zooms_ ? QStringLiteral("The wheel zooms; with Ctrl it scrolls")
                               : QStringLiteral("The wheel scrolls; with Ctrl it zooms"));
-}
-
-void TimelineCanvas::cycle_grouping() {
-  if (!trace_) return;
-  grouping_ = (grouping_ + 1) % groupings_.size();
-  layout_rows();
-  Q_EMIT hovered(QStringLiteral("Lanes by %1").arg(qstr(grouping().title)));
 }
 
 void TimelineCanvas::toggle_mark() {
@@ -257,31 +240,6 @@ void TimelineCanvas::go_to_bookmark(int number) {
   else
     set_window(kept->second);
 }
-
-void TimelineCanvas::toggle_pin() {
-  const int row = selected_row();
-  if (row < 0) return;
-  const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(row)].lane)];
-  const std::pair key(lane.process, lane.device);
-  const auto at = std::find(pinned.begin(), pinned.end(), key);
-  at == pinned.end() ? pinned.push_back(key) : void(pinned.erase(at));
-  layout_rows();
-}
-
-void TimelineCanvas::hide_row() {
-  const int row = selected_row();
-  if (row < 0 || rows_.size() < 2) return;
-  const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(row)].lane)];
-  hidden.emplace_back(lane.process, lane.device);
-  layout_rows();
-}
-
-void TimelineCanvas::show_all_rows() {
-  hidden.clear();
-  layout_rows();
-}
-
-void TimelineCanvas::set_up() { layout_rows(); }
 
 void TimelineCanvas::select_range_of_selection() {
   if (!trace_ || axis_ != TimeAxis::kWall) return;

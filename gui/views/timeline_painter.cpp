@@ -58,7 +58,7 @@ QRectF TimelinePainter::box_of(const TimelineRow& row, Ns begin, Ns end) const {
           double(std::max(row.height - 2 * gap, 1))};
 }
 
-void TimelinePainter::paint() {
+void TimelinePainter::paint_back() {
   painter_.setFont(scene_.font);
   painter_.fillRect(QRect(QPoint(), scene_.size), theme_.base);
   painter_.save();
@@ -66,8 +66,24 @@ void TimelinePainter::paint() {
   paint_rows();
   paint_memory();
   painter_.restore();
-  paint_labels();
   if (scene_.in_flight) paint_counter();
+}
+
+QRegion TimelinePainter::without_memory() const {
+  QRegion region(plot_);
+  for (const auto& row : scene_.memory_rows)
+    region -= QRect(plot_.left(), scene_.ruler_height + row.top - scene_.scroll_y, plot_.width(), row.height);
+  return region;
+}
+
+void TimelinePainter::paint_front() {
+  painter_.setFont(scene_.font);
+  painter_.save();
+  painter_.setClipRegion(without_memory());
+  paint_selection();
+  painter_.restore();
+  paint_labels();
+  if (scene_.in_flight) paint_counter_name();
   paint_ruler();
   if (scene_.marks) paint_marks();
   if (scene_.focused) {
@@ -99,7 +115,6 @@ void TimelinePainter::paint_rows() {
       painter_.drawLine(plot_.left(), top, plot_.right(), top);
     }
   }
-  paint_selection();
 }
 
 void TimelinePainter::paint_lane(const TimelineRow& row) {

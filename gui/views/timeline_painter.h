@@ -1,5 +1,8 @@
 // Draws the timeline: ruler, process and lane labels, lanes, collectives as one object over their members, selection.
 //
+// The back has what is many and changes with the window of time alone: it may be painted on any thread, into a picture. The front has
+// what is few: names, ruler, selection, marks.
+//
 // Knows geometry and colours, no events: the canvas gives it a scene, also for pictures without a window.
 #pragma once
 
@@ -11,7 +14,6 @@
 
 #include "gui/models/collective_index.h"
 #include "gui/models/fold_set.h"
-#include "gui/models/in_flight.h"
 #include "gui/models/lane_fold.h"
 #include "gui/models/marks.h"
 #include "gui/models/memory.h"
@@ -39,7 +41,8 @@ struct TimelineRow {
 
 // A counter among the lanes: what devices hold of arrays.
 struct TimelineMemoryRow {
-  std::vector<int> counters;  // indices into MemoryUse::devices()
+  std::vector<int> counters;      // indices into MemoryUse::devices()
+  std::vector<int> devices = {};  // ordinals of those that it stands for: of counters that are alike there may be more
   // To paint: the most of any of them is what is drawn. With what launches hold beside the arrays, or empty.
   std::vector<const StepCounter*> arrays, with_steps;
   int top = 0;
@@ -50,9 +53,8 @@ struct TimelineScene {
   const TraceData* trace = nullptr;
   const Theme* theme = nullptr;
   const Selection* selection = nullptr;
-  const CollectiveIndex* collectives = nullptr;
-  const FoldSet* folds = nullptr;  // items of the lanes; those that it lacks are folded while painting
-  int coarser = 1;                 // times the fold level, while the right one is being made
+  std::shared_ptr<const FoldSet> folds;  // items of the lanes; those that it lacks are folded while painting
+  int coarser = 1;                       // times the fold level, while the right one is being made
   TimeScale scale;
   std::vector<TimelineRow> rows;
   QSize size;
@@ -61,7 +63,7 @@ struct TimelineScene {
   int ruler_height = 0;
   int scroll_y = 0;
   int hover_collective = -1;
-  const InFlight* in_flight = nullptr;  // drawn below the lanes
+  const StepCounter* in_flight = nullptr;  // drawn below the lanes
   int counter_height = 0;
   std::vector<TimelineMemoryRow> memory_rows;
   const std::vector<TimeMark>* marks = nullptr;
@@ -80,7 +82,13 @@ QColor event_colour(const TraceData& trace, const Theme& theme, const Lane& lane
 class TimelinePainter {
  public:
   TimelinePainter(QPainter& painter, const TimelineScene& scene);
-  void paint();
+  void paint() {
+    paint_back();
+    paint_front();
+  }
+  void paint_back();
+  void paint_front();
+  QRect plot() const { return plot_; }  // of the lanes
 
  private:
   void paint_ruler();
@@ -107,6 +115,8 @@ class TimelinePainter {
   void paint_flows(const Collective& call);
   void paint_marks();
   void paint_counter();
+  void paint_counter_name();
+  QRegion without_memory() const;  // where lanes lie
   void paint_memory();
   void paint_memory_row(const TimelineMemoryRow& row);
   void paint_memory_label(const TimelineMemoryRow& row, const QRect& box);

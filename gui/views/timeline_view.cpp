@@ -9,6 +9,7 @@
 
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
+#include "gui/views/lane_bar.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/timeline_minimap.h"
 #include "gui/views/view_def.h"
@@ -91,13 +92,14 @@ class Legend : public QWidget {
 QWidget* make_timeline(ViewContext& context) {
   auto* view = new QWidget;
   auto* canvas = new TimelineCanvas(context.selection, context.background, view);
-  auto* minimap = new TimelineMinimap(context.selection, canvas->label_width(), view);
+  auto* minimap = new TimelineMinimap(context.background, canvas->label_width(), view);
   auto* legend = new Legend(context.selection, view);
   auto* layout = new QVBoxLayout(view);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   layout->addWidget(minimap);
   layout->addWidget(canvas, 1);
+  layout->addWidget(new LaneBar(*canvas, view));
   layout->addWidget(legend);
   view->setFocusProxy(canvas);
   QObject::connect(canvas, &TimelineCanvas::window_changed, minimap, &TimelineMinimap::set_window);

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include "gui/app/main_window.h"
 #include "gui/app/options.h"
@@ -261,6 +262,31 @@ TEST_F(MemoryWindow, ALaneADeviceSaysWhatItHoldsAtThePointer) {
   bool said = false;
   for (const auto& call : hovered) said |= call[0].toString().contains(QStringLiteral(" hold"));
   EXPECT_TRUE(said);
+}
+
+TEST_F(MemoryWindow, AClickChoosesTheDeviceOrAllThatShareTheCounter) {
+  open(sample::held());
+  // Where the devices' counters lie: each below its lane.
+  std::set<int> chosen;
+  for (int y = 27; y < canvas_->viewport()->height(); ++y) {
+    const QPoint at(canvas_->label_width() + 400, y);
+    if (!canvas_->tooltip_at(at).contains(QStringLiteral(" hold "))) continue;
+    window_.selection().clear();
+    QTest::mouseClick(canvas_->viewport(), Qt::LeftButton, {}, at);
+    chosen.insert(window_.selection().state().device);
+  }
+  EXPECT_EQ(chosen, (std::set<int>{0, 1, 2, 3, 4, 5, 6, 7})) << "also those that hold the same as another";
+  // One for all: nobody alone.
+  canvas_->parentWidget()->setFixedHeight(200);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !tooltip_somewhere("the fullest, holds").isEmpty(); }, 20'000));
+  for (int y = 27; y < canvas_->viewport()->height(); ++y) {
+    const QPoint at(canvas_->label_width() + 400, y);
+    if (!canvas_->tooltip_at(at).contains(QStringLiteral("the fullest, holds"))) continue;
+    QTest::mouseClick(canvas_->viewport(), Qt::LeftButton, {}, at);
+    const SelectionState& state = window_.selection().state();
+    EXPECT_EQ(state.device, -1);
+    break;
+  }
 }
 
 TEST_F(MemoryWindow, FewerLanesWhereThereIsLessRoom) {

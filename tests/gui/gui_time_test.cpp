@@ -7,8 +7,8 @@
 #include "gui/app/view_state.h"
 #include "gui/models/compare.h"
 #include "gui/models/frame_log.h"
-#include "gui/models/in_flight.h"
 #include "gui/models/retime.h"
+#include "gui/models/step_counter.h"
 #include "gui/models/text_twin.h"
 #include "tests/gui/sample_traces.h"
 
@@ -99,20 +99,20 @@ TEST(Retime, TimeSlicingDisappearsOnTheVirtualAxis) {
   EXPECT_EQ(retime(data, TimeAxis::kVirtual)->range.length(), 300);
 }
 
-TEST(InFlight, IsTheSumOfWhatOverlaps) {
+TEST(BytesInFlight, AreTheSumOfWhatOverlaps) {
   const TracePtr trace = sample::toy();
-  const InFlight counter(*trace);
-  double most = 0;
+  const StepCounter& counter = *trace->bytes_in_flight;
+  std::int64_t most = 0;
   for (Ns time = trace->range.begin; time < trace->range.end; time += 500) {
-    double sum = 0;
+    std::int64_t sum = 0;
     for (const auto& call : trace->collectives)
       for (const auto& member : call.members)
         if ((member.start == kOpen ? member.enter : member.start) <= time && (member.exit == kOpen || time < member.exit))
-          sum += double(call.type->bytes);
-    EXPECT_DOUBLE_EQ(counter.most_in(time, time + 1), sum) << time;
+          sum += call.type->bytes;
+    EXPECT_EQ(counter.most_in(time, time + 1).value, sum) << time;
     most = std::max(most, sum);
   }
-  EXPECT_GE(counter.most(), most);
+  EXPECT_GE(counter.most().value, most);
 }
 
 TEST(Compare, EqualRunsAreEqualAndTheFirstDifferenceIsFound) {

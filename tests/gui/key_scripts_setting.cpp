@@ -118,6 +118,22 @@ Scripts setting_scripts() {
          s.press();
          EXPECT_EQ(s.canvas().access_groups(), lanes - 1);
        }},
+      {QStringLiteral("timeline-Ctrl+H"),
+       [](Scene& s) {
+         const int lanes = s.canvas().access_groups();
+         s.press();
+         QWidget* field = QApplication::focusWidget();
+         ASSERT_NE(field, &s.canvas());
+         QTest::keyClicks(field, QStringLiteral("CPU 5"));
+         EXPECT_EQ(s.canvas().access_groups(), lanes - 1);
+       }},
+      {QStringLiteral("timeline-Shift+E"),
+       [](Scene& s) {
+         s.press();
+         EXPECT_TRUE(s.canvas().hide_empty);
+         s.press();
+         EXPECT_FALSE(s.canvas().hide_empty);
+       }},
       {QStringLiteral("timeline-Shift+H"),
        [](Scene& s) {
          const int lanes = s.canvas().access_groups();
