@@ -225,12 +225,15 @@ QString waits_text(const TraceData& trace, const WaitList& waits, Ns time, int p
                                    : QStringLiteral("·"),
                      set_text(node.processes), qstr(node.reason));
   for (const auto& [from, to] : graph.edges)
-    text += QStringLiteral("  %1 waits for %2\n")
-                .arg(set_text(graph.nodes[std::size_t(from)].processes), set_text(graph.nodes[std::size_t(to)].processes));
+    text += QStringLiteral("  %1 waits for %2%3\n")
+                .arg(set_text(graph.nodes[std::size_t(from)].processes), set_text(graph.nodes[std::size_t(to)].processes),
+                     graph.any.contains({from, to}) ? QStringLiteral(" (any of those it waits for so is enough)") : QString());
   for (const auto& cycle : graph.cycles)
     text += QStringLiteral("circle: processes %1 wait for each other%2\n")
                 .arg(set_text(cycle.processes),
                      cycle.lasting() ? QString() : QStringLiteral(" for %1: it dissolved").arg(duration_text(cycle.end - time)));
+  for (const auto& [waiting, peer] : waits_that_close(waits, time, 4))
+    text += QStringLiteral("if process %1 did not wait for process %2, no circle would be left\n").arg(waiting).arg(peer);
   for (const auto& each : best_unblockers(trace, waits, time))
     text += QStringLiteral("if process %1 came, it would free %2\n").arg(each.process).arg(set_text(each.frees));
   if (process >= 0)

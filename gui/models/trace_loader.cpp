@@ -15,6 +15,7 @@
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
 #include "traces/checks/positions.h"
+#include "traces/checks/wording.h"
 #include "traces/schema.h"
 #include "traces/trace_reader.h"
 
@@ -246,7 +247,16 @@ class Loader {
     if (!evidence) return;
     const Positions positions(*evidence);
     for (const int process : positions.processes()) {
-      const CallEvidence* head = positions.head(process);
+      const ProcessEvidence& stood = positions.at(process);
+      for (const int peer : stood.awaits) {
+        const bool key = stood.doing.starts_with("key ");
+        trace_->ledger_waits.push_back({.process = process,
+                                        .peer = peer,
+                                        .doing = stood.doing + (key ? ", asked for" : "") + where_text(stood.where),
+                                        .since = stood.since_ns,
+                                        .any = key});
+      }
+      const CallEvidence* head = stood.awaits.empty() ? positions.head(process) : nullptr;
       if (!head) continue;
       for (const int peer : positions.participants(*head)) {
         const CallEvidence* other = positions.head(peer);

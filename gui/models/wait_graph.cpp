@@ -20,6 +20,43 @@ std::map<int, std::set<int>> peers_at(const WaitList& waits, Ns time) {
   return peers;
 }
 
+// What a process needs: all of some, and one of others.
+struct Needs {
+  std::set<int> all, any;
+  bool met_by(const std::set<int>& free) const {
+    return std::includes(free.begin(), free.end(), all.begin(), all.end()) &&
+           (any.empty() || std::any_of(any.begin(), any.end(), [&](int peer) { return free.contains(peer); }));
+  }
+};
+
+std::map<int, Needs> needs_at(const WaitList& waits, Ns time) {
+  std::map<int, Needs> needs;
+  waits.at(time, [&](const Wait& wait) {
+    if (wait.peer != wait.process) (wait.any ? needs[wait.process].any : needs[wait.process].all).insert(wait.peer);
+  });
+  return needs;
+}
+
+// Who could go on when these have come; the freed free others in turn. They are no longer among `needs`.
+std::vector<int> spread(std::map<int, Needs>& needs, std::set<int> free) {
+  std::vector<int> freed;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto it = needs.begin(); it != needs.end();) {
+      if (!free.contains(it->first) && it->second.met_by(free)) {
+        free.insert(it->first);
+        freed.push_back(it->first);
+        it = needs.erase(it);
+        changed = true;
+      } else {
+        ++it;
+      }
+    }
+  }
+  std::sort(freed.begin(), freed.end());
+  return freed;
+}
+
 const Wait* wait_of(const WaitList& waits, int process, Ns time) {
   const Wait* found = nullptr;
   waits.at(time, [&](const Wait& wait) {
@@ -156,6 +193,7 @@ std::string wait_reason(const TraceData& trace, const Wait& wait) {
     const std::string where = trace.site_text(mine && mine->site >= 0 ? mine->site : call.type->site);
     return fmt::format("{} of {}{}{}", call.type->kind, call.type->op, where.empty() ? "" : " at ", where);
   }
+  if (wait.beside >= 0) return trace.ledger_waits[std::size_t(wait.beside)].doing;
   if (wait.launch < 0) return "its peers";
   const Launch& launch = trace.launches[std::size_t(wait.launch)];
   if (wait.read < 0) {
@@ -224,29 +262,51 @@ WaitGraph make_wait_graph(const TraceData& trace, const WaitList& waits, Ns time
       if (from >= 0 && to >= 0 && from != to) edges.emplace(from, to);
     }
   graph.edges.assign(edges.begin(), edges.end());
+  waits.at(time, [&](const Wait& wait) {
+    if (const std::pair edge(graph.node_of(wait.process), graph.node_of(wait.peer)); wait.any && edges.contains(edge))
+      graph.any.insert(edge);
+  });
   return graph;
 }
 
 std::vector<int> freed_by(const WaitList& waits, Ns time, const std::vector<int>& came) {
-  auto peers = peers_at(waits, time);
-  std::set<int> free(came.begin(), came.end());
-  std::vector<int> freed;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto it = peers.begin(); it != peers.end();) {
-      // A collective wants all: the last of its peers frees it.
-      if (!free.contains(it->first) && std::includes(free.begin(), free.end(), it->second.begin(), it->second.end())) {
-        free.insert(it->first);
-        freed.push_back(it->first);
-        it = peers.erase(it);
-        changed = true;
-      } else {
-        ++it;
-      }
+  auto needs = needs_at(waits, time);
+  return spread(needs, {came.begin(), came.end()});
+}
+
+WhatIf without_waits(const WaitList& waits, Ns time, const std::vector<int>& waiting, const std::vector<int>& peers) {
+  auto needs = needs_at(waits, time);
+  for (const int process : waiting) {
+    const auto it = needs.find(process);
+    if (it == needs.end()) continue;
+    for (const int peer : peers) {
+      it->second.all.erase(peer);
+      if (it->second.any.contains(peer)) it->second.any.clear();  // one of them was enough
     }
   }
-  std::sort(freed.begin(), freed.end());
-  return freed;
+  WhatIf result{.freed = spread(needs, {}), .circles = {}};
+  std::map<int, std::set<int>> left;
+  for (const auto& [process, need] : needs) {
+    left[process] = need.all;
+    left[process].insert(need.any.begin(), need.any.end());
+  }
+  result.circles = cycles_of(left);
+  return result;
+}
+
+std::vector<std::pair<int, int>> waits_that_close(const WaitList& waits, Ns time, std::size_t most) {
+  constexpr std::size_t kTriedMax = 400;
+  std::vector<std::pair<int, int>> found;
+  const auto peers = peers_at(waits, time);
+  std::size_t tried = 0;
+  for (const auto& cycle : cycles_of(peers))
+    for (const int process : cycle)
+      for (const int peer : peers.at(process)) {
+        if (found.size() == most || tried++ == kTriedMax) return found;
+        if (std::binary_search(cycle.begin(), cycle.end(), peer) && without_waits(waits, time, {process}, {peer}).circles.empty())
+          found.emplace_back(process, peer);
+      }
+  return found;
 }
 
 std::vector<Unblocker> best_unblockers(const TraceData& trace, const WaitList& waits, Ns time) {

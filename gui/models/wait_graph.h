@@ -1,6 +1,7 @@
 // Who waits for whom at a time, why, and what would free them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct WaitCycle {
 struct WaitGraph {
   std::vector<WaitNode> nodes;             // in a cycle first, then waiting, then free
   std::vector<std::pair<int, int>> edges;  // waits for; indices of nodes
+  std::set<std::pair<int, int>> any;       // of the edges: of those that leave the node so, one is enough
   std::vector<WaitCycle> cycles;
   int node_of(int process) const;  // -1: none
 };
@@ -37,6 +39,16 @@ WaitGraph make_wait_graph(const TraceData& trace, const WaitList& waits, Ns time
 
 // Which processes could go on if these came to where they are waited for; the freed free others in turn.
 std::vector<int> freed_by(const WaitList& waits, Ns time, const std::vector<int>& came);
+// What would come of it if some processes did not need to wait for some others any more.
+struct WhatIf {
+  std::vector<int> freed;                 // that could go on, and whom they free in turn
+  std::vector<std::vector<int>> circles;  // of processes, that would be left
+};
+WhatIf without_waits(const WaitList& waits, Ns time, const std::vector<int>& waiting, const std::vector<int>& peers);
+
+// The waits of one process for another, each of which keeps the last circle closed: without it there is none. At most `most`.
+std::vector<std::pair<int, int>> waits_that_close(const WaitList& waits, Ns time, std::size_t most);
+
 // The processes each of which alone would free the most, with whom they free.
 struct Unblocker {
   int process = 0;

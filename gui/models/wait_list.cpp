@@ -89,13 +89,22 @@ void add_reads(const TraceData& trace, std::vector<Wait>& waits) {
 // What the ledger knew at the verdict: who is stopped before his call begins leaves no record of waiting in it.
 void add_ledger(const TraceData& trace, std::vector<Wait>& waits) {
   const Ns verdict = verdict_time(trace);
-  for (const auto& each : trace.ledger_waits)
+  for (std::size_t i = 0; i < trace.ledger_waits.size(); ++i) {
+    const LedgerWait& each = trace.ledger_waits[i];
+    if (each.launch < 0 && each.since < verdict)
+      waits.push_back({.process = each.process,
+                       .peer = each.peer,
+                       .begin = std::max(each.since, trace.range.begin),
+                       .end = verdict,
+                       .beside = int(i),
+                       .any = each.any});
     if (const Launch* launch = trace.launch(each.process, each.launch); launch && launch->issued < verdict)
       waits.push_back({.process = each.process,
                        .peer = each.peer,
                        .begin = launch->issued,
                        .end = verdict,
                        .launch = int(launch - trace.launches.data())});
+  }
 }
 
 }  // namespace

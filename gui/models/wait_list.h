@@ -16,6 +16,8 @@ struct Wait {
   int collective = -1;  // that it waits in, or
   int launch = -1;      // index of the launch that the peer has not issued, or stands elsewhere than at,
   int read = -1;        // and of the host read that needs it; -1: the launch itself does
+  int beside = -1;      // index of the ledger's wait, of one beside the launches: at a barrier, for a key
+  bool any = false;     // any of those that it waits for so would do
   bool at(Ns time) const { return begin <= time && time < end; }
 };
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <set>
 
 #include "gui/models/format.h"
 #include "gui/views/theme.h"
@@ -18,6 +17,7 @@
 namespace shardlab::gui {
 namespace {
 constexpr double kBoxWidth = 230, kBoxHeight = 48, kMargin = 14, kArrow = 9, kGap = 12;
+constexpr int kLegend = 20, kLegendRoom = 180;  // lower graphs have none
 // Boxes of a circle, the roomiest first: with the reason, and with the processes alone.
 constexpr QSizeF kCircleBoxes[] = {{kBoxWidth, kBoxHeight}, {170, kBoxHeight}, {124, kBoxHeight}, {110, 26}, {76, 26}, {48, 22}, {30, 18}};
 
@@ -50,6 +50,7 @@ WaitGraphWidget::WaitGraphWidget(QWidget* parent) : QWidget(parent) {
 
 void WaitGraphWidget::show_graph(WaitGraph graph, const QString& empty_text) {
   graph_ = std::move(graph);
+  edge_ = -1;
   empty_text_ = empty_text;
   QStringList words;
   for (const auto& node : graph_.nodes) words << title_of(node) + QStringLiteral(": ") + qstr(node.reason);
@@ -67,6 +68,13 @@ QString WaitGraphWidget::title_of(const WaitNode& node) const {
   return (node.processes.size() == 1 ? QStringLiteral("process ") : QStringLiteral("processes ")) + set_text(node.processes, 16);
 }
 
+void WaitGraphWidget::choose_edge(int edge) {
+  edge_ = edge;
+  update();
+}
+
+int WaitGraphWidget::legend_height() const { return graph_.edges.empty() || height() < kLegendRoom ? 0 : kLegend; }
+
 void WaitGraphWidget::resizeEvent(QResizeEvent*) { arrange(); }
 
 // Columns: who waits outside of any circle, the circle, who waits for nobody.
@@ -83,11 +91,12 @@ void WaitGraphWidget::arrange() {
   if (groups.empty()) return;
   // Under each other where their reasons could not be read beside each other, and there is the height for it.
   constexpr double kStackedHeight = 130;
-  const bool stacked = width() < int(groups.size()) * (kBoxWidth + 2 * kMargin) && height() > double(groups.size()) * kStackedHeight;
+  const int bottom = height() - legend_height();
+  const bool stacked = width() < int(groups.size()) * (kBoxWidth + 2 * kMargin) && bottom > double(groups.size()) * kStackedHeight;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const QRectF area =
-        stacked ? QRectF(0, double(height()) * double(g) / double(groups.size()), width(), double(height()) / double(groups.size()))
-                : QRectF(double(width()) * double(g) / double(groups.size()), 0, double(width()) / double(groups.size()), height());
+        stacked ? QRectF(0, double(bottom) * double(g) / double(groups.size()), width(), double(bottom) / double(groups.size()))
+                : QRectF(double(width()) * double(g) / double(groups.size()), 0, double(width()) / double(groups.size()), bottom);
     const auto& group = *groups[g];
     const double w = std::min(kBoxWidth, area.width() - 2 * kMargin);
     const auto place = [&](std::size_t node, QPointF centre) {
@@ -119,9 +128,9 @@ void WaitGraphWidget::paintEvent(QPaintEvent*) {
     painter.drawText(rect().adjusted(20, 0, -20, 0), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
     return;
   }
-  const std::set<std::pair<int, int>> edges(graph_.edges.begin(), graph_.edges.end());
-  for (const auto& [from, to] : graph_.edges) paint_edge(painter, from, to, edges.contains({to, from}));
+  for (int edge = 0; edge < int(graph_.edges.size()); ++edge) paint_edge(painter, edge);
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) paint_node(painter, n);
+  if (legend_height() > 0) paint_legend(painter);
   if (hasFocus()) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(theme.accent);
@@ -129,12 +138,11 @@ void WaitGraphWidget::paintEvent(QPaintEvent*) {
   }
 }
 
-void WaitGraphWidget::paint_edge(QPainter& painter, int from, int to, bool both) {
-  const Theme& theme = theme_of(this);
+// From border to border along a curve that leaves to the right of its direction, so that both ways are seen.
+QPainterPath WaitGraphWidget::path_of(int edge) const {
+  const auto [from, to] = graph_.edges[std::size_t(edge)];
   const QRectF a = boxes_[std::size_t(from)], b = boxes_[std::size_t(to)];
-  const bool cyclic = graph_.nodes[std::size_t(from)].in_cycle && graph_.nodes[std::size_t(to)].in_cycle;
-  const QColor colour = graph_.nodes[std::size_t(from)].lasting && graph_.nodes[std::size_t(to)].lasting ? theme.error : theme.muted;
-  // From border to border along a curve that leaves to the right of its direction, so that both ways are seen.
+  const bool both = std::find(graph_.edges.begin(), graph_.edges.end(), std::pair(to, from)) != graph_.edges.end();
   const QPointF direct = b.center() - a.center();
   const double length = std::max(std::hypot(direct.x(), direct.y()), 1.0);
   const QPointF side(-direct.y() / length, direct.x() / length);
@@ -146,18 +154,61 @@ void WaitGraphWidget::paint_edge(QPainter& painter, int from, int to, bool both)
     const double sy = std::abs(d.y()) > 1e-6 ? box.height() / 2 / std::abs(d.y()) : 1e9;
     return box.center() + d * std::min({sx, sy, 1.0});
   };
-  const QPointF start = border(a, control), end = border(b, control);
-  QPainterPath path(start);
-  path.quadTo(control, end);
+  QPainterPath path(border(a, control));
+  path.quadTo(control, border(b, control));
+  return path;
+}
+
+// Waits for all have a full head, those of which one is enough are dotted and have an open one.
+static void paint_arrow(QPainter& painter, const QPainterPath& path, QPen pen, bool any, const QColor& base) {
+  if (any) pen.setStyle(Qt::DotLine);
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(colour, cyclic ? 2.2 : 1.4, cyclic ? Qt::SolidLine : Qt::DashLine));
+  painter.setPen(pen);
   painter.drawPath(path);
-  const double angle = std::atan2(end.y() - control.y(), end.x() - control.x());
+  const QPointF end = path.currentPosition(), before = path.elementAt(std::max(path.elementCount() - 2, 0));
+  const double angle = std::atan2(end.y() - before.y(), end.x() - before.x());
   QPolygonF head{end};
   for (const double turn : {2.7, -2.7}) head << end + QPointF(std::cos(angle + turn), std::sin(angle + turn)) * kArrow;
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(colour);
+  painter.setPen(any ? QPen(pen.color(), 1.4) : QPen(Qt::NoPen));
+  painter.setBrush(any ? base : pen.color());
   painter.drawPolygon(head);
+}
+
+void WaitGraphWidget::paint_edge(QPainter& painter, int edge) {
+  const Theme& theme = theme_of(this);
+  const auto [from, to] = graph_.edges[std::size_t(edge)];
+  const WaitNode &a = graph_.nodes[std::size_t(from)], &b = graph_.nodes[std::size_t(to)];
+  const bool cyclic = a.in_cycle && b.in_cycle;
+  const QPainterPath path = path_of(edge);
+  if (edge == edge_) {
+    QColor halo = theme.accent;
+    halo.setAlphaF(0.45F);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(halo, 7, Qt::SolidLine, Qt::RoundCap));
+    painter.drawPath(path);
+  }
+  const QColor colour = a.lasting && b.lasting ? theme.error : theme.muted;
+  paint_arrow(painter, path, QPen(colour, cyclic ? 2.2 : 1.4, cyclic ? Qt::SolidLine : Qt::DashLine), graph_.any.contains({from, to}),
+              theme.base);
+}
+
+// What the two kinds of arrows mean, where there are both or the one that is seldom.
+void WaitGraphWidget::paint_legend(QPainter& painter) {
+  const Theme& theme = theme_of(this);
+  double x = 10;
+  const double y = height() - kLegend / 2.0;
+  for (const bool any : {false, true}) {
+    if (any ? graph_.any.empty() : graph_.any.size() == graph_.edges.size()) continue;
+    QPainterPath path(QPointF(x, y));
+    path.lineTo(x + 30, y);
+    paint_arrow(painter, path, QPen(theme.muted, 1.6), any, theme.base);
+    const QString text = any ? QStringLiteral("waits for any of them: one is enough") : QStringLiteral("waits for all of them");
+    painter.setPen(theme.muted);
+    const double room = width() - x - 42;
+    painter.drawText(QRectF(x + 37, y - kLegend / 2.0, std::max(room, 0.0), kLegend), Qt::AlignLeft | Qt::AlignVCenter,
+                     fontMetrics().elidedText(text, Qt::ElideRight, std::max(int(room), 0)));
+    x += 55 + fontMetrics().horizontalAdvance(text);
+  }
 }
 
 void WaitGraphWidget::paint_node(QPainter& painter, std::size_t n) {
@@ -196,7 +247,35 @@ int WaitGraphWidget::node_at(QPoint position) const {
   return -1;
 }
 
-QString WaitGraphWidget::access_item_name(int, int item) const {
+int WaitGraphWidget::edge_at(QPoint position) const {
+  constexpr double kNearPx = 7;
+  int nearest = -1;
+  double best = kNearPx;
+  for (int edge = 0; edge < int(graph_.edges.size()); ++edge) {
+    const QPainterPath path = path_of(edge);
+    constexpr int kParts = 32;
+    for (int part = 0; part <= kParts; ++part) {
+      const QPointF away = path.pointAtPercent(double(part) / kParts) - QPointF(position);
+      if (const double distance = std::hypot(away.x(), away.y()); distance < best) {
+        best = distance;
+        nearest = edge;
+      }
+    }
+  }
+  return nearest;
+}
+
+void WaitGraphWidget::access_choose(int group, int item) {
+  group == 0 ? Q_EMIT chosen(graph_.nodes[std::size_t(item)].processes[0]) : Q_EMIT edge_chosen(item);
+}
+
+QString WaitGraphWidget::access_item_name(int group, int item) const {
+  if (group == 1) {
+    const auto edge = graph_.edges[std::size_t(item)];
+    return QStringLiteral("%1 waits for %2%3")
+        .arg(title_of(graph_.nodes[std::size_t(edge.first)]), title_of(graph_.nodes[std::size_t(edge.second)]),
+             graph_.any.contains(edge) ? QStringLiteral(", or for another") : QString());
+  }
   const WaitNode& node = graph_.nodes[std::size_t(item)];
   QString text = title_of(node) + (node.in_cycle ? QStringLiteral(", in a circle") : QString()) + QStringLiteral(": ") + qstr(node.reason);
   QStringList peers;
@@ -206,11 +285,17 @@ QString WaitGraphWidget::access_item_name(int, int item) const {
   return text;
 }
 
-QRect WaitGraphWidget::access_item_box(int, int item) const { return boxes_[std::size_t(item)].toRect(); }
+QRect WaitGraphWidget::access_item_box(int group, int item) const {
+  // A straight arc has no width to be pointed at.
+  return group == 0 ? boxes_[std::size_t(item)].toRect() : path_of(item).boundingRect().toAlignedRect().adjusted(-2, -2, 2, 2) & rect();
+}
 
 void WaitGraphWidget::mousePressEvent(QMouseEvent* event) {
   const int node = node_at(event->pos());
-  if (node < 0) return;
+  if (node < 0) {
+    if (const int edge = edge_at(event->pos()); edge >= 0) Q_EMIT edge_chosen(edge);
+    return;
+  }
   // A second click goes on to the next process of the node.
   const auto& processes = graph_.nodes[std::size_t(node)].processes;
   const auto at = std::find(processes.begin(), processes.end(), process_);
@@ -218,6 +303,12 @@ void WaitGraphWidget::mousePressEvent(QMouseEvent* event) {
 }
 
 void WaitGraphWidget::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_E && !graph_.edges.empty()) {
+    const int count = int(graph_.edges.size());
+    const bool back = event->modifiers() & Qt::ShiftModifier;
+    Q_EMIT edge_chosen(edge_ < 0 ? (back ? count - 1 : 0) : (edge_ + (back ? count - 1 : 1)) % count);
+    return;
+  }
   const int step = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down ? 1
                    : event->key() == Qt::Key_Left || event->key() == Qt::Key_Up  ? -1
                                                                                  : 0;
@@ -230,11 +321,13 @@ void WaitGraphWidget::keyPressEvent(QKeyEvent* event) {
 bool WaitGraphWidget::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const int node = node_at(help->pos());
-    QToolTip::showText(
-        help->globalPos(),
-        node < 0 ? QString() : title_of(graph_.nodes[std::size_t(node)]) + QLatin1Char('\n') + qstr(graph_.nodes[std::size_t(node)].reason),
-        this);
+    const int node = node_at(help->pos()), edge = node < 0 ? edge_at(help->pos()) : -1;
+    QToolTip::showText(help->globalPos(),
+                       edge >= 0 ? access_item_name(1, edge) + QStringLiteral("\nClick: what if it did not (E goes through all waits)")
+                       : node < 0
+                           ? QString()
+                           : title_of(graph_.nodes[std::size_t(node)]) + QLatin1Char('\n') + qstr(graph_.nodes[std::size_t(node)].reason),
+                       this);
     return true;
   }
   return QWidget::event(event);

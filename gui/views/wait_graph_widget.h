@@ -1,6 +1,7 @@
 // The wait-for graph at one time: a box a class of processes, those in a circle on a circle, arrows to whom they wait for.
 #pragma once
 
+#include <QPainterPath>
 #include <QWidget>
 
 #include "gui/models/selection.h"
@@ -16,18 +17,22 @@ class WaitGraphWidget : public QWidget, public AccessibleDiagram {
   explicit WaitGraphWidget(QWidget* parent = nullptr);
   void show_graph(WaitGraph graph, const QString& empty_text);
   void choose(int process);
+  void choose_edge(int edge);  // index into the graph's, -1: none
+  int edge() const { return edge_; }
   const WaitGraph& graph() const { return graph_; }
   QSize minimumSizeHint() const override { return {260, 160}; }
 
-  int access_groups() const override { return graph_.nodes.empty() ? 0 : 1; }
-  QString access_group_name(int) const override { return accessibleName(); }
-  int access_items(int) const override { return int(graph_.nodes.size()); }
+  // The processes, and the waits between them.
+  int access_groups() const override { return graph_.nodes.empty() ? 0 : graph_.edges.empty() ? 1 : 2; }
+  QString access_group_name(int group) const override { return group == 0 ? accessibleName() : QStringLiteral("Waits"); }
+  int access_items(int group) const override { return int(group == 0 ? graph_.nodes.size() : graph_.edges.size()); }
   QString access_item_name(int group, int item) const override;
   QRect access_item_box(int group, int item) const override;
-  void access_choose(int /*group*/, int item) override { Q_EMIT chosen(graph_.nodes[std::size_t(item)].processes[0]); }
+  void access_choose(int group, int item) override;
 
  Q_SIGNALS:
   void chosen(int process);
+  void edge_chosen(int edge);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -38,15 +43,19 @@ class WaitGraphWidget : public QWidget, public AccessibleDiagram {
 
  private:
   void arrange();
-  void paint_edge(QPainter& painter, int from, int to, bool both);
+  int legend_height() const;
+  QPainterPath path_of(int edge) const;  // along which it is drawn
+  void paint_edge(QPainter& painter, int edge);
+  void paint_legend(QPainter& painter);
   void paint_node(QPainter& painter, std::size_t node);
   int node_at(QPoint position) const;
+  int edge_at(QPoint position) const;
   QString title_of(const WaitNode& node) const;
 
   WaitGraph graph_;
   QString empty_text_;
   std::vector<QRectF> boxes_;
-  int process_ = -1;
+  int process_ = -1, edge_ = -1;
 };
 
 }  // namespace shardlab::gui

@@ -25,6 +25,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr int kPlayStepMs = 500;
+constexpr std::size_t kClosingMax = 6;      // waits that are offered to be taken away
 constexpr std::size_t kAtOnceMax = 20'000;  // launches and waits that are looked through without leaving the window's thread
 
 // Who waited in a trace, and the time that tells most.
@@ -88,7 +89,19 @@ class WaitsView : public QWidget {
     });
     connect(slider_, &QSlider::valueChanged, this, [this] { show_time(); });
     connect(graph_, &WaitGraphWidget::chosen, this, [this](int process) { selection_.select_process(process, this); });
-    connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { follow_link(selection_, url.toString(), this); });
+    connect(graph_, &WaitGraphWidget::edge_chosen, this, [this](int edge) {
+      graph_->choose_edge(graph_->edge() == edge ? -1 : edge);
+      const auto& edges = graph_->graph().edges;
+      what_if_ = graph_->edge() < 0 ? Removed{} : removed(edges[std::size_t(edge)]);
+      show_words();
+    });
+    connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
+      const QString link = url.toString();
+      if (!link.startsWith(QLatin1String("wait:"))) return void(follow_link(selection_, link, this));
+      what_if_ = {{link.section(QLatin1Char(':'), 1).section(QLatin1Char('-'), 0, 0).toInt()}, {link.section(QLatin1Char('-'), 1).toInt()}};
+      choose_removed();
+      show_words();
+    });
     connect(&selection_, &Selection::trace_changed, this, [this] {
       background_.cancel(this);
       waits_ = {};
@@ -124,6 +137,7 @@ class WaitsView : public QWidget {
 
   void show_waits(const TracePtr& trace, Waits found) {
     waits_ = std::move(found);
+    what_if_ = {};
     found_ = trace.get();
     play_->setChecked(false);
     const QSignalBlocker blocked(slider_);
@@ -195,7 +209,30 @@ class WaitsView : public QWidget {
     graph_->show_graph(graph, QStringLiteral("At this moment nobody waits. Move the slider, or press play."));
     time_->setText(
         QStringLiteral("%1  (%2 of %3)").arg(duration_text(now() - trace->range.begin)).arg(slider_->value() + 1).arg(waits_.times.size()));
-    words_->setHtml(words(*trace, graph));
+    choose_removed();
+    show_words();
+  }
+
+  void show_words() { words_->setHtml(words(*selection_.trace(), graph_->graph())); }
+
+  // Processes that do not wait for others any more.
+  struct Removed {
+    std::vector<int> waiting, peers;
+  };
+  Removed removed(std::pair<int, int> edge) const {
+    const auto& nodes = graph_->graph().nodes;
+    return {nodes[std::size_t(edge.first)].processes, nodes[std::size_t(edge.second)].processes};
+  }
+
+  // The arc of what is taken away, at a time at which there is such a one.
+  void choose_removed() {
+    const WaitGraph& graph = graph_->graph();
+    int chosen = -1;
+    for (int edge = 0; edge < int(graph.edges.size()) && !what_if_.waiting.empty(); ++edge) {
+      const auto [from, to] = graph.edges[std::size_t(edge)];
+      if (from == graph.node_of(what_if_.waiting.front()) && to == graph.node_of(what_if_.peers.front())) chosen = edge;
+    }
+    graph_->choose_edge(chosen);
   }
 
   QString words(const TraceData& trace, const WaitGraph& graph) const {
@@ -237,6 +274,20 @@ class WaitsView : public QWidget {
         text += QStringLiteral("<li>if process %1 came, it would free %2</li>").arg(links({best[i].process}), links(best[i].frees));
       text += QStringLiteral("</ul>");
     }
+    if (graph_->edge() >= 0) {
+      const WhatIf what = without_waits(waits_.list, now(), what_if_.waiting, what_if_.peers);
+      text += QStringLiteral("<p><b>If %1 did not wait for %2</b></p><ul style='margin-left:-24px'><li>%3</li>")
+                  .arg(links(what_if_.waiting), links(what_if_.peers),
+                       what.freed.empty() ? QStringLiteral("nobody could go on") : links(what.freed) + QStringLiteral(" could go on"));
+      if (what.circles.empty() && !graph.cycles.empty()) text += QStringLiteral("<li>no circle would be left</li>");
+      for (const auto& circle : what.circles)
+        text += QStringLiteral("<li><font color='%1'>the circle of %2 would stay</font></li>").arg(theme.error.name(), links(circle));
+      text += QStringLiteral("</ul>");
+    } else if (const auto closing = waits_that_close(waits_.list, now(), kClosingMax); !closing.empty()) {
+      QStringList all;
+      for (const auto& [waiting, peer] : closing) all << QStringLiteral("<a href='wait:%1-%2'>%1 for %2</a>").arg(waiting).arg(peer);
+      text += QStringLiteral("<p><b>One wait less would open the circle:</b> %1</p>").arg(all.join(QStringLiteral(", ")));
+    }
     // Who is chosen and waits for nobody has nothing to explain; somebody who waits has.
     int process = process_;
     if (const int node = graph.node_of(process); node < 0 || !graph.nodes[std::size_t(node)].waits) process = -1;
@@ -258,6 +309,7 @@ class WaitsView : public QWidget {
   Waits waits_;
   const TraceData* found_ = nullptr;  // what they are of; null while they are being looked for
   int process_ = -1;
+  Removed what_if_;
   WaitGraphWidget* graph_;
   QTextBrowser* words_;
   QSlider* slider_;

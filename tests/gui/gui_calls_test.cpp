@@ -172,6 +172,50 @@ TEST(WaitGraph, ACollectiveWantsAllOfThem) {
   EXPECT_EQ(freed_by(waits, 10, {1, 2}), (std::vector<int>{0}));
 }
 
+// A wait that falls away frees who waited, and perhaps opens the circle.
+TEST(WaitGraph, WithoutOneWait) {
+  const std::vector<Wait> ring{wait(0, 1, 10), wait(1, 2, 10), wait(2, 0, 10)};
+  EXPECT_EQ(without_waits(ring, 10, {}, {}).circles, (std::vector<std::vector<int>>{{0, 1, 2}}));
+  const WhatIf open = without_waits(ring, 10, {1}, {2});
+  EXPECT_EQ(open.freed, (std::vector<int>{0, 1, 2})) << "who is free frees who waits for it";
+  EXPECT_TRUE(open.circles.empty());
+  EXPECT_EQ(waits_that_close(ring, 10, 8), (std::vector<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 0}}));
+  EXPECT_EQ(waits_that_close(ring, 10, 2).size(), 2U);
+  // Two circles through process 0: only what both go through opens them.
+  const std::vector<Wait> two{wait(0, 1, 10), wait(1, 0, 10), wait(0, 2, 10), wait(2, 0, 10)};
+  const WhatIf left = without_waits(two, 10, {0}, {1});
+  EXPECT_TRUE(left.freed.empty()) << "it waits for process 2, too";
+  EXPECT_EQ(left.circles, (std::vector<std::vector<int>>{{0, 2}}));
+  EXPECT_TRUE(waits_that_close(two, 10, 8).empty());
+}
+
+// For a key any other process would do that sets it.
+TEST(WaitGraph, OfSomeWaitsOneIsEnough) {
+  std::vector<Wait> waits{wait(0, 1, 10), wait(0, 2, 10), wait(1, 0, 10)};
+  waits[0].any = waits[1].any = true;
+  EXPECT_EQ(freed_by(waits, 10, {2}), (std::vector<int>{0, 1})) << "process 2 alone sets it";
+  EXPECT_EQ(without_waits(waits, 10, {0}, {2}).freed, (std::vector<int>{0, 1}));
+  Job job(3);
+  const WaitGraph graph = make_wait_graph(job.trace, waits, 10);
+  EXPECT_TRUE(graph.any.contains({graph.node_of(0), graph.node_of(2)}));
+  EXPECT_FALSE(graph.any.contains({graph.node_of(1), graph.node_of(0)}));
+}
+
+// Barriers and keys are waited for beside the launches: the verdict's evidence knows for whom.
+TEST(WaitGraph, KnowsWaitsBesideLaunches) {
+  Job job(2);
+  job.trace.range = {0, 1000};
+  job.trace.ledger_waits = {{.process = 0, .peer = 1, .doing = "barrier \"b\" at a.cpp:3", .since = 100},
+                            {.process = 1, .peer = 0, .doing = "key \"k\", asked for at a.cpp:9", .since = 200, .any = true}};
+  job.trace.diagnoses.push_back({.code = "deadlock", .severity = "error", .detected_ns = 500});
+  const auto waits = find_waits(job.trace);
+  const WaitGraph graph = make_wait_graph(job.trace, waits, telling_time(job.trace, waits));
+  ASSERT_EQ(graph.cycles.size(), 1U);
+  EXPECT_TRUE(graph.cycles[0].lasting());
+  EXPECT_EQ(graph.nodes[std::size_t(graph.node_of(0))].reason, "barrier \"b\" at a.cpp:3");
+  EXPECT_EQ(graph.any, (std::set<std::pair<int, int>>{{graph.node_of(1), graph.node_of(0)}}));
+}
+
 // Who ended is shown so from its end on, and before it as what it did then.
 TEST(WaitGraph, SaysWhatAProcessDidAtTheTime) {
   Job job(2);
