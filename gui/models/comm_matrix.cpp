@@ -16,11 +16,18 @@ std::size_t group_size(const CollectiveType& type) {
 
 std::uint64_t key(int row, int column) { return std::uint64_t(std::uint32_t(row)) << 32 | std::uint32_t(column); }
 
-// Of the transfer itself: from the last arrival to the departure, longest over the members.
-Ns transfer_time(const Collective& call) {
+// Of the transfer itself: from the last arrival to the departure, longest over the members; those of one group, or all.
+Ns transfer_time(const TraceData& trace, const Collective& call, const std::vector<int>& group) {
+  const auto takes_part = [&](const Member& member) {
+    return group.empty() || std::any_of(group.begin(), group.end(), [&](int ordinal) {
+             const Device* device = trace.device(ordinal);
+             return member.device >= 0 ? member.device == ordinal : device && device->process == member.process;
+           });
+  };
   Ns longest = 0;
   for (const auto& member : call.members)
-    if (member.exit != kOpen) longest = std::max(longest, member.exit - (member.start == kOpen ? member.enter : member.start));
+    if (member.exit != kOpen && takes_part(member))
+      longest = std::max(longest, member.exit - (member.start == kOpen ? member.enter : member.start));
   return longest;
 }
 
@@ -51,6 +58,23 @@ std::vector<int> rows_of(const TraceData& trace, const MatrixOptions& options, s
       if (mesh.devices[i] >= 0 && mesh.devices[i] <= highest) rows[std::size_t(mesh.devices[i])] = int(i) / inner % axis.size;
   }
   return rows;
+}
+
+// Of each run of a program its number among them, by the time of its first collective.
+class Steps {
+ public:
+  int of(const Collective& call) {
+    auto& runs = runs_[call.program];
+    return runs.try_emplace({call.seq, call.launch}, int(runs.size()) + 1).first->second;
+  }
+
+ private:
+  std::map<int, std::map<std::pair<std::int64_t, std::int64_t>, int>> runs_;
+};
+
+bool has_group(const CollectiveType& type, const std::vector<int>& group) {
+  const auto& lists = type.groups->lists;
+  return group.empty() || std::find(lists.begin(), lists.end(), group) != lists.end();
 }
 
 void add(MatrixCell& cell, double bytes, double data, double bus, Ns time) {
@@ -133,10 +157,16 @@ CommMatrix make_comm_matrix(const TraceData& trace, const MatrixOptions& options
   std::map<std::pair<std::string, std::string>, KindSum> kinds;
   std::map<const CollectiveType*, std::vector<Link>> links;  // shared by all runs of a program
   std::size_t done = 0;
+  Steps steps;
   for (const auto& call : trace.collectives) {
     if (++done % 1024 == 0 && options.stop.stop_requested()) break;
     const CollectiveType& type = *call.type;
+    const int step = steps.of(call);
+    matrix.steps = std::max(matrix.steps, step);
+    if (options.step > 0 && step != options.step) continue;
     if (!options.kind.empty() && type.kind != options.kind) continue;
+    if (!options.op.empty() && type.op != options.op) continue;
+    if (!has_group(type, options.group)) continue;
     const TimeRange span = call.span();
     if (!options.window.empty() && (span.end < options.window.begin || span.begin > options.window.end)) continue;
     KindSum& sum = kinds[{type.kind, type.axes}];
@@ -147,17 +177,26 @@ CommMatrix make_comm_matrix(const TraceData& trace, const MatrixOptions& options
       ++matrix.skipped;
       continue;
     }
-    const Ns time = transfer_time(call);
-    const double data = data_bytes(type), bus = data * bus_factor(type), wire = double(type.wire_bytes);
-    add(sum.cell, wire, data, bus, time);
-    add(matrix.total, wire, data, bus, time);
+    const Ns time = transfer_time(trace, call, options.group);
+    const double data = data_bytes(type), bus = data * bus_factor(type), all_wire = double(type.wire_bytes);
     const auto [it, fresh] = links.try_emplace(&type);
-    if (fresh) it->second = links_of(type);
+    if (fresh) {
+      it->second = links_of(type);
+      const auto in = [&](int device) {
+        return options.group.empty() || std::find(options.group.begin(), options.group.end(), device) != options.group.end();
+      };
+      std::erase_if(it->second, [&](const Link& link) { return !in(link.source) || !in(link.target); });
+    }
+    double share = options.group.empty() ? 1 : 0;  // of its bytes that the group's links carry
+    if (!options.group.empty())
+      for (const Link& link : it->second) share += link.share;
+    add(sum.cell, share * all_wire, data, bus, time);
+    add(matrix.total, share * all_wire, data, bus, time);
     std::map<std::uint64_t, double> of_call;  // several links may fall into one cell; the call counts once there
     for (const Link& link : it->second) {
       const auto row = [&](int device) { return device >= 0 && std::size_t(device) < row_of.size() ? row_of[std::size_t(device)] : -1; };
       const int source = row(link.source), target = row(link.target);
-      if (source >= 0 && target >= 0) of_call[key(source, target)] += link.share * wire;
+      if (source >= 0 && target >= 0) of_call[key(source, target)] += link.share * all_wire;
     }
     for (const auto& [at, bytes] : of_call) add(matrix.cells[at], bytes, data, bus, time);
   }
@@ -165,6 +204,21 @@ CommMatrix make_comm_matrix(const TraceData& trace, const MatrixOptions& options
   std::stable_sort(matrix.kinds.begin(), matrix.kinds.end(),
                    [](const KindSum& a, const KindSum& b) { return a.cell.bytes > b.cell.bytes; });
   return matrix;
+}
+
+MatrixChoices matrix_choices(const TraceData& trace) {
+  MatrixChoices choices;
+  std::set<const CollectiveType*> seen;
+  std::set<std::vector<int>> groups;
+  for (const auto& call : trace.collectives) {
+    if (!seen.insert(call.type.get()).second) continue;
+    choices.kinds.insert(call.type->kind);
+    if (!call.type->op.empty()) choices.ops.insert(call.type->op);
+    for (const auto& list : call.type->groups->lists)
+      if (list.size() > 1) groups.insert(list);
+  }
+  choices.groups.assign(groups.begin(), groups.end());
+  return choices;
 }
 
 }  // namespace shardlab::gui

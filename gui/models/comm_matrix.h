@@ -1,7 +1,7 @@
 // Who sends how much to whom: bytes, calls, time and bandwidth between devices, processes or along a mesh axis, in a window of time.
 #pragma once
 
-#include <functional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <unordered_map>
@@ -49,19 +49,30 @@ struct CommMatrix {
   std::vector<KindSum> kinds;                           // most bytes first
   MatrixCell total;
   std::int64_t skipped = 0;  // collectives that never ended
+  int steps = 0;             // of the whole trace: how often its programs ran, at most
   const MatrixCell* cell(std::size_t row, std::size_t column) const;
   double most(MatrixMetric metric) const;
 };
 
 struct MatrixOptions {
   MatrixBy by = MatrixBy::kDevice;
-  int mesh = 0;          // with kAxis
-  int axis = 0;          // of that mesh: its coordinates are the rows
-  TimeRange window;      // collectives that meet it; empty: all
-  std::string kind;      // empty: all
-  std::stop_token stop;  // a stopped count returns what it has
+  int mesh = 0;                 // with kAxis
+  int axis = 0;                 // of that mesh: its coordinates are the rows
+  TimeRange window;             // collectives that meet it; empty: all
+  std::string kind;             // empty: all
+  std::string op;               // that needs them; empty: all
+  std::vector<int> group = {};  // of devices: collectives in which it is one of the groups, and its links alone; empty: all
+  int step = 0;                 // runs of programs: of each its n-th, from 1; 0: all
+  std::stop_token stop;         // a stopped count returns what it has
 };
 CommMatrix make_comm_matrix(const TraceData& trace, const MatrixOptions& options);
+
+// What there is to choose among, of the whole trace.
+struct MatrixChoices {
+  std::set<std::string> kinds, ops;
+  std::vector<std::vector<int>> groups;  // that communicate, by their devices
+};
+MatrixChoices matrix_choices(const TraceData& trace);
 
 // The links a collective uses with the share of its wire bytes that each carries, summing to 1: ring neighbours, all pairs for
 // all-to-all, its own pairs for permutes and transfers.

@@ -89,7 +89,7 @@ QVariant DeviceMemoryModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant DeviceMemoryModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static constexpr const char* kTitles[] = {"Devices", "Process", "Most", "At", "With what runs"};
+  static constexpr const char* kTitles[] = {"Devices", "Process", "Most", "At", "With runs"};
   static constexpr const char* kDocs[] = {"That hold the same at all times", "Whose they are",
                                           "What each of them holds of arrays in the stretch of time, at most", "When it first held so much",
                                           "With what launches hold at most between their steps, beside operands and results"};

@@ -1,21 +1,16 @@
 // Where the program's work came from: files, lines and ops as a tree, with what each took, who did it, and its source.
 #include <QCheckBox>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
 #include <QSortFilterProxyModel>
-#include <QSplitter>
 #include <QStyledItemDelegate>
 #include <QTextBrowser>
-#include <QTimer>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include <map>
 
-#include "gui/models/background.h"
 #include "gui/models/call_site_model.h"
 #include "gui/models/format.h"
 #include "gui/models/statement_text.h"
@@ -24,12 +19,12 @@
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
-#include "gui/views/when_seen.h"
+#include "gui/views/view_frame.h"
 
 namespace shardlab::gui {
 namespace {
 
-constexpr int kFollowMs = 80, kSourceContext = 8, kExpandMax = 60;
+constexpr int kSourceContext = 8, kExpandMax = 60;
 constexpr std::size_t kAtOnceMax = 20'000;  // events that are summed without leaving the window's thread
 
 // A bar for the share, and a chip for each set of processes: equal sets have one colour, all processes the quiet one.
@@ -93,32 +88,10 @@ class CallSitesView : public QWidget {
     source_->setOpenLinks(false);
     source_->setAccessibleName(QStringLiteral("Source of the chosen line"));
     source_->document()->setDocumentMargin(8);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(8, 5, 8, 5);
-    bar->addWidget(follow_);
-    bar->addWidget(summary_, 1);
-    auto* split = new QSplitter(Qt::Horizontal, this);
-    split->addWidget(tree_);
-    split->addWidget(source_);
-    split->setSizes({640, 300});
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addLayout(bar);
-    layout->addWidget(split, 1);
+    lay_out(this, {.bars = {{follow_, summary_}}, .first = tree_, .second = source_, .sizes = {640, 300}});
     setFocusProxy(tree_);
-    timer_.setSingleShot(true);
-    timer_.setInterval(kFollowMs);
-    connect(&timer_, &QTimer::timeout, this, [this] { seen_.mark(); });
-    connect(follow_, &QCheckBox::toggled, this, [this] { seen_.mark(); });
-    connect(&selection_, &Selection::trace_changed, this, [this] {
-      background_.cancel(this);
-      seen_.mark();
-    });
-    connect(&selection_, &Selection::visible_changed, this, [this] {
-      if (follow_->isChecked() && !timer_.isActive()) timer_.start();
-    });
+    new WindowFollower(
+        this, selection_, background_, [this] { find(); }, follow_);
     connect(&selection_, &Selection::changed, this, [this](const SelectionState&, QObject* origin) {
       if (origin != this) show_selected();
     });
@@ -126,7 +99,6 @@ class CallSitesView : public QWidget {
     connect(tree_, &QTreeView::expanded, this, [this](const QModelIndex& at) { opened(at, true); });
     connect(tree_, &QTreeView::collapsed, this, [this](const QModelIndex& at) { opened(at, false); });
   }
-  ~CallSitesView() override { background_.cancel(this); }
 
  protected:
   void changeEvent(QEvent* event) override {
@@ -262,10 +234,8 @@ class CallSitesView : public QWidget {
   QLabel* summary_;
   QTreeView* tree_;
   QTextBrowser* source_;
-  QTimer timer_;
   bool filling_ = false;
   std::map<QString, bool> opened_;  // by hand, of nodes by their path
-  WhenSeen seen_{this, [this] { find(); }};
 };
 
 QWidget* make_call_sites_view(ViewContext& context) { return new CallSitesView(context); }

@@ -1,18 +1,14 @@
 // Who sends how much to whom: a heat map of devices, processes or a mesh axis for the visible window, and sums by kind.
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QSplitter>
+#include <QSpinBox>
 #include <QTableWidget>
-#include <QTimer>
-#include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "gui/models/background.h"
 #include "gui/models/comm_matrix.h"
 #include "gui/models/format.h"
 #include "gui/models/text_twin.h"
@@ -20,11 +16,10 @@
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
+#include "gui/views/view_frame.h"
 
 namespace shardlab::gui {
 namespace {
-
-constexpr int kFollowMs = 60;
 
 class MatrixView : public QWidget {
  public:
@@ -37,19 +32,20 @@ class MatrixView : public QWidget {
       metric_->setItemData(metric_->count() - 1, QString::fromUtf8(def.doc), Qt::ToolTipRole);
     }
     kind_ = combo(QStringLiteral("Kind"), QStringLiteral("Collectives of one kind, or all"));
+    op_ = combo(QStringLiteral("Op"), QStringLiteral("Collectives that one op of the program needs, or all"));
+    group_ = combo(QStringLiteral("Group"), QStringLiteral("What one group of devices sends among itself, or all groups"));
+    step_ = new QSpinBox(this);
+    step_->setAccessibleName(QStringLiteral("Step"));
+    step_->setSpecialValueText(QStringLiteral("all steps"));
+    step_->setPrefix(QStringLiteral("step "));
+    step_->setMaximum(0);
+    step_->setToolTip(QStringLiteral("One run of each program: its first is step 1. At 0 all of them"));
     follow_ = new QCheckBox(QStringLiteral("visible window"), this);
     follow_->setChecked(true);
     follow_->setToolTip(QStringLiteral("Count what meets the timeline's window; off: the whole trace"));
     total_ = new QLabel(this);
     total_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     total_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(8, 5, 8, 5);
-    bar->setSpacing(6);
-    for (QWidget* each :
-         {static_cast<QWidget*>(by_), static_cast<QWidget*>(metric_), static_cast<QWidget*>(kind_), static_cast<QWidget*>(follow_)})
-      bar->addWidget(each);
-    bar->addWidget(total_, 1);
     map_ = new HeatMap(this);
     map_->on_choose = [this](int row, int) { choose(row); };
     kinds_ = new QTableWidget(this);
@@ -68,71 +64,86 @@ class MatrixView : public QWidget {
     offer_export(*map_, [this] { return map_->as_table(); });
     const int widths[] = {98, 56, 42, 62, 66, 70, 70};
     for (int c = 0; c < 7; ++c) kinds_->setColumnWidth(c, widths[c]);
-    auto* split = new QSplitter(Qt::Horizontal, this);
-    split->addWidget(map_);
-    split->addWidget(kinds_);
-    split->setSizes({400, 480});
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addLayout(bar);
-    layout->addWidget(split, 1);
+    auto* rest = new QLabel(this);
+    lay_out(this, {.bars = {{by_, metric_, follow_, total_}, {kind_, op_, group_, step_, rest}},
+                   .first = map_,
+                   .second = kinds_,
+                   .sizes = {400, 480}});
     setFocusProxy(map_);
-    timer_.setSingleShot(true);
-    timer_.setInterval(kFollowMs);
-    connect(&timer_, &QTimer::timeout, this, [this] { count(); });
-    for (QComboBox* each : {by_, metric_, kind_}) connect(each, &QComboBox::activated, this, [this] { count(); });
-    connect(follow_, &QCheckBox::toggled, this, [this] { count(); });
     connect(&selection_, &Selection::trace_changed, this, [this] { set_trace(); });
-    connect(&selection_, &Selection::visible_changed, this, [this] {
-      if (follow_->isChecked() && isVisible() && !timer_.isActive()) timer_.start();
-    });
-  }
-  ~MatrixView() override { background_.cancel(this); }
-
- protected:
-  void showEvent(QShowEvent* event) override {
-    QWidget::showEvent(event);
-    count();
+    auto* follower = new WindowFollower(
+        this, selection_, background_, [this] { count(); }, follow_);
+    for (QComboBox* each : {by_, metric_, kind_, op_, group_}) connect(each, &QComboBox::activated, follower, &WindowFollower::mark);
+    connect(step_, &QSpinBox::valueChanged, follower, &WindowFollower::mark);
   }
 
  private:
   QComboBox* combo(const QString& name, const QString& tip) {
+    constexpr int kLettersMin = 8;
     auto* box = new QComboBox(this);
     box->setAccessibleName(name);
-    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // what it offers is known with the trace
+    // Names of ops and groups may be long; the list that opens has the room for them.
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(kLettersMin);
+    box->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     box->setToolTip(tip.isEmpty() ? name : tip);
     return box;
   }
 
+  // What was chosen stays where there is such a thing: a trace that grows comes anew and anew.
+  static void fill(QComboBox* box, const QList<std::pair<QString, QVariant>>& items) {
+    const QString before = box->currentText();
+    qsizetype letters = 0;
+    box->clear();
+    for (const auto& [text, data] : items) {
+      box->addItem(text, data);
+      box->setItemData(box->count() - 1, text, Qt::ToolTipRole);
+      letters = std::max(letters, text.size());
+    }
+    box->setMinimumContentsLength(int(std::clamp<qsizetype>(letters, 6, 16)));
+    if (const int at = box->findText(before); at >= 0) box->setCurrentIndex(at);
+  }
+
   void set_trace() {
-    by_->clear();
-    kind_->clear();
-    kind_->addItem(QStringLiteral("all kinds"), QString());
     const TracePtr& trace = selection_.trace();
+    QList<std::pair<QString, QVariant>> by, kinds{{QStringLiteral("all kinds"), QString()}}, ops{{QStringLiteral("all ops"), QString()}},
+        groups{{QStringLiteral("all groups"), QVariant()}};
     if (trace) {
-      by_->addItem(QStringLiteral("devices"), QPoint(int(MatrixBy::kDevice), 0));
-      by_->addItem(QStringLiteral("processes"), QPoint(int(MatrixBy::kProcess), 0));
-      std::set<std::string> kinds;
-      for (const auto& call : trace->collectives) kinds.insert(call.type->kind);
-      for (const auto& kind : kinds) kind_->addItem(qstr(kind), qstr(kind));
+      by = {{QStringLiteral("devices"), QPoint(int(MatrixBy::kDevice), 0)},
+            {QStringLiteral("processes"), QPoint(int(MatrixBy::kProcess), 0)}};
       for (std::size_t m = 0; m < trace->meshes.size(); ++m)
         for (std::size_t a = 0; a < trace->meshes[m].axes.size(); ++a)
           if (trace->meshes[m].axes[a].size > 1)
-            by_->addItem(QStringLiteral("axis %1 of %2").arg(qstr(trace->meshes[m].axes[a].name), qstr(trace->meshes[m].text())),
-                         QPoint(int(MatrixBy::kAxis), int(m << 8 | a)));
-      if (trace->devices.size() > 64) by_->setCurrentIndex(1);
+            by.emplace_back(QStringLiteral("axis %1 of %2").arg(qstr(trace->meshes[m].axes[a].name), qstr(trace->meshes[m].text())),
+                            QPoint(int(MatrixBy::kAxis), int(m << 8 | a)));
+      MatrixChoices choices = matrix_choices(*trace);
+      for (const auto& kind : choices.kinds) kinds.emplace_back(qstr(kind), qstr(kind));
+      for (const auto& op : choices.ops) ops.emplace_back(qstr(op), qstr(op));
+      for (std::size_t g = 0; g < choices.groups.size(); ++g)
+        groups.emplace_back(QStringLiteral("devices ") + set_text(choices.groups[g], 60), int(g));
+      group_lists_ = std::move(choices.groups);
     }
-    count();
+    const bool first = by_->count() == 0;
+    fill(by_, by);
+    fill(kind_, kinds);
+    fill(op_, ops);
+    fill(group_, groups);
+    // What there is but one of is nothing to choose by.
+    for (QComboBox* each : {kind_, op_, group_}) each->setVisible(each->count() > 2);
+    if (trace && first && trace->devices.size() > 64) by_->setCurrentIndex(1);
   }
 
   void count() {
     const TracePtr trace = selection_.trace();
-    if (!trace || trace->preview || !isVisible()) return;
+    if (!trace || trace->preview) return;
     const QPoint by = by_->currentData().toPoint();
-    MatrixOptions options{
-        .by = MatrixBy(by.x()), .mesh = by.y() >> 8, .axis = by.y() & 255, .kind = kind_->currentData().toString().toStdString()};
+    MatrixOptions options{.by = MatrixBy(by.x()),
+                          .mesh = by.y() >> 8,
+                          .axis = by.y() & 255,
+                          .kind = kind_->currentData().toString().toStdString(),
+                          .op = op_->currentData().toString().toStdString(),
+                          .step = step_->value()};
+    if (group_->currentData().isValid()) options.group = group_lists_[std::size_t(group_->currentData().toInt())];
     if (follow_->isChecked()) options.window = selection_.visible();
     background_.run(
         this,
@@ -151,6 +162,11 @@ class MatrixView : public QWidget {
   using QWidget::show;
   void show(CommMatrix matrix) {
     const auto metric = MatrixMetric(metric_->currentData().toInt());
+    {
+      const QSignalBlocker blocked(step_);  // a trace that shrinks has fewer: what is counted then is asked for anew
+      step_->setMaximum(std::max(matrix.steps, step_->value()));
+      step_->setVisible(matrix.steps > 1);
+    }
     kinds_->setRowCount(int(matrix.kinds.size()));
     for (int r = 0; r < int(matrix.kinds.size()); ++r) {
       const KindSum& sum = matrix.kinds[std::size_t(r)];
@@ -187,12 +203,13 @@ class MatrixView : public QWidget {
 
   Selection& selection_;
   Background& background_;
-  QComboBox *by_, *metric_, *kind_;
+  QComboBox *by_, *metric_, *kind_, *op_, *group_;
+  QSpinBox* step_;
+  std::vector<std::vector<int>> group_lists_;
   QCheckBox* follow_;
   QLabel* total_;
   HeatMap* map_;
   QTableWidget* kinds_;
-  QTimer timer_;
   TracePtr shown_;  // whose matrix is shown
   MatrixBy shown_by_ = MatrixBy::kDevice;
 };

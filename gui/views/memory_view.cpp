@@ -1,27 +1,22 @@
 // What devices hold: each one's most in a stretch of time, and the arrays of one at a moment, with the lines that made them.
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QSplitter>
 #include <QTableView>
-#include <QTimer>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
-#include "gui/models/background.h"
 #include "gui/models/format.h"
 #include "gui/models/memory_model.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/table_export.h"
 #include "gui/views/view_def.h"
-#include "gui/views/when_seen.h"
+#include "gui/views/view_frame.h"
 
 namespace shardlab::gui {
 namespace {
 
-constexpr int kFollowMs = 80;
+constexpr int kNarrowPx = 780;              // a narrower view would cut the columns of the devices
 constexpr std::size_t kAtOnceMax = 20'000;  // arrays that are looked at without leaving the window's thread
 
 // The stretch of time: of the event or the range that is chosen, else what the timeline shows.
@@ -86,34 +81,15 @@ class MemoryView : public QWidget {
     held_table_ = make_table(held_, QStringLiteral("Arrays that the device holds"), kHeldWidths, this);
     held_table_->setSortingEnabled(true);
     held_table_->horizontalHeader()->setSortIndicator(HeldArrayModel::kBytes, Qt::DescendingOrder);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(8, 5, 8, 5);
-    bar->addWidget(at_);
-    bar->addWidget(sentence_, 1);
-    auto* split = new QSplitter(Qt::Horizontal, this);
-    split->addWidget(device_table_);
-    split->addWidget(held_table_);
-    split->setSizes({396, 640});
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addLayout(bar);
-    layout->addWidget(split, 1);
+    // All columns of the devices are to be seen, however narrow: what is cut has its text in the tooltip.
+    device_table_->horizontalHeader()->setMinimumSectionSize(34);
+    device_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    lay_out(this, {.bars = {{at_, sentence_}}, .first = device_table_, .second = held_table_, .sizes = {396, 640}, .narrow_px = kNarrowPx});
     setFocusProxy(held_table_);
-    timer_.setSingleShot(true);
-    timer_.setInterval(kFollowMs);
-    connect(&timer_, &QTimer::timeout, this, [this] { seen_.mark(); });
-    connect(at_, &QComboBox::activated, this, [this] { seen_.mark(); });
-    connect(&selection_, &Selection::trace_changed, this, [this] {
-      background_.cancel(this);
-      seen_.mark();
-    });
-    connect(&selection_, &Selection::visible_changed, this, [this] {
-      if (!timer_.isActive()) timer_.start();
-    });
+    follower_ = new WindowFollower(this, selection_, background_, [this] { find(); });
+    connect(at_, &QComboBox::activated, this, [this] { follower_->mark(); });
     connect(&selection_, &Selection::changed, this, [this](const SelectionState&, QObject* origin) {
-      if (origin != this) seen_.mark();
+      if (origin != this) follower_->mark();
     });
     connect(device_table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
       if (filling_ || !at.isValid() || trace_ != selection_.trace()) return;
@@ -123,7 +99,6 @@ class MemoryView : public QWidget {
       if (!filling_ && at.isValid() && trace_ == selection_.trace()) selection_.select_array(held_->at(at.row()).array, this);
     });
   }
-  ~MemoryView() override { background_.cancel(this); }
 
  private:
   // The range that was chosen stays: the device is looked at in it.
@@ -131,7 +106,7 @@ class MemoryView : public QWidget {
     const TimeRange range = selection_.state().range;
     selection_.select_device(device, this);
     if (!range.empty()) selection_.select_range(range, this);
-    seen_.mark();
+    follower_->mark();
   }
 
   void find() {
@@ -170,10 +145,9 @@ class MemoryView : public QWidget {
   QLabel* sentence_;
   QTableView* device_table_;
   QTableView* held_table_;
-  QTimer timer_;
+  WindowFollower* follower_;
   TracePtr trace_;  // whose memory is shown
   bool filling_ = false;
-  WhenSeen seen_{this, [this] { find(); }};
 };
 
 QWidget* make_memory_view(ViewContext& context) { return new MemoryView(context); }

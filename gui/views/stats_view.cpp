@@ -1,27 +1,21 @@
 // Where the time went: events of the visible window summed by kind, name, source line, process or group, and how their lengths spread.
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPainter>
-#include <QSplitter>
 #include <QTableView>
-#include <QTimer>
-#include <QVBoxLayout>
 
-#include "gui/models/background.h"
 #include "gui/models/format.h"
 #include "gui/models/stats.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
 #include "gui/views/view_def.h"
-#include "gui/views/when_seen.h"
+#include "gui/views/view_frame.h"
 
 namespace shardlab::gui {
 namespace {
 
-constexpr int kFollowMs = 80;
 constexpr std::size_t kAtOnceMax = 20'000;  // events that are summed without leaving the window's thread
 
 // The lengths of a row's events, on a scale of powers of ten.
@@ -125,33 +119,13 @@ class StatsView : public QWidget {
     for (int c = 0; c < StatsModel::kColumnCount; ++c) table_->setColumnWidth(c, widths[c]);
     offer_export(*table_);
     histogram_ = new Histogram(this);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(8, 5, 8, 5);
-    bar->addWidget(by_);
-    bar->addWidget(follow_);
-    bar->addStretch(1);
-    auto* split = new QSplitter(Qt::Horizontal, this);
-    split->addWidget(table_);
-    split->addWidget(histogram_);
-    split->setSizes({640, 260});
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addLayout(bar);
-    layout->addWidget(split, 1);
+    lay_out(this, {.bars = {{by_, follow_}}, .first = table_, .second = histogram_, .sizes = {640, 260}});
     setFocusProxy(table_);
-    timer_.setSingleShot(true);
-    timer_.setInterval(kFollowMs);
-    connect(&timer_, &QTimer::timeout, this, [this] { seen_.mark(); });
-    connect(by_, &QComboBox::activated, this, [this] { seen_.mark(); });
-    connect(follow_, &QCheckBox::toggled, this, [this] { seen_.mark(); });
-    connect(&selection_, &Selection::trace_changed, this, [this] { seen_.mark(); });
-    connect(&selection_, &Selection::visible_changed, this, [this] {
-      if (follow_->isChecked() && !timer_.isActive()) timer_.start();
-    });
+    auto* follower = new WindowFollower(
+        this, selection_, background_, [this] { find(); }, follow_);
+    connect(by_, &QComboBox::activated, follower, &WindowFollower::mark);
     connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) { choose(at); });
   }
-  ~StatsView() override { background_.cancel(this); }
 
  private:
   void find() {
@@ -194,10 +168,8 @@ class StatsView : public QWidget {
   QCheckBox* follow_;
   QTableView* table_;
   Histogram* histogram_;
-  QTimer timer_;
   TracePtr trace_;  // whose events are shown
   bool filling_ = false;
-  WhenSeen seen_{this, [this] { find(); }};
 };
 
 QWidget* make_stats_view(ViewContext& context) { return new StatsView(context); }

@@ -38,6 +38,39 @@ TEST(CommMatrix, FollowsTheWindowAndLeavesOutWhatNeverEnded) {
   EXPECT_GT(make_comm_matrix(*sample::deadlock(), {}).skipped, 0);
 }
 
+TEST(CommMatrix, IsChosenByOpGroupAndStep) {
+  const auto trace = sample::grid(4, 2, 2, 6);
+  const CommMatrix all = make_comm_matrix(*trace, {});
+  const MatrixChoices choices = matrix_choices(*trace);
+  ASSERT_FALSE(choices.ops.empty());
+  std::int64_t count = 0;
+  for (const auto& op : choices.ops) count += make_comm_matrix(*trace, {.op = op}).total.count;
+  EXPECT_EQ(count, all.total.count) << "every collective is one op's";
+  EXPECT_EQ(make_comm_matrix(*trace, {.op = "no such op"}).total.count, 0);
+
+  // Groups that lie side by side carry all bytes together, and each only within itself.
+  double bytes = 0;
+  std::set<int> seen;
+  for (const auto& group : choices.groups) {
+    const CommMatrix one = make_comm_matrix(*trace, {.group = group});
+    EXPECT_GT(one.total.count, 0);
+    EXPECT_NEAR(sum_of(one), one.total.bytes, 1e-6 * one.total.bytes + 1e-9);
+    bytes += one.total.bytes;
+    for (const auto& [at, cell] : one.cells)
+      for (const int row : {int(at >> 32), int(at & 0xffffffff)})
+        EXPECT_TRUE(std::count(group.begin(), group.end(), trace->devices[std::size_t(row)].ordinal)) << row;
+  }
+  EXPECT_NEAR(bytes, all.total.bytes, 1e-6 * bytes);
+  EXPECT_EQ(make_comm_matrix(*trace, {.group = {0, 7}}).total.count, 0);
+
+  count = 0;
+  ASSERT_GT(all.steps, 0);
+  for (int step = 1; step <= all.steps; ++step) count += make_comm_matrix(*trace, {.step = step}).total.count;
+  EXPECT_EQ(count, all.total.count) << "every collective is of one step";
+  EXPECT_EQ(make_comm_matrix(*trace, {.step = all.steps + 1}).total.count, 0);
+  EXPECT_EQ(make_comm_matrix(*trace, {.step = 1}).steps, all.steps) << "how many there are does not hang on which is chosen";
+}
+
 TEST(CommMatrix, CountsBandwidthAsNcclTestsDo) {
   CollectiveType type{.kind = "all-reduce", .bytes = 1000};
   type.groups = std::make_shared<DeviceGroups>(DeviceGroups{.lists = {{0, 1, 2, 3}}, .devices = {0, 1, 2, 3}});
