@@ -1,4 +1,6 @@
 // The actions of the window that belong to no view.
+#include <QApplication>
+#include <QClipboard>
 #include <QFileDialog>
 #include <QPushButton>
 #include <QStatusBar>
@@ -12,12 +14,13 @@
 #include "gui/app/performance_panel.h"
 #include "gui/app/report_builder.h"
 #include "gui/app/screenshot.h"
+#include "gui/app/view_link.h"
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 19> kActions{{
+  static constexpr std::array<ActionDef, 21> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
@@ -26,6 +29,11 @@ std::span<const ActionDef> all_actions() {
        [](MainWindow& w) { make_report_builder(w)->open(); }},
       {"export", "&File", "E&xport Trace …", "Ctrl+Alt+X", "Write the trace for Perfetto, chrome://tracing or Chakra",
        [](MainWindow& w) { choose_and_export(w); }},
+      {"copy-link", "&File", "Copy &Link to This View", "Ctrl+Shift+U",
+       "Copy a text that leads to this view: window of time, selection, lanes; without folders of this machine",
+       [](MainWindow& w) { w.copy_link(); }},
+      {"go-to-link", "&Go", "Go to Copied &Link", "Ctrl+Shift+J", "Go where a copied link to a view leads",
+       [](MainWindow& w) { w.go_to_link(); }},
       {"reload", "&File", "&Read Again", "F5", "Read the trace again; one that grows is followed by itself",
        [](MainWindow& w) { w.reload(); }},
       {"quit", "&File", "&Quit", "Ctrl+Q", "Close the window", [](MainWindow& w) { w.close(); }},
@@ -72,12 +80,33 @@ void MainWindow::save_picture() {
 void MainWindow::save_view() {
   const ViewDef* chosen = &kTimelineView;
   for (const ViewDef* def : all_views())
-    if (QWidget* each = views_.at(def->id); each == focusWidget() || each->isAncestorOf(focusWidget())) chosen = def;
+    if (def->id == view_in_front()) chosen = def;
   save_as(*this, QStringLiteral("Save the view %1 as a picture").arg(QString::fromUtf8(chosen->title)),
           qstr(chosen->id) + QStringLiteral(".png"), [this, chosen](const QString& path) {
             gui::write_picture(*views_.at(chosen->id), path,
                                [&] { return selection_.trace() ? chosen->text(selection_) : QStringLiteral("no trace\n"); });
           });
+}
+
+std::string_view MainWindow::view_in_front() const {
+  for (const auto& [id, view] : views_)
+    if (view == focusWidget() || view->isAncestorOf(focusWidget())) return id;
+  return kTimelineView.id;
+}
+
+void MainWindow::copy_link() {
+  if (!selection_.trace() || selection_.trace()->preview) return;
+  const QString link = to_text(link_of(*this));
+  QApplication::clipboard()->setText(link);
+  statusBar()->showMessage(QStringLiteral("Copied %1").arg(link), 5000);
+}
+
+void MainWindow::go_to_link() { go_to_link(QApplication::clipboard()->text()); }
+
+void MainWindow::go_to_link(const QString& text) {
+  try {
+    show_link(*this, link_from_text(text));
+  } catch (const std::exception& problem) { statusBar()->showMessage(qstr(problem.what()), 8000); }
 }
 
 void MainWindow::toggle_performance() {

@@ -9,6 +9,7 @@
 #include "gui/app/main_window.h"
 #include "gui/app/options.h"
 #include "gui/app/screenshot.h"
+#include "gui/app/view_link.h"
 
 namespace {
 
@@ -73,7 +74,8 @@ int main(int argc, char** argv) {
   QObject::connect(&window, &MainWindow::trace_shown, &window, [&] {
     try {
       apply_selection(options, window.selection());
-    } catch (const UsageError& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
+      if (!options.link.isEmpty()) show_link(window, link_from_text(options.link));
+    } catch (const std::exception& problem) { QApplication::exit(complain(QString::fromUtf8(problem.what()))); }
   });
   // A person who has a trace before him reads in the window that another could not be opened.
   QObject::connect(&window, &MainWindow::load_failed, &window, [&](const QString& message) {

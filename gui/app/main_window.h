@@ -46,6 +46,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   Selection& selection() { return selection_; }
+  const Selection& selection() const { return selection_; }
   Background& background() { return background_; }
   // A trace, or the folder of a run that goes on: it is followed to its end. What is open already is read again in place.
   void open(const QString& path);
@@ -59,6 +60,9 @@ class MainWindow : public QMainWindow {
   void toggle_theme();
   void choose_and_open();
   void save_picture();
+  void copy_link();   // to what is shown, as a text to send to somebody
+  void go_to_link();  // of the clipboard
+  void go_to_link(const QString& text);
   void save_view();  // the one that has the focus, else the timeline
   // The verdict and what the visible views show, as text.
   QString text() const;
@@ -70,7 +74,8 @@ class MainWindow : public QMainWindow {
   void reload();
   void step_view(int direction);  // the focus, over the views in sight
   QWidget& view(std::string_view id) { return *views_.at(id); }
-  TimelineCanvas& timeline() const;  // of the trace, not of the one compared with
+  std::string_view view_in_front() const;  // that has the focus, else the timeline
+  TimelineCanvas& timeline() const;        // of the trace, not of the one compared with
   // What the menus hold, for the palette.
   QList<QAction*> actions_of_menus() const { return menu_actions_; }
   // After keys were changed.

@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "gui/app/sheet.h"
+#include "gui/app/view_link.h"
 #include "gui/models/format.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
+#include "runtime/base/error.h"
 #include "runtime/base/text.h"
 
 namespace shardlab::gui {
@@ -81,6 +83,10 @@ Options parse_options(const QStringList& arguments) {
       options.help = true;
       return options;
     }
+    if (is_link(argument)) {
+      options.link = argument;
+      continue;
+    }
     if (!argument.startsWith(QLatin1Char('-'))) {
       if (!options.trace.isEmpty()) fail(QStringLiteral("one trace at a time: got \"%1\" and \"%2\"").arg(options.trace, argument));
       options.trace = argument;
@@ -97,6 +103,12 @@ Options parse_options(const QStringList& arguments) {
       def->set(options, arguments[++i]);
     }
   }
+  if (!options.link.isEmpty()) {
+    try {
+      const ViewLink link = link_from_text(options.link);
+      if (options.trace.isEmpty()) options.trace = link.trace;
+    } catch (const UserError& problem) { fail(QString::fromUtf8(problem.what())); }
+  }
   if (!options.screenshot.isEmpty() && options.trace.isEmpty()) fail(QStringLiteral("--screenshot wants a trace to show"));
   if (!options.bench.isEmpty() && options.trace.isEmpty()) fail(QStringLiteral("--bench-gui wants a trace to measure with"));
   return options;
@@ -104,9 +116,12 @@ Options parse_options(const QStringList& arguments) {
 
 QString usage_text() {
   QString text = QStringLiteral(
-      "usage: shardlab-view [TRACE.db or DIR] [options]\n\nShows a trace: its verdict, shardings, timeline and diagnoses. DIR, where "
-      "`shardlab run "
-      "--parts DIR` records, is followed while the run goes on.\n\n");
+      "usage: shardlab-view [TRACE.db or DIR] [LINK] [options]\n\n"
+      "Shows a trace: its verdict, shardings, timeline and diagnoses. DIR, where `shardlab run --parts DIR` records, is followed while "
+      "the\n"
+      "run goes on. LINK leads to a view, as the window's own \"Copy Link to This View\" gives it; without TRACE.db its trace is looked "
+      "for\n"
+      "here.\n\n");
   for (const auto& def : kOptions)
     text += QStringLiteral("  %1 %2\n")
                 .arg(QString::fromUtf8(def.name) + QLatin1Char(' ') + QString::fromUtf8(def.value), -24)

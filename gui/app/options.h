@@ -22,6 +22,7 @@ struct Options {
   QString select;      // "diagnosis:0", "collective:12", "device:3", "process:1"
   QSize size{1600, 1000};
   ThemeChoice theme = ThemeChoice::kSystem;
+  QString link;           // to a view, as text; empty: none
   QString compare;        // a second trace
   bool remember = false;  // marks, pins and window, beside the trace
   bool help = false;

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "gui/app/main_window.h"
+#include "gui/app/view_link.h"
 #include "gui/models/filter.h"
 #include "gui/models/format.h"
 #include "gui/views/timeline_canvas.h"
@@ -41,7 +42,7 @@ class Palette : public QDialog {
       : QDialog(&window, Qt::Popup), window_(window), field_(new QLineEdit(this)), list_(new QListWidget(this)) {
     setAttribute(Qt::WA_DeleteOnClose);
     setAccessibleName(QStringLiteral("Command palette"));
-    field_->setPlaceholderText(QStringLiteral("A command, an array, a collective, a diagnosis, \"process 3\", \"1.5ms\" …"));
+    field_->setPlaceholderText(QStringLiteral("A command, an array, a collective, a diagnosis, \"process 3\", \"1.5ms\", a link …"));
     field_->setAccessibleName(QStringLiteral("What to do or where to go"));
     field_->installEventFilter(this);
     list_->setUniformItemSizes(true);
@@ -130,6 +131,9 @@ std::vector<PaletteEntry> find_commands(MainWindow& window, const QString& text)
                                   const Ns half = canvas->scale().window().length() / 2;
                                   canvas->set_window({at - half, at + half});
                                 }});
+  if (is_link(text))
+    offers.entries.push_back(
+        {QStringLiteral("Go to this link"), QStringLiteral("a view of the trace"), [&window, text] { window.go_to_link(text); }});
   for (QAction* action : window.actions_of_menus())
     offers.add(action->text().remove(QLatin1Char('&')), action->shortcut().toString(QKeySequence::NativeText),
                [action] { action->trigger(); });

@@ -35,6 +35,15 @@ Script steps_view(bool forward) {
   };
 }
 
+// What one key copies the other goes to.
+void leads_back(Scene& s) {
+  s.selection().select_device(3);
+  s.press("Ctrl+Shift+U");
+  s.selection().clear();
+  s.press("Ctrl+Shift+J");
+  EXPECT_EQ(s.state().device, 3);
+}
+
 Script steps_history(bool forward) {
   return [=](Scene& s) {
     s.selection().select_device(3);
@@ -190,6 +199,8 @@ Scripts window_scripts() {
       {QStringLiteral("export"), exports_the_trace},
       {QStringLiteral("performance"), shows_its_performance},
       {QStringLiteral("reload"), reads_again},
+      {QStringLiteral("copy-link"), leads_back},
+      {QStringLiteral("go-to-link"), leads_back},
       {QStringLiteral("quit"),
        [](Scene& s) {
          s.press();
