@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "gui/models/array_uses.h"
 #include "gui/models/lane_builder.h"
 #include "gui/models/lane_loader.h"
 #include "gui/models/last_load.h"
@@ -52,6 +53,8 @@ class Loader {
     load_launches();
     lanes.load();
     trace_->memory = MemoryUse::make(*trace_, *trace_);
+    trace_->records_array_uses = trace_->records_array_ends;
+    if (trace_->records_array_uses) trace_->array_uses = find_array_uses(*trace_);
     trace_->predictions = compare_with_plan(*trace_);
     if (options_.stop.stop_requested()) return nullptr;
     for (auto& text : reader_.notices())

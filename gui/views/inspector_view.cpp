@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
 #include "gui/models/memory.h"
 #include "gui/views/theme.h"
@@ -18,6 +19,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr std::size_t kMembersMax = 16;  // a table takes long to lay out
+constexpr std::size_t kUsesMax = 12;     // calls that took an array
 
 class Page {
  public:
@@ -239,6 +241,35 @@ void describe_event(Page& page, const TraceData& trace, const SelectionState& st
   if (lane.device >= 0) describe_memory(page, trace, {lane.events->begin[i], lane.events->end[i]}, {lane.device});
 }
 
+// What made it, and every call that took it.
+void describe_array(Page& page, const TraceData& trace, int index) {
+  const Array& array = trace.arrays[std::size_t(index)];
+  page.title(QStringLiteral("array ") + html(array.display_name()), html(array.type_text() + " " + array.layout->spec));
+  const auto call_link = [](int process, std::int64_t launch, const QString& text) {
+    return QStringLiteral("<a href='launch:%1-%2'>%3</a>").arg(process).arg(launch).arg(text);
+  };
+  const Launch* maker = trace.launch(array.process, array.launch);
+  const QString where = html(trace.site_text(array.site));
+  page.fact("Made", maker && maker->program >= 0
+                        ? QStringLiteral("by %1 at %2")
+                              .arg(call_link(array.process, array.launch, html(trace.programs[std::size_t(maker->program)].name)), where)
+                        : QStringLiteral("at ") + where);
+  if (!trace.records_array_uses) return;
+  const std::vector<UsesOfCall> uses = uses_of(trace, index);
+  QStringList lines;
+  for (std::size_t i = 0; i < std::min(uses.size(), kUsesMax); ++i) {
+    const UsesOfCall& use = uses[i];
+    QString line =
+        QStringLiteral("%1 at %2, process%3 %4")
+            .arg(call_link(use.process, use.launch, html(trace.programs[std::size_t(use.program)].name)), html(trace.site_text(use.site)),
+                 use.processes.size() == 1 ? QString() : QStringLiteral("es"), set_text(use.processes, 30));
+    if (use.launches > int(use.processes.size())) line += QStringLiteral(", %1 times").arg(use.launches);
+    lines << line;
+  }
+  if (uses.size() > kUsesMax) lines << QStringLiteral("and %1 more").arg(uses.size() - kUsesMax);
+  page.fact("Taken by", lines.isEmpty() ? QStringLiteral("no call that it can be told of") : lines.join(QStringLiteral("<br>")));
+}
+
 void describe_trace(Page& page, const TraceData& trace) {
   page.title(html(trace.title));
   page.fact("Processes", QString::number(trace.processes.size()));
@@ -275,6 +306,7 @@ QString page_of(const Selection& selection, const Theme& theme) {
     describe_memory(page, *trace, state.range, state.device >= 0 ? std::vector<int>{state.device} : std::vector<int>());
   }
   if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
+  if (state.array >= 0 && !trace->preview) describe_array(page, *trace, state.array);
   return page.done();
 }
 
@@ -290,6 +322,12 @@ class Inspector : public QTextBrowser {
       constexpr QLatin1String kEvents("events:");
       const QString link = url.toString();
       if (link.startsWith(kEvents) && find_events) return find_events(link.mid(kEvents.size()));
+      if (link.startsWith(QLatin1String("launch:"))) {
+        const QString launch = link.section(QLatin1Char(':'), 1);
+        const auto [lane, event] = event_of_launch(*selection_.trace(), launch.section(QLatin1Char('-'), 0, 0).toInt(),
+                                                   launch.section(QLatin1Char('-'), 1).toLongLong());
+        return selection_.select_event(lane, event, this);
+      }
       follow_link(selection_, link, this);
     });
     timer_.setSingleShot(true);
