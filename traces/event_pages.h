@@ -107,6 +107,7 @@ class EventPages {
     row.collective = integer(at[6], types[6]);
     row.site = integer(at[8], types[8]);
     row.flags = std::uint32_t(integer(at[9], types[9]));
+    row.launch = types[7] == 0 ? -1 : integer(at[7], types[7]);
   }
 
   Database& database_;

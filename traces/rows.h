@@ -82,6 +82,8 @@ struct EventRow {
   std::int64_t launch = -1;
   Id site = 0;
   std::uint32_t flags = 0;
+  const std::vector<int>* devices =
+      nullptr;  // written alone: of a batched one, ascending, those that it concerns; null: all of its track's
 };
 
 // An event of a known track, with ids instead of text.
@@ -90,6 +92,7 @@ struct EventCore {
   EventKind kind = EventKind::kCompute;
   Id name = 0, collective = 0, site = 0;
   std::uint32_t flags = 0;
+  std::int64_t launch = -1;
 };
 
 struct ProgramValueRow {

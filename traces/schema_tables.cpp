@@ -90,7 +90,8 @@ constexpr ColumnDef kTraceEvents[] = {
     id_or_null("launch", "launch number of the track's process", "That it is part of."),
     id_of("site", "id of sites", "The user's line."),
     number("flags",
-           "Bits: 1 batched (one span for all local devices; a collective's only for its member devices), 2 never ended, "
+           "Bits: 1 batched (one span for all local devices of its launch's program; a collective's only for its member devices), 2 never "
+           "ended, "
            "4 error (poisoned, failed, or named by a diagnosis), 8 waited for peers."),
 };
 constexpr ColumnDef kTracePrograms[] = {
@@ -353,7 +354,7 @@ constexpr EnumValue kTraceProcessState[] = {
 };
 constexpr EnumValue kTraceTrackKind[] = {
     {0, "host", "A process's issuing thread: launches as they are issued, host reads."},
-    {1, "batch", "A process's devices in lockstep: compute and collectives, marked batched."},
+    {1, "batch", "A process's devices, those of one launch in lockstep: compute and collectives, marked batched."},
     {2, "device", "One device; with batch_track, the batched events are its own too."},
 };
 constexpr EnumValue kTraceEventKind[] = {

@@ -304,7 +304,7 @@ void TraceReader::for_each_event(Id track, Ns begin_ns, Ns end_ns, const std::fu
 }
 
 const std::string_view TraceReader::kEventCoreSql =
-    "SELECT time_ns, duration_ns, kind, name, collective, site, flags FROM events WHERE track = ? AND time_ns >= ? ORDER BY "
+    "SELECT time_ns, duration_ns, kind, name, collective, site, flags, launch FROM events WHERE track = ? AND time_ns >= ? ORDER BY "
     "time_ns, seq";
 
 EventPages* TraceReader::event_pages() {

@@ -96,7 +96,7 @@ class TraceReader {
     row.bind(track, begin_ns);
     while (row.step())
       if (!visit(EventCore{row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
-                           row.integer(4), row.integer(5), std::uint32_t(row.integer(6))}))
+                           row.integer(4), row.integer(5), std::uint32_t(row.integer(6)), row.is_null(7) ? -1 : row.integer(7)}))
         return;
   }
   EventPages* event_pages();  // null where SQL must read

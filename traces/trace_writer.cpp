@@ -288,7 +288,7 @@ void TraceWriter::add(const EventRow& row) {
   if (!(flags & kBatched)) return;
   const std::vector<int>* only = row.collective > 0 && row.collective < Id(devices_of_collective_.size())
                                      ? devices_of_collective_[std::size_t(row.collective)]
-                                     : nullptr;
+                                     : row.devices;
   for (std::size_t device_track : batched_tracks_[int(row.track)]) {
     TrackRow& track = tracks_[device_track];
     if (!only || std::binary_search(only->begin(), only->end(), track.device)) summarise(row, track);

@@ -40,12 +40,25 @@ std::vector<std::shared_ptr<LaneEvents>> split_rows(LaneEvents events, std::size
   return rows;
 }
 
+const DeviceGroups* LaneBuilder::concerned(const LaneEvents& events, std::size_t i) {
+  if (const int collective = events.collective[i]; collective >= 0) return trace_.collectives[std::size_t(collective)].type->groups.get();
+  const int program = events.program.empty() ? -1 : events.program[i];
+  if (program < 0) return nullptr;
+  auto [found, fresh] = programs_.try_emplace(program);
+  if (fresh) {
+    found->second.lists = {trace_.programs[std::size_t(program)].devices};
+    found->second.devices = found->second.lists[0];
+    std::sort(found->second.devices.begin(), found->second.devices.end());
+  }
+  return &found->second;
+}
+
 void LaneBuilder::scan(Batch& batch) {
   if (batch.scanned) return;
   batch.scanned = true;
-  for (const int collective : batch.events->collective) {
-    if (collective < 0) continue;
-    const DeviceGroups* groups = trace_.collectives[std::size_t(collective)].type->groups.get();
+  for (std::size_t i = 0; i < batch.events->size(); ++i) {
+    const DeviceGroups* groups = concerned(*batch.events, i);
+    if (groups == nullptr) continue;
     if (std::find(batch.groups.begin(), batch.groups.end(), groups) == batch.groups.end()) batch.groups.push_back(groups);
   }
 }
@@ -56,11 +69,15 @@ const LaneBuilder::Rows& LaneBuilder::rows_for(Batch& batch, int device) {
   for (std::size_t g = 0; g < in.size(); ++g) in[g] = batch.groups[g]->contains(device);
   auto [it, fresh] = batch.rows.try_emplace(in);
   if (!fresh) return it->second;
-  if (std::find(in.begin(), in.end(), false) == in.end()) return it->second = split_rows(*batch.events, kRowsMax);
   LaneEvents mine;
+  if (std::find(in.begin(), in.end(), false) == in.end()) {
+    mine = *batch.events;
+    mine.program = {};
+    return it->second = split_rows(std::move(mine), kRowsMax);
+  }
   for (std::size_t i = 0; i < batch.events->size(); ++i) {
-    const int collective = batch.events->collective[i];
-    if (collective < 0 || trace_.collectives[std::size_t(collective)].type->groups->contains(device)) append(mine, *batch.events, i);
+    const DeviceGroups* groups = concerned(*batch.events, i);
+    if (groups == nullptr || groups->contains(device)) append(mine, *batch.events, i);
   }
   return it->second = split_rows(std::move(mine), kRowsMax);
 }

@@ -34,16 +34,19 @@ class LaneBuilder {
   using Rows = std::vector<std::shared_ptr<LaneEvents>>;
   struct Batch {
     std::shared_ptr<LaneEvents> events = std::make_shared<LaneEvents>();
-    std::vector<const DeviceGroups*> groups;  // the distinct ones of its collectives
+    std::vector<const DeviceGroups*> groups;  // the distinct ones of its collectives, and of its programs
     std::map<std::vector<bool>, Rows> rows;   // by which of `groups` a device is in
     bool scanned = false;
   };
+  // The devices that an event concerns; null: all of the batch.
+  const DeviceGroups* concerned(const LaneEvents& events, std::size_t i);
   void scan(Batch& batch);
   const Rows& rows_for(Batch& batch, int device);
   void add_lanes(const Track& track, const Rows& rows);
 
   TraceData& trace_;
   std::map<std::int64_t, Batch> batches_;
+  std::map<int, DeviceGroups> programs_;  // their devices, as one group
 };
 
 // Splits what overlaps into rows without overlaps; open events last to the end of time. Sorts by begin first.

@@ -87,7 +87,23 @@ Ns LaneLoader::take_kept(const traces::TrackRow& track, LaneEvents& events) {
   events.label.resize(stand);
   events.collective.resize(stand);
   events.flags.resize(stand);
+  if (!events.program.empty()) events.program.resize(stand);
   return from;
+}
+
+std::vector<bool> LaneLoader::parting_programs(int process) const {
+  const Process* row = trace_.process(process);
+  std::vector<bool> parting;
+  for (std::size_t p = 0; row && p < trace_.programs.size(); ++p) {
+    std::vector<int> devices = trace_.programs[p].devices;
+    std::sort(devices.begin(), devices.end());
+    const auto runs = std::count_if(row->devices.begin(), row->devices.end(),
+                                    [&](int device) { return std::binary_search(devices.begin(), devices.end(), device); });
+    if (runs == 0 || runs == std::ssize(row->devices)) continue;
+    parting.resize(trace_.programs.size());
+    parting[p] = true;
+  }
+  return parting;
 }
 
 // For the next load as the file has it; for the lanes with indices of collectives.
@@ -112,6 +128,15 @@ void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow
     events.collective.reserve(n);
     events.flags.reserve(n);
   }
+  const std::vector<bool> parting = track.kind == traces::TrackKind::kBatch ? parting_programs(track.process) : std::vector<bool>();
+  if (!parting.empty()) events.program.resize(events.size(), -1);
+  const Launch* launch_before = nullptr;
+  const auto program_of = [&](const traces::EventCore& row) {
+    if (row.kind != traces::EventKind::kCompute) return -1;
+    if (!launch_before || launch_before->number != row.launch) launch_before = trace_.launch(track.process, row.launch);
+    const int program = launch_before ? launch_before->program : -1;
+    return program >= 0 && parting[std::size_t(program)] ? program : -1;
+  };
   std::int64_t count = 0;
   const auto collective_of = [&](Id id) {
     if (kept_) return id > 0 && id < kReserveMax ? int(id) : -1;
@@ -125,6 +150,7 @@ void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow
     events.label.push_back(labels.of(row.name, row.site));
     events.collective.push_back(collective_of(row.collective));
     events.flags.push_back(row.flags & traces::kErrorFlag ? kFlagError : 0);
+    if (!parting.empty()) events.program.push_back(program_of(row));
     if (++count % kProgressEvents != 0) return true;
     tell_progress(kProgressEvents);
     return !options_.stop.stop_requested();

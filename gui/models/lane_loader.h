@@ -32,6 +32,8 @@ class LaneLoader {
  private:
   using Labels = LabelRows;  // of one reading thread; renumbered into the trace's when all have ended
 
+  // By program, whether some of a process's devices run it without the others; empty: none is so.
+  std::vector<bool> parting_programs(int process) const;
   void read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events);
   // What stands of a track, and the time from which it is to be read; kNoRow: it stands whole.
   Ns take_kept(const traces::TrackRow& track, LaneEvents& events);

@@ -230,6 +230,8 @@ struct LaneEvents {
   std::vector<EventKind> kind;
   std::vector<std::uint8_t> flags;  // LaneFlag
   LaneForest forest;                // over the columns above
+  // Of a process's devices together: the program of a computation that some of them have no part in, else -1; empty: there is none.
+  std::vector<std::int32_t> program;
   std::size_t size() const { return begin.size(); }
   LaneSummary summary(std::size_t first, std::size_t last) const { return forest.query(begin, end, flags, first, last); }
   LaneSummary summary() const { return summary(0, size()); }

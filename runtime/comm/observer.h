@@ -7,8 +7,8 @@
 
 namespace shardlab::comm {
 
-// Called from the issuing thread (on_program, on_launch_issued, on_array, on_host_read), from any (on_array_end) and from the executing
-// thread (the rest);
+// Called from the issuing thread (on_program, on_launch_issued, on_array, on_host_read), from any (on_array_end) and from the thread that
+// runs the launch (the rest): launches on devices of their own run at the same time;
 // an implementation is thread-safe, never blocks and never throws. Times are now_ns().
 class Observer {
  public:
@@ -18,7 +18,7 @@ class Observer {
   virtual void on_launch_issued(const Launch&) {}
   virtual void on_launch_started(const Launch&, Ns) {}
   virtual void on_launch_done(const Launch&, Ns, CallStatus) {}
-  // One step of local computation; one span for all local devices (lockstep).
+  // One step of local computation; one span for all local devices of the program (lockstep).
   virtual void on_compute(const Launch&, std::string_view /*op*/, Where, Ns /*begin*/, Ns /*end*/) {}
   // `index` is into launch.program->collectives.
   virtual void on_call_started(const Launch&, int /*index*/, Ns) {}

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "tests/traces/sample_trace.h"
 #include "traces/trace_reader.h"
+#include "traces/trace_writer.h"
 
 namespace shardlab::gui {
 namespace {
@@ -73,6 +74,43 @@ TEST_F(LoaderTest, DevicesInLockstepShareOneStore) {
   std::set<const LaneEvents*> stores;
   for (const auto& lane : trace->lanes) stores.insert(lane.events.get());
   EXPECT_LT(stores.size(), trace->lanes.size() / 8);
+}
+
+// Two stages of a pipeline in one process: what they compute at the same time lies on the lanes of their devices alone.
+TEST_F(LoaderTest, StagesOfOneProcessHaveLanesOfTheirOwn) {
+  const std::string path = folder_.filePath(QStringLiteral("stages.db")).toStdString();
+  traces::TraceWriter writer(path);
+  writer.add(traces::ProcessRow{.process = 0, .pid = 1, .host = "node0"});
+  const traces::Id batch = writer.add_track({.kind = traces::TrackKind::kBatch, .process = 0, .name = "devices"});
+  const std::vector<std::vector<int>> stages{{0, 1}, {2, 3}};
+  for (int d = 0; d < 4; ++d) {
+    writer.add(traces::DeviceRow{d, 0, d, "cpu", "CPU"});
+    writer.add_track({.kind = traces::TrackKind::kDevice, .process = 0, .device = d, .batch_track = batch, .name = "CPU"});
+  }
+  for (std::int64_t launch = 0; launch < 6; ++launch) {
+    const std::vector<int>& devices = stages[std::size_t(launch % 2)];
+    traces::ProgramRow program{.fingerprint = std::uint64_t(launch), .name = "stage", .devices = devices, .processes = {0}};
+    writer.add(traces::LaunchRow{.process = 0, .launch = launch, .program = writer.add(program)});
+    writer.add(traces::EventRow{.track = batch,
+                                .time_ns = 1000 * launch,
+                                .duration_ns = 1900,
+                                .name = launch % 2 == 0 ? "first" : "second",
+                                .launch = launch,
+                                .flags = traces::kBatched,
+                                .devices = &devices});
+  }
+  writer.finish();
+  const TracePtr trace = load_trace({.path = path});
+  std::vector<int> lanes_of(4);
+  for (const auto& lane : trace->lanes) {
+    if (lane.device < 0) continue;
+    ++lanes_of[std::size_t(lane.device)];
+    ASSERT_EQ(lane.events->size(), 3U) << "device " << lane.device;
+    EXPECT_EQ(lane.summary.count, 3);
+    for (const auto label : lane.events->label)
+      EXPECT_EQ(trace->labels[label].name, lane.device < 2 ? "first" : "second") << "device " << lane.device;
+  }
+  EXPECT_EQ(lanes_of, std::vector<int>(4, 1));
 }
 
 TEST_F(LoaderTest, SaysWhyAFileCannotBeOpened) {

@@ -14,7 +14,7 @@ namespace shardlab::traces {
 namespace {
 
 namespace fs = std::filesystem;
-using Row = std::tuple<Ns, Ns, EventKind, Id, Id, Id, std::uint32_t>;
+using Row = std::tuple<Ns, Ns, EventKind, Id, Id, Id, std::uint32_t, std::int64_t>;
 
 class EventPagesTest : public ::testing::Test {
  protected:
@@ -40,6 +40,7 @@ class EventPagesTest : public ::testing::Test {
                           .duration_ns = length,
                           .kind = EventKind(i % 5),
                           .name = names[std::size_t(i % 40)],
+                          .launch = i % 4 - 1,
                           .flags = std::uint32_t(i % 9)});
     }
     writer.finish();
@@ -51,19 +52,20 @@ class EventPagesTest : public ::testing::Test {
     EXPECT_TRUE(pages);
     std::vector<Row> rows;
     pages->scan(track, begin_ns, [&](const EventCore& row) {
-      rows.emplace_back(row.time_ns, row.duration_ns, row.kind, row.name, row.collective, row.site, row.flags);
+      rows.emplace_back(row.time_ns, row.duration_ns, row.kind, row.name, row.collective, row.site, row.flags, row.launch);
       return rows.size() < limit;
     });
     return rows;
   }
   static std::vector<Row> by_sql(Database& database, Id track) {
-    Statement row(database,
-                  "SELECT time_ns, duration_ns, kind, name, collective, site, flags FROM events WHERE track = ? ORDER BY time_ns, seq");
+    Statement row(
+        database,
+        "SELECT time_ns, duration_ns, kind, name, collective, site, flags, launch FROM events WHERE track = ? ORDER BY time_ns, seq");
     row.bind(track);
     std::vector<Row> rows;
     while (row.step())
       rows.emplace_back(row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
-                        row.integer(4), row.integer(5), std::uint32_t(row.integer(6)));
+                        row.integer(4), row.integer(5), std::uint32_t(row.integer(6)), row.is_null(7) ? -1 : row.integer(7));
     return rows;
   }
   fs::path folder_;
@@ -164,7 +166,8 @@ TEST_F(EventPagesTest, GiveTheBeginningOfATornFile) {
   std::vector<Row> rows;
   EXPECT_THROW(pages->scan(4,
                            [&](const EventCore& row) {
-                             rows.emplace_back(row.time_ns, row.duration_ns, row.kind, row.name, row.collective, row.site, row.flags);
+                             rows.emplace_back(row.time_ns, row.duration_ns, row.kind, row.name, row.collective, row.site, row.flags,
+                                               row.launch);
                              return true;
                            }),
                CorruptFile);

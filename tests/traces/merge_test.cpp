@@ -28,6 +28,32 @@ namespace fs = std::filesystem;
 
 class MergeTest : public RecordedJob {};
 
+// Of a process with two devices: what one of them computes by itself is not the other's.
+TEST_F(MergeTest, WhatALaunchComputesIsItsDevicesOwn) {
+  auto program = std::make_shared<comm::ProgramInfo>();
+  program->name = "stage";
+  program->text = "program stage on 1";
+  program->devices = {1};
+  program->processes = {0};
+  auto observer = recorder(0);
+  const comm::Launch launch{.number = 0, .seq = 0, .program = program, .where = line(3), .issued_ns = 1000};
+  observer->on_launch_issued(launch);
+  observer->on_launch_started(launch, 1010);
+  observer->on_compute(launch, "sin", line(3), 1020, 1050);
+  observer->on_launch_done(launch, 1060, CallStatus::kOk);
+  EXPECT_EQ(observer->close(), "");
+  merge_parts(options_);
+  TraceReader reader(options_.out);
+  std::vector<std::int64_t> events(kLocal), busy(kLocal);
+  for (const auto& track : reader.tracks())
+    if (track.kind == traces::TrackKind::kDevice && track.process == 0) {
+      events.at(std::size_t(track.device)) = track.event_count;
+      busy.at(std::size_t(track.device)) = track.busy_ns;
+    }
+  EXPECT_THAT(events, ElementsAre(0, 1));
+  EXPECT_THAT(busy, ElementsAre(0, 30));
+}
+
 TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
   const auto program = make_program("matmul", 12);
   for (int p = 0; p < kProcesses; ++p) {

@@ -1,5 +1,6 @@
 // The events of the timeline, track by track, in order of time.
 #include <algorithm>
+#include <map>
 
 #include "traces/recorder/merge_rows.h"
 
@@ -53,7 +54,15 @@ void RowWriter::write_batch_events(std::size_t index) {
   const ProcessTrace& process = processes_[index];
   std::vector<EventRow> events;
   events.reserve(process.computes.size());
-  for (const auto& compute : process.computes)
+  std::map<const UnifiedProgram*, std::vector<int>> devices;
+  for (const auto& compute : process.computes) {
+    const auto launch = joined_.launch_of[index].find(compute.launch);
+    const UnifiedProgram* program = launch == joined_.launch_of[index].end() ? nullptr : joined_.launches[launch->second].program;
+    auto [concerned, is_new] = devices.try_emplace(program);
+    if (is_new && program) {
+      concerned->second = program->devices;
+      std::sort(concerned->second.begin(), concerned->second.end());
+    }
     events.push_back({.track = tracks_.batch[index],
                       .time_ns = compute.begin_ns,
                       .duration_ns = compute.end_ns - compute.begin_ns,
@@ -61,7 +70,9 @@ void RowWriter::write_batch_events(std::size_t index) {
                       .name = process.text(compute.op),
                       .launch = compute.launch,
                       .site = definitions_.site(index, compute.site),
-                      .flags = traces::kBatched});
+                      .flags = traces::kBatched,
+                      .devices = program ? &concerned->second : nullptr});
+  }
   for (const auto& [number, launch] : process.launches) {
     const std::size_t logical = joined_.launch_of[index].at(number);
     const auto& what = joined_.launches[logical].program->collectives;
