@@ -28,9 +28,17 @@ std::optional<std::string> Membership::join(const Member& member, Attendant* att
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), member.process) == wanted.end())
     return fmt::format("process {} is none of those that began this epoch", member.process);
   Process& process = processes_[std::size_t(member.process)];
-  if (process.member)
+  if (process.member) {
+    const Member& before = *process.member;
+    // Then another number is missing, and nobody has it.
+    if (process.attending)
+      disagree_locked(
+          fmt::format("two processes have the number {} (process_id), pid {} on {} and pid {} on {}: each process needs one of "
+                      "its own, from 0 to {}",
+                      member.process, before.pid, before.host, member.pid, member.host, options_.num_processes - 1));
     return fmt::format("process {} has joined before, as pid {} on {}; each process needs a number (process_id) of its own", member.process,
-                       process.member->pid, process.member->host);
+                       before.pid, before.host);
+  }
   process.member = member;
   process.attendant = attendant;
   process.attending = true;
@@ -50,13 +58,16 @@ std::optional<std::string> Membership::refuse(const Member& member) {
 
 std::optional<std::string> Membership::refuse_locked(const Member& member) {
   std::optional<std::string> why_not = why_no_member(member, options_.num_processes, told_alike());
-  const bool begun = !options_.participants.empty() || int(members_locked().size()) == expected();
-  if (why_not && is_told_otherwise(member, options_.num_processes) && !begun && disagreement_.empty()) {
-    disagreement_ = *why_not;
-    for (Process& other : processes_)
-      if (other.attendant) other.attendant->disagreement(disagreement_);
-  }
+  if (why_not && is_told_otherwise(member, options_.num_processes)) disagree_locked(*why_not);
   return why_not;
+}
+
+void Membership::disagree_locked(const std::string& what) {
+  const bool begun = !options_.participants.empty() || int(members_locked().size()) == expected();
+  if (begun || !disagreement_.empty()) return;
+  disagreement_ = what;
+  for (Process& other : processes_)
+    if (other.attendant) other.attendant->disagreement(disagreement_);
 }
 
 bool Membership::disagree() const {

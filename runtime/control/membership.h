@@ -22,7 +22,7 @@ class Attendant {
   virtual void roll(const std::vector<Member>& joined, int num_processes) = 0;
   // Another process gives no sign of life, which this one is to tell its user.
   virtual void silence(const Member& silent, double silent_ms, const std::string& whereabouts) = 0;
-  // They were not told the same number of processes, and the job does not begin.
+  // They were not told the same number of processes, or two of them one number of their own, and the job does not begin.
   virtual void disagreement(const std::string& what) = 0;
 };
 
@@ -49,12 +49,12 @@ class Membership {
   // How many are to join.
   int expected() const { return options_.participants.empty() ? options_.num_processes : int(options_.participants.size()); }
   bool is_process(int index) const { return index >= 0 && index < options_.num_processes; }
-  // Nothing where it is welcome, and everybody is told; else why not.
+  // Nothing where it is welcome, and everybody is told; else why not. That two have one number is told to the others too, as in refuse().
   std::optional<std::string> join(const Member& member, Attendant* attendant);
   // The same without joining. One who was told another number of processes than the others is told of to them too, unless all that were to
   // join have.
   std::optional<std::string> refuse(const Member& member);
-  // Whether one has come who was told another number of processes.
+  // Whether one has come who was told another number of processes, or another one's own.
   bool disagree() const;
   void heard(int process, comm::Ns now);
   void stream_ended(int process);
@@ -88,6 +88,7 @@ class Membership {
   std::vector<Member> members_locked() const;
   std::string told_alike() const;  // with the lock held
   std::optional<std::string> refuse_locked(const Member& member);
+  void disagree_locked(const std::string& what);  // tells all, unless the job has begun
   void watch(std::stop_token stop);
 
   const MembershipOptions options_;

@@ -411,6 +411,33 @@ TEST(CoordinatorProgram, AnotherNumberOfProcessesIsToldToAll) {
   EXPECT_EQ(coordinator.wait(), 0);
 }
 
+// So is one number for two processes: who came second, who came first with it, and who was waiting or comes later.
+TEST(CoordinatorProgram, OneNumberForTwoProcessesIsToldToAll) {
+  CoordinatorProcess coordinator(3);
+  auto error_of = [&](int process) {
+    try {
+      connect({.address = coordinator.address, .token = "t", .process_index = process, .num_processes = 3, .join_timeout_ms = 120'000});
+    } catch (const TransportError& error) { return std::string(error.what()); }
+    return std::string("no error");
+  };
+  comm::Ns begin_ns = comm::now_ns();
+  std::string waiting, one, other;
+  {
+    std::jthread waits([&] { waiting = error_of(0); });
+    std::jthread joins([&] { one = error_of(1); });
+    other = error_of(1);
+  }
+  const std::string why =
+      fmt::format("the job does not begin: two processes have the number 1 \(process_id\), pid {0} on .* and pid {0} on .*", getpid());
+  EXPECT_THAT(waiting, ContainsRegex(why));
+  const bool is_second = other.find("has joined before") != std::string::npos;
+  EXPECT_THAT(is_second ? one : other, ContainsRegex(why));
+  EXPECT_THAT(is_second ? other : one, ContainsRegex("refuses process 1: process 1 has joined before"));
+  EXPECT_THAT(error_of(2), ContainsRegex(why));
+  EXPECT_LT(comm::now_ns() - begin_ns, comm::Ns(60) * 1'000'000'000);
+  EXPECT_EQ(coordinator.wait(), 0);
+}
+
 // It lives and its host answers: the limit is all that ends the waiting.
 TEST(CoordinatorProgram, WhenItIsStoppedTheLimitEndsItsProcesses) {
   CoordinatorProcess coordinator(1);

@@ -125,6 +125,40 @@ TEST(Membership, AnotherNumberOfProcessesIsToldToAll) {
   EXPECT_THAT(refused.disagreements, ElementsAre());
 }
 
+// One of the job's processes is missing then, and will not come.
+TEST(Membership, OneNumberForTwoProcessesIsToldToAll) {
+  Deaths deaths;
+  Membership membership({.num_processes = 3, .grace = hours(1), .on_gone = deaths.listener()});
+  Stream first, second, refused, late;
+  EXPECT_EQ(membership.join({.process = 0}, &first), std::nullopt);
+  EXPECT_EQ(membership.join({.process = 1, .pid = 5, .host = "a"}, &second), std::nullopt);
+  EXPECT_FALSE(membership.disagree());
+  EXPECT_THAT(*membership.join({.process = 1, .pid = 7, .host = "b"}, &refused), HasSubstr("process 1 has joined before, as pid 5 on a"));
+  EXPECT_TRUE(membership.disagree());
+  EXPECT_EQ(membership.join({.process = 2}, &late), std::nullopt);
+  const std::string told =
+      "two processes have the number 1 (process_id), pid 5 on a and pid 7 on b: each process needs one of its own, from 0 to 2";
+  EXPECT_THAT(first.disagreements, ElementsAre(told));
+  EXPECT_THAT(second.disagreements, ElementsAre(told));
+  EXPECT_THAT(late.disagreements, ElementsAre(told));
+  EXPECT_THAT(refused.disagreements, ElementsAre());
+}
+
+// One that comes again, or one too many, is told so; the job goes on without it.
+TEST(Membership, ASecondOneOfANumberDoesNotEndAJobThatNeedsNoMore) {
+  Deaths deaths;
+  Membership membership({.num_processes = 2, .grace = hours(1), .on_gone = deaths.listener()});
+  Stream streams[2], other;
+  EXPECT_EQ(membership.join({.process = 0}, &streams[0]), std::nullopt);
+  membership.stream_ended(0);
+  EXPECT_THAT(*membership.join({.process = 0}, &other), HasSubstr("has joined before"));
+  EXPECT_FALSE(membership.disagree());
+  EXPECT_EQ(membership.join({.process = 1}, &streams[1]), std::nullopt);
+  EXPECT_THAT(*membership.join({.process = 1}, &other), HasSubstr("has joined before"));
+  EXPECT_FALSE(membership.disagree());
+  EXPECT_THAT(streams[1].disagreements, ElementsAre());
+}
+
 TEST(Membership, AJobThatHasBegunIsNotEndedByOneOfAnother) {
   Deaths deaths;
   Membership membership({.num_processes = 1, .grace = hours(1), .on_gone = deaths.listener()});
