@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -282,6 +283,65 @@ TEST_F(Beside, DestructionWaits) {
   }
   Context::set_current(nullptr);
   EXPECT_EQ(ended, 16);
+}
+
+// Large and small launches on all kinds of parts of the devices, moves between them and donations, at random: what is read is what one
+// after the other would give.
+TEST_F(Beside, RandomProgramsGiveWhatTheyWouldInOrder) {
+  struct Value {
+    Array array;
+    double first;  // the others follow by ones
+  };
+  const std::vector<Device> all = devices();
+  std::vector<Sharding> places;
+  for (int begin : {0, 2, 4, 6})
+    places.push_back(NamedSharding(make_mesh({2}, {"d"}, {all.begin() + begin, all.begin() + begin + 2}), P("d")));
+  for (int begin : {0, 4}) places.push_back(NamedSharding(make_mesh({4}, {"d"}, {all.begin() + begin, all.begin() + begin + 4}), P()));
+  places.push_back(NamedSharding(make_mesh({8}, {"d"}), P("d")));
+  places.push_back(Sharding::on_device(0));
+  places.push_back(Sharding::on_device(5));
+  auto more = jit([](const Array& x) { return x + 1; });
+  auto use_up = jit([](const Array& x) { return x + 2; }, {.donate_argnums = {0}});
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937 random(seed);
+    auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
+    auto expect_right = [](const Value& value) {
+      std::vector<float> got = value.array.to_vector<float>();
+      EXPECT_EQ(got.front(), float(value.first));
+      EXPECT_EQ(got.back(), float(value.first + double(got.size()) - 1));
+    };
+    std::vector<Value> values;
+    for (int step = 0; step < 250; ++step) {
+      if (values.size() < 3 || below(10) == 0) {
+        const std::int64_t count = below(2) == 0 ? 16 : 2 * kSide * kSide;
+        Array x = arange(count, float32);
+        values.push_back({below(4) == 0 ? x : device_put(x, places[below(places.size())]), 0});
+        continue;
+      }
+      const std::size_t chosen = below(values.size());
+      Value& value = values[chosen];
+      switch (below(6)) {
+        case 0:
+        case 1:
+          values.push_back({more(value.array), value.first + 1});
+          break;
+        case 2:
+          value = {use_up(value.array), value.first + 2};
+          break;
+        case 3:
+          if (Array moved = device_put(value.array, places[below(places.size())]); moved.impl() != value.array.impl())
+            values.push_back({std::move(moved), value.first});
+          break;
+        case 4:
+          if (below(4) == 0) expect_right(value);
+          break;
+        default:
+          values.erase(values.begin() + std::ptrdiff_t(chosen));
+      }
+    }
+    for (const Value& value : values) expect_right(value);
+  }
 }
 
 // One that waits for another process leaves other devices of this one to their launches, and goes before later ones on its own.
