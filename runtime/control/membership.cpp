@@ -43,9 +43,10 @@ std::optional<std::string> Membership::join(const Member& member, Attendant* att
   process.attendant = attendant;
   process.attending = true;
   process.heard_ns = comm::now_ns();
+  // Of a job that does not begin nobody hears that all are there.
   std::vector<Member> joined = members_locked();
   for (Process& other : processes_)
-    if (other.attendant) other.attendant->roll(joined, expected());
+    if (other.attendant && disagreement_.empty()) other.attendant->roll(joined, expected());
   if (!disagreement_.empty()) attendant->disagreement(disagreement_);
   changed_.notify_all();
   return std::nullopt;
@@ -132,7 +133,7 @@ std::vector<int> Membership::missing() const {
 
 bool Membership::wait_joined(std::chrono::milliseconds limit) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] { return int(members_locked().size()) == expected(); });
+  return changed_.wait_for(lock, limit, [&] { return disagreement_.empty() && int(members_locked().size()) == expected(); });
 }
 
 bool Membership::wait_deserted(std::chrono::milliseconds limit) const {

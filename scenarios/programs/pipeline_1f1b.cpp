@@ -1,9 +1,12 @@
 // A training pipeline in the order 1F1B (Narayanan et al., 2021): every process is a stage of one layer, twelve microbatches of 512 x 512
 // go forward and backward through all stages, and a stage that is warm does one backward for each forward. So it keeps the inputs of as
 // many microbatches as stages follow it, not of all. The gradients are those of the same network without stages.
+// A process on its own deals its devices to the stages it is told: they work at the same time there, too.
 //   pipeline_1f1b [host:port PROCESS PROCESSES]
+//   pipeline_1f1b STAGES
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <vector>
@@ -74,12 +77,16 @@ double difference(const Array& got, const Array& wanted) {
 
 int main(int argc, char** argv) {
   join(argc, argv);
-  const int stages = process_count(), own = process_index();
+  const bool is_alone = argc == 2;
+  const int stages = is_alone ? std::atoi(argv[1]) : process_count();
   std::vector<Device> all = devices();
+  require(stages > 0 && int(all.size()) % stages == 0 && (!is_alone || process_count() == 1), "each stage has as many devices");
+  auto stage_of = [&](const Device& device) { return is_alone ? device.ordinal / (int(all.size()) / stages) : device.process_index; };
+  auto is_own = [&](int stage) { return is_alone || stage == process_index(); };
   std::vector<Mesh> mesh;
   for (int s = 0; s < stages; ++s) {
     std::vector<Device> of_stage;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(of_stage), [s](const Device& device) { return device.process_index == s; });
+    std::copy_if(all.begin(), all.end(), std::back_inserter(of_stage), [&](const Device& device) { return stage_of(device) == s; });
     mesh.push_back(make_mesh({std::int64_t(of_stage.size())}, {"batch"}, of_stage));
   }
   auto rows = [&](int stage) { return NamedSharding(mesh[std::size_t(stage)], P("batch")); };
@@ -106,7 +113,7 @@ int main(int argc, char** argv) {
   for (int s = 0; s < stages; ++s) weights.push_back(device_put(initial_weights(s), everywhere(s)));
   std::vector<std::map<int, Array>> inputs(count), cotangents(count);  // by microbatch
   Array loss;
-  std::size_t kept = 0;
+  std::vector<std::size_t> kept(count);
   // Each tick first issues the work of all stages and then what they hand over. No call waits: every process works on its own part.
   for (const std::vector<Work>& tick : ticks_of(stages)) {
     std::vector<std::pair<Work, Array>> results;
@@ -117,7 +124,7 @@ int main(int argc, char** argv) {
       if (work.forward) {
         if (work.stage == 0) inputs[s][m] = device_put(input(m), rows(0));
         if (!last) results.emplace_back(work, forward(weights[s], inputs[s].at(m)));
-        if (work.stage == own) kept = std::max(kept, inputs[s].size());
+        kept[s] = std::max(kept[s], inputs[s].size());
         if (!last) continue;
         Array part = loss_forward(weights[s], inputs[s].at(m), device_put(target(m), rows(work.stage)));
         loss = m == 0 ? part : accumulate(loss, part);
@@ -163,9 +170,13 @@ int main(int argc, char** argv) {
   for (int s = 0; s < stages; ++s) {
     // All take part in bringing the gradient to its stage, which looks at it.
     Array here = device_put(wanted[std::size_t(s)], everywhere(s));
-    if (s == own) require(difference(gradients[std::size_t(s)], here) < 1e-5, "a stage's gradient is the network's");
+    if (is_own(s)) require(difference(gradients[std::size_t(s)], here) < 1e-5, "a stage's gradient is the network's");
   }
-  if (own == stages - 1) require(std::abs(double(loss.item<float>()) / wanted_loss - 1) < 1e-5, "the loss is the network's");
-  require(kept <= std::size_t(stages - own + 1), "a stage keeps the microbatches on their way behind it, and one that waits for it");
-  std::cout << "stage " << own << " of " << stages << " kept " << kept << " of " << kMicrobatches << " microbatches\n";
+  if (is_own(stages - 1)) require(std::abs(double(loss.item<float>()) / wanted_loss - 1) < 1e-5, "the loss is the network's");
+  for (int s = 0; s < stages; ++s) {
+    if (!is_own(s)) continue;
+    const std::size_t most = kept[std::size_t(s)];
+    require(most <= std::size_t(stages - s + 1), "a stage keeps the microbatches on their way behind it, and one that waits for it");
+    std::cout << "stage " << s << " of " << stages << " kept " << most << " of " << kMicrobatches << " microbatches\n";
+  }
 }

@@ -176,11 +176,35 @@ TEST(Coordinator, StrangersAreRefusedAndHarmNothing) {
 
 TEST(Coordinator, ASecondProcessOfTheSameIndexIsRefused) {
   Coordinator coordinator({.num_processes = 2});
-  std::jthread first([&] { EXPECT_NO_THROW(join(coordinator, 0, 2)->leave()); });
+  std::unique_ptr<ControlClient> first;
+  std::jthread joins([&] { EXPECT_NO_THROW(first = join(coordinator, 0, 2)); });
   while (!coordinator.missing().empty() && coordinator.missing().front() == 0) std::this_thread::yield();
-  EXPECT_THROW(join(coordinator, 0, 2, 5000), TransportError);
   EXPECT_THROW(join(coordinator, 7, 2, 5000), TransportError);
-  EXPECT_NO_THROW(join(coordinator, 1, 2)->leave());
+  auto second = join(coordinator, 1, 2);
+  joins.join();
+  // All are there: the job goes on without it.
+  EXPECT_THROW(join(coordinator, 0, 2, 5000), TransportError);
+  std::jthread leaves([&] { EXPECT_NO_THROW(first->leave()); });
+  EXPECT_NO_THROW(second->leave());
+}
+
+// Before all are there it has taken the place of another, which never comes.
+TEST(Coordinator, TwoProcessesOfOneIndexEndAJobThatHasNotBegun) {
+  Coordinator coordinator({.num_processes = 2});
+  auto error_of = [&](int process) {
+    try {
+      join(coordinator, process, 2);
+    } catch (const TransportError& error) { return std::string(error.what()); }
+    return std::string("no error");
+  };
+  std::string first;
+  {
+    std::jthread joins([&] { first = error_of(0); });
+    while (!coordinator.missing().empty() && coordinator.missing().front() == 0) std::this_thread::yield();
+    EXPECT_THAT(error_of(0), HasSubstr("refuses process 0: process 0 has joined before"));
+  }
+  EXPECT_THAT(first, HasSubstr("the job does not begin: two processes have the number 0 (process_id)"));
+  EXPECT_THAT(error_of(1), HasSubstr("the job does not begin: two processes have the number 0 (process_id)"));
 }
 
 TEST(Coordinator, WhoIsMissingIsNamed) {

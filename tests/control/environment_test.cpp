@@ -428,7 +428,7 @@ TEST(CoordinatorProgram, OneNumberForTwoProcessesIsToldToAll) {
     other = error_of(1);
   }
   const std::string why =
-      fmt::format("the job does not begin: two processes have the number 1 \(process_id\), pid {0} on .* and pid {0} on .*", getpid());
+      fmt::format("the job does not begin: two processes have the number 1 \\(process_id\\), pid {0} on .* and pid {0} on .*", getpid());
   EXPECT_THAT(waiting, ContainsRegex(why));
   const bool is_second = other.find("has joined before") != std::string::npos;
   EXPECT_THAT(is_second ? one : other, ContainsRegex(why));

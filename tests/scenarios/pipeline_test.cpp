@@ -1,5 +1,6 @@
-// The 1F1B pipeline of two and four stages: it checks its gradients itself; here its trace must show a pipeline. Each stage does its work
-// in the order 1F1B, the stages' work overlaps in logical time as far as the schedule allows, and in measured time.
+// The 1F1B pipeline of two and four stages, in a process each and in one: it checks its gradients itself; here its trace must show a
+// pipeline. Each stage does its work in the order 1F1B, the stages' work overlaps in logical time as far as the schedule allows, and in
+// measured time where each has a process. (That it does in one process, too, is beside_test's to show, without a clock.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/shell.h"
@@ -22,11 +25,11 @@ constexpr int kMicrobatches = 12;
 using support::Ran;
 using support::shell;
 
-// A launch in which its process has devices.
+// A launch in which its stage has devices.
 struct Step {
   std::int64_t launch = 0;
   std::string name;
-  std::vector<int> processes;
+  std::vector<int> stages;
   std::int64_t begin_ns = 0, end_ns = 0;
   char letter() const {
     if (name == "forward" || name == "loss_forward") return 'F';
@@ -34,13 +37,18 @@ struct Step {
   }
 };
 
-class Pipeline : public testing::TestWithParam<int> {
+constexpr int kDevices = 2;  // of a stage
+
+// How many stages, and whether they are in one process.
+class Pipeline : public testing::TestWithParam<std::pair<int, bool>> {
  protected:
-  // By process, in the order of execution.
+  // By stage, in the order of execution.
   std::vector<std::vector<Step>> run() {
-    int stages = GetParam();
+    const auto [stages, in_one] = GetParam();
     std::string trace = testing::TempDir() + "/pipeline-" + std::to_string(getpid()) + ".db";
-    Ran ran = shell("$BIN/shardlab run --limit 120 -n " + std::to_string(stages) + " -d 2 --trace " + trace + " -- $BIN/pipeline_1f1b");
+    const std::string job = in_one ? "-n 1 -d " + std::to_string(stages * kDevices) : "-n " + std::to_string(stages) + " -d 2";
+    Ran ran = shell("$BIN/shardlab run --limit 120 " + job + " --trace " + trace + " -- $BIN/pipeline_1f1b" +
+                    (in_one ? " " + std::to_string(stages) : ""));
     EXPECT_EQ(ran.code, 0) << ran.output;
     for (int s = 0; s < stages; ++s)
       EXPECT_THAT(ran.output, testing::HasSubstr("stage " + std::to_string(s) + " of " + std::to_string(stages) + " kept "));
@@ -51,8 +59,11 @@ class Pipeline : public testing::TestWithParam<int> {
     for (ProgramRow& program : reader.programs()) programs[program.id] = std::move(program);
     for (const LaunchRow& launch : reader.launches()) {
       const ProgramRow& program = programs.at(launch.program);
-      if (std::find(program.processes.begin(), program.processes.end(), launch.process) == program.processes.end()) continue;
-      steps[std::size_t(launch.process)].push_back({launch.launch, program.name, program.processes, launch.started_ns, launch.done_ns});
+      std::set<int> of;
+      for (int device : program.devices) of.insert(device / kDevices);
+      for (int stage : of)
+        if (in_one || stage == launch.process)
+          steps[std::size_t(stage)].push_back({launch.launch, program.name, {of.begin(), of.end()}, launch.started_ns, launch.done_ns});
     }
     for (auto& each : steps) {
       std::sort(each.begin(), each.end(), [](const Step& a, const Step& b) { return a.launch < b.launch; });
@@ -79,7 +90,7 @@ std::string one_forward_one_backward(int stage, int stages) {
   return text + std::string(std::size_t(ahead), 'B');
 }
 
-// How many ticks it takes where a forward or backward takes one and everything else none: what spans processes waits for all of them.
+// How many ticks it takes where a forward or backward takes one and everything else none: what spans stages waits for all of them.
 // Every process issues the same launches, so a number means the same one everywhere.
 int logical_ticks(const std::vector<std::vector<Step>>& steps) {
   std::map<std::int64_t, const Step*> by_launch;
@@ -88,8 +99,8 @@ int logical_ticks(const std::vector<std::vector<Step>>& steps) {
   std::vector<int> clock(steps.size(), 0);
   for (const auto& [launch, step] : by_launch) {
     int latest = 0;
-    for (int process : step->processes) latest = std::max(latest, clock[std::size_t(process)]);
-    for (int process : step->processes) clock[std::size_t(process)] = latest + (step->letter() != ' ');
+    for (int stage : step->stages) latest = std::max(latest, clock[std::size_t(stage)]);
+    for (int stage : step->stages) clock[std::size_t(stage)] = latest + (step->letter() != ' ');
   }
   return *std::max_element(clock.begin(), clock.end());
 }
@@ -105,16 +116,16 @@ int overlaps(const std::vector<std::vector<Step>>& steps) {
 }
 
 TEST_P(Pipeline, IsOneForwardOneBackwardAndOverlaps) {
-  int stages = GetParam();
+  const auto [stages, in_one] = GetParam();
   std::vector<std::vector<Step>> steps = run();
   if (HasFailure()) return;
   for (int s = 0; s < stages; ++s) EXPECT_EQ(letters(steps[std::size_t(s)]), one_forward_one_backward(s, stages)) << "stage " << s;
   int one_after_the_other = 2 * kMicrobatches * stages;
   EXPECT_EQ(logical_ticks(steps), 2 * (kMicrobatches + stages - 1)) << "of " << one_after_the_other << " one after the other";
-  EXPECT_GT(overlaps(steps), 0);
+  if (!in_one) EXPECT_GT(overlaps(steps), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Pipeline, testing::Values(2, 4));
+INSTANTIATE_TEST_SUITE_P(, Pipeline, testing::Values(std::pair(2, false), std::pair(4, false), std::pair(2, true), std::pair(4, true)));
 
 // The guide's twelve microbatches of 512 x 512 through four stages: each stage does them in order, none before the stage before it, and the
 // first takes the next one up before the last has ended with the one before.

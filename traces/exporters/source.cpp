@@ -138,6 +138,7 @@ void Source::for_each_event(const Lane& lane, const std::function<void(const Eve
       if (!own && event.collective &&
           !std::binary_search(event.collective->devices->begin(), event.collective->devices->end(), lane.device))
         return;
+      if (!own && event.kind == EventKind::kCompute && !takes_part(lane, event.launch)) return;
       while (!ends.empty() && ends.back() != kNoTime && ends.back() <= event.begin) ends.pop_back();
       if (event.moment) return visit(event);
       const Ns limit = ends.empty() ? kNoTime : ends.back();
@@ -148,6 +149,7 @@ void Source::for_each_event(const Lane& lane, const std::function<void(const Eve
       ends.push_back(event.end);
       visit(event);
     };
+    asked_ = {-1, true};
     Track own(*this, lane.own), batch(*this, lane.batch);
     while (!own.done() || !batch.done()) {
       const bool take_own = batch.done() || (!own.done() && own.time() <= batch.time());
@@ -158,7 +160,23 @@ void Source::for_each_event(const Lane& lane, const std::function<void(const Eve
   });
 }
 
-const std::vector<ProgramStep>& Source::steps_of(int process, std::int64_t launch) {
+bool Source::takes_part(const Lane& lane, std::int64_t launch) {
+  if (asked_.first == launch) return asked_.second;
+  const Id program = program_of(lane.process, launch);
+  const auto [found, added] = program_devices_.try_emplace(program);
+  std::vector<int>& devices = found->second;
+  if (added && program != 0)
+    guarded("programs", [&] {
+      Statement row(database_, "SELECT devices FROM programs WHERE id = ?");
+      row.bind(program);
+      if (row.step()) devices = traces::parse_int_list(row.text(0));
+      std::sort(devices.begin(), devices.end());
+    });
+  asked_ = {launch, devices.empty() || std::binary_search(devices.begin(), devices.end(), lane.device)};
+  return asked_.second;
+}
+
+Id Source::program_of(int process, std::int64_t launch) {
   Id program = 0;
   guarded("launches", [&] {
     if (!find_program_)
@@ -167,6 +185,11 @@ const std::vector<ProgramStep>& Source::steps_of(int process, std::int64_t launc
     find_program_->bind(process, launch);
     if (find_program_->step()) program = find_program_->integer(0);
   });
+  return program;
+}
+
+const std::vector<ProgramStep>& Source::steps_of(int process, std::int64_t launch) {
+  const Id program = program_of(process, launch);
   const auto [found, added] = steps_.try_emplace(program);
   if (added && program != 0)
     guarded("programs", [&] {

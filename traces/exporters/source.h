@@ -87,6 +87,9 @@ class Source {
   class Track;
   const CollectiveFacts* facts(Id collective);
   const std::vector<int>& devices_of(Id groups, Id pairs, const traces::CollectiveShape& what);
+  Id program_of(int process, std::int64_t launch);  // 0 where its record was lost
+  // Whether the device runs the launch's program with others of its process; so it is taken where nothing is known of it.
+  bool takes_part(const Lane& lane, std::int64_t launch);
   void guarded(std::string_view what, const std::function<void()>& read);
 
   traces::TraceReader reader_;
@@ -95,6 +98,8 @@ class Source {
   std::vector<Lane> lanes_;
   std::unique_ptr<traces::Statement> find_, find_program_;  // a collective by its id, a program by a launch of it
   std::map<Id, std::vector<ProgramStep>> steps_;            // by program, 0 for none
+  std::map<Id, std::vector<int>> program_devices_;          // the same, ascending
+  std::pair<std::int64_t, bool> asked_{-1, true};           // of takes_part: the last launch of the lane at hand
   CollectiveFacts facts_;
   bool facts_known_ = false;
   std::map<std::pair<Id, Id>, std::vector<int>> devices_;  // by groups and pairs

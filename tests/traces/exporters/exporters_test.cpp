@@ -10,8 +10,10 @@
 #include "runtime/base/error.h"
 #include "tests/traces/exporters/export_samples.h"
 #include "tests/traces/sample_trace.h"
+#include "traces/exporters/source.h"
 #include "traces/exporters/text.h"
 #include "traces/exporters/wire_writer.h"
+#include "traces/trace_writer.h"
 
 namespace shardlab::exporters {
 namespace {
@@ -52,6 +54,35 @@ TEST(Export, EveryFormatOfEverySample) {
       EXPECT_EQ(told.events == 0, sample == "empty") << format->name << " of " << sample;
       EXPECT_EQ(told.notices.empty(), sample != "torn" && sample != "killed") << format->name << " of " << sample;
     }
+}
+
+// Of two stages that one process runs at the same time each device tells its own.
+TEST(Export, WhatALaunchComputesIsItsDevicesOwn) {
+  sample::Folder folder;
+  const std::string path = folder.path("stages.db");
+  {
+    traces::TraceWriter writer(path);
+    writer.add(traces::ProcessRow{.process = 0, .pid = 1, .host = "node0"});
+    const Id batch = writer.add_track({.kind = traces::TrackKind::kBatch, .process = 0, .name = "devices"});
+    for (int d = 0; d < 2; ++d) {
+      writer.add(traces::DeviceRow{d, 0, d, "cpu", "CPU"});
+      writer.add_track({.kind = traces::TrackKind::kDevice, .process = 0, .device = d, .batch_track = batch, .name = "CPU"});
+    }
+    for (int launch = 0; launch < 4; ++launch) {
+      const std::vector<int> devices{launch % 2};
+      const Id program = writer.add(traces::ProgramRow{.fingerprint = std::uint64_t(launch), .devices = devices, .processes = {0}});
+      writer.add(traces::LaunchRow{.process = 0, .launch = launch, .program = program});
+      writer.add(traces::EventRow{
+          .track = batch, .time_ns = 10 * launch, .duration_ns = 15, .launch = launch, .flags = traces::kBatched, .devices = &devices});
+    }
+    writer.finish();
+  }
+  Source source(path);
+  for (const Lane& lane : source.lanes()) {
+    std::vector<std::int64_t> launches;
+    source.for_each_event(lane, [&](const Event& event) { launches.push_back(event.launch); });
+    EXPECT_EQ(launches, (std::vector<std::int64_t>{lane.device, lane.device + 2})) << "device " << lane.device;
+  }
 }
 
 TEST(Export, IsTheSameEachTime) {
