@@ -41,7 +41,7 @@ TEST(ViewLink, IsATextAndBack) {
   EXPECT_EQ(link_from_text(QStringLiteral("shardlab://view/run.db?new-in-some-later-year=1&time=none")),
             (ViewLink{.trace = QStringLiteral("run.db")}));
   for (const char* wrong :
-       {"", "run.db", "shardlab://view/", "shardlab://view//etc/passwd", "shardlab://view/..%2Frun.db", "http://run.db"})
+       {"", "run.db", "shardlab://view/", "shardlab://view//etc/passwd", "shardlab://view/..%2Frun.db", "other://view/run.db"})
     EXPECT_THROW(link_from_text(QString::fromUtf8(wrong)), UserError) << wrong;
 }
 
