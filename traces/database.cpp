@@ -102,6 +102,9 @@ std::string_view Statement::column_name(int column) const { return sqlite3_colum
 void Statement::bind_one(int index, std::int64_t value) {
   if (sqlite3_bind_int64(statement_.get(), index, value) != SQLITE_OK) database_->fail("bind");
 }
+void Statement::bind_one(int index, double value) {
+  if (sqlite3_bind_double(statement_.get(), index, value) != SQLITE_OK) database_->fail("bind");
+}
 void Statement::bind_one(int index, std::string_view value) {
   const char* data = value.empty() ? "" : value.data();
   if (sqlite3_bind_text64(statement_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8) != SQLITE_OK) database_->fail("bind");

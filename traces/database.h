@@ -58,6 +58,7 @@ class Statement {
   void bind_one(int index, std::int64_t value);
   void bind_one(int index, int value) { bind_one(index, std::int64_t(value)); }
   void bind_one(int index, bool value) { bind_one(index, std::int64_t(value)); }
+  void bind_one(int index, double value);  // NaN: NULL
   void bind_one(int index, std::string_view value);
   void bind_one(int index, const std::string& value) { bind_one(index, std::string_view(value)); }
   void bind_one(int index, const char* value) { bind_one(index, std::string_view(value)); }

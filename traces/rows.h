@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/checksum.h"
 #include "traces/checks/evidence.h"
 
 namespace shardlab::traces {
@@ -125,6 +126,14 @@ struct LaunchRow {
   Id program = 0, site = 0;
   Ns issued_ns = 0, started_ns = kNoTime, done_ns = kNoTime;
   MemberStatus status = MemberStatus::kIssued;
+  Id frame = 0;
+};
+
+// A line of a function of the program that called, on whose stack launches were issued.
+struct FrameRow {
+  Id id = 0, parent = 0;
+  std::string_view function, file;  // file: empty where it is not known
+  int line = 0;
 };
 
 struct MemberRow {
@@ -201,6 +210,14 @@ struct ArrayEndRow {
   int process = 0;
   Ns end_ns = 0;
   bool donated = false;
+};
+
+// Of one part of an array, as one process has it.
+struct ChecksumRow {
+  Id array = 0;
+  int device = 0;
+  int process = 0;
+  Checksum checksum;
 };
 
 struct HostReadRow {

@@ -9,6 +9,7 @@ constexpr auto kBlob = ColumnType::kBlob;
 constexpr auto kInt = ColumnType::kInteger;
 
 constexpr ColumnDef number(std::string_view name, std::string_view doc) { return {name, kInt, "", doc}; }
+constexpr ColumnDef real_or_null(std::string_view name, std::string_view doc) { return {name, ColumnType::kReal, "", doc, true}; }
 constexpr ColumnDef time(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc}; }
 constexpr ColumnDef time_or_null(std::string_view name, std::string_view doc) { return {name, kInt, "ns", doc, true}; }
 constexpr ColumnDef bytes(std::string_view name, std::string_view doc) { return {name, kInt, "bytes", doc}; }
@@ -143,6 +144,14 @@ constexpr ColumnDef kTraceLaunches[] = {
     time_or_null("started_ns", "Execution began."),
     time_or_null("done_ns", "Execution ended."),
     id_of("status", "code of call_status", "How."),
+    id_of("frame", "id of frames", "The innermost of the program's calls on the stack at its issue; 0: none is known. Since version 2."),
+};
+constexpr ColumnDef kTraceFrames[] = {
+    number("id", "From 1; 0 elsewhere means none."),
+    id_of("parent", "id of frames", "Who called; 0: nobody above it is known."),
+    word("function", "Without parameters and template arguments."),
+    word("file", "Source file; none where the program has no debugging information."),
+    number("line", "1-based: of the call within the function; 0 where unknown."),
 };
 constexpr ColumnDef kTraceCollectives[] = {
     number("id", "From 1."),
@@ -247,6 +256,24 @@ constexpr ColumnDef kTraceArrayEnds[] = {
     time("end_ns", "When: nobody held it any more and no launch of the process needed it, or it was donated."),
     number("donated", "1: its memory went to a program that it was given to."),
 };
+constexpr ColumnDef kTraceChecksums[] = {
+    id_of("array", "id of arrays", "Which."),
+    id_of("device", "ordinal",
+          "The first device of the process that holds the part, and these values; its ranges are those of the layout."),
+    id_of("process", "process", "Who computed it."),
+    number("hash", "Of every bit: the sum, modulo 2^64, of mix(mix(index) ^ bits) over the numbers; as a signed integer."),
+    number("numbers", "Elements; twice as many for complex ones, whose parts are numbers of their own."),
+    number("nans", "Not a number."),
+    number("infinities", "Of either sign."),
+    real_or_null("min", "Of the finite ones; NULL where there is none."),
+    real_or_null("max", "The same."),
+    real_or_null("sum", "Of the finite ones; NULL here and below where it overflows both ways."),
+    real_or_null("squares", "Of the finite ones, the sum of their squares."),
+    real_or_null("sketch0", "Of the finite ones, the sum with the sign that bit 0 of mix(index) chooses; likewise the next three."),
+    real_or_null("sketch1", "By bit 1."),
+    real_or_null("sketch2", "By bit 2."),
+    real_or_null("sketch3", "By bit 3."),
+};
 constexpr ColumnDef kTraceHostReads[] = {
     id_of("process", "process", "Whose."), time("begin_ns", "Asked."),    number("seq", "Tells reads of one time apart."),
     time_or_null("end_ns", "Had."),        word("what", "What is read."), id_of("site", "id of sites", "The user's line."),
@@ -319,6 +346,9 @@ constexpr TableDef kTraceTables[] = {
     {"program_values", "Operands and results of programs.", kTraceProgramValues, "program, role, position", true},
     {"program_collectives", "The collectives that each run of a program makes.", kTraceProgramCollectives, "program, call", true},
     {"launches", "Runs of programs, as each process issued them.", kTraceLaunches, "process, launch", true},
+    {"frames",
+     "Calls of the program on whose stacks launches were issued, as a tree from main on: each row is a line of a function that calls.",
+     kTraceFrames, "id", false, 2},
     {"collectives", "One row per logical collective over all its groups and processes, by time.", kTraceCollectives, "id"},
     {"members", "One side of a collective: a process with its devices in it, or one device where devices have times of their own.",
      kTraceMembers, "collective, process, device", true},
@@ -333,6 +363,10 @@ constexpr TableDef kTraceTables[] = {
     {"arrays", "Arrays, one row for all processes that made them.", kTraceArrays, "id"},
     {"array_holders", "Since when each process's devices hold an array.", kTraceArrayHolders, "array, process", true, 1},
     {"array_ends", "Until when; no row: to the end of what the process recorded.", kTraceArrayEnds, "array, process", true, 1},
+    {"checksums",
+     "What the values of arrays were, part by part: runtime/core/checksum.h defines them. They add up over the parts of an array, equal "
+     "replicas taken once, whatever the mesh. No rows where the run was not asked for them.",
+     kTraceChecksums, "array, device", true, 2},
     {"host_reads", "Where a value left: print, fetch, checkpoint, exit.", kTraceHostReads, "process, begin_ns, seq", true},
     {"diagnoses", "The verdicts.", kTraceDiagnoses, "id"},
     {"participants", "The sides of diagnoses, the guilty first.", kTraceParticipants, "diagnosis, position", true},

@@ -237,10 +237,11 @@ void TraceReader::visit_since(const Growth* since, std::string_view table, std::
 
 std::vector<LaunchRow> TraceReader::launches(const Growth* since) {
   std::vector<LaunchRow> rows;
-  visit_since(since, "launches", "process, launch", "process, launch, seq, program, site, issued_ns, started_ns, done_ns, status",
+  visit_since(since, "launches", "process, launch",
+              fmt::format("process, launch, seq, program, site, issued_ns, started_ns, done_ns, status, {}", version_ >= 2 ? "frame" : "0"),
               [&](const Statement& row) {
                 rows.push_back({int(row.integer(0)), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5),
-                                time_at(row, 6), time_at(row, 7), MemberStatus(row.integer(8))});
+                                time_at(row, 6), time_at(row, 7), MemberStatus(row.integer(8)), row.integer(9)});
               });
   return rows;
 }

@@ -120,6 +120,40 @@ std::vector<ArrayEndRow> TraceReader::array_ends() {
   return rows;
 }
 
+std::vector<ChecksumRow> TraceReader::checksums() {
+  std::vector<ChecksumRow> rows;
+  if (version_ < 2) return rows;
+  guarded("checksums", [&] {
+    Statement row(database_,
+                  "SELECT array, device, process, hash, numbers, nans, infinities, min, max, sum, squares, sketch0, sketch1, sketch2, "
+                  "sketch3 FROM checksums ORDER BY array, device");
+    while (row.step()) {
+      ChecksumRow& each = rows.emplace_back(ChecksumRow{row.integer(0), int(row.integer(1)), int(row.integer(2)), {}});
+      Checksum& sum = each.checksum;
+      sum.hash = std::uint64_t(row.integer(3));
+      sum.numbers = row.integer(4);
+      sum.nans = row.integer(5);
+      sum.infinities = row.integer(6);
+      if (!row.is_null(7)) sum.min = row.real(7), sum.max = row.real(8);
+      const auto real = [&](int column) { return row.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : row.real(column); };
+      sum.sum = real(9);
+      sum.squares = real(10);
+      for (int s = 0; s < Checksum::kSketches; ++s) sum.sketches[std::size_t(s)] = real(11 + s);
+    }
+  });
+  return rows;
+}
+
+std::vector<FrameRow> TraceReader::frames() {
+  std::vector<FrameRow> rows;
+  if (version_ < 2) return rows;
+  guarded("frames", [&] {
+    Statement row(database_, "SELECT id, parent, function, file, line FROM frames ORDER BY id");
+    while (row.step()) rows.push_back({row.integer(0), row.integer(1), text(row.integer(2)), text(row.integer(3)), int(row.integer(4))});
+  });
+  return rows;
+}
+
 std::vector<HostReadRow> TraceReader::host_reads(const Growth* since) {
   std::vector<HostReadRow> rows;
   visit_since(since, "host_reads", "process, begin_ns, seq", "process, begin_ns, seq, end_ns, what, site", [&](const Statement& row) {

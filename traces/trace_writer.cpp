@@ -103,7 +103,7 @@ void TraceWriter::put(std::string_view table, const Values&... values) {
   (bind_value(statement, ++index, values), ...);
   statement.run();
   ++rows_written_;
-  if (!growing_ || table == "strings" || table == "sites") return;
+  if (!growing_ || table == "strings" || table == "sites" || table == "frames") return;
   const std::int64_t all[] = {key_value(values)...};
   Provisional row{.table = &definition, .key = {}};
   for (const std::size_t column : key_columns(definition)) row.key.push_back(all[column]);
@@ -140,6 +140,13 @@ Id TraceWriter::site(const SiteRow& site) {
   return found->second;
 }
 
+Id TraceWriter::frame(const FrameRow& frame) {
+  const Id function = string(frame.function), file = string(frame.file);
+  auto [found, added] = frames_.try_emplace({frame.parent, function, file, frame.line}, Id(frames_.size()) + 1);
+  if (added) put("frames", found->second, frame.parent, function, file, frame.line);
+  return found->second;
+}
+
 void TraceWriter::add(const ProcessRow& row) {
   put("processes", row.process, row.pid, row.host, row.state, row.exit_code, row.signal, row.error, row.place, row.statement, row.doing,
       row.issued, row.matched, time(row.first_ns), time(row.last_ns), row.closed);
@@ -169,7 +176,7 @@ void TraceWriter::add(const EpochRow& row) {
 
 void TraceWriter::add(const LaunchRow& row) {
   put("launches", row.process, row.launch, row.seq, row.program, row.site, row.issued_ns, time(row.started_ns), time(row.done_ns),
-      row.status);
+      row.status, row.frame);
 }
 
 const std::vector<int>& TraceWriter::devices_in(const CollectiveShape& what) {
@@ -232,6 +239,14 @@ Id TraceWriter::add(const ArrayRow& row) {
 
 void TraceWriter::add(const ArrayHolderRow& row) { put("array_holders", row.array, row.process, time(row.begin_ns)); }
 void TraceWriter::add(const ArrayEndRow& row) { put("array_ends", row.array, row.process, row.end_ns, row.donated); }
+
+void TraceWriter::add(const ChecksumRow& row) {
+  const Checksum& sum = row.checksum;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  put("checksums", row.array, row.device, row.process, std::int64_t(sum.hash), sum.numbers, sum.nans, sum.infinities,
+      sum.any_finite() ? sum.min : kNone, sum.any_finite() ? sum.max : kNone, sum.sum, sum.squares, sum.sketches[0], sum.sketches[1],
+      sum.sketches[2], sum.sketches[3]);
+}
 
 void TraceWriter::add(const HostReadRow& row) {
   put("host_reads", row.process, row.begin_ns, reads_at_[{row.process, row.begin_ns}]++, time(row.end_ns), string(row.what), row.site);

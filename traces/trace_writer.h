@@ -26,12 +26,12 @@ enum class Writing : std::uint8_t {
   kGrowing,  // in place and again and again, for a reader that asks between two times
 };
 
-// Rows may come in any order; those of big tables (events, members) go in fastest in the order of their keys. Strings and
-// sites are interned. Nothing is visible under `path` before finish(); without it the file is removed. One thread at a time.
+// Rows may come in any order; those of big tables (events, members) go in fastest in the order of their keys. Strings,
+// sites and frames are interned. Nothing is visible under `path` before finish(); without it the file is removed. One thread at a time.
 //
 // A growing trace: rows that stand for good, begin_provisional(), rows that may still change, publish(); and from resume() the same again.
-// resume() takes the provisional rows back; strings, sites and tracks stay. So a time costs what is new and what is open, not the whole.
-// publish() tells readers under Growth::kMetaKey what came and went since the one before.
+// resume() takes the provisional rows back; strings, sites, frames and tracks stay. So a time costs what is new and what is open, not the
+// whole. publish() tells readers under Growth::kMetaKey what came and went since the one before.
 class TraceWriter {
  public:
   // Writes to `path` + ".writing". `page_bytes` is a power of two from 512 to 65536: small pages keep the file of a small run
@@ -44,6 +44,7 @@ class TraceWriter {
   void meta(std::string_view key, std::string_view value);
   Id string(std::string_view text);  // 0 for ""
   Id site(const SiteRow& site);      // 0 for an unknown one
+  Id frame(const FrameRow& frame);   // its parent comes first
 
   void add(const ProcessRow& row);
   void add(const DeviceRow& row);
@@ -57,6 +58,7 @@ class TraceWriter {
   Id add(const ArrayRow& row);
   void add(const ArrayHolderRow& row);
   void add(const ArrayEndRow& row);
+  void add(const ChecksumRow& row);
   void add(const HostReadRow& row);
   // `collectives`: per participant the recorded collective that it names, 0 for none; may be shorter.
   Id add(const Diagnosis& row, const std::vector<Id>& collectives = {});
@@ -105,6 +107,7 @@ class TraceWriter {
   std::map<std::string, Id, std::less<>> next_id_;
   std::unordered_map<std::string, Id> strings_;
   std::map<std::tuple<Id, Id, Id, int, int>, Id> sites_;
+  std::map<std::tuple<Id, Id, Id, int>, Id> frames_;
   std::vector<TrackRow> tracks_;                                // by id - 1
   std::vector<std::int64_t> event_count_;                       // of each track's own rows
   std::map<int, std::vector<std::size_t>> batched_tracks_;      // batch track -> its device tracks, as indices of tracks_

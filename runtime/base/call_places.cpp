@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "runtime/base/call_stack.h"
+#include "runtime/base/elf_symbols.h"
+#include "runtime/base/modules.h"
 #include "runtime/base/where.h"
 
 #ifdef SHARDLAB_HAS_BACKTRACE
@@ -31,10 +35,11 @@ bool is_foreign(std::string_view file) {
   return file.starts_with("runtime/") || file.starts_with("traces/") || file.starts_with("virtualdev/");
 }
 
+using State = backtrace_state*;
+void ignore(void*, const char*, int) {}
+
 // What is known of one address: the calls that were inlined there, innermost first, and the function around them.
-std::vector<CallPlace> places_at(std::uintptr_t address) {
-  static backtrace_state* state = backtrace_create_state(
-      nullptr, true, [](void*, const char*, int) {}, nullptr);
+std::vector<CallPlace> places_at(State state, std::uintptr_t address) {
   std::vector<CallPlace> found;
   backtrace_pcinfo(
       state, address,
@@ -42,16 +47,46 @@ std::vector<CallPlace> places_at(std::uintptr_t address) {
         if (file != nullptr && function != nullptr) static_cast<std::vector<CallPlace>*>(all)->push_back({function, file, line});
         return 0;
       },
-      [](void*, const char*, int) {}, &found);
+      ignore, &found);
   for (CallPlace& place : found) place.function = is_foreign(place.file) ? "" : function_name(place.function);
   return found;
 }
 
+State state_of_process() {
+  static const State state = backtrace_create_state(nullptr, true, ignore, nullptr);
+  return state;
+}
+
+// Of another file, as if this process ran from it: libbacktrace takes it to lie where this process's own program does.
+State state_of_file(const std::string& file) {
+  static std::mutex mutex;
+  static std::map<std::string, State> states;
+  std::lock_guard lock(mutex);
+  const auto [found, added] = states.try_emplace(build_id_of(MappedFile(file).bytes()), nullptr);
+  // The path is kept as long as the state.
+  if (added) found->second = backtrace_create_state(intern(file), true, ignore, nullptr);
+  return found->second;
+}
+
+// Where libbacktrace takes the address to be, of a file of its own.
+std::uintptr_t base_of(std::span<const char> file) { return is_position_independent(file) ? modules().front().base : 0; }
+
 #else
 
-std::vector<CallPlace> places_at(std::uintptr_t) { return {}; }
+using State = void*;
+std::vector<CallPlace> places_at(State, std::uintptr_t) { return {}; }
+State state_of_process() { return nullptr; }
+State state_of_file(const std::string&) { return nullptr; }
+std::uintptr_t base_of(std::span<const char>) { return 0; }
 
 #endif
+
+// Where the lines are not known, the function; without what has no name.
+std::vector<CallPlace> known_places(std::vector<CallPlace> here, const std::string& function) {
+  if (here.empty()) here.push_back({function, "", 0});
+  std::erase_if(here, [](const CallPlace& place) { return place.function.empty(); });
+  return here;
+}
 
 }  // namespace
 
@@ -60,15 +95,24 @@ std::string CallPlace::text() const { return line > 0 ? fmt::format("{} ({}:{})"
 std::vector<CallPlace> call_places(std::span<const std::uintptr_t> stack) {
   std::vector<std::string> functions = function_names(stack);
   std::vector<CallPlace> places;
-  for (std::size_t i = 0; i < stack.size(); ++i) {
-    std::vector<CallPlace> here = places_at(stack[i] - 1);  // the call, not where it returns to
-    if (here.empty()) here.push_back({functions[i], "", 0});
-    for (CallPlace& place : here) {
-      if (place.function.empty()) continue;
+  for (std::size_t i = 0; i < stack.size(); ++i)
+    for (CallPlace& place : known_places(places_at(state_of_process(), stack[i] - 1), functions[i])) {
       places.push_back(std::move(place));
       if (places.back().function == "main") return places;
     }
-  }
+  return places;
+}
+
+std::vector<std::vector<CallPlace>> call_places_in(const std::string& file, std::span<const std::uintptr_t> addresses) {
+  const MappedFile mapped(file);
+  std::vector<std::uintptr_t> calls(addresses.begin(), addresses.end());
+  for (std::uintptr_t& address : calls) --address;  // the call, not where it returns to
+  std::vector<std::string> symbols = function_symbols(mapped.bytes(), calls);
+  const State state = state_of_file(file);
+  const std::uintptr_t base = base_of(mapped.bytes());
+  std::vector<std::vector<CallPlace>> places;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    places.push_back(known_places(places_at(state, base + calls[i]), function_name(symbols[i])));
   return places;
 }
 

@@ -23,6 +23,11 @@ struct CallPlace {
 // process.
 std::vector<CallPlace> call_places(std::span<const std::uintptr_t> stack);
 
+// The same of a file that another process runs or ran from, for each of `addresses` (of return, counted from where the file is loaded): the
+// calls there, innermost first; none within this library and the standard one. Not cut at main. What is read of a file is kept for the
+// life of the process, under its build id.
+std::vector<std::vector<CallPlace>> call_places_in(const std::string& file, std::span<const std::uintptr_t> addresses);
+
 // "train_step (train.cpp:31), main (train.cpp:50)": at most 8 of them, then "…". Empty for none.
 std::string text_of(std::span<const CallPlace> places);
 

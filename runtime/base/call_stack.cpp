@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <execinfo.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
 #include <array>
@@ -12,38 +11,10 @@
 
 #include "runtime/base/call_places.h"
 #include "runtime/base/elf_symbols.h"
+#include "runtime/base/modules.h"
 
 namespace shardlab {
 namespace {
-
-// A file that the process runs from, and where it lies in memory.
-struct Module {
-  std::string path;
-  std::uintptr_t base = 0;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> segments;  // [begin, end)
-  bool contains(std::uintptr_t address) const {
-    return std::any_of(segments.begin(), segments.end(),
-                       [&](auto segment) { return segment.first <= address && address < segment.second; });
-  }
-};
-
-std::vector<Module> modules() {
-  std::vector<Module> found;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* all) {
-        Module module{.path = info->dlpi_name, .base = info->dlpi_addr, .segments = {}};
-        if (module.path.empty()) module.path = "/proc/self/exe";
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& header = info->dlpi_phdr[i];
-          if (header.p_type == PT_LOAD)
-            module.segments.emplace_back(module.base + header.p_vaddr, module.base + header.p_vaddr + header.p_memsz);
-        }
-        static_cast<std::vector<Module>*>(all)->push_back(std::move(module));
-        return 0;
-      },
-      &found);
-  return found;
-}
 
 // Names of functions by address, "" where none is known.
 std::vector<std::string> symbols_of(std::span<const std::uintptr_t> stack) {

@@ -2,12 +2,14 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace shardlab {
 namespace {
@@ -60,6 +62,39 @@ std::vector<std::string> function_symbols(std::span<const char> file, std::span<
     }
   }
   return names;
+}
+
+std::string build_id_in(std::span<const char> notes) {
+  constexpr std::string_view kOwner("GNU\0", 4);
+  while (notes.size() >= sizeof(Elf64_Nhdr)) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data(), sizeof note);
+    const std::uint64_t name = (std::uint64_t(note.n_namesz) + 3) / 4 * 4, content = (std::uint64_t(note.n_descsz) + 3) / 4 * 4;
+    notes = notes.subspan(sizeof note);
+    if (name + content > notes.size()) return {};
+    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(notes.data(), note.n_namesz) == kOwner) {
+      std::string text;
+      for (const char byte : notes.subspan(name, note.n_descsz)) text += fmt::format("{:02x}", std::uint8_t(byte));
+      return text;
+    }
+    notes = notes.subspan(name + content);
+  }
+  return {};
+}
+
+std::string build_id_of(std::span<const char> file) {
+  auto header = records<Elf64_Ehdr>(file, 0, 1);
+  if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 || header[0].e_phentsize != sizeof(Elf64_Phdr)) return {};
+  for (const Elf64_Phdr& segment : records<Elf64_Phdr>(file, header[0].e_phoff, header[0].e_phnum)) {
+    if (segment.p_type != PT_NOTE) continue;
+    if (std::string id = build_id_in(records<char>(file, segment.p_offset, segment.p_filesz)); !id.empty()) return id;
+  }
+  return {};
+}
+
+bool is_position_independent(std::span<const char> file) {
+  auto header = records<Elf64_Ehdr>(file, 0, 1);
+  return !header.empty() && header[0].e_type == ET_DYN;
 }
 
 }  // namespace shardlab

@@ -26,4 +26,10 @@ class MappedFile {
 // bytes.
 std::vector<std::string> function_symbols(std::span<const char> file, std::span<const std::uintptr_t> addresses);
 
+// The build id among the notes of a file (a segment of type PT_NOTE), in hexadecimal, and that of a whole file; "" where there is none.
+std::string build_id_in(std::span<const char> notes);
+std::string build_id_of(std::span<const char> file);
+// Whether the file may be loaded anywhere: a library, or a program made so.
+bool is_position_independent(std::span<const char> file);
+
 }  // namespace shardlab

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/call_stacks.h"
 #include "runtime/base/where.h"
 #include "runtime/comm/digest.h"
+#include "runtime/core/checksum.h"
 
 namespace shardlab::comm {
 
@@ -80,6 +82,7 @@ struct Launch {
   Ns issued_ns = 0;
   // What every process brings whole, e.g. of a device_put from the host: it must be equal on all of them.
   std::shared_ptr<const ValueDigest> value;
+  const RecordedStack* stack = nullptr;  // the program's calls that led to it; null where nobody records, and for statements of a scenario
 };
 
 // Which device holds what of an array, for the record.
@@ -98,6 +101,12 @@ struct ArrayInfo {
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> shards;
   bool committed = true;
   Where where;
+};
+
+// The values of one part of an array.
+struct PartChecksum {
+  Ordinal device = 0;  // the first of the process's devices that hold it, and these values
+  Checksum checksum;
 };
 
 enum class CallStatus : std::uint8_t { kOk, kPoisoned, kFailed };

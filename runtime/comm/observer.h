@@ -29,6 +29,8 @@ class Observer {
   // Of an array that was told of: its memory is let go. Nobody holds it any more and no launch needs it, or it was donated. Once, from the
   // thread that held it last.
   virtual void on_array_end(std::int64_t /*id*/, bool /*donated*/) {}
+  // The values of an array that was told of, from the thread that made them: of each part that this process has, once for equal replicas.
+  virtual void on_checksums(std::int64_t /*id*/, const std::vector<PartChecksum>&) {}
   virtual void on_host_read(std::string_view /*what*/, Where, Ns /*begin*/, Ns /*end*/) {}
 };
 

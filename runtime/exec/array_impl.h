@@ -67,6 +67,7 @@ class ArrayImpl {
   Where where;
   bool deleted = false;                      // donated: its memory went to the program that it was given to; reading it is an error
   std::shared_ptr<comm::Observer> observer;  // that was told of it, and not yet of its end
+  std::atomic<bool> has_checksums{false};    // its values were told of, too
   // Tracers.
   std::shared_ptr<Tracer> tracer;
   ValueId value = -1;

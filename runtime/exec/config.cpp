@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/checksums.h"
 #include "runtime/exec/context.h"
 
 namespace shardlab {
@@ -29,20 +30,24 @@ const FlagDef& flag_named(std::string_view name) {
   throw_user_error("config has no flag '{}'{}", name, did_you_mean(bare, known));
 }
 
+bool flag_in_environment(const char* variable, bool otherwise) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
+  std::string_view value = text;
+  if (value != "0" && value != "1" && value != "false" && value != "true")
+    throw_user_error("{} is '{}', wanted 0, 1, false or true", variable, value);
+  return value == "1" || value == "true";
+}
+
 }  // namespace
 
 Config config_from_environment() {
   Config config;
-  for (const FlagDef& flag : kFlags) {
-    const char* text = std::getenv(flag.variable);
-    if (text == nullptr) continue;
-    std::string_view value = text;
-    if (value != "0" && value != "1" && value != "false" && value != "true")
-      throw_user_error("{} is '{}', wanted 0, 1, false or true", flag.variable, value);
-    config.*flag.member = value == "1" || value == "true";
-  }
+  for (const FlagDef& flag : kFlags) config.*flag.member = flag_in_environment(flag.variable, config.*flag.member);
   return config;
 }
+
+bool checksums_from_environment() { return flag_in_environment(kChecksumsVariable, false); }
 
 namespace config {
 

@@ -9,6 +9,8 @@ namespace shardlab {
 
 // SHARDLAB_ENABLE_X64 and SHARDLAB_THREEFRY_PARTITIONABLE, 0 or 1 (also false and true). UserError for another text.
 Config config_from_environment();
+// SHARDLAB_CHECKSUMS in the same way: whether checksums of values are recorded.
+bool checksums_from_environment();
 
 namespace config {
 

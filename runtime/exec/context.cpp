@@ -52,6 +52,9 @@ class FanOut final : public comm::Observer {
   void on_array_end(std::int64_t id, bool donated) override {
     each([&](auto& o) { o.on_array_end(id, donated); });
   }
+  void on_checksums(std::int64_t id, const std::vector<comm::PartChecksum>& parts) override {
+    each([&](auto& o) { o.on_checksums(id, parts); });
+  }
   void on_host_read(std::string_view what, Where w, comm::Ns b, comm::Ns e) override {
     each([&](auto& o) { o.on_host_read(what, w, b, e); });
   }

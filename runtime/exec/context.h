@@ -32,7 +32,8 @@ struct ContextOptions {
   std::shared_ptr<comm::Transport> transport;  // nothing: one process
   std::shared_ptr<comm::Control> control;      // nothing: SoloControl
   std::vector<std::shared_ptr<comm::Observer>> observers;
-  int worker_threads = 0;  // 0: one a core
+  int worker_threads = 0;                         // 0: one a core
+  bool checksums = checksums_from_environment();  // observers are told of the values of all results
   Config config = config_from_environment();
   // Where given, programs are described and never run: nothing of this process's own is made of them, and contexts share them here.
   std::shared_ptr<ProgramCache> described;
@@ -83,6 +84,7 @@ class Context {
   comm::Transport* transport() { return options_.transport.get(); }
   comm::Observer& observer() { return *fan_out_; }
   bool is_recorded() const { return !options_.observers.empty(); }
+  bool records_checksums() const { return options_.checksums && is_recorded(); }
   // Beside those of the options; before the first launch.
   void add_observer(std::shared_ptr<comm::Observer> observer);
   Executor& executor() { return *executor_; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/text.h"
+#include "runtime/exec/checksums.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/launch_aware.h"
 
@@ -89,7 +90,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.group = hash_devices(info.devices);
   task.history = group->second.history;
   group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
-  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr};
+  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr, nullptr};
   if (info.spans_processes() && !info.channel) task.launch.value = host_values(context_, args);
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
@@ -113,6 +114,9 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
     task.results.push_back(impl);
     results.emplace_back(std::move(impl));
   }
+  // A statement has no functions above it but the interpreter's.
+  if (context_.is_recorded() && where.statement < 0) task.launch.stack = stacks_.here(where);
+  record_host_operands(args);
   context_.announce(task.launch);
   record_results(task);
 
@@ -152,6 +156,17 @@ QueuedLaunch Executor::queued(const Task& task) const {
 void Executor::record_results(const Task& task) {
   if (!context_.is_recorded()) return;
   for (const auto& impl : task.results) context_.record_array(*impl, task.launch.program->name);
+}
+
+// With checksums the values that come from the host are told of, too, so that a difference is found where it comes in.
+void Executor::record_host_operands(const std::vector<Array>& args) {
+  if (!context_.records_checksums()) return;
+  for (const Array& arg : args)
+    if (arg.impl()->launch_number < 0 && !arg.impl()->observer) context_.record_array(*arg.impl(), "");
+}
+
+void Executor::record_values(const Task& task, const std::vector<std::shared_ptr<ArrayImpl>>& arrays) {
+  if (context_.records_checksums()) record_checksums(context_, task.launch, arrays);
 }
 
 void Executor::drain() {
@@ -197,11 +212,13 @@ std::shared_ptr<LaunchFailure> Executor::try_run(Task& task) {
       throw TransportError("not run: the processes no longer agree on what they run");
     LaunchScope scope(aware_of(*task.executable->backend), *task.launch.program);
     context_.observer().on_launch_started(task.launch, comm::now_ns());
+    record_values(task, task.args);
     if (task.executable->transfer)
       run_transfer(task);
     else
       run_steps(task);
     if (context_.is_recorded()) task.executable->backend->synchronize();
+    record_values(task, task.results);
     return nullptr;
   } catch (const std::bad_alloc&) {
     std::int64_t bytes = 0;

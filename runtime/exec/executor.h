@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/base/call_stacks.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/backend.h"
 #include "runtime/exec/executable.h"
@@ -82,6 +83,8 @@ class Executor {
   Backend::Report report(const Task& task, std::string_view op, Where where) const;
   std::vector<BufferRef> load(const Task& task, std::size_t param) const;
   void record_results(const Task& task);
+  void record_host_operands(const std::vector<Array>& args);
+  void record_values(const Task& task, const std::vector<std::shared_ptr<ArrayImpl>>& arrays);
 
   struct GroupState {
     std::int64_t seq = 0;
@@ -90,6 +93,7 @@ class Executor {
 
   Context& context_;
   std::shared_ptr<UnusedResults> unused_ = std::make_shared<UnusedResults>();
+  StackSampler stacks_;  // of the issuing thread
   std::int64_t next_launch_ = 0, last_spanning_launch_ = -1;
   std::map<std::vector<int>, GroupState> groups_;
   mutable std::mutex mutex_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "runtime/exec/checksums.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
 #include "scenarios/runner/batch.h"
@@ -30,6 +31,7 @@ constexpr OptionDef kOptions[] = {
     {"--parts", "", "DIR", "processes record into this folder, which stays; `shardlab view DIR` watches the run (of one scenario)"},
     {"--trace-dir", "", "DIR", "keep the traces, one a scenario"},
     {"--no-failure-traces", "", "", "do not keep the traces of spawned runs that do not pass"},
+    {"--checksums", "", "", "with --trace, --trace-dir or --parts: record what the values of all results are (of spawned runs)"},
     {"--update", "", "", "record again the traces that are replayed, where something in them differs"},
     {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
     {"--processes", "-n", "N", "on N processes, instead of the document's"},
@@ -103,6 +105,7 @@ Plan plan_of(const Arguments& arguments) {
   plan.parts = arguments.text("--parts").value_or("");
   if (!plan.parts.empty() && plan.scenarios.size() > 1)
     throw_user_error("shardlab replay: --parts is the folder of one run, and there are {} scenarios", plan.scenarios.size());
+  if (arguments.has("--checksums")) ::setenv(kChecksumsVariable, "1", 1);
   plan.shrink_folder = arguments.text("--shrink").value_or("");
   plan.keep_failures = !arguments.has("--no-failure-traces");
   if (auto seconds = arguments.number("--limit", 0.001)) plan.limit_ms = std::int64_t(std::ceil(*seconds * 1000));

@@ -13,6 +13,7 @@
 #include "runtime/base/scratch_folder.h"
 #include "runtime/control/coordinator.h"
 #include "runtime/control/environment.h"
+#include "runtime/exec/checksums.h"
 #include "runtime/exec/platform.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
@@ -46,6 +47,7 @@ constexpr OptionDef kOptions[] = {
     {"--tls-mutual", "", "", "only processes with a certificate of the authority's may join"},
     {"--trace", "", "T.db", "record, and write the merged trace here"},
     {"--parts", "", "DIR", "record into this folder, which stays; `shardlab view DIR` watches the run"},
+    {"--checksums", "", "", "with --trace or --parts: record what the values of all results are, for `shardlab diff`"},
     {"--limit", "", "S", "seconds after which the run is ended as inconclusive (default: none)"},
 };
 
@@ -150,8 +152,8 @@ int run_on_hosts(const Arguments& arguments, const std::string& hosts) {
     pass(control::kTraceDirVariable, fs::absolute(std::string(*parts)).string());
   }
   if (trace || parts) pass(control::kTraceVariable, fs::absolute(trace ? std::string(*trace) : std::string(*parts) + "/trace.db").string());
-  for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU", control::kTlsCertificateVariable, control::kTlsKeyVariable,
-                           control::kTlsCaVariable, control::kTlsMutualVariable})
+  for (const char* name : {"SHARDLAB_PLATFORM", "SHARDLAB_DEVICES_PER_GPU", kChecksumsVariable, control::kTlsCertificateVariable,
+                           control::kTlsKeyVariable, control::kTlsCaVariable, control::kTlsMutualVariable})
     if (const char* value = std::getenv(name)) pass(name, value);
   if (arguments.has("--devices")) pass(control::kNumDevicesVariable, std::to_string(arguments.integer("--devices", 0, 1, 65536)));
   if (auto transport = arguments.text("--transport")) pass(control::kTransportVariable, std::string(transport_named(*transport).name));
@@ -179,6 +181,11 @@ int run(const Arguments& arguments) {
       throw_user_error("shardlab run: no trace can be written to {}: {}", *trace, why);
   choose_platform(arguments);
   choose_tls(arguments);
+  if (arguments.has("--checksums")) {
+    if (!arguments.has("--trace") && !arguments.has("--parts"))
+      throw_user_error("shardlab run: --checksums go into a trace; say where with --trace T.db or --parts DIR");
+    ::setenv(kChecksumsVariable, "1", 1);
+  }
   const int processes = int(arguments.integer("--processes", 1, 1, 4096));
   auto hosts = arguments.text("--hosts");
   if (hosts && arguments.has("--processes"))

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "runtime/exec": RUNTIME_BELOW_EXEC,
     "runtime/control": {"runtime/base", "runtime/core", "runtime/comm", "traces/checks"},
     "traces/checks": {"runtime/base"},
-    "traces": {"runtime/base", "traces/checks"},
+    "traces": {"runtime/base", "runtime/core", "traces/checks"},
     "traces/importers": {"runtime/base", "traces/checks", "traces"},
     "traces/exporters": {"runtime/base", "traces/checks", "traces"},
     "traces/recorder": {"runtime/base", "runtime/core", "runtime/comm"} | TRACES,

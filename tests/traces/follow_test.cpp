@@ -44,6 +44,9 @@ constexpr const char* kQuestions[] = {
     "= "
     "h.array LEFT JOIN strings n ON n.id = a.name LEFT JOIN array_ends e ON e.array = h.array AND e.process = h.process",
     "SELECT n.text, e.process, e.end_ns, e.donated FROM array_ends e JOIN arrays a ON a.id = e.array LEFT JOIN strings n ON n.id = a.name",
+    "SELECT n.text, a.process, a.launch, k.device, k.process, k.hash, k.numbers, k.sum FROM checksums k JOIN arrays a ON a.id = k.array "
+    "LEFT "
+    "JOIN strings n ON n.id = a.name",
     "SELECT process, count, bytes, reason FROM dropped",
     "SELECT process, source, severity, message FROM import_log",
 };
@@ -173,7 +176,10 @@ TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
       comm::ArrayInfo each = make_array(100 + n);
       each.launch = n;
       made[std::size_t(p)]->on_array(each);
+      if (n % 2 == 0) made[std::size_t(p)]->on_checksums(each.id, {{p * 2, {.hash = std::uint64_t(n), .numbers = 8, .sum = 0.5 * p}}});
     }
+    if (n == 3) made[1]->on_checksums(4, {{2, {.hash = 7}}});    // made by no launch
+    if (n == 3) made[2]->on_checksums(999, {{4, {.hash = 7}}});  // of which nothing is known
     if (n > 2) made[0]->on_array_end(100 + n - 2, n % 2 == 0);
     if (n > 3) made[1]->on_array_end(100 + n - 3, false);
     if (n == 4) made[2]->on_array_end(4, false);  // which it never made

@@ -14,6 +14,7 @@
 #include "traces/recorder/part.h"
 #include "traces/recorder/recorder.h"
 #include "traces/trace_reader.h"
+#include "traces/values.h"
 
 namespace shardlab::recorder {
 namespace {
@@ -111,6 +112,74 @@ TEST_F(MergeTest, OneRowPerLogicalCollectiveOneMemberPerProcess) {
     if (track.device == 4) { EXPECT_EQ(track.event_count, 6); }
   EXPECT_THAT(reader.notices(), ElementsAre());
   EXPECT_FALSE(reader.check_whole());
+}
+
+TEST_F(MergeTest, ChecksumsOfTheProcessesAddUpToTheArray) {
+  const auto program = make_program("matmul", 12);
+  for (int p = 0; p < kProcesses; ++p) {
+    auto observer = recorder(p);
+    launch(*observer, 0, program, 1000 + p, 31);
+    observer->on_array(make_array(7));
+    observer->on_array(make_array(8));
+    Checksum part{.hash = ~std::uint64_t(0) - std::uint64_t(p), .numbers = 8, .nans = p, .min = -p, .max = p, .sum = 1, .squares = 4};
+    part.sketches = {1, 2, 3, 4};
+    observer->on_checksums(7, {{2 * p, part}});
+    // Of array 8 the two devices of process 1 do not agree, and process 2 tells nothing.
+    if (p == 0) observer->on_checksums(8, {{0, part}});
+    if (p == 1) observer->on_checksums(8, {{2, part}, {3, {.hash = 5}}});
+    observer->close();
+  }
+  EXPECT_THAT(merge_parts(options_).problems, ElementsAre());
+  TraceReader reader(options_.out);
+  const auto rows = reader.checksums();
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[0].process, 0);
+  std::vector<traces::ArrayValues> values = traces::array_values(reader);
+  ASSERT_EQ(values.size(), 1u) << "of the other array a part is missing";
+  const Checksum& whole = values[0].values.checksum;
+  EXPECT_EQ(whole.hash, std::uint64_t(0) - 6) << "the sum wraps";
+  EXPECT_EQ(whole.numbers, 24);
+  EXPECT_EQ(whole.nans, 3);
+  EXPECT_EQ(whole.min, -2);
+  EXPECT_EQ(whole.max, 2);
+  EXPECT_EQ(whole.squares, 12);
+  EXPECT_EQ(whole.sketches[3], 12);
+  EXPECT_TRUE(values[0].values.odd_replicas.empty());
+  traces::LayoutParts parts;
+  for (const traces::ShardRow& shard : reader.layouts()[0].shards) parts.add(shard.device, shard.ranges);
+  const traces::WholeChecksum torn = parts.whole(std::span(rows).subspan(3));
+  EXPECT_FALSE(torn.known);
+  EXPECT_THAT(torn.odd_replicas, ElementsAre(3));
+}
+
+// Stacks lie in the record as offsets in files, and in the trace by name, from main down, each call once.
+TEST_F(MergeTest, FramesAreATree) {
+  const auto program = make_program("matmul", 12);
+  StackSampler sampler;
+  const RecordedStack* stack = sampler.here({});
+  ASSERT_NE(stack, nullptr);
+  for (int p = 0; p < 2; ++p) {
+    auto observer = recorder(p);
+    for (int n = 0; n < 3; ++n)
+      observer->on_launch_issued(
+          {.number = n, .seq = n, .program = program, .where = line(31), .issued_ns = 1000, .stack = n < 2 ? stack : nullptr});
+    observer->close();
+  }
+  merge_parts(options_);
+  TraceReader reader(options_.out);
+  const auto launches = reader.launches();
+  ASSERT_EQ(launches.size(), 6u);
+  const auto frames = reader.frames();
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames[0].function, "main");
+  EXPECT_EQ(frames[0].parent, 0);
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    EXPECT_EQ(frames[f].id, traces::Id(f) + 1);
+    EXPECT_LE(frames[f].parent, traces::Id(f));
+  }
+  EXPECT_EQ(launches[0].frame, frames.back().id) << "the innermost";
+  for (const std::size_t same : {1u, 3u, 4u}) EXPECT_EQ(launches[same].frame, launches[0].frame);
+  EXPECT_EQ(launches[2].frame, 0);
 }
 
 TEST_F(MergeTest, SaysSinceWhenAndUntilWhenAnArrayIsHeld) {

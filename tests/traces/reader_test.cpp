@@ -10,6 +10,7 @@
 
 #include "tests/traces/sample_trace.h"
 #include "traces/schema.h"
+#include "traces/values.h"
 
 namespace shardlab::traces {
 namespace {
@@ -155,6 +156,22 @@ TEST_F(ReaderTest, OlderTracesOpenAndSayThatTheyLackWhenArraysEnd) {
   EXPECT_TRUE(reader.array_ends().empty());
   EXPECT_FALSE(reader.programs().empty());
   EXPECT_FALSE(reader.layouts().empty());
+  EXPECT_FALSE(reader.check_whole());
+  EXPECT_TRUE(reader.notices().empty());
+}
+
+TEST_F(ReaderTest, TracesOfVersionOneHaveNeitherValuesNorFrames) {
+  const std::string old = sample("toy", {});
+  Database(old, OpenMode::kUpdate)
+      .execute("DROP TABLE checksums; DROP TABLE frames; ALTER TABLE launches DROP COLUMN frame; PRAGMA user_version = 1");
+  TraceReader reader(old);
+  EXPECT_TRUE(reader.has_array_ends());
+  EXPECT_TRUE(reader.checksums().empty());
+  EXPECT_TRUE(reader.frames().empty());
+  EXPECT_TRUE(array_values(reader).empty());
+  const auto launches = reader.launches();
+  ASSERT_FALSE(launches.empty());
+  for (const LaunchRow& launch : launches) EXPECT_EQ(launch.frame, 0);
   EXPECT_FALSE(reader.check_whole());
   EXPECT_TRUE(reader.notices().empty());
 }

@@ -27,9 +27,12 @@ void Definitions::update(const std::vector<ProcessTrace>& processes) {
     add_sites(processes[i], own_[i]);
     add_programs(processes[i], own_[i]);
     add_layouts(processes[i], own_[i]);
+    frame_names_.want(processes[i], own_[i].stacks_done);
   }
+  for (std::size_t i = 0; i < processes.size(); ++i) add_stacks(processes[i], own_[i]);
 }
 
+traces::Id Definitions::frame(std::size_t index, std::uint32_t stack) const { return at(own_[index].frames, stack); }
 traces::Id Definitions::site(std::size_t index, std::uint32_t id) const { return at(own_[index].sites, id); }
 traces::Id Definitions::layout(std::size_t index, std::uint32_t id) const { return at(own_[index].layouts, id); }
 
@@ -94,6 +97,21 @@ void Definitions::add_layouts(const ProcessTrace& process, OfProcess& own) {
     auto [found, added] = layouts_.try_emplace(key_of(content));
     if (added) found->second = add_layout(record);
     own.layouts[record.id] = found->second;
+  }
+}
+
+// From main down. What lies above main is the system's.
+void Definitions::add_stacks(const ProcessTrace& process, OfProcess& own) {
+  own.frames.resize(process.stacks.size());
+  for (; own.stacks_done < process.stacks.size(); ++own.stacks_done) {
+    std::vector<const CallPlace*> places;
+    for (const auto& [module, offset] : process.stacks[own.stacks_done].calls) {
+      for (const CallPlace& place : frame_names_.at(process, module, offset)) places.push_back(&place);
+      if (!places.empty() && places.back()->function == "main") break;
+    }
+    traces::Id& frame = own.frames[own.stacks_done];
+    for (auto place = places.rbegin(); place != places.rend(); ++place)
+      frame = writer_.frame({.parent = frame, .function = (*place)->function, .file = (*place)->file, .line = (*place)->line});
   }
 }
 

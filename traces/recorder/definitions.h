@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/recorder/frame_names.h"
 #include "traces/recorder/process_trace.h"
 #include "traces/trace_writer.h"
 
@@ -35,15 +36,19 @@ class Definitions {
   traces::Id site(std::size_t index, std::uint32_t id) const;
   const UnifiedProgram& program(std::size_t index, std::uint32_t id) const;
   traces::Id layout(std::size_t index, std::uint32_t id) const;
+  // The innermost of a stack's calls that have a name; 0: none has.
+  traces::Id frame(std::size_t index, std::uint32_t stack) const;
 
  private:
   struct OfProcess {
-    std::vector<traces::Id> sites, layouts;
+    std::vector<traces::Id> sites, layouts, frames;
+    std::size_t stacks_done = 0;
     std::vector<const UnifiedProgram*> programs;
   };
   void add_sites(const ProcessTrace& process, OfProcess& own);
   void add_programs(const ProcessTrace& process, OfProcess& own);
   void add_layouts(const ProcessTrace& process, OfProcess& own);
+  void add_stacks(const ProcessTrace& process, OfProcess& own);
   const UnifiedProgram* add_program(const ProgramRecord& record, const OfProcess& own);
   traces::Id add_mesh(const LayoutRecord& record);
   traces::Id add_layout(const LayoutRecord& record);
@@ -51,6 +56,7 @@ class Definitions {
   traces::TraceWriter& writer_;
   std::vector<OfProcess> own_;
   std::map<std::string, UnifiedProgram> programs_;  // by what makes them equal
+  FrameNames frame_names_;
   std::map<std::vector<int>, int> device_sets_;
   std::map<std::string, traces::Id> meshes_, layouts_;
 };

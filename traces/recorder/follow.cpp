@@ -164,10 +164,11 @@ Follower::Look Follower::look() {
   }
 }
 
-// Their ends are written for good.
+// Their ends, and what their values were, are written for good.
 void Follower::forget_ended_arrays() {
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     ProcessTrace& trace = processes_[p];
+    std::erase_if(trace.checksums, [&](const auto& told) { return array_ids_[p].contains(told.first); });
     std::erase_if(trace.array_ends, [&](const auto& end) {
       if (array_ids_[p].erase(end.first) == 0) return false;
       trace.arrays_taken.erase(end.first);

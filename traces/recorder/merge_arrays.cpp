@@ -87,4 +87,18 @@ void RowWriter::write_array_ends() {
         writer_.add(traces::ArrayEndRow{array->second, processes_[p].process, end.time_ns, end.donated});
 }
 
+void RowWriter::write_checksums() {
+  for (std::size_t p = 0; p < processes_.size(); ++p)
+    for (const auto& [id, told] : processes_[p].checksums) {
+      const auto array = array_ids_[p].find(id);
+      if (array == array_ids_[p].end()) continue;
+      for (const ChecksumRecord& part : told.parts) {
+        traces::ChecksumRow row{.array = array->second, .device = part.device, .process = processes_[p].process, .checksum = {}};
+        row.checksum = {part.hash, part.numbers, part.nans, part.infinities, part.min, part.max, part.sum, part.squares, {}};
+        std::copy_n(part.sketches.begin(), std::min(part.sketches.size(), row.checksum.sketches.size()), row.checksum.sketches.begin());
+        writer_.add(row);
+      }
+    }
+}
+
 }  // namespace shardlab::recorder

@@ -77,6 +77,7 @@ void RowWriter::write_deeds() {
   }
   write_arrays();
   write_array_ends();
+  write_checksums();
 }
 
 void RowWriter::write_frame() {
@@ -256,7 +257,8 @@ void RowWriter::write_launches() {
   for (std::size_t p = 0; p < processes_.size(); ++p)
     for (const auto& [number, launch] : processes_[p].launches)
       writer_.add(traces::LaunchRow{processes_[p].process, number, launch.seq, definitions_.program(p, launch.program).id,
-                                    definitions_.site(p, launch.site), launch.issued_ns, launch.started_ns, launch.done_ns, launch.status});
+                                    definitions_.site(p, launch.site), launch.issued_ns, launch.started_ns, launch.done_ns, launch.status,
+                                    definitions_.frame(p, launch.stack)});
 }
 
 void RowWriter::write_collectives() {

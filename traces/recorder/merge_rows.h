@@ -47,6 +47,7 @@ class RowWriter {
   void write_batch_events(std::size_t index);
   void write_arrays();
   void write_array_ends();
+  void write_checksums();
   void write_verdict();
   void write_losses();
   std::vector<DeviceRecord> all_devices() const;

@@ -56,6 +56,10 @@ class Loader {
         return place(trace_.programs, decode<ProgramRecord>(body));
       case RecordType::kLayout:
         return place(trace_.layouts, decode<LayoutRecord>(body));
+      case RecordType::kModule:
+        return place(trace_.modules, decode<ModuleRecord>(body));
+      case RecordType::kStack:
+        return place(trace_.stacks, decode<StackRecord>(body));
       case RecordType::kLaunchIssued:
         return issued(decode<LaunchIssuedRecord>(body));
       case RecordType::kLaunchStarted: {
@@ -106,6 +110,8 @@ class Loader {
         return;
       case RecordType::kArrayEnd:
         return end_array(decode<ArrayEndRecord>(body));
+      case RecordType::kChecksums:
+        return add_checksums(decode<ChecksumsRecord>(body));
       case RecordType::kHostRead:
         trace_.host_reads.push_back(decode<HostReadRecord>(body));
         seen(trace_.host_reads.back().begin_ns);
@@ -150,6 +156,7 @@ class Loader {
     launch.seq = record.seq;
     launch.program = record.program;
     launch.site = record.site;
+    launch.stack = record.stack.value;
     launch.issued_ns = record.time_ns;
   }
 
@@ -166,9 +173,14 @@ class Loader {
     trace_.arrays.emplace(id, std::move(array));
   }
 
+  bool knows_array(std::int64_t id) const { return trace_.arrays.contains(id) || trace_.arrays_taken.contains(id); }
+  void add_checksums(ChecksumsRecord checksums) {
+    if (knows_array(checksums.id)) trace_.checksums.try_emplace(checksums.id, std::move(checksums));
+  }
+
   // What a process still held when it had left the job is not let go in it.
   void end_array(const ArrayEndRecord& end) {
-    if (trace_.closed || (!trace_.arrays.contains(end.id) && !trace_.arrays_taken.contains(end.id))) return;
+    if (trace_.closed || !knows_array(end.id)) return;
     seen(end.time_ns);
     trace_.array_ends.emplace(end.id, end);
   }

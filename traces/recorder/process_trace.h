@@ -22,7 +22,7 @@ struct CallTrace {
 
 struct LaunchTrace {
   std::int64_t number = 0, seq = 0, epoch = 0;
-  std::uint32_t program = 0, site = 0;  // the process's own ids; 0: unknown
+  std::uint32_t program = 0, site = 0, stack = 0;  // the process's own ids; 0: unknown
   Ns issued_ns = 0, started_ns = traces::kNoTime, done_ns = traces::kNoTime;
   traces::MemberStatus status = traces::MemberStatus::kIssued;
   std::vector<CallTrace> calls;  // by index in the program; may be shorter
@@ -39,11 +39,14 @@ struct ProcessTrace {
   std::vector<SiteRecord> sites;
   std::vector<ProgramRecord> programs;
   std::vector<LayoutRecord> layouts;
+  std::vector<ModuleRecord> modules;
+  std::vector<StackRecord> stacks;
   std::map<std::int64_t, LaunchTrace> launches;
   std::vector<ComputeRecord> computes;
   std::map<std::int64_t, ArrayRecord> arrays;         // by the process's id, which counts up
   std::unordered_set<std::int64_t> arrays_taken;      // ids of arrays that a follower has taken out, and that have not ended
   std::map<std::int64_t, ArrayEndRecord> array_ends;  // by the process's id
+  std::map<std::int64_t, ChecksumsRecord> checksums;  // the same
   std::vector<HostReadRecord> host_reads;
   std::vector<traces::DroppedRow> dropped;
   std::vector<std::string> problems;  // whole sentences without a full stop

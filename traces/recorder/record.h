@@ -35,6 +35,9 @@ enum class RecordType : std::uint32_t {
   kClosed,
   kEpoch,
   kArrayEnd,
+  kChecksums,
+  kModule,
+  kStack,
 };
 
 // A field at a record's end that older records lack.
@@ -176,6 +179,20 @@ struct SiteRecord {
   SL_RECORD_FIELDS(id, file, function, line, statement)
 };
 
+// A file that the process runs from, and a stack of return addresses in such files, innermost first: their names are found by the merge.
+struct ModuleRecord {
+  static constexpr auto kType = RecordType::kModule;
+  std::uint32_t id = 0;
+  std::string path, build_id;
+  SL_RECORD_FIELDS(id, path, build_id)
+};
+struct StackRecord {
+  static constexpr auto kType = RecordType::kStack;
+  std::uint32_t id = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> calls;  // module (0: none), offset
+  SL_RECORD_FIELDS(id, calls)
+};
+
 struct ValueRecord {
   std::string name, dtype, sharding;
   std::vector<std::int64_t> shape;
@@ -211,7 +228,8 @@ struct LaunchIssuedRecord {
   std::int64_t launch = 0, seq = 0;
   std::uint32_t program = 0, site = 0;
   Ns time_ns = 0;
-  SL_RECORD_FIELDS(launch, seq, program, site, time_ns)
+  Later<std::uint32_t> stack;
+  SL_RECORD_FIELDS(launch, seq, program, site, time_ns, stack)
 };
 struct LaunchStartedRecord {
   static constexpr auto kType = RecordType::kLaunchStarted;
@@ -285,6 +303,21 @@ struct ArrayEndRecord {
   bool donated = false;
   Ns time_ns = 0;
   SL_RECORD_FIELDS(id, donated, time_ns)
+};
+// Of an array's parts that the process has: runtime/core/checksum.h.
+struct ChecksumRecord {
+  std::int32_t device = 0;
+  std::uint64_t hash = 0;
+  std::int64_t numbers = 0, nans = 0, infinities = 0;
+  double min = 0, max = 0, sum = 0, squares = 0;
+  std::vector<double> sketches;
+  SL_RECORD_FIELDS(device, hash, numbers, nans, infinities, min, max, sum, squares, sketches)
+};
+struct ChecksumsRecord {
+  static constexpr auto kType = RecordType::kChecksums;
+  std::int64_t id = 0;
+  std::vector<ChecksumRecord> parts;
+  SL_RECORD_FIELDS(id, parts)
 };
 struct HostReadRecord {
   static constexpr auto kType = RecordType::kHostRead;

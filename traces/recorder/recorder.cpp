@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/base/text.h"
@@ -145,10 +146,39 @@ std::uint32_t Recorder::layout(const comm::ArrayInfo& array) {
   return next_layout_;
 }
 
+std::uint32_t Recorder::module(const Module& module) {
+  const auto [found, added] = modules_.try_emplace(module.base, next_module_ + 1);
+  if (!added) return found->second;
+  if (!put(ModuleRecord{next_module_ + 1, module.file(), module.build_id})) {
+    modules_.erase(found);
+    return 0;
+  }
+  return ++next_module_;
+}
+
+// Told once; a loop's launches say its number.
+std::uint32_t Recorder::stack(const RecordedStack* stack) {
+  if (stack == nullptr) return 0;
+  std::lock_guard lock(known_mutex_);
+  if (const auto found = stacks_.find(stack->id); found != stacks_.end()) return found->second;
+  StackRecord record{.id = next_stack_ + 1, .calls = {}};
+  const std::vector<Module> all = modules();
+  for (const std::uintptr_t address : stack->addresses) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const Module& each) { return each.contains(address - 1); });
+    if (at == all.end())
+      record.calls.emplace_back(0, 0);
+    else
+      record.calls.emplace_back(module(*at), address - at->base);
+  }
+  if (!put(record)) return 0;
+  stacks_.emplace(stack->id, ++next_stack_);
+  return next_stack_;
+}
+
 void Recorder::describe_devices(const std::vector<DeviceRecord>& devices) { put(DevicesRecord{devices}); }
 
 void Recorder::on_launch_issued(const comm::Launch& launch) {
-  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch), site(launch.where), launch.issued_ns});
+  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch), site(launch.where), launch.issued_ns, {stack(launch.stack)}});
 }
 
 void Recorder::on_launch_started(const comm::Launch& launch, comm::Ns time) { put(LaunchStartedRecord{launch.number, time}); }
@@ -176,6 +206,22 @@ void Recorder::on_array(const comm::ArrayInfo& array) {
 }
 
 void Recorder::on_array_end(std::int64_t id, bool donated) { put(ArrayEndRecord{id, donated, now()}); }
+
+void Recorder::on_checksums(std::int64_t id, const std::vector<comm::PartChecksum>& parts) {
+  ChecksumsRecord record{.id = id, .parts = {}};
+  for (const auto& [device, sum] : parts)
+    record.parts.push_back({device,
+                            sum.hash,
+                            sum.numbers,
+                            sum.nans,
+                            sum.infinities,
+                            sum.min,
+                            sum.max,
+                            sum.sum,
+                            sum.squares,
+                            {sum.sketches.begin(), sum.sketches.end()}});
+  put(record);
+}
 
 void Recorder::on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) {
   put(HostReadRecord{text(what), site(where), begin, end});

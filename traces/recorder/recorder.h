@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/base/modules.h"
 #include "runtime/comm/observer.h"
 #include "traces/recorder/part.h"
 #include "traces/recorder/record.h"
@@ -57,6 +58,7 @@ class Recorder final : public comm::Observer {
   void on_call_done(const comm::Launch& launch, int index, comm::Ns time, comm::CallStatus status, std::int64_t moved_bytes) override;
   void on_array(const comm::ArrayInfo& array) override;
   void on_array_end(std::int64_t id, bool donated) override;
+  void on_checksums(std::int64_t id, const std::vector<comm::PartChecksum>& parts) override;
   void on_host_read(std::string_view what, Where where, comm::Ns begin, comm::Ns end) override;
 
   // Writes what is left and ends the thread; later events stay in the ring, where the merge finds them. Returns the text of the last
@@ -97,6 +99,8 @@ class Recorder final : public comm::Observer {
   std::uint32_t program(const comm::Launch& launch);
   std::uint32_t place_in(const comm::Launch& launch, Where where);
   std::uint32_t layout(const comm::ArrayInfo& array);
+  std::uint32_t stack(const RecordedStack* stack);
+  std::uint32_t module(const Module& module);
   comm::Ns now() const { return options_.clock ? options_.clock() : comm::now_ns(); }
   void write_until_stopped(std::stop_token stop);
   void drain_once();
@@ -112,8 +116,10 @@ class Recorder final : public comm::Observer {
   std::unordered_map<WhereKey, std::uint32_t, WhereHash> sites_;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> texts_;
   std::unordered_map<const comm::ProgramInfo*, KnownProgram> programs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> layouts_;  // by hash of the contents
-  std::uint32_t next_site_ = 0, next_text_ = 0, next_program_ = 0, next_layout_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> layouts_;   // by hash of the contents
+  std::unordered_map<std::uint32_t, std::uint32_t> stacks_;    // by the process's number of it
+  std::unordered_map<std::uintptr_t, std::uint32_t> modules_;  // by where they lie
+  std::uint32_t next_site_ = 0, next_text_ = 0, next_program_ = 0, next_layout_ = 0, next_stack_ = 0, next_module_ = 0;
 
   std::mutex wake_mutex_;
   std::condition_variable_any wake_;
