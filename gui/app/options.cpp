@@ -7,6 +7,7 @@
 #include "gui/app/sheet.h"
 #include "gui/app/view_link.h"
 #include "gui/models/format.h"
+#include "gui/models/memory_limit.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
 #include "runtime/base/error.h"
@@ -54,6 +55,14 @@ void set_view(Options& options, const QString& value) {
   options.view = value;
 }
 
+void keep_memory_limit(Options&, const QString& value) {
+  bool is_number = false;
+  const double gib = value.toDouble(&is_number);
+  if (!is_number || gib < 0)
+    fail(QStringLiteral("--memory wants a number of GiB, or 0 for half of the machine's, and got \"%1\"").arg(value));
+  set_memory_limit(gib);
+}
+
 struct OptionDef {
   const char* name;
   const char* value;
@@ -70,6 +79,8 @@ const OptionDef kOptions[] = {
     {"--array", "NAME", "the array of the sharding view", [](Options& o, const QString& v) { o.array = v; }},
     {"--select", "KIND:N", "diagnosis:0, collective:12, device:3 or process:1", [](Options& o, const QString& v) { o.select = v; }},
     {"--size", "WxH", "of the window in pixels (1600x1000)", set_size},
+    {"--memory", "GIB", "that a trace may take, from now on (0: half of the machine's); of a larger one the last part is opened",
+     keep_memory_limit},
     {"--theme", "dark|light", "instead of the system's", set_theme},
 };
 

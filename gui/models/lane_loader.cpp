@@ -117,10 +117,10 @@ void LaneLoader::keep_and_index(std::vector<LaneEvents>& events) {
 }
 
 void LaneLoader::read_events(traces::TraceReader& reader, const traces::TrackRow& track, Labels& labels, LaneEvents& events) {
-  const Ns from = take_kept(track, events);
+  const Ns from = std::max(take_kept(track, events), from_);
   if (from == traces::Growth::kNoRow) return;
   if (own_alone(track) && track.event_count > 0) {
-    const auto n = std::size_t(std::min<std::int64_t>(track.event_count, kReserveMax));
+    const auto n = std::size_t(std::min(std::int64_t(double(track.event_count) * share_), kReserveMax));
     events.begin.reserve(n);
     events.end.reserve(n);
     events.kind.reserve(n);

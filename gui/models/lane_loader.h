@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,10 @@ class LaneLoader {
   // Before load(), of a trace that grows: tracks and labels as the file has them, left by the last load and brought up to date. `since`:
   // what is to be read anew; null: all.
   void keep(std::map<traces::Id, LaneEvents>& tracks, LabelRows& labels, const traces::Growth* since);
+  // Before load(): events that begin earlier are left out; `share`: of the time, for what is made room for.
+  void read_from(Ns from, double share) { from_ = from, share_ = share; }
+  // By what the file says of its tracks.
+  TimeRange summary_range() const { return summary_range_; }
   // Lanes, labels and the range; incomplete where the load was stopped.
   void load();
   std::int64_t rows_read() const { return events_done_; }
@@ -54,6 +59,8 @@ class LaneLoader {
   std::map<traces::Id, LaneEvents>* kept_ = nullptr;
   LabelRows* kept_labels_ = nullptr;
   const traces::Growth* since_ = nullptr;
+  Ns from_ = std::numeric_limits<Ns>::min();
+  double share_ = 1;
 };
 
 }  // namespace shardlab::gui

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -13,6 +14,7 @@
 #include "gui/models/lane_loader.h"
 #include "gui/models/last_load.h"
 #include "gui/models/memory.h"
+#include "gui/models/memory_limit.h"
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
 #include "traces/checks/positions.h"
@@ -44,6 +46,7 @@ class Loader {
     load_array_holds();
     load_diagnoses();
     LaneLoader lanes(options_, reader_, *trace_, collective_of_);
+    if (growth_.publication == 0) keep_within_memory(lanes);
     if (growth_.publication > 0) lanes.keep(parts_->tracks, parts_->labels, since_);
     if (options_.preview && !since_)
       if (TracePtr preview = lanes.preview()) options_.preview(std::move(preview));
@@ -86,6 +89,18 @@ class Loader {
     parts_->trace = trace_;
     options_.last->parts() = std::move(parts_);
   }
+
+  // Of a trace that takes more memory than it may, the last part alone.
+  void keep_within_memory(LaneLoader& lanes) {
+    const std::int64_t limit = memory_limit();
+    const MemoryNeed need = memory_need(reader_);
+    if (need.all() <= limit) return;
+    part_ = last_part(reader_, lanes.summary_range(), need, limit);
+    lanes.read_from(part_->from, part_->share);
+    trace_->notices.push_back({part_->notice, true});
+  }
+  // What is read of tables whose rows are many; null: all.
+  const traces::Growth* rows_from() const { return part_ ? &part_->rows_from : since_; }
 
   int site_index(Id id) const { return id > 0 && std::size_t(id) < trace_->sites.size() ? int(id) : -1; }
 
@@ -207,7 +222,7 @@ class Loader {
 
   void load_launches() {
     std::vector<Launch> launches;
-    for (const auto& row : reader_.launches(since_))
+    for (const auto& row : reader_.launches(rows_from()))
       launches.push_back({.process = row.process,
                           .number = row.launch,
                           .seq = row.seq,
@@ -217,7 +232,7 @@ class Loader {
                           .started = open_if_missing(row.started_ns),
                           .done = open_if_missing(row.done_ns)});
     std::vector<HostRead> reads;
-    for (const auto& row : reader_.host_reads(since_))
+    for (const auto& row : reader_.host_reads(rows_from()))
       reads.push_back({.process = row.process,
                        .begin = row.begin_ns,
                        .end = open_if_missing(row.end_ns),
@@ -226,7 +241,7 @@ class Loader {
     std::vector<WaitEdge> last_edges = last_->wait_edges, edges;
     for (auto& edge : last_edges)
       if (edge.collective >= 0) edge.collective = collective_index(last_collectives_[std::size_t(edge.collective)].id);
-    for (const auto& row : reader_.wait_edges(since_))
+    for (const auto& row : reader_.wait_edges(rows_from()))
       edges.push_back({.process = row.process,
                        .peer = row.peer,
                        .begin = row.begin_ns,
@@ -315,7 +330,7 @@ class Loader {
     std::vector<RowKey> keys;
     // The calls of a launch stay in their order; of a trace that grows they came all at once.
     std::map<std::tuple<Id, std::int64_t, std::int64_t>, Ns> earlier;
-    for (const auto& row : reader_.collectives(since_)) {
+    for (const auto& row : reader_.collectives(rows_from())) {
       Ns& time = earlier.try_emplace({row.program, row.seq, row.launch}, row.first_ns).first->second;
       keys.push_back({time = std::max(time, row.first_ns), row.id});
       Collective call{
@@ -365,6 +380,7 @@ class Loader {
 
   const traces::Growth growth_;
   const traces::Growth* since_ = nullptr;          // of what stands nothing is read again; null: all is read
+  std::optional<OpenedPart> part_;                 // of a trace that is too large
   std::unique_ptr<LastLoad::Parts> parts_;         // of the last load, and then of this one
   TracePtr last_ = std::make_shared<TraceData>();  // what stands is taken from it
   std::vector<RowKey> last_collectives_;           // of its collectives

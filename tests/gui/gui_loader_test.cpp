@@ -1,12 +1,14 @@
 // Reading trace files: what is in the file is in the window, what is missing is said.
 #include <gtest/gtest.h>
 
+#include <QSettings>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
 #include <fstream>
 
 #include "gui/models/load_job.h"
+#include "gui/models/memory_limit.h"
 #include "gui/models/trace_loader.h"
 #include "gui/models/verdict.h"
 #include "runtime/base/error.h"
@@ -67,6 +69,44 @@ TEST_F(LoaderTest, ShowsWhatIsLeftOfATornFileAndSaysSo) {
   EXPECT_TRUE(trace->torn());
   EXPECT_FALSE(trace->processes.empty());
   EXPECT_NE(make_verdict(*trace).level, VerdictLevel::kGood);
+}
+
+TEST_F(LoaderTest, OfATraceThatTakesTooMuchMemoryTheLastPartIsOpened) {
+  QTemporaryDir settings;
+  QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+  const std::string path = make("large", 4000);
+  EXPECT_GT(memory_limit(), std::int64_t(1) << 28) << "half of the machine's";
+  const TracePtr whole = load_trace({.path = path});
+  EXPECT_FALSE(whole->torn());
+  traces::TraceReader reader(path);
+  const MemoryNeed need = memory_need(reader);
+  EXPECT_GT(need.rows, 16'000 * 29);
+  set_memory_limit(double(need.arrays + need.rows / 4) / double(1 << 30));
+  const TracePtr part = load_trace({.path = path});
+  set_memory_limit(0);
+  ASSERT_EQ(part->notices.size(), 1U);
+  EXPECT_TRUE(part->torn());
+  EXPECT_TRUE(part->notices[0].text.starts_with("All of this trace would take about ")) << part->notices[0].text;
+  EXPECT_EQ(part->range.end, whole->range.end);
+  const Ns from = whole->range.end - whole->range.length() / 4;
+  EXPECT_LE(std::abs(part->range.begin - from), whole->range.length() / 100);
+  const auto quarter = [](std::size_t is, std::size_t all) { return is > all / 5 && is < all * 3 / 10; };
+  EXPECT_TRUE(quarter(part->collectives.size(), whole->collectives.size())) << part->collectives.size();
+  EXPECT_TRUE(quarter(part->launches.size(), whole->launches.size())) << part->launches.size();
+  ASSERT_EQ(part->lanes.size(), whole->lanes.size());
+  for (std::size_t i = 0; i < part->lanes.size(); ++i) {
+    const LaneEvents &few = *part->lanes[i].events, &all = *whole->lanes[i].events;
+    EXPECT_TRUE(quarter(few.size(), all.size())) << few.size();
+    for (std::size_t e = 1; e <= few.size(); ++e) {
+      const std::size_t a = few.size() - e, b = all.size() - e;
+      ASSERT_EQ(few.begin[a], all.begin[b]);
+      ASSERT_EQ(part->labels[few.label[a]].name, whole->labels[all.label[b]].name);
+      ASSERT_EQ(few.collective[a] < 0, all.collective[b] < 0);
+      if (few.collective[a] < 0) continue;
+      ASSERT_EQ(part->collectives[std::size_t(few.collective[a])].seq, whole->collectives[std::size_t(all.collective[b])].seq);
+    }
+  }
+  for (const auto& prediction : part->predictions) EXPECT_TRUE(prediction.as_planned);
 }
 
 TEST_F(LoaderTest, DevicesInLockstepShareOneStore) {
