@@ -11,7 +11,7 @@ import sys
 HOSTS = {
     "github.com", "arxiv.org", "doi.org", "www.apache.org", "json.schemastore.org", "docs.jax.dev", "openxla.org", "ui.perfetto.dev",
     "cmake.org", "fmt.dev", "eigen.tuxfamily.org", "doc.qt.io", "www.sqlite.org", "sqlite.org", "keepachangelog.com", "semver.org",
-    "docs.oasis-open.org", "raw.githubusercontent.com", "www.w3.org", "localhost", "127.0.0.1", "example.com", "no-color.org",
+    "docs.oasis-open.org", "raw.githubusercontent.com", "www.w3.org", "localhost", "127.0.0.1", "example.com", "no-color.org", "protobuf.dev",
 }
 
 # pattern -> what is wrong with it. Written so that this file does not match itself.
