@@ -121,7 +121,8 @@ TEST_F(MergeTest, ChecksumsOfTheProcessesAddUpToTheArray) {
     launch(*observer, 0, program, 1000 + p, 31);
     observer->on_array(make_array(7));
     observer->on_array(make_array(8));
-    Checksum part{.hash = ~std::uint64_t(0) - std::uint64_t(p), .numbers = 8, .nans = p, .min = -p, .max = p, .sum = 1, .squares = 4};
+    Checksum part{
+        .hash = ~std::uint64_t(0) - std::uint64_t(p), .numbers = 8, .nans = p, .min = -double(p), .max = double(p), .sum = 1, .squares = 4};
     part.sketches = {1, 2, 3, 4};
     observer->on_checksums(7, {{2 * p, part}});
     // Of array 8 the two devices of process 1 do not agree, and process 2 tells nothing.
@@ -146,7 +147,8 @@ TEST_F(MergeTest, ChecksumsOfTheProcessesAddUpToTheArray) {
   EXPECT_EQ(whole.sketches[3], 12);
   EXPECT_TRUE(values[0].values.odd_replicas.empty());
   traces::LayoutParts parts;
-  for (const traces::ShardRow& shard : reader.layouts()[0].shards) parts.add(shard.device, shard.ranges);
+  const auto layouts = reader.layouts();
+  for (const traces::ShardRow& shard : layouts[0].shards) parts.add(shard.device, shard.ranges);
   const traces::WholeChecksum torn = parts.whole(std::span(rows).subspan(3));
   EXPECT_FALSE(torn.known);
   EXPECT_THAT(torn.odd_replicas, ElementsAre(3));
