@@ -18,9 +18,17 @@
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
+namespace {
+
+void align(MainWindow& window, Alignment alignment) {
+  window.show_view(kCompareView.id);
+  align_runs(&window.view(kCompareView.id), alignment);
+}
+
+}  // namespace
 
 std::span<const ActionDef> all_actions() {
-  static constexpr std::array<ActionDef, 21> kActions{{
+  static constexpr std::array<ActionDef, 24> kActions{{
       {"open", "&File", "&Open …", "Ctrl+O", "Open another trace", [](MainWindow& w) { w.choose_and_open(); }},
       {"picture", "&File", "Save &Picture …", "Ctrl+E", "Save the window as a picture", [](MainWindow& w) { w.save_picture(); }},
       {"view-picture", "&File", "Save This &View …", "Ctrl+Alt+E", "Save the view that has the focus as a picture",
@@ -46,6 +54,12 @@ std::span<const ActionDef> all_actions() {
       {"next-problem", "&Go", "&Next Problem", "N", "To the next diagnosis", [](MainWindow& w) { w.step_problem(1); }},
       {"previous-problem", "&Go", "&Previous Problem", "Shift+N", "To the diagnosis before", [](MainWindow& w) { w.step_problem(-1); }},
       {"clear", "&Go", "&Clear Selection", "Ctrl+Shift+A", "Select nothing", [](MainWindow& w) { w.selection().clear(); }},
+      {"align-here", "&Go", "Align the Runs &Here", "Ctrl+Alt+H", "What is chosen in both runs of the comparison lies at one place",
+       [](MainWindow& w) { align(w, Alignment::kHere); }},
+      {"align-start", "&Go", "Align the Runs at Their &Start", "Ctrl+Alt+B", "Both runs of the comparison begin at one place",
+       [](MainWindow& w) { align(w, Alignment::kStart); }},
+      {"align-typed", "&Go", "S&hift the Second Run …", "Ctrl+Alt+J", "Type by how much later the second run of the comparison is shown",
+       [](MainWindow& w) { align(w, Alignment::kTyped); }},
       {"theme", "&View", "&Dark or Light", "Ctrl+T", "Change between the dark and the light theme",
        [](MainWindow& w) { w.toggle_theme(); }},
       {"example", "&Help", "Run the &Example", "Shift+F1", "Run an example here and watch it: a network, its reshardings, a late process",

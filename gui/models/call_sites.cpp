@@ -83,13 +83,43 @@ class Tree {
     }
   }
 
+  // The paths of functions, instead of all of the above.
+  void add_stacks(TimeRange window, const std::stop_token& stop) {
+    of_frame_.assign(trace_.frames.size(), -1);
+    for (const auto& launch : trace_.launches) {
+      if (stop.stop_requested()) return;
+      if (launch.issued < window.begin || launch.issued > window.end) continue;
+      const bool known = launch.program >= 0;
+      const int above = launch.frame < 0 ? node(-1, "(no function above it is known)", -1) : frame(launch.frame);
+      const int at =
+          node(above, known ? trace_.programs[std::size_t(launch.program)].name : "(a program whose record was lost)", launch.site);
+      CallSite& leaf = made_.nodes[std::size_t(at)];
+      ++leaf.calls;
+      insert(leaf.processes, launch.process);
+      if (launch.site >= 0) made_.lines[std::size_t(launch.site)] = at;
+      const Ns length = launch.started == kOpen ? 0 : (launch.done == kOpen ? trace_.range.end : launch.done) - launch.started;
+      leaf.time += length;
+      // Of a program's collectives once, however many processes take part.
+      if (known && trace_.programs[std::size_t(launch.program)].processes.front() == launch.process)
+        for (const auto& planned : trace_.programs[std::size_t(launch.program)].collectives) leaf.wire_bytes += planned->wire_bytes;
+      if (length > longest_[std::size_t(at)]) {
+        longest_[std::size_t(at)] = length;
+        choose_issue(launch, leaf);
+      }
+      last_[launch.process] = {at, &launch};
+    }
+  }
+
   CallSites done() {
     // Children come after their parents: from the last on, each gives what it has to its parent.
     for (std::size_t n = made_.nodes.size(); n-- > 0;) {
       const CallSite& node = made_.nodes[n];
       if (node.parent >= 0) give(node, longest_[n], made_.nodes[std::size_t(node.parent)], longest_[std::size_t(node.parent)]);
     }
-    add_ends();
+    if (last_.empty())
+      add_ends();
+    else
+      add_last_launches();
     std::vector<int> all;
     for (const int file : made_.files) {
       made_.time += made_.nodes[std::size_t(file)].time;
@@ -130,6 +160,40 @@ class Tree {
     return node(line, name, made_.nodes[std::size_t(line)].site);
   }
 
+  int frame(int index) {
+    int& known = of_frame_[std::size_t(index)];
+    if (known >= 0) return known;
+    const Frame& at = trace_.frames[std::size_t(index)];
+    const int parent = at.parent < 0 ? -1 : frame(at.parent);
+    const std::string place = at.line > 0 ? fmt::format(" ({}:{})", base_name(at.file), at.line) : "";
+    const int made = node(parent, at.function + place, -1);
+    made_.nodes[std::size_t(made)].frame = index;
+    return of_frame_[std::size_t(index)] = made;
+  }
+
+  // The event on the host's lane.
+  void choose_issue(const Launch& launch, CallSite& leaf) const {
+    for (std::size_t l = 0; l < trace_.lanes.size(); ++l) {
+      const Lane& lane = trace_.lanes[l];
+      if (lane.process != launch.process || lane.device >= 0) continue;
+      const auto at = std::lower_bound(lane.events->begin.begin(), lane.events->begin.end(), launch.issued) - lane.events->begin.begin();
+      if (std::size_t(at) < lane.events->size() && lane.events->begin[std::size_t(at)] == launch.issued)
+        leaf.lane = int(l), leaf.event = at;
+    }
+  }
+
+  // Where a process stands in a call, or ended: at the last launch that it issued.
+  void add_last_launches() {
+    for (const auto& process : trace_.processes) {
+      const auto last = last_.find(process.index);
+      if (process.where.empty() || last == last_.end()) continue;
+      const auto& [at, launch] = last->second;
+      if (launch->done != kOpen && trace_.site_text(launch->site) != process.where) continue;
+      for (int each = at; each >= 0; each = made_.nodes[std::size_t(each)].parent)
+        insert(made_.nodes[std::size_t(each)].at_end, process.index);
+    }
+  }
+
   static void give(const CallSite& from, Ns longest, CallSite& to, Ns& to_longest) {
     to.calls += from.calls;
     to.events += from.events;
@@ -158,7 +222,9 @@ class Tree {
     }
   }
 
+  // Functions stay in the order in which they first called.
   void sort() {
+    if (!of_frame_.empty()) return;
     const auto place = [this](int n) {
       const CallSite& each = made_.nodes[std::size_t(n)];
       const Site* site = each.site < 0 ? nullptr : &trace_.sites[std::size_t(each.site)];
@@ -175,7 +241,9 @@ class Tree {
 
   const TraceData& trace_;
   CallSites made_;
-  std::vector<Ns> longest_;  // by node
+  std::vector<Ns> longest_;                            // by node
+  std::vector<int> of_frame_;                          // the node of each frame, -1: none yet
+  std::map<int, std::pair<int, const Launch*>> last_;  // of each process, with its node
   std::map<std::pair<int, std::string>, int> known_;
 };
 
@@ -186,6 +254,14 @@ CallSites make_call_sites(const TraceData& trace, TimeRange window, const std::s
   tree.add_events(window, stop);
   tree.add_bytes(window);
   tree.add_launches(window);
+  return tree.done();
+}
+
+bool knows_callers(const TraceData& trace) { return !trace.frames.empty(); }
+
+CallSites make_call_tree(const TraceData& trace, TimeRange window, const std::stop_token& stop) {
+  Tree tree(trace);
+  tree.add_stacks(window, stop);
   return tree.done();
 }
 

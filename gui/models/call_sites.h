@@ -1,4 +1,5 @@
-// Where a program's work came from, as a tree: files, their lines, the ops there; what each took, sent, and which processes did it.
+// Where a program's work came from, as a tree: files, their lines, the ops there, or the functions that called each other down to what they
+// launched; what each took, sent, and which processes did it.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,12 @@
 
 namespace shardlab::gui {
 
-// A file, a line or statement in it, or an op there. What its children did is its own, too.
+// A file, a line or statement in it, or an op there; or a line of a function that called, or a program that it launched. What its children
+// did is its own, too.
 struct CallSite {
-  std::string name;           // "toy.cpp", "line 11 in main", "all-reduce of matmul"
+  std::string name;           // "toy.cpp", "line 11 in main", "all-reduce of matmul"; "main (toy.cpp:50)"
   int site = -1;              // of the trace; the first of a line; -1: a file, or no place was recorded
+  int frame = -1;             // of the trace, of a line of a function that called
   int parent = -1;            // index of a node; -1: a file
   std::vector<int> children;  // lines by number, ops by time
   std::int64_t calls = 0;     // launches issued there, by all processes
@@ -39,5 +42,11 @@ struct CallSites {
 
 // Of events that meet `window` (they count whole), and launches issued in it. What was left when it was stopped is not counted.
 CallSites make_call_sites(const TraceData& trace, TimeRange window, const std::stop_token& stop = {});
+
+// Whether the trace has the functions above its launches.
+bool knows_callers(const TraceData& trace);
+// The functions of the program from main down to the launches that were issued in `window`, as of a parallel stack trace: equal stacks of
+// all processes are one path. Time is that of the launches, on each process that ran them; waiting and events are not told apart.
+CallSites make_call_tree(const TraceData& trace, TimeRange window, const std::stop_token& stop = {});
 
 }  // namespace shardlab::gui

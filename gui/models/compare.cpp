@@ -94,6 +94,68 @@ QString programs(const TraceData& trace) {
   return names.join(QStringLiteral(", "));
 }
 
+std::vector<traces::ArrayValues> values_of(const TraceData& trace) {
+  std::vector<traces::ArrayValues> values;
+  for (std::size_t i = 0; i < trace.arrays.size(); ++i) {
+    const Array& array = trace.arrays[i];
+    if (!array.values) continue;
+    const Launch* launch = array.launch < 0 ? nullptr : trace.launch(array.process, array.launch);
+    values.push_back({.array = traces::Id(i),
+                      .name = array.name,
+                      .dtype = array.dtype,
+                      .shape = array.layout->shape,
+                      .place = trace.site_text(array.site),
+                      .process = array.process,
+                      .made_ns = launch ? launch->issued : array.time,
+                      .values = *array.values});
+  }
+  return values;
+}
+
+// Of the values: the first array that is another one, else the first that differs by rounding.
+QString values_verdict(const Comparison& comparison) {
+  const traces::ValueComparison& values = comparison.values;
+  const int first = values.first_difference >= 0 ? values.first_difference : values.first_rounding;
+  if (first < 0)
+    return values.equal > 0 ? QStringLiteral("The values of all %1 arrays are equal bit for bit.").arg(values.equal) : QString();
+  const traces::ValuePair& pair = values.pairs[std::size_t(first)];
+  const traces::ArrayValues& a = comparison.left_values[std::size_t(pair.left)];
+  const char* how = values.first_difference >= 0 ? "Values first differ at" : "Values differ by rounding alone, first at";
+  return QStringLiteral("%1 %2: %3.")
+      .arg(QString::fromUtf8(how), qstr(title_of(a)), qstr(distance_text(pair, a, comparison.right_values[std::size_t(pair.right)])));
+}
+
+void compare_values_of(const TraceData& left, const TraceData& right, Comparison& result) {
+  result.left_values = values_of(left);
+  result.right_values = values_of(right);
+  if (result.left_values.empty() || result.right_values.empty()) return;
+  result.values = traces::compare_values(result.left_values, result.right_values);
+  const auto counts = [&](std::int64_t arrays) {
+    return QStringLiteral("%1: %2 equal, %3 rounding, %4 different")
+        .arg(arrays)
+        .arg(result.values.equal)
+        .arg(result.values.rounding)
+        .arg(result.values.different);
+  };
+  const bool differs = result.values.different > 0;
+  result.facts.push_back(
+      {QStringLiteral("Values"), counts(std::ssize(result.left_values)), counts(std::ssize(result.right_values)), differs});
+  result.verdict += QLatin1Char(' ') + values_verdict(result);
+}
+
+QString verdict_of(const TraceData& left, const TraceData& right, const Comparison& result) {
+  if (result.first_divergence < 0) {
+    const bool facts = std::any_of(result.facts.begin(), result.facts.end(),
+                                   [](const CompareFact& each) { return each.differs && each.name != QLatin1String("Lasted"); });
+    return facts ? QStringLiteral("The collectives are the same; see what else differs.")
+                 : QStringLiteral("Both runs made the same collectives, in the same order, with the same bytes.");
+  }
+  const ComparePair& first = result.pairs[std::size_t(result.first_divergence)];
+  return QStringLiteral("The runs first differ at collective %1: %2 (%3).")
+      .arg(result.first_divergence)
+      .arg(first.left >= 0 ? name_of(left, first.left) : name_of(right, first.right), first.differences.join(QStringLiteral(", ")));
+}
+
 }  // namespace
 
 Comparison compare_traces(const TraceData& left, const TraceData& right, const std::stop_token& stop) {
@@ -127,18 +189,8 @@ Comparison compare_traces(const TraceData& left, const TraceData& right, const s
       pair.differences = differences(left.collectives[std::size_t(pair.left)], right.collectives[std::size_t(pair.right)]);
     if (!pair.differences.isEmpty() && result.first_divergence < 0) result.first_divergence = int(i);
   }
-  if (result.first_divergence < 0) {
-    const bool facts = std::any_of(result.facts.begin(), result.facts.end(),
-                                   [](const CompareFact& each) { return each.differs && each.name != QLatin1String("Lasted"); });
-    result.verdict = facts ? QStringLiteral("The collectives are the same; see what else differs.")
-                           : QStringLiteral("Both runs made the same collectives, in the same order, with the same bytes.");
-    return result;
-  }
-  const ComparePair& first = result.pairs[std::size_t(result.first_divergence)];
-  result.verdict =
-      QStringLiteral("The runs first differ at collective %1: %2 (%3).")
-          .arg(result.first_divergence)
-          .arg(first.left >= 0 ? name_of(left, first.left) : name_of(right, first.right), first.differences.join(QStringLiteral(", ")));
+  result.verdict = verdict_of(left, right, result);
+  compare_values_of(left, right, result);
   return result;
 }
 
@@ -178,6 +230,53 @@ QVariant ComparePairsModel::data(const QModelIndex& index, int role) const {
 
 QVariant ComparePairsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   static constexpr const char* kTitles[] = {"#", "First", "Second", "Differs in"};
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= kColumnCount) return {};
+  return QString::fromUtf8(kTitles[section]);
+}
+
+void CompareValuesModel::set(std::shared_ptr<const Compared> compared) {
+  beginResetModel();
+  compared_ = std::move(compared);
+  endResetModel();
+}
+
+int CompareValuesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() || !compared_ ? 0 : int(compared_->comparison.values.pairs.size());
+}
+int CompareValuesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumnCount); }
+
+QVariant CompareValuesModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || !compared_) return {};
+  const Comparison& comparison = compared_->comparison;
+  const traces::ValuePair& pair = comparison.values.pairs[std::size_t(index.row())];
+  const traces::ArrayValues* left = pair.left < 0 ? nullptr : &comparison.left_values[std::size_t(pair.left)];
+  const traces::ArrayValues* right = pair.right < 0 ? nullptr : &comparison.right_values[std::size_t(pair.right)];
+  const bool both = left && right;
+  if (role == kLikenessRole) return both ? int(pair.likeness) : int(Likeness::kDifferent);
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  const traces::ArrayValues& any = left ? *left : *right;
+  switch (index.column()) {
+    case kArray:
+      return qstr(role == Qt::ToolTipRole ? title_of(any)
+                  : any.name.empty()      ? title_of(any).substr(0, title_of(any).find(" at "))
+                                          : any.name);
+    case kWhere:
+      return qstr(any.place);
+    case kLikeness:
+      return both   ? qstr(std::string(traces::likeness_name(pair.likeness)))
+             : left ? QStringLiteral("only in the first")
+                    : QStringLiteral("only in the second");
+    case kDistance:
+      return both && pair.likeness != Likeness::kEqual ? qstr(distance_text(pair, *left, *right)) : QString();
+    default: {
+      const traces::ArrayValues* side = index.column() == kLeft ? left : right;
+      return side ? qstr(traces::checksum_text(side->values.checksum)) : QStringLiteral("–");
+    }
+  }
+}
+
+QVariant CompareValuesModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  static constexpr const char* kTitles[] = {"Array", "Where", "Values", "Apart", "First", "Second"};
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= kColumnCount) return {};
   return QString::fromUtf8(kTitles[section]);
 }

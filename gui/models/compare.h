@@ -25,11 +25,14 @@ struct ComparePair {
 };
 
 struct Comparison {
-  QString verdict;  // one sentence: equal, or the first divergence
+  QString verdict;  // equal, or the first divergence; and the first array whose values differ
   std::vector<CompareFact> facts;
   std::vector<ComparePair> pairs;
   std::vector<int> pair_of_left;  // of each collective of the first run
   int first_divergence = -1;      // index into pairs
+  // Arrays with their values, and how they compare; empty where a run was not asked for checksums.
+  std::vector<traces::ArrayValues> left_values, right_values;
+  traces::ValueComparison values;
 };
 
 // Collectives are aligned by what they are (kind, op, axes, shape): the longest common order within kAlignMax, in lockstep beyond.
@@ -56,6 +59,26 @@ class ComparePairsModel : public QAbstractTableModel {
   explicit ComparePairsModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
   void set(std::shared_ptr<const Compared> compared);  // null: none
   const Compared* compared() const { return compared_.get(); }
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  std::shared_ptr<const Compared> compared_;
+};
+
+// The arrays whose values were recorded, as a table: how far each is from that of the second run.
+class CompareValuesModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum Column { kArray, kWhere, kLikeness, kDistance, kLeft, kRight, kColumnCount };
+  static constexpr int kLikenessRole = Qt::UserRole;  // 0: equal, 1: rounding, 2: different or in one run only
+
+  explicit CompareValuesModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  void set(std::shared_ptr<const Compared> compared);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

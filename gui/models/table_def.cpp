@@ -78,7 +78,11 @@ int TraceTableModel::rowCount(const QModelIndex& parent) const {
   return all_ ? def_.rows(*trace_) : int(shown_.size());
 }
 
-int TraceTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(def_.columns.size()); }
+int TraceTableModel::columnCount(const QModelIndex& parent) const {
+  if (parent.isValid()) return 0;
+  const bool has_last = !def_.has_last || (trace_ && def_.has_last(*trace_));
+  return int(def_.columns.size()) - (has_last ? 0 : 1);
+}
 
 QVariant TraceTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || !trace_) return {};

@@ -28,7 +28,8 @@ struct TableDef {
   std::span<const ColumnDef> columns;
   int (*rows)(const TraceData&);
   RowTone (*tone)(const TraceData&, int row);
-  const char* nothing;  // said where there is no row
+  const char* nothing;                           // said where there is no row
+  bool (*has_last)(const TraceData&) = nullptr;  // null: the last column is always there
 };
 
 const TableDef& array_table();

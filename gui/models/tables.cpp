@@ -1,4 +1,5 @@
 // The definitions of the tables: arrays, collectives, diagnoses, the plan against the record.
+#include <algorithm>
 #include <array>
 
 #include "gui/models/format.h"
@@ -20,7 +21,10 @@ QString groups_of(const Collective& c) {
 
 Ns duration_of(const Collective& c) { return c.open ? kOpen : c.span().length(); }
 
-constexpr std::array<ColumnDef, 6> kArrayColumns{{
+// "" where the run was not asked for them.
+std::string values_of(const Array& array) { return array.values ? traces::checksum_text(array.values->checksum) : std::string(); }
+
+constexpr std::array<ColumnDef, 7> kArrayColumns{{
     {"Array", "The array's name in the program", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).display_name()); },
      nullptr, 110},
     {"Type", "Element type and global shape", [](const TraceData& t, int r) -> QVariant { return qstr(array_at(t, r).type_text()); },
@@ -41,6 +45,8 @@ constexpr std::array<ColumnDef, 6> kArrayColumns{{
      nullptr, 80},
     {"Where", "The source line that gave it this sharding",
      [](const TraceData& t, int r) -> QVariant { return qstr(t.site_text(array_at(t, r).site)); }, nullptr, 120},
+    {"Values", "Checksum and statistics, of runs that were recorded with --checksums",
+     [](const TraceData& t, int r) -> QVariant { return qstr(values_of(array_at(t, r))); }, nullptr, 120},
 }};
 
 constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
@@ -168,8 +174,16 @@ RowTone diagnosis_tone(const TraceData& t, int r) {
 }  // namespace
 
 const TableDef& array_table() {
-  static constexpr TableDef kDef{
-      "arrays", "Arrays", kArrayColumns, [](const TraceData& t) { return int(t.arrays.size()); }, plain, "No arrays were recorded."};
+  static constexpr TableDef kDef{"arrays",
+                                 "Arrays",
+                                 kArrayColumns,
+                                 [](const TraceData& t) { return int(t.arrays.size()); },
+                                 plain,
+                                 "No arrays were recorded.",
+                                 [](const TraceData& t) {
+                                   return std::any_of(t.arrays.begin(), t.arrays.end(),
+                                                      [](const Array& each) { return each.values != nullptr; });
+                                 }};
   return kDef;
 }
 

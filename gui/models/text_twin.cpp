@@ -124,6 +124,7 @@ QString array_text(const TraceData& trace, int index) {
                      .arg(qstr(array.display_name()), qstr(array.type_text()), qstr(array.layout->spec), qstr(grid.summary()));
   const std::string where = trace.site_text(array.site);
   if (!where.empty()) text += QStringLiteral("made at %1\n").arg(qstr(where));
+  if (array.values) text += QStringLiteral("values %1\n").arg(qstr(traces::checksum_text(array.values->checksum)));
   QList<QStringList> rows;
   for (const auto& plane : grid.planes)
     for (const auto& cell : plane.cells)
@@ -295,10 +296,17 @@ QString compare_text(const TraceData& left, const TraceData& right, const Compar
     pairs << QStringList{mark(!pair.differences.isEmpty()), QString::number(p), pair_name(left, pair.left), pair_name(right, pair.right),
                          pair.differences.join(QStringLiteral(", "))};
   }
+  QString values;
+  if (!comparison.values.pairs.empty()) {
+    CompareValuesModel model;
+    model.set(std::make_shared<const Compared>(Compared{nullptr, nullptr, comparison}));
+    values = QLatin1Char('\n') + model_text(model);
+  }
   return QStringLiteral("%1 beside %2: %3\n").arg(qstr(left.title), qstr(right.title), comparison.verdict) +
          padded_text({QString(), QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")}, facts) + QLatin1Char('\n') +
          padded_text({QString(), QStringLiteral("#"), QStringLiteral("First"), QStringLiteral("Second"), QStringLiteral("Differs in")},
-                     pairs);
+                     pairs) +
+         values;
 }
 
 }  // namespace shardlab::gui

@@ -13,6 +13,7 @@
 
 #include "gui/models/lane_forest.h"
 #include "traces/checks/evidence.h"
+#include "traces/values.h"
 
 namespace shardlab::gui {
 
@@ -74,6 +75,14 @@ struct Launch {
   int site = -1;
   Ns issued = 0;
   Ns started = kOpen, done = kOpen;  // kOpen: never
+  int frame = -1;                    // the innermost of the program's calls that led to it
+};
+
+// A line of a function of the program that called, on whose stack launches were issued.
+struct Frame {
+  std::string function, file;  // file: empty where it is not known
+  int line = 0;
+  int parent = -1;  // who called; -1: nobody above it is known
 };
 
 // A value on its way to the host: print, fetch, exit.
@@ -141,10 +150,11 @@ struct Array {
   std::shared_ptr<const ArrayLayout> layout;
   int site = -1;
   Ns time = 0;
-  int process = 0;                   // the lowest that made it
-  std::int64_t launch = -1;          // of that process, that made it
-  std::string display_name() const;  // the name, or what stands for it
-  std::string type_text() const;     // "float32[8,16]"
+  int process = 0;                                      // the lowest that made it
+  std::int64_t launch = -1;                             // of that process, that made it
+  std::shared_ptr<const traces::WholeChecksum> values;  // null: the run was not asked for checksums, or a part is missing
+  std::string display_name() const;                     // the name, or what stands for it
+  std::string type_text() const;                        // "float32[8,16]"
   std::int64_t element_bytes() const;
   std::int64_t bytes_per_device() const;
 };
@@ -298,6 +308,7 @@ struct TraceData {
   std::vector<Notice> notices;
   std::vector<Program> programs;
   std::vector<Launch> launches;  // by process, then number
+  std::vector<Frame> frames;     // parents come first; none of a program that told no stacks
   std::vector<HostRead> host_reads;
   std::vector<WaitEdge> wait_edges;
   std::vector<LedgerWait> ledger_waits;  // empty without a verdict

@@ -44,6 +44,8 @@ class Loader {
     load_meshes();
     load_arrays();
     load_array_holds();
+    load_checksums();
+    load_frames();
     load_diagnoses();
     LaneLoader lanes(options_, reader_, *trace_, collective_of_);
     if (growth_.publication == 0) keep_within_memory(lanes);
@@ -198,6 +200,42 @@ class Loader {
     }
   }
 
+  void load_checksums() {
+    const auto rows = reader_.checksums();
+    if (rows.empty()) return;
+    std::map<Id, std::span<const traces::ChecksumRow>> of_array;
+    for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
+      while (last < rows.size() && rows[last].array == rows[first].array) ++last;
+      of_array[rows[first].array] = std::span(rows).subspan(first, last - first);
+    }
+    std::map<const ArrayLayout*, traces::LayoutParts> parts;
+    for (std::size_t i = 0; i < parts_->arrays.size(); ++i) {
+      Array& array = trace_->arrays[i];
+      auto [known, fresh] = parts.try_emplace(array.layout.get());
+      if (fresh) add_parts(*array.layout, known->second);
+      const auto own = of_array.find(parts_->arrays[i].id);
+      auto values = known->second.whole(own == of_array.end() ? std::span<const traces::ChecksumRow>() : own->second);
+      array.values = values.known ? std::make_shared<const traces::WholeChecksum>(std::move(values)) : nullptr;
+    }
+  }
+
+  static void add_parts(const ArrayLayout& layout, traces::LayoutParts& parts) {
+    for (const Shard& shard : layout.shards) {
+      traces::LayoutParts::Ranges ranges;
+      for (std::size_t d = 0; d < shard.begin.size(); ++d) ranges.emplace_back(shard.begin[d], shard.end[d]);
+      parts.add(shard.device, ranges);
+    }
+  }
+
+  // By their ids, which are numbers from 1.
+  void load_frames() {
+    for (const auto& row : reader_.frames()) {
+      if (row.id != std::ssize(trace_->frames) + 1 || row.parent >= row.id) break;  // a torn file
+      trace_->frames.push_back(
+          {.function = std::string(row.function), .file = std::string(row.file), .line = row.line, .parent = int(row.parent) - 1});
+    }
+  }
+
   void load_programs() {
     for (auto& row : reader_.programs()) {
       program_of_[row.id] = int(trace_->programs.size());
@@ -230,7 +268,8 @@ class Loader {
                           .site = site_index(row.site),
                           .issued = row.issued_ns,
                           .started = open_if_missing(row.started_ns),
-                          .done = open_if_missing(row.done_ns)});
+                          .done = open_if_missing(row.done_ns),
+                          .frame = row.frame > 0 && row.frame <= std::ssize(trace_->frames) ? int(row.frame) - 1 : -1});
     std::vector<HostRead> reads;
     for (const auto& row : reader_.host_reads(rows_from()))
       reads.push_back({.process = row.process,

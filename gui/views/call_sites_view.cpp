@@ -1,5 +1,6 @@
 // Where the program's work came from: files, lines and ops as a tree, with what each took, who did it, and its source.
 #include <QCheckBox>
+#include <QComboBox>
 #include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
@@ -58,6 +59,10 @@ class CallSiteDelegate : public QStyledItemDelegate {
   }
 };
 
+QString quiet(const Theme& theme, const QString& text) {
+  return QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), text);
+}
+
 class CallSitesView : public QWidget {
  public:
   explicit CallSitesView(ViewContext& context)
@@ -65,6 +70,12 @@ class CallSitesView : public QWidget {
     follow_ = new QCheckBox(QStringLiteral("visible window"), this);
     follow_->setChecked(true);
     follow_->setToolTip(QStringLiteral("Sum what meets the timeline's window; off: the whole trace"));
+    kind_ = new QComboBox(this);
+    kind_->addItems({QStringLiteral("by file"), QStringLiteral("by caller")});
+    kind_->hide();
+    kind_->setAccessibleName(QStringLiteral("Files and lines, or functions and whom they called"));
+    kind_->setToolTip(
+        QStringLiteral("Files with their lines and ops; or the functions from main down to each launch, equal stacks as one"));
     summary_ = new QLabel(this);
     summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -88,10 +99,13 @@ class CallSitesView : public QWidget {
     source_->setOpenLinks(false);
     source_->setAccessibleName(QStringLiteral("Source of the chosen line"));
     source_->document()->setDocumentMargin(8);
-    lay_out(this, {.bars = {{follow_, summary_}}, .first = tree_, .second = source_, .sizes = {640, 300}});
+    lay_out(this, {.bars = {{kind_, follow_, summary_}}, .first = tree_, .second = source_, .sizes = {640, 300}});
     setFocusProxy(tree_);
-    new WindowFollower(
+    connect(&selection_, &Selection::trace_changed, this,
+            [this] { kind_->setVisible(selection_.trace() && knows_callers(*selection_.trace())); });
+    auto* follower = new WindowFollower(
         this, selection_, background_, [this] { find(); }, follow_);
+    connect(kind_, &QComboBox::currentIndexChanged, follower, [follower] { follower->mark(); });
     connect(&selection_, &Selection::changed, this, [this](const SelectionState&, QObject* origin) {
       if (origin != this) show_selected();
     });
@@ -112,9 +126,12 @@ class CallSitesView : public QWidget {
     const TracePtr trace = selection_.trace();
     if (!trace || trace->preview) return show_sites(nullptr, {});
     const TimeRange window = follow_->isChecked() && !selection_.visible().empty() ? selection_.visible() : trace->range;
+    const bool callers = knows_callers(*trace) && kind_->currentIndex() == 1;
     background_.run(
         this, trace->event_count() < kAtOnceMax,
-        [trace, window](const std::stop_token& stop) { return make_call_sites(*trace, window, stop); },
+        [trace, window, callers](const std::stop_token& stop) {
+          return callers ? make_call_tree(*trace, window, stop) : make_call_sites(*trace, window, stop);
+        },
         [this, trace](CallSites sites) { show_sites(trace, std::move(sites)); });
   }
 
@@ -123,7 +140,7 @@ class CallSitesView : public QWidget {
     const int site = trace_ ? site_of(tree_->currentIndex()) : -1;
     trace_ = std::move(trace);
     std::size_t lines = 0;
-    for (const auto& node : sites.nodes) lines += node.site >= 0 && !node.children.empty();
+    for (const auto& node : sites.nodes) lines += node.frame >= 0 || (node.site >= 0 && !node.children.empty());
     model_->set(trace_, std::move(sites));
     open_nodes();
     summary_->setText(trace_ ? model_->sites().nodes.empty()
@@ -211,18 +228,26 @@ class CallSitesView : public QWidget {
   void show_source(const CallSite* node) {
     const Theme& theme = theme_of(this);
     if (!trace_ || !node) return source_->clear();
-    const auto quiet = [&theme](const QString& text) {
-      return QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), text);
-    };
+    if (node->frame >= 0) return show_frame(trace_->frames[std::size_t(node->frame)]);
     if (node->site < 0)
-      return source_->setHtml(quiet(node->parent < 0 && !node->children.empty() ? QStringLiteral("Choose a line to see its source.")
-                                                                                : QStringLiteral("The trace has no line for it.")));
-    const Site& site = trace_->sites[std::size_t(node->site)];
+      return source_->setHtml(quiet(theme, node->parent < 0 && !node->children.empty() ? QStringLiteral("Choose a line to see its source.")
+                                                                                       : QStringLiteral("The trace has no line for it.")));
+    show_site(trace_->sites[std::size_t(node->site)]);
+  }
+
+  void show_frame(const Frame& frame) {
+    if (frame.line > 0) return show_site({.file = frame.file, .function = frame.function, .line = frame.line, .pointer = {}});
+    source_->setHtml(
+        QStringLiteral("<p><b>%1</b></p><p>The program has no debugging information: no line is known.</p>").arg(html(frame.function)));
+  }
+
+  void show_site(const Site& site) {
+    const Theme& theme = theme_of(this);
     const SourceLines lines = site.statement >= 0 ? read_statement_lines(scenario_of(trace_->path), site.pointer, kSourceContext)
                                                   : read_source_lines(site.path(), trace_->path, kSourceContext);
     const QString text = source_html(lines, theme);
     source_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(html(site.text())) +
-                     (text.isEmpty() ? quiet(QStringLiteral("not readable from here: %1").arg(html(site.path()))) : text));
+                     (text.isEmpty() ? quiet(theme, QStringLiteral("not readable from here: %1").arg(html(site.path()))) : text));
   }
 
   Selection& selection_;
@@ -230,6 +255,7 @@ class CallSitesView : public QWidget {
   CallSiteModel* model_;
   QSortFilterProxyModel* proxy_;
   TracePtr trace_;  // whose call sites are shown
+  QComboBox* kind_;
   QCheckBox* follow_;
   QLabel* summary_;
   QTreeView* tree_;
@@ -244,7 +270,11 @@ QString text(const Selection& selection) {
   CallSiteModel model;
   const TimeRange window = selection.visible().empty() ? selection.trace()->range : selection.visible();
   model.set(selection.trace(), make_call_sites(*selection.trace(), window));
-  return model.rowCount() > 0 ? model_text(model) : QStringLiteral("nothing was recorded\n");
+  if (model.rowCount() == 0) return QStringLiteral("nothing was recorded\n");
+  QString text = model_text(model);
+  if (!knows_callers(*selection.trace())) return text;
+  model.set(selection.trace(), make_call_tree(*selection.trace(), window));
+  return text + QLatin1Char('\n') + model_text(model);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSplitter>
 #include <QStyledItemDelegate>
@@ -15,6 +16,7 @@
 #include "gui/models/compare.h"
 #include "gui/models/format.h"
 #include "gui/models/load_job.h"
+#include "gui/models/run_shift.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/table_export.h"
 #include "gui/views/theme.h"
@@ -36,6 +38,19 @@ class PairDelegate : public QStyledItemDelegate {
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
     if (index.data(ComparePairsModel::kDiffersRole).toBool()) option->backgroundBrush = theme_of(option->widget).differ_back;
+  }
+};
+
+// So do arrays that are others; those that differ by rounding are told in words.
+class ValuesDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    if (index.data(CompareValuesModel::kLikenessRole).toInt() == int(Likeness::kDifferent))
+      option->backgroundBrush = theme_of(option->widget).differ_back;
   }
 };
 
@@ -68,6 +83,7 @@ class CompareView : public QWidget {
     bar->setSpacing(10);
     bar->addWidget(open);
     bar->addWidget(verdict_, 1);
+    bar->addWidget(make_shift_bar());
     facts_ = table<QTableWidget>(this, QStringLiteral("Facts of both runs"));
     facts_->setColumnCount(3);
     facts_->setHorizontalHeaderLabels({QStringLiteral("What"), QStringLiteral("First"), QStringLiteral("Second")});
@@ -76,15 +92,24 @@ class CompareView : public QWidget {
     pairs_->setItemDelegate(new PairDelegate(pairs_));
     pairs_->setWordWrap(false);
     pairs_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    for (QAbstractItemView* each : {static_cast<QAbstractItemView*>(facts_), static_cast<QAbstractItemView*>(pairs_)}) offer_export(*each);
+    values_ = table<QTableView>(this, QStringLiteral("Values of both runs"));
+    values_->setModel(values_model_ = new CompareValuesModel(this));
+    values_->setItemDelegate(new ValuesDelegate(values_));
+    values_->setWordWrap(false);
+    values_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    values_->hide();
+    for (QAbstractItemView* each : std::initializer_list<QAbstractItemView*>{facts_, pairs_, values_}) offer_export(*each);
+    for (const auto& [column, width] : {std::pair(0, 96), std::pair(1, 104), std::pair(2, 104), std::pair(3, 190), std::pair(4, 150)})
+      values_->setColumnWidth(column, width);
     for (const auto& [column, width] : {std::pair(0, 32), std::pair(1, 142), std::pair(2, 142)}) pairs_->setColumnWidth(column, width);
     canvas_ = new TimelineCanvas(*other_, context.background, this);
     canvas_->setAccessibleName(QStringLiteral("Timeline of the second run"));
     auto* below = new QSplitter(Qt::Horizontal, this);
     below->addWidget(facts_);
     below->addWidget(pairs_);
+    below->addWidget(values_);
     for (const auto& [column, width] : {std::pair(0, 78), std::pair(1, 68), std::pair(2, 60)}) facts_->setColumnWidth(column, width);
-    below->setSizes({300, 560});
+    below->setSizes({300, 560, 560});
     auto* split = new QSplitter(Qt::Vertical, this);
     split->addWidget(canvas_);
     split->addWidget(below);
@@ -105,6 +130,7 @@ class CompareView : public QWidget {
       coupling_ = true;  // what comes to be shown does not move what is
       other_->set_trace(trace);
       coupling_ = false;
+      shift_ = {};
       selection_.set_other(trace);
       refresh();
     });
@@ -113,10 +139,11 @@ class CompareView : public QWidget {
     connect(&selection_, &Selection::changed, this, [this](const SelectionState& state, QObject* origin) {
       if (origin != this) follow(state);
     });
-    // Coupled: the same stretch of time after the start of either run.
+    // Coupled: the same stretch of time after the moment at which the runs are aligned.
     connect(&selection_, &Selection::visible_changed, this, [this](TimeRange window) {
       if (coupling_ || !other_->trace() || !selection_.trace()) return;
       coupling_ = true;
+      make_room();
       canvas_->set_window({window.begin + shift(), window.end + shift()}, WindowStep::kFollow);
       coupling_ = false;
     });
@@ -132,6 +159,13 @@ class CompareView : public QWidget {
       if (pair.left >= 0) selection_.select_collective(pair.left, this);
       if (pair.right >= 0) other_->select_collective(pair.right, this);
     });
+    connect(values_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+      if (filling_ || !current() || !at.isValid()) return;
+      const Comparison& comparison = model_->compared()->comparison;
+      const traces::ValuePair& pair = comparison.values.pairs[std::size_t(at.row())];
+      if (pair.left >= 0) selection_.select_array(int(comparison.left_values[std::size_t(pair.left)].array), this);
+      if (pair.right >= 0) other_->select_array(int(comparison.right_values[std::size_t(pair.right)].array), this);
+    });
     refresh();
   }
   ~CompareView() override { background_.cancel(this); }
@@ -142,6 +176,20 @@ class CompareView : public QWidget {
   }
   bool busy() const { return job_->running(); }
 
+  void align(Alignment alignment) {
+    const TracePtr first = selection_.trace(), second = other_->trace();
+    if (!first || !second) return;
+    if (alignment == Alignment::kTyped) {
+      shift_edit_->setFocus(Qt::ShortcutFocusReason);
+      return shift_edit_->selectAll();
+    }
+    if (alignment == Alignment::kStart) return set_shift({});
+    if (const auto shift = aligned_here(*first, selection_.state(), *second, other_->state()))
+      set_shift(*shift);
+    else
+      shift_text_->setText(QStringLiteral("choose an event, a collective or a range in both runs"));
+  }
+
  protected:
   void changeEvent(QEvent* event) override {
     if (event->type() == QEvent::PaletteChange && model_ && model_->compared()) show_facts();
@@ -149,7 +197,50 @@ class CompareView : public QWidget {
   }
 
  private:
-  Ns shift() const { return other_->trace()->range.begin - selection_.trace()->range.begin; }
+  Ns shift() const { return shift_.between(*selection_.trace(), *other_->trace()); }
+
+  QWidget* make_shift_bar() {
+    shift_bar_ = new QWidget(this);
+    auto* here = new QPushButton(QStringLiteral("Align here"), shift_bar_);
+    here->setObjectName(QStringLiteral("align-here"));
+    here->setToolTip(QStringLiteral("Lay what is chosen in both runs at one place: an event, a collective, the begin of a range"));
+    shift_edit_ = new QLineEdit(shift_bar_);
+    shift_edit_->setAccessibleName(QStringLiteral("By how much later the second run is shown"));
+    shift_edit_->setToolTip(QStringLiteral("By how much later the second run is shown, with a unit: 3.2 ms, -40 us; 0: aligned at start"));
+    shift_edit_->setPlaceholderText(QStringLiteral("3.2 ms"));
+    shift_edit_->setFixedWidth(76);
+    shift_text_ = new QLabel(shift_bar_);
+    auto* layout = new QHBoxLayout(shift_bar_);
+    layout->setContentsMargins(0, 0, 0, 0);
+    for (QWidget* each : std::initializer_list<QWidget*>{shift_text_, here, shift_edit_}) layout->addWidget(each);
+    connect(here, &QPushButton::clicked, this, [this] { align(Alignment::kHere); });
+    connect(shift_edit_, &QLineEdit::returnPressed, this, [this] {
+      if (const auto offset = parse_shift(shift_edit_->text()))
+        set_shift({RunShift::How::kTyped, *offset});
+      else
+        shift_text_->setText(QStringLiteral("a shift is a number with a unit, as 3.2 ms"));
+    });
+    shift_bar_->hide();
+    return shift_bar_;
+  }
+
+  // Where the first run begins earlier or ends later there is nothing of the second one: shown empty, or the two would part.
+  void make_room() {
+    const TimeRange first = selection_.trace()->range;
+    canvas_->set_room({first.begin + shift(), first.end + shift()});
+  }
+
+  // The first run stays where it is.
+  void set_shift(const RunShift& shift) {
+    shift_ = shift;
+    shift_text_->setText(shift_.text());
+    if (selection_.visible().empty()) return;
+    coupling_ = true;
+    make_room();
+    const TimeRange window = selection_.visible();
+    canvas_->set_window({window.begin + this->shift(), window.end + this->shift()}, WindowStep::kFollow);
+    coupling_ = false;
+  }
 
   // What is shown is of what the window and the second timeline hold now.
   bool current() const {
@@ -176,9 +267,11 @@ class CompareView : public QWidget {
   void refresh() {
     const TracePtr left = selection_.trace(), right = other_->trace();
     split_->setVisible(right != nullptr);
+    shift_bar_->setVisible(left && right);
+    shift_text_->setText(shift_.text());
     if (!left || !right) {
       background_.cancel(this);
-      verdict_->setText(QStringLiteral("Open a second trace to see where two runs part: in programs, collectives, bytes or time."));
+      verdict_->setText(QStringLiteral("Open a second trace to see where two runs part: in programs, collectives, bytes, values or time."));
       return;
     }
     if (current() || left->preview) return;
@@ -192,8 +285,13 @@ class CompareView : public QWidget {
 
   void show_compared(std::shared_ptr<const Compared> compared) {
     filling_ = true;
+    values_model_->set(compared);
     model_->set(std::move(compared));
     const Comparison& comparison = model_->compared()->comparison;
+    values_->setVisible(!comparison.values.pairs.empty());
+    const int first_values =
+        comparison.values.first_difference >= 0 ? comparison.values.first_difference : comparison.values.first_rounding;
+    if (first_values >= 0) values_->scrollTo(values_model_->index(first_values, 0), QAbstractItemView::PositionAtCenter);
     verdict_->setText(comparison.verdict);
     show_facts();
     if (comparison.first_divergence >= 0)
@@ -222,9 +320,13 @@ class CompareView : public QWidget {
   Selection* other_;
   LoadJob* job_;
   ComparePairsModel* model_ = nullptr;
-  QLabel* verdict_;
+  CompareValuesModel* values_model_ = nullptr;
+  RunShift shift_;
+  QWidget* shift_bar_ = nullptr;
+  QLabel *verdict_, *shift_text_ = nullptr;
+  QLineEdit* shift_edit_ = nullptr;
   QTableWidget* facts_;
-  QTableView* pairs_;
+  QTableView *pairs_, *values_;
   TimelineCanvas* canvas_;
   QSplitter* split_;
   bool coupling_ = false, filling_ = false;
@@ -243,6 +345,9 @@ bool compare_with(QWidget* compare_view, const QString& path) {
   auto* view = dynamic_cast<CompareView*>(compare_view);
   if (view) view->compare_with(path);
   return view;
+}
+void align_runs(QWidget* compare_view, Alignment alignment) {
+  if (auto* view = dynamic_cast<CompareView*>(compare_view)) view->align(alignment);
 }
 bool compare_busy(const QWidget* compare_view) {
   const auto* view = dynamic_cast<const CompareView*>(compare_view);

@@ -270,6 +270,25 @@ void describe_array(Page& page, const TraceData& trace, int index) {
   page.fact("Taken by", lines.isEmpty() ? QStringLiteral("no call that it can be told of") : lines.join(QStringLiteral("<br>")));
 }
 
+// In runs that were recorded with checksums.
+void describe_values(Page& page, const TraceData& trace, int index) {
+  const Array& array = trace.arrays[std::size_t(index)];
+  if (!array.values) return;
+  const Checksum& sum = array.values->checksum;
+  page.fact("Checksum", QStringLiteral("%1").arg(sum.hash, 16, 16, QLatin1Char('0')));
+  if (sum.any_finite()) {
+    page.fact("Range", QStringLiteral("%1 to %2").arg(sum.min, 0, 'g', 9).arg(sum.max, 0, 'g', 9));
+    page.fact("Sum", QStringLiteral("%1, norm %2").arg(sum.sum, 0, 'g', 9).arg(sum.norm(), 0, 'g', 9));
+  }
+  if (sum.nans + sum.infinities > 0)
+    page.fact(
+        "Not finite",
+        QStringLiteral("<font color='%1'>%2 NaN, %3 infinite</font>").arg(page.theme().warning.name()).arg(sum.nans).arg(sum.infinities));
+  if (!array.values->odd_replicas.empty())
+    page.paragraph(QStringLiteral("<font color='%1'>Replicas differ: devices %2 hold other values than the devices before them.</font>")
+                       .arg(page.theme().error.name(), set_text(array.values->odd_replicas, 60)));
+}
+
 void describe_trace(Page& page, const TraceData& trace) {
   page.title(html(trace.title));
   page.fact("Processes", QString::number(trace.processes.size()));
@@ -306,7 +325,10 @@ QString page_of(const Selection& selection, const Theme& theme) {
     describe_memory(page, *trace, state.range, state.device >= 0 ? std::vector<int>{state.device} : std::vector<int>());
   }
   if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
-  if (state.array >= 0 && !trace->preview) describe_array(page, *trace, state.array);
+  if (state.array >= 0 && !trace->preview) {
+    describe_array(page, *trace, state.array);
+    describe_values(page, *trace, state.array);
+  }
   return page.done();
 }
 

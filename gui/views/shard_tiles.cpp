@@ -10,7 +10,7 @@ constexpr int kGap = 14;
 constexpr int kCellWidthMax = 340, kCellHeightMax = 130;
 
 // Room that a tile needs beside its cells.
-struct Frame {
+struct GridFrame {
   int top, left, gap;
   bool compact;
 };
@@ -41,7 +41,7 @@ std::vector<int> edges(const std::vector<std::int64_t>& cuts, int first, int las
   return at;
 }
 
-Frame frame_of(const ShardGrid& grid, int pieces) {
+GridFrame frame_of(const ShardGrid& grid, int pieces) {
   const GridPlane& plane = grid.planes[0];
   const int title = grid.dims > 2 ? kShardTitle : 0;
   if (pieces > 3 && plane.cols() > plane.rows()) return {0, kShardRulerLeft, 3, true};
@@ -57,7 +57,7 @@ double score_of(const ShardGrid& grid, QSize room, int across, int pieces) {
   const int down = (tiles + across - 1) / across;
   const int rows = by_rows ? (plane.rows() + pieces - 1) / pieces : plane.rows();
   const int cols = by_rows ? plane.cols() : (plane.cols() + pieces - 1) / pieces;
-  const Frame frame = frame_of(grid, pieces);
+  const GridFrame frame = frame_of(grid, pieces);
   const double w = (double(room.width() - 2 * kShardMargin) / across - frame.left - frame.gap) / cols;
   const double h = (double(room.height() - 2 * kShardMargin) / down - frame.top - frame.gap) / rows;
   if (w <= 0 || h <= 0) return -1;
@@ -89,7 +89,7 @@ ShardTiles arrange_shards(const ShardGrid& grid, QSize room) {
   if (chosen.score < 0) return made;
   const int tiles = int(grid.planes.size()) * chosen.pieces;
   const int down = (tiles + chosen.across - 1) / chosen.across;
-  const Frame frame = frame_of(grid, chosen.pieces);
+  const GridFrame frame = frame_of(grid, chosen.pieces);
   made.compact = frame.compact;
   const int slot_w = (room.width() - 2 * kShardMargin) / chosen.across, slot_h = (room.height() - 2 * kShardMargin) / down;
   for (int i = 0; i < tiles; ++i) {

@@ -98,6 +98,13 @@ void TimelineCanvas::show_trace(TracePtr trace) {
   Q_EMIT window_changed(scale_.window());
 }
 
+void TimelineCanvas::set_room(TimeRange room) {
+  if (!trace_) return;
+  const TimeRange window = scale_.window();
+  scale_.set_limits({std::min(trace_->range.begin, room.begin), std::max(trace_->range.end, room.end)});
+  scale_.set_window(window);
+}
+
 void TimelineCanvas::set_axis(TimeAxis axis) {
   if (axis == axis_) return;
   axis_ = axis;

@@ -54,6 +54,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
 
   const TimeScale& scale() const { return scale_; }
   void set_window(TimeRange window, WindowStep step = WindowStep::kJump);
+  // Times outside of the trace that can be shown too: those of a run beside it.
+  void set_room(TimeRange room);
   void step_window(int direction);  // through the windows that were shown
   int label_width() const { return kLabelWidth; }
   QString tooltip_at(QPoint position) const;  // HTML, empty where there is nothing

@@ -67,6 +67,10 @@ extern const ViewDef kRunView;
 // Opens a second trace in the compare view; false where the widget is another one.
 bool compare_with(QWidget* compare_view, const QString& path);
 bool compare_busy(const QWidget* compare_view);
+// How the second run's clock lies beside the first's: as at the start, with what is chosen in both at one place, or by a number that is
+// typed.
+enum class Alignment : std::uint8_t { kStart, kHere, kTyped };
+void align_runs(QWidget* compare_view, Alignment alignment);
 void play_waits(QWidget* waits_view);  // or stops
 void filter_events(QWidget* events_view, const QString& filter);
 

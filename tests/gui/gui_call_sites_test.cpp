@@ -73,6 +73,44 @@ TEST(CallSites, SumOverFilesLinesAndOps) {
   EXPECT_TRUE(node(sites, {"toy.cpp"}).at_end.empty());
 }
 
+// From main down: two processes call train and step, the third goes from main to evaluate, where it stands at the end.
+TEST(CallSites, FunctionsAreATreeOverAllProcesses) {
+  sample::TraceBuilder b(3, 1, 1);
+  const int line = b.site("src/toy.cpp", 10);
+  b.trace.frames = {{"main", "src/toy.cpp", 40, -1},
+                    {"train", "src/toy.cpp", 20, 0},
+                    {"step", "src/toy.cpp", 10, 1},
+                    {"main", "src/toy.cpp", 44, -1},
+                    {"evaluate", "", 0, 3}};
+  const int program = b.program("sin", {0, 1, 2});
+  for (int round = 0; round < 2; ++round)
+    for (int p = 0; p < 3; ++p) {
+      b.launch(p, program, round, 10 + 100 * round);
+      auto& launch = b.trace.launches.back();
+      launch.site = line;
+      launch.frame = p < 2 ? 2 : 4;
+      launch.started = launch.issued, launch.done = launch.issued + 50;
+    }
+  b.launch(0, program, 2, 300);  // of which nothing above is known
+  b.trace.processes[2].where = "toy.cpp:10";
+  const TracePtr trace = b.done("three.db");
+  ASSERT_TRUE(knows_callers(*trace));
+  const CallSites tree = make_call_tree(*trace, {0, 1000});
+  const CallSite& step = node(tree, {"main (toy.cpp:40)", "train (toy.cpp:20)", "step (toy.cpp:10)"});
+  EXPECT_EQ(step.calls, 4);
+  EXPECT_EQ(step.time, 200);
+  EXPECT_EQ(step.processes, (std::vector<int>{0, 1}));
+  EXPECT_EQ(step.frame, 2);
+  const CallSite& evaluate = node(tree, {"main (toy.cpp:44)", "evaluate"});
+  EXPECT_EQ(evaluate.processes, (std::vector<int>{2}));
+  EXPECT_EQ(evaluate.at_end, (std::vector<int>{2}));
+  EXPECT_TRUE(step.at_end.empty());
+  EXPECT_NE(step.rank_class, evaluate.rank_class);
+  EXPECT_EQ(node(tree, {"main (toy.cpp:40)"}).calls, 4) << "with what is below it";
+  EXPECT_EQ(node(tree, {"(no function above it is known)", "sin"}).calls, 1);
+  EXPECT_TRUE(make_call_tree(*trace, {500, 600}).nodes.empty());
+}
+
 TEST(CallSites, EqualSetsOfProcessesHaveOneClass) {
   const CallSites sites = sites_of(three());
   EXPECT_EQ(node(sites, {"toy.cpp", "line 10 in main"}).rank_class, 0) << "all of them";

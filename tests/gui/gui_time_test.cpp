@@ -8,6 +8,7 @@
 #include "gui/models/compare.h"
 #include "gui/models/frame_log.h"
 #include "gui/models/retime.h"
+#include "gui/models/run_shift.h"
 #include "gui/models/step_counter.h"
 #include "gui/models/text_twin.h"
 #include "tests/gui/sample_traces.h"
@@ -138,6 +139,71 @@ TEST(Compare, EqualRunsAreEqualAndTheFirstDifferenceIsFound) {
   EXPECT_EQ(comparison.pairs.back().left, int(toy->collectives.size()) - 1);
   EXPECT_EQ(comparison.pairs.back().right, int(changed.collectives.size()) - 1);
   EXPECT_EQ(compare_traces(*sample::empty(), *sample::empty()).first_divergence, -1);
+}
+
+// Every array of a trace has values: `hash` and twice the norm at `changed`.
+TracePtr with_values(const TracePtr& trace, int changed, double factor) {
+  auto made = std::make_shared<TraceData>(*trace);
+  for (std::size_t i = 0; i < made->arrays.size(); ++i) {
+    const bool other = int(i) == changed;
+    const double by = other ? factor : 1;
+    traces::WholeChecksum values{
+        .checksum = {.hash = 100 + i + (other ? 1000 : 0), .numbers = 8, .min = -by, .max = by, .sum = 0, .squares = 4 * by * by},
+        .known = true,
+        .odd_replicas = {}};
+    values.checksum.sketches = {by, by, by, by};
+    made->arrays[i].values = std::make_shared<const traces::WholeChecksum>(std::move(values));
+  }
+  return made;
+}
+
+TEST(Compare, SaysWhichArrayDiffersFirst) {
+  const TracePtr plain = sample::toy();
+  ASSERT_GE(plain->arrays.size(), 2U);
+  EXPECT_TRUE(compare_traces(*plain, *with_values(plain, -1, 1)).values.pairs.empty()) << "a run without checksums has nothing to say";
+  const TracePtr one = with_values(plain, -1, 1);
+  EXPECT_TRUE(compare_traces(*one, *one).verdict.contains(QStringLiteral("equal bit for bit")));
+  const auto sentence = [&](double factor) { return compare_traces(*one, *with_values(plain, 1, factor)).verdict.toStdString(); };
+  const std::string name = one->arrays[1].name;
+  EXPECT_NE(sentence(1 + 1e-7).find("Values differ by rounding alone, first at"), std::string::npos) << sentence(1 + 1e-7);
+  EXPECT_NE(sentence(2).find("Values first differ at"), std::string::npos) << sentence(2);
+  EXPECT_NE(sentence(2).find(name), std::string::npos);
+
+  const TracePtr other = with_values(plain, 1, 2);
+  const auto compared = std::make_shared<const Compared>(Compared{one, other, compare_traces(*one, *other)});
+  CompareValuesModel model;
+  QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.set(compared);
+  ASSERT_EQ(model.rowCount(), int(one->arrays.size()));
+  EXPECT_EQ(model.index(0, CompareValuesModel::kLikeness).data().toString(), QStringLiteral("equal bit for bit"));
+  EXPECT_EQ(model.index(0, 0).data(CompareValuesModel::kLikenessRole).toInt(), int(Likeness::kEqual));
+  EXPECT_EQ(model.index(1, 0).data(CompareValuesModel::kLikenessRole).toInt(), int(Likeness::kDifferent));
+  EXPECT_TRUE(model.index(1, CompareValuesModel::kDistance).data().toString().contains(QStringLiteral("of the norm")));
+  const QString text = compare_text(*one, *other, compared->comparison);
+  EXPECT_TRUE(text.contains(QStringLiteral("different"))) << text.toStdString();
+  EXPECT_TRUE(array_text(*one, 1).contains(QStringLiteral("8 numbers from -1 to 1")));
+}
+
+TEST(RunShift, AlignsAtWhatIsChosen) {
+  EXPECT_EQ(parse_shift(QStringLiteral("3.2 ms")), Ns(3'200'000));
+  EXPECT_EQ(parse_shift(QStringLiteral("-40us")), Ns(-40'000));
+  EXPECT_EQ(parse_shift(QStringLiteral(" +7 ")), Ns(7));
+  for (const char* wrong : {"", "ms", "3 m", "1e3s", "999999999999 s", "3 ms later"})
+    EXPECT_FALSE(parse_shift(QString::fromUtf8(wrong))) << wrong;
+
+  const TracePtr toy = sample::toy();
+  auto later = std::make_shared<TraceData>(*toy);
+  later->range = {toy->range.begin - 500, toy->range.end};  // the second run began 500 ns before its first event
+  SelectionState first, second;
+  EXPECT_FALSE(aligned_here(*toy, first, *later, second)) << "nothing is chosen";
+  first.collective = second.collective = 0;
+  const auto shift = aligned_here(*toy, first, *later, second);
+  ASSERT_TRUE(shift);
+  EXPECT_EQ(shift->between(*toy, *later), 0) << "the same moment of both clocks";
+  EXPECT_EQ(shift->offset, -500);
+  EXPECT_TRUE(shift->text().contains(QStringLiteral("earlier"))) << shift->text().toStdString();
+  EXPECT_EQ(RunShift().text(), QStringLiteral("aligned at start"));
+  EXPECT_EQ(RunShift().between(*toy, *later), -500);
 }
 
 TEST(Compare, PairsAreATableThatFindsBothSides) {

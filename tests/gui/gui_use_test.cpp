@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
+#include <QLineEdit>
 #include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -311,6 +312,19 @@ TEST(Compare, ZoomsBothRunsTogether) {
   const TimeRange moved = other->scale().window();
   other->set_window({moved.begin + quarter / 2, moved.begin + quarter});
   EXPECT_NE(first.scale().window(), before);
+  EXPECT_TRUE(together());
+
+  // By what is typed the second run is shown later; at its start again.
+  auto* edit = window.view("compare").findChild<QLineEdit*>();
+  ASSERT_NE(edit, nullptr);
+  edit->setText(QStringLiteral("40 us"));
+  QTest::keyClick(edit, Qt::Key_Return);
+  const auto apart = [&] { return other->scale().window().begin - first.scale().window().begin; };
+  EXPECT_EQ(apart(), shift - 40'000);
+  first.set_window({whole.begin + quarter, whole.begin + 2 * quarter});
+  EXPECT_EQ(apart(), shift - 40'000) << "coupled all the same";
+  align_runs(&window.view("compare"), Alignment::kStart);
+  EXPECT_EQ(apart(), shift);
   EXPECT_TRUE(together());
 }
 

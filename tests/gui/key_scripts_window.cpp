@@ -180,6 +180,24 @@ void runs_the_example(Scene& s) {
                           [](const QPushButton* each) { return each->text() == QStringLiteral("Stop") && each->isEnabled(); }));
 }
 
+// Shows the trace beside itself; the second timeline.
+TimelineCanvas* compares(Scene& s) {
+  const QString path = s.file("toy.db");
+  traces::sample::write_sample_trace("toy", path.toStdString(), {});
+  s.window.open(path);
+  if (!wait_idle(s.window)) return nullptr;
+  s.window.show_view("compare");
+  compare_with(&s.window.view("compare"), path);
+  if (!QTest::qWaitFor([&] { return s.selection().other() != nullptr; }, kLongMs)) return nullptr;
+  s.focus_timeline();
+  return s.window.view("compare").findChild<TimelineCanvas*>();
+}
+
+bool says(Scene& s, const QString& words) {
+  const auto labels = s.window.view("compare").findChildren<QLabel*>();
+  return std::any_of(labels.begin(), labels.end(), [&](const QLabel* each) { return each->isVisible() && each->text().contains(words); });
+}
+
 }  // namespace
 
 Scripts window_scripts() {
@@ -197,6 +215,35 @@ Scripts window_scripts() {
        }},
       {QStringLiteral("report"), builds_a_report},
       {QStringLiteral("export"), exports_the_trace},
+      {QStringLiteral("align-here"),
+       [](Scene& s) {
+         TimelineCanvas* other = compares(s);
+         ASSERT_NE(other, nullptr);
+         s.selection().select_collective(0);
+         s.press();
+         EXPECT_TRUE(s.sees("compare"));
+         EXPECT_TRUE(says(s, QStringLiteral("aligned at what is chosen")));
+         QTest::keyClick(other, Qt::Key_Escape);
+         s.press();
+         EXPECT_TRUE(says(s, QStringLiteral("choose"))) << "nothing is chosen in the second run";
+       }},
+      {QStringLiteral("align-start"),
+       [](Scene& s) {
+         ASSERT_NE(compares(s), nullptr);
+         auto* edit = s.window.view("compare").findChild<QLineEdit*>();
+         edit->setText(QStringLiteral("3 us"));
+         QTest::keyClick(edit, Qt::Key_Return);
+         EXPECT_TRUE(says(s, QStringLiteral("later")));
+         s.focus_timeline();
+         s.press();
+         EXPECT_TRUE(says(s, QStringLiteral("aligned at start")));
+       }},
+      {QStringLiteral("align-typed"),
+       [](Scene& s) {
+         ASSERT_NE(compares(s), nullptr);
+         s.press();
+         EXPECT_EQ(QApplication::focusWidget(), s.window.view("compare").findChild<QLineEdit*>());
+       }},
       {QStringLiteral("performance"), shows_its_performance},
       {QStringLiteral("reload"), reads_again},
       {QStringLiteral("copy-link"), leads_back},
