@@ -35,7 +35,7 @@ class JitFunction {
     std::vector<Array> args;
     LeafCounts counts = {};  // how many each argument has; empty: one each
     // Tells apart calls that the function answers differently for equal types: trees of another form, other static values.
-    std::string structure = {};
+    std::string_view structure = {};
   };
   JitFunction(TreeFunction function, JitOptions options);
   std::vector<Array> call(const Call& call, Where where) const;
@@ -88,7 +88,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     auto state = prepared(where, args...);
     std::string signature = state->signature;
-    std::vector<Array> leaves = state->jit->call(leaves_of(*state), Where::from(where));
+    std::vector<Array> leaves = state->jit->call(leaves_of(*state, signature), Where::from(where));
     state->args = {};
     auto found = state->results.find(signature);
     SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
@@ -98,14 +98,16 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   template <typename... Args>
   Lowered lower(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
-    const JitFunction::Call call = leaves_of(*state);
+    const std::string signature = state->signature;
+    const JitFunction::Call call = leaves_of(*state, signature);
     return {state->jit->lowered(call, false), state->jit->lowered(call, true)};
   }
   // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
   template <typename... Args>
   std::string explain(const Args&... args) const {
     auto state = prepared(std::source_location::current(), args...);
-    return state->jit->explained(leaves_of(*state));
+    const std::string signature = state->signature;
+    return state->jit->explained(leaves_of(*state, signature));
   }
 
  private:
@@ -122,8 +124,8 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   };
 
   template <typename... Args>
-  static JitFunction::Call leaves_of(const Traces<Args...>& state) {
-    return {tree::leaves(state.args), tree::parts(state.args), state.signature};
+  static JitFunction::Call leaves_of(const Traces<Args...>& state, std::string_view signature) {
+    return {tree::leaves(state.args), tree::parts(state.args), signature};
   }
 
   template <typename... Args>

@@ -28,13 +28,20 @@ using TreeFunction = std::function<TreeResults(const std::vector<Array>&)>;
 
 namespace tree {
 
+template <typename T>
+std::size_t count_leaves(const T& tree) {
+  std::size_t count = 0;
+  for_each(tree, [&](const Array&) { ++count; });
+  return count;
+}
+
 // The elements of a tuple or pair are parts; any other tree is one.
 template <typename T>
 LeafCounts parts(const T& tree) {
   if constexpr (detail::kIsTuple<T>)
-    return std::apply([](const auto&... each) { return LeafCounts{leaves(each).size()...}; }, tree);
+    return std::apply([](const auto&... each) { return LeafCounts{count_leaves(each)...}; }, tree);
   else
-    return {leaves(tree).size()};
+    return {count_leaves(tree)};
 }
 
 // One entry a leaf, of entries that are given one a part (each stands for all leaves of it, as a prefix of a tree does in JAX) or one a
