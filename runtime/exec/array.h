@@ -1,6 +1,7 @@
 // Array: an immutable n-dimensional value laid out over devices, perhaps of several processes.
 #pragma once
 
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <source_location>
@@ -27,7 +28,8 @@ struct Shard {
   std::string text() const;  // the data as print() shows it
 };
 
-class Index;
+class Index;  // runtime/exec/indexing.h
+class At;
 
 // A handle; copies share the value. Inside a function given to jit it stands for a value of the graph (a tracer): shape and dtype are
 // known, data and sharding are not, and reading them is a UserError naming the line.
@@ -71,8 +73,12 @@ class Array {
   Array reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
   Array astype(DType dtype, std::source_location where = std::source_location::current()) const;
   Array T(std::source_location where = std::source_location::current()) const;  // its dimensions in reverse order
-  // x[2], x[-1], x[Slice{1, 5}]: along the first dimension; index(x, {…}) takes several (runtime/exec/indexing.h).
+  // x[2], x[Slice{1, 5}], x[{ellipsis, 0}], x[{rows, columns}]: as in NumPy (runtime/exec/indexing.h).
   Array operator[](const Index& place) const;
+  Array operator[](std::initializer_list<Index> places) const;
+  // x.at({0, i}).set(y): a new array with these elements changed.
+  At at(const Index& place) const;
+  At at(std::initializer_list<Index> places) const;
   // JAX's print(x): numpy's layout; "Array(shape=(4, 4), dtype=float32)" where the value cannot be fetched.
   std::string text(std::source_location where = std::source_location::current()) const;
   std::string text_at(Where where) const;

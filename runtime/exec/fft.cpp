@@ -32,6 +32,8 @@ Array fft(const Operand& x, const Options& options) { return one_axis("fft.fft",
 Array ifft(const Operand& x, const Options& options) { return one_axis("fft.ifft", x, options); }
 Array rfft(const Operand& x, const Options& options) { return one_axis("fft.rfft", x, options); }
 Array irfft(const Operand& x, const Options& options) { return one_axis("fft.irfft", x, options); }
+Array hfft(const Operand& x, const Options& options) { return one_axis("fft.hfft", x, options); }
+Array ihfft(const Operand& x, const Options& options) { return one_axis("fft.ihfft", x, options); }
 Array fftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.fftn", x, options); }
 Array ifftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.ifftn", x, options); }
 Array rfftn(const Operand& x, const ManyOptions& options) { return many_axes("fft.rfftn", x, options); }

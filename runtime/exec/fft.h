@@ -19,6 +19,9 @@ Array fft(const Operand& x, const Options& options = {});
 Array ifft(const Operand& x, const Options& options = {});
 Array rfft(const Operand& x, const Options& options = {});
 Array irfft(const Operand& x, const Options& options = {});
+// The real spectrum of half a Hermitian signal, and its inverse; n: the length of the real side.
+Array hfft(const Operand& x, const Options& options = {});
+Array ihfft(const Operand& x, const Options& options = {});
 
 // fftn(x, {.axes = {0, 2}})
 struct ManyOptions {

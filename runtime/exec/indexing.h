@@ -1,4 +1,4 @@
-// NumPy's indexing in C++: index(x, {Slice{1, 5}, ellipsis, 0}) is x[1:5, ..., 0], and at(x, {0}).add(y) is x.at[0].add(y).
+// NumPy's indexing in C++: x[{Slice{1, 5}, ellipsis, 0}] is x[1:5, ..., 0], and x.at({0, i}).add(y) is x.at[0, i].add(y).
 #pragma once
 
 #include <initializer_list>
@@ -21,8 +21,8 @@ inline constexpr NewAxis newaxis{};    // None: a new dimension of size 1
 inline constexpr Ellipsis ellipsis{};  // ...: all dimensions that the others do not name
 inline constexpr Slice all_indices{};  // ':'
 
-// One place of an index: a number (the dimension goes away), a slice, a new dimension, an ellipsis, or an array of integers, whose
-// dimensions stand in place of the one that it indexes.
+// One place of an index: a number (the dimension goes away), a slice, a new dimension, an ellipsis, or an array: of integers, or of bool,
+// which stands for the places where it holds (as many dimensions as it has).
 class Index {
  public:
   using Line = std::source_location;
@@ -42,8 +42,9 @@ class Index {
   Line line_;
 };
 
-// x[indices]. Numbers out of bounds are a UserError with NumPy's text; slices are cut to the array; of arrays of integers at most one is
-// taken, its places out of bounds are moved to the nearest, as JAX does.
+// x[indices]. Numbers out of bounds are a UserError with NumPy's text; slices are cut to the array. Arrays of integers are broadcast
+// together, with the numbers beside them; their dimensions stand in place of those that they index, or first where something lies between
+// them, as in NumPy; places out of bounds are moved to the nearest, as in JAX. Masks are read, so inside jit they are a UserError.
 Array index(const Operand& x, const std::vector<Index>& indices);
 
 // x.at[indices]: new arrays with some elements changed.
@@ -63,8 +64,7 @@ class At {
   Operand x_;
   std::vector<Index> indices_;
 };
-// Values broadcast to the shape of x[indices]. Updates at places out of bounds are dropped. Indices are numbers and slices with positive
-// steps, and at most one array of integers.
+// Values broadcast to the shape of x[indices]. Updates at places out of bounds are dropped.
 At at(const Operand& x, const std::vector<Index>& indices);
 
 }  // namespace shardlab

@@ -28,6 +28,10 @@ Attrs filled(std::int64_t size, std::optional<double> fill_value) {
   if (fill_value) attrs.set("fill_value", *fill_value);
   return attrs;
 }
+std::vector<Array> made(std::string_view name, const Attrs& attrs, std::source_location where) {
+  return apply(name, {}, attrs, Where::from(where));
+}
+Attrs triangle(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m) { return Attrs{{"n", n}, {"k", k}, {"m", m.value_or(n)}}; }
 Attrs quantiles(const QuantileOptions& options) { return reduction(options.axis, options.keepdims).set("method", options.method); }
 
 }  // namespace
@@ -52,6 +56,34 @@ Array atleast_1d(const Operand& x) { return one("atleast_1d", {x}); }
 Array atleast_2d(const Operand& x) { return one("atleast_2d", {x}); }
 Array atleast_3d(const Operand& x) { return one("atleast_3d", {x}); }
 std::vector<Array> broadcast_arrays(const Operands& arrays) { return all("broadcast_arrays", arrays.operands()); }
+Array fliplr(const Operand& x) { return one("fliplr", {x}); }
+Array flipud(const Operand& x) { return one("flipud", {x}); }
+
+Array empty(const Shape& shape, std::optional<DType> dtype, std::source_location where) { return zeros(shape, dtype, where); }
+Array asarray(const Operand& x, std::optional<DType> dtype) {
+  if (!x.is_array()) return full({}, x, dtype);
+  return dtype ? astype(x, *dtype) : x.array();
+}
+Array geomspace(const Operand& start, const Operand& stop, std::int64_t num) { return one("geomspace", {start, stop}, {{"num", num}}); }
+Array bartlett(std::int64_t n, std::source_location where) { return made("bartlett", {{"M", n}}, where).at(0); }
+Array blackman(std::int64_t n, std::source_location where) { return made("blackman", {{"M", n}}, where).at(0); }
+Array hamming(std::int64_t n, std::source_location where) { return made("hamming", {{"M", n}}, where).at(0); }
+Array hanning(std::int64_t n, std::source_location where) { return made("hanning", {{"M", n}}, where).at(0); }
+Array kaiser(std::int64_t n, double beta, std::source_location where) { return made("kaiser", {{"M", n}, {"beta", beta}}, where).at(0); }
+
+std::vector<Array> diag_indices(std::int64_t n, std::int64_t ndim, std::source_location where) {
+  return made("diag_indices", {{"n", n}, {"ndim", ndim}}, where);
+}
+std::vector<Array> diag_indices_from(const Operand& x) { return all("diag_indices_from", {x}); }
+std::vector<Array> tril_indices(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m, std::source_location where) {
+  return made("tril_indices", triangle(n, k, m), where);
+}
+std::vector<Array> triu_indices(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m, std::source_location where) {
+  return made("triu_indices", triangle(n, k, m), where);
+}
+std::vector<Array> tril_indices_from(const Operand& x, std::int64_t k) { return all("tril_indices_from", {x}, {{"k", k}}); }
+std::vector<Array> triu_indices_from(const Operand& x, std::int64_t k) { return all("triu_indices_from", {x}, {{"k", k}}); }
+std::vector<Array> unravel_index(const Operand& places, const Shape& shape) { return all("unravel_index", {places}, {{"shape", shape}}); }
 
 std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value) {
   return all("nonzero", {x}, sized(size, fill_value));
@@ -114,12 +146,17 @@ std::pair<Array, Array> histogram(const Operand& x, const Operand& bins, const H
   }
   return two("histogram", operands, attrs);
 }
+Array histogram_bin_edges(const Operand& x, const Operand& bins) { return one("histogram_bin_edges", {x, bins}); }
+std::vector<Array> histogram2d(const Operand& x, const Operand& y, std::int64_t bins) {
+  return all("histogram2d", {x, y}, {{"bins", bins}});
+}
 Array nanargmax(const Operand& x, const AxisList& axis, bool keepdims) { return one("nanargmax", {x}, reduction(axis, keepdims)); }
 Array nanargmin(const Operand& x, const AxisList& axis, bool keepdims) { return one("nanargmin", {x}, reduction(axis, keepdims)); }
 Array nancumsum(const Operand& x, const AxisList& axis) { return one("nancumsum", {x}, on(axis)); }
 Array nancumprod(const Operand& x, const AxisList& axis) { return one("nancumprod", {x}, on(axis)); }
 Array partition(const Operand& x, std::int64_t kth, std::int64_t axis) { return one("partition", {x}, along(axis).set("kth", kth)); }
 Array argpartition(const Operand& x, std::int64_t kth, std::int64_t axis) { return one("argpartition", {x}, along(axis).set("kth", kth)); }
+Array sort_complex(const Operand& x) { return one("sort_complex", {x}); }
 Array lexsort(const Operands& keys, std::int64_t axis) { return one("lexsort", keys.operands(), along(axis)); }
 Array quantile(const Operand& x, const Operand& q, const QuantileOptions& options) { return one("quantile", {x, q}, quantiles(options)); }
 Array percentile(const Operand& x, const Operand& q, const QuantileOptions& options) {
@@ -149,6 +186,22 @@ Array vecmat(const Operand& x, const Operand& y) { return one("vecmat", {x, y});
 Array packbits(const Operand& x, const AxisList& axis) { return one("packbits", {x}, on(axis)); }
 Array unpackbits(const Operand& x, const AxisList& axis) { return one("unpackbits", {x}, on(axis)); }
 std::pair<Array, Array> frexp(const Operand& x) { return two("frexp", {x}); }
+Array ldexp(const Operand& x, const Operand& y) { return one("ldexp", {x, y}); }
+
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y) { return two("divmod", {x, y}); }
+std::pair<Array, Array> modf(const Operand& x) { return two("modf", {x}); }
+Array float_power(const Operand& x, const Operand& y) { return one("float_power", {x, y}); }
+Array rint(const Operand& x) { return one("rint", {x}); }
+Array spacing(const Operand& x) { return one("spacing", {x}); }
+Array iscomplex(const Operand& x) { return one("iscomplex", {x}); }
+Array isreal(const Operand& x) { return one("isreal", {x}); }
+Array array_equiv(const Operand& x, const Operand& y) { return one("array_equiv", {x, y}); }
+
+Array gamma(const Operand& x) { return one("gamma", {x}); }
+Array gammasgn(const Operand& x) { return one("gammasgn", {x}); }
+Array factorial(const Operand& x) { return one("factorial", {x}); }
+Array beta(const Operand& x, const Operand& y) { return one("beta", {x, y}); }
+Array multigammaln(const Operand& x, std::int64_t d) { return one("multigammaln", {x}, {{"d", d}}); }
 
 Array i0(const Operand& x) { return one("i0", {x}); }
 Array i0e(const Operand& x) { return one("i0e", {x}); }
@@ -163,6 +216,11 @@ Array logit(const Operand& x) { return one("logit", {x}); }
 Array ndtr(const Operand& x) { return one("ndtr", {x}); }
 Array log_ndtr(const Operand& x) { return one("log_ndtr", {x}); }
 Array betaln(const Operand& x, const Operand& y) { return one("betaln", {x, y}); }
+
+Array log1mexp(const Operand& x) { return one("log1mexp", {x}); }
+Array sparse_plus(const Operand& x) { return one("sparse_plus", {x}); }
+Array sparse_sigmoid(const Operand& x) { return one("sparse_sigmoid", {x}); }
+Array squareplus(const Operand& x, double b) { return one("squareplus", {x}, {{"b", b}}); }
 
 Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   std::vector<Operand> operands{query, key, value};
@@ -229,10 +287,20 @@ Array min(const Operand& x, const Operand& where, double initial, const ReduceOp
 }  // namespace masked
 
 namespace linalg {
-Array norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
-  Attrs attrs = reduction(axis, keepdims);
+namespace {
+Attrs normed(Attrs attrs, std::optional<double> ord) {
   if (ord) attrs.set("ord", *ord);
-  return one("linalg.norm", {x}, attrs);
+  return attrs;
+}
+}  // namespace
+Array norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
+  return one("linalg.norm", {x}, normed(reduction(axis, keepdims), ord));
+}
+Array vector_norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
+  return one("linalg.vector_norm", {x}, normed(reduction(axis, keepdims), ord));
+}
+Array matrix_norm(const Operand& x, std::optional<double> ord, bool keepdims) {
+  return one("linalg.matrix_norm", {x}, normed(Attrs{{"keepdims", keepdims}}, ord));
 }
 Array matrix_power(const Operand& x, std::int64_t n) { return one("linalg.matrix_power", {x}, {{"n", n}}); }
 Array multi_dot(const Operands& arrays) { return one("linalg.multi_dot", arrays.operands()); }

@@ -28,6 +28,37 @@ Array atleast_2d(const Operand& x);
 Array atleast_3d(const Operand& x);
 std::vector<Array> broadcast_arrays(const Operands& arrays);
 
+Array fliplr(const Operand& x);
+Array flipud(const Operand& x);
+
+// --- Made from numbers.
+
+Array empty(const Shape& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());  // zeros
+// The operand as an array: itself, or a number's.
+Array asarray(const Operand& x, std::optional<DType> dtype = {});
+// `num` numbers of equal ratio.
+Array geomspace(const Operand& start, const Operand& stop, std::int64_t num = 50);
+// Windows of n elements.
+Array bartlett(std::int64_t n, std::source_location where = std::source_location::current());
+Array blackman(std::int64_t n, std::source_location where = std::source_location::current());
+Array hamming(std::int64_t n, std::source_location where = std::source_location::current());
+Array hanning(std::int64_t n, std::source_location where = std::source_location::current());
+Array kaiser(std::int64_t n, double beta, std::source_location where = std::source_location::current());
+
+// --- Where elements are: rows and columns, to index with.
+
+std::vector<Array> diag_indices(std::int64_t n, std::int64_t ndim = 2, std::source_location where = std::source_location::current());
+std::vector<Array> diag_indices_from(const Operand& x);
+// On and below diagonal k of n x m elements (m = n by default), or on and above it.
+std::vector<Array> tril_indices(std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> m = {},
+                                std::source_location where = std::source_location::current());
+std::vector<Array> triu_indices(std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> m = {},
+                                std::source_location where = std::source_location::current());
+std::vector<Array> tril_indices_from(const Operand& x, std::int64_t k = 0);
+std::vector<Array> triu_indices_from(const Operand& x, std::int64_t k = 0);
+// Index vectors of places counted in row-major order.
+std::vector<Array> unravel_index(const Operand& places, const Shape& shape);
+
 // --- Which elements. `size` is how many there are at most: results have shapes that do not depend on values.
 
 std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
@@ -73,12 +104,16 @@ struct HistogramOptions {
 };
 // Counts and edges; `bins`: a number, or the edges.
 std::pair<Array, Array> histogram(const Operand& x, const Operand& bins = 10, const HistogramOptions& options = {});
+Array histogram_bin_edges(const Operand& x, const Operand& bins = 10);
+// Counts [x bins, y bins], and the edges along x and y.
+std::vector<Array> histogram2d(const Operand& x, const Operand& y, std::int64_t bins = 10);
 Array nanargmax(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
 Array nanargmin(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);
 Array nancumsum(const Operand& x, const AxisList& axis = AxisList::all());
 Array nancumprod(const Operand& x, const AxisList& axis = AxisList::all());
 Array partition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
 Array argpartition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
+Array sort_complex(const Operand& x);
 Array lexsort(const Operands& keys, std::int64_t axis = -1);  // the last key decides first
 struct QuantileOptions {
   detail::ByNameOnly by_name{};
@@ -113,8 +148,26 @@ Array vecmat(const Operand& x, const Operand& y);
 Array packbits(const Operand& x, const AxisList& axis = AxisList::all());
 Array unpackbits(const Operand& x, const AxisList& axis = AxisList::all());
 std::pair<Array, Array> frexp(const Operand& x);
+Array ldexp(const Operand& x, const Operand& y);
+
+// --- Elementwise, less often met.
+
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y);
+std::pair<Array, Array> modf(const Operand& x);  // fraction and whole part
+Array float_power(const Operand& x, const Operand& y);
+Array rint(const Operand& x);
+Array spacing(const Operand& x);
+Array iscomplex(const Operand& x);
+Array isreal(const Operand& x);
+Array array_equiv(const Operand& x, const Operand& y);
 
 // --- Special functions.
+
+Array gamma(const Operand& x);
+Array gammasgn(const Operand& x);
+Array factorial(const Operand& x);
+Array beta(const Operand& x, const Operand& y);
+Array multigammaln(const Operand& x, std::int64_t d);
 
 Array i0(const Operand& x);
 Array i0e(const Operand& x);
@@ -131,6 +184,11 @@ Array log_ndtr(const Operand& x);
 Array betaln(const Operand& x, const Operand& y);
 
 // --- jax.nn and jax.ops.
+
+Array log1mexp(const Operand& x);
+Array sparse_plus(const Operand& x);
+Array sparse_sigmoid(const Operand& x);
+Array squareplus(const Operand& x, double b = 4);
 
 struct AttentionOptions {
   detail::ByNameOnly by_name{};
@@ -168,6 +226,8 @@ Array min(const Operand& x, const Operand& where, double initial, const ReduceOp
 namespace linalg {
 // Of all elements, along an axis (of vectors) or two (of matrices). `ord`: 2, the root of squares, by default.
 Array norm(const Operand& x, const AxisList& axis = AxisList::all(), std::optional<double> ord = {}, bool keepdims = false);
+Array vector_norm(const Operand& x, const AxisList& axis = AxisList::all(), std::optional<double> ord = {}, bool keepdims = false);
+Array matrix_norm(const Operand& x, std::optional<double> ord = {}, bool keepdims = false);  // of the last two dimensions
 Array matrix_power(const Operand& x, std::int64_t n);
 Array multi_dot(const Operands& arrays);
 }  // namespace linalg

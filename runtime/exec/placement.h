@@ -4,6 +4,7 @@
 #include "runtime/exec/device_mesh.h"
 #include "runtime/exec/operand.h"
 #include "runtime/exec/positional_sharding.h"
+#include "runtime/exec/tree.h"
 
 namespace shardlab {
 
@@ -25,5 +26,11 @@ Mesh make_mesh(const DeviceGrid& devices, std::vector<std::string> axis_names, s
 Array device_put(const Operand& x, const Sharding& sharding);
 Array device_put(const Operand& x, const PartitionSpec& spec);  // on x's own mesh
 Array device_put(const Operand& x, const Device& device);
+// Every leaf of a tree so: device_put(params, NamedSharding(mesh, P())).
+template <typename Tree, typename Place>
+  requires(!std::convertible_to<const Tree&, Operand>)
+Tree device_put(const Tree& tree, const Place& place, std::source_location where = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return device_put(Operand(leaf, where), place); }, tree);
+}
 
 }  // namespace shardlab

@@ -47,10 +47,49 @@ SHARDLAB_DISTRIBUTION(laplace)
 SHARDLAB_DISTRIBUTION(logistic)
 SHARDLAB_DISTRIBUTION(cauchy)
 SHARDLAB_DISTRIBUTION(rademacher)
+SHARDLAB_DISTRIBUTION(maxwell)
 #undef SHARDLAB_DISTRIBUTION
 
 Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape, std::optional<DType> dtype) {
   return one("random.truncated_normal", {key, lower, upper}, draw_attrs(shape, dtype));
+}
+
+namespace {
+
+// No shape: that of the parameters.
+Array with_parameters(std::string_view op, const std::vector<Operand>& operands, const Shape& shape, std::optional<DType> dtype) {
+  Attrs attrs;
+  if (!shape.empty()) attrs.set("shape", shape);
+  if (dtype) attrs.set("dtype", *dtype);
+  return one(op, operands, attrs);
+}
+
+}  // namespace
+
+Array double_sided_maxwell(const Operand& key, const Operand& loc, const Operand& scale, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.double_sided_maxwell", {key, loc, scale}, shape, dtype);
+}
+Array geometric(const Operand& key, const Operand& p, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.geometric", {key, p}, shape, dtype);
+}
+Array lognormal(const Operand& key, const Operand& sigma, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.lognormal", {key, sigma}, shape, dtype);
+}
+Array pareto(const Operand& key, const Operand& b, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.pareto", {key, b}, shape, dtype);
+}
+Array rayleigh(const Operand& key, const Operand& scale, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.rayleigh", {key, scale}, shape, dtype);
+}
+Array triangular(const Operand& key, const Operand& left, const Operand& mode, const Operand& right, const Shape& shape,
+                 std::optional<DType> dtype) {
+  return with_parameters("random.triangular", {key, left, mode, right}, shape, dtype);
+}
+Array wald(const Operand& key, const Operand& mean, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.wald", {key, mean}, shape, dtype);
+}
+Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.weibull_min", {key, scale, concentration}, shape, dtype);
 }
 
 Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype) {

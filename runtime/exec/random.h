@@ -34,6 +34,19 @@ Array cauchy(const Operand& key, const Shape& shape = {}, std::optional<DType> d
 Array rademacher(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {},
                        std::optional<DType> dtype = {});
+Array maxwell(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+// With parameters, numbers or arrays; the shape is that to which they broadcast by default.
+Array double_sided_maxwell(const Operand& key, const Operand& loc, const Operand& scale, const Shape& shape = {},
+                           std::optional<DType> dtype = {});
+Array geometric(const Operand& key, const Operand& p, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array lognormal(const Operand& key, const Operand& sigma = 1.0, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array pareto(const Operand& key, const Operand& b, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array rayleigh(const Operand& key, const Operand& scale, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array triangular(const Operand& key, const Operand& left, const Operand& mode, const Operand& right, const Shape& shape = {},
+                 std::optional<DType> dtype = {});
+Array wald(const Operand& key, const Operand& mean, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const Shape& shape = {},
+                  std::optional<DType> dtype = {});
 // Whole numbers in [minval, maxval).
 Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {});
 // True with probability p, which is a number or an array that broadcasts to the shape.

@@ -17,6 +17,16 @@ void arrays() {
   for (const auto& shard : a.addressable_shards()) require(shard.type.shape == Shape{2, 2}, "a shard's shape");
 }
 
+void indexing() {
+  auto mesh = make_mesh({4, 2}, {"x", "y"});
+  auto a = device_put(arange(32.0).reshape({8, 4}), NamedSharding(mesh, P("x", "y")));
+  auto rows = array<std::int32_t>({0, 5, 7}), columns = array<std::int32_t>({3, 0, -1});
+  auto picked = a[{rows, columns}];               // a[rows, columns]: 3, 20, 31
+  auto window = a[{Slice{1, 5}, ellipsis, 0}];    // a[1:5, ..., 0]
+  auto changed = a.at({rows, columns}).add(1.0);  // a new array
+  require(sum(picked).item<float>() == 54 && window.shape() == Shape{4} && sum(changed - a).item<float>() == 3, "indexing");
+}
+
 void compiled() {
   auto mesh = make_mesh({4, 2}, {"x", "y"});
   auto x = device_put(ones({8, 8}), NamedSharding(mesh, P("x", "y")));
@@ -84,6 +94,7 @@ void processes() {
 int main(int argc, char** argv) {
   join(argc, argv);
   arrays();
+  indexing();
   compiled();
   derivatives();
   per_device();

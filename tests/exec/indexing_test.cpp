@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/exec/array_ops.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/numpy.h"
 
 using namespace shardlab;  // as a user's program has it
 
@@ -12,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 std::vector<std::int32_t> ints(const Array& x) { return x.to_vector<std::int32_t>(); }
@@ -34,6 +37,39 @@ TEST(Indexing, TakesWhatNumpyTakes) {
   EXPECT_EQ(index(x, {array<std::int32_t>({0, 1, 2, 2}, {2, 2})}).shape(), (Shape{2, 2, 4}));
 }
 
+// Expected: numpy's.
+TEST(Indexing, ArraysAreBroadcastTogether) {
+  Array x = arange(24).reshape({2, 3, 4}), i = array<std::int32_t>({0, 1}), j = array<std::int32_t>({2, -1});
+  EXPECT_THAT(ints(x[{i, j}]), ElementsAre(8, 9, 10, 11, 20, 21, 22, 23));
+  EXPECT_THAT(ints(x[{i[{all_indices, newaxis}], j}]), ElementsAreArray(ints(index(x, {all_indices, j}))));
+  EXPECT_THAT(ints(x[{all_indices, j, i}]), ElementsAre(8, 9, 20, 21));
+  // Something between arrays: their dimensions come first. A number counts as one of them.
+  EXPECT_THAT(ints(x[{i, all_indices, j}]), ElementsAre(2, 6, 10, 15, 19, 23));
+  EXPECT_THAT(ints(x[{0, all_indices, i}]), ElementsAre(0, 4, 8, 1, 5, 9));
+  EXPECT_THAT(ints(x[{1, Slice{.step = -2}, i}]), ElementsAre(20, 12, 21, 13));
+  EXPECT_EQ((x[{i, newaxis, j}].shape()), (Shape{2, 1, 4}));
+  EXPECT_EQ((x[{newaxis, i, ellipsis, j}].shape()), (Shape{2, 1, 3}));
+  // Slices beside them, with steps and without.
+  EXPECT_THAT(ints(x[{all_indices, Slice{.step = 2}, i}]), ElementsAre(0, 1, 8, 9, 12, 13, 20, 21));
+  EXPECT_THAT(ints(x[{i, Slice{1}, Slice{.stop = 1}}]), ElementsAre(4, 8, 16, 20));
+  // Scalars that are computed; places out of bounds are moved.
+  auto at_place = jit([](const Array& v, const Array& n) { return std::tuple{v[n], v[{n, Slice{1}}], v[{0, n}], v[{n, ellipsis, -1}]}; });
+  auto [row, rest, of_first, column] = at_place(x, asarray(1));
+  EXPECT_THAT(ints(row), ElementsAreArray(ints(x[1])));
+  EXPECT_THAT(ints(rest), ElementsAreArray(ints(x[{1, Slice{1}}])));
+  EXPECT_THAT(ints(of_first), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(ints(column), ElementsAre(15, 19, 23));
+  EXPECT_THAT(ints(arange(4)[asarray(9)]), ElementsAre(3));
+}
+
+TEST(Indexing, MasksStandForThePlacesWhereTheyHold) {
+  Array x = arange(24).reshape({2, 3, 4});
+  EXPECT_THAT(ints(x[x % 7 == 0]), ElementsAre(0, 7, 14, 21));
+  EXPECT_THAT(ints(x[{array<bool>({false, true}), 1}]), ElementsAre(16, 17, 18, 19));
+  EXPECT_EQ((x[x < 0].shape()), (Shape{0}));
+  EXPECT_THAT(ints(arange(4).at(arange(4) > 1).set(9)), ElementsAre(0, 1, 9, 9));
+}
+
 TEST(Indexing, UpdatesWhatItTakes) {
   Array x = arange(6).reshape({2, 3});
   EXPECT_THAT(ints(at(x, {0}).set(9)), ElementsAre(9, 9, 9, 3, 4, 5));
@@ -43,6 +79,11 @@ TEST(Indexing, UpdatesWhatItTakes) {
   EXPECT_THAT(ints(at(x, {ellipsis}).max(3)), ElementsAre(3, 3, 3, 3, 4, 5));
   EXPECT_THAT(ints(at(x, {-1, -1}).set(7)), ElementsAre(0, 1, 2, 3, 4, 7));
   EXPECT_THAT(ints(at(x, {array<std::int32_t>({5})}).set(7)), ElementsAre(0, 1, 2, 3, 4, 5));
+  Array rows = array<std::int32_t>({0, 0, 1}), columns = array<std::int32_t>({1, 1, 7});
+  EXPECT_THAT(ints(x.at({rows, columns}).add(10)), ElementsAre(0, 21, 2, 3, 4, 5));
+  EXPECT_THAT(ints(x.at({rows[Slice{1}], Slice{.step = -1}}).set(arange(3))), ElementsAre(2, 1, 0, 2, 1, 0));
+  EXPECT_THAT(ints(zeros({2, 2, 2}, int32).at({1, all_indices, arange(2)}).add(array<std::int32_t>({1, 2, 3, 4}, {2, 2}))),
+              ElementsAre(0, 0, 0, 0, 1, 3, 2, 4));
 }
 
 TEST(Indexing, MethodsOfArrays) {
@@ -68,6 +109,12 @@ TEST(Indexing, ErrorsSayWhatWasAsked) {
   EXPECT_THAT(error_of([&] { index(x, {0, 0, 0}); }), HasSubstr("Too many indices: array is 2-dimensional, but 3 were indexed"));
   EXPECT_THAT(error_of([&] { index(x, {ellipsis, ellipsis}); }), HasSubstr("an index can only have a single ellipsis"));
   EXPECT_THAT(error_of([&] { index(x, {Slice{.step = 0}}); }), HasSubstr("slice step cannot be zero"));
+  EXPECT_THAT(error_of([&] { x[{arange(3), arange(2)}]; }), HasSubstr("Incompatible shapes for broadcasting: shapes=[(3,), (2,)]"));
+  EXPECT_THAT(error_of([&] { x[arange(2.0)]; }), HasSubstr("Indexer must have integer or boolean type, got indexer with type float32"));
+  EXPECT_THAT(error_of([&] { x[arange(4) > 1]; }),
+              HasSubstr("boolean index did not match shape of indexed array in index 0: got (4,), expected (3,)"));
+  EXPECT_THAT(error_of([&] { jit([](const Array& v) { return v[v > 1]; })(x); }),
+              AllOf(HasSubstr("Array boolean indices must be concrete; got bool[3,4]"), HasSubstr("where(mask")));
 }
 
 TEST(ArrayOps, ComputeWhatTheirOpsDo) {

@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
 
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
@@ -48,6 +53,30 @@ TEST(OpsApi, EveryFunctionHasItsOp) {
         "softmax",     "softplus",     "sqrt",        "square",      "squeeze",    "std",         "subtract",      "sum",
         "tan",         "tanh",         "transpose",   "var",         "where",      "zeros",       "zeros_like"})
     EXPECT_NE(find_op(name), nullptr) << name;
+}
+
+// A user of C++ finds every op that a scenario has: by its name or an alias, with a _ where the name is C++'s.
+TEST(OpsApi, EveryOpHasItsFunction) {
+  const std::set<std::string, std::less<>> made_by_others = {
+      "enter_auto_axes",       "fft_axis", "random.child", "random_indices", "random_threefry2x32", "select_and_gather_add",
+      "select_and_scatter_add"};
+  std::set<std::string, std::less<>> functions;
+  std::filesystem::path folder = std::filesystem::path(std::getenv("SHARDLAB_SOURCE_DIR")) / "runtime/exec";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".h") continue;
+    std::ifstream file(entry.path());
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    std::regex declared(R"((?:SHARDLAB_REDUCTION\(|[\s>])([a-z]\w*)(?=[(,]))");
+    for (std::sregex_iterator match(text.begin(), text.end(), declared), end; match != end; ++match) functions.insert((*match)[1]);
+  }
+  for (const OpDef* op : all_ops()) {
+    auto is_function = [&](std::string_view name) {
+      std::string last(name.substr(name.rfind('.') + 1));
+      return functions.contains(last) || functions.contains(fmt::format("{}_", last));
+    };
+    bool is_found = is_function(op->name) || std::any_of(op->aliases.begin(), op->aliases.end(), is_function);
+    EXPECT_NE(is_found, made_by_others.contains(op->name)) << op->name;
+  }
 }
 
 TEST(OpsApi, Creation) {
@@ -152,7 +181,7 @@ std::string error_of(Call call) {
   return "no error";
 }
 
-std::string at_line(int line) { return "ops_api_test.cpp:" + std::to_string(line); }
+std::string at_line(int line) { return fmt::format("ops_api_test.cpp:{}", line); }
 
 // Operators cannot have default arguments; the conversion of their operands carries the line.
 TEST(OpsApi, ErrorsNameTheUsersLine) {

@@ -1,0 +1,100 @@
+// jax.lax's functions and those of jax.numpy and jax.random that have parameters, by values that JAX 0.8 gave.
+#include "runtime/exec/lax.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/exec/array_ops.h"
+#include "runtime/exec/fft.h"
+#include "runtime/exec/indexing.h"
+#include "runtime/exec/numpy.h"
+#include "runtime/exec/random.h"
+
+using namespace shardlab;  // as a user's program has it
+
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+std::vector<float> floats(const Array& x) { return astype(x, float32).to_vector<float>(); }
+std::vector<std::int32_t> ints(const Array& x) { return astype(x, int32).to_vector<std::int32_t>(); }
+auto near(std::vector<float> wanted) { return Pointwise(FloatNear(2e-6f), wanted); }
+
+TEST(Lax, ConvolutionsAndWindows) {
+  Array x = arange(16.0).reshape({1, 1, 4, 4}), k = ones({1, 1, 2, 2});
+  EXPECT_THAT(floats(conv(x, k, {2, 2}, {{1, 0}, {0, 1}})), ElementsAre(1, 5, 26, 34));
+  EXPECT_THAT(floats(conv_general_dilated(transpose(x, {0, 2, 3, 1}), transpose(k, {2, 3, 1, 0}), {1, 1}, "SAME",
+                                          {.rhs_dilation = {2, 2}, .dimension_numbers = {"NHWC", "HWIO", "NHWC"}})),
+              ElementsAre(5, 10, 12, 6, 10, 20, 24, 12, 18, 36, 40, 20, 9, 18, 20, 10));
+  Array image = x.reshape({4, 4});
+  EXPECT_THAT(floats(reduce_window(image, "max", {2, 2}, {.window_strides = {2, 2}})), ElementsAre(5, 7, 13, 15));
+  EXPECT_THAT(floats(reduce_window(image, "sum", {3, 1}, {.padding = {{1, 1}, {0, 0}}})[0]), ElementsAre(4, 6, 8, 10));
+  Array pooled = x.reshape({1, 4, 4, 1});
+  EXPECT_THAT(floats(max_pool(pooled, {2, 2}, {.strides = {2, 2}})), ElementsAre(5, 7, 13, 15));
+  EXPECT_THAT(floats(min_pool(pooled, {2, 2}, {.strides = {2, 2}})), ElementsAre(0, 2, 8, 10));
+  EXPECT_THAT(floats(avg_pool(pooled, {2, 2}, {.strides = {2, 2}})), ElementsAre(2.5, 4.5, 10.5, 12.5));
+  EXPECT_THROW(conv(x, k, {1}, "VALID"), UserError);
+}
+
+TEST(Lax, ProductsAndPlaces) {
+  Array x = arange(12.0).reshape({2, 2, 3}), y = arange(12.0).reshape({2, 3, 2}), grid = arange(16.0).reshape({4, 4});
+  std::vector<float> product{10, 13, 28, 40, 172, 193, 244, 274};
+  EXPECT_EQ(floats(dot_general(x, y, {{2}, {1}}, {{0}, {0}})), product);
+  EXPECT_EQ(floats(batch_matmul(x, y)), product);
+  EXPECT_THROW(dot_general(x, y, {{2, 1}, {1}}), UserError);
+  Array places = array<std::int32_t>({0, 1, 2, 2}, {2, 2});
+  GatherDimensionNumbers windows{.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0, 1}};
+  EXPECT_THAT(floats(gather(grid, places, windows, {1, 2})), ElementsAre(1, 2, 10, 11));
+  EXPECT_THAT(floats(scatter_add(zeros({2, 2}), array<std::int32_t>({1, 1}, {2, 1}), ones({2, 2}), {{1}, {0}, {0}})),
+              ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(floats(scatter_max(zeros({3}), array<std::int32_t>({1, 2}, {2, 1}), array<float>({-1, 4}), {{}, {0}, {0}})),
+              ElementsAre(0, 0, 4));
+}
+
+TEST(Lax, Dimensions) {
+  Array x = arange(6).reshape({2, 3});
+  EXPECT_THAT(ints(dynamic_slice_in_dim(x, asarray(1), 2, 1)), ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(ints(dynamic_update_slice_in_dim(x, zeros({1, 3}, int32), asarray(1), 0)), ElementsAre(0, 1, 2, 0, 0, 0));
+  EXPECT_THAT(ints(index_in_dim(x, -1, 1, false)), ElementsAre(2, 5));
+  EXPECT_THAT(ints(broadcast_in_dim(arange(2), {2, 2}, {0})), ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(collapse(ones({2, 3, 4}), 1).shape(), (Shape{2, 12}));
+  EXPECT_THAT(ints(rev(x, {1})), ElementsAre(2, 1, 0, 5, 4, 3));
+  EXPECT_THAT(ints(reduce_sum(x, {0})), ElementsAre(3, 5, 7));
+  EXPECT_THAT(ints(reduce_max(x, {1})), ElementsAre(2, 5));
+  EXPECT_THAT(ints(clamp(1, x, 4)), ElementsAre(1, 1, 2, 3, 4, 4));
+  EXPECT_THAT(ints(rem(array<std::int32_t>({-7, 7}), 3)), ElementsAre(-1, 1));
+  EXPECT_THAT(ints(integer_pow(x, 2)), ElementsAre(0, 1, 4, 9, 16, 25));
+}
+
+TEST(Lax, LessOftenMet) {
+  EXPECT_THAT(ints(tril_indices(3, -1)[1]), ElementsAre(0, 0, 1));
+  EXPECT_THAT(ints(triu_indices_from(ones({2, 3}))[0]), ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(ints(unravel_index(array<std::int32_t>({5, 7}), {2, 4})[1]), ElementsAre(1, 3));
+  EXPECT_THAT(ints(divmod(array<std::int32_t>({7, -7}), 3).first), ElementsAre(2, -3));
+  EXPECT_THAT(floats(geomspace(1.0, 8.0, 4)), near({1, 2, 4, 8}));
+  EXPECT_THAT(ints(histogram2d(array<float>({0, 1, 1}), array<float>({0, 0, 1}), 2)[0]), ElementsAre(1, 0, 1, 1));
+  EXPECT_THAT(floats(kaiser(3, 2.0)), near({0.43867639f, 1, 0.43867639f}));
+  EXPECT_THAT(floats(gamma(array<float>({5}))), near({24}));
+  EXPECT_THAT(floats(linalg::matrix_norm(array<float>({3, 4}, {1, 2}))), near({5}));
+  EXPECT_EQ(fft::ihfft(arange(6.0)).shape(), (Shape{4}));
+  EXPECT_EQ(asarray(2.5).dtype(), float32);
+  EXPECT_EQ(asarray(arange(2), int8).dtype(), int8);
+}
+
+TEST(Lax, DistributionsWithParameters) {
+  Array key = random::key(7);
+  EXPECT_THAT(floats(random::maxwell(key, {2})), near({2.07028675f, 0.71447033f}));
+  EXPECT_THAT(floats(random::double_sided_maxwell(key, 1.0, 2.0, {2})), near({-1.47719097f, -4.17010546f}));
+  EXPECT_THAT(ints(random::geometric(key, 0.3, {2})), ElementsAre(2, 1));
+  EXPECT_THAT(floats(random::lognormal(key, 0.5, {2})), near({1.25309634f, 2.65574551f}));
+  EXPECT_THAT(floats(random::pareto(key, 2.0, {2})), near({1.75166523f, 6.27664423f}));
+  EXPECT_THAT(floats(random::rayleigh(key, 2.0, {2})), near({1.77626979f, 0.45352685f}));
+  EXPECT_THAT(floats(random::triangular(key, 0.0, 0.3, 1.0, {2})), near({0.52236307f, 0.86670268f}));
+  EXPECT_THAT(floats(random::wald(key, 2.0, {2})), near({0.47095108f, 2.44271636f}));
+  EXPECT_THAT(floats(random::weibull_min(key, 2.0, 3.0, {2})), near({2.07769823f, 3.08600593f}));
+}
+
+}  // namespace
