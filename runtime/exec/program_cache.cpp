@@ -18,6 +18,7 @@
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
 #include "runtime/transform/inline.h"
+#include "runtime/transform/lighten.h"
 #include "runtime/transform/simplify.h"
 #include "runtime/transform/used_params.h"
 
@@ -169,7 +170,7 @@ void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLay
 // Results on such meshes are exchanged from cuts into as many parts, or from wherever they come to lie: whichever moves less.
 spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, bool exact_results) {
   auto plan = [&] {
-    spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = exact_results});
+    spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = exact_results, .lighten = transform::lightened});
     return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
   };
   spmd::PartitionedProgram program = plan();

@@ -42,13 +42,14 @@ class Live {
 
   Mask used_params() const { return of(graph_.params, needed_); }
 
-  Graph copy(const Mask& params) const {
+  Graph copy(const Mask& params, std::vector<ValueId>* sources = nullptr) const {
     Graph result;
     result.name = graph_.name;
     std::vector<ValueId> renamed(graph_.values.size(), -1);
     auto copy_value = [&](ValueId id, NodeId producer, std::size_t index) {
       renamed[std::size_t(id)] = ValueId(result.values.size());
       result.values.push_back({graph_.values[std::size_t(id)].type, producer, int(index)});
+      if (sources != nullptr) sources->push_back(id);
       return renamed[std::size_t(id)];
     };
     for (ValueId id : selected(graph_.params, params)) result.params.push_back(copy_value(id, -1, result.params.size()));
@@ -153,11 +154,15 @@ class Live {
 
 }  // namespace
 
-static Graph live(const Graph& graph, Depth depth) {
-  return Live(graph, Mask(graph.results.size(), true), depth).copy(Mask(graph.params.size(), true));
+static Graph live(const Graph& graph, Depth depth, std::vector<ValueId>* sources = nullptr) {
+  return Live(graph, Mask(graph.results.size(), true), depth).copy(Mask(graph.params.size(), true), sources);
 }
 
 Graph without_dead_nodes(const Graph& graph) { return live(graph, Depth::kNodes); }
+Graph without_dead_nodes(const Graph& graph, std::vector<ValueId>& sources) {
+  sources.clear();
+  return live(graph, Depth::kNodes, &sources);
+}
 Graph without_dead_parts(const Graph& graph) { return live(graph, Depth::kParts); }
 
 }  // namespace shardlab

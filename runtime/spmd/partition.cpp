@@ -3,6 +3,7 @@
 #include "runtime/spmd/alone.h"
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/lightened.h"
 #include "runtime/spmd/together.h"
 #include "runtime/spmd/work.h"
 
@@ -85,11 +86,11 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
   return program;
 }
 
-}  // namespace
-
-PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
+// Of the propagated program and its versions in parts the plan with the fewest bytes; the first one among equals.
+PartitionedProgram planned_in_versions(Propagation propagated, const PropagationInput& input, const PartitionOptions& options) {
   // A node of a form in parts may have one more: a window over two dimensions.
-  std::vector<Propagation> versions{propagate(input)};
+  std::vector<Propagation> versions;
+  versions.push_back(std::move(propagated));
   while (versions.size() <= kPartedMax) {
     std::optional<Propagation> parted = in_parts(versions.back(), input);
     if (!parted) break;
@@ -100,6 +101,19 @@ PartitionedProgram partition(const PropagationInput& input, const PartitionOptio
     if (v > 0 && program.wire_bytes == 0) break;
     PartitionedProgram next = planned(std::move(versions[v]), input, options);
     if (v == 0 || next.wire_bytes < program.wire_bytes) program = std::move(next);
+  }
+  return program;
+}
+
+}  // namespace
+
+PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
+  Propagation propagated = propagate(input);
+  std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
+  PartitionedProgram program = planned_in_versions(lighter ? std::move(*lighter) : propagated, input, options);
+  if (lighter && program.wire_bytes > 0) {
+    PartitionedProgram as_written = planned_in_versions(std::move(propagated), input, options);
+    if (as_written.wire_bytes < program.wire_bytes) program = std::move(as_written);
   }
   verify(program);
   return program;

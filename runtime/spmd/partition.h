@@ -1,15 +1,23 @@
 // Partition: from a graph and its shardings to a program of per-device steps with the fewest wire bytes.
 #pragma once
 
+#include <functional>
+
+#include "runtime/graph/lighter_graph.h"
 #include "runtime/spmd/propagate.h"
 
 namespace shardlab::spmd {
+
+// The same program with less arithmetic, or nothing; it may make one value of two that lie alike.
+using Lighten = std::optional<LighterGraph> (*)(const Graph&, const std::function<bool(ValueId, ValueId)>& lie_alike);
 
 struct PartitionOptions {
   // Results exactly as JAX's; otherwise they may stay in a finer form at fewer bytes.
   bool exact_results = true;
   // Chooses the forms of all values together where that saves bytes; otherwise each op alone, and inner values stay as propagated.
   bool search = true;
+  // Applied once shardings are chosen, and taken where that moves no more bytes; nullptr: every node is computed as it is written.
+  Lighten lighten = nullptr;
 };
 
 // Propagates, plans every op and reshard by wire bytes, and writes the steps. The result has been verified.

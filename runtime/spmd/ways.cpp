@@ -1,6 +1,7 @@
 #include "runtime/spmd/ways.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/work.h"
@@ -31,6 +32,30 @@ bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
     });
   };
   return node.op->transpose != nullptr && node.operands.size() == 1 && has_whole(rule.operands[0]) && has_whole(rule.results[0]);
+}
+
+// The work of an op that needs dimensions whole and gives them whole (a sort), where what cuts them cuts another dimension instead, as
+// XLA has it: each piece the first one that it divides.
+std::int64_t work_in_other_parts(const OpShape& op, const std::vector<Spec>& forms) {
+  std::vector<Axes> pieces(op.rule.factors.size());
+  Axes moved;
+  for (const FactorSharding& sharding : project(forms[0], op.rule.operands[0], op.rule.factors)) {
+    const std::size_t factor = std::size_t(sharding.factor);
+    if (op.can_cut[factor])
+      pieces[factor] = sharding.axes;
+    else if (op.rule.factors[factor].kind == FactorKind::kReplicate && !op.rule.factors[factor].blocked)
+      moved.insert(moved.end(), sharding.axes.begin(), sharding.axes.end());
+  }
+  if (moved.empty()) return std::numeric_limits<std::int64_t>::max();
+  for (const AxisPiece& piece : moved) {
+    for (std::size_t factor = 0; factor < pieces.size(); ++factor) {
+      if (!op.can_cut[factor] || op.rule.factors[factor].size % (shardlab::part_count(pieces[factor]) * piece.size) != 0) continue;
+      pieces[factor].push_back(piece);
+      break;
+    }
+  }
+  const auto candidate = cut_factors(op, pieces);
+  return candidate ? candidate->work : std::numeric_limits<std::int64_t>::max();
 }
 
 // Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
@@ -99,6 +124,9 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
     allowed = std::max(allowed, propagated_work(shape, kept));
   }
+  // XLA computes sorts in as many parts as their operands lie in.
+  else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
+    allowed = std::min(allowed, work_in_other_parts(shape, even));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
   if (node.op->needs != nullptr)
     for (const Candidate& way : ways)

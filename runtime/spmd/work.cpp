@@ -82,8 +82,12 @@ class Counter {
     if (!counts_(graph_, node)) return;
     FactorRule rule = rule_of(graph_, node);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
-    for (std::size_t p = 0; p < work_.size(); ++p)
+    // A reduction combines nothing where each part of its operand is one of its result.
+    const bool may_copy = node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
+    for (std::size_t p = 0; p < work_.size(); ++p) {
+      if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
       work_[p] += rule.present ? elements_at(rule, operands, results, p) : element_count(results[0][p]);
+    }
   }
 
   void add(const RegionStep& step) {

@@ -13,6 +13,7 @@
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/work.h"
+#include "runtime/transform/lighten.h"
 #include "tests/spmd/graphs.h"
 #include "tests/spmd/simulator.h"
 
@@ -380,6 +381,10 @@ void check_program(unsigned seed) {
     PartitionedProgram alone = partition(random.input(), {.search = false});
     EXPECT_EQ(run_partitioned(alone, data), whole) << print(alone);
     EXPECT_FALSE(text_of(explain(program), program).empty());
+    PartitionedProgram lighter = partition(random.input(), {.lighten = transform::lightened});
+    EXPECT_EQ(run_partitioned(lighter, data), whole) << print(lighter);
+    EXPECT_LE(lighter.wire_bytes, program.wire_bytes);
+    EXPECT_FALSE(text_of(explain(lighter), lighter).empty());
     // Bytes are never bought by repeated work.
     EXPECT_LE(work_per_device(program), propagated_work_of(program)) << print(program);
   } catch (const Error& error) { ADD_FAILURE() << error.what(); }

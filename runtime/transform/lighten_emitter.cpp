@@ -1,0 +1,145 @@
+#include "runtime/transform/lighten_emitter.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/graph/dead_parts.h"
+#include "runtime/ops/lower.h"
+
+namespace shardlab::transform {
+
+const Node* LightEmitter::producer(ValueId id) const {
+  const NodeId node = graph().values[std::size_t(id)].producer;
+  return node < 0 ? nullptr : &graph().nodes[std::size_t(node)];
+}
+
+ValueId LightEmitter::named_by(ValueId id) const {
+  for (const Node* node = producer(id); node != nullptr && node->op == &ops::kReshape && type(id) == type(node->operands[0]);
+       node = producer(id))
+    id = node->operands[0];
+  return id;
+}
+
+const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
+  const Node* node = producer(named_by(id));
+  return node != nullptr && node->op == &op ? node : nullptr;
+}
+
+bool LightEmitter::is_filled_with(ValueId id, double number) const {
+  const Node* node = producer(id);
+  if (node == nullptr) return false;
+  if (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape || node->op == &ops::kTranspose)
+    return is_filled_with(node->operands[0], number);
+  if (node->op != &ops::kConstant) return false;
+  const Literal& literal = node->attrs.literal("value");
+  return visit_dtype(literal.type.dtype, [&]<typename T>(T) {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      const T* elements = literal.data->as<T>();
+      return std::all_of(elements, elements + literal.type.elements(), [&](T element) { return double(element) == number; });
+    }
+    return false;
+  });
+}
+
+LiesAs LightEmitter::like(ValueId original) const {
+  std::vector<int> dims(original_.type(original).shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  return {original, std::move(dims)};
+}
+
+ValueId LightEmitter::add_param(ValueId original) {
+  const ValueId id = b_.param(original_.type(original));
+  note({id}, {like(original)}, false);
+  return id;
+}
+
+void LightEmitter::note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    lies_.push_back(lies[i]);
+    numbers_.push_back(results[i]);
+    is_free_.push_back(is_free);
+  }
+}
+
+const std::vector<ValueId>* LightEmitter::equal_of(const Key& key, const Attrs& attrs) const {
+  auto [first, last] = seen_.equal_range(key);
+  auto found = std::find_if(first, last, [&](const auto& each) { return producer(each.second[0])->attrs == attrs; });
+  return found == last ? nullptr : &found->second;
+}
+
+bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const {
+  const LiesAs& other = lies_[std::size_t(existing)];
+  return lies.dims == other.dims && lies.value >= 0 && other.value >= 0 && lie_alike_(lies.value, other.value);
+}
+
+std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
+                                           const std::vector<LiesAs>& lies) {
+  const bool is_plain = op.region == RegionKind::kNone && op.collective.empty() && !op.is_constraint && !lies.empty();
+  Key key{&op, {}};
+  for (ValueId id : operands) key.second.push_back(numbers_[std::size_t(id)]);
+  const std::vector<ValueId>* equal = is_plain ? equal_of(key, attrs) : nullptr;
+  auto is_free_operand = [&](ValueId id) { return bool(is_free_[std::size_t(id)]); };
+  const bool folds = (op.elementwise || op.folds) && is_plain && !operands.empty();
+  const bool is_free = op.constant || (folds && std::all_of(operands.begin(), operands.end(), is_free_operand)) ||
+                       (op.broadcasts && type(operands[0]).rank() == 0);
+  if (equal != nullptr && !is_free) {
+    bool all = true;
+    for (std::size_t i = 0; i < lies.size(); ++i) all = all && are_one((*equal)[i], lies[i]);
+    if (all) {
+      has_merged_ = true;
+      return *equal;
+    }
+  }
+  const std::vector<int> same = equal == nullptr ? std::vector<int>{} : [&] {
+    std::vector<int> numbers;
+    for (ValueId id : *equal) numbers.push_back(numbers_[std::size_t(id)]);
+    return numbers;
+  }();
+  std::vector<ValueId> results = b_.emit(op, operands, attrs);
+  note(results, lies, is_free);
+  for (std::size_t i = 0; i < same.size(); ++i) numbers_[std::size_t(results[i])] = same[i];
+  if (is_plain) seen_.emplace(std::move(key), results);
+  return results;
+}
+
+std::vector<ValueId> LightEmitter::emit_copy(const Node& node, const std::vector<ValueId>& operands) {
+  std::vector<LiesAs> lies;
+  for (ValueId id : node.results) lies.push_back(like(id));
+  std::vector<ValueId> results = emitted(*node.op, operands, node.attrs, lies);
+  if (node.op->is_constraint) numbers_[std::size_t(results[0])] = numbers_[std::size_t(operands[0])];
+  return results;
+}
+
+// XLA has cut its module by then: users find the value as the one lies that is left out.
+ValueId LightEmitter::as(ValueId value, ValueId original) {
+  const LiesAs lies = like(original);
+  if (is_free_[std::size_t(value)] || are_one(value, lies)) return value;
+  const ValueId name = emit(ops::kReshape, {value}, Attrs{{"shape", type(value).shape}}, lies);
+  numbers_[std::size_t(name)] = numbers_[std::size_t(value)];
+  return name;
+}
+
+ValueId LightEmitter::emit(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const LiesAs& lies) {
+  return emitted(op, operands, attrs, {lies})[0];
+}
+
+ValueId LightEmitter::filled(TensorType type, double number) {
+  const ValueId id = ops::filled(b_, type, number);
+  for (ValueId made = ValueId(lies_.size()); made < ValueId(graph().values.size()); ++made) note({made}, {LiesAs{}}, true);
+  return id;
+}
+
+LighterGraph LightEmitter::finish(const std::vector<ValueId>& renamed) {
+  std::vector<ValueId> sources;
+  LighterGraph lighter;
+  lighter.graph = without_dead_nodes(b_.finish(), sources);
+  std::vector<ValueId> left(lies_.size(), -1);
+  for (std::size_t id = 0; id < sources.size(); ++id) {
+    left[std::size_t(sources[id])] = ValueId(id);
+    lighter.values.push_back(std::move(lies_[std::size_t(sources[id])]));
+  }
+  for (ValueId id : renamed) lighter.renamed.push_back(id < 0 ? -1 : left[std::size_t(id)]);
+  return lighter;
+}
+
+}  // namespace shardlab::transform

@@ -1,0 +1,64 @@
+// The lighter program under construction: its values with how they lie, and equal nodes found again.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "runtime/graph/builder.h"
+#include "runtime/graph/lighter_graph.h"
+
+namespace shardlab::transform {
+
+// Every value has a number; equal values have the same one, also where they stay apart because they lie otherwise or are constants.
+class LightEmitter {
+ public:
+  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike)
+      : lie_alike_(lie_alike), original_(original), b_(original.name) {}
+
+  GraphBuilder& builder() { return b_; }
+  const Graph& graph() const { return b_.graph(); }
+  const TensorType& type(ValueId id) const { return graph().type(id); }
+  const TensorType& type_of_original(ValueId id) const { return original_.type(id); }
+  const Node* producer(ValueId id) const;  // nullptr of a parameter
+  // What the value is another name of, see as().
+  ValueId named_by(ValueId id) const;
+  // Of the value or what it is another name of; nullptr where another op made it.
+  const Node* producer(ValueId id, const OpDef& op) const;
+  bool are_equal(ValueId a, ValueId b) const { return numbers_[std::size_t(a)] == numbers_[std::size_t(b)]; }
+  // Whether every element is this number. Of floats and integers.
+  bool is_filled_with(ValueId id, double number) const;
+  bool has_merged() const { return has_merged_; }
+
+  ValueId add_param(ValueId original);
+  // A node of the original on the operands that stand for its own.
+  std::vector<ValueId> emit_copy(const Node& node, const std::vector<ValueId>& operands);
+  ValueId emit(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const LiesAs& lies);
+  // The value, by another name where it lies otherwise than the original does that it stands for.
+  ValueId as(ValueId value, ValueId original);
+  // A number in every element.
+  ValueId filled(TensorType type, double number);
+  // Along dimensions of an original value.
+  static LiesAs like(ValueId original, std::vector<int> dims) { return {original, std::move(dims)}; }
+  LiesAs like(ValueId original) const;
+
+  LighterGraph finish(const std::vector<ValueId>& renamed);
+
+ private:
+  using Key = std::pair<const OpDef*, std::vector<int>>;
+  // The node's earlier equal, whether or not both can be one.
+  const std::vector<ValueId>* equal_of(const Key& key, const Attrs& attrs) const;
+  void note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free);
+  std::vector<ValueId> emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const std::vector<LiesAs>& lies);
+  bool are_one(ValueId existing, const LiesAs& lies) const;
+
+  const std::function<bool(ValueId, ValueId)>& lie_alike_;
+  const Graph& original_;
+  GraphBuilder b_;
+  std::vector<LiesAs> lies_;   // per value
+  std::vector<int> numbers_;   // per value
+  std::vector<bool> is_free_;  // per value: a constant expression or one scalar everywhere, computed in whatever form is asked for
+  std::multimap<Key, std::vector<ValueId>> seen_;
+  bool has_merged_ = false;
+};
+
+}  // namespace shardlab::transform

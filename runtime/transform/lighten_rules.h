@@ -1,0 +1,32 @@
+// What a node is where less than its arithmetic gives the same: each rule returns what stands for its only result, or nothing.
+#pragma once
+
+#include <optional>
+
+#include "runtime/transform/lighten_emitter.h"
+
+namespace shardlab::transform {
+
+// A node of the original program, and what stands for its operands.
+struct LightSite {
+  const Node& node;
+  const std::vector<ValueId>& operands;
+};
+using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
+
+// One of the operands: x of max(x, x), x * 1, |x * x|, an update of all of x.
+std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
+// Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x).
+std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
+// A broadcast or reshape (by dimensions of size 1) of what repeats: one broadcast.
+std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
+// An elementwise op on operands that repeat along the same dimensions: on what is repeated.
+std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
+// A product of what repeats along a dimension of the result: of what is repeated.
+std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
+// A reduction of what repeats: of what is repeated.
+std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
+// A reduction of single elements: a reshape.
+std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
+
+}  // namespace shardlab::transform

@@ -1,0 +1,121 @@
+// What is left of a program once the arithmetic that changes nothing is left out.
+#include "runtime/transform/lighten.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ops/evaluate.h"
+
+namespace shardlab {
+namespace {
+
+using namespace testing_ops;
+
+bool always(ValueId, ValueId) { return true; }
+
+struct Case {
+  const char* name;
+  const char* parameters;
+  const char* nodes;    // as written; %9 is the result
+  const char* lighter;  // what is left of them; "": nothing is left out
+};
+
+class Lighten : public ::testing::TestWithParam<Case> {};
+
+std::string program(const Case& c, const char* nodes) { return fmt::format("f({}) {{\n{}}}\n", c.parameters, nodes); }
+
+// Numbered anew, as print() does.
+std::string canonical(const std::string& text) { return print(parse_graph(text, find_op)); }
+
+TEST_P(Lighten, LeavesOutWhatChangesNothing) {
+  const Case& c = GetParam();
+  const Graph graph = parse_graph(program(c, c.nodes), find_op);
+  const auto lighter = transform::lightened(graph, always);
+  if (std::string_view(c.lighter).empty()) {
+    EXPECT_FALSE(lighter.has_value()) << print(lighter->graph);
+    return;
+  }
+  ASSERT_TRUE(lighter.has_value());
+  verify(lighter->graph);
+  EXPECT_EQ(print(lighter->graph), canonical(program(c, c.lighter)));
+  ASSERT_EQ(lighter->values.size(), lighter->graph.values.size());
+  for (std::size_t id = 0; id < lighter->values.size(); ++id)
+    if (const LiesAs& lies = lighter->values[id]; lies.value >= 0) {
+      const Shape &own = lighter->graph.values[id].type.shape, &as = graph.type(lies.value).shape;
+      ASSERT_EQ(lies.dims.size(), own.size());
+      for (std::size_t d = 0; d < own.size(); ++d) EXPECT_TRUE(lies.dims[d] < 0 || own[d] == as[std::size_t(lies.dims[d])]);
+    }
+  std::mt19937 random(7);
+  std::vector<Tensor> params;
+  for (ValueId id : graph.params) params.push_back(random_tensor(graph.type(id), random));
+  const std::vector<Tensor> before = run(graph, params), after = run(lighter->graph, params);
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(std::memcmp(before[i].data->data(), after[i].data->data(), std::size_t(before[i].type.bytes())), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, Lighten,
+    ::testing::Values(
+        Case{"Maximum", "%0: float32[4,6]", "%1 = maximum(%0, %0) : float32[4,6]\n%2 = sin(%1) : float32[4,6]\nreturn %2\n",
+             "%2 = sin(%0) : float32[4,6]\nreturn %2\n"},
+        Case{"SumOfOneIsNoMaximum", "%0: float32[4]", "%1 = add(%0, %0) : float32[4]\nreturn %1\n", ""},
+        Case{"EqualNodes", "%0: float32[4]",
+             "%1 = sin(%0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = mul(%1, %2) : float32[4]\nreturn %3\n",
+             "%1 = sin(%0) : float32[4]\n%3 = mul(%1, %1) : float32[4]\nreturn %3\n"},
+        Case{"AbsoluteSquare", "%0: float32[4]", "%1 = mul(%0, %0) : float32[4]\n%2 = abs(%1) : float32[4]\nreturn %2\n",
+             "%1 = mul(%0, %0) : float32[4]\nreturn %1\n"},
+        Case{"SquaresOfIntegersOverflow", "%0: int32[4]", "%1 = mul(%0, %0) : int32[4]\n%2 = abs(%1) : int32[4]\nreturn %2\n", ""},
+        Case{"TwoSigns", "%0: float32[4], %1: float32[4]",
+             "%2 = neg(%0) : float32[4]\n%3 = neg(%1) : float32[4]\n%4 = mul(%2, %3) : float32[4]\nreturn %4\n",
+             "%2 = mul(%0, %1) : float32[4]\nreturn %2\n"},
+        Case{"Neutral", "%0: float32[4]",
+             "%1 = constant() {value = float32[]{1.0}} : float32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%3 = div(%0, %2) : float32[4]\n%4 = mul(%2, %3) : float32[4]\nreturn %4\n",
+             "return %0\n"},
+        Case{"ComputedOnce", "%0: float32[6]",
+             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [4, 6]} : float32[4,6]\n%2 = exp(%1) : float32[4,6]\n"
+             "%3 = add(%2, %1) : float32[4,6]\nreturn %3\n",
+             "%1 = exp(%0) : float32[6]\n%2 = add(%1, %0) : float32[6]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [1], shape = [4, 6]} : float32[4,6]\nreturn %3\n"},
+        Case{"TogetherTheyVary", "%0: float32[6], %1: float32[4]",
+             "%2 = broadcast_in_dim(%0) {dims = [1], shape = [4, 6]} : float32[4,6]\n"
+             "%3 = broadcast_in_dim(%1) {dims = [0], shape = [4, 6]} : float32[4,6]\n%4 = add(%2, %3) : float32[4,6]\nreturn %4\n",
+             ""},
+        Case{"ReducedOnce", "%0: float32[3,6]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [4, 3, 6]} : float32[4,3,6]\n"
+             "%2 = reduce_max(%1) {axes = [0, 2]} : float32[3]\nreturn %2\n",
+             "%1 = reduce_max(%0) {axes = [1]} : float32[3]\nreturn %1\n"},
+        Case{
+            "SumOfEqualElements", "%0: int32[6]",
+            "%1 = broadcast_in_dim(%0) {dims = [1], shape = [5, 6]} : int32[5,6]\n%2 = reduce_sum(%1) {axes = [0]} : int32[6]\nreturn %2\n",
+            "%1 = constant() {value = int32[]{5}} : int32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [6]} : int32[6]\n"
+            "%3 = mul(%0, %2) : int32[6]\nreturn %3\n"},
+        Case{"SumOfSingleElements", "%0: float32[4,1]", "%1 = reduce_sum(%0) {axes = [1]} : float32[4]\nreturn %1\n",
+             "%1 = reshape(%0) {shape = [4]} : float32[4]\nreturn %1\n"},
+        Case{
+            "BroadcastTwice", "%0: float32[3]",
+            "%1 = broadcast_in_dim(%0) {dims = [1], shape = [2, 3]} : float32[2,3]\n%2 = reshape(%1) {shape = [2, 1, 3]} : float32[2,1,3]\n"
+            "return %2\n",
+            "%1 = broadcast_in_dim(%0) {dims = [2], shape = [2, 1, 3]} : float32[2,1,3]\nreturn %1\n"},
+        Case{"ProductOfRows", "%0: float32[3], %1: float32[3,5]",
+             "%2 = broadcast_in_dim(%0) {dims = [1], shape = [4, 3]} : float32[4,3]\n"
+             "%3 = dot_general(%2, %1) {batch = [], contract = [1, 0]} : float32[4,5]\nreturn %3\n",
+             "%2 = dot_general(%0, %1) {batch = [], contract = [0, 0]} : float32[5]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [1], shape = [4, 5]} : float32[4,5]\nreturn %3\n"},
+        Case{"UpdateOfAll", "%0: float32[4,6], %1: float32[4,6], %2: int32[]",
+             "%3 = dynamic_update_slice(%0, %1, %2, %2) : float32[4,6]\nreturn %3\n", "return %1\n"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+// Users find a value that lies elsewhere by another name.
+TEST(LightenNames, WhatLiesElsewhereStaysApart) {
+  const Graph graph = parse_graph(
+      "f(%0: float32[4]) {\n%1 = maximum(%0, %0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = sin(%0) : float32[4]\n"
+      "return %1, %2, %3\n}\n",
+      find_op);
+  EXPECT_EQ(print(transform::lightened(graph, [](ValueId a, ValueId b) { return a == b; })->graph),
+            "f(%0: float32[4]) {\n  %1 = reshape(%0) {shape = [4]} : float32[4]\n  %2 = sin(%0) : float32[4]\n"
+            "  %3 = sin(%0) : float32[4]\n  return %1, %2, %3\n}\n");
+}
+
+}  // namespace
+}  // namespace shardlab
