@@ -1,6 +1,8 @@
 #!/bin/bash
 # What to run on the first machine with a GPU; see docs/gpu.md. Every step has a limit, a failure stops none of the others, and the results
-# are in OUT: results.txt, which says of each step passed, FAILED, LATE or skipped, and a log a part.
+# are in OUT, after each part: results.txt, which says of each step passed, FAILED, LATE or skipped, and logs.tar.gz with a log a part.
+# Where a command may take ten minutes at most, these three do all, one after another on one machine (kernels that one compiled serve the
+# others):  … --out OUT1 tests programs    … --out OUT2 processes scenarios sanitizer    … --out OUT3 oracle speed
 # usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl] [--out FOLDER] [--dry] [PART…]
 #   parts: tests programs processes scenarios oracle speed sanitizer (default: all; together at most 25 minutes)
 #   --bundle: what gpu_bundle.sh packed, instead of a build; --dry: without a GPU, on CPU devices, to try the script
@@ -17,12 +19,14 @@ while [ $# -gt 0 ]; do
     --out) out=$2; shift 2 ;;
     --dry) dry=1; shift ;;
     tests | programs | processes | scenarios | oracle | speed | sanitizer) parts+=("$1"); shift ;;
-    *) sed -n 2,7p "$0"; exit 2 ;;
+    *) sed -n 2,9p "$0"; exit 2 ;;
   esac
 done
 [ ${#parts[@]} -gt 0 ] || parts=(tests programs processes scenarios oracle speed sanitizer)
 mkdir -p "$out" && out=$(cd "$out" && pwd)
 work=$(mktemp -d)
+logs=$work/logs
+mkdir "$logs"
 trap 'rm -rf "$work"' EXIT
 if [ -n "$bundle" ]; then
   mkdir "$work/bundle" && tar -C "$work/bundle" -xf "$bundle" || exit 1
@@ -41,7 +45,8 @@ for root in site.getsitepackages() + [p for p in sys.path if p.endswith("-packag
   [ -d "$folder" ] && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
 done
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
-export SHARDLAB_KERNEL_CACHE=${SHARDLAB_KERNEL_CACHE:-$work/kernels}
+# Kept from one call to the next.
+export SHARDLAB_KERNEL_CACHE=${SHARDLAB_KERNEL_CACHE:-${TMPDIR:-/tmp}/shardlab_kernels_$(id -u)}
 result() { printf '%-8s %-52s %s\n' "$1" "$2" "$3" | tee -a "$out/results.txt"; }
 
 # Seconds; together 25 minutes.
@@ -52,10 +57,10 @@ step() {  # step SECONDS NAME COMMAND…: the output goes to the part's log
   shift 2
   if [ "$left" -le 0 ]; then result LATE "$name" "not begun: the part's time is over"; return; fi
   [ "$limit" -lt "$left" ] || limit=$left
-  printf '\n== %s: %s\n' "$name" "$*" >>"$out/$part.log"
+  printf '\n== %s: %s\n' "$name" "$*" >>"$logs/$part.log"
   timeout -k 5 "$limit" "$@" >"$work/said" 2>&1
   code=$?
-  head -c 4000000 "$work/said" >>"$out/$part.log"
+  head -c 4000000 "$work/said" >>"$logs/$part.log"
   case $code in
     0) verdict=passed; grep -q 'skipped: no GPU' "$work/said" && verdict=skipped ;;
     77) verdict=skipped ;;
@@ -65,20 +70,27 @@ step() {  # step SECONDS NAME COMMAND…: the output goes to the part's log
   result "$verdict" "$name" "$((SECONDS - begin)) s, status $code"
 }
 
-{ date -u; "$bin/shardlab" doctor; nvidia-smi; } >>"$out/start.log" 2>&1
+{ date -u; "$bin/shardlab" doctor; nvidia-smi; } >>"$logs/start.log" 2>&1
 if ! nvidia-smi >/dev/null 2>&1 && [ -z "$dry" ]; then
   result skipped "all: skipped: no GPU" "nvidia-smi finds none"
   exit 77
 fi
 run=("$bin/shardlab" run --backend "$backend")
 
-tests() { step 280 "every sample of every primitive, programs" "$build/tests/cuda_device_test"; }
+# The programs first: compiling the kernels of every sample takes longest.
+tests() {
+  step 120 "programs on eight virtual devices" "$build/tests/cuda_device_test" --gtest_filter='ProgramsOnAGpu.*'
+  step 280 "every sample of every primitive" "$build/tests/cuda_device_test" --gtest_filter='OnAGpu.*'
+}
 
 programs() {
-  local program
+  local program size
   step 40 "toy on 8 devices of one GPU" "${run[@]}" --devices-per-gpu 8 -d 8 -- "$bin/toy"
   for program in "$bin"/guide_* "$bin"/distributed_*; do
-    [ -x "$program" ] && step 110 "$(basename "$program") on 8 devices" "${run[@]}" --devices-per-gpu 8 -d 8 --limit 100 -- "$program"
+    size=()
+    [ -n "$dry" ] && [ "${program##*/}" = distributed_arrays ] && size=(512)  # of matrices; 8192 is a GPU's
+    [ -x "$program" ] &&
+      step 110 "${program##*/} on 8 devices" "${run[@]}" --devices-per-gpu 8 -d 8 --limit 100 -- "$program" "${size[@]}"
   done
 }
 
@@ -110,12 +122,12 @@ replay() {  # replay SECONDS NAME SOURCE REPORT
   step "$1" "$2" env SHARDLAB_DEVICES_PER_GPU=64 "$bin/shardlab" replay "$work/$part" --report "$4" --no-failure-traces -j "$(nproc)"
 }
 scenarios() {
-  replay 150 "the corpus" "$here/../scenarios/corpus" "$out/corpus.json"
-  [ -d "$here/../scenarios/diagnoses" ] && part=diagnoses replay 100 "diagnoses and their quiet twins" "$here/../scenarios/diagnoses" "$out/diagnoses.json"
+  replay 150 "the corpus" "$here/../scenarios/corpus" "$logs/corpus.json"
+  [ -d "$here/../scenarios/diagnoses" ] && part=diagnoses replay 100 "diagnoses and their quiet twins" "$here/../scenarios/diagnoses" "$logs/diagnoses.json"
 }
 oracle() {
   if [ -z "$oracle" ]; then result skipped "the oracle's cases" "no --oracle"; return; fi
-  replay 240 "the oracle's cases" "$oracle" "$out/oracle.json"
+  replay 240 "the oracle's cases" "$oracle" "$logs/oracle.json"
 }
 
 speed() {
@@ -140,5 +152,6 @@ sanitizer() {
 for part in "${parts[@]}"; do
   ends=$((SECONDS + limits[$part]))
   "$part"
+  tar -C "$logs" -czf "$work/packed" . && mv "$work/packed" "$out/logs.tar.gz"
 done
 ! grep -qE '^(FAILED|LATE)' "$out/results.txt"
