@@ -30,6 +30,7 @@ class Bench : public QObject {
   void run_script();
   void frame(const char* what, double factor, double pan);
   void frame(const char* what, const std::function<void()>& deed);
+  void until_sharp(double factor, double pan);
   void run_looks();
   void settle(const char* what);
   void write();
@@ -41,9 +42,9 @@ class Bench : public QObject {
   MainWindow& window_;
   QString out_;
   QElapsedTimer clock_;
-  double first_ms_ = -1, complete_ms_ = -1, start_cpu_ms_ = 0, complete_cpu_ms_ = 0;
+  double first_ms_ = -1, read_ms_ = -1, complete_ms_ = -1, start_cpu_ms_ = 0, complete_cpu_ms_ = 0;
   std::vector<Frame> frames_;
-  bool ran_ = false;
+  std::vector<double> sharp_ms_;
 };
 
 }  // namespace shardlab::gui

@@ -162,7 +162,7 @@ QVariant StatsModel::data(const QModelIndex& index, int role) const {
       return duration_text(row.total);
     case kShare: {
       const double percent = total_ > 0 ? 100.0 * double(row.total) / double(total_) : 0;
-      return QStringLiteral("%1 %").arg(percent, 0, 'f', percent >= 99.95 ? 0 : 1);  // the whole needs no tenths, nor a wider column
+      return QStringLiteral("%1 %").arg(percent, 0, 'f', percent == 0 || percent >= 99.95 ? 0 : 1);  // nothing and the whole need no tenths
     }
     case kMedian:
       return duration_text(row.median);

@@ -50,28 +50,28 @@ constexpr std::array<ColumnDef, 7> kArrayColumns{{
 }};
 
 constexpr std::array<ColumnDef, 10> kCollectiveColumns{{
-    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 36, true},
+    {"#", "Order in the trace", [](const TraceData&, int r) -> QVariant { return r; }, nullptr, 40, true},
     {"Kind", "What the collective does", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->kind); },
-     nullptr, 104},
+     nullptr, 122},
     {"Op", "The operation of the program that asked for it",
-     [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 82},
+     [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).type->op); }, nullptr, 88},
     {"Type", "Element type and shape on one device", [](const TraceData& t, int r) -> QVariant { return type_of(collective_at(t, r)); },
-     nullptr, 100},
+     nullptr, 108},
     {"Groups", "Groups × devices in each", [](const TraceData& t, int r) -> QVariant { return groups_of(collective_at(t, r)); }, nullptr,
-     60},
+     64},
     {"Bytes", "Of the result on one device",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 58, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->bytes); }, 64, true},
     {"Wire", "Bytes that the model counts on the links, over all devices",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(collective_at(t, r).type->wire_bytes); },
-     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 62, true},
+     [](const TraceData& t, int r) { return bytes_text(collective_at(t, r).type->wire_bytes); }, 66, true},
     {"Took", "From the first arrival to the last departure",
      [](const TraceData& t, int r) -> QVariant { return qlonglong(duration_of(collective_at(t, r))); },
      [](const TraceData& t, int r) {
        const Ns ns = duration_of(collective_at(t, r));
        return ns == kOpen ? QStringLiteral("never ended") : duration_text(ns);
      },
-     82, true},
+     88, true},
     {"State", "Matched, or what went wrong", [](const TraceData& t, int r) -> QVariant { return qstr(collective_at(t, r).state); }, nullptr,
      84},
     {"Where", "The source line of the operation",

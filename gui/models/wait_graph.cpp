@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace shardlab::gui {
 namespace {
@@ -165,20 +166,23 @@ Ns telling_time(const TraceData& trace, const WaitList& waits) {
   if (times.size() > kTimesMax) times.erase(times.begin(), times.end() - std::ptrdiff_t(kTimesMax));
   const Ns verdict = verdict_time(trace);
   Ns best = times.front();
-  std::size_t most = 0;
-  bool cyclic = false;
+  std::tuple<std::size_t, std::size_t, std::size_t> most;  // in lasting cycles, waiting until the verdict, waiting
   for (const Ns time : times) {
     const auto peers = peers_at(waits, time);
-    std::size_t size = 0;
+    std::size_t cyclic = 0;
     for (const auto& cycle : lasting_cycles(peers, waits, time, verdict))
-      if (cycle.lasting()) size += cycle.processes.size();
-    // The largest cycle; without one, the last time at which most wait.
-    const bool found = size > 0;
-    const std::size_t score = found ? size : peers.size();
-    if (found > cyclic || (found == cyclic && (found ? score > most : score >= most))) {
+      if (cycle.lasting()) cyclic += cycle.processes.size();
+    std::set<int> in_vain;
+    if (verdict != kOpen)
+      waits.at(time, [&](const Wait& wait) {
+        if (wait.end >= verdict) in_vain.insert(wait.process);
+      });
+    // The first time at which the most are in cycles; without any, the last at which the most wait in vain, else wait at all.
+    const bool hangs = cyclic > 0 || !in_vain.empty();
+    const auto score = std::tuple(cyclic, cyclic > 0 ? std::size_t(0) : in_vain.size(), hangs ? std::size_t(0) : peers.size());
+    if (score > most || (score == most && cyclic == 0)) {
       best = time;
       most = score;
-      cyclic = found;
     }
   }
   return best;

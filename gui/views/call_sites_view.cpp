@@ -92,7 +92,7 @@ class CallSitesView : public QWidget {
     tree_->sortByColumn(CallSiteModel::kWhere, Qt::AscendingOrder);
     tree_->header()->setStretchLastSection(true);
     tree_->header()->setHighlightSections(false);
-    const int widths[] = {196, 84, 72, 58, 70, 46, 54, 66, 70};
+    const int widths[] = {196, 84, 76, 64, 76, 50, 58, 70, 74};
     for (int c = 0; c < CallSiteModel::kColumnCount; ++c) tree_->header()->resizeSection(c, widths[c]);
     offer_export(*tree_);
     source_ = new QTextBrowser(this);

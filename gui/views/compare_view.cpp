@@ -101,14 +101,14 @@ class CompareView : public QWidget {
     for (QAbstractItemView* each : std::initializer_list<QAbstractItemView*>{facts_, pairs_, values_}) offer_export(*each);
     for (const auto& [column, width] : {std::pair(0, 96), std::pair(1, 104), std::pair(2, 104), std::pair(3, 190), std::pair(4, 150)})
       values_->setColumnWidth(column, width);
-    for (const auto& [column, width] : {std::pair(0, 32), std::pair(1, 142), std::pair(2, 142)}) pairs_->setColumnWidth(column, width);
+    for (const auto& [column, width] : {std::pair(0, 36), std::pair(1, 148), std::pair(2, 148)}) pairs_->setColumnWidth(column, width);
     canvas_ = new TimelineCanvas(*other_, context.background, this);
     canvas_->setAccessibleName(QStringLiteral("Timeline of the second run"));
     auto* below = new QSplitter(Qt::Horizontal, this);
     below->addWidget(facts_);
     below->addWidget(pairs_);
     below->addWidget(values_);
-    for (const auto& [column, width] : {std::pair(0, 78), std::pair(1, 68), std::pair(2, 60)}) facts_->setColumnWidth(column, width);
+    for (const auto& [column, width] : {std::pair(0, 86), std::pair(1, 72), std::pair(2, 64)}) facts_->setColumnWidth(column, width);
     below->setSizes({300, 560, 560});
     auto* split = new QSplitter(Qt::Vertical, this);
     split->addWidget(canvas_);

@@ -56,7 +56,7 @@ class CriticalPathView : public QWidget {
     table_->horizontalHeader()->setStretchLastSection(true);
     table_->verticalHeader()->hide();
     table_->verticalHeader()->setDefaultSectionSize(22);
-    const int widths[] = {150, 130, 110, 70, 64, 50, 60};
+    const int widths[] = {160, 130, 116, 74, 66, 52, 60};
     for (int c = 0; c < PathModel::kColumnCount; ++c) table_->setColumnWidth(c, widths[c]);
     offer_export(*table_);
     auto* split = new QSplitter(Qt::Vertical, this);

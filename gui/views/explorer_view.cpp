@@ -60,8 +60,9 @@ class ExplorerView : public QWidget {
     arrays_ = new TraceTable(array_table(), context, this);
     arrays_->on_choose = [this](int row) { selection_.select_array(row, this); };
     arrays_->chosen_row = [](const SelectionState& state) { return state.array; };
-    arrays_->setColumnWidth(0, 76);
-    arrays_->setColumnWidth(1, 96);
+    arrays_->setColumnWidth(0, 56);
+    arrays_->setColumnWidth(1, 100);
+    arrays_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Stretch);
     // The rest is in the sharding view.
     for (int column = 3; column < arrays_->model()->columnCount(); ++column) arrays_->setColumnHidden(column, true);
     arrays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -62,7 +62,7 @@ class MatrixView : public QWidget {
     kinds_->setTabKeyNavigation(false);
     offer_export(*kinds_);
     offer_export(*map_, [this] { return map_->as_table(); });
-    const int widths[] = {98, 56, 42, 62, 66, 70, 70};
+    const int widths[] = {98, 60, 46, 68, 72, 76, 76};
     for (int c = 0; c < 7; ++c) kinds_->setColumnWidth(c, widths[c]);
     auto* rest = new QLabel(this);
     lay_out(this, {.bars = {{by_, metric_, follow_, total_}, {kind_, op_, group_, step_, rest}},

@@ -40,19 +40,22 @@ void MeshWidget::arrange() {
   plane_origins_.clear();
   const int planes = int(layout_.plane_titles.size());
   if (planes == 0) return;
+  // What stands for too many arrows has a room of its own below, where there is any.
+  constexpr int kNoteHeight = 52, kHeightMin = 150;
+  const int room = height() - 2 * kMargin - (arrows_.size() > kArrowsMax && height() > kHeightMin + kNoteHeight ? kNoteHeight : 0);
   axis_left_ = std::clamp(fontMetrics().horizontalAdvance(qstr(layout_.row_axis) + QStringLiteral(" ↓")), kAxisLeft, kAxisLeftMax);
   int best_across = 1, best = -1;
   for (int across = 1; across <= planes; ++across) {
     const int down = (planes + across - 1) / across;
     const int w = ((width() - 2 * kMargin) / across - axis_left_) / layout_.cols;
-    const int h = ((height() - 2 * kMargin) / down - kAxisTop) / layout_.rows;
+    const int h = (room / down - kAxisTop) / layout_.rows;
     if (std::min(w, h) > best) {
       best = std::min(w, h);
       best_across = across;
     }
   }
   const int down = (planes + best_across - 1) / best_across;
-  const int slot_w = (width() - 2 * kMargin) / best_across, slot_h = (height() - 2 * kMargin) / down;
+  const int slot_w = (width() - 2 * kMargin) / best_across, slot_h = room / down;
   cell_w_ = std::clamp((slot_w - axis_left_ - 8) / layout_.cols, 2, kCellMax);
   cell_h_ = std::clamp((slot_h - kAxisTop - (planes > 1 ? kPlaneGap - 8 : 8)) / layout_.rows, 2, kCellHeightMax);
   gap_ = std::min(cell_w_, cell_h_) >= 24 ? 8 : std::min(cell_w_, cell_h_) >= 12 ? 4 : std::min(cell_w_, cell_h_) >= 6 ? 2 : 0;
@@ -92,6 +95,7 @@ void MeshWidget::set_arrows(const std::vector<std::pair<int, int>>& arrows) {
   arrows_ = arrows;
   std::sort(arrows_.begin(), arrows_.end());
   arrows_.erase(std::unique(arrows_.begin(), arrows_.end()), arrows_.end());
+  arrange();
   update();
 }
 

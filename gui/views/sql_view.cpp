@@ -140,6 +140,7 @@ class SqlView : public QWidget {
     offer_export(*table_);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(8, 5, 8, 5);
+    bar->setSpacing(8);
     bar->addWidget(templates_);
     bar->addWidget(run);
     bar->addWidget(note_, 1);

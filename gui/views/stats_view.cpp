@@ -115,7 +115,7 @@ class StatsView : public QWidget {
     table_->verticalHeader()->hide();
     table_->verticalHeader()->setDefaultSectionSize(22);
     table_->setTextElideMode(Qt::ElideMiddle);
-    const int widths[] = {116, 50, 70, 52, 70, 70, 70, 60};
+    const int widths[] = {124, 54, 76, 62, 74, 74, 76, 60};
     for (int c = 0; c < StatsModel::kColumnCount; ++c) table_->setColumnWidth(c, widths[c]);
     offer_export(*table_);
     histogram_ = new Histogram(this);

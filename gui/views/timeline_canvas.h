@@ -95,7 +95,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
 
   // How long painting took.
   const FrameLog& frames() const { return frames_; }
-  // Whether what is on the screen is what is to be seen, and not the last picture, stretched, until the next one is there.
+  // Whether what is on the screen is what is to be seen, and not the last picture, stretched, until the next one is there, nor a coarser
+  // one until many events are folded.
   bool up_to_date() const { return up_to_date_; }
 
   using Lanes = std::vector<std::pair<int, int>>;  // (process, device), device -1: the host lane

@@ -83,7 +83,7 @@ void TimelineCanvas::paint_lanes(QPainter& painter, const TimelineScene& scene) 
   const bool screen = on_screen(painter, *viewport());
   if (!screen || !take_long()) {
     TimelinePainter(painter, scene).paint_back();
-    if (screen) up_to_date_ = true;
+    if (screen) up_to_date_ = !asked_trace_;
     return;
   }
   LanesKey key{.trace = trace_,
@@ -98,8 +98,9 @@ void TimelineCanvas::paint_lanes(QPainter& painter, const TimelineScene& scene) 
                .folds = scene.folds,
                .axis = axis_,
                .lateness = lateness_};
-  up_to_date_ = lanes_.key == key;
-  if (up_to_date_) return painter.drawImage(QPoint(), lanes_.image);
+  const bool there = lanes_.key == key;
+  up_to_date_ = there && !asked_trace_;
+  if (there) return painter.drawImage(QPoint(), lanes_.image);
   painter.fillRect(QRect(QPoint(), scene.size), scene.theme->base);
   // Of the same run, and the same colours.
   const bool alike =

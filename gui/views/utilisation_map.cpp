@@ -7,6 +7,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "gui/models/format.h"
@@ -125,13 +126,18 @@ void UtilisationMap::paint_labels(QPainter& painter) const {
   const Theme& theme = theme_of(this);
   const QFontMetrics metrics(font());
   const QRect area = plot();
-  // Every k-th name, so that none touches the next.
-  const int step = std::max(1, int(std::ceil((metrics.height() + 1) / row_height())));
-  for (int row = 0; row < access_groups(); row += step) {
+  // Every 2^k-th device's name, so that none touches the next; events that overlap lie in several rows of a device, which is named once.
+  const auto step = std::bit_ceil(unsigned(std::max(1, int(std::ceil((metrics.height() + 1) / row_height())))));
+  double free = 0;
+  unsigned devices = 0;
+  for (int row = 0; row < access_groups(); ++row) {
+    if (row > 0 && name_of(row) == name_of(row - 1)) continue;
+    const double top = box(row, 0, 1).top();
+    if (devices++ % step != 0 || top < free) continue;
     painter.setPen(row == row_ ? theme.text : theme.muted);
-    painter.drawText(QRectF(2, box(row, 0, 1).top(), area.left() - 10, row_height() * step),
-                     Qt::AlignRight | (step == 1 ? Qt::AlignVCenter : Qt::AlignTop),
+    painter.drawText(QRectF(2, top, area.left() - 10, row_height() * step), Qt::AlignRight | (step == 1 ? Qt::AlignVCenter : Qt::AlignTop),
                      metrics.elidedText(name_of(row), Qt::ElideMiddle, area.left() - 12));
+    free = top + row_height() * step;
   }
   painter.setPen(theme.muted);
   constexpr int kTicks = 5;

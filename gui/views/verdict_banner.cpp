@@ -12,6 +12,8 @@
 namespace shardlab::gui {
 namespace {
 
+constexpr int kLeftPx = 50, kRightPx = 14, kLinesMax = 3;
+
 struct Tone {
   QColor ink, back;
 };
@@ -74,7 +76,7 @@ VerdictBanner::VerdictBanner(Selection& selection, QWidget* parent)
   context_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   for (auto* label : {sentence_, context_}) label->setAttribute(Qt::WA_TransparentForMouseEvents);
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(50, 8, 14, 8);
+  layout->setContentsMargins(kLeftPx, 8, kRightPx, 8);
   layout->setSpacing(2);
   layout->addWidget(sentence_, 1);
   layout->addWidget(context_);
@@ -86,7 +88,6 @@ VerdictBanner::VerdictBanner(Selection& selection, QWidget* parent)
 
 void VerdictBanner::set(const Verdict& verdict) {
   verdict_ = verdict;
-  sentence_->setText(verdict.sentence);
   setAccessibleDescription(verdict.sentence);
   setCursor(verdict.level == VerdictLevel::kError ? Qt::PointingHandCursor : Qt::ArrowCursor);
   restyle();
@@ -102,6 +103,18 @@ void VerdictBanner::show_failure(const QString& message) {
   set({.level = VerdictLevel::kError, .sentence = QStringLiteral("The trace could not be opened."), .context = message});
 }
 
+// The sentence, or as many of its words as the lines have room for.
+QString VerdictBanner::fitting(const QFontMetrics& metrics, int width, int height) const {
+  const auto fits = [&](const QString& text) {
+    return metrics.boundingRect(QRect(0, 0, width, 4 * height), Qt::TextWordWrap, text).height() <= height;
+  };
+  QString text = verdict_.sentence;
+  for (qsizetype end = text.lastIndexOf(QLatin1Char(' ')); end > 0 && !fits(text);
+       end = verdict_.sentence.lastIndexOf(QLatin1Char(' '), end - 1))
+    text = verdict_.sentence.left(end) + QStringLiteral(" …");
+  return text;
+}
+
 void VerdictBanner::restyle() {
   const Theme& theme = theme_of(this);
   QPalette ink = palette();
@@ -111,8 +124,11 @@ void VerdictBanner::restyle() {
   context_->setPalette(ink);
   // As high as its sentence needs, up to three lines.
   const QFontMetrics large(sentence_->font());
-  const int lines_height = large.boundingRect(QRect(0, 0, std::max(width() - 64, 100), 1000), Qt::TextWordWrap, verdict_.sentence).height();
-  setFixedHeight(std::clamp(lines_height, large.height(), 3 * large.lineSpacing()) + QFontMetrics(context_->font()).height() + 20);
+  const int room = std::max(width() - kLeftPx - kRightPx, 100);
+  const QString shown = fitting(large, room, kLinesMax * large.lineSpacing());
+  const int lines_height = large.boundingRect(QRect(0, 0, room, 1000), Qt::TextWordWrap, shown).height();
+  setFixedHeight(std::max(lines_height, large.height()) + QFontMetrics(context_->font()).height() + 20);
+  sentence_->setText(shown);
   sentence_->setToolTip(verdict_.sentence);
   context_->setText(QFontMetrics(context_->font()).elidedText(verdict_.context, Qt::ElideMiddle, std::max(width() - 70, 100)));
   context_->setToolTip(verdict_.context);

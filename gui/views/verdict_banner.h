@@ -27,6 +27,7 @@ class VerdictBanner : public QFrame {
  private:
   void set(const Verdict& verdict);
   void restyle();
+  QString fitting(const QFontMetrics& metrics, int width, int height) const;
 
   Selection& selection_;
   Verdict verdict_;

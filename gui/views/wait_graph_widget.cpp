@@ -16,20 +16,25 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr double kBoxWidth = 230, kBoxHeight = 48, kMargin = 14, kArrow = 9, kGap = 12;
+constexpr double kBoxWidth = 230, kBoxWidthMax = 360, kBoxHeight = 48, kMargin = 14, kInset = 10, kBesideWidth = 150, kArrow = 9, kGap = 12;
 constexpr int kLegend = 20, kLegendRoom = 180;  // lower graphs have none
-// Boxes of a circle, the roomiest first: with the reason, and with the processes alone.
-constexpr QSizeF kCircleBoxes[] = {{kBoxWidth, kBoxHeight}, {170, kBoxHeight}, {124, kBoxHeight}, {110, 26}, {76, 26}, {48, 22}, {30, 18}};
+// Boxes of a circle in which its reasons do not fit: cut off, and at last the processes alone.
+constexpr QSizeF kCircleBoxes[] = {{200, kBoxHeight}, {170, kBoxHeight}, {124, kBoxHeight}, {110, 26}, {76, 26}, {48, 22}, {30, 18}};
 
 // On an ellipse within the area, so that the boxes stay in it. Two lie beside each other where there is room, more start at the top.
 std::vector<QRectF> circle_boxes(const QRectF& area, std::size_t count, QSizeF size) {
   const double rx = std::max((area.width() - size.width()) / 2 - kMargin, 10.0);
   const double ry = std::max((area.height() - size.height()) / 2 - kMargin, 10.0);
   const bool beside = count == 2 && rx >= size.width() / 2 + kGap;
+  const auto angle_of = [&](std::size_t i) {
+    return 2 * std::numbers::pi * double(i) / double(count) + (beside ? std::numbers::pi : -std::numbers::pi / 2);
+  };
+  double widest = 0;  // those of a triangle do not reach the sides by themselves
+  for (std::size_t i = 0; i < count; ++i) widest = std::max(widest, std::abs(std::cos(angle_of(i))));
+  const double across = std::min(widest > 0.5 ? rx / widest : rx, 330.0);
   std::vector<QRectF> boxes;
   for (std::size_t i = 0; i < count; ++i) {
-    const double angle = 2 * std::numbers::pi * double(i) / double(count) + (beside ? std::numbers::pi : -std::numbers::pi / 2);
-    const QPointF centre = area.center() + QPointF(std::cos(angle) * std::min(rx, 330.0), std::sin(angle) * std::min(ry, 200.0));
+    const QPointF centre = area.center() + QPointF(std::cos(angle_of(i)) * across, std::sin(angle_of(i)) * std::min(ry, 200.0));
     boxes.emplace_back(centre - QPointF(size.width(), size.height()) / 2, size);
   }
   return boxes;
@@ -64,6 +69,10 @@ void WaitGraphWidget::choose(int process) {
   update();
 }
 
+QString WaitGraphWidget::sign_of(const WaitNode& node) const {
+  return node.in_cycle ? QStringLiteral("⟳ ") : node.waits ? QStringLiteral("… ") : QString();
+}
+
 QString WaitGraphWidget::title_of(const WaitNode& node) const {
   return (node.processes.size() == 1 ? QStringLiteral("process ") : QStringLiteral("processes ")) + set_text(node.processes, 16);
 }
@@ -76,6 +85,19 @@ void WaitGraphWidget::choose_edge(int edge) {
 int WaitGraphWidget::legend_height() const { return graph_.edges.empty() || height() < kLegendRoom ? 0 : kLegend; }
 
 void WaitGraphWidget::resizeEvent(QResizeEvent*) { arrange(); }
+
+// Of the boxes of these nodes: what the longest text takes, within limits.
+double WaitGraphWidget::wanted_width(const std::vector<std::size_t>& nodes) const {
+  QFont bold = font();
+  bold.setBold(true);
+  double width = kBoxWidth / 2;
+  for (const std::size_t n : nodes) {
+    const WaitNode& node = graph_.nodes[n];
+    width = std::max(width, QFontMetricsF(font()).horizontalAdvance(qstr(node.reason)) + 2 * kInset + 2);
+    width = std::max(width, QFontMetricsF(bold).horizontalAdvance(sign_of(node) + title_of(node)) + 2 * kInset + 2);
+  }
+  return std::min(width, kBoxWidthMax);
+}
 
 // Columns: who waits outside of any circle, the circle, who waits for nobody.
 void WaitGraphWidget::arrange() {
@@ -98,18 +120,23 @@ void WaitGraphWidget::arrange() {
         stacked ? QRectF(0, double(bottom) * double(g) / double(groups.size()), width(), double(bottom) / double(groups.size()))
                 : QRectF(double(width()) * double(g) / double(groups.size()), 0, double(width()) / double(groups.size()), bottom);
     const auto& group = *groups[g];
-    const double w = std::min(kBoxWidth, area.width() - 2 * kMargin);
+    const double wanted = wanted_width(group), w = std::min(wanted, area.width() - 2 * kMargin);
     const auto place = [&](std::size_t node, QPointF centre) {
       centre.setX(std::clamp(centre.x(), area.left() + w / 2 + 4, std::max(area.right() - w / 2 - 4, area.left() + w / 2 + 4)));
       boxes_[node] = QRectF(centre.x() - w / 2, centre.y() - kBoxHeight / 2, w, kBoxHeight);
     };
     if (groups[g] == &circle && group.size() > 1) {
-      std::vector<QRectF> boxes;
+      std::vector<QRectF> boxes = circle_boxes(area, group.size(), {w, kBoxHeight});
       for (const QSizeF& size : kCircleBoxes) {
-        boxes = circle_boxes(area, group.size(), {std::min(size.width(), area.width() - 2 * kMargin), size.height()});
         if (apart(boxes)) break;
+        boxes = circle_boxes(area, group.size(), {std::min(size.width(), w), size.height()});
       }
       for (std::size_t i = 0; i < group.size(); ++i) boxes_[group[i]] = boxes[i];
+    } else if (const double each = area.width() / double(group.size()); stacked && group.size() > 1 && each >= kBesideWidth) {
+      // Beside each other, so that no arrow passes behind the box below.
+      const QSizeF size(std::min(wanted, each - kMargin), kBoxHeight);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        boxes_[group[i]] = {QPointF(area.left() + each * (double(i) + 0.5) - size.width() / 2, area.center().y() - kBoxHeight / 2), size};
     } else {
       const double step = std::min((area.height() - 2 * kMargin) / double(group.size()), kBoxHeight + 18);
       for (std::size_t i = 0; i < group.size(); ++i)
@@ -220,7 +247,7 @@ void WaitGraphWidget::paint_node(QPainter& painter, std::size_t n) {
   painter.setBrush(node.lasting ? theme.error_back : node.waits ? theme.warning_back : theme.raised);
   painter.drawRoundedRect(box, 6, 6);
   const bool small = box.height() < kBoxHeight;  // room for its processes alone
-  const QRectF inside = small ? box.adjusted(4, 2, -4, -2) : box.adjusted(10, 6, -10, -6);
+  const QRectF inside = small ? box.adjusted(4, 2, -4, -2) : box.adjusted(kInset, 6, -kInset, -6);
   QFont bold = font();
   bold.setBold(true);
   painter.setFont(bold);
@@ -232,9 +259,8 @@ void WaitGraphWidget::paint_node(QPainter& painter, std::size_t n) {
     painter.setFont(font());
     return;
   }
-  const QString sign = node.in_cycle ? QStringLiteral("⟳ ") : node.waits ? QStringLiteral("… ") : QString();
   painter.drawText(inside.adjusted(0, 0, 0, -inside.height() / 2), Qt::AlignLeft | Qt::AlignVCenter,
-                   QFontMetrics(bold).elidedText(sign + title_of(node), Qt::ElideRight, int(inside.width())));
+                   QFontMetrics(bold).elidedText(sign_of(node) + title_of(node), Qt::ElideRight, int(inside.width())));
   painter.setFont(font());
   painter.setPen(theme.muted);
   painter.drawText(inside.adjusted(0, inside.height() / 2, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,

@@ -51,6 +51,8 @@ class WaitGraphWidget : public QWidget, public AccessibleDiagram {
   int node_at(QPoint position) const;
   int edge_at(QPoint position) const;
   QString title_of(const WaitNode& node) const;
+  QString sign_of(const WaitNode& node) const;
+  double wanted_width(const std::vector<std::size_t>& nodes) const;
 
   WaitGraph graph_;
   QString empty_text_;

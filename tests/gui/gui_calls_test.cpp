@@ -133,6 +133,15 @@ TEST(WaitGraph, ACircleIsADeadlockWhereTheVerdictEndsIt) {
   EXPECT_NE(explain_wait(job.trace, waits, 0, 60).back().text.find("none of them can go on"), std::string::npos);
 }
 
+// More wait in passing than in the end: what the verdict is about comes first.
+TEST(WaitGraph, WhoWaitsInVainIsShownFirst) {
+  Job job(4);
+  const std::vector<Wait> waits{wait(1, 0, 10, 20), wait(2, 0, 11, 20), wait(3, 0, 12, 20), wait(0, 1, 50, 900)};
+  EXPECT_EQ(telling_time(job.trace, waits), 12);
+  job.trace.diagnoses.push_back({.code = "missing-participant", .severity = "error", .detected_ns = 899});
+  EXPECT_EQ(telling_time(job.trace, waits), 50);
+}
+
 // A process that is stopped before its call begins records no wait in it; the verdict's evidence knows at which call each stood.
 TEST(WaitGraph, TheLedgerKnowsWhoStoodWhere) {
   Job job(3);

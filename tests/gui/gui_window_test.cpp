@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QFontMetrics>
 #include <QKeySequence>
+#include <QLabel>
 #include <QMenuBar>
 #include <QSignalSpy>
 #include <QTest>
@@ -19,6 +21,7 @@
 #include "gui/views/mesh_widget.h"
 #include "gui/views/shard_widget.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/verdict_banner.h"
 #include "gui/views/when_seen.h"
 #include "tests/gui/sample_traces.h"
 
@@ -65,6 +68,24 @@ const std::map<std::string, TracePtr>& samples() {
                                                         {"torn", sample::torn()},
                                                         {"long", sample::long_names()}};
   return kSamples;
+}
+
+// What the banner says of a verdict is whole lines, and all of it is there for who points at it.
+TEST(Window, AVerdictThatIsTooLongEndsAtAWord) {
+  auto trace = std::make_shared<TraceData>(*sample::deadlock());
+  for (int i = 0; i < 60; ++i) trace->diagnoses.at(0).message += " and so on";
+  Shown shown(trace);
+  for (const int width : {700, 900, 1600}) {
+    shown.window.resize(width, 700);
+    QTest::qWait(0);
+    const auto& sentence = *shown.find<VerdictBanner>().findChild<QLabel*>();
+    const QFontMetrics metrics(sentence.font());
+    const QRect needed = metrics.boundingRect(QRect(0, 0, sentence.width(), 1000), Qt::TextWordWrap, sentence.text());
+    EXPECT_TRUE(sentence.text().endsWith(QStringLiteral(" …"))) << sentence.text().toStdString();
+    EXPECT_GT(sentence.text().size(), width / 5);
+    EXPECT_LE(needed.height(), sentence.height()) << width;
+    EXPECT_TRUE(sentence.toolTip().endsWith(QStringLiteral("and so on"))) << sentence.toolTip().toStdString();
+  }
 }
 
 TEST(Window, PaintsEverySampleInBothThemes) {
