@@ -128,11 +128,14 @@ std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
   return found;
 }
 
-// Results that come straight from a constraint to a mesh whose axes do not nest are given on that mesh.
+// Results that come straight from a constraint to a mesh whose axes do not nest, or from per-device code on it, are given on that mesh.
 std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
-  const NodeId producer = graph.values[std::size_t(result)].producer;
-  if (producer < 0 || !graph.nodes[std::size_t(producer)].op->is_constraint) return std::nullopt;
-  const Sharding& wanted = graph.nodes[std::size_t(producer)].attrs.sharding("sharding");
+  const Value& value = graph.values[std::size_t(result)];
+  if (value.producer < 0) return std::nullopt;
+  const Node& node = graph.nodes[std::size_t(value.producer)];
+  if (!node.op->is_constraint && node.op->region != RegionKind::kManual) return std::nullopt;
+  const Sharding& wanted =
+      node.op->is_constraint ? node.attrs.sharding("sharding") : node.attrs.shardings("out_specs")[std::size_t(value.result_index)];
   return nests(wanted, mesh, graph.type(result).rank()) ? std::nullopt : std::optional(wanted);
 }
 

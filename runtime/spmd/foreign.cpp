@@ -1,7 +1,10 @@
 #include "runtime/spmd/foreign.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "runtime/core/mesh_change.h"
 #include "runtime/spmd/exchange.h"
 #include "runtime/spmd/layout.h"
 
@@ -45,6 +48,93 @@ MoveStep exchange(PartitionedProgram& program, SlotId from, SlotId to, std::stri
 
 }  // namespace
 
+namespace {
+
+// The move that made a form.
+const MoveStep* made_by(const PartitionedProgram& program, SlotId id) {
+  for (const Step& step : program.steps)
+    if (const auto* move = std::get_if<MoveStep>(&step); move != nullptr && move->to == id) return move;
+  return nullptr;
+}
+
+void visit_uses(PartitionedProgram& program, const std::function<void(SlotId&)>& visit) {
+  for (Step& step : program.steps) {
+    if (auto* move = std::get_if<MoveStep>(&step))
+      visit(move->from);
+    else if (auto* compute = std::get_if<ComputeStep>(&step))
+      std::for_each(compute->operands.begin(), compute->operands.end(), visit);
+    else
+      std::for_each(std::get<RegionStep>(step).operands.begin(), std::get<RegionStep>(step).operands.end(), visit);
+  }
+  std::for_each(program.results.begin(), program.results.end(), visit);
+}
+
+// Windows that were given up and are wanted again are those that were there; moves to forms that nobody uses then are left out.
+void leave_out_detours(PartitionedProgram& program) {
+  visit_uses(program, [&](SlotId& id) {
+    const MoveStep* last = made_by(program, id);
+    const MoveStep* first = last == nullptr ? nullptr : made_by(program, last->from);
+    if (first == nullptr) return;
+    const Slot &before = program.slots[std::size_t(first->from)], &after = program.slots[std::size_t(id)];
+    if (before.value == after.value && before.partial.empty() && boxes_of(before, program.mesh) == boxes_of(after, program.mesh))
+      id = first->from;
+  });
+  for (bool has_changed = true; has_changed;) {
+    std::vector<bool> is_used(program.slots.size(), false);
+    visit_uses(program, [&](SlotId& id) { is_used[std::size_t(id)] = true; });
+    auto is_idle = [&](const Step& step) {
+      const auto* move = std::get_if<MoveStep>(&step);
+      if (move == nullptr || is_used[std::size_t(move->to)]) return false;
+      program.wire_bytes -= wire_bytes_of(program, *move);
+      return true;
+    };
+    has_changed = std::erase_if(program.steps, is_idle) > 0;
+  }
+}
+
+// One node's exchanges.
+void exchange_around(PartitionedProgram& program, RegionStep& region, std::vector<Step>& before, std::vector<Step>& after) {
+  const Node& node = program.graph.nodes[std::size_t(region.node)];
+  const auto swap = [&](SlotId& id, const Sharding& sharding, bool is_operand, std::size_t i) {
+    if (!is_foreign(sharding, program.slots[std::size_t(id)].type.rank(), program.mesh)) return;
+    const SlotId inner = std::exchange(id, add_slot(program, id, sharding));
+    const std::string cause =
+        fmt::format("{} {} of {} lies on {}", is_operand ? "operand" : "result", i, node.op->name, sharding.mesh().text());
+    MoveStep step = is_operand ? exchange(program, inner, id, cause) : exchange(program, id, inner, cause);
+    step.node = region.node;
+    if (is_operand) step.operand = int(i);
+    (is_operand ? before : after).emplace_back(std::move(step));
+  };
+  const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+  for (std::size_t i = 0; i < region.operands.size(); ++i) swap(region.operands[i], in[i], true, i);
+  for (std::size_t i = 0; i < region.results.size(); ++i) swap(region.results[i], out[i], false, i);
+}
+
+}  // namespace
+
+bool is_foreign(const Sharding& sharding, int rank, const Mesh& mesh) {
+  const Mesh& own = sharding.mesh();
+  return !(own == mesh) && mesh.size() > 1 && own.axis_count() > 0 && own.same_devices(mesh) && !spec_on(sharding.spec(rank), own, mesh);
+}
+
+PartitionedProgram with_foreign_code(PartitionedProgram program) {
+  std::vector<Step> steps;
+  bool has_changed = false;
+  for (Step& step : std::exchange(program.steps, {})) {
+    auto* region = std::get_if<RegionStep>(&step);
+    std::vector<Step> before, after;
+    if (region != nullptr && program.graph.nodes[std::size_t(region->node)].op->region == RegionKind::kManual)
+      exchange_around(program, *region, before, after);
+    has_changed |= !before.empty() || !after.empty();
+    std::move(before.begin(), before.end(), std::back_inserter(steps));
+    steps.push_back(std::move(step));
+    std::move(after.begin(), after.end(), std::back_inserter(steps));
+  }
+  program.steps = std::move(steps);
+  if (has_changed) leave_out_detours(program);
+  return program;
+}
+
 bool ForeignLayouts::any() const { return is_any(params) || is_any(results); }
 
 Spec like_parts(const Spec& foreign, const Mesh& mesh) {
@@ -84,6 +174,7 @@ PartitionedProgram with_foreign(PartitionedProgram program, const ForeignLayouts
     program.steps.emplace_back(
         exchange(program, inner, program.results[i], fmt::format("result {} is wanted on {}", i, foreign.results[i]->mesh().text())));
   }
+  leave_out_detours(program);
   verify(program);
   return program;
 }

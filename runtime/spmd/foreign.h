@@ -16,8 +16,15 @@ struct ForeignLayouts {
   bool any() const;
 };
 
+// Whether the sharding lies on such a mesh.
+bool is_foreign(const Sharding& sharding, int rank, const Mesh& mesh);
+
 // As many parts in each dimension as `foreign` has, on a mesh of as many devices.
 Spec like_parts(const Spec& foreign, const Mesh& mesh);
+
+// The program in which per-device code on other meshes gets its operands as it wants them, exchanged in front of it, and what it gives is
+// exchanged behind it.
+PartitionedProgram with_foreign_code(PartitionedProgram program);
 
 // The program with the exchanges in front of and behind its steps: each device is sent what it lacks and nothing else.
 PartitionedProgram with_foreign(PartitionedProgram program, const ForeignLayouts& foreign);

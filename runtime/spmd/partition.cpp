@@ -1,6 +1,7 @@
 #include "runtime/spmd/partition.h"
 
 #include "runtime/spmd/alone.h"
+#include "runtime/spmd/foreign.h"
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/lightened.h"
@@ -115,6 +116,7 @@ PartitionedProgram partition(const PropagationInput& input, const PartitionOptio
     PartitionedProgram as_written = planned_in_versions(std::move(propagated), input, options);
     if (as_written.wire_bytes < program.wire_bytes) program = std::move(as_written);
   }
+  program = with_foreign_code(std::move(program));
   verify(program);
   return program;
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/graph/partition_callback.h"
+#include "runtime/spmd/foreign.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 
@@ -118,11 +119,18 @@ Spec spec_on(const Sharding& sharding, int rank, const Mesh& mesh, std::string_v
   return spec;
 }
 
-std::vector<Spec> specs_on(const std::vector<Sharding>& shardings, const std::vector<ValueId>& values, const Graph& graph,
+// How per-device code takes or gives values. What lies on a mesh whose axes do not nest with the program's is cut into as many parts here,
+// and exchanged around the code.
+std::vector<Spec> specs_on(const Node& node, std::string_view name, const std::vector<ValueId>& values, const Graph& graph,
                            const Mesh& mesh) {
+  const std::vector<Sharding>& shardings = node.attrs.shardings(name);
+  const bool is_partial = is_partial_manual(node, mesh);
   std::vector<Spec> specs;
-  for (std::size_t i = 0; i < shardings.size(); ++i)
-    specs.push_back(spec_on(shardings[i], graph.type(values[i]).rank(), mesh, "shard_map"));
+  for (std::size_t i = 0; i < shardings.size(); ++i) {
+    const int rank = graph.type(values[i]).rank();
+    specs.push_back(!is_partial && is_foreign(shardings[i], rank, mesh) ? like_parts(shardings[i].spec(rank), mesh)
+                                                                        : spec_on(shardings[i], rank, mesh, "shard_map"));
+  }
   return specs;
 }
 
@@ -140,8 +148,8 @@ std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, co
 
 RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   RegionPlan plan;
-  std::vector<Spec> operands = specs_on(node.attrs.shardings("in_specs"), node.operands, context.graph, context.mesh);
-  std::vector<Spec> results = specs_on(node.attrs.shardings("out_specs"), node.results, context.graph, context.mesh);
+  std::vector<Spec> operands = specs_on(node, "in_specs", node.operands, context.graph, context.mesh);
+  std::vector<Spec> results = specs_on(node, "out_specs", node.results, context.graph, context.mesh);
   if (is_partial_manual(node, context.mesh)) return plan_partial_manual(context, node, operands, results);
   for (Spec& spec : operands) plan.operands.push_back(normalised(spec));
   for (Spec& spec : results) plan.results.push_back(normalised(spec));
@@ -189,12 +197,11 @@ void set_mesh(PartitionedProgram& program, const Mesh& mesh) {
 
 std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh) {
   if (node.op->region != RegionKind::kManual || is_partial_manual(node, mesh)) return std::nullopt;
-  return specs_on(node.attrs.shardings("out_specs"), node.results, graph, mesh);
+  return specs_on(node, "out_specs", node.results, graph, mesh);
 }
 
 ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh) {
-  return {specs_on(node.attrs.shardings("in_specs"), node.operands, graph, mesh),
-          specs_on(node.attrs.shardings("out_specs"), node.results, graph, mesh)};
+  return {specs_on(node, "in_specs", node.operands, graph, mesh), specs_on(node, "out_specs", node.results, graph, mesh)};
 }
 
 RegionPlan plan_region(const RegionContext& context, const Node& node) {
