@@ -47,7 +47,7 @@ Values expand_attention(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     logits = where(call("tril", ones), logits, least);
   }
   Term weights = converted(call("softmax", logits, Attrs{{"axis", std::int64_t(-1)}}), k.dtype());
-  Term result = call(b, "einsum", {v, weights}, Attrs{{"subscripts", std::string("bsnh,gbnts->btngh")}});
+  Term result = call(b, "einsum", {weights, v}, Attrs{{"subscripts", std::string("gbnts,bsnh->btngh")}});
   Shape shape{batch, length, heads, width};
   if (is_single) shape.erase(shape.begin());
   return {reshaped(result, shape).id()};

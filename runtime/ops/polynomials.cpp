@@ -156,7 +156,7 @@ Values expand_polyint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
 Values expand_poly(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Term zeros = coefficients(op, as_inexact(term(b, args[0])));
   Term one(b, filled(b, {zeros.dtype(), {1}}, 1.0)), p = one;
-  for (std::int64_t k = 0; k < zeros.elements(); ++k) p = convolved(p, joined({one, -sliced(zeros, 0, k, k + 1)}, 0));
+  for (std::int64_t k = 0; k < zeros.elements(); ++k) p = convolved(p, joined({one, expanded(-part(zeros, 0, k), 0)}, 0));
   return {p.id()};
 }
 

@@ -63,6 +63,8 @@ Rows rows_of(const OpDef& op, const Term& given, const Attrs& attrs, Nan nan) {
   if (nan == Nan::kWins) {
     Attrs kept = last;
     rows = where(call("any", rows != rows, kept.set("keepdims", true)), kNan, rows);
+  } else {
+    rows = where(rows != rows, kNan, rows);  // none of negative sign, which would come first
   }
   Term sorted = call("sort", rows, last);
   return {sorted, before, kept_shape(shape, axes), count};
