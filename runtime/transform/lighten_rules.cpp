@@ -129,8 +129,8 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
 
 namespace {
 
-// For each dimension of the operand the result's that it becomes, where the node only places dimensions; -1: it is of size 1 and gone.
-std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSite& site) {
+// For each dimension of the operand that varies the result's that it becomes, where the node only places dimensions; else -1.
+std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSite& site, const std::vector<bool>& varies) {
   const Node& node = site.node;
   const Shape &from = e.type(site.operands[0]).shape, &to = e.type_of_original(node.results[0]).shape;
   std::vector<int> dims;
@@ -142,16 +142,19 @@ std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSi
     }
     return dims;
   }
-  if (node.op != &ops::kReshape) return std::nullopt;
+  // A reshape leaves the dimensions that vary where they are when as many elements precede them as before.
+  if (node.op != &ops::kReshape || e.type(site.operands[0]).elements() == 0) return std::nullopt;
+  std::int64_t before = 1, passed = 1;
   std::size_t next = 0;
-  for (std::int64_t size : from) {
-    if (size == 1) {
-      dims.push_back(-1);
-      continue;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    dims.push_back(-1);
+    if (varies[d]) {
+      while (next < to.size() && (passed != before || to[next] != from[d])) passed *= to[next++];
+      if (next == to.size()) return std::nullopt;
+      dims.back() = int(next);
+      passed *= to[next++];
     }
-    while (next < to.size() && to[next] == 1) ++next;
-    if (next == to.size() || to[next] != size) return std::nullopt;
-    dims.push_back(int(next++));
+    before *= from[d];
   }
   return dims;
 }
@@ -165,7 +168,7 @@ std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site) 
   const Shape &source = e.type(inner->operands[0]).shape, &between = e.type(site.operands[0]).shape;
   const std::vector<bool> varies = varying_dims(e, site.operands[0], between);
   if (repeats(between, varies) <= 1) return std::nullopt;
-  const auto placed = placed_dims(e, site);
+  const auto placed = placed_dims(e, site, varies);
   if (!placed) return std::nullopt;
   std::vector<int> dims;
   for (std::int64_t d : inner->attrs.integers("dims")) dims.push_back((*placed)[std::size_t(d)]);

@@ -18,7 +18,7 @@ using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
-// A broadcast or reshape (by dimensions of size 1) of what repeats: one broadcast.
+// A broadcast or reshape of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 // An elementwise op on operands that repeat along the same dimensions: on what is repeated.
 std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);

@@ -97,6 +97,14 @@ INSTANTIATE_TEST_SUITE_P(
             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [2, 3]} : float32[2,3]\n%2 = reshape(%1) {shape = [2, 1, 3]} : float32[2,1,3]\n"
             "return %2\n",
             "%1 = broadcast_in_dim(%0) {dims = [2], shape = [2, 1, 3]} : float32[2,1,3]\nreturn %1\n"},
+        Case{"RepeatsInOtherDimensions", "%0: float32[6,5]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [8, 6, 5]} : float32[8,6,5]\n"
+             "%2 = reshape(%1) {shape = [2, 4, 6, 5]} : float32[2,4,6,5]\nreturn %2\n",
+             "%1 = broadcast_in_dim(%0) {dims = [2, 3], shape = [2, 4, 6, 5]} : float32[2,4,6,5]\nreturn %1\n"},
+        Case{"CutElsewhereTheyVary", "%0: float32[6]",
+             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [8, 6]} : float32[8,6]\n%2 = reshape(%1) {shape = [6, 8]} : float32[6,8]\n"
+             "return %2\n",
+             ""},
         Case{"ProductOfRows", "%0: float32[3], %1: float32[3,5]",
              "%2 = broadcast_in_dim(%0) {dims = [1], shape = [4, 3]} : float32[4,3]\n"
              "%3 = dot_general(%2, %1) {batch = [], contract = [1, 0]} : float32[4,5]\nreturn %3\n",
