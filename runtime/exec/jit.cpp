@@ -101,6 +101,17 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
   return request;
 }
 
+// Values inside jit, those with a sharding held in it.
+static std::vector<Array> constrained(std::vector<Array> values, const std::vector<std::optional<Sharding>>& shardings,
+                                      std::string_view what, Where where) {
+  for (std::size_t i = 0; i < shardings.size(); ++i) {
+    if (!shardings[i]) continue;
+    shardings[i]->check_fits(values[i].type(), what);
+    values[i] = device_put(Operand(values[i], where), *shardings[i]);
+  }
+  return values;
+}
+
 static std::string key_for(std::uint64_t id, std::string_view structure, const ProgramRequest& request) {
   return fmt::format("jit{}{}({}){}>{}", id, structure, signature_of(request.args), signature_of(request.in_shardings),
                      signature_of(request.out_shardings));
@@ -108,12 +119,11 @@ static std::string key_for(std::uint64_t id, std::string_view structure, const P
 
 std::vector<Array> JitFunction::call(const Call& call, Where where) const {
   Context& context = Context::current();
-  if (context.tracer()) {  // inlined; its out_shardings become constraints
-    auto [results, parts] = state_->function(call.args);
+  if (context.tracer()) {  // inlined; its shardings become constraints
+    const auto in = in_shardings_of(state_->options, call, where);
+    auto [results, parts] = state_->function(constrained(call.args, in, "pjit arguments", where));
     const auto out = result_shardings(state_->options.out_shardings, parts, results.size(), state_->options.name, where);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (out[i]) results[i] = device_put(Operand(results[i], where), *out[i]);
-    return results;
+    return constrained(std::move(results), out, "pjit outputs", where);
   }
   for (const Array& arg : call.args)
     if (!arg.valid()) throw_user_error("jit of {} at {}: an empty Array is passed", state_->options.name, where.text());
