@@ -76,6 +76,8 @@ class Backend {
                                         std::span<const comm::Receive> receives) = 0;
 
   // Steps. `ordinals`: of each mesh position.
+  // Whether compute() takes products with what follows them (epilogue.h).
+  virtual bool does_epilogues() const { return false; }
   virtual void compute(ComputeCall& call, const std::vector<int>& ordinals) = 0;
   virtual void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                          Slots& slots, const std::vector<int>& ordinals) = 0;

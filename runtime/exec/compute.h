@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/exec/epilogue.h"
 #include "runtime/exec/thread_pool.h"
 #include "runtime/graph/graph.h"
 
@@ -18,6 +19,7 @@ struct ComputeCall {
   std::vector<const std::vector<Box>*> operand_boxes;
   std::vector<std::vector<BufferRef>*> results;
   std::vector<const std::vector<Box>*> result_boxes;
+  const Epilogue* epilogue = nullptr;  // of a product whose result is that of the last node that it does
 };
 
 // Fills the results at the local positions. Devices whose operands are the same buffers share one computation and its result.

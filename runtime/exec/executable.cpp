@@ -7,6 +7,7 @@
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
+#include "runtime/exec/add_epilogues.h"
 #include "runtime/exec/beside.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
@@ -188,6 +189,8 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   executable.backend = &context.backend_of(p.mesh);
 
   FusionInput fusion{&p, preset_constants(context, executable), {}};
+  ProductsWithEpilogues products;
+  if (executable.backend->does_epilogues()) products = add_epilogues(p, fusion.steps);
   fusion.last_use = last_uses(p, fusion.steps);
   for (int i = 0; i < int(fusion.steps.size());) {
     if (auto fused = fuse(fusion, i)) {
@@ -210,6 +213,8 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
         continue;
       }
       executable.steps.push_back(Executable::Compute{&node, computed->operands, computed->results, context.new_step()});
+      if (auto found = products.epilogues.find(&step); found != products.epilogues.end())
+        std::get<Executable::Compute>(executable.steps.back()).epilogue = found->second;
     } else {
       plan_move(executable, std::get<MoveStep>(step), ownership, surroundings, info);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/comm/launch.h"
+#include "runtime/exec/epilogue.h"
 #include "runtime/exec/fuse.h"
 #include "runtime/exec/member_moves.h"
 #include "runtime/spmd/foreign.h"
@@ -23,6 +24,7 @@ struct Executable {
     const Node* node = nullptr;
     std::vector<int> operands, results;  // slots
     std::int64_t step = -1;              // as ComputeCall::step
+    std::optional<Epilogue> epilogue = {};
   };
   struct Move {
     int from = -1, to = -1;                                   // slots

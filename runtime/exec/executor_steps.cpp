@@ -143,7 +143,9 @@ void Executor::run_compute(const Task& task, const Executable& executable, const
     call.results.push_back(&slots[std::size_t(slot)]);
     call.result_boxes.push_back(&executable.slot_boxes[std::size_t(slot)]);
   }
-  Backend::Step told{step.node->op->name, step.node->where, report(task, step.node->op->name, step.node->where)};
+  if (step.epilogue) call.epilogue = &*step.epilogue;
+  const std::string_view name = step.epilogue ? std::string_view(step.epilogue->name) : step.node->op->name;
+  Backend::Step told{name, step.node->where, report(task, name, step.node->where)};
   executable.backend->begin_step(told);
   executable.backend->compute(call, executable.program.mesh.devices());
   executable.backend->end_step(told);

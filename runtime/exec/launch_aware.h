@@ -2,6 +2,8 @@
 // Kept apart from Backend, as CPU devices have no use for it: the executor asks each backend whether it is one.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string_view>
 
 #include "runtime/comm/launch.h"
@@ -21,6 +23,11 @@ class LaunchAware {
   // end_steps(), in one go.
   virtual void begin_steps(const void* program) = 0;
   virtual void end_steps() = 0;
+  // Data that exchange() has sent to other processes beside the transport, by process.
+  struct Sent {
+    std::int64_t bytes = 0, messages = 0;
+  };
+  virtual std::map<int, Sent> sent() const = 0;
   // While a step's Report is called: as part of what the device did it, "" for by itself.
   virtual std::string_view reported_how() const = 0;
 };

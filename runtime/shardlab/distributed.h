@@ -50,7 +50,7 @@ struct LinkTraffic {
   int process = 0;
   bool same_host = true;
   std::int64_t planned_bytes = 0;  // what the plans of the programs that ran say
-  std::int64_t sent_bytes = 0;     // what the transport counted
+  std::int64_t sent_bytes = 0;     // what the transport counted, and what went from GPU to GPU
   std::int64_t messages = 0;
 };
 // To each of the others, in their order.

@@ -15,6 +15,7 @@
 #include "runtime/control/job_token.h"
 #include "runtime/control/live_client.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/launch_aware.h"
 #include "runtime/exec/platform.h"
 #include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job_trace.h"
@@ -264,6 +265,11 @@ std::vector<distributed::LinkTraffic> Job::link_traffic() {
   std::map<int, std::int64_t> planned = executor.planned_bytes();
   std::vector<SentBytes> sent;
   if (transport_) sent = transport_->sent();
+  std::vector<int> ordinals;
+  for (const Device& device : context_->devices()) ordinals.push_back(device.ordinal);
+  std::map<int, LaunchAware::Sent> beside;  // the transport
+  const int count = int(ordinals.size());
+  if (LaunchAware* aware = aware_of(context_->backend_of(Mesh({count}, {"devices"}, std::move(ordinals))))) beside = aware->sent();
   const std::vector<int>& hosts = context_->hosts();
   std::vector<distributed::LinkTraffic> links;
   for (int peer = 0; peer < context_->process_count(); ++peer) {
@@ -272,9 +278,11 @@ std::vector<distributed::LinkTraffic> Job::link_traffic() {
     link.process = peer;
     link.same_host = hosts.empty() || hosts[std::size_t(peer)] == hosts[std::size_t(context_->process_index())];
     link.planned_bytes = planned[peer];
+    link.sent_bytes = beside[peer].bytes;
+    link.messages = beside[peer].messages;
     if (sent.empty()) continue;
-    link.sent_bytes = sent[std::size_t(peer)].bytes;
-    link.messages = sent[std::size_t(peer)].messages;
+    link.sent_bytes += sent[std::size_t(peer)].bytes;
+    link.messages += sent[std::size_t(peer)].messages;
   }
   return links;
 }

@@ -192,6 +192,16 @@ std::string Communicators::why_by_host(const std::vector<int>& processes) const 
   return found == made_.end() ? "" : found->second->why_by_host;
 }
 
+void Communicators::count_sent(int process, std::int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  sent_[process].bytes += bytes;
+  ++sent_[process].messages;
+}
+std::map<int, LaunchAware::Sent> Communicators::sent() const {
+  std::lock_guard lock(mutex_);
+  return sent_;
+}
+
 void Communicators::abort() noexcept {
   std::lock_guard lock(mutex_);
   if (aborted_) return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/comm/rendezvous.h"
+#include "runtime/exec/launch_aware.h"
 #include "virtualdev/cuda/gpu_api.h"
 
 namespace shardlab::cuda {
@@ -28,7 +29,7 @@ struct CommunicatorGroup {
 // members on one GPU: processes that share one exchange by way of the host, and so do all where one of them has no NCCL.
 //
 // State and thread rules: a set is new; decided, by a thread of its own; joined, by the same; ready; and stays so until abort(). All but
-// why_by_host() comes from the executing thread. The store outlives this.
+// why_by_host() and sent() comes from the executing thread. The store outlives this.
 class Communicators {
  public:
   struct Options {
@@ -53,6 +54,9 @@ class Communicators {
   const CommunicatorGroup& await(const std::vector<int>& processes, const std::function<void()>& pause);
   // Why these processes exchange by way of the host; empty where they do not, or where that is not known yet.
   std::string why_by_host(const std::vector<int>& processes) const;
+  // What was sent through them, by process.
+  void count_sent(int process, std::int64_t bytes);
+  std::map<int, LaunchAware::Sent> sent() const;
   // Ends all that wait for others, and every later use. noexcept: it is what is left to do.
   void abort() noexcept;
 
@@ -81,6 +85,7 @@ class Communicators {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   bool aborted_ = false;
+  std::map<int, LaunchAware::Sent> sent_;
   std::map<std::vector<int>, std::unique_ptr<Making>> made_;  // by processes
 };
 

@@ -174,6 +174,10 @@ class CudaApi final : public GpuApi {
     use(own(stream).gpu);
     issue(KernelWork{kernel, grid, block, has_barriers, {arguments.begin(), arguments.end()}}, own(stream).gpu, own(stream).stream);
   }
+  bool has_product(int gpu, const MatrixProduct& product) override {
+    use(gpu);
+    return products_.has(gpu, product);
+  }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override {
     use(gpu);
     products_.run(gpu, product, own(stream).stream, [&](std::size_t bytes) { return allocate(bytes, stream); });

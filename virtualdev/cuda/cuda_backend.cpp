@@ -198,6 +198,7 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
                                            std::span<const comm::Receive> receives) {
   try {
     if (launch_ == nullptr || !meets(*launch_)) return exchange_by_host(*api_, link, sends, receives);
+    api_->issue_queued();  // it is done while the processes meet
     return NcclExchange(*api_, *communicators_, gpus_, link, launch_->processes).run(sends, receives);
   } catch (const GpuError& error) { throw_attributed(error); }
 }

@@ -54,6 +54,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
+  bool does_epilogues() const override { return true; }
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
                  const std::vector<int>& ordinals) override;
@@ -64,6 +65,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void end_launch() override { launch_ = nullptr; }
   void begin_steps(const void* program) override;
   void end_steps() override;
+  std::map<int, Sent> sent() const override { return communicators_->sent(); }
   std::string_view reported_how() const override { return reported_how_; }
 
   const Communicators& communicators() const { return *communicators_; }

@@ -40,15 +40,21 @@ const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position) {
   std::vector<ConstView> operands;
   std::vector<MutableView> results;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    const TensorType& type = call.graph.type(call.node.operands[i]);
+    const bool is_bias = i >= call.node.operands.size();
     const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
+    if (is_bias) {
+      operands.push_back({{call.graph.type(call.node.results[0]).dtype, shape_of(box)}, nullptr, &box});
+      continue;
+    }
+    const TensorType& type = call.graph.type(call.node.operands[i]);
     operands.push_back({{type.dtype, shape_of(box)}, nullptr, &box, &type.shape});
   }
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Box& box = (*call.result_boxes[i])[std::size_t(position)];
     results.push_back({{call.graph.type(call.node.results[i]).dtype, shape_of(box)}, nullptr, &box});
   }
-  return plans_[std::move(key)] = plan_node(*call.node.op, {operands, results, call.node.attrs});
+  const KernelArgs args{operands, results, call.node.attrs};
+  return plans_[std::move(key)] = call.epilogue ? plan_product(*call.node.op, args, *call.epilogue) : plan_node(*call.node.op, args);
 }
 
 void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {

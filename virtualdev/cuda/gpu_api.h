@@ -13,6 +13,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/core/dtype.h"
+#include "runtime/exec/epilogue.h"
 
 namespace shardlab::cuda {
 
@@ -49,12 +50,16 @@ struct CommunicatorMember {
 };
 
 // c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]; strides in elements; the result is dense. One of m and k, and of k and n, is 1 apart.
+// With what follows it (Epilogue).
 struct MatrixProduct {
   DType dtype;
   std::int64_t batch, m, n, k;
   std::int64_t left_batch, left_m, left_k, right_batch, right_k, right_n;
   const std::byte *left, *right;
   std::byte* result;
+  double scale = 1;
+  const std::byte* bias = nullptr;  // n elements; nullptr: none
+  Epilogue::Activation activation = Epilogue::Activation::kNone;
   bool operator==(const MatrixProduct&) const = default;
 };
 
@@ -125,6 +130,8 @@ class GpuApi {
   virtual Kernel load(int gpu, const std::string& binary, const std::string& name) = 0;
   virtual void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
                       Stream stream) = 0;
+  // Whether the library has a way to do a product with what follows it. Without that it has one, where its `k` is not 0.
+  virtual bool has_product(int gpu, const MatrixProduct& product) = 0;
   virtual void multiply(int gpu, const MatrixProduct& product, Stream stream) = 0;
   virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;
 

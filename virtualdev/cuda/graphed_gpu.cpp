@@ -21,7 +21,10 @@ std::string kind_of(const std::vector<Work>& work) {
     } else if (auto* fill = std::get_if<FillWork>(&each)) {
       add(fill->bytes);
     } else if (auto* product = std::get_if<MatrixProduct>(&each)) {
-      for (std::int64_t size : {std::int64_t(product->dtype), product->batch, product->m, product->n, product->k}) add(size);
+      for (std::int64_t size : {std::int64_t(product->dtype), product->batch, product->m, product->n, product->k,
+                                std::int64_t(product->activation), std::int64_t(product->bias != nullptr)})
+        add(size);
+      add(product->scale);
     } else if (auto* rows = std::get_if<RowTransforms>(&each)) {
       for (std::int64_t size : {std::int64_t(rows->kind), std::int64_t(rows->is_double), rows->length, rows->rows}) add(size);
     }
@@ -45,6 +48,11 @@ void GraphedGpu::begin() {
 void GraphedGpu::end() {
   std::lock_guard lock(mutex_);
   if (open_ > 0) --open_;
+  flush_all();
+}
+
+void GraphedGpu::issue_queued() {
+  std::lock_guard lock(mutex_);
   flush_all();
 }
 

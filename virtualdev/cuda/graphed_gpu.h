@@ -40,6 +40,8 @@ class GraphedGpu final : public GpuApi {
   // Around a program.
   void begin();
   void end();
+  // What is queued begins now.
+  void issue_queued();
   // Whether the event was last recorded by a graph.
   bool is_of_graph(Event event) const;
   // Of a failure that issuing queued work met: the event whose record came next, which tells whose work it was. Asked for once.
@@ -71,6 +73,7 @@ class GraphedGpu final : public GpuApi {
   Kernel load(int gpu, const std::string& binary, const std::string& name) override { return inner_->load(gpu, binary, name); }
   void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
               Stream stream) override;
+  bool has_product(int gpu, const MatrixProduct& product) override { return inner_->has_product(gpu, product); }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override;
   void transform(int gpu, const RowTransforms& transforms, Stream stream) override;
   Graph make_graph(int gpu, std::span<const Work> work) override { return inner_->make_graph(gpu, work); }

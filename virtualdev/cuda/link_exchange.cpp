@@ -191,6 +191,8 @@ void NcclExchange::move(const CommunicatorGroup& group) {
   issue(group);
   wait_until_taken(group);
   wait_until_done(group);
+  for (const Peer& peer : peers_)
+    if (peer.own.sent_bytes > 0) communicators_.count_sent(peer.process, peer.own.sent_bytes);
 }
 
 ExchangeResult NcclExchange::run(std::span<const comm::Send> sends, std::span<const comm::Receive> receives) {

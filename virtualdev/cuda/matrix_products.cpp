@@ -35,78 +35,145 @@ struct Columns {
   bool is_transposed;
   std::int64_t rows, columns, leading;
 };
+// Row-major c = a b is, by columns, c' = b' a': the right operand comes first. So a bias is as long as a column of c', as the library wants
+// it.
+Columns first_of(const MatrixProduct& p) {
+  return p.right_n == 1 ? Columns{false, p.n, p.k, std::max(p.right_k, p.n)} : Columns{true, p.k, p.n, std::max(p.right_n, p.k)};
+}
+Columns second_of(const MatrixProduct& p) {
+  return p.left_k == 1 ? Columns{false, p.k, p.m, std::max(p.left_m, p.k)} : Columns{true, p.m, p.k, std::max(p.left_k, p.m)};
+}
+
+cublasLtEpilogue_t epilogue_of(const MatrixProduct& p) {
+  const bool has_bias = p.bias != nullptr;
+  switch (p.activation) {
+    case Epilogue::Activation::kRelu:
+      return has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Epilogue::Activation::kGelu:
+      return has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case Epilogue::Activation::kNone:
+      break;
+  }
+  return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
 
 }  // namespace
+
+// What the library is told of a product.
+struct MatrixProducts::Description {
+  Description(MatrixProducts& products, const MatrixProduct& p) : owner(products) {
+    const Types types = types_of(p.dtype);
+    const Columns first = first_of(p), second = second_of(p);
+    owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatmulDescCreate)(&operation, types.compute, types.scale),
+                "cublasLtMatmulDescCreate");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, first.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, second.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+    if (p.bias != nullptr) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(p.bias));  // its type: the result's
+    layouts[0] = layout(p, first, p.right_batch);
+    layouts[1] = layout(p, second, p.left_batch);
+    layouts[2] = layout(p, {false, p.n, p.m, p.n}, p.m * p.n);
+  }
+  ~Description() {
+    for (cublasLtMatrixLayout_t each : layouts)
+      if (each != nullptr) SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutDestroy)(each);
+    if (operation != nullptr) SHARDLAB_CALL(owner.library_, cublasLtMatmulDescDestroy)(operation);
+  }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+
+  template <typename T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) {
+    owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatmulDescSetAttribute)(operation, attribute, &value, sizeof(value)),
+                "cublasLtMatmulDescSetAttribute");
+  }
+  cublasLtMatrixLayout_t layout(const MatrixProduct& p, const Columns& columns, std::int64_t stride) {
+    cublasLtMatrixLayout_t made = nullptr;
+    owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutCreate)(&made, types_of(p.dtype).data, std::uint64_t(columns.rows),
+                                                                          std::uint64_t(columns.columns), columns.leading),
+                "cublasLtMatrixLayoutCreate");
+    std::int32_t batch = std::int32_t(p.batch);
+    auto set_layout = SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutSetAttribute);
+    owner.check(set_layout(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)), "cublasLtMatrixLayoutSetAttribute");
+    owner.check(set_layout(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)), "cublasLtMatrixLayoutSetAttribute");
+    return made;
+  }
+
+  MatrixProducts& owner;
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t layouts[3] = {};
+};
 
 void MatrixProducts::check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw GpuError(fmt::format("{}: {}", what, SHARDLAB_CALL(library_, cublasLtGetStatusString)(status)));
 }
 
-// Row-major c = a b is, by columns, c' = b' a': the right operand comes first.
+MatrixProducts::OnGpu& MatrixProducts::open(int gpu) {
+  OnGpu& here = gpus_[gpu];
+  if (here.handle == nullptr) check(SHARDLAB_CALL(library_, cublasLtCreate)(&here.handle), "cublasLtCreate");
+  return here;
+}
+
+// Where the library has none, it says so by its status, or by finding nothing.
+const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p, Description& description) {
+  const Columns first = first_of(p), second = second_of(p);
+  Key key{gpu,
+          int(p.dtype),
+          p.batch,
+          p.m,
+          p.n,
+          p.k,
+          first.leading,
+          second.leading,
+          first.is_transposed,
+          second.is_transposed,
+          p.right_batch,
+          p.left_batch,
+          int(epilogue_of(p))};
+  if (auto found = algorithms_.find(key); found != algorithms_.end()) return found->second;
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceCreate)(&preference), "cublasLtMatmulPreferenceCreate");
+  cublasStatus_t status = SHARDLAB_CALL(library_, cublasLtMatmulPreferenceSetAttribute)(
+      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof(kWorkspaceBytes));
+  cublasLtMatmulHeuristicResult_t best{};
+  int count = 0;
+  const auto& layouts = description.layouts;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = SHARDLAB_CALL(library_, cublasLtMatmulAlgoGetHeuristic)(open(gpu).handle, description.operation, layouts[0], layouts[1],
+                                                                     layouts[2], layouts[2], preference, 1, &best, &count);
+  SHARDLAB_CALL(library_, cublasLtMatmulPreferenceDestroy)(preference);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) check(status, "cublasLtMatmulAlgoGetHeuristic");
+  const bool is_there = status == CUBLAS_STATUS_SUCCESS && count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
+  return algorithms_.emplace(key, is_there ? std::optional(best.algo) : std::nullopt).first->second;
+}
+
+bool MatrixProducts::has(int gpu, const MatrixProduct& p) {
+  std::lock_guard lock(mutex_);
+  Description description(*this, p);
+  return algorithm(gpu, p, description).has_value();
+}
+
 void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate) {
   std::lock_guard lock(mutex_);
-  OnGpu& here = gpus_[gpu];
-  if (here.handle == nullptr) {
-    check(SHARDLAB_CALL(library_, cublasLtCreate)(&here.handle), "cublasLtCreate");
-    here.workspace = allocate(kWorkspaceBytes);
-  }
-  Types types = types_of(p.dtype);
-  Columns first = p.right_n == 1 ? Columns{false, p.n, p.k, std::max(p.right_k, p.n)} : Columns{true, p.k, p.n, std::max(p.right_n, p.k)};
-  Columns second = p.left_k == 1 ? Columns{false, p.k, p.m, std::max(p.left_m, p.k)} : Columns{true, p.m, p.k, std::max(p.left_k, p.m)};
-
-  cublasLtMatmulDesc_t operation = nullptr;
-  check(SHARDLAB_CALL(library_, cublasLtMatmulDescCreate)(&operation, types.compute, types.scale), "cublasLtMatmulDescCreate");
-  auto set_transposed = [&](cublasLtMatmulDescAttributes_t attribute, bool is_transposed) {
-    cublasOperation_t value = is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(SHARDLAB_CALL(library_, cublasLtMatmulDescSetAttribute)(operation, attribute, &value, sizeof(value)),
-          "cublasLtMatmulDescSetAttribute");
-  };
-  set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, first.is_transposed);
-  set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, second.is_transposed);
-  auto layout_of = [&](const Columns& columns, std::int64_t stride) {
-    cublasLtMatrixLayout_t layout = nullptr;
-    check(SHARDLAB_CALL(library_, cublasLtMatrixLayoutCreate)(&layout, types.data, std::uint64_t(columns.rows),
-                                                              std::uint64_t(columns.columns), columns.leading),
-          "cublasLtMatrixLayoutCreate");
-    std::int32_t batch = std::int32_t(p.batch);
-    auto set = SHARDLAB_CALL(library_, cublasLtMatrixLayoutSetAttribute);
-    check(set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)), "cublasLtMatrixLayoutSetAttribute");
-    check(set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)), "cublasLtMatrixLayoutSetAttribute");
-    return layout;
-  };
-  cublasLtMatrixLayout_t a = layout_of(first, p.right_batch), b = layout_of(second, p.left_batch);
-  cublasLtMatrixLayout_t c = layout_of({false, p.n, p.m, p.n}, p.m * p.n);
-
-  Key key{gpu,           int(p.dtype), p.batch, p.m, p.n, p.k, first.leading, second.leading, first.is_transposed, second.is_transposed,
-          p.right_batch, p.left_batch};
-  auto found = algorithms_.find(key);
-  if (found == algorithms_.end()) {
-    cublasLtMatmulPreference_t preference = nullptr;
-    check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceCreate)(&preference), "cublasLtMatmulPreferenceCreate");
-    check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceSetAttribute)(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                                        &kWorkspaceBytes, sizeof(kWorkspaceBytes)),
-          "cublasLtMatmulPreferenceSetAttribute");
-    cublasLtMatmulHeuristicResult_t best;
-    int count = 0;
-    cublasStatus_t status =
-        SHARDLAB_CALL(library_, cublasLtMatmulAlgoGetHeuristic)(here.handle, operation, a, b, c, c, preference, 1, &best, &count);
-    SHARDLAB_CALL(library_, cublasLtMatmulPreferenceDestroy)(preference);
-    check(status, "cublasLtMatmulAlgoGetHeuristic");
-    if (count == 0) throw GpuError(fmt::format("cuBLASLt has no algorithm for {} x {} x {} of {}", p.m, p.n, p.k, name_of(p.dtype)));
-    found = algorithms_.emplace(key, best.algo).first;
-  }
-  // Room for the widest scalar, which is 1 and 0 in each type.
-  const double one_double[2] = {1, 0}, zero_double[2] = {0, 0};
-  const float one_float[2] = {1, 0}, zero_float[2] = {0, 0};
-  bool is_double = types.compute == CUBLAS_COMPUTE_64F;
-  const void *one = is_double ? static_cast<const void*>(one_double) : one_float,
+  OnGpu& here = open(gpu);
+  if (here.workspace == nullptr) here.workspace = allocate(kWorkspaceBytes);
+  Description description(*this, p);
+  const auto& algo = algorithm(gpu, p, description);
+  if (!algo)
+    throw GpuError(fmt::format("cuBLASLt has no algorithm for {} x {} x {} of {} with epilogue {}", p.m, p.n, p.k, name_of(p.dtype),
+                               int(epilogue_of(p))));
+  // Room for the widest scalar in each type.
+  const double scale_double[2] = {p.scale, 0}, zero_double[2] = {0, 0};
+  const float scale_float[2] = {float(p.scale), 0}, zero_float[2] = {0, 0};
+  const bool is_double = types_of(p.dtype).compute == CUBLAS_COMPUTE_64F;
+  const void *scale = is_double ? static_cast<const void*>(scale_double) : scale_float,
              *zero = is_double ? static_cast<const void*>(zero_double) : zero_float;
-  cublasStatus_t status = SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, operation, one, p.right, a, p.left, b, zero, p.result, c,
-                                                                  p.result, c, &found->second, here.workspace, kWorkspaceBytes, stream);
-  for (cublasLtMatrixLayout_t layout : {a, b, c}) SHARDLAB_CALL(library_, cublasLtMatrixLayoutDestroy)(layout);
-  SHARDLAB_CALL(library_, cublasLtMatmulDescDestroy)(operation);
-  check(status, "cublasLtMatmul");
+  const auto& layouts = description.layouts;
+  check(
+      SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, description.operation, scale, p.right, layouts[0], p.left, layouts[1], zero,
+                                              p.result, layouts[2], p.result, layouts[2], &*algo, here.workspace, kWorkspaceBytes, stream),
+      "cublasLtMatmul");
 }
 
 }  // namespace shardlab::cuda

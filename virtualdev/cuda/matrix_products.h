@@ -6,16 +6,19 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "virtualdev/cuda/libraries.h"
 
 namespace shardlab::cuda {
 
-// Thread-safe. The library's choice of algorithm is asked once for each shape, on each GPU.
+// Thread-safe. The library's choice of algorithm is asked once for each shape and epilogue, on each GPU.
 class MatrixProducts {
  public:
   MatrixProducts() : library_(matmul_library()) {}
+  // Whether the library has a way to do this one.
+  bool has(int gpu, const MatrixProduct& product);
   // `allocate`: workspace on the stream; kept, as the stream's work is in order.
   void run(int gpu, const MatrixProduct& product, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate);
 
@@ -25,13 +28,16 @@ class MatrixProducts {
     std::byte* workspace = nullptr;
   };
   using Key = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
-                         std::int64_t, std::int64_t>;
+                         std::int64_t, std::int64_t, int>;
+  struct Description;
+  OnGpu& open(int gpu);
+  const std::optional<cublasLtMatmulAlgo_t>& algorithm(int gpu, const MatrixProduct& product, Description& description);
   void check(cublasStatus_t status, const char* what);
 
   Library library_;
   std::mutex mutex_;
   std::map<int, OnGpu> gpus_;
-  std::map<Key, cublasLtMatmulAlgo_t> algorithms_;
+  std::map<Key, std::optional<cublasLtMatmulAlgo_t>> algorithms_;  // nothing: there is none
 };
 
 }  // namespace shardlab::cuda

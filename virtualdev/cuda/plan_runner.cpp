@@ -45,6 +45,19 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   api_.launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
 }
 
+// What follows is the library's affair where it can; else a kernel's, in place.
+void PlanRunner::multiply(Gpu& gpu, const Call& call, MatrixProduct product, const std::byte* bias) {
+  if (!call.end) return api_.multiply(gpu.number, product, gpu.stream);
+  MatrixProduct whole = product;
+  whole.scale = call.end->scale;
+  whole.bias = bias;
+  whole.activation = call.end->activation;
+  if (api_.has_product(gpu.number, whole)) return api_.multiply(gpu.number, whole, gpu.stream);
+  api_.multiply(gpu.number, product, gpu.stream);
+  const std::byte* buffers[] = {bias == nullptr ? product.result : bias, product.result};
+  launch(gpu, call.end->kernel, buffers, call.end->numbers, call.end->numbers[0], false);
+}
+
 void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers) {
   using Kind = Call::Kind;
   Gpu& gpu = *on;
@@ -77,10 +90,9 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
         api_.copy(buffer(0), block_of(*constant(call.data, on)).data, call.data->size(), gpu.stream);
         break;
       case Kind::kMatrix:
-        api_.multiply(
-            gpu.number,
-            {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
-            gpu.stream);
+        multiply(gpu, call,
+                 {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
+                 call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
         break;
       case Kind::kFourier:
         api_.transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);

@@ -113,7 +113,7 @@ class ProgramsOnAGpu : public OnAGpu {
   void TearDown() override { Context::set_current(nullptr); }
 
   template <typename F>
-  void expect_alike(F f, const Shape& shape, PartitionSpec spec) {
+  void expect_alike(F f, const Shape& shape, PartitionSpec spec, double tolerance = 1e-3) {
     std::vector<Buffer> results;
     for (int first : {0, 8}) {
       std::vector<int> ordinals(8);
@@ -125,7 +125,7 @@ class ProgramsOnAGpu : public OnAGpu {
     }
     ASSERT_EQ(results[0].size(), results[1].size());
     for (std::size_t i = 0; i < results[0].size() / 4; ++i)
-      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], 1e-3) << "element " << i;
+      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], tolerance) << "element " << i;
   }
   std::shared_ptr<cuda::CudaBackend> backend_;
 };
@@ -140,6 +140,22 @@ TEST_F(ProgramsOnAGpu, ComputeWhatCpuDevicesCompute) {
                }),
                {16, 8}, P("a", "b"));
   EXPECT_GT(backend_->graph_counts().by_graph, 0);
+}
+
+// In both types, as the library does it or a kernel behind it.
+TEST_F(ProgramsOnAGpu, ProductsWithWhatFollowsThem) {
+  for (DType dtype : {float32, bfloat16}) {
+    auto layer = [dtype](auto activation) {
+      return jit([dtype, activation](const Array& x) {
+        const Array v = astype(x, dtype);
+        return astype(activation(matmul(v, transpose(v)) * 0.125 + sum(v, -1)), float32);
+      });
+    };
+    const double tolerance = dtype == float32 ? 1e-3 : 0.1;
+    expect_alike(layer([](const Array& y) { return y; }), {64, 96}, P("a", nullptr), tolerance);
+    expect_alike(layer([](const Array& y) { return relu(y); }), {64, 96}, P("a", nullptr), tolerance);
+    expect_alike(layer([](const Array& y) { return gelu(y); }), {64, 96}, P("a", nullptr), tolerance);
+  }
 }
 
 TEST_F(ProgramsOnAGpu, DevicesOfOneGpuMoveWhatCpuDevicesMove) {

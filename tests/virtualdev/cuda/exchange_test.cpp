@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <semaphore>
 
 #include "runtime/exec/array_ops.h"
+#include "runtime/exec/executor.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/messages.h"
 #include "runtime/exec/ops.h"
@@ -81,6 +83,70 @@ std::string programs(const Layout& layout) {
 }
 
 class Exchanges : public ::testing::TestWithParam<int> {};
+
+// Says when a process begins to wait for another one in an exchange, and what its GPU had been given by then.
+class FirstWait final : public comm::Observer {
+ public:
+  explicit FirstWait(std::shared_ptr<RecordingGpu> gpu) : gpu_(std::move(gpu)) {}
+  void on_call_waiting(const comm::Launch&, int, comm::Ns, const std::vector<int>&) override {
+    if (launches_ < 0) launches_ = gpu_->calls("launch");
+    came_.release();
+  }
+  bool wait() { return came_.try_acquire_for(std::chrono::minutes(2)); }
+  int launches() const { return launches_; }
+
+ private:
+  std::shared_ptr<RecordingGpu> gpu_;
+  std::atomic<int> launches_ = -1;
+  std::counting_semaphore<> came_{0};
+};
+
+// The other process comes late: what is computed before the exchange does not wait for it.
+TEST(WhatIsQueued, IsIssuedBeforeTheProcessesMeet) {
+  GpuJob job{.devices_per_process = {1, 1}, .devices_per_gpu = 1, .gpu = std::make_shared<RecordingGpu>(2)};
+  auto first = std::make_shared<FirstWait>(job.gpu);
+  job.observers[0] = first;
+  std::atomic<int> before = 0;
+  std::counting_semaphore<> ready{0};
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) {
+    Array x = device_put(arange(64.0), Sharding(Mesh({2}, {"a"}, {0, 1}), P("a")));
+    x.block_until_ready();
+    if (p == 0) {
+      EXPECT_TRUE(ready.try_acquire_for(std::chrono::minutes(2)));
+      before = job.gpu->calls("launch");
+    } else {
+      ready.release();
+      EXPECT_TRUE(first->wait());
+    }
+    jit([](const Array& v) { return sum(sin(v)); })(x).block_until_ready();
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  EXPECT_THAT(job.gpu->faults(), IsEmpty());
+  EXPECT_GT(first->launches(), before);
+}
+
+// What the plans say, to the byte: nothing goes by way of the transport but who meets whom.
+TEST(SentBetweenGpus, IsWhatThePlansSay) {
+  GpuJob job{.devices_per_process = {2, 2}, .devices_per_gpu = 1, .gpu = std::make_shared<RecordingGpu>(4)};
+  std::vector<std::map<int, std::int64_t>> planned(2);
+  std::vector<std::map<int, LaunchAware::Sent>> sent(2);
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend* backend) {
+    Mesh mesh({4}, {"a"}, {0, 1, 2, 3});
+    Array x = device_put(arange(4096.0), Sharding(mesh, P("a")));
+    for (int round = 0; round < 3; ++round) x = x + jit([](const Array& v) { return sum(v); })(x);
+    device_put(x, Sharding(mesh, P(nullptr))).block_until_ready();
+    Context::current().executor().drain();
+    planned[std::size_t(p)] = Context::current().executor().planned_bytes();
+    sent[std::size_t(p)] = backend->sent();
+  });
+  EXPECT_THAT(ends, Each(IsEmpty()));
+  for (int p : {0, 1}) {
+    const LaunchAware::Sent& link = sent[std::size_t(p)][1 - p];
+    EXPECT_GE(link.bytes, 2048 * 4);
+    EXPECT_EQ(link.bytes, planned[std::size_t(p)][1 - p]);
+    EXPECT_GE(link.messages, 4);
+  }
+}
 
 // Bit for bit: the order of a reduction is that of CPU devices.
 TEST_P(Exchanges, GiveWhatCpuDevicesGive) {

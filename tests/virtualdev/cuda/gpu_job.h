@@ -49,6 +49,7 @@ struct GpuJob {
   bool on_cpu = false;
   bool shares_gpus = false;  // every process begins with GPU 0
   std::shared_ptr<RecordingGpu> gpu = {};
+  std::map<int, std::shared_ptr<comm::Observer>> observers = {};  // by process
   std::shared_ptr<RecordingCompiler> compiler = std::make_shared<RecordingCompiler>();
 };
 
@@ -77,6 +78,7 @@ inline std::vector<std::string> run_job(const GpuJob& job, const std::function<v
       options.worker_threads = 1;
       options.transport = transport;
       options.control = control;
+      if (auto observer = job.observers.find(p); observer != job.observers.end()) options.observers = {observer->second};
       if (!job.on_cpu)
         options.make_backend = [&](const std::vector<int>& ordinals) {
           return backend = std::make_shared<cuda::CudaBackend>(job.gpu, job.compiler,

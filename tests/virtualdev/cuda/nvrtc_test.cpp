@@ -34,6 +34,15 @@ std::vector<cuda::KernelText> combining_kernels() {
   return kernels;
 }
 
+// What follows products, where the library does not do it.
+std::vector<cuda::KernelText> finishing_kernels() {
+  std::vector<cuda::KernelText> kernels;
+  for (const char* type : {"f32", "bf16", "f16"})
+    for (bool has_bias : {false, true})
+      for (int activation : {0, 1, 2}) kernels.push_back({fmt::format("finish_product<{}, {}, {}>(a)", type, has_bias, activation), 2, 3});
+  return kernels;
+}
+
 // A normalisation with its row's maximum, of each dtype: elementwise, and along rows both ways.
 std::vector<cuda::KernelText> fused_kernels() {
   std::vector<cuda::KernelText> kernels;
@@ -57,7 +66,9 @@ std::vector<cuda::KernelText> fused_kernels() {
 
 TEST(Nvrtc, CompilesFusedRowsForEveryArchitecture) {
   if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
-  for (int arch : {80, 90, 100}) compile_all(fused_kernels(), arch);
+  std::vector<cuda::KernelText> kernels = fused_kernels();
+  for (const cuda::KernelText& kernel : finishing_kernels()) kernels.push_back(kernel);
+  for (int arch : {80, 90, 100}) compile_all(kernels, arch);
 }
 
 TEST(Nvrtc, CompilesTheKernelsOfEverySample) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <regex>
 
@@ -319,6 +320,19 @@ void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has
   host_kernels_.launch(text, arguments.data(), std::min(grid, 3u), has_barriers ? 16 : 4, has_barriers);
 }
 
+bool RecordingGpu::has_end(const cuda::MatrixProduct& p) {
+  return p.scale != 1 || p.bias != nullptr || p.activation != Epilogue::Activation::kNone;
+}
+bool RecordingGpu::has_product(int, const cuda::MatrixProduct& product) {
+  std::lock_guard lock(mutex_);
+  count("has_product");
+  return !has_end(product) || !refuses_epilogues_;
+}
+std::vector<cuda::MatrixProduct> RecordingGpu::ended_products() const {
+  std::lock_guard lock(mutex_);
+  return ended_products_;
+}
+
 void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream) {
   std::lock_guard lock(mutex_);
   count("multiply");
@@ -344,6 +358,22 @@ void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream
                                 p.right_batch,
                                 p.right_k,
                                 p.right_n};
+  host_kernels_.launch(text, arguments, 1, 1, false);
+  if (has_end(p)) finish(p, stream);
+}
+
+// As the library: of floats alone, the bias as long as a row of the product.
+void RecordingGpu::finish(const cuda::MatrixProduct& p, Stream stream) {
+  ended_products_.push_back(p);
+  if (refuses_epilogues_) fault("a product is done with what follows it, which the library cannot");
+  if (p.dtype != DType::kFloat32 && p.dtype != DType::kBfloat16 && p.dtype != DType::kFloat16)
+    fault(fmt::format("what follows a product of {}", name_of(p.dtype)));
+  if (p.bias != nullptr) access(p.bias, std::size_t(p.n * size_of(p.dtype)), false, stream, "bias of a product");
+  if (reinterpret_cast<std::uintptr_t>(p.bias) % 16 != 0) fault("the bias of a product does not lie at a multiple of 16 bytes");
+  cuda::KernelText text{fmt::format("finish_product<{}, {}, {}>(a)", cuda::type_name(p.dtype), p.bias != nullptr, int(p.activation)), 2, 3};
+  host_kernels_.compile({text});
+  std::int64_t arguments[5] = {reinterpret_cast<std::int64_t>(p.bias), reinterpret_cast<std::int64_t>(p.result), p.batch * p.m * p.n, p.n,
+                               std::bit_cast<std::int64_t>(p.scale)};
   host_kernels_.launch(text, arguments, 1, 1, false);
 }
 

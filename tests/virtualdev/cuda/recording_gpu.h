@@ -34,6 +34,10 @@ class RecordingGpu final : public cuda::GpuApi {
   int calls(const std::string& kind) const;
   std::vector<std::string> ranges() const;
   std::size_t bytes_allocated() const;
+  // Products with what follows them that the library knew how to do, in order.
+  std::vector<cuda::MatrixProduct> ended_products() const;
+  // From now on it knows of none.
+  void refuse_epilogues() { refuses_epilogues_ = true; }
   // The next call of this kind throws, as an asynchronous failure would come up in it.
   void fail_next(const std::string& kind) { failing_.insert(kind); }
   // Kernels' code is their names; what is loaded must have been compiled.
@@ -59,6 +63,7 @@ class RecordingGpu final : public cuda::GpuApi {
   cuda::Kernel load(int gpu, const std::string& binary, const std::string& name) override;
   void launch(cuda::Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
               cuda::Stream stream) override;
+  bool has_product(int gpu, const cuda::MatrixProduct& product) override;
   void multiply(int gpu, const cuda::MatrixProduct& product, cuda::Stream stream) override;
   void transform(int gpu, const cuda::RowTransforms& transforms, cuda::Stream stream) override;
   cuda::Graph make_graph(int gpu, std::span<const cuda::Work> work) override;
@@ -115,6 +120,8 @@ class RecordingGpu final : public cuda::GpuApi {
     bool is_alive = true;
   };
   void count(const std::string& kind);
+  static bool has_end(const cuda::MatrixProduct& product);
+  void finish(const cuda::MatrixProduct& product, cuda::Stream stream);
   // Compiling is what takes time: once for all of a test's GPUs, of which one at a time is used.
   static HostKernels& kernels_of_all();
   void check_graph(int gpu, std::span<const cuda::Work> work);
@@ -136,7 +143,8 @@ class RecordingGpu final : public cuda::GpuApi {
   std::set<cuda::Kernel> launched_;
   std::set<int> multiplied_, transformed_;  // GPUs whose libraries have been used
   std::map<std::uintptr_t, GraphState> graphs_;
-  bool in_graph_ = false, reuses_memory_ = false;
+  bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false;
+  std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;
   std::uintptr_t next_ = 1;
   std::int64_t ticks_ = 0;

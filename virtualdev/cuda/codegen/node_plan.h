@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/exec/epilogue.h"
 #include "runtime/graph/op_def.h"
 
 namespace shardlab::cuda {
@@ -35,6 +37,15 @@ struct Call {
   bool has_barriers = false;  // a block makes a result
   DType dtype = DType::kFloat32;
   BufferRef data;
+  // Of a product: what follows it; `kernel` does it in place, on the result and the bias.
+  struct End {
+    double scale = 1;
+    int bias = -1;  // a buffer; -1: none
+    Epilogue::Activation activation = Epilogue::Activation::kNone;
+    KernelText kernel;
+    std::vector<std::int64_t> numbers;
+  };
+  std::optional<End> end;
 };
 
 // Buffers: operands, results, then temporaries of so many bytes.
@@ -46,6 +57,8 @@ struct NodePlan {
 // The plan of a node on one device: `args` has types, boxes and attributes, and no data. UserError that names the op where there is none,
 // which the tests forbid.
 NodePlan plan_node(const OpDef& op, const KernelArgs& args);
+// Of a product with what follows it: the bias is the third operand.
+NodePlan plan_product(const OpDef& op, const KernelArgs& args, const Epilogue& epilogue);
 
 class Planner;
 

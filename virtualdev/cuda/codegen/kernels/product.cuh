@@ -39,6 +39,22 @@ FN void matrix_product(const A& a) {
   });
 }
 
+// What follows a product, in place: scaled, a bias added to each row, relu (1) or gelu by tanh (2), rounded once. buffers: the bias, the
+// product; numbers: elements, those of a row, the scale's bits.
+template <class T, bool kHasBias, int kActivation, class A>
+FN void finish_product(const A& a) {
+  T* out = a.template out<T>(1);
+  const wide_of<T> scale = wide_of<T>(bits_as<f64>(a.number[2]));
+  for_each(a.number[0], [&](i64 i) {
+    wide_of<T> x = widen(out[i]) * scale;
+    if constexpr (kHasBias) x = x + widen(a.template in<T>(0)[i % a.number[1]]);
+    if constexpr (kActivation == 1) x = op_relu(x);
+    if constexpr (kActivation == 2)
+      x = x * (wide_of<T>(0.5) * (op_tanh(wide_of<T>(0.7978845608028654) * (x + wide_of<T>(0.044715) * x * x * x)) + wide_of<T>(1)));
+    out[i] = narrow<T>(x);
+  });
+}
+
 // A convolution, element by element of the result; dimensions in the order [batch, feature, spatial]. numbers: results; of each of
 // 2 + kSpatial dimensions: size of the result here, its first index, its stride, the operand's first index here, size here, stride, the
 // kernel's ([output feature, input feature, spatial]) first index here, size here, stride (12 below: of each spatial dimension also
