@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "runtime/base/at_place.h"
 #include "runtime/base/text.h"
 
 namespace shardlab {
@@ -96,6 +97,13 @@ std::string Sharding::spec_text() const { return shardlab::text_of(spec_, mesh_)
 std::string Sharding::text() const {
   if (is_single_device()) return fmt::format("SingleDeviceSharding(device={})", mesh_.devices()[0]);
   return fmt::format("NamedSharding(mesh={}, spec={})", mesh_.text(), spec_text());
+}
+
+Sharding NamedSharding(Mesh mesh, PartitionSpec spec, Where where) {
+  return at_place(where, [&] { return Sharding(std::move(mesh), std::move(spec)); });
+}
+Sharding NamedSharding(Mesh mesh, PartitionSpec spec, std::source_location where) {
+  return NamedSharding(std::move(mesh), std::move(spec), Where::from(where));
 }
 
 bool Sharding::is_fully_replicated() const {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/where.h"
 #include "runtime/core/mesh.h"
 
 namespace shardlab {
@@ -98,7 +99,8 @@ class Sharding {
 };
 
 // JAX's name for a sharding given by a mesh and a spec.
-inline Sharding NamedSharding(Mesh mesh, PartitionSpec spec = {}) { return Sharding(std::move(mesh), std::move(spec)); }
+Sharding NamedSharding(Mesh mesh, PartitionSpec spec = {}, std::source_location where = std::source_location::current());
+Sharding NamedSharding(Mesh mesh, PartitionSpec spec, Where where);  // for a call at `where`
 
 // The box that mesh position `position` holds of an array cut by `spec`. Uneven: ceil blocks, the last short or empty.
 Box box_of(const Shape& shape, const Spec& spec, const Mesh& mesh, int position);

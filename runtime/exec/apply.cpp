@@ -76,8 +76,11 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
     if (operand.is_array()) {
       if (!operand.array().valid()) throw_user_error("{} at {}: an empty Array is used; give it a value first", op.name, where.text());
       if (operand.array().impl()->is_tracer())
-        throw_user_error("{} at {}: a value traced by jit is used after its function has returned; return it from the function", op.name,
-                         where.text());
+        throw_user_error(
+            "{} at {}: Encountered an unexpected tracer. A function had a side effect, allowing for a reference to an intermediate value "
+            "with "
+            "type {} to escape: a value traced by jit is used after its function has returned; return it from the function",
+            op.name, where.text(), operand.array().type().text());
       request.args.push_back(operand.array());
     }
   if (const auto wanted = out_sharding ? out_sharding : filled_like(op, operands, attrs)) request.out_shardings = {wanted};

@@ -110,8 +110,10 @@ void ArrayImpl::tell_end(bool donated) {
 
 void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where) {
   throw_user_error(
-      "{} at {}: the value {} is traced by jit, it has a type but no data yet; return it from the function and read it outside", what,
-      where.text(), impl.type.text());
+      "{} at {}: Abstract tracer value encountered where concrete value is expected: traced array with shape {}. The value is traced by "
+      "jit, it "
+      "has a type but no data yet; return it from the function and read it outside, or choose by where or cond inside",
+      what, where.text(), impl.type.text());
 }
 
 void check_not_deleted(const ArrayImpl& impl, std::string_view what, Where where) {

@@ -42,7 +42,7 @@ constexpr WholeFactorText kWholeFactorTexts[] = {
      "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could not be resolved "
      "unambiguously (or would require collectives on inputs). Got operand={type}"},
     {"scatter",
-     "Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for the scatter indexing as out sharding could not be "
+     "Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for the scatter update as out sharding could not be "
      "resolved unambiguously (or would require collectives on inputs). Got operand={type}"},
 };
 
@@ -84,6 +84,7 @@ class NodeTyping {
   // The axes of each factor: what its operands agree on. Two different ones are an error, none beside one is not.
   void collect_factors() {
     axes_.assign(rule_.factors.size(), {});
+    check_indexed();
     for (std::size_t i = 0; i < operand_types_.size(); ++i)
       for (std::size_t d = 0; d < rule_.operands[i].size(); ++d) {
         const Axes& axes = axes_of(i, d);
@@ -91,6 +92,16 @@ class NodeTyping {
         const int factor = rule_.operands[i][d][0];  // of a dimension of several factors the major one carries the cut
         take(factor, axes, i, d);
       }
+  }
+
+  // gather and scatter: what the index vectors look up is whole, and so are the indices of a cut operand.
+  void check_indexed() const {
+    const AttrValue* map = node_.attrs.find("start_index_map");
+    if (map == nullptr) return;
+    for (std::int64_t dim : std::get<std::vector<std::int64_t>>(*map))
+      if (!axes_of(0, std::size_t(dim)).empty()) check_whole(0, std::size_t(dim));
+    auto is_cut = [](const Spec& spec) { return std::any_of(spec.begin(), spec.end(), [](const Axes& axes) { return !axes.empty(); }); };
+    if (is_cut(specs_[std::size_t(node_.operands[0])]) && is_cut(specs_[std::size_t(node_.operands[1])])) check_whole(0, 0);
   }
 
   void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {
@@ -131,7 +142,8 @@ class NodeTyping {
 
   void check_whole(std::size_t operand, std::size_t dim) const {
     for (const WholeFactorText& each : kWholeFactorTexts) {
-      if (each.op != node_.op->name || has_out_sharding_) continue;
+      // "scatter" stands for scatter_add and its like.
+      if (has_out_sharding_ || (each.op != node_.op->name && !(each.op == "scatter" && node_.op->name.starts_with("scatter_")))) continue;
       std::string text(each.text);
       auto replace = [&](std::string_view what, const std::string& with) {
         if (auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
@@ -176,7 +188,8 @@ class NodeTyping {
                operand_texts(), typed_text(type, spec, mesh_));
   }
 
-  // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides.
+  // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides. Where the result's
+  // sharding is asked for, other cuts do not come into it.
   Spec reshaped() const {
     const Shape &from = operand_types_[0].shape, &to = result_types_[0].shape;
     const Spec& spec = specs_[std::size_t(node_.operands[0])];
@@ -199,14 +212,18 @@ class NodeTyping {
         if (spec[d].empty()) continue;
         const bool leads =
             std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
-        if (!leads) fail_reshape();
-        cut = spec[d];
+        if (leads)
+          cut = spec[d];
+        else if (!has_out_sharding_)
+          fail_reshape();
       }
       if (cut.empty()) continue;
       std::size_t target = o_begin;
       while (target + 1 < o && to[target] == 1) ++target;
-      if (to[target] % part_count(cut) != 0) fail_reshape();
-      result[target] = cut;
+      if (to[target] % part_count(cut) == 0)
+        result[target] = cut;
+      else if (!has_out_sharding_)
+        fail_reshape();
     }
     return result;
   }

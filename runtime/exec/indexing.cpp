@@ -284,23 +284,43 @@ Array dynamically_sliced(const Operand& x, const Plan& plan) {
   return squeeze(Operand(dynamic_slice(x, starts, sizes), where), dropped);
 }
 
-Array gathered(const Operand& x, const Plan& plan) {
+Array gathered(const Operand& x, const Plan& plan, const OutOptions& options) {
   Windows windows = windows_of(x, plan, true);
   Attrs attrs{{"offset_dims", windows.offset},
               {"collapsed_slice_dims", windows.collapsed},
               {"start_index_map", windows.map},
               {"slice_sizes", windows.sizes}};
-  return apply("gather", {x, Operand(windows.vectors(x.where()), x.where())}, attrs, x.where()).at(0);
+  return apply_to("gather", {x, Operand(windows.vectors(x.where()), x.where())}, attrs, x.where(), options.out_sharding).at(0);
 }
 
 }  // namespace
 
-Array index(const Operand& x, const std::vector<Index>& indices) {
+namespace {
+
+// What is asked of a result, of it without its new dimensions.
+OutOptions without(const std::vector<std::int64_t>& added, const OutOptions& options, const Operand& x) {
+  if (!options.out_sharding || added.empty()) return options;
+  Sharding whole = options.out_sharding->on_mesh_of({x}, x.where());
+  Spec spec = whole.spec(int(added.back()) + 1 + x.array().ndim());
+  for (std::size_t i = added.size(); i-- > 0;) spec.erase(spec.begin() + std::ptrdiff_t(added[i]));
+  while (!spec.empty() && spec.back().empty()) spec.pop_back();
+  return {.out_sharding = Sharding(whole.mesh(), std::move(spec))};
+}
+
+}  // namespace
+
+Array index(const Operand& x, const std::vector<Index>& indices, const OutOptions& options) {
   Plan plan = plan_of(x, indices);
   bool has_steps = std::any_of(plan.dims.begin(), plan.dims.end(), [](const Taken& taken) { return taken.step != 1; });
-  Array result = !plan.block ? sliced(x, plan) : plan.block->empty() && !has_steps ? dynamically_sliced(x, plan) : gathered(x, plan);
   std::vector<std::int64_t> places = added(plan);
-  return places.empty() ? result : expand_dims(Operand(result, x.where()), places);
+  Array result;
+  if (plan.block && (!plan.block->empty() || has_steps)) {
+    result = gathered(x, plan, without(places, options, x));
+  } else {
+    result = plan.block ? dynamically_sliced(x, plan) : sliced(x, plan);
+  }
+  if (!places.empty()) result = expand_dims(Operand(result, x.where()), places);
+  return options.out_sharding ? reshard(Operand(result, x.where()), options.out_sharding->on_mesh_of({x}, x.where())) : result;
 }
 
 Array Array::operator[](const Index& place) const { return index(Operand(*this, place.line()), {place}); }
@@ -316,7 +336,7 @@ At Array::at(std::initializer_list<Index> places) const {
 At at(const Operand& x, const std::vector<Index>& indices) { return {x, indices}; }
 
 // One scatter: numbers, slices that leave something out and arrays of integers give index vectors, whole dimensions are windows.
-Array At::update(const Operand& values, std::string_view scatter) const {
+Array At::update(const Operand& values, std::string_view scatter, const OutOptions& options) const {
   Plan plan = plan_of(x_, indices_);
   Where where = x_.where();
   Windows windows = windows_of(x_, plan, false);
@@ -325,7 +345,7 @@ Array At::update(const Operand& values, std::string_view scatter) const {
   Array filled = values.is_array() ? values.array() : full({}, values, x_.array().dtype());
   filled = shardlab::reshape(Operand(broadcast_to(Operand(filled, where), wanted), where), windows.result);
   Attrs attrs{{"update_window_dims", windows.offset}, {"collapsed_slice_dims", windows.collapsed}, {"start_index_map", windows.map}};
-  return apply(scatter, {x_, Operand(windows.vectors(where), where), Operand(filled, where)}, attrs, where).at(0);
+  return apply_to(scatter, {x_, Operand(windows.vectors(where), where), Operand(filled, where)}, attrs, where, options.out_sharding).at(0);
 }
 
 }  // namespace shardlab

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/exec/operand.h"
+#include "runtime/exec/out_sharding.h"
 
 namespace shardlab {
 
@@ -45,22 +45,22 @@ class Index {
 // x[indices]. Numbers out of bounds are a UserError with NumPy's text; slices are cut to the array. Arrays of integers are broadcast
 // together, with the numbers beside them; their dimensions stand in place of those that they index, or first where something lies between
 // them, as in NumPy; places out of bounds are moved to the nearest, as in JAX. Masks are read, so inside jit they are a UserError.
-Array index(const Operand& x, const std::vector<Index>& indices);
+Array index(const Operand& x, const std::vector<Index>& indices, const OutOptions& options = {});
 
 // x.at[indices]: new arrays with some elements changed.
 class At {
  public:
   At(Operand x, std::vector<Index> indices) : x_(std::move(x)), indices_(std::move(indices)) {}
 
-  Array get() const { return index(x_, indices_); }
-  Array set(const Operand& values) const { return update(values, "scatter"); }
-  Array add(const Operand& values) const { return update(values, "scatter_add"); }
-  Array multiply(const Operand& values) const { return update(values, "scatter_mul"); }
-  Array min(const Operand& values) const { return update(values, "scatter_min"); }
-  Array max(const Operand& values) const { return update(values, "scatter_max"); }
+  Array get(const OutOptions& options = {}) const { return index(x_, indices_, options); }
+  Array set(const Operand& values, const OutOptions& options = {}) const { return update(values, "scatter", options); }
+  Array add(const Operand& values, const OutOptions& options = {}) const { return update(values, "scatter_add", options); }
+  Array multiply(const Operand& values, const OutOptions& options = {}) const { return update(values, "scatter_mul", options); }
+  Array min(const Operand& values, const OutOptions& options = {}) const { return update(values, "scatter_min", options); }
+  Array max(const Operand& values, const OutOptions& options = {}) const { return update(values, "scatter_max", options); }
 
  private:
-  Array update(const Operand& values, std::string_view scatter) const;
+  Array update(const Operand& values, std::string_view scatter, const OutOptions& options) const;
   Operand x_;
   std::vector<Index> indices_;
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
@@ -84,7 +85,7 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
   for (std::size_t i = 0; i < call.args.size(); ++i) {
     const Array& arg = call.args[i];
     bool given = i < request.in_shardings.size() && request.in_shardings[i];
-    if (given) request.in_shardings[i]->check_fits(arg.type(), "pjit arguments");
+    if (given) at_place(where, [&] { request.in_shardings[i]->check_fits(arg.type(), "pjit arguments"); });
     request.args.push_back(given ? placed(arg, *request.in_shardings[i], i, options.name, where) : arg);
   }
   request.trace = [&context, &function, name = options.name, args = call.args, weak = request.weak_results,

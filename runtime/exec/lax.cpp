@@ -5,8 +5,9 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return std::move(apply(name, operands, attrs, operands.front().where()).at(0));
+Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {},
+          const std::optional<OutSharding>& out_sharding = {}) {
+  return std::move(apply_to(name, operands, attrs, operands.front().where(), out_sharding).at(0));
 }
 // An attribute that is left out where the list is empty.
 void set_if_any(Attrs& attrs, std::string_view name, const List& values) {
@@ -59,7 +60,7 @@ Array conv_general_dilated(const Operand& lhs, const Operand& kernel, const List
   const auto& names = options.dimension_numbers;
   if (!names[0].empty() || !names[1].empty() || !names[2].empty())
     attrs.set("dimension_numbers", std::vector<std::string>(names.begin(), names.end()));
-  return one("conv", {lhs, kernel}, attrs);
+  return one("conv", {lhs, kernel}, attrs, options.out_sharding);
 }
 Array conv(const Operand& lhs, const Operand& kernel, const List& window_strides, const WindowPadding& padding) {
   return conv_general_dilated(lhs, kernel, window_strides, padding);
@@ -83,11 +84,12 @@ Array avg_pool(const Operand& x, const Shape& window_shape, const PoolOptions& o
   return pooled("avg_pool", x, window_shape, options, {{"count_include_pad", count_include_pad}});
 }
 
-Array dot_general(const Operand& x, const Operand& y, const DotDimensions& contract, const DotDimensions& batch) {
+Array dot_general(const Operand& x, const Operand& y, const DotDimensions& contract, const DotDimensions& batch,
+                  const OutOptions& options) {
   Attrs attrs;
   set_if_any(attrs, "contract", paired(contract, "contracting", x.where()));
   set_if_any(attrs, "batch", paired(batch, "batch", x.where()));
-  return one("dot_general", {x, y}, attrs);
+  return one("dot_general", {x, y}, attrs, options.out_sharding);
 }
 Array batch_matmul(const Operand& x, const Operand& y) { return one("batch_matmul", {x, y}); }
 

@@ -31,6 +31,7 @@ struct ConvOptions {
   std::vector<std::int64_t> lhs_dilation = {}, rhs_dilation = {};  // the steps between elements; 1 by default
   std::array<std::string, 3> dimension_numbers = {};  // of lhs, kernel and result: {"NHWC", "HWIO", "NHWC"}; features first by default
   std::int64_t feature_group_count = 1;
+  std::optional<OutSharding> out_sharding = {};
 };
 Array conv_general_dilated(const Operand& lhs, const Operand& kernel, const std::vector<std::int64_t>& window_strides,
                            const WindowPadding& padding, const ConvOptions& options = {});
@@ -64,7 +65,8 @@ struct DotDimensions {
   std::vector<std::int64_t> lhs, rhs;
 };
 // The result has the batch dimensions, then the others of x, then the others of y.
-Array dot_general(const Operand& x, const Operand& y, const DotDimensions& contract, const DotDimensions& batch = {});
+Array dot_general(const Operand& x, const Operand& y, const DotDimensions& contract, const DotDimensions& batch = {},
+                  const OutOptions& options = {});
 Array batch_matmul(const Operand& x, const Operand& y);
 
 // --- Windows at computed places; x[{…}] and x.at({…}) of indexing.h are made of these.

@@ -12,6 +12,13 @@
 
 namespace shardlab {
 
+namespace detail {
+// As first member it makes an options struct initialisable by names only, so that sum(x, {0, 1}) can mean nothing but two axes.
+struct ByNameOnly {
+  explicit constexpr ByNameOnly() {}
+};
+}  // namespace detail
+
 class Operand {
  public:
   Operand(const Array& array, std::source_location where = std::source_location::current())  // NOLINT: implicit on purpose

@@ -43,6 +43,14 @@ Array call(std::vector<Operand> operands, const Attrs& attrs = {}) {
   return call_at<name>(where, std::move(operands), attrs);
 }
 
+template <Name name>
+Array call_to(const OutOptions& options, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  Where where = operands.empty() ? Where{} : operands.front().where();
+  std::optional<Sharding> out;
+  if (options.out_sharding) out = options.out_sharding->on_mesh_of(operands, where);
+  return std::move(apply_to(op<name>(), operands, attrs, where, out).at(0));
+}
+
 void set_axis(Attrs& attrs, const AxisList& axis) {
   if (axis.is_all()) return;
   if (axis.is_single())
@@ -271,7 +279,9 @@ Array std_(const Operand& x, const VarianceOptions& options) { return reduce<"st
 Array softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"softmax">(x, axis); }
 Array log_softmax(const Operand& x, const AxisList& axis) { return call_on_axis<"log_softmax">(x, axis); }
 
-Array reshape(const Operand& x, const Shape& shape) { return call<"reshape">({x}, {{"shape", shape}}); }
+Array reshape(const Operand& x, const Shape& shape, const OutOptions& options) {
+  return call_to<"reshape">(options, {x}, {{"shape", shape}});
+}
 Array ravel(const Operand& x) { return call<"ravel">({x}); }
 Array transpose(const Operand& x) { return call<"transpose">({x}); }
 Array transpose(const Operand& x, const std::vector<std::int64_t>& axes) { return call<"transpose">({x}, {{"axes", axes}}); }
@@ -279,13 +289,15 @@ Array broadcast_to(const Operand& x, const Shape& shape) { return call<"broadcas
 Array expand_dims(const Operand& x, const AxisList& axis) { return call_on_axis<"expand_dims">(x, axis); }
 Array squeeze(const Operand& x, const AxisList& axis) { return call_on_axis<"squeeze">(x, axis); }
 
-Array matmul(const Operand& x, const Operand& y) { return call<"matmul">({x, y}); }
-Array dot(const Operand& x, const Operand& y) { return call<"dot">({x, y}); }
-Array einsum(std::string_view subscripts, const Operands& operands) {
-  return call<"einsum">(operands.operands(), {{"subscripts", std::string(subscripts)}});
+Array matmul(const Operand& x, const Operand& y, const OutOptions& options) { return call_to<"matmul">(options, {x, y}); }
+Array dot(const Operand& x, const Operand& y, const OutOptions& options) { return call_to<"dot">(options, {x, y}); }
+Array einsum(std::string_view subscripts, const Operands& operands, const OutOptions& options) {
+  return call_to<"einsum">(options, operands.operands(), {{"subscripts", std::string(subscripts)}});
 }
-Array einsum(std::string_view subscripts, const Operand& x) { return einsum(subscripts, Operands{x}); }
-Array einsum(std::string_view subscripts, const Operand& x, const Operand& y) { return einsum(subscripts, Operands{x, y}); }
+Array einsum(std::string_view subscripts, const Operand& x, const OutOptions& options) { return einsum(subscripts, Operands{x}, options); }
+Array einsum(std::string_view subscripts, const Operand& x, const Operand& y, const OutOptions& options) {
+  return einsum(subscripts, Operands{x, y}, options);
+}
 
 // Inside jit device_put is the constraint.
 Array with_sharding_constraint(const Operand& x, const Sharding& sharding) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/exec/operand.h"
+#include "runtime/exec/out_sharding.h"
 
 namespace shardlab {
 
@@ -51,13 +52,6 @@ class AxisList {
   std::optional<std::vector<std::int64_t>> axes_;
   bool is_single_ = false;
 };
-
-namespace detail {
-// As first member it makes an options struct initialisable by names only, so that sum(x, {0, 1}) can mean nothing but two axes.
-struct ByNameOnly {
-  explicit constexpr ByNameOnly() {}
-};
-}  // namespace detail
 
 // sum(x, {.axis = {0, 1}, .keepdims = true})
 struct ReduceOptions {
@@ -293,7 +287,7 @@ Array log_softmax(const Operand& x, const AxisList& axis = -1);
 // ---------------------------------------------------------------------------------------------------------------------------
 
 // One size may be -1: what is left.
-Array reshape(const Operand& x, const Shape& shape);
+Array reshape(const Operand& x, const Shape& shape, const OutOptions& options = {});
 Array ravel(const Operand& x);
 Array transpose(const Operand& x);  // dimensions reversed
 Array transpose(const Operand& x, const std::vector<std::int64_t>& axes);
@@ -304,12 +298,12 @@ Array squeeze(const Operand& x, const AxisList& axis = AxisList::all());
 // --- Products.
 // -------------------------------------------------------------------------------------------------------------------------
 
-Array matmul(const Operand& x, const Operand& y);
-Array dot(const Operand& x, const Operand& y);
+Array matmul(const Operand& x, const Operand& y, const OutOptions& options = {});
+Array dot(const Operand& x, const Operand& y, const OutOptions& options = {});
 // einsum("ij,jk->ik", {x, y})
-Array einsum(std::string_view subscripts, const Operands& operands);
-Array einsum(std::string_view subscripts, const Operand& x);
-Array einsum(std::string_view subscripts, const Operand& x, const Operand& y);
+Array einsum(std::string_view subscripts, const Operands& operands, const OutOptions& options = {});
+Array einsum(std::string_view subscripts, const Operand& x, const OutOptions& options = {});
+Array einsum(std::string_view subscripts, const Operand& x, const Operand& y, const OutOptions& options = {});
 
 // --- Placement.
 // ------------------------------------------------------------------------------------------------------------------------

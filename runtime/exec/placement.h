@@ -19,7 +19,8 @@ Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const MeshOptio
 Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices,
                std::source_location where = std::source_location::current());
 // JAX's Mesh(devices, names): the devices as they lie in the array.
-Mesh make_mesh(const DeviceGrid& devices, std::vector<std::string> axis_names, std::vector<AxisType> axis_types = {});
+Mesh make_mesh(const DeviceGrid& devices, std::vector<std::string> axis_names, std::vector<AxisType> axis_types = {},
+               std::source_location where = std::source_location::current());
 
 // Places or moves an array; the result is committed. Across processes all owners of source or target devices must call it. Inside jit it
 // is with_sharding_constraint. UserError: a dimension that does not divide.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/base/at_place.h"
 #include "runtime/base/at_work.h"
 #include "runtime/base/number_list.h"
 #include "runtime/base/selected.h"
@@ -15,6 +16,7 @@
 #include "runtime/exec/explicit_types.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
+#include "runtime/ops/region_types.h"
 #include "runtime/spmd/inspect.h"
 #include "runtime/spmd/partition.h"
 #include "runtime/transform/inline.h"
@@ -171,9 +173,9 @@ void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLay
 }
 
 // Results on such meshes are exchanged from cuts into as many parts, or from wherever they come to lie: whichever moves less.
-spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, bool exact_results) {
+spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, const spmd::PartitionOptions& options) {
   auto plan = [&] {
-    spmd::PartitionedProgram program = spmd::partition(input, {.exact_results = exact_results, .lighten = transform::lightened});
+    spmd::PartitionedProgram program = spmd::partition(input, options);
     return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
   };
   spmd::PartitionedProgram program = plan();
@@ -208,6 +210,12 @@ std::vector<bool> used_arguments(const ProgramRequest& request, const Graph& gra
   if (!request.is_jitted || has_inspections(graph)) return {};
   std::vector<bool> used = transform::used_params(graph);
   return std::find(used.begin(), used.end(), false) == used.end() ? std::vector<bool>() : used;
+}
+
+bool has_checkpoint(const Graph& graph) {
+  bool has = false;
+  visit_nodes(graph, [&](const Node& node) { has |= node.op == &ops::kCheckpoint; });
+  return has;
 }
 
 void check_donated(const ProgramRequest& request) {
@@ -311,6 +319,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (!asked) asked = mesh_of(asking, nullptr);
   Graph traced = asking.trace(asked ? asked : context.mesh());
   const AtWork planning;
+  const bool computes_again = has_checkpoint(traced);
   Graph graph = transform::without_calls(std::move(traced));
   // Types that Explicit axes give are checked before, as the user wrote the loops.
   const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
@@ -331,7 +340,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   for (std::size_t i = 0; i < request.args.size(); ++i) {
     const Array& arg = request.args[i];
     if (i < request.in_shardings.size() && request.in_shardings[i]) {
-      request.in_shardings[i]->check_fits(arg.type(), "pjit arguments");
+      at_place(request.where, [&] { request.in_shardings[i]->check_fits(arg.type(), "pjit arguments"); });
       input.params.push_back(spec_of(*request.in_shardings[i], *mesh, arg.ndim()));
     } else if (arg.committed()) {
       input.params.push_back(spec_of(arg.sharding(), *mesh, arg.ndim()));
@@ -346,7 +355,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     if (i < out_shardings.size() && out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
-      out_shardings[i]->check_fits(type, "pjit outputs");
+      at_place(request.where, [&] { out_shardings[i]->check_fits(type, "pjit outputs"); });
       input.results.push_back(spec_of(*out_shardings[i], *mesh, type.rank()));
       foreign.results.push_back(input.results.back() ? std::nullopt : out_shardings[i]);
     } else {
@@ -374,7 +383,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     spmd::run_inspections(input);
     graph = without_inspections(graph);
   }
-  spmd::PartitionedProgram program = planned(input, foreign, !request.finer_results);
+  spmd::PartitionedProgram program =
+      planned(input, foreign,
+              {.exact_results = !request.finer_results, .lighten = computes_again ? transform::lightened_apart : transform::lightened});
   auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results, used);
   if (!is_own) context.programs().add(key, executable);
   return executable;

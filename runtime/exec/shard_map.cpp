@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/replication.h"
 #include "runtime/exec/shard_map_specs.h"
@@ -64,7 +65,9 @@ std::vector<PartitionSpec> shard_map_specs(std::string_view which, const ShardMa
   return *each;
 }
 
-std::vector<Array> shard_map(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
+namespace {
+
+std::vector<Array> mapped(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   const Mesh& mesh = mesh_of(options, context, where);
   shard_map_specs("in", options, LeafCounts(args.size(), 1));
@@ -109,13 +112,15 @@ std::vector<Array> shard_map(const TreeFunction& function, const ShardMapOptions
   return results;
 }
 
-namespace {
-
 Array along(std::string_view op, const Operand& x, const AxisNames& axes, Attrs attrs = {}) {
   return apply(op, {x}, attrs.set("axis_name", axes.names()), x.where()).at(0);
 }
 
 }  // namespace
+
+std::vector<Array> shard_map(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
+  return at_place(where, [&] { return mapped(function, options, args, where); });
+}
 
 Array psum(const Operand& x, const AxisNames& axes) { return along("psum", x, axes); }
 Array pmean(const Operand& x, const AxisNames& axes) { return along("pmean", x, axes); }

@@ -1,6 +1,7 @@
 #include "runtime/graph/builder.h"
 
 #include <algorithm>
+#include "runtime/base/at_place.h"
 
 namespace shardlab {
 
@@ -52,21 +53,17 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
     throw_user_error("{} at {}: got {} operands, wanted {}", op.name, where.text(), count,
                      op.operands_min == op.operands_max ? fmt::format("{}", op.operands_min)
                                                         : fmt::format("{} to {}", op.operands_min, op.operands_max));
-  bool outermost = user_op_.empty();
-  if (outermost) {
-    where_ = where;
-    user_op_ = op.name;
-  }
+  SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
+  if (!user_op_.empty()) return op.expand(*this, op, args, attrs);
+  where_ = where;
+  user_op_ = op.name;
   try {
-    SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
-    std::vector<ValueId> results = op.expand(*this, op, args, outermost ? canonical_dtypes(op, attrs) : attrs);
-    if (outermost) user_op_.clear();
-    return results;
-  } catch (const UserError& error) {
-    if (!outermost) throw;
+    std::vector<ValueId> results = at_place(where, [&] { return op.expand(*this, op, args, canonical_dtypes(op, attrs)); });
     user_op_.clear();
-    std::string text = error.what();
-    throw UserError(where.known() && text.find(where.text()) == std::string::npos ? fmt::format("{} [{}]", text, where.text()) : text);
+    return results;
+  } catch (...) {
+    user_op_.clear();
+    throw;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "runtime/base/at_place.h"
 #include "runtime/graph/builder.h"
 
 namespace shardlab::transform {
@@ -45,13 +46,7 @@ Graph without_calls(const Graph& graph);
 template <typename F>
 auto with_place(GraphBuilder& b, const Node& node, F&& rule) {
   b.set_place(node.where, node.user_op);
-  try {
-    return rule();
-  } catch (const UserError& error) {
-    std::string text = error.what();
-    if (!node.where.known() || text.find(node.where.text()) != std::string::npos) throw;
-    throw UserError(fmt::format("{} [{}]", text, node.where.text()));
-  }
+  return at_place(node.where, rule);
 }
 
 }  // namespace shardlab::transform

@@ -18,10 +18,8 @@ std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike) {
-  LightEmitter e(graph, lie_alike);
+std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal) {
+  LightEmitter e(graph, lie_alike, merges_equal);
   std::vector<ValueId> renamed(graph.values.size(), kZero);
   bool has_changed = false;
   for (ValueId id : graph.params) renamed[std::size_t(id)] = e.add_param(id);
@@ -43,6 +41,15 @@ std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bo
   for (ValueId id : graph.results) results.push_back(renamed[std::size_t(id)]);
   e.builder().set_results(std::move(results));
   return e.finish(renamed);
+}
+
+}  // namespace
+
+std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike) {
+  return lightened(graph, lie_alike, true);
+}
+std::optional<LighterGraph> lightened_apart(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike) {
+  return lightened(graph, lie_alike, false);
 }
 
 }  // namespace shardlab::transform

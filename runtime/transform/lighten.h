@@ -15,5 +15,7 @@ namespace shardlab::transform {
 //
 // Source: XLA's algebraic simplifier and common subexpression elimination, by what they do to the compiled modules.
 std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike);
+// The same, but nodes stay apart from their equals: for programs with checkpoint, whose backward pass computes values again on purpose.
+std::optional<LighterGraph> lightened_apart(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike);
 
 }  // namespace shardlab::transform

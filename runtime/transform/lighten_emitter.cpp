@@ -82,7 +82,7 @@ std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<Va
   const bool folds = (op.elementwise || op.folds) && is_plain && !operands.empty();
   const bool is_free = op.constant || (folds && std::all_of(operands.begin(), operands.end(), is_free_operand)) ||
                        (op.broadcasts && type(operands[0]).rank() == 0);
-  if (equal != nullptr && !is_free) {
+  if (equal != nullptr && !is_free && merges_equal_) {
     bool all = true;
     for (std::size_t i = 0; i < lies.size(); ++i) all = all && are_one((*equal)[i], lies[i]);
     if (all) {

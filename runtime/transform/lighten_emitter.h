@@ -12,8 +12,9 @@ namespace shardlab::transform {
 // Every value has a number; equal values have the same one, also where they stay apart because they lie otherwise or are constants.
 class LightEmitter {
  public:
-  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike)
-      : lie_alike_(lie_alike), original_(original), b_(original.name) {}
+  // `merges_equal`: otherwise equal nodes stay two.
+  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal)
+      : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), b_(original.name) {}
 
   GraphBuilder& builder() { return b_; }
   const Graph& graph() const { return b_.graph(); }
@@ -53,6 +54,7 @@ class LightEmitter {
 
   const std::function<bool(ValueId, ValueId)>& lie_alike_;
   const Graph& original_;
+  const bool merges_equal_;
   GraphBuilder b_;
   std::vector<LiesAs> lies_;   // per value
   std::vector<int> numbers_;   // per value

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/exec/context.h"
+#include "runtime/exec/indexing.h"
 #include "runtime/exec/jit.h"
+#include "runtime/exec/lax.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/visualize.h"
@@ -78,6 +80,24 @@ TEST(ExplicitTypes, AnOutShardingResolvesAContraction) {
   Array x = placed({8, 8}, P(None, "j")), y = placed({8, 8}, P("j"));
   Array z = jit([](const Array& a, const Array& b) { return reshard(matmul(a, b), P("i")); })(x, y);
   EXPECT_EQ(typeof_text(z), "float32[8@i,8]");
+}
+
+TEST(ExplicitTypes, FunctionsTakeAnOutSharding) {
+  Array x = placed({8, 16}, P("i", "j")), w = placed({16, 8}, P("j"));
+  EXPECT_EQ(typeof_text(dot(x, w, {.out_sharding = P("i")})), "float32[8@i,8]");
+  EXPECT_EQ(typeof_text(matmul(x, w, {.out_sharding = NamedSharding(explicit_mesh(), P("j", "i"))})), "float32[8@j,8@i]");
+  EXPECT_EQ(typeof_text(einsum("bd,df->fb", x, w, {.out_sharding = P(None, "i")})), "float32[8,8@i]");
+  EXPECT_EQ(typeof_text(dot_general(x, w, {{1}, {0}}, {}, {.out_sharding = P()})), "float32[8,8]");
+  EXPECT_EQ(typeof_text(reshape(placed({16}, P("i")), {2, 8}, {.out_sharding = P(None, "i")})), "float32[2,8@i]");
+  Array rows = device_put(array<std::int32_t>({0, 5, 2, 7}), NamedSharding(explicit_mesh(), P()));
+  EXPECT_THAT(message_of([&] { x[rows]; }), HasSubstr(".at[...].get(out_sharding=)"));
+  EXPECT_EQ(typeof_text(x.at(rows).get({.out_sharding = P("i", "j")})), "float32[4@i,16@j]");
+  EXPECT_EQ(typeof_text(x.at({rows, newaxis}).get({.out_sharding = P("i", None, "j")})), "float32[4@i,1,16@j]");
+  EXPECT_EQ(typeof_text(x.at(rows).add(1.0, {.out_sharding = P("i", "j")})), "float32[8@i,16@j]");
+  auto f = jit([](const Array& a, const Array& b) { return dot(tanh(a), b, {.out_sharding = P("j", None)}); });
+  EXPECT_EQ(typeof_text(f(x, w)), "float32[8@j,8]");
+  EXPECT_THAT(message_of([&] { dot(x, w, {.out_sharding = P("z")}); }), HasSubstr("explicit_types_test.cpp"));
+  EXPECT_THAT(message_of([&] { dot(ones({2, 2}), ones({2, 2}), {.out_sharding = P("i")}); }), HasSubstr("there is no mesh for the spec"));
 }
 
 TEST(ExplicitTypes, HoldInsideJitOpByOp) {

@@ -10,8 +10,10 @@
 #include <regex>
 #include <set>
 
+#include "runtime/exec/jit.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/shard_map.h"
 #include "runtime/ops/registry.h"
 
 using namespace shardlab;  // as a user's program has it
@@ -194,6 +196,24 @@ TEST(OpsApi, ErrorsNameTheUsersLine) {
   EXPECT_THAT(error_of([&] { einsum("i,i->", x, y); }), HasSubstr(at_line(__LINE__)));
   EXPECT_THAT(error_of([&] { einsum("i,i->", {x, y}); }), HasSubstr(at_line(__LINE__)));
   EXPECT_THAT(error_of([&] { zeros({-1}); }), HasSubstr(at_line(__LINE__)));
+}
+
+TEST(OpsApi, ErrorsOfShardingsNameTheUsersLine) {
+  Mesh mesh = make_mesh({4, 2}, {"x", "y"});
+  EXPECT_THAT(error_of([&] { NamedSharding(mesh, P("z")); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { make_mesh({4, 2}, {"x"}); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { make_mesh({4, 2}, {"x", "x"}); }), HasSubstr(at_line(__LINE__)));
+  Sharding rows = NamedSharding(mesh, P("x"));
+  EXPECT_THAT(error_of([&] { device_put(ones({6}), rows); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { device_put(ones({}), rows); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { device_put(device_put(ones({8}), rows), P("z")); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { device_put(std::vector<Array>{ones({8}), ones({6})}, rows); }), HasSubstr(at_line(__LINE__)));
+  auto same = [](const Array& x) { return x; };
+  EXPECT_THAT(error_of([&] { jit(same, {.out_shardings = {rows}})(ones({6})); }), HasSubstr(at_line(__LINE__)));
+  EXPECT_THAT(error_of([&] { shard_map(same, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P("x")}})(ones({6})); }),
+              HasSubstr(at_line(__LINE__ - 1)));
+  EXPECT_THAT(error_of([&] { shard_map(same, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P()}})(ones({8})); }),
+              HasSubstr(at_line(__LINE__ - 1)));
 }
 
 TEST(OpsApi, WithShardingConstraintPlaces) {
