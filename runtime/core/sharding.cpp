@@ -12,8 +12,12 @@
 namespace shardlab {
 namespace {
 
+// How an entry of a PartitionSpec says that its dimension stays as it comes to lie (runtime/exec/unconstrained.h).
+constexpr std::string_view kUnconstrained = "UNCONSTRAINED";
+
 std::string entry_text(const std::vector<std::string>& axes) {
   if (axes.empty()) return "None";
+  if (axes.size() == 1 && axes[0] == kUnconstrained) return axes[0];
   if (axes.size() == 1) return fmt::format("'{}'", axes[0]);
   std::string text = "(";
   for (std::size_t i = 0; i < axes.size(); ++i) text += fmt::format("{}'{}'", i ? ", " : "", axes[i]);
@@ -50,6 +54,10 @@ Spec resolve(const PartitionSpec& spec, const Mesh& mesh) {
     Axes axes;
     for (const std::string& name : spec.entries()[d].axes()) {
       auto axis = mesh.axis_index(name);
+      if (!axis && name == kUnconstrained)
+        throw_user_error(
+            "Unconstrained dims are not allowed here: {} on {}; with_sharding_constraint(x, mesh, spec) takes them, or name the axes",
+            spec.text(), mesh.text());
       if (!axis) {
         std::vector<std::string_view> names(mesh.axis_names().begin(), mesh.axis_names().end());
         throw_user_error("Resource axis: {} of {} is not found in mesh: ({}){}", name, spec.text(), fmt::join(mesh.axis_names(), ", "),

@@ -94,14 +94,14 @@ class NodeTyping {
       }
   }
 
-  // gather and scatter: what the index vectors look up is whole, and so are the indices of a cut operand.
+  // gather and scatter: what the index vectors look up is whole, and so are the index vectors.
   void check_indexed() const {
     const AttrValue* map = node_.attrs.find("start_index_map");
     if (map == nullptr) return;
     for (std::int64_t dim : std::get<std::vector<std::int64_t>>(*map))
       if (!axes_of(0, std::size_t(dim)).empty()) check_whole(0, std::size_t(dim));
     auto is_cut = [](const Spec& spec) { return std::any_of(spec.begin(), spec.end(), [](const Axes& axes) { return !axes.empty(); }); };
-    if (is_cut(specs_[std::size_t(node_.operands[0])]) && is_cut(specs_[std::size_t(node_.operands[1])])) check_whole(0, 0);
+    if (is_cut(specs_[std::size_t(node_.operands[1])])) check_whole(0, 0);
   }
 
   void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {

@@ -101,8 +101,10 @@ class GraphTyping {
   }
 
   Spec constrained(const Node& node, bool typed) const {
-    const Spec wanted = node.attrs.sharding("sharding").spec(graph_.type(node.results[0]).rank());
+    Spec wanted = node.attrs.sharding("sharding").spec(graph_.type(node.results[0]).rank());
     const Spec& has = spec(node.operands[0]);
+    if (node.attrs.has("unconstrained"))
+      for (std::int64_t d : node.attrs.integers("unconstrained")) wanted[std::size_t(d)] = has[std::size_t(d)];
     if (typed && node.attrs.flag("assertion") && has != wanted)
       throw_user_error("{} [{}]", failed_assertion_text(text_of(has, mesh_), text_of(wanted, mesh_)), node.where.text());
     return wanted;

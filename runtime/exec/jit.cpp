@@ -64,8 +64,8 @@ static std::vector<int> donated_leaves(const JitOptions& options, const JitFunct
   std::vector<int> leaves;
   for (int argnum : options.donate_argnums) {
     if (argnum < 0 || std::size_t(argnum) >= call.counts.size())
-      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", options.name, argnum,
-                       call.counts.size(), where.text());
+      throw_user_error("Jitted function has donate_argnums=({},), but only accepts {} positional arguments. (jit of {}) [{}]", argnum,
+                       call.counts.size(), options.name, where.text());
     int first = int(std::accumulate(call.counts.begin(), call.counts.begin() + argnum, std::size_t(0)));
     for (std::size_t i = 0; i < call.counts[std::size_t(argnum)]; ++i) leaves.push_back(first + int(i));
   }

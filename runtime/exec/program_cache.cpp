@@ -221,8 +221,8 @@ bool has_checkpoint(const Graph& graph) {
 void check_donated(const ProgramRequest& request) {
   for (int argnum : request.donated)
     if (argnum < 0 || argnum >= int(request.args.size()))
-      throw_user_error("jit of {}: donate_argnums names argument {}, but it was called with {} arguments [{}]", request.name, argnum,
-                       request.args.size(), request.where.text());
+      throw_user_error("Jitted function has donate_argnums=({},), but only accepts {} positional arguments. (jit of {}) [{}]", argnum,
+                       request.args.size(), request.name, request.where.text());
 }
 
 bool anything_committed(const ProgramRequest& request) {
@@ -393,7 +393,15 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
 
 namespace {
 
-// The donated arguments for which some result has the same type and layout, one result each.
+// What a value takes on a device that holds a part of it.
+std::int64_t part_bytes(const Sharding& sharding, const TensorType& type) {
+  std::int64_t parts = 1;
+  for (const Axes& axes : sharding.spec(type.rank())) parts *= part_count(axes);
+  return type.bytes() / parts;
+}
+
+// The donated arguments whose memory some result can take: one result each, with as many bytes on each of the same devices, whatever its
+// type and however it lies (as XLA pairs them).
 std::vector<bool> usable_donations(const ProgramRequest& request, const Executable& executable) {
   std::vector<bool> donated(request.args.size(), false), taken(executable.result_shardings.size(), false);
   for (int argnum : request.donated) {
@@ -402,8 +410,10 @@ std::vector<bool> usable_donations(const ProgramRequest& request, const Executab
     if (std::count_if(request.args.begin(), request.args.end(), is_same) > 1) continue;  // another argument still needs it
     for (std::size_t r = 0; r < taken.size() && !donated[std::size_t(argnum)]; ++r) {
       const comm::ValueInfo& result = executable.info->results[r];
-      if (taken[r] || result.shape != arg.shape() || result.dtype != name_of(arg.dtype())) continue;
-      if (!executable.result_shardings[r].is_equivalent_to(arg.sharding(), arg.shape())) continue;
+      const Sharding& there = executable.result_shardings[r];
+      if (taken[r] || !there.mesh().same_devices(arg.sharding().mesh())) continue;
+      const TensorType type{*dtype_from_name(result.dtype), result.shape};
+      if (part_bytes(there, type) != part_bytes(arg.sharding(), arg.type())) continue;
       taken[r] = donated[std::size_t(argnum)] = true;
     }
   }

@@ -75,8 +75,11 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
   const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
   rule.add(lhs[std::size_t(dims.lhs[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
-    rule.add(out[std::size_t(dims.out[i + 2])], {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute);
-    rule.add(rhs[std::size_t(dims.rhs[i + 2])], {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
+    const std::int64_t windows = out[std::size_t(dims.out[i + 2])], window = rhs[std::size_t(dims.rhs[i + 2])];
+    // A cut of the operand is one of its windows or within each, whichever are more: Shardy propagates it along those alone.
+    const bool is_within = window > windows;
+    rule.add(windows, {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute, is_within);
+    rule.add(window, {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
   }
   if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
   rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);

@@ -39,9 +39,16 @@ ValueId permuted(GraphBuilder& b, ValueId key, ValueId x, int axis, bool is_inde
   return taken(b, x, permuted_numbers(b, key, b.shape(x)[std::size_t(axis)]), axis);
 }
 
-std::int64_t count_of(const OpDef& op, const Attrs& attrs, std::string_view name) {
-  if (!attrs.has(name)) throw_user_error("{}: give an array, or a number known when the program is built as '{}'", op.name, name);
-  std::int64_t count = attrs.integer(name);
+// A number in place of an array, as JAX takes it by position.
+const std::int64_t* count_in(Args args) {
+  const auto* scalar = args.size() > 1 ? std::get_if<Scalar>(&args[1]) : nullptr;
+  return scalar == nullptr ? nullptr : std::get_if<std::int64_t>(&scalar->value);
+}
+
+std::int64_t count_of(const OpDef& op, Args args, const Attrs& attrs, std::string_view name) {
+  const std::int64_t* given = count_in(args);
+  if (!given && !attrs.has(name)) throw_user_error("{}: give an array, or a number known when the program is built as '{}'", op.name, name);
+  std::int64_t count = given ? *given : attrs.integer(name);
   if (count < 0) throw_user_error("{}: {} is {}, wanted 0 or more", op.name, name, count);
   check_shape(op.name, {count});
   return count;
@@ -50,7 +57,7 @@ std::int64_t count_of(const OpDef& op, const Attrs& attrs, std::string_view name
 // An array is permuted along an axis; a number stands for the numbers below it.
 Values expand_permutation(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId key = value_of(b, args[0]);
-  if (args.size() == 1) return {permuted_numbers(b, key, count_of(op, attrs, "x"))};
+  if (args.size() == 1 || count_in(args)) return {permuted_numbers(b, key, count_of(op, args, attrs, "x"))};
   ValueId x = value_of(b, args[1]);
   if (b.type(x).rank() == 0) throw_user_error("{}: x must be an integer or at least 1-dimensional; give the number as 'x'", op.name);
   int axis = normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank());
@@ -88,13 +95,14 @@ Values expand_choice(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   ValueId key = value_of(b, args[0]);
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
-  bool replace = attrs.flag("replace", true), is_weighted = attrs.flag("weighted"), is_count = attrs.has("a");
-  if (args.size() != std::size_t(1 + !is_count + is_weighted))
+  bool replace = attrs.flag("replace", true), is_weighted = attrs.flag("weighted");
+  bool is_count = attrs.has("a") || count_in(args);
+  if (args.size() != std::size_t(1 + (!is_count || count_in(args)) + is_weighted))
     throw_user_error("{}: wanted a key{}{}, got {} operands", op.name, is_count ? "" : ", an array", is_weighted ? ", probabilities" : "",
                      args.size());
   Population from;
   if (is_count) {
-    from.size = count_of(op, attrs, "a");
+    from.size = count_of(op, args, attrs, "a");
   } else {
     from.x = value_of(b, args[1]);
     if (b.type(*from.x).rank() == 0) throw_user_error("{}: a scalar array has no parts; give the number as 'a'", op.name);
@@ -169,13 +177,14 @@ constexpr AttrDef kCategoricalAttrs[] = {{"axis", AttrDef::Kind::kInteger, false
 
 extern const OpDef kRandomPermutation, kRandomChoice, kRandomCategorical;
 
-const OpDef kRandomPermutation = {.name = "random.permutation",
-                                  .doc = "The numbers below x, or an array along an axis, in random order: args key or key, array.",
-                                  .operands_min = 1,
-                                  .operands_max = 2,
-                                  .attrs = kPermutationAttrs,
-                                  .weakness = Weakness::kOfOthers,
-                                  .expand = expand_permutation};
+const OpDef kRandomPermutation = {
+    .name = "random.permutation",
+    .doc = "The numbers below x, or an array along an axis, in random order: args key, or key and a number or an array.",
+    .operands_min = 1,
+    .operands_max = 2,
+    .attrs = kPermutationAttrs,
+    .weakness = Weakness::kOfOthers,
+    .expand = expand_permutation};
 const OpDef kRandomChoice = {.name = "random.choice",
                              .doc =
                                  "Drawn from the numbers below a, or from an array along an axis: args key, the array if there is one, "

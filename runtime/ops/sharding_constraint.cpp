@@ -24,28 +24,35 @@ void kernel(const KernelArgs& args) { std::memcpy(args.results[0].data, args.ope
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Attrs mine{{"sharding", sharding_of(op, attrs)}};
   if (attrs.flag("assertion")) mine.set("assertion", true);
+  if (attrs.has("unconstrained")) mine.set("unconstrained", attrs.integers("unconstrained"));
   return b.emit(op, {value_of(b, args[0])}, mine);
 }
 
 // The cotangent lies as the value does.
 Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) { return b.emit(args.op, {args.cotangents[0]}, args.attrs); }
 
-// The elements lie as asked, the batch is whole on each device.
+// The elements lie as asked, the batch as it comes to lie.
 std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
   auto [x, dim] = args.operands[0];
   const Sharding& sharding = args.attrs.sharding("sharding");
   Spec spec = sharding.spec(b.type(x).rank() - 1);
   spec.insert(spec.begin() + dim, Axes{});
-  return {{b.emit1(args.op, {x}, Attrs{{"sharding", Sharding(sharding.mesh(), spec)}}), dim}};
+  std::vector<std::int64_t> open{dim};
+  if (args.attrs.has("unconstrained"))
+    for (std::int64_t d : args.attrs.integers("unconstrained")) open.push_back(dim_in_batch(int(d), dim));
+  Attrs attrs = args.attrs;
+  return {{b.emit1(args.op, {x}, attrs.set("sharding", Sharding(sharding.mesh(), spec)).set("unconstrained", open)), dim}};
 }
 
 std::vector<Sample> samples() {
   Sharding sharding(Mesh({2, 2}, {"a", "b"}, {0, 1, 2, 3}), P("a", "b"));
-  return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"sharding", sharding}}}, {{{DType::kInt32, {2, 4, 3}}}, Attrs{{"sharding", sharding}}}};
+  return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"sharding", sharding}}},
+          {{{DType::kInt32, {2, 4, 3}}}, Attrs{{"sharding", sharding}, {"unconstrained", std::vector<std::int64_t>{2}}}}};
 }
 
 constexpr AttrDef kAttrs[] = {{"spec", AttrDef::Kind::kSharding, false, "the wanted sharding"},
                               {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"},
+                              {"unconstrained", AttrDef::Kind::kIntegers, false, "dimensions that are left as they come to lie"},
                               {"assertion", AttrDef::Kind::kFlag, false, "on a mesh of Explicit axes: the value must lie so already"}};
 constexpr std::string_view kAliases[] = {"sharding_constraint"};
 

@@ -29,6 +29,7 @@
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/statistics.h"
 #include "runtime/exec/tree.h"
+#include "runtime/exec/unconstrained.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
 #include "runtime/exec/weak_types.h"

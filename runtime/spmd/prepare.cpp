@@ -252,6 +252,8 @@ class ConstraintSeeder {
                        node.where.text(), mesh.text(), mesh_.text());
     std::vector<DimSharding> dims;
     for (Axes& axes : *spec) dims.push_back({std::move(axes), true});
+    if (node.attrs.has("unconstrained"))
+      for (std::int64_t d : node.attrs.integers("unconstrained")) dims[std::size_t(d)].closed = false;
     return dims;
   }
 
@@ -284,6 +286,7 @@ class ConstraintSeeder {
     const NodeId producer = graph_.values[std::size_t(input_of(n))].producer;
     if (input || (producer >= 0 && has_edges(graph_.nodes[std::size_t(producer)]))) return;
     const ValueSharding spec = wanted(n);
+    if (std::any_of(spec->begin(), spec->end(), [](const DimSharding& dim) { return !dim.closed; })) return;
     for (const Use& use : uses(input_of(n)))
       if (is_constraint(use.node) && wanted(use.node) != spec) return;
     input = spec;

@@ -10,7 +10,9 @@
 #include "runtime/exec/lax.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/unconstrained.h"
 #include "runtime/exec/visualize.h"
+#include "runtime/exec/vmap.h"
 
 namespace shardlab {
 namespace {
@@ -91,6 +93,7 @@ TEST(ExplicitTypes, FunctionsTakeAnOutSharding) {
   EXPECT_EQ(typeof_text(reshape(placed({16}, P("i")), {2, 8}, {.out_sharding = P(None, "i")})), "float32[2,8@i]");
   Array rows = device_put(array<std::int32_t>({0, 5, 2, 7}), NamedSharding(explicit_mesh(), P()));
   EXPECT_THAT(message_of([&] { x[rows]; }), HasSubstr(".at[...].get(out_sharding=)"));
+  EXPECT_THAT(message_of([&] { placed({8, 2}, P())[device_put(rows, P("i"))]; }), HasSubstr(".at[...].get(out_sharding=)"));
   EXPECT_EQ(typeof_text(x.at(rows).get({.out_sharding = P("i", "j")})), "float32[4@i,16@j]");
   EXPECT_EQ(typeof_text(x.at({rows, newaxis}).get({.out_sharding = P("i", None, "j")})), "float32[4@i,1,16@j]");
   EXPECT_EQ(typeof_text(x.at(rows).add(1.0, {.out_sharding = P("i", "j")})), "float32[8@i,16@j]");
@@ -133,7 +136,48 @@ TEST(Donation, SparesWhatNoResultCanReplaceAndWhatIsGivenTwice) {
   jit([](const Array& a, const Array& b) { return add(a, b); }, {.donate_argnums = {0}})(x, x);
   EXPECT_EQ(x.to_vector<std::int32_t>()[5], 5);
   EXPECT_THAT(message_of([&] { jit([](const Array& a) { return a; }, {.donate_argnums = {2}})(x); }),
-              HasSubstr("donate_argnums names argument 2"));
+              HasSubstr("Jitted function has donate_argnums=(2,), but only accepts 1 positional arguments."));
+}
+
+TEST(Donation, GoesToAnyResultOfAsManyBytesOnEachDevice) {
+  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  auto is_gone = [&](auto f, std::vector<std::optional<Sharding>> out = {}) {
+    Array x = device_put(reshape(arange(64.0), {8, 8}), NamedSharding(mesh, P("a", "b")));
+    jit(f, {.out_shardings = std::move(out), .donate_argnums = {0}})(x);
+    return message_of([&] { x.to_vector<float>(); }) != "nothing was thrown";
+  };
+  auto plus = [](const Array& x) { return x + 1.0; };
+  EXPECT_TRUE(is_gone(plus, {NamedSharding(mesh, P("b", "a"))}));
+  EXPECT_TRUE(is_gone([](const Array& x) { return transpose(x); }));
+  EXPECT_TRUE(is_gone([](const Array& x) { return astype(x, DType::kInt32); }));
+  EXPECT_FALSE(is_gone([](const Array& x) { return astype(x, DType::kBfloat16); }));
+  EXPECT_FALSE(is_gone(plus, {NamedSharding(mesh, P())}));
+  EXPECT_FALSE(is_gone([](const Array& x) { return sum(x, {.axis = 0}); }));
+}
+
+TEST(Unconstrained, DimensionsLieAsTheyCome) {
+  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  Array x = device_put(ones({8, 8}), NamedSharding(mesh, P("a", "b")));
+  auto held = [&](const PartitionSpec& spec) {
+    return jit([&](const Array& y) { return with_sharding_constraint(sin(y), mesh, spec); })(x).sharding().spec_text();
+  };
+  EXPECT_EQ(held(P(UNCONSTRAINED, nullptr)), "P('a', None)");
+  EXPECT_EQ(held(P(nullptr, UNCONSTRAINED)), "P(None, 'b')");
+  EXPECT_EQ(with_sharding_constraint(x, P(UNCONSTRAINED, nullptr)).sharding().spec_text(), "P('a', None)");
+  EXPECT_EQ(P(UNCONSTRAINED, "a").text(), "P(UNCONSTRAINED, 'a')");
+  EXPECT_THAT(message_of([&] { NamedSharding(mesh, P(UNCONSTRAINED, "a")); }), HasSubstr("Unconstrained dims are not allowed"));
+  EXPECT_THAT(message_of([] {
+                with_sharding_constraint(ones({8, 8}), explicit_mesh(), P(UNCONSTRAINED, "i"));
+              }),
+              HasSubstr("cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`"));
+}
+
+TEST(Unconstrained, IsTheBatchOfAConstraint) {
+  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  Array x = device_put(ones({8, 8}), NamedSharding(mesh, P("a", nullptr))), free = ones({8, 8});
+  auto row = [&](const Array& each) { return with_sharding_constraint(sin(each), NamedSharding(mesh, P("b"))); };
+  EXPECT_EQ(jit(vmap(row))(x).sharding().spec_text(), "P('a', 'b')");
+  EXPECT_EQ(jit(vmap(row))(free).sharding().spec_text(), "P(None, 'b')");
 }
 
 }  // namespace

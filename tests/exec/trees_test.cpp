@@ -191,7 +191,7 @@ TEST_F(TreesInJit, ShardingsAndDonationsOfWholeArguments) {
   EXPECT_THAT(error_of([&] { given.first.to_vector<float>(); }), HasSubstr("Array has been deleted"));
   EXPECT_THAT(error_of([&] { given.second.to_vector<float>(); }), HasSubstr("Array has been deleted"));
   EXPECT_EQ(x.to_vector<float>(), (Floats{1, 1, 1, 1}));
-  EXPECT_THAT(error_of([&] { jit(f, {.donate_argnums = {2}})(given, x); }), HasSubstr("names argument 2, but it was called with 2"));
+  EXPECT_THAT(error_of([&] { jit(f, {.donate_argnums = {2}})(given, x); }), HasSubstr("donate_argnums=(2,), but only accepts 2 positional arguments"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "traces/exporters": {"runtime/base", "traces/checks", "traces"},
     "traces/recorder": {"runtime/base", "runtime/core", "runtime/comm"} | TRACES,
     "virtualdev": {"runtime/base", "runtime/core", "runtime/comm", "runtime/exec/device.h"},
-    "virtualdev/cuda": RUNTIME_BELOW_EXEC | {"runtime/exec/backend.h", "runtime/exec/compute.h", "runtime/exec/fuse.h", "runtime/exec/launch_aware.h", "runtime/exec/platform.h"},
+    "virtualdev/cuda": RUNTIME_BELOW_EXEC | {"runtime/exec/backend.h", "runtime/exec/compute.h", "runtime/exec/epilogue.h", "runtime/exec/fuse.h", "runtime/exec/launch_aware.h", "runtime/exec/platform.h"},
     "virtualdev/platforms": {"runtime/exec/platform.h", "virtualdev/cuda"},
     "runtime/shardlab": RUNTIME_LIBRARIES | {"traces/checks", "traces/recorder", "virtualdev"},
     "scenarios": RUNTIME_LIBRARIES | TRACES | {"runtime/shardlab", "traces/recorder", "virtualdev"},
