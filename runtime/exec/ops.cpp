@@ -6,7 +6,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/placement.h"
-#include "runtime/exec/tracing.h"
+#include "runtime/exec/spec_mesh.h"
 #include "runtime/exec/unconstrained.h"
 #include "runtime/ops/registry.h"
 
@@ -312,13 +312,8 @@ Array with_sharding_constraint(const Operand& x, const Sharding& sharding) {
 }
 Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) {
   const auto& entries = spec.entries();
-  if (std::find(entries.begin(), entries.end(), SpecEntry(UNCONSTRAINED)) != entries.end()) {
-    const Context& context = Context::current();
-    const auto mesh = context.tracer() && context.tracer()->mesh() ? context.tracer()->mesh() : context.mesh();
-    if (!context.tracer() && x.is_array() && !x.array().sharding().is_single_device())
-      return with_sharding_constraint(x, x.array().sharding().mesh(), spec);
-    if (mesh) return with_sharding_constraint(x, *mesh, spec);
-  }
+  if (std::find(entries.begin(), entries.end(), SpecEntry(UNCONSTRAINED)) != entries.end())
+    if (auto mesh = mesh_for_specs({x})) return with_sharding_constraint(x, *mesh, spec);
   if (x.is_array() && !x.array().impl()->is_tracer() && x.array().sharding().mesh().is_explicit())
     return with_sharding_constraint(x, Sharding(x.array().sharding().mesh(), spec));
   return device_put(x, spec);

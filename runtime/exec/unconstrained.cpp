@@ -12,7 +12,7 @@ Array with_sharding_constraint(const Operand& x, const Mesh& mesh, const Partiti
     if (is_open) open.push_back(std::int64_t(d));
     entries.push_back(is_open ? SpecEntry() : spec.entries()[d]);
   }
-  const Sharding sharding(mesh, PartitionSpec(entries));
+  const Sharding sharding = NamedSharding(mesh, PartitionSpec(entries), x.where());
   if (open.empty()) return with_sharding_constraint(x, sharding);
   if (mesh.is_explicit())
     throw_user_error(
