@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "runtime/core/half.h"
+#include "runtime/core/dtype.h"
 #include "runtime/exec/slot_use.h"
 #include "runtime/ops/primitives.h"
 
@@ -88,20 +88,7 @@ class Follower {
     if (constant == nullptr || !slot_of(id).type.shape.empty()) return std::nullopt;
     const Literal& literal = node_of(*constant).attrs.literal("value");
     if (!is_inexact(literal.type.dtype) || is_complex(literal.type.dtype)) return std::nullopt;
-    return scalar_of(literal);
-  }
-  static double scalar_of(const Literal& literal) {
-    const std::byte* data = literal.data->data();
-    switch (literal.type.dtype) {
-      case DType::kFloat64:
-        return *reinterpret_cast<const double*>(data);
-      case DType::kBfloat16:
-        return double(float(*reinterpret_cast<const Bfloat16*>(data)));
-      case DType::kFloat16:
-        return double(float(*reinterpret_cast<const Float16*>(data)));
-      default:
-        return double(*reinterpret_cast<const float*>(data));
-    }
+    return visit_dtype(literal.type.dtype, [&]<typename T>(T) { return element_from<double>(*literal.data->as<T>()); });
   }
 
   // The one step that reads the current value, of this op; its other operand.

@@ -54,21 +54,24 @@ std::optional<ValueId> folded(GraphBuilder& b, const Node& node, const std::vect
 
 }  // namespace
 
-bool is_filled_with(const Graph& graph, ValueId id, std::int64_t number) {
+const Literal* constant_spread(const Graph& graph, ValueId id) {
   const NodeId producer = graph.values[std::size_t(id)].producer;
-  if (producer < 0) return false;
+  if (producer < 0) return nullptr;
   const Node& node = graph.nodes[std::size_t(producer)];
   if (node.op == &ops::kBroadcastInDim || node.op == &ops::kReshape || node.op == &ops::kTranspose)
-    return is_filled_with(graph, node.operands[0], number);
-  if (node.op != &ops::kConstant) return false;
-  const Literal& literal = node.attrs.literal("value");
-  return visit_dtype(literal.type.dtype, [&]<typename T>(T) {
-    if constexpr (std::is_integral_v<T>) {
-      const T* elements = literal.data->as<T>();
-      return std::all_of(elements, elements + literal.type.elements(), [&](T element) { return element == T(number); });
-    }
-    return false;
-  });
+    return constant_spread(graph, node.operands[0]);
+  return node.op == &ops::kConstant ? &node.attrs.literal("value") : nullptr;
+}
+
+bool is_filled_with(const Graph& graph, ValueId id, std::int64_t number) {
+  const Literal* literal = constant_spread(graph, id);
+  return literal != nullptr && visit_dtype(literal->type.dtype, [&]<typename T>(T) {
+           if constexpr (std::is_integral_v<T>) {
+             const T* elements = literal->data->as<T>();
+             return std::all_of(elements, elements + literal->type.elements(), [&](T element) { return element == T(number); });
+           }
+           return false;
+         });
 }
 
 Graph with_folded_integers(const Graph& graph) {

@@ -5,6 +5,7 @@
 
 #include "runtime/graph/dead_parts.h"
 #include "runtime/ops/lower.h"
+#include "runtime/transform/fold_integers.h"
 
 namespace shardlab::transform {
 
@@ -26,19 +27,14 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
 }
 
 bool LightEmitter::is_filled_with(ValueId id, double number) const {
-  const Node* node = producer(id);
-  if (node == nullptr) return false;
-  if (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape || node->op == &ops::kTranspose)
-    return is_filled_with(node->operands[0], number);
-  if (node->op != &ops::kConstant) return false;
-  const Literal& literal = node->attrs.literal("value");
-  return visit_dtype(literal.type.dtype, [&]<typename T>(T) {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-      const T* elements = literal.data->as<T>();
-      return std::all_of(elements, elements + literal.type.elements(), [&](T element) { return double(element) == number; });
-    }
-    return false;
-  });
+  const Literal* literal = constant_spread(graph(), id);
+  return literal != nullptr && visit_dtype(literal->type.dtype, [&]<typename T>(T) {
+           if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+             const T* elements = literal->data->as<T>();
+             return std::all_of(elements, elements + literal->type.elements(), [&](T element) { return double(element) == number; });
+           }
+           return false;
+         });
 }
 
 LiesAs LightEmitter::like(ValueId original) const {
