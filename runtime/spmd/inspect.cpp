@@ -13,31 +13,44 @@ Sharding sharding_of(const ValueSharding& value, int rank, const Mesh& mesh) {
   return {mesh, spec};
 }
 
-void run_in(const Propagation& found, const Mesh& mesh) {
-  const Graph& graph = found.graph;
-  auto of = [&](const std::vector<ValueId>& ids) {
-    std::vector<ValueSharding> values;
-    for (ValueId id : ids) values.push_back(found.values[std::size_t(id)]);
-    return values;
-  };
-  for (const Node& node : graph.nodes) {
+void run_inspections_in(const Graph& graph, const std::vector<ValueSharding>& values, const BodyPropagations& bodies, const Mesh& mesh);
+
+// A function whose sharding its user says takes and gives its values as they lie around it.
+void run_in_call(const Node& node, const std::vector<ValueSharding>& values, const Mesh& mesh) {
+  for (const GraphRef& body : node.attrs.bodies()) {
+    if (!has_inspections(*body)) continue;
+    PropagationInput input{body.get(), mesh, {}, {}};
+    input.params.resize(body->params.size());
+    input.results.resize(body->results.size());
+    for (ValueId id : node.operands) input.open_params.push_back(values[std::size_t(id)]);
+    for (ValueId id : node.results) input.open_results.push_back(values[std::size_t(id)]);
+    const Propagation found = propagate(input);
+    run_inspections_in(found.graph, found.values, found.bodies, mesh);
+  }
+}
+
+void run_inspections_in(const Graph& graph, const std::vector<ValueSharding>& values, const BodyPropagations& bodies, const Mesh& mesh) {
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[std::size_t(n)];
     if (const InspectCallback* callback = inspection_of(node)) {
       const ValueId id = node.operands[0];
-      (*callback)(sharding_of(found.values[std::size_t(id)], graph.type(id).rank(), mesh));
+      (*callback)(sharding_of(values[std::size_t(id)], graph.type(id).rank(), mesh));
     }
     if (node.op->region == RegionKind::kManual)
       run_inspections(*node.attrs.bodies().at(0), mesh);
-    else
-      for (std::size_t b = 0; b < node.attrs.bodies().size(); ++b)
-        if (has_inspections(*node.attrs.bodies()[b]))
-          run_in(propagate_body(graph, node, b, mesh, {of(node.operands), of(node.results)}), mesh);
+    else if (auto found = bodies.find(n); found != bodies.end())
+      for (const BodyPropagation& body : found->second) run_inspections_in(body.graph, body.values, body.bodies, mesh);
+    else if (node.op->region == RegionKind::kCall)
+      run_in_call(node, values, mesh);
   }
 }
 
 }  // namespace
 
 void run_inspections(const PropagationInput& input) {
-  if (has_inspections(*input.graph)) run_in(propagate(input), input.mesh);
+  if (!has_inspections(*input.graph)) return;
+  const Propagation found = propagate(input);
+  run_inspections_in(found.graph, found.values, found.bodies, input.mesh);
 }
 
 void run_inspections(const Graph& per_device, const Mesh& mesh) {

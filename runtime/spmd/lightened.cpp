@@ -25,6 +25,9 @@ class OriginTranslator {
         if (const ValueId now = to.renamed[std::size_t(id)]; now >= 0) nodes_[n] = to.graph.values[std::size_t(now)].producer;
   }
 
+  // The node that makes now what a node of the original made; -1: none.
+  NodeId node(NodeId original) const { return nodes_[std::size_t(original)]; }
+
   std::vector<Origin> of(const LiesAs& lies) const {
     std::vector<Origin> origins;
     if (lies.value < 0) return origins;
@@ -82,6 +85,10 @@ std::optional<Propagation> lightened(const Propagation& propagation, Lighten lig
     result.origins.push_back(origins.of(lies));
   }
   result.graph = std::move(lighter->graph);
+  for (const auto& [node, bodies] : propagation.bodies) {
+    const NodeId now = origins.node(node);
+    if (now >= 0 && result.graph.nodes[std::size_t(now)].attrs.bodies().size() == bodies.size()) result.bodies[now] = bodies;
+  }
   result.results = propagation.results;
   result.open_results = propagation.open_results;
   return result;

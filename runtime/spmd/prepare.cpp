@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/core/mesh_change.h"
+#include "runtime/spmd/flat_graph.h"
 
 namespace shardlab::spmd {
 
@@ -57,31 +58,33 @@ bool has_edges(const Node& node) {
   return kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch;
 }
 
-// Of the results of loops and branches that others use beside a constraint: that constraint, where there is no other.
-std::vector<const Node*> constraints_of_edges(const Graph& graph) {
+// Values at edges, what a body's loop carries and what loops and branches give, that others use beside a constraint: that constraint,
+// where there is no other.
+std::vector<const Node*> constraints_of_edges(const Graph& graph, const std::vector<bool>& carried) {
   const Uses uses = uses_of(graph);
   std::vector<const Node*> found(graph.values.size(), nullptr);
-  for (const Node& node : graph.nodes) {
-    if (!has_edges(node)) continue;
-    for (ValueId id : node.results) {
-      if (uses[std::size_t(id)].size() < 2) continue;
-      const Node*& constraint = found[std::size_t(id)];
-      for (const Use& use : uses[std::size_t(id)]) {
-        const Node* user = use.node < 0 ? nullptr : &graph.nodes[std::size_t(use.node)];
-        if (user == nullptr || !user->op->is_constraint) continue;
-        if (constraint != nullptr && constraint->attrs != user->attrs) {
-          constraint = nullptr;
-          break;
-        }
-        constraint = user;
+  auto look_for = [&](ValueId id) {
+    if (uses[std::size_t(id)].size() < 2) return;
+    const Node*& constraint = found[std::size_t(id)];
+    for (const Use& use : uses[std::size_t(id)]) {
+      const Node* user = use.node < 0 ? nullptr : &graph.nodes[std::size_t(use.node)];
+      if (user == nullptr || !user->op->is_constraint) continue;
+      if (constraint != nullptr && constraint->attrs != user->attrs) {
+        constraint = nullptr;
+        break;
       }
+      constraint = user;
     }
-  }
+  };
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    if (carried[i]) look_for(graph.params[i]);
+  for (const Node& node : graph.nodes)
+    if (has_edges(node)) std::for_each(node.results.begin(), node.results.end(), look_for);
   return found;
 }
 
-Graph with_constrained_edges(const Graph& graph) {
-  const std::vector<const Node*> constraints = constraints_of_edges(graph);
+Graph with_constrained_edges(const Graph& graph, const std::vector<bool>& carried) {
+  const std::vector<const Node*> constraints = constraints_of_edges(graph, carried);
   if (std::all_of(constraints.begin(), constraints.end(), [](const Node* each) { return each == nullptr; })) return graph;
   Graph out;
   out.name = graph.name;
@@ -90,7 +93,16 @@ Graph with_constrained_edges(const Graph& graph) {
     out.values.push_back({graph.type(id), producer, index});
     return renamed[std::size_t(id)] = ValueId(out.values.size()) - 1;
   };
+  auto constrain = [&](ValueId id) {
+    const Node* constraint = constraints[std::size_t(id)];
+    if (constraint == nullptr) return;
+    Node edge = *constraint;
+    edge.operands = {renamed[std::size_t(id)]};
+    edge.results = {add_value(id, NodeId(out.nodes.size()), 0)};
+    out.nodes.push_back(std::move(edge));
+  };
   for (ValueId id : graph.params) out.params.push_back(add_value(id, -1, int(out.params.size())));
+  std::for_each(graph.params.begin(), graph.params.end(), constrain);
   for (const Node& node : graph.nodes) {
     if (node.op->is_constraint && constraints[std::size_t(node.operands[0])] != nullptr) {  // it stands at the edge
       renamed[std::size_t(node.results[0])] = renamed[std::size_t(node.operands[0])];
@@ -100,14 +112,7 @@ Graph with_constrained_edges(const Graph& graph) {
     for (ValueId& id : copy.operands) id = renamed[std::size_t(id)];
     for (std::size_t i = 0; i < node.results.size(); ++i) copy.results[i] = add_value(node.results[i], NodeId(out.nodes.size()), int(i));
     out.nodes.push_back(std::move(copy));
-    for (ValueId id : node.results) {
-      const Node* constraint = constraints[std::size_t(id)];
-      if (constraint == nullptr) continue;
-      Node edge = *constraint;
-      edge.operands = {renamed[std::size_t(id)]};
-      edge.results = {add_value(id, NodeId(out.nodes.size()), 0)};
-      out.nodes.push_back(std::move(edge));
-    }
+    std::for_each(node.results.begin(), node.results.end(), constrain);
   }
   for (ValueId id : graph.results) out.results.push_back(renamed[std::size_t(id)]);
   return out;
@@ -206,8 +211,8 @@ std::vector<NodeId> nodes_by_result(const Graph& graph) {
   return order;
 }
 
-Graph with_cloned_constants(const Graph& graph) {
-  Graph live = with_constrained_edges(without_dead_nodes(graph));
+Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried) {
+  Graph live = with_constrained_edges(without_dead_nodes(graph), carried);
   return ConstantCloner(live).run();
 }
 
@@ -215,13 +220,14 @@ namespace {
 
 class ConstraintSeeder {
  public:
-  ConstraintSeeder(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values)
-      : graph_(graph), mesh_(mesh), values_(values), uses_(uses_of(graph)) {}
+  ConstraintSeeder(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values)
+      : flat_(flat), graph_(flat.graph), mesh_(mesh), values_(values), uses_(uses_of(flat.graph)) {}
 
   void run() {
     std::vector<NodeId> constraints;
-    for (NodeId n = 0; n < NodeId(graph_.nodes.size()); ++n)
-      if (is_constraint(n)) constraints.push_back(n);
+    std::copy_if(flat_.order.begin(), flat_.order.end(), std::back_inserter(constraints), [&](NodeId n) { return is_constraint(n); });
+    for (NodeId n : flat_.order)
+      if (flat_.is_opened(n)) sharding(result_of(n)).emplace(std::size_t(graph_.type(result_of(n)).rank()));
     for (NodeId n : constraints) values_[std::size_t(result_of(n))] = wanted(n);
     for (NodeId n : constraints) {
       redirect_chain(n);
@@ -234,6 +240,13 @@ class ConstraintSeeder {
   ValueId result_of(NodeId n) const { return graph_.nodes[std::size_t(n)].results[0]; }
   ValueId input_of(NodeId n) const { return graph_.nodes[std::size_t(n)].operands[0]; }
   std::vector<Use>& uses(ValueId value) { return uses_[std::size_t(value)]; }
+  ValueSharding& sharding(ValueId value) { return values_[std::size_t(flat_.sharers[std::size_t(value)])]; }
+
+  // In the same body, behind the node. What a body's end gives to an edge stays.
+  bool is_later(const Use& use, NodeId node) const {
+    if (use.node < 0 || (use.operand > 0 && flat_.is_edge(use.node))) return false;
+    return flat_.blocks[std::size_t(use.node)] == flat_.blocks[std::size_t(node)] && flat_.places[std::size_t(use.node)] > node;
+  }
 
   std::vector<DimSharding> wanted(NodeId n) const {
     const Node& node = graph_.nodes[std::size_t(n)];
@@ -264,14 +277,14 @@ class ConstraintSeeder {
 
   void redirect_chain(NodeId head) {
     ValueId input = input_of(head);
-    if (is_constraint(graph_.values[std::size_t(input)].producer) || values_[std::size_t(input)]) return;
+    if (is_constraint(graph_.values[std::size_t(input)].producer) || sharding(input)) return;
     if (has_other_constraint(input, head)) return;
     NodeId tail = head;
     while (uses(result_of(tail)).size() == 1 && is_constraint(uses(result_of(tail))[0].node)) tail = uses(result_of(tail))[0].node;
     if (tail == head || has_other_constraint(result_of(tail), -1)) return;
     std::vector<Use> kept;
     for (const Use& use : uses(input)) {
-      if (use.node <= tail) {
+      if (!is_later(use, tail)) {
         kept.push_back(use);
       } else {
         graph_.nodes[std::size_t(use.node)].operands[std::size_t(use.operand)] = result_of(tail);
@@ -282,9 +295,8 @@ class ConstraintSeeder {
   }
 
   void push_back(NodeId n) {
-    ValueSharding& input = values_[std::size_t(input_of(n))];
-    const NodeId producer = graph_.values[std::size_t(input_of(n))].producer;
-    if (input || (producer >= 0 && has_edges(graph_.nodes[std::size_t(producer)]))) return;
+    ValueSharding& input = sharding(input_of(n));
+    if (input || flat_.is_edge(graph_.values[std::size_t(flat_.sharers[std::size_t(input_of(n))])].producer)) return;
     const ValueSharding spec = wanted(n);
     if (std::any_of(spec->begin(), spec->end(), [](const DimSharding& dim) { return !dim.closed; })) return;
     for (const Use& use : uses(input_of(n)))
@@ -292,6 +304,7 @@ class ConstraintSeeder {
     input = spec;
   }
 
+  FlatGraph& flat_;
   Graph& graph_;
   const Mesh& mesh_;
   std::vector<ValueSharding>& values_;
@@ -300,7 +313,9 @@ class ConstraintSeeder {
 
 }  // namespace
 
-void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values) { ConstraintSeeder(graph, mesh, values).run(); }
+void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values) {
+  ConstraintSeeder(flat, mesh, values).run();
+}
 
 FactorRule rule_of(const Graph& graph, const Node& node) {
   if (node.op->rule == nullptr) return {};

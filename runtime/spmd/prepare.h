@@ -29,12 +29,14 @@ std::vector<bool> cloned_nodes(const Graph& graph);
 
 // The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays
 // open (Shardy's data-flow edges have shardings of their own). And with every constant expression and every broadcast of a scalar cloned
-// for each user, so that it never links two users' shardings. Scalars are not cloned. Values are numbered in order.
-Graph with_cloned_constants(const Graph& graph);
+// for each user, so that it never links two users' shardings. Scalars are not cloned. Values are numbered in order. `carried`: per
+// parameter of a loop's body, whether the loop carries it; nothing: of no loop.
+Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried = {});
 
+struct FlatGraph;
 // Gives the results of constraints their specs, closed; inputs without a sharding take them over too; and later users of the input of a
 // chain of constraints take its end instead. `values` holds what is decided so far.
-void apply_constraints(Graph& graph, const Mesh& mesh, std::vector<ValueSharding>& values);
+void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values);
 
 // The node's rule with every dimension filled; absent for constants.
 FactorRule rule_of(const Graph& graph, const Node& node);

@@ -88,6 +88,7 @@ const RegionPlan* Problem::region(NodeId id) {
     RegionContext context{graph(), mesh_, {}, {}};
     for (ValueId value : each.operands) context.operands.push_back(even_form(value));
     for (ValueId value : each.results) context.results.push_back(even_form(value));
+    if (auto found = propagation_.bodies.find(id); found != propagation_.bodies.end()) context.bodies = &found->second;
     plan = plan_region(context, each);
   }
   return &*plan;

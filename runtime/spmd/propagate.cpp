@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/flat_graph.h"
 #include "runtime/spmd/region.h"
 #include "runtime/spmd/visit.h"
 
@@ -67,18 +67,22 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
   return spec;
 }
 
-// The graph's shardings on their way to the fixpoint. Invariant: a value's pieces are only ever extended, so that it ends. Values without
-// elements take no part: XLA makes constants of them, whatever they are and however they are constrained, before it propagates.
+// The graph's shardings on their way to the fixpoint, those of its loops' and branches' bodies among them. Invariant: a value's pieces are
+// only ever extended, so that it ends. Values without elements take no part: XLA makes constants of them, whatever they are and however
+// they are constrained, before it propagates.
 class Propagator {
  public:
   explicit Propagator(const PropagationInput& input) : mesh_(input.mesh), last_level_(input.last_level) {
     out_.graph = with_cloned_constants(*input.graph);
-    Graph& graph = out_.graph;
+    const Graph& graph = out_.graph;
     SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
     SL_CHECK(input.results.empty() || input.results.size() == graph.results.size(), "{} results, {} specs", graph.results.size(),
              input.results.size());
-    out_.values.resize(graph.values.size());
-    out_.origins.resize(graph.values.size());
+    std::vector<bool> is_given;
+    for (const auto& spec : input.params) is_given.push_back(spec.has_value());
+    flat_ = flattened(graph, is_given);
+    values_.resize(flat_.graph.values.size());
+    origins_.resize(values_.size());
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
       ValueId id = graph.params[i];
       value(id) = closed(input.params[i], graph.type(id).rank());
@@ -91,10 +95,12 @@ class Propagator {
       if (!results_[i]) results_[i] = input.open_results[i];
     seed_constraints();
     seed_regions();
-    uses_ = uses_of(graph);
-    order_ = nodes_by_result(graph);
-    for (const Node& node : graph.nodes) rules_.push_back(rule_of(graph, node));
-    for (const Node& node : graph.nodes) used_once_.push_back(operands_used_once(node));
+    uses_ = uses_of(flat_.graph);
+    sharing_.resize(values_.size());
+    for (ValueId id = 0; id < ValueId(values_.size()); ++id)
+      if (flat_.sharers[std::size_t(id)] != id) sharing_[std::size_t(flat_.sharers[std::size_t(id)])].push_back(id);
+    for (const Node& node : flat_.graph.nodes) rules_.push_back(rule_of(flat_.graph, node));
+    for (const Node& node : flat_.graph.nodes) used_once_.push_back(operands_used_once(node));
   }
 
   Propagation run() {
@@ -106,44 +112,97 @@ class Propagator {
     for (std::size_t i = 0; i < results_.size(); ++i)
       out_.results.push_back(cut_at_boundary(results_[i], shape(out_.graph.results[i]), mesh_));
     out_.open_results = std::move(results_);
+    leave_flat_graph();
     return std::move(out_);
   }
 
  private:
-  ValueSharding& value(ValueId id) { return out_.values[std::size_t(id)]; }
-  const Shape& shape(ValueId id) const { return out_.graph.type(id).shape; }
-  bool is_empty(ValueId id) const { return out_.graph.type(id).elements() == 0; }
+  std::size_t place(ValueId id) const { return std::size_t(flat_.sharers[std::size_t(id)]); }
+  ValueSharding& value(ValueId id) { return values_[place(id)]; }
+  const Shape& shape(ValueId id) const { return flat_.graph.type(id).shape; }
+  bool is_empty(ValueId id) const { return flat_.graph.type(id).elements() == 0; }
   const std::vector<DimSharding>& seen_dims(ValueId id) { return is_empty(id) ? dims_of(std::nullopt) : dims_of(value(id)); }
-  const Node& node(NodeId n) const { return out_.graph.nodes[std::size_t(n)]; }
+  const Node& node(NodeId n) const { return flat_.graph.nodes[std::size_t(n)]; }
+
+  // The given graph again, as constraints have changed it, with its values and those of its bodies.
+  void leave_flat_graph() {
+    for (NodeId n = 0; n < NodeId(flat_.graph.nodes.size()); ++n) {
+      const NodeId loop = flat_.places[std::size_t(n)];
+      if (loop >= NodeId(out_.graph.nodes.size())) continue;
+      Node& own = out_.graph.nodes[std::size_t(loop)];
+      if (loop != n)
+        redirect_init(own, node(n));
+      else if (!node(n).operands.empty())
+        own.operands = node(n).operands;
+    }
+    for (ValueId id = 0; id < ValueId(out_.graph.values.size()); ++id) {
+      out_.values.push_back(value(id));
+      out_.origins.push_back(std::move(origins_[std::size_t(id)]));
+      for (Origin& origin : out_.origins.back()) leave_bodies(origin);
+    }
+    out_.bodies = found_in(flat_.bodies);
+  }
+
+  BodyPropagations found_in(FlatGraph::Bodies& laid_out) {
+    BodyPropagations all;
+    for (auto& [node, bodies] : laid_out)
+      for (FlatGraph::Body& body : bodies) {
+        BodyPropagation found;
+        for (ValueId id : body.values) found.values.push_back(id < 0 ? std::nullopt : value(id));
+        for (ValueId id : body.params) found.params.push_back(id < 0 ? std::nullopt : value(id));
+        found.graph = std::move(body.graph);
+        found.bodies = found_in(body.bodies);
+        all[node].push_back(std::move(found));
+      }
+    return all;
+  }
+
+  // A loop begins from what its edge does.
+  void redirect_init(Node& loop, const Node& edge) const {
+    if (loop.op->region == RegionKind::kBranch) return;
+    const auto result = std::size_t(std::find(loop.results.begin(), loop.results.end(), edge.results[0]) - loop.results.begin());
+    const std::size_t operand = std::size_t(loop.attrs.integer("num_consts", 0)) + result;
+    const bool is_carried = loop.op->region == RegionKind::kWhile || result < std::size_t(loop.attrs.integer("num_carry", 0));
+    if (is_carried) loop.operands[operand] = edge.operands[0];
+  }
+
+  void leave_bodies(Origin& origin) const {
+    if (origin.node >= 0 && flat_.regions[std::size_t(origin.node)] != origin.node) {
+      origin.kind = Origin::Kind::kBody;
+      origin.node = flat_.regions[std::size_t(origin.node)];
+      origin.from = -1;
+    }
+    if (origin.from >= ValueId(out_.graph.values.size())) origin.from = -1;
+  }
 
   void seed_constraints() {
-    std::vector<ValueSharding> before = out_.values;
-    apply_constraints(out_.graph, mesh_, out_.values);
+    std::vector<ValueSharding> before = values_;
+    apply_constraints(flat_, mesh_, values_);
     for (ValueId id = 0; id < ValueId(before.size()); ++id)
-      if (!before[std::size_t(id)] && value(id)) note(id, {}, {.kind = Origin::Kind::kConstraint});
+      if (!before[std::size_t(id)] && values_[std::size_t(id)]) note(id, {}, {.kind = Origin::Kind::kConstraint});
   }
 
   // What per-device code gives lies as its out_specs say.
   void seed_regions() {
-    for (const Node& n : out_.graph.nodes) {
-      auto specs = demanded_results(n, out_.graph, mesh_);
+    for (const Node& n : flat_.graph.nodes) {
+      auto specs = demanded_results(n, flat_.graph, mesh_);
       for (std::size_t i = 0; specs && i < specs->size(); ++i) {
         if (value(n.results[i])) continue;
-        value(n.results[i]) = closed((*specs)[i], out_.graph.type(n.results[i]).rank());
-        note(n.results[i], {}, {.kind = Origin::Kind::kBody, .node = out_.graph.values[std::size_t(n.results[i])].producer});
+        value(n.results[i]) = closed((*specs)[i], flat_.graph.type(n.results[i]).rank());
+        note(n.results[i], {}, {.kind = Origin::Kind::kBody, .node = flat_.graph.values[std::size_t(n.results[i])].producer});
       }
     }
   }
 
-  // Nodes through whose bodies propagation passes; those that have a rule are ops like others.
-  bool is_region(NodeId n) const { return node(n).op->region != RegionKind::kNone && !rules_[std::size_t(n)].present; }
+  // Per-device code over some axes, through which propagation passes.
+  bool is_region(NodeId n) const { return node(n).op->region == RegionKind::kManual && !rules_[std::size_t(n)].present; }
 
   void visit_region(NodeId n) {
     const Node& visited = node(n);
     Boundary boundary;
     for (ValueId id : visited.operands) boundary.operands.push_back(value(id));
     for (ValueId id : visited.results) boundary.results.push_back(value(id));
-    if (!propagate_region(out_.graph, visited, mesh_, level_, boundary)) return;
+    if (!propagate_manual(flat_.graph, visited, mesh_, level_, boundary)) return;
     auto take = [&](ValueId id, const ValueSharding& found) {
       if (found && assign(id, *found, {.kind = Origin::Kind::kBody, .node = n})) revisit_neighbours(id, n);
     };
@@ -153,7 +212,7 @@ class Propagator {
 
   bool operands_used_once(const Node& n) const {
     return std::all_of(n.operands.begin(), n.operands.end(),
-                       [&](ValueId id) { return uses_[std::size_t(id)].size() == 1 || out_.graph.type(id).rank() == 0; });
+                       [&](ValueId id) { return uses_[std::size_t(id)].size() == 1 || flat_.graph.type(id).rank() == 0; });
   }
 
   // Source: Shardy's op priorities; each level includes the earlier ones.
@@ -161,7 +220,7 @@ class Propagator {
     const OpDef& op = *node(n).op;
     if (factor.blocked) return Direction::kNone;
     Direction direction = Direction::kNone;
-    if (level_ >= 1 || used_once_[std::size_t(n)]) {
+    if (level_ >= 1 || used_once_[std::size_t(n)] || flat_.is_edge(n)) {
       if (op.elementwise || op.pass_through) direction = Direction::kBoth;
       if (op.forward_first) direction = direction | Direction::kForward;
     }
@@ -186,8 +245,8 @@ class Propagator {
 
   void visit_all() {
     pending_.clear();
-    is_pending_.assign(out_.graph.nodes.size(), false);
-    for (auto n = order_.rbegin(); n != order_.rend(); ++n) add_pending(*n);
+    is_pending_.assign(flat_.graph.nodes.size(), false);
+    for (auto n = flat_.order.rbegin(); n != flat_.order.rend(); ++n) add_pending(*n);
     while (!pending_.empty()) {
       NodeId n = pending_.back();
       pending_.pop_back();
@@ -258,9 +317,15 @@ class Propagator {
     return {.kind = Origin::Kind::kRule, .node = n, .from = source};
   }
 
+  // Who makes the value, who uses it, and who uses it by other names.
   void revisit_neighbours(ValueId id, NodeId except) {
-    NodeId producer = out_.graph.values[std::size_t(id)].producer;
+    for (ValueId name : sharing_[place(id)]) revisit_users(name, except);
+    NodeId producer = flat_.graph.values[place(id)].producer;
     if (producer != except) add_pending(producer);
+    revisit_users(ValueId(place(id)), except);
+  }
+
+  void revisit_users(ValueId id, NodeId except) {
     const auto& uses = uses_[std::size_t(id)];
     for (auto use = uses.rbegin(); use != uses.rend(); ++use)
       if (use->node != except) add_pending(use->node);
@@ -281,7 +346,7 @@ class Propagator {
       for (const AxisPiece& piece : after[d].axes) {
         auto holds = [&](const AxisPiece& old_piece) { return contains(old_piece, piece); };
         if (!before.empty() && std::any_of(before[d].axes.begin(), before[d].axes.end(), holds)) continue;
-        auto& origins = out_.origins[std::size_t(id)];
+        auto& origins = origins_[place(id)];
         std::erase_if(origins,
                       [&](const Origin& old_origin) { return old_origin.dimension == int(d) && contains(piece, old_origin.piece); });
         Origin origin = why;
@@ -297,11 +362,14 @@ class Propagator {
   Mesh mesh_;
   int last_level_;
   Propagation out_;
+  FlatGraph flat_;                     // values and nodes are its own, all below is by them
+  std::vector<ValueSharding> values_;  // of those that have shardings of their own
+  std::vector<std::vector<Origin>> origins_;
   std::vector<ValueSharding> results_;  // of the function
   Uses uses_;
-  std::vector<NodeId> order_;      // in which nodes are visited first
-  std::vector<FactorRule> rules_;  // per node
-  std::vector<bool> used_once_;    // per node: every non-scalar operand has one use
+  std::vector<std::vector<ValueId>> sharing_;  // who else has the value's sharding
+  std::vector<FactorRule> rules_;              // per node
+  std::vector<bool> used_once_;                // per node: every non-scalar operand has one use
   int level_ = 0;
   int changes_ = 0;  // made so far
   std::vector<NodeId> pending_;

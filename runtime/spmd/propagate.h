@@ -3,6 +3,7 @@
 // Source: reproduces Shardy's aggressive propagation by factor rules, with its op-priority levels.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -29,12 +30,24 @@ struct PropagationInput {
   int last_level = 4;  // of Shardy's op-priority levels
 };
 
+// A body of a loop or branch as its values were left. Of its parameters, those that the loop does not change as the body gets them, those
+// that it scans over in slices.
+struct BodyPropagation;
+using BodyPropagations = std::map<NodeId, std::vector<BodyPropagation>>;  // by node
+struct BodyPropagation {
+  Graph graph;  // the body's, with constants cloned
+  std::vector<ValueSharding> values;
+  std::vector<ValueSharding> params;
+  BodyPropagations bodies;
+};
+
 struct Propagation {
   Graph graph;                              // the input's, with constants cloned for each user
   std::vector<ValueSharding> values;        // of `graph`
   std::vector<Spec> results;                // after the cut at the function's boundary: JAX's result shardings
   std::vector<ValueSharding> open_results;  // before it
   std::vector<std::vector<Origin>> origins;
+  BodyPropagations bodies;
 };
 
 Propagation propagate(const PropagationInput& input);

@@ -17,6 +17,7 @@ struct RegionContext {
   const Graph& graph;
   const Mesh& mesh;
   std::vector<Spec> operands, results;
+  const std::vector<BodyPropagation>* bodies = nullptr;  // of loops and branches, as propagation left them
 };
 
 RegionPlan plan_region(const RegionContext& context, const Node& node);
@@ -33,13 +34,11 @@ ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh)
 // The specs that the node itself demands of its results (regions that are manual over all axes), on the program's mesh.
 std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh);
 
-// Where propagation passes through a node with bodies: the shardings of its operands and results, extended by what its bodies do.
-// Loops are followed to a fixed point. Source: Shardy links the values that stand for one carried value by an identity.
+// Where propagation passes through per-device code over some axes of the mesh: the shardings of its operands and results, extended by what
+// its body does along the others. Whether any was; false for other nodes.
 struct Boundary {
   std::vector<ValueSharding> operands, results;
 };
-bool propagate_region(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary);
-// The values of one of its bodies, once propagation has ended. Not for per-device code, whose values are each device's own.
-Propagation propagate_body(const Graph& graph, const Node& node, std::size_t body, const Mesh& mesh, Boundary boundary);
+bool propagate_manual(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary);
 
 }  // namespace shardlab::spmd

@@ -29,43 +29,24 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
+// How the body of a loop gets its parameter `i` if the loop does not change it.
+Spec unchanged_form(const RegionContext& context, const Node& node, std::size_t i, const Spec& outside) {
+  if (context.bodies == nullptr) return outside;
+  const BodyPropagation& body = context.bodies->back();
+  return normalised(even_prefix(body.params[i], node.attrs.bodies().back()->type(node.attrs.bodies().back()->params[i]).shape));
+}
+
 // A carried value keeps one form from the first iteration to the last.
 RegionPlan plan_while(const RegionContext& context, const Node& node) {
   std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0));
   RegionPlan plan;
   plan.results = context.results;
-  plan.operands.assign(context.operands.begin(), context.operands.begin() + std::ptrdiff_t(consts));
+  for (std::size_t i = 0; i < consts; ++i) plan.operands.push_back(unchanged_form(context, node, i, context.operands[i]));
   plan.operands = joined(plan.operands, plan.results);
   const Bodies& bodies = node.attrs.bodies();
   plan.bodies.push_back(partition_body(bodies[0], context.mesh, plan.operands, {Spec{}}));
   plan.bodies.push_back(partition_body(bodies[1], context.mesh, plan.operands, plan.results));
   return plan;
-}
-
-// What is cut along the dimension that is scanned over has to move: it goes to where the body likes to have its slices.
-void as_the_body_likes(const RegionContext& context, const GraphRef& body, std::size_t first, std::vector<Spec>& params,
-                       const std::vector<Spec>& results) {
-  auto has_to_move = [&](std::size_t i) { return i >= first && !context.operands[i][0].empty(); };
-  PropagationInput input{body.get(), context.mesh, {}, {results.begin(), results.end()}};
-  input.open_params.resize(params.size());
-  bool any = false;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (!has_to_move(i)) {
-      input.params.emplace_back(params[i]);
-      continue;
-    }
-    any = true;
-    input.params.emplace_back();
-    std::vector<DimSharding> dims;
-    for (const Axes& axes : params[i]) dims.push_back({axes, false});
-    input.open_params[i] = std::move(dims);
-  }
-  if (!any) return;
-  const Propagation inside = propagate(input);
-  for (std::size_t i = first; i < params.size(); ++i) {
-    ValueId id = inside.graph.params[i];
-    if (has_to_move(i)) params[i] = normalised(even_prefix(inside.values[std::size_t(id)], inside.graph.type(id).shape));
-  }
 }
 
 // The dimension that is scanned over is whole on each device.
@@ -75,18 +56,17 @@ RegionPlan plan_scan(const RegionContext& context, const Node& node) {
   std::vector<Spec> params, results;
   for (std::size_t i = 0; i < context.operands.size(); ++i) {
     if (i < consts + carried) {
-      plan.operands.push_back(i < consts ? context.operands[i] : context.results[i - consts]);
+      plan.operands.push_back(i < consts ? unchanged_form(context, node, i, context.operands[i]) : context.results[i - consts]);
       params.push_back(plan.operands.back());
     } else {
-      params.push_back(without_leading(context.operands[i]));
+      params.push_back(unchanged_form(context, node, i, without_leading(context.operands[i])));
+      plan.operands.push_back(with_leading(params.back()));
     }
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
     results.push_back(i < carried ? context.results[i] : without_leading(context.results[i]));
     plan.results.push_back(i < carried ? context.results[i] : with_leading(results.back()));
   }
-  as_the_body_likes(context, node.attrs.bodies()[0], consts + carried, params, results);
-  for (std::size_t i = consts + carried; i < params.size(); ++i) plan.operands.push_back(with_leading(params[i]));
   plan.bodies.push_back(partition_body(node.attrs.bodies()[0], context.mesh, params, results));
   return plan;
 }

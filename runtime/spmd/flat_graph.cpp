@@ -1,0 +1,324 @@
+#include "runtime/spmd/flat_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardlab::spmd {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+// All tensors share every dimension.
+FactorRule identity_rule(const Types& operands, const Types& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  for (int d = 0; d < results[0].rank(); ++d)
+    rule.add(results[0].shape[std::size_t(d)], std::vector<int>(operands.size(), d), std::vector<int>(results.size(), d));
+  return rule;
+}
+
+// Of the whole one slice along its leading dimension, along which nothing propagates. Source: the rule of a dynamic slice.
+FactorRule slice_rule(const Types& operands, const Types& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  rule.add(operands[0].shape[0], {0}, {-1}, FactorKind::kReplicate, true);
+  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {d + 1}, {d});
+  return rule;
+}
+
+// The whole so far and one slice of it. Source: the rule of a dynamic update slice.
+FactorRule update_rule(const Types& operands, const Types& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  rule.add(results[0].shape[0], {0, -1}, {0});
+  for (int d = 1; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {d, d - 1}, {d});
+  return rule;
+}
+
+const OpDef kEdge = {
+    .name = "data_flow_edge", .doc = "What may come to one value.", .operands_max = -1, .rule = identity_rule, .pass_through = true};
+const OpDef kOpened = {.name = "opened", .doc = "A value whose sharding may be extended.", .rule = identity_rule, .elementwise = true};
+const OpDef kSliceOf = {.name = "slice_of_iteration", .doc = "What one iteration reads.", .rule = slice_rule, .forward_first = true};
+const OpDef kUpdateOf = {
+    .name = "update_by_iteration", .doc = "What one iteration writes.", .operands_max = 2, .rule = update_rule, .forward_first = true};
+
+// What a body's parameter is outside it.
+struct Outside {
+  enum class Kind : std::uint8_t { kOperand, kCarried, kBranchOperand };
+  Kind kind = Kind::kOperand;
+  int index = 0;  // of the node's operand or result
+};
+
+// A body as its loop runs it: a scan's reads its slices from the whole and gives the whole.
+struct LoopBody {
+  Graph graph;
+  std::vector<Outside> params;
+  std::vector<ValueId> own_params;  // before that
+};
+
+class Explicit {
+ public:
+  Explicit(const Node& node, const GraphRef& body) : node_(node), is_loop_(node.op->region != RegionKind::kBranch) {
+    for (std::size_t i = 0; i < body->params.size(); ++i) out_.params.push_back(outside(i));
+    std::vector<bool> carried;
+    for (const Outside& each : out_.params) carried.push_back(each.kind == Outside::Kind::kCarried);
+    out_.graph = with_cloned_constants(*body, carried);
+    out_.own_params = out_.graph.params;
+    if (node.op->region == RegionKind::kScan) read_and_write();
+  }
+
+  LoopBody take() { return std::move(out_); }
+
+ private:
+  std::size_t consts() const { return std::size_t(node_.attrs.integer("num_consts", 0)); }
+  std::size_t carried() const {
+    return node_.op->region == RegionKind::kScan ? std::size_t(node_.attrs.integer("num_carry", 0)) : node_.results.size();
+  }
+
+  Outside outside(std::size_t i) const {
+    if (!is_loop_) return {Outside::Kind::kBranchOperand, int(i) + 1};
+    const bool is_carried = i >= consts() && i < consts() + carried();
+    return is_carried ? Outside{Outside::Kind::kCarried, int(i - consts())} : Outside{Outside::Kind::kOperand, int(i)};
+  }
+
+  ValueId add_value(const DType& dtype, Shape shape) {
+    out_.graph.values.push_back({TensorType{dtype, std::move(shape)}});
+    return ValueId(out_.graph.values.size()) - 1;
+  }
+  void add_node(const OpDef& op, std::vector<ValueId> operands, ValueId result) {
+    out_.graph.values[std::size_t(result)].producer = NodeId(out_.graph.nodes.size());
+    Node made;
+    made.op = &op;
+    made.operands = std::move(operands);
+    made.results = {result};
+    out_.graph.nodes.push_back(std::move(made));
+  }
+  Shape whole_shape(ValueId slice) const {
+    Shape shape = out_.graph.type(slice).shape;
+    shape.insert(shape.begin(), node_.attrs.integer("length"));
+    return shape;
+  }
+
+  void read_and_write() {
+    Graph& graph = out_.graph;
+    for (std::size_t i = consts() + carried(); i < graph.params.size(); ++i) {
+      const ValueId slice = graph.params[i];
+      const ValueId whole = add_value(graph.type(slice).dtype, whole_shape(slice));
+      add_node(kSliceOf, {whole}, slice);
+      graph.params[i] = whole;
+    }
+    for (std::size_t i = carried(); i < graph.results.size(); ++i) {
+      const ValueId slice = graph.results[i];
+      const ValueId before = add_value(graph.type(slice).dtype, whole_shape(slice));
+      const ValueId after = add_value(graph.type(slice).dtype, whole_shape(slice));
+      add_node(kUpdateOf, {before, slice}, after);
+      graph.params.push_back(before);
+      graph.results[i] = after;
+      out_.params.push_back({Outside::Kind::kCarried, int(i)});
+    }
+  }
+
+  const Node& node_;
+  bool is_loop_;
+  LoopBody out_;
+};
+
+bool is_laid_out(const Node& node) {
+  const RegionKind kind = node.op->region;
+  return kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch;
+}
+
+class Flattener {
+ public:
+  Flattener(const Graph& graph, const std::vector<bool>& is_given) {
+    out_.graph = graph;
+    out_.sharers.resize(graph.values.size());
+    std::iota(out_.sharers.begin(), out_.sharers.end(), 0);
+    out_.blocks.assign(graph.nodes.size(), 0);
+    out_.places.resize(graph.nodes.size());
+    std::iota(out_.places.begin(), out_.places.end(), 0);
+    out_.regions = out_.places;
+    given_.assign(graph.values.size(), false);
+    for (std::size_t i = 0; i < graph.params.size(); ++i) given_[std::size_t(graph.params[i])] = is_given[i];
+  }
+
+  FlatGraph run() {
+    for (NodeId n : nodes_by_result(out_.graph)) visit(n, out_.bodies, n);
+    return std::move(out_);
+  }
+
+ private:
+  const Node& node(NodeId n) const { return out_.graph.nodes[std::size_t(n)]; }
+
+  // `bodies`: of the graph in which the node is `number`.
+  void visit(NodeId n, FlatGraph::Bodies& bodies, NodeId number) {
+    if (node(n).op->is_constraint || node(n).op->region == RegionKind::kManual)
+      for (ValueId id : node(n).results) given_[std::size_t(id)] = true;
+    if (is_laid_out(node(n)))
+      bodies[number] = lay_out(n);
+    else
+      out_.order.push_back(n);
+  }
+
+  ValueId add_value(const TensorType& type) {
+    const ValueId id = ValueId(out_.graph.values.size());
+    out_.graph.values.push_back({type});
+    out_.sharers.push_back(id);
+    given_.push_back(false);
+    return id;
+  }
+
+  NodeId add_node(Node made, int block, NodeId region) {
+    const NodeId n = NodeId(out_.graph.nodes.size());
+    for (std::size_t r = 0; r < made.results.size(); ++r) {
+      Value& value = out_.graph.values[std::size_t(made.results[r])];
+      value.producer = n;
+      value.result_index = int(r);
+    }
+    out_.graph.nodes.push_back(std::move(made));
+    out_.blocks.push_back(block);
+    out_.places.push_back(n);
+    out_.regions.push_back(region);
+    return n;
+  }
+
+  NodeId add_identity(const OpDef& op, std::vector<ValueId> operands, ValueId result, int block, NodeId region) {
+    Node made;
+    made.op = &op;
+    made.operands = std::move(operands);
+    made.results = {result};
+    return add_node(std::move(made), block, region);
+  }
+
+  struct Loop {
+    NodeId node;
+    Node original;
+    std::size_t first_in_order;                   // where what it opens is visited
+    std::vector<std::pair<int, ValueId>> opened;  // by operand
+  };
+
+  // A value that a loop does not change, in its body.
+  ValueId captured(Loop& loop, int operand) {
+    const ValueId outer = loop.original.operands[std::size_t(operand)];
+    const TensorType type = out_.graph.type(outer);
+    if (!given_[std::size_t(outer)] || type.rank() == 0) return outer;
+    for (const auto& [index, value] : loop.opened)
+      if (loop.original.operands[std::size_t(index)] == outer) return value;
+    const ValueId inner = add_value(type);
+    const NodeId n = add_identity(kOpened, {outer}, inner, out_.blocks[std::size_t(loop.node)], out_.regions[std::size_t(loop.node)]);
+    given_[std::size_t(inner)] = true;
+    out_.order.insert(out_.order.begin() + std::ptrdiff_t(loop.first_in_order++), n);
+    loop.opened.emplace_back(operand, inner);
+    return inner;
+  }
+
+  // Carried values that the body gives back as it got them do not change.
+  static bool is_invariant(const LoopBody& body, std::size_t param) {
+    const Outside& outside = body.params[param];
+    return outside.kind == Outside::Kind::kCarried && std::size_t(outside.index) < body.graph.results.size() &&
+           body.graph.results[std::size_t(outside.index)] == body.graph.params[param];
+  }
+
+  std::vector<FlatGraph::Body> lay_out(NodeId n) {
+    Loop loop{n, node(n), out_.order.size(), {}};
+    const Node& original = loop.original;
+    out_.graph.nodes[std::size_t(n)].operands.clear();
+    const bool is_branch = original.op->region == RegionKind::kBranch;
+    const std::size_t consts = std::size_t(original.attrs.integer("num_consts", 0));
+    std::vector<LoopBody> bodies;
+    for (const GraphRef& body : original.attrs.bodies()) bodies.push_back(Explicit(original, body).take());
+    std::vector<bool> invariant(original.results.size(), false);
+    if (!is_branch)
+      for (std::size_t p = 0; p < bodies.back().params.size(); ++p)
+        if (is_invariant(bodies.back(), p)) invariant[std::size_t(bodies.back().params[p].index)] = true;
+    for (std::size_t i = 0; i < invariant.size(); ++i)
+      if (invariant[i]) out_.sharers[std::size_t(original.results[i])] = out_.sharers[std::size_t(original.operands[consts + i])];
+
+    std::vector<std::vector<ValueId>> sources(original.results.size());
+    std::vector<FlatGraph::Body> laid_out;
+    for (LoopBody& body : bodies) {
+      const bool is_predicate = original.op->region == RegionKind::kWhile && &body == &bodies.front();
+      laid_out.push_back(lay_out_body(loop, body, invariant));
+      const FlatGraph::Body& last = laid_out.back();
+      for (std::size_t i = 0; i < last.graph.results.size() && !is_predicate; ++i)
+        sources[i].push_back(last.values[std::size_t(last.graph.results[i])]);
+    }
+    for (std::size_t b = 0; b < bodies.size(); ++b) name_params(loop, bodies[b], laid_out[b]);
+    const std::size_t carried = is_branch                                   ? 0
+                                : original.op->region == RegionKind::kWhile ? original.results.size()
+                                                                            : std::size_t(original.attrs.integer("num_carry", 0));
+    for (std::size_t i = 0; i < original.results.size(); ++i) {
+      if (invariant[i] || out_.graph.type(original.results[i]).rank() == 0) continue;
+      if (i < carried) sources[i].insert(sources[i].begin(), original.operands[consts + i]);
+      const NodeId edge =
+          add_identity(kEdge, std::move(sources[i]), original.results[i], out_.blocks[std::size_t(n)], out_.regions[std::size_t(n)]);
+      out_.places[std::size_t(edge)] = n;
+      out_.order.push_back(edge);
+    }
+    return laid_out;
+  }
+
+  // Parameters that the body does not use as well.
+  void name_params(const Loop& loop, const LoopBody& body, FlatGraph::Body& out) {
+    const std::size_t consts = std::size_t(loop.original.attrs.integer("num_consts", 0));
+    for (std::size_t p = 0; p < body.own_params.size(); ++p) {
+      ValueId value = out.values[std::size_t(body.own_params[p])];
+      const Outside& outside = body.params[p];
+      const bool is_scanned = body.own_params[p] != body.graph.params[p];
+      if (value < 0 && !is_scanned) {
+        const std::size_t operand = std::size_t(outside.index) + (outside.kind == Outside::Kind::kCarried ? consts : 0);
+        value = loop.original.operands[operand];
+        for (const auto& [index, inner] : loop.opened)
+          if (std::size_t(index) == operand) value = inner;
+      }
+      out.params.push_back(value);
+    }
+  }
+
+  FlatGraph::Body lay_out_body(Loop& loop, const LoopBody& body, const std::vector<bool>& invariant) {
+    const int block = ++blocks_;
+    const NodeId region = out_.regions[std::size_t(loop.node)];
+    const std::size_t consts = std::size_t(loop.original.attrs.integer("num_consts", 0));
+    FlatGraph::Body out;
+    std::vector<ValueId>& values = out.values;
+    values.assign(body.graph.values.size(), -1);
+    for (std::size_t p = 0; p < body.params.size(); ++p) {
+      if (body.params[p].kind != Outside::Kind::kCarried || invariant[std::size_t(body.params[p].index)]) continue;
+      ValueId& value = values[std::size_t(body.graph.params[p])] = add_value(body.graph.type(body.graph.params[p]));
+      out_.sharers[std::size_t(value)] = loop.original.results[std::size_t(body.params[p].index)];
+    }
+    auto here = [&](ValueId id) {
+      ValueId& value = values[std::size_t(id)];
+      if (value >= 0) return value;
+      const std::size_t p = std::size_t(std::find(body.graph.params.begin(), body.graph.params.end(), id) - body.graph.params.begin());
+      SL_CHECK(p < body.params.size(), "value {} of a body is made by none of its nodes", id);
+      const Outside& outside = body.params[p];
+      return value = outside.kind == Outside::Kind::kBranchOperand
+                         ? loop.original.operands[std::size_t(outside.index)]
+                         : captured(loop, outside.kind == Outside::Kind::kCarried ? int(consts) + outside.index : outside.index);
+    };
+    for (NodeId m : nodes_by_result(body.graph)) {
+      Node copy = body.graph.nodes[std::size_t(m)];
+      for (ValueId& id : copy.operands) id = here(id);
+      for (ValueId& id : copy.results) {
+        const ValueId made = add_value(body.graph.type(id));
+        values[std::size_t(id)] = made;
+        id = made;
+      }
+      visit(add_node(std::move(copy), block, region), out.bodies, m);
+    }
+    for (ValueId id : body.graph.results) here(id);
+    out.graph = body.graph;
+    return out;
+  }
+
+  FlatGraph out_;
+  std::vector<bool> given_;  // per value: its sharding is the user's
+  int blocks_ = 0;
+};
+
+}  // namespace
+
+bool FlatGraph::is_edge(NodeId node) const { return node >= 0 && graph.nodes[std::size_t(node)].op == &kEdge; }
+bool FlatGraph::is_opened(NodeId node) const { return node >= 0 && graph.nodes[std::size_t(node)].op == &kOpened; }
+
+FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given) { return Flattener(graph, is_given).run(); }
+
+}  // namespace shardlab::spmd

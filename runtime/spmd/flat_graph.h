@@ -1,0 +1,42 @@
+// A graph with the bodies of its loops and branches laid out beside it, as propagation goes through them.
+//
+// Source: the module that XLA hands to Shardy. Values that a loop does not change are used by its body where they are, through an open
+// constraint where their sharding is the user's; a scan reads its slices from the whole and writes them into the whole; and behind each
+// loop or branch stands one data-flow edge a result, which joins what may come there.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "runtime/spmd/prepare.h"
+
+namespace shardlab::spmd {
+
+struct FlatGraph {
+  // Values and nodes of the given graph come first, under their own numbers. Loops and branches have no operands here: their edges have.
+  Graph graph;
+  std::vector<NodeId> order;     // in which nodes are visited
+  std::vector<ValueId> sharers;  // per value: whose sharding it has; what a loop carries has that of its result
+  // Per node: the body in which it stands (0: the graph itself), and whose place in it it has (an edge: its loop's).
+  std::vector<int> blocks;
+  std::vector<NodeId> places;
+  std::vector<NodeId> regions;  // per node: the given graph's node in one of whose bodies it stands, or itself
+
+  struct Body;
+  using Bodies = std::map<NodeId, std::vector<Body>>;  // of a graph's loops and branches
+  struct Body {
+    Graph graph;                  // as it was laid out
+    std::vector<ValueId> values;  // per value of it: which one here; -1: none
+    std::vector<ValueId> params;  // here too: what a parameter of the body as it was given is
+    Bodies bodies;
+  };
+  Bodies bodies;
+
+  bool is_edge(NodeId node) const;
+  bool is_opened(NodeId node) const;  // the open constraint of a value that a loop does not change
+};
+
+// `is_given`: per parameter whether its sharding is the user's.
+FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given);
+
+}  // namespace shardlab::spmd
