@@ -50,7 +50,7 @@ struct Outside {
 struct LoopBody {
   Graph graph;
   std::vector<Outside> params;
-  std::vector<ValueId> own_params;  // before that
+  Graph plain;  // before that
 };
 
 class Explicit {
@@ -60,7 +60,7 @@ class Explicit {
     std::vector<bool> carried;
     for (const Outside& each : out_.params) carried.push_back(each.kind == Outside::Kind::kCarried);
     out_.graph = with_cloned_constants(*body, carried);
-    out_.own_params = out_.graph.params;
+    out_.plain = out_.graph;
     if (node.op->region == RegionKind::kScan) read_and_write();
   }
 
@@ -236,9 +236,8 @@ class Flattener {
     for (LoopBody& body : bodies) {
       const bool is_predicate = original.op->region == RegionKind::kWhile && &body == &bodies.front();
       laid_out.push_back(lay_out_body(loop, body, invariant));
-      const FlatGraph::Body& last = laid_out.back();
-      for (std::size_t i = 0; i < last.graph.results.size() && !is_predicate; ++i)
-        sources[i].push_back(last.values[std::size_t(last.graph.results[i])]);
+      for (std::size_t i = 0; i < body.graph.results.size() && !is_predicate; ++i)
+        sources[i].push_back(laid_out.back().values[std::size_t(body.graph.results[i])]);
     }
     for (std::size_t b = 0; b < bodies.size(); ++b) name_params(loop, bodies[b], laid_out[b]);
     const std::size_t carried = is_branch                                   ? 0
@@ -258,10 +257,10 @@ class Flattener {
   // Parameters that the body does not use as well.
   void name_params(const Loop& loop, const LoopBody& body, FlatGraph::Body& out) {
     const std::size_t consts = std::size_t(loop.original.attrs.integer("num_consts", 0));
-    for (std::size_t p = 0; p < body.own_params.size(); ++p) {
-      ValueId value = out.values[std::size_t(body.own_params[p])];
+    for (std::size_t p = 0; p < body.plain.params.size(); ++p) {
+      ValueId value = out.values[std::size_t(body.plain.params[p])];
       const Outside& outside = body.params[p];
-      const bool is_scanned = body.own_params[p] != body.graph.params[p];
+      const bool is_scanned = body.plain.params[p] != body.graph.params[p];
       if (value < 0 && !is_scanned) {
         const std::size_t operand = std::size_t(outside.index) + (outside.kind == Outside::Kind::kCarried ? consts : 0);
         value = loop.original.operands[operand];
@@ -279,6 +278,7 @@ class Flattener {
     FlatGraph::Body out;
     std::vector<ValueId>& values = out.values;
     values.assign(body.graph.values.size(), -1);
+    out.nodes.assign(body.graph.nodes.size(), -1);
     for (std::size_t p = 0; p < body.params.size(); ++p) {
       if (body.params[p].kind != Outside::Kind::kCarried || invariant[std::size_t(body.params[p].index)]) continue;
       ValueId& value = values[std::size_t(body.graph.params[p])] = add_value(body.graph.type(body.graph.params[p]));
@@ -302,10 +302,12 @@ class Flattener {
         values[std::size_t(id)] = made;
         id = made;
       }
-      visit(add_node(std::move(copy), block, region), out.bodies, m);
+      const NodeId made = add_node(std::move(copy), block, region);
+      out.nodes[std::size_t(m)] = made;
+      visit(made, out.bodies, m);
     }
     for (ValueId id : body.graph.results) here(id);
-    out.graph = body.graph;
+    out.graph = body.plain;
     return out;
   }
 

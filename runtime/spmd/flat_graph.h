@@ -25,9 +25,10 @@ struct FlatGraph {
   struct Body;
   using Bodies = std::map<NodeId, std::vector<Body>>;  // of a graph's loops and branches
   struct Body {
-    Graph graph;                  // as it was laid out
-    std::vector<ValueId> values;  // per value of it: which one here; -1: none
-    std::vector<ValueId> params;  // here too: what a parameter of the body as it was given is
+    Graph graph;                  // with its constants cloned
+    std::vector<ValueId> values;  // per value of it which one here; -1: none. There may be more of them, and of nodes
+    std::vector<NodeId> nodes;    // per node of it which one here
+    std::vector<ValueId> params;  // per parameter, used or not, what it is here
     Bodies bodies;
   };
   Bodies bodies;

@@ -2,6 +2,7 @@
 
 #include "runtime/spmd/alone.h"
 #include "runtime/spmd/foreign.h"
+#include "runtime/spmd/hoist.h"
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/lightened.h"
@@ -67,7 +68,7 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
   PartitionedProgram program;
   auto plan = [&](Rounding rounding, Composition composition, bool is_first) {
     if (!is_first && program.wire_bytes == 0) return;
-    Problem problem(propagation, input, rounding, composition);
+    Problem problem(propagation, input, rounding, composition, options.lighten);
     PartitionedProgram next = planned(problem, options);
     if (is_first || next.wire_bytes < program.wire_bytes) program = std::move(next);
   };
@@ -109,7 +110,11 @@ PartitionedProgram planned_in_versions(Propagation propagated, const Propagation
 }  // namespace
 
 PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
-  Propagation propagated = propagate(input);
+  return partition(input, propagate(input), options);
+}
+
+PartitionedProgram partition(const PropagationInput& input, Propagation propagated, const PartitionOptions& options) {
+  if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
   PartitionedProgram program = planned_in_versions(lighter ? std::move(*lighter) : propagated, input, options);
   if (lighter && program.wire_bytes > 0) {

@@ -22,5 +22,7 @@ struct PartitionOptions {
 
 // Propagates, plans every op and reshard by wire bytes, and writes the steps. The result has been verified.
 PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options = {});
+// The same of what has been propagated.
+PartitionedProgram partition(const PropagationInput& input, Propagation propagated, const PartitionOptions& options = {});
 
 }  // namespace shardlab::spmd

@@ -49,11 +49,13 @@ bool Problem::rounding_matters(const Propagation& propagation) {
   return false;
 }
 
-Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition)
+Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
+                 Lighten lighten_bodies)
     : mesh_(input.mesh),
       propagation_(propagation),
       free_(free_values(propagation_.graph)),
       composed_(composed_values(propagation_.graph, free_, composition)),
+      lighten_bodies_(lighten_bodies),
       reshards_(input.mesh) {
   AtomTable table(mesh_);
   for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
@@ -85,7 +87,7 @@ const RegionPlan* Problem::region(NodeId id) {
   if (each.op->region == RegionKind::kNone) return nullptr;
   auto& plan = regions_[std::size_t(id)];
   if (!plan) {
-    RegionContext context{graph(), mesh_, {}, {}};
+    RegionContext context{.graph = graph(), .mesh = mesh_, .lighten = lighten_bodies_};
     for (ValueId value : each.operands) context.operands.push_back(even_form(value));
     for (ValueId value : each.results) context.results.push_back(even_form(value));
     if (auto found = propagation_.bodies.find(id); found != propagation_.bodies.end()) context.bodies = &found->second;

@@ -27,7 +27,8 @@ enum class Composition : std::uint8_t {
 class Problem {
  public:
   // Refers to the propagation.
-  Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition);
+  Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
+          Lighten lighten_bodies = nullptr);
   // Whether the roundings differ for this program, and whether the compositions do.
   static bool rounding_matters(const Propagation& propagation);
   static bool composition_matters(const Propagation& propagation);
@@ -71,6 +72,7 @@ class Problem {
   std::vector<Spec> kept_;             // per value
   std::vector<Spec> params_;
   Axes atoms_;
+  Lighten lighten_bodies_;
   std::vector<std::optional<OpShape>> shapes_;      // per node
   std::vector<std::optional<RegionPlan>> regions_;  // per node
   ReshardPlanner reshards_;

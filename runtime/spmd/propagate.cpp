@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/spmd/flat_graph.h"
 #include "runtime/spmd/region.h"
+#include "runtime/spmd/unflatten.h"
 #include "runtime/spmd/visit.h"
 
 namespace shardlab::spmd {
@@ -73,8 +73,8 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
 class Propagator {
  public:
   explicit Propagator(const PropagationInput& input) : mesh_(input.mesh), last_level_(input.last_level) {
-    out_.graph = with_cloned_constants(*input.graph);
-    const Graph& graph = out_.graph;
+    graph_ = with_cloned_constants(*input.graph);
+    const Graph& graph = graph_;
     SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
     SL_CHECK(input.results.empty() || input.results.size() == graph.results.size(), "{} results, {} specs", graph.results.size(),
              input.results.size());
@@ -109,11 +109,11 @@ class Propagator {
       visit_all();
       exchange_with_results();
     }
+    Propagation out = unflattened(std::move(graph_), {flat_, values_, origins_});
     for (std::size_t i = 0; i < results_.size(); ++i)
-      out_.results.push_back(cut_at_boundary(results_[i], shape(out_.graph.results[i]), mesh_));
-    out_.open_results = std::move(results_);
-    leave_flat_graph();
-    return std::move(out_);
+      out.results.push_back(cut_at_boundary(results_[i], shape(out.graph.results[i]), mesh_));
+    out.open_results = std::move(results_);
+    return out;
   }
 
  private:
@@ -123,57 +123,6 @@ class Propagator {
   bool is_empty(ValueId id) const { return flat_.graph.type(id).elements() == 0; }
   const std::vector<DimSharding>& seen_dims(ValueId id) { return is_empty(id) ? dims_of(std::nullopt) : dims_of(value(id)); }
   const Node& node(NodeId n) const { return flat_.graph.nodes[std::size_t(n)]; }
-
-  // The given graph again, as constraints have changed it, with its values and those of its bodies.
-  void leave_flat_graph() {
-    for (NodeId n = 0; n < NodeId(flat_.graph.nodes.size()); ++n) {
-      const NodeId loop = flat_.places[std::size_t(n)];
-      if (loop >= NodeId(out_.graph.nodes.size())) continue;
-      Node& own = out_.graph.nodes[std::size_t(loop)];
-      if (loop != n)
-        redirect_init(own, node(n));
-      else if (!node(n).operands.empty())
-        own.operands = node(n).operands;
-    }
-    for (ValueId id = 0; id < ValueId(out_.graph.values.size()); ++id) {
-      out_.values.push_back(value(id));
-      out_.origins.push_back(std::move(origins_[std::size_t(id)]));
-      for (Origin& origin : out_.origins.back()) leave_bodies(origin);
-    }
-    out_.bodies = found_in(flat_.bodies);
-  }
-
-  BodyPropagations found_in(FlatGraph::Bodies& laid_out) {
-    BodyPropagations all;
-    for (auto& [node, bodies] : laid_out)
-      for (FlatGraph::Body& body : bodies) {
-        BodyPropagation found;
-        for (ValueId id : body.values) found.values.push_back(id < 0 ? std::nullopt : value(id));
-        for (ValueId id : body.params) found.params.push_back(id < 0 ? std::nullopt : value(id));
-        found.graph = std::move(body.graph);
-        found.bodies = found_in(body.bodies);
-        all[node].push_back(std::move(found));
-      }
-    return all;
-  }
-
-  // A loop begins from what its edge does.
-  void redirect_init(Node& loop, const Node& edge) const {
-    if (loop.op->region == RegionKind::kBranch) return;
-    const auto result = std::size_t(std::find(loop.results.begin(), loop.results.end(), edge.results[0]) - loop.results.begin());
-    const std::size_t operand = std::size_t(loop.attrs.integer("num_consts", 0)) + result;
-    const bool is_carried = loop.op->region == RegionKind::kWhile || result < std::size_t(loop.attrs.integer("num_carry", 0));
-    if (is_carried) loop.operands[operand] = edge.operands[0];
-  }
-
-  void leave_bodies(Origin& origin) const {
-    if (origin.node >= 0 && flat_.regions[std::size_t(origin.node)] != origin.node) {
-      origin.kind = Origin::Kind::kBody;
-      origin.node = flat_.regions[std::size_t(origin.node)];
-      origin.from = -1;
-    }
-    if (origin.from >= ValueId(out_.graph.values.size())) origin.from = -1;
-  }
 
   void seed_constraints() {
     std::vector<ValueSharding> before = values_;
@@ -231,7 +180,7 @@ class Propagator {
 
   void exchange_with_results() {
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      ValueId id = out_.graph.results[i];
+      ValueId id = graph_.results[i];
       if (is_empty(id)) continue;
       FactorRule rule = identity_rule(shape(id));
       std::vector<Projection> inner{project(dims_of(value(id)), rule.operands[0], rule.factors)};
@@ -361,7 +310,7 @@ class Propagator {
 
   Mesh mesh_;
   int last_level_;
-  Propagation out_;
+  Graph graph_;
   FlatGraph flat_;                     // values and nodes are its own, all below is by them
   std::vector<ValueSharding> values_;  // of those that have shardings of their own
   std::vector<std::vector<Origin>> origins_;

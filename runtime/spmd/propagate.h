@@ -37,7 +37,7 @@ using BodyPropagations = std::map<NodeId, std::vector<BodyPropagation>>;  // by 
 struct BodyPropagation {
   Graph graph;  // the body's, with constants cloned
   std::vector<ValueSharding> values;
-  std::vector<ValueSharding> params;
+  std::vector<std::vector<Origin>> origins;  // what comes from around the body comes by its parameters and results
   BodyPropagations bodies;
 };
 

@@ -16,8 +16,9 @@ struct RegionPlan {
 struct RegionContext {
   const Graph& graph;
   const Mesh& mesh;
-  std::vector<Spec> operands, results;
+  std::vector<Spec> operands = {}, results = {};
   const std::vector<BodyPropagation>* bodies = nullptr;  // of loops and branches, as propagation left them
+  Lighten lighten = nullptr;                             // for those
 };
 
 RegionPlan plan_region(const RegionContext& context, const Node& node);

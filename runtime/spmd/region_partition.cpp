@@ -1,5 +1,6 @@
 // The forms of a region's values, and its bodies partitioned.
 #include <algorithm>
+#include <map>
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/graph/partition_callback.h"
@@ -17,10 +18,28 @@ Spec with_leading(Spec spec) {
   return spec;
 }
 
-std::shared_ptr<const PartitionedProgram> partition_body(const GraphRef& body, const Mesh& mesh, const std::vector<Spec>& params,
-                                                         const std::vector<Spec>& results) {
-  PropagationInput input{body.get(), mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
-  return std::make_shared<const PartitionedProgram>(partition(input));
+ValueSharding closed(const Spec& spec) {
+  std::vector<DimSharding> dims;
+  for (const Axes& axes : spec) dims.push_back({axes, true});
+  return dims;
+}
+
+std::shared_ptr<const PartitionedProgram> shared(PartitionedProgram program) {
+  return std::make_shared<const PartitionedProgram>(std::move(program));
+}
+
+// A body in given forms; its inner values lie as propagation left them.
+std::shared_ptr<const PartitionedProgram> partition_body(const RegionContext& context, const Node& node, std::size_t number,
+                                                         const std::vector<Spec>& params, const std::vector<Spec>& results) {
+  const PartitionOptions options{.lighten = context.lighten};
+  PropagationInput input{node.attrs.bodies()[number].get(), context.mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
+  if (context.bodies == nullptr) return shared(partition(input, options));
+  const BodyPropagation& found = context.bodies->at(number);
+  input.graph = &found.graph;
+  Propagation propagated{
+      .graph = found.graph, .values = found.values, .results = results, .origins = found.origins, .bodies = found.bodies};
+  for (std::size_t i = 0; i < params.size(); ++i) propagated.values[std::size_t(found.graph.params[i])] = closed(params[i]);
+  return shared(partition(input, std::move(propagated), options));
 }
 
 template <typename T>
@@ -29,52 +48,113 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
-// How the body of a loop gets its parameter `i` if the loop does not change it.
-Spec unchanged_form(const RegionContext& context, const Node& node, std::size_t i, const Spec& outside) {
-  if (context.bodies == nullptr) return outside;
-  const BodyPropagation& body = context.bodies->back();
-  return normalised(even_prefix(body.params[i], node.attrs.bodies().back()->type(node.attrs.bodies().back()->params[i]).shape));
+// The forms that a parameter is moved into over the wire before anything is computed from it, those that need most bytes first.
+std::vector<Spec> moved_forms(const PartitionedProgram& program, std::size_t param) {
+  std::map<SlotId, std::int64_t> bytes{{program.params[param], 0}};  // of the way to each form
+  for (const Step& step : program.steps)
+    if (const auto* move = std::get_if<MoveStep>(&step); move != nullptr && !move->reduction && bytes.contains(move->from))
+      bytes[move->to] = bytes[move->from] + wire_bytes_of(program, *move);
+  std::vector<std::pair<std::int64_t, Spec>> found;
+  auto use = [&](SlotId slot) {
+    const auto way = bytes.find(slot);
+    const Slot& used = program.slots[std::size_t(slot)];
+    if (way != bytes.end() && way->second > 0 && used.windows.empty()) found.emplace_back(-way->second, normalised(used.spec));
+  };
+  for (const Step& step : program.steps) {
+    if (const auto* compute = std::get_if<ComputeStep>(&step)) std::for_each(compute->operands.begin(), compute->operands.end(), use);
+    if (const auto* region = std::get_if<RegionStep>(&step)) std::for_each(region->operands.begin(), region->operands.end(), use);
+  }
+  std::for_each(program.results.begin(), program.results.end(), use);
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Spec> forms;
+  for (auto& [cost, spec] : found)
+    if (std::find(forms.begin(), forms.end(), spec) == forms.end()) forms.push_back(std::move(spec));
+  return forms;
 }
 
-// A carried value keeps one form from the first iteration to the last.
-RegionPlan plan_while(const RegionContext& context, const Node& node) {
-  std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0));
+// A loop's operands by kind.
+struct LoopShape {
+  std::size_t consts = 0, carried = 0;
+  bool is_scan = false;
+  std::int64_t trips = 1;  // at least so many
+  explicit LoopShape(const Node& node)
+      : consts(std::size_t(node.attrs.integer("num_consts", 0))),
+        carried(node.results.size()),
+        is_scan(node.op->region == RegionKind::kScan) {
+    if (!is_scan) return;
+    carried = std::size_t(node.attrs.integer("num_carry", 0));
+    trips = node.attrs.integer("length");
+  }
+  bool is_carried(std::size_t operand) const { return operand >= consts && operand < consts + carried; }
+  bool is_scanned(std::size_t operand) const { return operand >= consts + carried; }
+};
+
+// How a loop's body gets what it does not carry: as propagation left it there, what is scanned over in slices.
+std::vector<Spec> unchanged_forms(const RegionContext& context, const LoopShape& loop) {
+  std::vector<Spec> forms;
+  for (std::size_t i = 0; i < context.operands.size(); ++i) {
+    if (loop.is_carried(i)) {
+      forms.push_back(context.results[i - loop.consts]);
+    } else if (context.bodies == nullptr) {
+      forms.push_back(loop.is_scanned(i) ? without_leading(context.operands[i]) : context.operands[i]);
+    } else {
+      const BodyPropagation& body = context.bodies->back();
+      const ValueId param = body.graph.params[i];
+      forms.push_back(normalised(even_prefix(body.values[std::size_t(param)], body.graph.type(param).shape)));
+    }
+  }
+  return forms;
+}
+
+// A carried value keeps one form from the first iteration to the last; the dimension that is scanned over is whole on each device.
+RegionPlan plan_in_forms(const RegionContext& context, const Node& node, const LoopShape& loop, const std::vector<Spec>& params) {
   RegionPlan plan;
-  plan.results = context.results;
-  for (std::size_t i = 0; i < consts; ++i) plan.operands.push_back(unchanged_form(context, node, i, context.operands[i]));
-  plan.operands = joined(plan.operands, plan.results);
-  const Bodies& bodies = node.attrs.bodies();
-  plan.bodies.push_back(partition_body(bodies[0], context.mesh, plan.operands, {Spec{}}));
-  plan.bodies.push_back(partition_body(bodies[1], context.mesh, plan.operands, plan.results));
+  std::vector<Spec> results;
+  for (std::size_t i = 0; i < params.size(); ++i) plan.operands.push_back(loop.is_scanned(i) ? with_leading(params[i]) : params[i]);
+  for (std::size_t i = 0; i < context.results.size(); ++i) {
+    results.push_back(i < loop.carried ? context.results[i] : without_leading(context.results[i]));
+    plan.results.push_back(i < loop.carried ? context.results[i] : with_leading(results.back()));
+  }
+  if (!loop.is_scan) plan.bodies.push_back(partition_body(context, node, 0, params, {Spec{}}));
+  plan.bodies.push_back(partition_body(context, node, loop.is_scan ? 0 : 1, params, results));
   return plan;
 }
 
-// The dimension that is scanned over is whole on each device.
-RegionPlan plan_scan(const RegionContext& context, const Node& node) {
-  std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
-  RegionPlan plan;
-  std::vector<Spec> params, results;
-  for (std::size_t i = 0; i < context.operands.size(); ++i) {
-    if (i < consts + carried) {
-      plan.operands.push_back(i < consts ? unchanged_form(context, node, i, context.operands[i]) : context.results[i - consts]);
-      params.push_back(plan.operands.back());
-    } else {
-      params.push_back(unchanged_form(context, node, i, without_leading(context.operands[i])));
-      plan.operands.push_back(with_leading(params.back()));
+std::int64_t bytes_of(const RegionPlan& plan) {
+  std::int64_t bytes = 0;
+  for (const auto& body : plan.bodies) bytes += body->wire_bytes;
+  return bytes;
+}
+
+// What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more.
+// Source: XLA's motion of what is invariant out of loops.
+RegionPlan plan_loop(const RegionContext& context, const Node& node) {
+  const LoopShape loop(node);
+  std::vector<Spec> params = unchanged_forms(context, loop);
+  RegionPlan plan = plan_in_forms(context, node, loop, params);
+  for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
+    const Shape& shape = context.graph.type(node.operands[i]).shape;
+    for (const Spec& wanted : moved_forms(*plan.bodies.back(), i)) {
+      std::vector<Spec> others = params;
+      others[i] = wanted;
+      RegionPlan other = plan_in_forms(context, node, loop, others);
+      const std::int64_t saved = (bytes_of(plan) - bytes_of(other)) * loop.trips;
+      const std::int64_t before =
+          missing_elements(context.mesh, shape, params[i], wanted) * size_of(context.graph.type(node.operands[i]).dtype);
+      if (saved <= 0 || saved < before) continue;
+      plan = std::move(other);
+      params = std::move(others);
+      break;
     }
   }
-  for (std::size_t i = 0; i < context.results.size(); ++i) {
-    results.push_back(i < carried ? context.results[i] : without_leading(context.results[i]));
-    plan.results.push_back(i < carried ? context.results[i] : with_leading(results.back()));
-  }
-  plan.bodies.push_back(partition_body(node.attrs.bodies()[0], context.mesh, params, results));
   return plan;
 }
 
 RegionPlan plan_branch(const RegionContext& context, const Node& node) {
   RegionPlan plan{context.operands, context.results, {}};
   std::vector<Spec> params(context.operands.begin() + 1, context.operands.end());
-  for (const GraphRef& body : node.attrs.bodies()) plan.bodies.push_back(partition_body(body, context.mesh, params, context.results));
+  for (std::size_t b = 0; b < node.attrs.bodies().size(); ++b)
+    plan.bodies.push_back(partition_body(context, node, b, params, context.results));
   return plan;
 }
 
@@ -143,7 +223,7 @@ RegionPlan plan_call(const RegionContext& context, const Node& node) {
   const PartitionCallback* callback = partition_of(body);
   if (callback == nullptr || context.mesh.size() == 1) {
     RegionPlan plan{context.operands, context.results, {}};
-    plan.bodies.push_back(partition_body(body, context.mesh, context.operands, context.results));
+    plan.bodies.push_back(partition_body(context, node, 0, context.operands, context.results));
     return plan;
   }
   PartitionRequest request{context.mesh, context.graph.types(node.operands), context.graph.types(node.results), {}, {}};
@@ -189,9 +269,8 @@ RegionPlan plan_region(const RegionContext& context, const Node& node) {
     case RegionKind::kManual:
       return plan_manual(context, node);
     case RegionKind::kWhile:
-      return plan_while(context, node);
     case RegionKind::kScan:
-      return plan_scan(context, node);
+      return plan_loop(context, node);
     case RegionKind::kBranch:
       return plan_branch(context, node);
     case RegionKind::kCall:

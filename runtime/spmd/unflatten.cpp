@@ -1,0 +1,114 @@
+#include "runtime/spmd/unflatten.h"
+
+#include <algorithm>
+
+namespace shardlab::spmd {
+namespace {
+
+// A loop begins from what its edge does.
+void redirect_init(Node& loop, const Node& edge) {
+  if (loop.op->region == RegionKind::kBranch) return;
+  const auto result = std::size_t(std::find(loop.results.begin(), loop.results.end(), edge.results[0]) - loop.results.begin());
+  const std::size_t operand = std::size_t(loop.attrs.integer("num_consts", 0)) + result;
+  const bool is_carried = loop.op->region == RegionKind::kWhile || result < std::size_t(loop.attrs.integer("num_carry", 0));
+  if (is_carried) loop.operands[operand] = edge.operands[0];
+}
+
+Graph with_redirected(Graph graph, const FlatGraph& flat) {
+  for (NodeId n = 0; n < NodeId(flat.graph.nodes.size()); ++n) {
+    const Node& node = flat.graph.nodes[std::size_t(n)];
+    const NodeId place = flat.places[std::size_t(n)];
+    if (place >= NodeId(graph.nodes.size())) continue;
+    Node& own = graph.nodes[std::size_t(place)];
+    if (place != n)
+      redirect_init(own, node);
+    else if (!node.operands.empty())
+      own.operands = node.operands;
+  }
+  return graph;
+}
+
+// An origin in the words of the given graph: what is in a body is the work of its node.
+Origin outside(Origin origin, const FlatGraph& flat, const Graph& graph) {
+  if (origin.node >= 0 && flat.regions[std::size_t(origin.node)] != origin.node) {
+    origin.kind = Origin::Kind::kBody;
+    origin.node = flat.regions[std::size_t(origin.node)];
+    origin.from = -1;
+  }
+  if (origin.from >= ValueId(graph.values.size())) origin.from = -1;
+  return origin;
+}
+
+// In the words of a body: what comes from around it comes by its parameters and results.
+class Inside {
+ public:
+  explicit Inside(const FlatGraph::Body& body) : body_(body) {
+    for (ValueId id = 0; id < ValueId(body.values.size()); ++id) values_.emplace(body.values[std::size_t(id)], id);
+    for (NodeId n = 0; n < NodeId(body.nodes.size()); ++n) nodes_.emplace(body.nodes[std::size_t(n)], n);
+  }
+
+  Origin origin(Origin origin, ValueId value) const {
+    const auto node = nodes_.find(origin.node);
+    const auto from = values_.find(origin.from);
+    const bool is_local = origin.node >= 0 && node != nodes_.end() && node->second < NodeId(body_.graph.nodes.size());
+    if (is_local && (origin.kind != Origin::Kind::kRule || from != values_.end())) {
+      origin.node = node->second;
+      origin.from = from != values_.end() ? from->second : -1;
+      return origin;
+    }
+    const auto& params = body_.graph.params;
+    const auto& results = body_.graph.results;
+    const auto param = std::find(params.begin(), params.end(), value);
+    const auto result = std::find(results.begin(), results.end(), value);
+    if (origin.kind == Origin::Kind::kConstraint && param == params.end()) return origin;
+    origin.kind = param != params.end() ? Origin::Kind::kParameter : Origin::Kind::kResult;
+    origin.index = param != params.end() ? int(param - params.begin()) : result != results.end() ? int(result - results.begin()) : 0;
+    origin.node = origin.from = -1;
+    return origin;
+  }
+
+ private:
+  const FlatGraph::Body& body_;
+  std::map<ValueId, ValueId> values_;  // of the body by the flat graph's
+  std::map<NodeId, NodeId> nodes_;
+};
+
+BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& laid_out) {
+  auto place = [&](ValueId id) { return std::size_t(found.flat.sharers[std::size_t(id)]); };
+  BodyPropagations all;
+  for (const auto& [node, bodies] : laid_out)
+    for (const FlatGraph::Body& body : bodies) {
+      const Inside inside(body);
+      BodyPropagation out;
+      for (ValueId id = 0; id < ValueId(body.graph.values.size()); ++id) {
+        const ValueId here = body.values[std::size_t(id)];
+        out.values.push_back(here < 0 ? std::nullopt : found.values[place(here)]);
+        out.origins.emplace_back();
+        if (here < 0) continue;
+        for (const Origin& origin : found.origins[place(here)]) out.origins.back().push_back(inside.origin(origin, id));
+      }
+      for (std::size_t p = 0; p < body.params.size(); ++p)
+        if (body.params[p] >= 0) out.values[std::size_t(body.graph.params[p])] = found.values[place(body.params[p])];
+      out.graph = body.graph;
+      out.bodies = bodies_of(found, body.bodies);
+      all[node].push_back(std::move(out));
+    }
+  return all;
+}
+
+}  // namespace
+
+Propagation unflattened(Graph graph, const FlatValues& found) {
+  Propagation out;
+  out.graph = with_redirected(std::move(graph), found.flat);
+  for (ValueId id = 0; id < ValueId(out.graph.values.size()); ++id) {
+    const std::size_t place = std::size_t(found.flat.sharers[std::size_t(id)]);
+    out.values.push_back(found.values[place]);
+    out.origins.emplace_back();
+    for (const Origin& origin : found.origins[place]) out.origins.back().push_back(outside(origin, found.flat, out.graph));
+  }
+  out.bodies = bodies_of(found, found.flat.bodies);
+  return out;
+}
+
+}  // namespace shardlab::spmd
