@@ -38,6 +38,12 @@ constexpr WholeFactorText kWholeFactorTexts[] = {
     {"cummax", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"cummin", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"top_k", "The input should be unsharded over the axis along which to compute the top_k values. Got input type={type} and axis={axis}"},
+    {"cholesky", "Input 0 to cholesky must be unsharded on non-batch dimensions, but got {type}."},
+    {"eigh", "Input 0 to eigh must be unsharded on non-batch dimensions, but got {type}."},
+    {"lu", "Input 0 to lu must be unsharded on non-batch dimensions, but got {type}."},
+    {"qr", "Input 0 to qr must be unsharded on non-batch dimensions, but got {type}."},
+    {"svd", "Input 0 to svd must be unsharded on non-batch dimensions, but got {type}."},
+    {"triangular_solve", "triangular solve inputs must be unsharded on the contracting axis, but got {type}"},
     {"gather",
      "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could not be resolved "
      "unambiguously (or would require collectives on inputs). Got operand={type}"},

@@ -286,24 +286,4 @@ Array min(const Operand& x, const Operand& where, double initial, const ReduceOp
 }
 }  // namespace masked
 
-namespace linalg {
-namespace {
-Attrs normed(Attrs attrs, std::optional<double> ord) {
-  if (ord) attrs.set("ord", *ord);
-  return attrs;
-}
-}  // namespace
-Array norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
-  return one("linalg.norm", {x}, normed(reduction(axis, keepdims), ord));
-}
-Array vector_norm(const Operand& x, const AxisList& axis, std::optional<double> ord, bool keepdims) {
-  return one("linalg.vector_norm", {x}, normed(reduction(axis, keepdims), ord));
-}
-Array matrix_norm(const Operand& x, std::optional<double> ord, bool keepdims) {
-  return one("linalg.matrix_norm", {x}, normed(Attrs{{"keepdims", keepdims}}, ord));
-}
-Array matrix_power(const Operand& x, std::int64_t n) { return one("linalg.matrix_power", {x}, {{"n", n}}); }
-Array multi_dot(const Operands& arrays) { return one("linalg.multi_dot", arrays.operands()); }
-}  // namespace linalg
-
 }  // namespace shardlab

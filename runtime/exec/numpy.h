@@ -221,15 +221,4 @@ Array max(const Operand& x, const Operand& where, double initial, const ReduceOp
 Array min(const Operand& x, const Operand& where, double initial, const ReduceOptions& options = {});
 }  // namespace masked
 
-// --- jax.numpy.linalg, without decompositions.
-
-namespace linalg {
-// Of all elements, along an axis (of vectors) or two (of matrices). `ord`: 2, the root of squares, by default.
-Array norm(const Operand& x, const AxisList& axis = AxisList::all(), std::optional<double> ord = {}, bool keepdims = false);
-Array vector_norm(const Operand& x, const AxisList& axis = AxisList::all(), std::optional<double> ord = {}, bool keepdims = false);
-Array matrix_norm(const Operand& x, std::optional<double> ord = {}, bool keepdims = false);  // of the last two dimensions
-Array matrix_power(const Operand& x, std::int64_t n);
-Array multi_dot(const Operands& arrays);
-}  // namespace linalg
-
 }  // namespace shardlab

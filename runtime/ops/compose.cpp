@@ -34,6 +34,7 @@ Term operator/(const Term& x, const Item& y) { return binary_call("div", x, y); 
 Term operator+(double x, const Term& y) { return call(y.builder(), "add", {x, y}); }
 Term operator-(double x, const Term& y) { return call(y.builder(), "sub", {x, y}); }
 Term operator*(double x, const Term& y) { return call(y.builder(), "mul", {x, y}); }
+Term operator/(double x, const Term& y) { return call(y.builder(), "div", {x, y}); }
 Term operator-(const Term& x) { return call("neg", x); }
 Term operator<(const Term& x, const Item& y) { return binary_call("less", x, y); }
 Term operator<=(const Term& x, const Item& y) { return binary_call("less_equal", x, y); }

@@ -56,6 +56,7 @@ Term operator/(const Term& x, const Item& y);
 Term operator+(double x, const Term& y);
 Term operator-(double x, const Term& y);
 Term operator*(double x, const Term& y);
+Term operator/(double x, const Term& y);
 Term operator-(const Term& x);
 Term operator<(const Term& x, const Item& y);
 Term operator<=(const Term& x, const Item& y);

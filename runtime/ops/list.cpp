@@ -56,6 +56,9 @@
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \
   /* norms      */ X(MatrixNorm) X(MatrixPower) X(Matvec) X(MultiDot) X(Norm) X(Vecdot) X(Vecmat) X(VectorNorm) \
+  /* linalg     */ X(Cholesky) X(Eigh) X(Lu) X(Qr) X(Svd) X(TriangularSolve) \
+                   X(ChoSolve) X(ConditionNumber) X(Det) X(Eigvalsh) X(Inv) X(LinalgCholesky) X(LinalgEigh) X(LinalgQr) X(LinalgSvd) X(Lstsq) \
+                   X(MatrixRank) X(Pinv) X(Slogdet) X(Solve) X(SolveTriangular) X(Svdvals) \
   /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCategorical) X(RandomCauchy) X(RandomChild) X(RandomChoice) \
                    X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
                    X(RandomIndices) X(RandomKey) X(RandomLaplace) X(RandomLogistic) X(RandomNormal) X(RandomPermutation) \

@@ -1,4 +1,4 @@
-// norms, vecdot, matvec, matrix_power, multi_dot: jax.numpy's and jax.numpy.linalg's that need no decomposition.
+// norms, vecdot, matvec, matrix_power, multi_dot: jax.numpy's and jax.numpy.linalg's.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,15 +11,21 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A number, or inf, -inf, fro, nuc.
+bool is_nuclear(const Attrs& attrs) {
+  const AttrValue* value = attrs.find("ord");
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return text != nullptr && *text == "nuc";
+}
+
+// A number, inf or -inf; nothing: the root of squares, which is fro.
 std::optional<double> order_of(const OpDef& op, const Attrs& attrs) {
   const AttrValue* value = attrs.find("ord");
-  if (value == nullptr) return std::nullopt;
+  if (value == nullptr || is_nuclear(attrs)) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(value)) {
     if (*text == "inf") return kInfinity;
     if (*text == "-inf") return -kInfinity;
     if (*text == "fro") return std::nullopt;
-    throw_user_error("{}: Invalid order '{}' for a norm, or one that needs a decomposition", op.name, *text);
+    throw_user_error("{}: Invalid order '{}' for a norm; wanted a number, inf, -inf, fro or nuc", op.name, *text);
   }
   return number_list(op, attrs, "ord").at(0);
 }
@@ -44,10 +50,21 @@ Term vector_norm(const OpDef& op, const Term& x, std::optional<double> order, co
   return call(x.builder(), "power", {over("sum", powers), 1 / *order});
 }
 
+// The sum of singular values (`how`), or an extreme one.
+Term spectral_norm(const char* how, const Term& x, int rows, int columns, bool keepdims) {
+  std::vector<int> order;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != rows && d != columns) order.push_back(d);
+  order.insert(order.end(), {rows, columns});
+  Term values = call("svd", transposed(x, order), Attrs{{"compute_uv", false}});
+  Term result = call(how, values, Attrs{{"axis", std::int64_t(-1)}});
+  if (!keepdims) return result;
+  return expanded(expanded(result, std::min(rows, columns)), std::max(rows, columns));
+}
+
 Term matrix_norm(const OpDef& op, const Term& x, std::optional<double> order, std::int64_t rows, std::int64_t columns, bool keepdims) {
   if (!order) return square_root_of_sum(x, {rows, columns}, keepdims);
-  if (std::abs(*order) == 2)
-    throw_user_error("{}: order {} of matrices needs singular values, which are not supported; give 'fro', 1 or inf", op.name, *order);
+  if (std::abs(*order) == 2) return spectral_norm(*order > 0 ? "max" : "min", x, int(rows), int(columns), keepdims);
   bool by_columns = std::abs(*order) == 1;
   if (!by_columns && std::isfinite(*order)) throw_user_error("{}: Invalid order '{}' for matrix norm.", op.name, *order);
   std::int64_t first = by_columns ? rows : columns, second = by_columns ? columns : rows;
@@ -71,6 +88,7 @@ Values expand_norm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   }
   if (is_vector || (axes.size() == 1 && !is_matrix)) return {vector_norm(op, x, order, axes, keepdims).id()};
   if (axes.size() != 2) throw_user_error("{}: Improper number of axes for norm: axis={}", op.name, text_of(axes));
+  if (is_nuclear(attrs)) return {spectral_norm("sum", x, int(axes[0]), int(axes[1]), keepdims).id()};
   return {matrix_norm(op, x, order, axes[0], axes[1], keepdims).id()};
 }
 
@@ -79,7 +97,7 @@ Values expand_matrix_power(GraphBuilder& b, const OpDef& op, Args args, const At
   std::int64_t n = static_integer(op, args, 1, attrs, "n");
   if (x.rank() < 2 || x.size(-1) != x.size(-2))
     throw_user_error("{}: Last 2 dimensions of the array must be square, got {}", op.name, x.text());
-  if (n < 0) throw_user_error("{}: a negative power needs an inverse, which is not supported; got {}", op.name, n);
+  if (n < 0) x = call("linalg.inv", x), n = -n;
   auto times = [&](const Term& s, const Term& t) { return call(b, "matmul", {s, t}); };
   if (n == 0) {
     Term one = call(b, "eye", {x.size(-1)}, Attrs{{"dtype", x.dtype()}});

@@ -21,6 +21,7 @@
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/lax.h"
+#include "runtime/exec/linalg.h"
 #include "runtime/exec/multihost.h"
 #include "runtime/exec/numpy.h"
 #include "runtime/exec/ops.h"

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/transform/region.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -62,7 +63,7 @@ std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std
 }
 
 Graph batch(const Graph& graph, const std::vector<int>& in_dims, const std::vector<int>& out_dims, std::int64_t size, Where where) {
-  GraphBuilder b(graph.name);
+  GraphBuilder b(graph.name, config_for(graph));
   std::vector<Batched> args;
   for (std::size_t i = 0; i < graph.params.size(); ++i) {
     TensorType type = graph.type(graph.params[i]);

@@ -9,6 +9,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
 #include "runtime/transform/transpose.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -58,7 +59,7 @@ class Again {
 
   // Parameters: the operands `taken`, then what was saved.
   Graph graph(const std::vector<bool>& taken) const {
-    GraphBuilder b(body_.name);
+    GraphBuilder b(body_.name, config_for(body_));
     Renaming renamed(body_);
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (taken[i]) renamed[body_.params[i]] = b.param(body_.type(body_.params[i]));
@@ -112,7 +113,7 @@ RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vecto
 std::vector<ValueId> transpose_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
                                           const std::vector<TensorType>& types, const std::vector<ValueId>& cotangents) {
   const Graph& body = *node.attrs.bodies()[0];
-  GraphBuilder inner(body.name);
+  GraphBuilder inner(body.name, config_for(body));
   Split split(inner, body);
   std::vector<ValueId> outer, seeds, varying;
   std::vector<TensorType> asked;

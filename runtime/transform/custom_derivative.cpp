@@ -9,6 +9,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/batch.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -92,7 +93,7 @@ std::vector<int> repeated(int value, std::size_t count) { return std::vector<int
 // same for all elements, which are summed.
 Graph batched_backward(const Graph& backward, const std::vector<int>& residual_dims, const std::vector<int>& param_dims,
                        std::int64_t size) {
-  GraphBuilder b(backward.name);
+  GraphBuilder b(backward.name, config_for(backward));
   std::vector<Batched> args;
   for (std::size_t i = 0; i < backward.params.size(); ++i) {
     int dim = i < residual_dims.size() ? residual_dims[i] : 0;

@@ -2,6 +2,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/transform/transpose.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -27,7 +28,7 @@ std::string_view kind_of(DType dtype) { return name_of(dtype); }
 }  // namespace
 
 Graph vjp(const Graph& graph, const std::vector<bool>& active) {
-  GraphBuilder b(graph.name);
+  GraphBuilder b(graph.name, config_for(graph));
   std::vector<ValueId> args;
   for (ValueId id : graph.params) args.push_back(b.param(graph.type(id)));
   b.set_results(emit_vjp(b, graph, args, active, [](GraphBuilder& builder, const std::vector<ValueId>& results) {
@@ -40,14 +41,14 @@ Graph vjp(const Graph& graph, const std::vector<bool>& active) {
 
 Pullback pullback(const Graph& graph, const std::vector<bool>& active) {
   Pullback out;
-  GraphBuilder forward(graph.name);
+  GraphBuilder forward(graph.name, config_for(graph));
   std::vector<ValueId> args;
   for (ValueId id : graph.params) args.push_back(forward.param(graph.type(id)));
   Linearized linearized = linearize(forward, graph, args, active);
   std::vector<ValueId> results = linearized.results;
   results.insert(results.end(), linearized.residuals.begin(), linearized.residuals.end());
 
-  GraphBuilder backward(graph.name + "_backward");
+  GraphBuilder backward(graph.name + "_backward", config_for(graph));
   std::vector<ValueId> residuals, seeds;
   for (ValueId id : linearized.residuals) residuals.push_back(backward.param(forward.type(id)));
   for (std::size_t i = 0; i < linearized.results.size(); ++i) {
@@ -93,7 +94,7 @@ Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::s
         "grad requires real- or complex-valued outputs (output dtype that is a sub-dtype of np.floating), but got {}. {} returns {}; "
         "convert it to float32 [{}]",
         kind_of(type.dtype), name, type.text(), where.text());
-  GraphBuilder b(graph.name);
+  GraphBuilder b(graph.name, config_for(graph));
   std::vector<ValueId> args;
   for (ValueId id : graph.params) args.push_back(b.param(graph.type(id)));
   b.set_results(emit_vjp(b, graph, args, active, [](GraphBuilder& builder, const std::vector<ValueId>& results) {

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/transform/region.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -66,7 +67,7 @@ WithTangents emit_jvp(GraphBuilder& b, const Graph& graph, const std::vector<Val
 }
 
 Graph jvp(const Graph& graph, const std::vector<bool>& active) {
-  GraphBuilder b(graph.name);
+  GraphBuilder b(graph.name, config_for(graph));
   std::vector<ValueId> args, tangents;
   for (ValueId id : graph.params) args.push_back(b.param(graph.type(id)));
   for (std::size_t i = 0; i < args.size(); ++i) tangents.push_back(active[i] ? b.param(b.type(args[i])) : kZero);

@@ -1,13 +1,14 @@
 #include "runtime/transform/linearize.h"
 
 #include "runtime/transform/split.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 
 Linearized linearize(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args, const std::vector<bool>& active) {
   SL_CHECK(args.size() == graph.params.size() && active.size() == args.size(), "{} arguments for {} parameters", args.size(),
            graph.params.size());
-  GraphBuilder both(graph.name);
+  GraphBuilder both(graph.name, config_for(graph));
   std::vector<ValueId> primals, tangents;
   for (ValueId id : graph.params) primals.push_back(both.param(graph.type(id)));
   for (std::size_t i = 0; i < primals.size(); ++i) tangents.push_back(active[i] ? both.param(both.type(primals[i])) : kZero);

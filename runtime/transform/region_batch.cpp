@@ -5,6 +5,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/batch.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -23,7 +24,7 @@ std::vector<Batched> batched_params(GraphBuilder& b, const Graph& body, const st
 }  // namespace
 
 BodyBatch body_batch(const Graph& body, const std::vector<int>& dims, std::int64_t size, const std::vector<bool>& wanted) {
-  GraphBuilder b(body.name);
+  GraphBuilder b(body.name, config_for(body));
   std::vector<Batched> found = emit_batched(b, body, batched_params(b, body, dims, size), size);
   BodyBatch out;
   std::vector<ValueId> results;

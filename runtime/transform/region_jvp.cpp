@@ -4,6 +4,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -32,7 +33,7 @@ struct BodyJvp {
 
 BodyJvp body_jvp(const Graph& body, const std::vector<bool>& active, const Cuts& params, const Cuts& results,
                  const std::vector<bool>& wanted) {
-  GraphBuilder b(body.name);
+  GraphBuilder b(body.name, config_for(body));
   std::vector<ValueId> args(active.size(), kZero), tangents(active.size(), kZero);
   std::size_t first = 0;
   for (std::size_t end : params) {

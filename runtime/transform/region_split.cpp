@@ -4,6 +4,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 
@@ -141,7 +142,7 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
     std::vector<ValueId> results = split.cut().results;
     for (const Residual& each : residuals) results.push_back(each.branch == k ? each.value : ops::filled(split.builder(), each.type, 0.0));
     split.builder().set_results(results);
-    GraphBuilder linear(bodies[k]->name);
+    GraphBuilder linear(bodies[k]->name, config_for(*bodies[k]));
     std::vector<ValueId> args;
     for (std::size_t i = 0; i < unknown.size(); ++i)
       if (unknown[i]) args.push_back(linear.param(bodies[k]->type(bodies[k]->params[i])));
@@ -190,7 +191,7 @@ RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector
   const std::vector<bool> automatic = is_automatic(node, mesh);
   for (int axis = 0; axis < mesh.axis_count(); ++axis)
     if (!automatic[std::size_t(axis)]) all.push_back(mesh.whole_axis(axis));
-  GraphBuilder second(body.name);
+  GraphBuilder second(body.name, config_for(body));
   std::vector<ValueId> operands, results = cut.results, args, made;
   std::vector<Sharding> known_in, known_out, linear_in, linear_out;
   RegionSplit out;

@@ -5,6 +5,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
 #include "runtime/transform/transpose.h"
+#include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
 namespace {
@@ -42,7 +43,7 @@ int asked_count(const Question& q) {
 std::vector<ValueId> transpose_scan(GraphBuilder& b, const Question& q) {
   LoopParts parts = loop_parts(q.node);
   const Graph& body = *q.node.attrs.bodies()[0];
-  GraphBuilder inner(body.name);
+  GraphBuilder inner(body.name, config_for(body));
   std::vector<ValueId> known_consts, known_xs, sums, carry, ys(q.cotangents.size() - parts.carried, kZero);  // in the body
   std::vector<ValueId> outer_consts, outer_carry, outer_xs;                                                  // around it
   for (std::size_t i = 0; i < parts.consts; ++i)
@@ -102,7 +103,7 @@ std::vector<ValueId> transpose_cond(GraphBuilder& b, const Question& q) {
     if (id != kZero) operands.push_back(id);
   std::vector<std::size_t> order = asked_first(q, 1);
   for (const GraphRef& body : q.node.attrs.bodies()) {
-    GraphBuilder inner(body->name);
+    GraphBuilder inner(body->name, config_for(*body));
     std::vector<ValueId> known, cotangents;
     for (std::size_t i = 1; i < q.operands.size(); ++i)
       if (!q.is_asked(i)) known.push_back(inner.param(q.types[i]));
@@ -137,7 +138,7 @@ std::pair<std::vector<std::string>, std::int64_t> unnamed(const Node& node, cons
 std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   const Graph& body = *q.node.attrs.bodies()[0];
   const auto &in = q.node.attrs.shardings("in_specs"), &out = q.node.attrs.shardings("out_specs");
-  GraphBuilder inner(body.name);
+  GraphBuilder inner(body.name, config_for(body));
   std::vector<ValueId> operands, known, cotangents;
   std::vector<Sharding> in_specs, out_specs;
   for (std::size_t i = 0; i < q.operands.size(); ++i)

@@ -7,6 +7,7 @@
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/fft.h"
 #include "runtime/exec/indexing.h"
+#include "runtime/exec/linalg.h"
 #include "runtime/exec/numpy.h"
 #include "runtime/exec/random.h"
 

@@ -4,15 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include "tests/exec/jax_goldens.h"
 
 // Parameters have their arguments' names, as users write them.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::Seen;
 
 namespace {
 
@@ -22,54 +20,6 @@ struct Mlp {
 SHARDLAB_TREE(Mlp, w1, w2)
 
 Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
-
-// What JAX's program printed: a name, the type with its sharding, the sum and the sum of magnitudes.
-struct Wanted {
-  std::string type;
-  double sum = 0, magnitudes = 0;
-};
-
-class Seen {
- public:
-  explicit Seen(const std::string& golden) {
-    std::ifstream file(golden);
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      std::string name;
-      Wanted wanted;
-      words >> name >> wanted.type >> wanted.sum >> wanted.magnitudes;
-      wanted_[name] = wanted;
-    }
-    EXPECT_EQ(wanted_.size(), 30u) << golden;
-  }
-  ~Seen() { EXPECT_EQ(seen_, wanted_.size()); }
-
-  // Every leaf of the tree, as NAME.0, NAME.1 …
-  template <typename T>
-  void add(const std::string& name, const T& tree) {
-    int leaf = 0;
-    for (const Array& array : tree::leaves(tree)) {
-      const std::string key = name + "." + std::to_string(leaf++);
-      ASSERT_TRUE(wanted_.contains(key)) << key;
-      const Wanted& wanted = wanted_[key];
-      std::string type = typeof_text(array);
-      EXPECT_EQ(type.substr(type[0] == '~'), wanted.type) << key;
-      double sum = 0, magnitudes = 0;
-      for (float each : array.astype(float32).to_vector<float>()) {
-        sum += each;
-        magnitudes += std::abs(each);
-      }
-      const double slack = 1e-4 * std::max(1.0, wanted.magnitudes);
-      EXPECT_NEAR(sum, wanted.sum, slack) << key;
-      EXPECT_NEAR(magnitudes, wanted.magnitudes, slack) << key;
-      ++seen_;
-    }
-  }
-
- private:
-  std::map<std::string, Wanted> wanted_;
-  std::size_t seen_ = 0;
-};
 
 // Fully sharded parameters gathered in per-device code; the gradient scatters them back
 void fsdp(Seen& seen, const Mesh& mesh) {
@@ -219,8 +169,7 @@ void rest(Seen& seen, const Mesh& mesh) {
 }
 
 TEST(ParallelPrograms, GiveWhatJaxGives) {
-  const char* source = std::getenv("SHARDLAB_SOURCE_DIR");
-  Seen seen(std::string(source ? source : ".") + "/tests/exec/goldens/parallel_programs.txt");
+  Seen seen("parallel_programs.txt");
   Mesh mesh = make_mesh({4, 2}, {"x", "y"});
   fsdp(seen, mesh);
   tensor_parallel(seen, mesh);

@@ -4,11 +4,11 @@
 namespace shardlab::cuda {
 
 extern const FamilyDef kElementwiseFamily, kMoveFamily, kDynamicFamily, kReduceFamily, kScanFamily, kOrderFamily, kGatherFamily,
-    kScatterFamily, kRandomFamily, kMatrixFamily, kConvolutionFamily, kFourierFamily;
+    kScatterFamily, kRandomFamily, kMatrixFamily, kConvolutionFamily, kFourierFamily, kDecomposeFamily;
 
 const FamilyDef* family_of(const OpDef& op) {
   for (const FamilyDef* family : {&kElementwiseFamily, &kMoveFamily, &kDynamicFamily, &kReduceFamily, &kScanFamily, &kOrderFamily,
-                                  &kGatherFamily, &kScatterFamily, &kRandomFamily, &kMatrixFamily, &kConvolutionFamily, &kFourierFamily})
+                                  &kGatherFamily, &kScatterFamily, &kRandomFamily, &kMatrixFamily, &kConvolutionFamily, &kFourierFamily, &kDecomposeFamily})
     if (family->has(op)) return family;
   return nullptr;
 }

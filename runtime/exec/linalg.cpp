@@ -1,0 +1,100 @@
+#include "runtime/exec/linalg.h"
+
+namespace shardlab::linalg {
+namespace {
+
+std::vector<Array> all(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  return apply(name, operands, attrs, operands.front().where());
+}
+Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  return std::move(all(name, operands, attrs).at(0));
+}
+
+Attrs normed(Attrs attrs, const NormOrder& ord) {
+  if (ord.value) attrs.set("ord", *ord.value);
+  return attrs;
+}
+Attrs reduction(const AxisList& axis, bool keepdims) {
+  Attrs attrs{{"keepdims", keepdims}};
+  if (!axis.is_all()) axis.is_single() ? attrs.set("axis", axis.axes().front()) : attrs.set("axis", axis.axes());
+  return attrs;
+}
+Attrs optional(std::string_view name, std::optional<double> value) {
+  Attrs attrs;
+  if (value) attrs.set(name, *value);
+  return attrs;
+}
+Attrs of_eigh(char uplo, bool symmetrize_input) { return {{"UPLO", std::string(1, uplo)}, {"symmetrize_input", symmetrize_input}}; }
+
+}  // namespace
+
+Array norm(const Operand& x, const AxisList& axis, const NormOrder& ord, bool keepdims) {
+  return one("linalg.norm", {x}, normed(reduction(axis, keepdims), ord));
+}
+Array vector_norm(const Operand& x, const AxisList& axis, const NormOrder& ord, bool keepdims) {
+  return one("linalg.vector_norm", {x}, normed(reduction(axis, keepdims), ord));
+}
+Array matrix_norm(const Operand& x, const NormOrder& ord, bool keepdims) {
+  return one("linalg.matrix_norm", {x}, normed(Attrs{{"keepdims", keepdims}}, ord));
+}
+Array matrix_power(const Operand& x, std::int64_t n) { return one("linalg.matrix_power", {x}, {{"n", n}}); }
+Array multi_dot(const Operands& arrays) { return one("linalg.multi_dot", arrays.operands()); }
+
+Array cholesky(const Operand& x, bool upper, bool symmetrize_input) {
+  return one("linalg.cholesky", {x}, {{"upper", upper}, {"symmetrize_input", symmetrize_input}});
+}
+QrResult qr(const Operand& x, QrMode mode) {
+  std::vector<Array> found = all("linalg.qr", {x}, {{"mode", std::string(mode == QrMode::kComplete ? "complete" : "reduced")}});
+  return {found.at(0), found.at(1)};
+}
+EighResult eigh(const Operand& x, char uplo, bool symmetrize_input) {
+  std::vector<Array> found = all("linalg.eigh", {x}, of_eigh(uplo, symmetrize_input));
+  return {found.at(0), found.at(1)};
+}
+Array eigvalsh(const Operand& x, char uplo, bool symmetrize_input) { return one("linalg.eigvalsh", {x}, of_eigh(uplo, symmetrize_input)); }
+SvdResult svd(const Operand& x, bool full_matrices) {
+  std::vector<Array> found = all("linalg.svd", {x}, {{"full_matrices", full_matrices}});
+  return {found.at(0), found.at(1), found.at(2)};
+}
+Array svdvals(const Operand& x) { return one("linalg.svdvals", {x}); }
+
+Array solve(const Operand& a, const Operand& b) { return one("linalg.solve", {a, b}); }
+Array inv(const Operand& x) { return one("linalg.inv", {x}); }
+Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptions& options) {
+  return one("linalg.solve_triangular", {a, b},
+             {{"lower", options.lower}, {"trans", std::int64_t(options.trans)}, {"unit_diagonal", options.unit_diagonal}});
+}
+Array cho_solve(const Operand& factor, const Operand& b, bool lower) { return one("linalg.cho_solve", {factor, b}, {{"lower", lower}}); }
+
+SlogdetResult slogdet(const Operand& x) {
+  std::vector<Array> found = all("linalg.slogdet", {x});
+  return {found.at(0), found.at(1)};
+}
+Array det(const Operand& x) { return one("linalg.det", {x}); }
+
+Array pinv(const Operand& x, std::optional<double> rtol) { return one("linalg.pinv", {x}, optional("rtol", rtol)); }
+Array matrix_rank(const Operand& x, std::optional<double> rtol) { return one("linalg.matrix_rank", {x}, optional("rtol", rtol)); }
+LstsqResult lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
+  std::vector<Array> found = all("linalg.lstsq", {a, b}, optional("rcond", rcond));
+  return {found.at(0), found.at(1), found.at(2), found.at(3)};
+}
+Array cond(const Operand& x, const NormOrder& p) {
+  Attrs attrs;
+  if (p.value) attrs.set("p", *p.value);
+  return one("linalg.cond", {x}, attrs);
+}
+
+LuResult lu(const Operand& x) {
+  std::vector<Array> found = all("lu", {x});
+  return {found.at(0), found.at(1), found.at(2)};
+}
+Array triangular_solve(const Operand& a, const Operand& b, const TriangularSolveOptions& options) {
+  return one("triangular_solve", {a, b},
+             {{"left_side", options.left_side},
+              {"lower", options.lower},
+              {"transpose_a", options.transpose_a},
+              {"conjugate_a", options.conjugate_a},
+              {"unit_diagonal", options.unit_diagonal}});
+}
+
+}  // namespace shardlab::linalg
