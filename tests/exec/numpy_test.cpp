@@ -9,6 +9,7 @@
 
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/autodiff.h"
+#include "runtime/exec/linalg.h"
 #include "runtime/exec/statistics.h"
 
 using namespace shardlab;
