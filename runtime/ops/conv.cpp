@@ -67,19 +67,44 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   return {{types[0].dtype, shape}};
 }
 
-// Shardy also holds the window's factor on the operand's spatial dimension, behind the result's; a part of a window is here a part of
-// the kernel alone, as it looks at the whole dimension.
+// How shardings travel. A cut of the operand along a spatial dimension is one of its windows and one within each of them, the larger number
+// first. Source: Shardy's rule of a convolution.
+FactorRule propagation_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const ConvDims& dims) {
+  FactorRule rule(operands, results);
+  const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
+  rule.add(out[std::size_t(dims.out[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    const int l = int(dims.lhs[i + 2]), r = int(dims.rhs[i + 2]), o = int(dims.out[i + 2]);
+    const std::int64_t windows = out[std::size_t(o)], window = rhs[std::size_t(r)];
+    std::int64_t left = lhs[std::size_t(l)];
+    auto add = [&](std::int64_t size, bool is_within) {
+      size = std::min(size, left);
+      if (size <= 1) return;
+      is_within ? rule.add(size, {l, r}, {-1}, FactorKind::kReduce) : rule.add(size, {l, -1}, {o}, FactorKind::kPermute);
+      left /= size;
+    };
+    const bool within_first = window > windows;
+    add(within_first ? window : windows, within_first);
+    add(within_first ? windows : window, !within_first);
+  }
+  if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
+  rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);
+  if (const std::int64_t outputs = rhs[std::size_t(dims.rhs[0])] / dims.groups; outputs > 1)
+    rule.add(outputs, {-1, int(dims.rhs[0])}, {int(dims.out[1])});
+  return rule;
+}
+
+// How it is computed in parts: a part of a window is one of the kernel alone, as it looks at the whole dimension. Asked for propagation's
+// rule by the attribute "rule_for_propagation".
 FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
   FactorRule rule(operands, results);
   ConvDims dims(attrs);
+  if (attrs.flag("rule_for_propagation")) return propagation_rule(operands, results, dims);
   const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
   rule.add(lhs[std::size_t(dims.lhs[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
-    const std::int64_t windows = out[std::size_t(dims.out[i + 2])], window = rhs[std::size_t(dims.rhs[i + 2])];
-    // A cut of the operand is one of its windows or within each, whichever are more: Shardy propagates it along those alone.
-    const bool is_within = window > windows;
-    rule.add(windows, {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute, is_within);
-    rule.add(window, {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
+    rule.add(out[std::size_t(dims.out[i + 2])], {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute);
+    rule.add(rhs[std::size_t(dims.rhs[i + 2])], {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
   }
   if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
   rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);

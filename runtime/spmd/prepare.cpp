@@ -325,4 +325,11 @@ FactorRule rule_of(const Graph& graph, const Node& node) {
   return rule;
 }
 
+FactorRule propagation_rule_of(const Graph& graph, const Node& node) {
+  if (node.op->needs == nullptr || !node.op->reduction) return rule_of(graph, node);
+  Node asked = node;
+  asked.attrs.set("rule_for_propagation", true);
+  return rule_of(graph, asked);
+}
+
 }  // namespace shardlab::spmd

@@ -40,5 +40,7 @@ void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueShard
 
 // The node's rule with every dimension filled; absent for constants.
 FactorRule rule_of(const Graph& graph, const Node& node);
+// The rule by which shardings travel: another one where windows look at whole dimensions, which a part of cannot be computed from a part.
+FactorRule propagation_rule_of(const Graph& graph, const Node& node);
 
 }  // namespace shardlab::spmd

@@ -99,7 +99,7 @@ class Propagator {
     sharing_.resize(values_.size());
     for (ValueId id = 0; id < ValueId(values_.size()); ++id)
       if (flat_.sharers[std::size_t(id)] != id) sharing_[std::size_t(flat_.sharers[std::size_t(id)])].push_back(id);
-    for (const Node& node : flat_.graph.nodes) rules_.push_back(rule_of(flat_.graph, node));
+    for (const Node& node : flat_.graph.nodes) rules_.push_back(propagation_rule_of(flat_.graph, node));
     for (const Node& node : flat_.graph.nodes) used_once_.push_back(operands_used_once(node));
   }
 

@@ -67,6 +67,18 @@ TEST(Rules, AreShardys) {
        {{16, 8}, {4, 1}, {4, 8}},
        Attrs{{"offset_dims", Dims{1}}, {"collapsed_slice_dims", Dims{0}}, {"start_index_map", Dims{0}}},
        "{i=8, j=16, k=4 reduced, l=1 whole} [j i],[k l],[k i]->[j i]"},
+      {"conv",
+       {{16, 9, 8, 4}, {5, 4, 5, 8}},
+       Attrs{{"lhs_spec", Dims{2, 3, 1, 0}},
+             {"rhs_spec", Dims{3, 1, 0, 2}},
+             {"out_spec", Dims{2, 3, 1, 0}},
+             {"window_strides", Dims{3, 3}},
+             {"pads", Dims{0, 0, 4, 2}},
+             {"lhs_dilation", Dims{1, 1}},
+             {"rhs_dilation", Dims{2, 1}},
+             {"feature_group_count", std::int64_t(1)},
+             {"rule_for_propagation", true}},
+       "{i=8, j=5 reduced, k=6 permuted, l=2 reduced, m=4 reduced, n=8} [kl j i m],[j m l n]->[k 1 i n]"},
   };
   auto check = [](const Case& each, DType dtype) {
     const OpDef& op = *find_op(each.op);
