@@ -107,12 +107,14 @@ std::vector<Projection> projections(const OpShape& op, const std::vector<Spec>& 
 }
 
 // Factors that operands and results share and reduced ones multiply; those of one side alone (reshape) are walked on that side only.
-std::int64_t work_of(const FactorRule& rule, const std::vector<Axes>& pieces) {
+std::int64_t work_of(const OpShape& op, const std::vector<Axes>& pieces) {
+  const FactorRule& rule = op.rule;
   auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
     return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
   };
   std::int64_t shared = 1, operands_alone = 1, results_alone = 1;
   for (int f = 0; f < int(rule.factors.size()); ++f) {
+    if (!op.looked_up.empty() && op.looked_up[std::size_t(f)]) continue;
     std::int64_t parts = shardlab::part_count(pieces[std::size_t(f)]);
     std::int64_t size = (rule.factors[std::size_t(f)].size + parts - 1) / parts;
     bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);
@@ -174,6 +176,17 @@ Axes atoms_in_use(const Axes& atoms, const std::vector<Spec>& forms) {
 
 }  // namespace
 
+std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule) {
+  const auto has_rank = [](const FactorRule::TensorMap& map) { return !map.empty(); };
+  const bool is_beside_others = op.needs == nullptr && std::count_if(rule.operands.begin(), rule.operands.end(), has_rank) > 1;
+  std::vector<bool> looked_up;
+  for (int f = 0; f < int(rule.factors.size()); ++f) {
+    const auto holders = std::count_if(rule.operands.begin(), rule.operands.end(), [&](const auto& map) { return holds(map, f); });
+    looked_up.push_back(is_beside_others && rule.factors[std::size_t(f)].kind == FactorKind::kReduce && holders == 1);
+  }
+  return looked_up;
+}
+
 std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule) {
   std::vector<bool> can_cut;
   auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
@@ -220,7 +233,7 @@ std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>&
   }
   std::sort(candidate.partial.begin(), candidate.partial.end());
   candidate.partial = merged(candidate.partial);
-  candidate.work = work_of(op.rule, pieces);
+  candidate.work = work_of(op, pieces);
   for (const auto& map : op.rule.operands)
     if (!cut_tensor(op.rule, map, pieces, candidate.operands.emplace_back())) return std::nullopt;
   for (const auto& map : op.rule.results)
@@ -247,7 +260,7 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) 
       if (pieces[std::size_t(sharding.factor)].empty()) take(sharding.factor, sharding.axes);
   for (int f = 0; f < int(pieces.size()); ++f)
     if (pieces[std::size_t(f)].empty()) take(f, agreed_pieces({tensors.begin(), tensors.begin() + std::ptrdiff_t(operand_count)}, f));
-  return work_of(op.rule, pieces);
+  return work_of(op, pieces);
 }
 
 std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result) {

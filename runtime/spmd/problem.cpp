@@ -120,6 +120,7 @@ const OpShape& Problem::op_shape(NodeId id) {
     shape.emplace();
     shape->rule = rule_of(graph(), node(id));
     shape->can_cut = cuttable_factors(*node(id).op, shape->rule);
+    shape->looked_up = looked_up_factors(*node(id).op, shape->rule);
   }
   return *shape;
 }

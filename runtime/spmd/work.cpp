@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
 
 namespace shardlab::spmd {
@@ -42,7 +43,7 @@ bool is_heavy(const Graph& graph, const Node& node) {
 namespace {
 
 // Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand.
-std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<Box>>& operands,
+std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked_up, const std::vector<std::vector<Box>>& operands,
                          const std::vector<std::vector<Box>>& results, std::size_t position) {
   std::vector<std::int64_t> sizes(rule.factors.size(), 1);
   auto note = [&](const std::vector<FactorRule::TensorMap>& maps, const std::vector<std::vector<Box>>& tensors) {
@@ -53,7 +54,8 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<std::vector<B
   note(rule.operands, operands);
   note(rule.results, results);
   std::int64_t elements = 1;
-  for (std::int64_t size : sizes) elements *= size;
+  for (std::size_t f = 0; f < sizes.size(); ++f)
+    if (!looked_up[f]) elements *= sizes[f];
   return elements;
 }
 
@@ -81,12 +83,13 @@ class Counter {
     const Node& node = graph_.nodes[std::size_t(step.node)];
     if (!counts_(graph_, node)) return;
     FactorRule rule = rule_of(graph_, node);
+    const std::vector<bool> looked_up = looked_up_factors(*node.op, rule);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
     // A reduction combines nothing where each part of its operand is one of its result.
     const bool may_copy = node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
     for (std::size_t p = 0; p < work_.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
-      work_[p] += rule.present ? elements_at(rule, operands, results, p) : element_count(results[0][p]);
+      work_[p] += rule.present ? elements_at(rule, looked_up, operands, results, p) : element_count(results[0][p]);
     }
   }
 
