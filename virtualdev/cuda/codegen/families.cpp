@@ -7,8 +7,9 @@ extern const FamilyDef kElementwiseFamily, kMoveFamily, kDynamicFamily, kReduceF
     kScatterFamily, kRandomFamily, kMatrixFamily, kConvolutionFamily, kFourierFamily, kDecomposeFamily;
 
 const FamilyDef* family_of(const OpDef& op) {
-  for (const FamilyDef* family : {&kElementwiseFamily, &kMoveFamily, &kDynamicFamily, &kReduceFamily, &kScanFamily, &kOrderFamily,
-                                  &kGatherFamily, &kScatterFamily, &kRandomFamily, &kMatrixFamily, &kConvolutionFamily, &kFourierFamily, &kDecomposeFamily})
+  for (const FamilyDef* family :
+       {&kElementwiseFamily, &kMoveFamily, &kDynamicFamily, &kReduceFamily, &kScanFamily, &kOrderFamily, &kGatherFamily, &kScatterFamily,
+        &kRandomFamily, &kMatrixFamily, &kConvolutionFamily, &kFourierFamily, &kDecomposeFamily})
     if (family->has(op)) return family;
   return nullptr;
 }
