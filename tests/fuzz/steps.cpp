@@ -31,6 +31,7 @@ struct StepTable {
       {&Steps::convert, 1},
       {&Steps::product, 6},
       {&Steps::contraction, 2},
+      {&Steps::decompose, 2},
       {&Steps::convolve, 2},
       {&Steps::transform, 2},
       {&Steps::reshape, 5},

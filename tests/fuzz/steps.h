@@ -56,6 +56,7 @@ class Steps {
   void convert();
   void product();
   void contraction();
+  void decompose();
   void convolve();
   void slide();
   void transform();

@@ -207,6 +207,28 @@ void Steps::contraction() {
   }
 }
 
+// Of matrices far from singular: 1 and the products of bounded rows.
+void Steps::decompose() {
+  auto x = pick([&](const Piece& each) { return is_wide(each) && each.array.ndim() >= 2 && each.array.size() > 0; });
+  if (!x) return;
+  const std::int64_t rows = x->array.shape()[std::size_t(x->array.ndim() - 2)];
+  Array bounded = op("sin", {x->array}), products = op("matmul", {bounded, op("matrix_transpose", {bounded})});
+  Array matrices = op("add", {op("mul", {products, 1.0 / double(x->array.shape().back())}), op("eye", {rows})});
+  switch (random_.below(4)) {
+    case 0:
+      keep(op("linalg.cholesky", {matrices}), false);
+      return;
+    case 1:
+      keep(op("linalg.inv", {matrices}), false);
+      return;
+    case 2:
+      keep(op("linalg.solve", {matrices, bounded}), false);
+      return;
+    default:
+      keep(op("linalg.det", {matrices}), false);
+  }
+}
+
 // The pool's values as images and kernels: rows and columns with a batch and a feature dimension.
 void Steps::convolve() {
   auto x =
