@@ -3,85 +3,13 @@
 #include <algorithm>
 
 #include "runtime/spmd/prepare.h"
+#include "runtime/spmd/propagation_copy.h"
 
 namespace shardlab::spmd {
 namespace {
 
 std::size_t const_count(const Node& loop) { return std::size_t(loop.attrs.integer("num_consts", 0)); }
 bool is_loop(const Node& node) { return node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan; }
-
-// A graph that is being written, with what propagation knows of its values. Values and nodes of the one that it is copied from have names
-// in it; origins speak of them.
-class Copy {
- public:
-  Copy(const Graph& from, std::vector<std::vector<Origin>> origins)
-      : from_(from), origins_from_(std::move(origins)), values_(from.values.size(), -1), nodes_(from.nodes.size(), -1) {
-    graph.name = from.name;
-  }
-
-  Graph graph;
-  std::vector<ValueSharding> shardings;
-  std::vector<std::vector<Origin>> origins;
-
-  ValueId& now(ValueId id) { return values_[std::size_t(id)]; }
-  NodeId node_now(NodeId id) const { return nodes_[std::size_t(id)]; }
-
-  ValueId add_value(const TensorType& type, const ValueSharding& sharding) {
-    graph.values.push_back({type});
-    shardings.push_back(sharding);
-    origins.emplace_back();
-    return ValueId(graph.values.size()) - 1;
-  }
-  ValueId add_param(const TensorType& type, const ValueSharding& sharding) {
-    const ValueId id = add_value(type, sharding);
-    graph.values[std::size_t(id)].result_index = int(graph.params.size());
-    graph.params.push_back(id);
-    return id;
-  }
-  NodeId add_node(Node node) {
-    for (std::size_t r = 0; r < node.results.size(); ++r) {
-      Value& value = graph.values[std::size_t(node.results[r])];
-      value.producer = NodeId(graph.nodes.size());
-      value.result_index = int(r);
-    }
-    graph.nodes.push_back(std::move(node));
-    return NodeId(graph.nodes.size()) - 1;
-  }
-
-  // A node of the original, its operands by their present names.
-  // `more`: further operands, by their names here, that stand before the one at `place`.
-  void copy_node(NodeId n, Node node, const std::vector<ValueSharding>& sharding_of, std::size_t place = 0,
-                 const std::vector<ValueId>& more = {}) {
-    for (ValueId& id : node.operands) id = now(id);
-    node.operands.insert(node.operands.begin() + std::ptrdiff_t(place), more.begin(), more.end());
-    for (ValueId& id : node.results) {
-      const ValueId made = add_value(from_.type(id), sharding_of[std::size_t(id)]);
-      now(id) = made;
-      id = made;
-    }
-    nodes_[std::size_t(n)] = add_node(std::move(node));
-  }
-
-  // Once all is copied.
-  void name_origins() {
-    for (ValueId id = 0; id < ValueId(values_.size()); ++id) {
-      if (values_[std::size_t(id)] < 0 || std::size_t(id) >= origins_from_.size()) continue;
-      auto& named = origins[std::size_t(values_[std::size_t(id)])];
-      named = origins_from_[std::size_t(id)];
-      std::erase_if(named, [&](const Origin& origin) { return origin.node >= 0 && nodes_[std::size_t(origin.node)] < 0; });
-      for (Origin& origin : named) {
-        if (origin.node >= 0) origin.node = nodes_[std::size_t(origin.node)];
-        if (origin.from >= 0) origin.from = now(origin.from);
-      }
-    }
-  }
-
- private:
-  const Graph& from_;
-  std::vector<std::vector<Origin>> origins_from_;
-  std::vector<ValueId> values_;
-  std::vector<NodeId> nodes_;
-};
 
 // Per node of a loop's body whether it is work on what the loop does not change alone. Constants and what repeats a scalar cost nothing
 // where they are used, and are no work.
@@ -104,21 +32,17 @@ std::vector<bool> invariant_work(const Graph& body, std::size_t consts) {
 BodyPropagation without(const BodyPropagation& body, const BodyPropagation& of, const std::vector<bool>& work, std::size_t consts,
                         const std::vector<ValueId>& wanted) {
   const bool has_work = &body == &of;
-  Copy copy(body.graph, body.origins);
-  auto add_param = [&](std::size_t i) {
-    const ValueId id = body.graph.params[i];
-    copy.now(id) = copy.add_param(body.graph.type(id), body.values[std::size_t(id)]);
-  };
-  for (std::size_t i = 0; i < consts; ++i) add_param(i);
+  PropagationCopy copy(body.graph, body.values, body.origins);
+  for (std::size_t i = 0; i < consts; ++i) copy.copy_param(body.graph.params[i]);
   for (ValueId id : wanted) {
     const ValueId param = copy.add_param(of.graph.type(id), of.values[std::size_t(id)]);
     if (has_work) copy.now(id) = param;
   }
-  for (std::size_t i = consts; i < body.graph.params.size(); ++i) add_param(i);
+  for (std::size_t i = consts; i < body.graph.params.size(); ++i) copy.copy_param(body.graph.params[i]);
   BodyPropagation out;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
     if (has_work && work[std::size_t(n)]) continue;
-    copy.copy_node(n, body.graph.nodes[std::size_t(n)], body.values);
+    copy.copy_node(n, body.graph.nodes[std::size_t(n)]);
     if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
   }
   for (ValueId id : body.graph.results) copy.graph.results.push_back(copy.now(id));
@@ -131,27 +55,24 @@ BodyPropagation without(const BodyPropagation& body, const BodyPropagation& of, 
 
 class Hoister {
  public:
-  explicit Hoister(const Propagation& from) : from_(from), to_(from.graph, from.origins) {}
+  explicit Hoister(const Propagation& from) : from_(from), to_(from.graph, from.values, from.origins) {}
 
   std::optional<Propagation> run() {
-    for (std::size_t i = 0; i < from_.graph.params.size(); ++i) {
-      const ValueId id = from_.graph.params[i];
-      to_.now(id) = to_.add_param(from_.graph.type(id), from_.values[std::size_t(id)]);
-    }
+    for (ValueId id : from_.graph.params) to_.copy_param(id);
     bool has_changed = false;
     BodyPropagations bodies;
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) {
       Node node = from_.graph.nodes[std::size_t(n)];
       auto found = from_.bodies.find(n);
       if (found == from_.bodies.end()) {
-        to_.copy_node(n, std::move(node), from_.values);
+        to_.copy_node(n, std::move(node));
         continue;
       }
       std::vector<BodyPropagation> own = found->second;
       std::vector<ValueId> made;
       if (is_loop(node)) made = hoist(node, own);
       has_changed = has_changed || !made.empty();
-      to_.copy_node(n, std::move(node), from_.values, const_count(from_.graph.nodes[std::size_t(n)]), made);
+      to_.copy_node(n, std::move(node), const_count(from_.graph.nodes[std::size_t(n)]), made);
       bodies[to_.node_now(n)] = std::move(own);
     }
     if (!has_changed) return std::nullopt;
@@ -213,7 +134,7 @@ class Hoister {
   }
 
   const Propagation& from_;
-  Copy to_;
+  PropagationCopy to_;
 };
 
 }  // namespace

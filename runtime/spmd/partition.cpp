@@ -6,6 +6,7 @@
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/lightened.h"
+#include "runtime/spmd/slim_loops.h"
 #include "runtime/spmd/together.h"
 #include "runtime/spmd/work.h"
 
@@ -114,6 +115,7 @@ PartitionedProgram partition(const PropagationInput& input, const PartitionOptio
 }
 
 PartitionedProgram partition(const PropagationInput& input, Propagation propagated, const PartitionOptions& options) {
+  if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
   PartitionedProgram program = planned_in_versions(lighter ? std::move(*lighter) : propagated, input, options);
