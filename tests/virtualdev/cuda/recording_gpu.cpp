@@ -2,22 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 #include <regex>
 
 namespace shardlab::testing {
 
 using cuda::Event;
-using cuda::Kernel;
 using cuda::Stream;
-
-namespace {
-
-std::uintptr_t id_of(Stream stream) { return std::uintptr_t(stream); }
-std::uintptr_t id_of(Event event) { return std::uintptr_t(event); }
-
-}  // namespace
 
 RecordingGpu::~RecordingGpu() = default;
 
@@ -53,6 +44,7 @@ std::size_t RecordingGpu::bytes_allocated() const {
   return bytes;
 }
 
+void RecordingGpu::fault(std::string_view text) { faults_.emplace_back(text); }
 void RecordingGpu::count(const std::string& kind) {
   if (in_graph_) return;
   ++calls_[kind];
@@ -269,193 +261,6 @@ void RecordingGpu::fill(std::byte* to, int byte, std::size_t bytes, Stream strea
   tick(stream);
   access(to, bytes, true, stream, "fill");
   std::memset(to, byte, bytes);
-}
-
-void RecordingGpu::compiled(const std::vector<cuda::KernelText>& kernels) {
-  std::lock_guard lock(mutex_);
-  for (const cuda::KernelText& kernel : kernels) texts_[kernel.name()] = kernel;
-  host_kernels_.compile(kernels);
-}
-
-// The binary lists what was compiled; a kernel that nobody announced is compiled from it.
-Kernel RecordingGpu::load(int gpu, const std::string& binary, const std::string& name) {
-  std::lock_guard lock(mutex_);
-  count("load");
-  if (binary.find(name) == std::string::npos) fault(fmt::format("kernel {} is not in the code that is loaded", name));
-  if (texts_.count(name) == 0) {
-    static const std::regex kForm(R"(KERNEL (k[0-9a-f]{16})\(const Arguments<(\d+), (\d+)> a\) \{ (.*); \})");
-    std::vector<cuda::KernelText> found;
-    for (std::sregex_iterator i(binary.begin(), binary.end(), kForm), end; i != end; ++i)
-      found.push_back({(*i)[4].str(), std::stoi((*i)[2].str()), std::stoi((*i)[3].str())});
-    compiled(found);
-  }
-  kernels_[next_] = {gpu, name};
-  return Kernel(next_++);
-}
-
-void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
-                          Stream stream) {
-  std::lock_guard lock(mutex_);
-  count("launch");
-  tick(stream);
-  auto found = kernels_.find(std::uintptr_t(kernel));
-  if (found == kernels_.end()) return fault("a kernel is launched that was not loaded");
-  const cuda::KernelText& text = texts_.at(found->second.second);
-  StreamState* on = stream_of(stream, "launch");
-  if (on != nullptr && on->gpu != found->second.first) fault("a kernel of one GPU is launched on a stream of another");
-  if (grid == 0 || block == 0 || block > 1024) fault(fmt::format("a launch of {} blocks of {} threads", grid, block));
-  std::size_t wanted = std::size_t(text.buffers + text.numbers) * 8;
-  if (arguments.size() != wanted) fault(fmt::format("{} bytes of arguments for a kernel that takes {}", arguments.size(), wanted));
-  if (arguments.size() > 4096) fault("more arguments than a kernel may have");
-  // The last buffers are written: nothing says which, so all but those that were written by nobody yet count as read as well.
-  for (int b = 0; b < text.buffers; ++b) {
-    const std::byte* data = nullptr;
-    std::memcpy(&data, arguments.data() + 8 * b, 8);
-    auto at = allocations_.upper_bound(data);
-    bool is_written = at != allocations_.begin() && std::prev(at)->second.is_written;
-    access(data, 0, !is_written || b + 1 == text.buffers, stream, fmt::format("buffer {} of {}", b, text.body.substr(0, 60)));
-  }
-  // Fewer blocks and threads do the same work: threads go round.
-  launched_.insert(kernel);
-  host_kernels_.launch(text, arguments.data(), std::min(grid, 3u), has_barriers ? 16 : 4, has_barriers);
-}
-
-bool RecordingGpu::has_end(const cuda::MatrixProduct& p) {
-  return p.scale != 1 || p.bias != nullptr || p.activation != Epilogue::Activation::kNone;
-}
-bool RecordingGpu::has_product(int, const cuda::MatrixProduct& product) {
-  std::lock_guard lock(mutex_);
-  count("has_product");
-  return !has_end(product) || !refuses_epilogues_;
-}
-std::vector<cuda::MatrixProduct> RecordingGpu::ended_products() const {
-  std::lock_guard lock(mutex_);
-  return ended_products_;
-}
-
-void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream) {
-  std::lock_guard lock(mutex_);
-  count("multiply");
-  multiplied_.insert(gpu);
-  tick(stream);
-  access(p.left, 1, false, stream, "left of a product");
-  access(p.right, 1, false, stream, "right of a product");
-  access(p.result, std::size_t(p.batch * p.m * p.n * size_of(p.dtype)), true, stream, "result of a product");
-  if (p.left_m != 1 && p.left_k != 1 && p.m > 1 && p.k > 1) fault("the left matrix has neighbours in neither direction");
-  if (p.right_k != 1 && p.right_n != 1 && p.k > 1 && p.n > 1) fault("the right matrix has neighbours in neither direction");
-  cuda::KernelText text{fmt::format("matrix_product<{}>(a)", cuda::type_name(p.dtype)), 3, 10};
-  host_kernels_.compile({text});
-  std::int64_t arguments[13] = {reinterpret_cast<std::int64_t>(p.left),
-                                reinterpret_cast<std::int64_t>(p.right),
-                                reinterpret_cast<std::int64_t>(p.result),
-                                p.batch * p.m * p.n,
-                                p.n,
-                                p.k,
-                                p.m,
-                                p.left_batch,
-                                p.left_m,
-                                p.left_k,
-                                p.right_batch,
-                                p.right_k,
-                                p.right_n};
-  host_kernels_.launch(text, arguments, 1, 1, false);
-  if (has_end(p)) finish(p, stream);
-}
-
-// As the library: of floats alone, the bias as long as a row of the product.
-void RecordingGpu::finish(const cuda::MatrixProduct& p, Stream stream) {
-  ended_products_.push_back(p);
-  if (refuses_epilogues_) fault("a product is done with what follows it, which the library cannot");
-  if (p.dtype != DType::kFloat32 && p.dtype != DType::kBfloat16 && p.dtype != DType::kFloat16)
-    fault(fmt::format("what follows a product of {}", name_of(p.dtype)));
-  if (p.bias != nullptr) access(p.bias, std::size_t(p.n * size_of(p.dtype)), false, stream, "bias of a product");
-  if (reinterpret_cast<std::uintptr_t>(p.bias) % 16 != 0) fault("the bias of a product does not lie at a multiple of 16 bytes");
-  cuda::KernelText text{fmt::format("finish_product<{}, {}, {}>(a)", cuda::type_name(p.dtype), p.bias != nullptr, int(p.activation)), 2, 3};
-  host_kernels_.compile({text});
-  std::int64_t arguments[5] = {reinterpret_cast<std::int64_t>(p.bias), reinterpret_cast<std::int64_t>(p.result), p.batch * p.m * p.n, p.n,
-                               std::bit_cast<std::int64_t>(p.scale)};
-  host_kernels_.launch(text, arguments, 1, 1, false);
-}
-
-void RecordingGpu::transform(int gpu, const cuda::RowTransforms& t, Stream stream) {
-  std::lock_guard lock(mutex_);
-  count("transform");
-  transformed_.insert(gpu);
-  tick(stream);
-  access(t.from, 1, false, stream, "rows to transform");
-  access(t.to, 1, true, stream, "transformed rows");
-  cuda::NodePlan plan;
-  cuda::Call call;
-  call.kind = cuda::Call::Kind::kFourier;
-  call.dtype = t.is_double ? DType::kFloat64 : DType::kFloat32;
-  call.buffers = {0, 1};
-  call.numbers = {t.kind, t.length, t.rows};
-  plan.calls.push_back(std::move(call));
-  host_kernels_.run(plan, {const_cast<std::byte*>(t.from), t.to});
-}
-
-// What a capture could not do for the first time: load a kernel, open a library.
-void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
-  if (work.empty()) fault("a graph of nothing");
-  for (const cuda::Work& each : work) {
-    if (auto* kernel = std::get_if<cuda::KernelWork>(&each); kernel != nullptr && launched_.count(kernel->kernel) == 0)
-      fault("a kernel is captured that was never launched");
-    if (std::holds_alternative<cuda::MatrixProduct>(each) && multiplied_.count(gpu) == 0)
-      fault("a product is captured before cuBLASLt was used");
-    if (std::holds_alternative<cuda::RowTransforms>(each) && transformed_.count(gpu) == 0)
-      fault("transforms are captured before cuFFT was used");
-    if (auto* record = std::get_if<cuda::RecordWork>(&each); record != nullptr && events_[id_of(record->event)].gpu != gpu)
-      fault("an event of another GPU is captured");
-  }
-}
-cuda::Graph RecordingGpu::make_graph(int gpu, std::span<const cuda::Work> work) {
-  std::lock_guard lock(mutex_);
-  count("make_graph");
-  check_graph(gpu, work);
-  graphs_[next_] = {gpu, {work.begin(), work.end()}, true};
-  return cuda::Graph(next_++);
-}
-// As CUDA: the same kinds of nodes in the same order.
-bool RecordingGpu::update(cuda::Graph graph, std::span<const cuda::Work> work) {
-  std::lock_guard lock(mutex_);
-  count("update");
-  GraphState& state = graphs_[std::uintptr_t(graph)];
-  if (!state.is_alive) fault("a graph is changed that was destroyed");
-  check_graph(state.gpu, work);
-  bool is_alike = state.work.size() == work.size();
-  for (std::size_t i = 0; is_alike && i < work.size(); ++i) is_alike = state.work[i].index() == work[i].index();
-  if (is_alike) state.work.assign(work.begin(), work.end());
-  return is_alike;
-}
-void RecordingGpu::launch(cuda::Graph graph, Stream stream) {
-  std::lock_guard lock(mutex_);
-  count("launch_graph");
-  GraphState& state = graphs_[std::uintptr_t(graph)];
-  if (!state.is_alive) fault("a graph is launched that was destroyed");
-  if (StreamState* on = stream_of(stream, "a graph's launch"); on == nullptr || on->gpu != state.gpu)
-    fault("a graph of one GPU is launched on a stream of another");
-  in_graph_ = true;
-  for (const cuda::Work& each : state.work) {
-    if (auto* kernel = std::get_if<cuda::KernelWork>(&each))
-      launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
-    else if (auto* copied = std::get_if<cuda::CopyWork>(&each))
-      copy(copied->to, copied->from, copied->bytes, stream);
-    else if (auto* filled = std::get_if<cuda::FillWork>(&each))
-      fill(filled->to, filled->byte, filled->bytes, stream);
-    else if (auto* product = std::get_if<cuda::MatrixProduct>(&each))
-      multiply(state.gpu, *product, stream);
-    else if (auto* rows = std::get_if<cuda::RowTransforms>(&each))
-      transform(state.gpu, *rows, stream);
-    else
-      record(std::get<cuda::RecordWork>(each).event, stream);
-  }
-  in_graph_ = false;
-}
-void RecordingGpu::destroy(cuda::Graph graph) noexcept {
-  std::lock_guard lock(mutex_);
-  GraphState& state = graphs_[std::uintptr_t(graph)];
-  if (!state.is_alive) fault("a graph is destroyed twice");
-  state.is_alive = false;
 }
 
 std::vector<cuda::Communicator> RecordingGpu::join(const std::string& id, std::span<const cuda::CommunicatorMember> own, int size) {

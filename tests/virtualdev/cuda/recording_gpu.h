@@ -119,13 +119,15 @@ class RecordingGpu final : public cuda::GpuApi {
     std::vector<cuda::Work> work;
     bool is_alive = true;
   };
+  static std::uintptr_t id_of(cuda::Stream stream) { return std::uintptr_t(stream); }
+  static std::uintptr_t id_of(cuda::Event event) { return std::uintptr_t(event); }
   void count(const std::string& kind);
   static bool has_end(const cuda::MatrixProduct& product);
   void finish(const cuda::MatrixProduct& product, cuda::Stream stream);
   // Compiling is what takes time: once for all of a test's GPUs, of which one at a time is used.
   static HostKernels& kernels_of_all();
   void check_graph(int gpu, std::span<const cuda::Work> work);
-  void fault(std::string text) { faults_.push_back(std::move(text)); }
+  void fault(std::string_view text);
   StreamState* stream_of(cuda::Stream stream, const std::string& what);
   // One access of a stream's work to memory; the allocation, or nothing where there is none.
   Allocation* access(const std::byte* data, std::size_t bytes, bool writes, cuda::Stream stream, const std::string& what);
