@@ -295,13 +295,30 @@ class ConstraintSeeder {
   }
 
   void push_back(NodeId n) {
-    ValueSharding& input = sharding(input_of(n));
-    if (input || flat_.is_edge(graph_.values[std::size_t(flat_.sharers[std::size_t(input_of(n))])].producer)) return;
+    const ValueId id = input_of(n);
+    if (sharding(id)) return;
     const ValueSharding spec = wanted(n);
     if (std::any_of(spec->begin(), spec->end(), [](const DimSharding& dim) { return !dim.closed; })) return;
-    for (const Use& use : uses(input_of(n)))
+    for (const Use& use : uses(id))
       if (is_constraint(use.node) && wanted(use.node) != spec) return;
-    input = spec;
+    if (flat_.is_edge(graph_.values[std::size_t(flat_.sharers[std::size_t(id)])].producer))
+      use_instead(id, n);
+    else
+      sharding(id) = spec;
+  }
+
+  // What comes to an edge is free in its sharding: all that use the value use its constraint, wherever in a body that stands.
+  void use_instead(ValueId id, NodeId constraint) {
+    std::vector<Use> kept;
+    for (const Use& use : uses(id)) {
+      if (use.node == constraint || use.node < 0) {
+        kept.push_back(use);
+        continue;
+      }
+      graph_.nodes[std::size_t(use.node)].operands[std::size_t(use.operand)] = result_of(constraint);
+      uses(result_of(constraint)).push_back(use);
+    }
+    uses(id) = std::move(kept);
   }
 
   FlatGraph& flat_;

@@ -13,15 +13,19 @@ using Mask = std::vector<bool>;
 
 bool any(const Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
 
+// What has no result is there for what it does.
+bool is_live(const Node& node, const Mask& needed) {
+  return node.results.empty() || std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
+}
+
 // Per value of a graph whether the wanted results need it.
 Mask needed_values(const Graph& graph, const Mask& wanted) {
   Mask needed(graph.values.size(), false);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) needed[std::size_t(graph.results[i])] = true;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    const bool is_live = node->results.empty() ||
-                         std::any_of(node->results.begin(), node->results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
-    for (ValueId id : node->operands) needed[std::size_t(id)] = needed[std::size_t(id)] || is_live;
+    const bool live = is_live(*node, needed);
+    for (ValueId id : node->operands) needed[std::size_t(id)] = needed[std::size_t(id)] || live;
   }
   return needed;
 }
@@ -110,6 +114,28 @@ BodyPropagation slim(const Loop& loop, const BodyPropagation& body, const Mask& 
   return out;
 }
 
+// What only dead values were computed from is dead too.
+Propagation without_dead(const Propagation& from) {
+  const Mask needed = needed_values(from.graph, Mask(from.graph.results.size(), true));
+  PropagationCopy copy(from.graph, from.values, from.origins);
+  BodyPropagations bodies;
+  for (ValueId id : from.graph.params) copy.copy_param(id);
+  for (NodeId n = 0; n < NodeId(from.graph.nodes.size()); ++n) {
+    const Node& node = from.graph.nodes[std::size_t(n)];
+    if (!is_live(node, needed)) continue;
+    copy.copy_node(n, node);
+    if (auto found = from.bodies.find(n); found != from.bodies.end()) bodies[copy.node_now(n)] = found->second;
+  }
+  for (ValueId id : from.graph.results) copy.graph.results.push_back(copy.now(id));
+  copy.name_origins();
+  return {.graph = std::move(copy.graph),
+          .values = std::move(copy.shardings),
+          .results = from.results,
+          .open_results = from.open_results,
+          .origins = std::move(copy.origins),
+          .bodies = std::move(bodies)};
+}
+
 class Slimmer {
  public:
   explicit Slimmer(const Propagation& from) : from_(from), uses_(uses_of(from.graph)), to_(from.graph, from.values, from.origins) {}
@@ -120,12 +146,12 @@ class Slimmer {
     if (!has_changed_) return std::nullopt;
     for (ValueId id : from_.graph.results) to_.graph.results.push_back(to_.now(id));
     to_.name_origins();
-    return Propagation{.graph = std::move(to_.graph),
-                       .values = std::move(to_.shardings),
-                       .results = from_.results,
-                       .open_results = from_.open_results,
-                       .origins = std::move(to_.origins),
-                       .bodies = std::move(bodies_)};
+    return without_dead({.graph = std::move(to_.graph),
+                         .values = std::move(to_.shardings),
+                         .results = from_.results,
+                         .open_results = from_.open_results,
+                         .origins = std::move(to_.origins),
+                         .bodies = std::move(bodies_)});
   }
 
  private:
@@ -134,8 +160,26 @@ class Slimmer {
     auto found = from_.bodies.find(n);
     const bool is_loop = node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan;
     if (found != from_.bodies.end() && is_loop && copy_slim(n, Loop(node, found->second))) return;
+    if (found != from_.bodies.end() && node.op->region == RegionKind::kBranch && forward_all(node, found->second)) return;
     to_.copy_node(n, node);
     if (found != from_.bodies.end()) bodies_[to_.node_now(n)] = found->second;
+  }
+
+  // Branches that all give back the same operands choose nothing. False where they do.
+  bool forward_all(const Node& node, const std::vector<BodyPropagation>& branches) {
+    std::vector<ValueId> given;
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      auto place = [&](const BodyPropagation& branch) {
+        const auto& params = branch.graph.params;
+        return std::size_t(std::find(params.begin(), params.end(), branch.graph.results[i]) - params.begin());
+      };
+      const std::size_t first = place(branches.front());
+      auto is_other = [&](const BodyPropagation& branch) { return place(branch) != first; };
+      if (first == branches.front().graph.params.size() || std::any_of(branches.begin(), branches.end(), is_other)) return false;
+      given.push_back(node.operands[first + 1]);
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) to_.now(node.results[i]) = to_.now(given[i]);
+    return has_changed_ = true;
   }
 
   // False where nothing is carried in vain.

@@ -1,4 +1,5 @@
-// Loops without what they carry in vain: values that nothing needs, and values that stay what they were.
+// Loops without what they carry in vain, values that nothing needs and values that stay what they were, and no branches that all give back
+// the same operands.
 //
 // Source: XLA's simplification of loops, which comes after shardings are chosen: values keep theirs.
 #pragma once
@@ -7,7 +8,7 @@
 
 namespace shardlab::spmd {
 
-// Nothing: no loop carries such values.
+// Nothing: there are no such loops and branches.
 std::optional<Propagation> with_slim_loops(const Propagation& propagation);
 
 }  // namespace shardlab::spmd

@@ -5,13 +5,13 @@
 namespace shardlab::spmd {
 namespace {
 
-// A loop begins from what its edge does.
-void redirect_init(Node& loop, const Node& edge) {
+// A loop begins from what its edge does, if that is one of the graph's values.
+void redirect_init(Node& loop, const Node& edge, ValueId values) {
   if (loop.op->region == RegionKind::kBranch) return;
   const auto result = std::size_t(std::find(loop.results.begin(), loop.results.end(), edge.results[0]) - loop.results.begin());
   const std::size_t operand = std::size_t(loop.attrs.integer("num_consts", 0)) + result;
   const bool is_carried = loop.op->region == RegionKind::kWhile || result < std::size_t(loop.attrs.integer("num_carry", 0));
-  if (is_carried) loop.operands[operand] = edge.operands[0];
+  if (is_carried && edge.operands[0] < values) loop.operands[operand] = edge.operands[0];
 }
 
 Graph with_redirected(Graph graph, const FlatGraph& flat) {
@@ -20,8 +20,12 @@ Graph with_redirected(Graph graph, const FlatGraph& flat) {
     const NodeId place = flat.places[std::size_t(n)];
     if (place >= NodeId(graph.nodes.size())) continue;
     Node& own = graph.nodes[std::size_t(place)];
+    // A constraint in a body is none of who uses its value around it.
+    const bool is_inside =
+        std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return id >= ValueId(graph.values.size()); });
+    if (is_inside && place == n) continue;
     if (place != n)
-      redirect_init(own, node);
+      redirect_init(own, node, ValueId(graph.values.size()));
     else if (!node.operands.empty())
       own.operands = node.operands;
   }
