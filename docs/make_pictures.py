@@ -139,6 +139,8 @@ PICTURES = {
     "timeline_wide": ("wide", ["--view", "timeline", "--size", "1400x560", "--theme", "dark"]),
     "sharding": ("network", ["--view", "sharding", "--size", "1200x620"]),
     "sharding_wide": ("wide", ["--view", "sharding", "--size", "1400x800"]),
+    "touched": ("network", ["--array", "h", "--select", "device:3"]),
+    "touched_dark": ("network", ["--array", "h", "--select", "device:3", "--theme", "dark"]),
     "reshard": ("network", ["--view", "reshard", "--select", "collective:4", "--size", "1400x520"]),
     "diagnoses": ("swapped", ["--view", "diagnoses", "--size", "1200x620"]),
     "calls": ("order", ["--view", "sequence", "--size", "1200x420"]),

@@ -34,8 +34,8 @@ Growth Growth::from_json(std::string_view text) {
 }
 
 bool grows(std::string_view table) {
-  static constexpr std::array<std::string_view, 8> kTables{"events",  "launches",   "collectives", "arrays",
-                                                           "layouts", "host_reads", "wait_edges",  "programs"};
+  static constexpr std::array<std::string_view, 9> kTables{"events",     "launches",   "collectives", "arrays",       "layouts",
+                                                           "host_reads", "wait_edges", "programs",    "launch_arrays"};
   return std::find(kTables.begin(), kTables.end(), table) != kTables.end();
 }
 

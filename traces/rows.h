@@ -212,6 +212,16 @@ struct ArrayEndRow {
   bool donated = false;
 };
 
+// That a launch of a process took an array, or gave it.
+struct LaunchArrayRow {
+  int process = 0;
+  std::int64_t launch = 0;
+  bool is_result = false;
+  int position = 0;  // among the operands or the results of its program
+  Id array = 0;
+  bool donated = false;  // taken for good
+};
+
 // Of one part of an array, as one process has it.
 struct ChecksumRow {
   Id array = 0;

@@ -9,8 +9,8 @@
 namespace shardlab::traces {
 
 // Older files are read. 1: when arrays end, and what programs hold between their steps. 2: checksums of values, and the calls above
-// launches.
-constexpr int kSchemaVersion = 2;
+// launches. 3: which arrays launches took and gave.
+constexpr int kSchemaVersion = 3;
 // SQLite's application_id of a trace ("SLtr") and of one process's part ("SLpt").
 constexpr std::int32_t kTraceApplicationId = 0x534c7472;
 constexpr std::int32_t kPartApplicationId = 0x534c7074;

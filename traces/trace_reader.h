@@ -54,8 +54,11 @@ class TraceReader {
   bool has_array_ends() const { return version_ >= 1; }
   std::vector<ArrayHolderRow> array_holders();  // by array, then process
   std::vector<ArrayEndRow> array_ends();        // the same
-  std::vector<ChecksumRow> checksums();         // the same, then device; none of a run that was not asked for them
-  std::vector<FrameRow> frames();               // by id: parents come first
+  // Whether it has which arrays launches took and gave: older ones do not. By process, launch, role, position.
+  bool has_launch_arrays() const { return version_ >= 3; }
+  std::vector<LaunchArrayRow> launch_arrays(const Growth* since = nullptr);
+  std::vector<ChecksumRow> checksums();  // the same, then device; none of a run that was not asked for them
+  std::vector<FrameRow> frames();        // by id: parents come first
   std::vector<HostReadRow> host_reads(const Growth* since = nullptr);
   std::vector<Diagnosis> diagnoses();  // with participants, in the order of their ids: index i has id i + 1
   // Beside diagnoses(): per participant the recorded collective that it names, 0 for none.

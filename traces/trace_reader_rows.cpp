@@ -120,6 +120,17 @@ std::vector<ArrayEndRow> TraceReader::array_ends() {
   return rows;
 }
 
+std::vector<LaunchArrayRow> TraceReader::launch_arrays(const Growth* since) {
+  std::vector<LaunchArrayRow> rows;
+  if (!has_launch_arrays()) return rows;
+  visit_since(since, "launch_arrays", "process, launch, role, position", "process, launch, role, position, array, donated",
+              [&](const Statement& row) {
+                rows.push_back(
+                    {int(row.integer(0)), row.integer(1), row.integer(2) != 0, int(row.integer(3)), row.integer(4), row.integer(5) != 0});
+              });
+  return rows;
+}
+
 std::vector<ChecksumRow> TraceReader::checksums() {
   std::vector<ChecksumRow> rows;
   if (version_ < 2) return rows;

@@ -240,6 +240,10 @@ Id TraceWriter::add(const ArrayRow& row) {
 void TraceWriter::add(const ArrayHolderRow& row) { put("array_holders", row.array, row.process, time(row.begin_ns)); }
 void TraceWriter::add(const ArrayEndRow& row) { put("array_ends", row.array, row.process, row.end_ns, row.donated); }
 
+void TraceWriter::add(const LaunchArrayRow& row) {
+  put("launch_arrays", row.process, row.launch, row.is_result, row.position, row.array, row.donated);
+}
+
 void TraceWriter::add(const ChecksumRow& row) {
   const Checksum& sum = row.checksum;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

@@ -58,6 +58,7 @@ class TraceWriter {
   Id add(const ArrayRow& row);
   void add(const ArrayHolderRow& row);
   void add(const ArrayEndRow& row);
+  void add(const LaunchArrayRow& row);
   void add(const ChecksumRow& row);
   void add(const HostReadRow& row);
   // `collectives`: per participant the recorded collective that it names, 0 for none; may be shorter.

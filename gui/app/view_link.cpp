@@ -72,6 +72,7 @@ QString to_text(const ViewLink& link) {
   if (!link.time.empty()) add("time", range_text(link.time, 0));
   add("select", link.select);
   if (link.array >= 0) add("array", QString::number(link.array));
+  if (link.touched) add("touched", QStringLiteral("1"));
   if (!link.range.empty()) add("range", range_text(link.range, 0));
   if (link.axis != TimeAxis::kWall) add("axis", QString::fromUtf8(kAxes[int(link.axis)]));
   add("lanes", link.lanes);
@@ -94,6 +95,7 @@ ViewLink link_from_text(const QString& text) {
   link.time = range_of(value("time"));
   link.select = value("select");
   if (const QString array = value("array"); !array.isEmpty()) link.array = array.toInt();
+  link.touched = value("touched") == QLatin1String("1");
   link.range = range_of(value("range"));
   for (std::size_t a = 0; a < std::size(kAxes); ++a)
     if (value("axis") == QLatin1String(kAxes[a])) link.axis = TimeAxis(a);
@@ -109,6 +111,7 @@ ViewLink link_of(const MainWindow& window) {
   const TimelineCanvas& canvas = window.timeline();
   ViewLink link{.trace = name_of_trace(trace), .view = qstr(window.view_in_front()), .select = selected(trace, state)};
   link.array = state.array;
+  link.touched = state.touched;
   const TimeRange limits = canvas.scale().limits(), shown = canvas.scale().window();
   if (shown != limits) link.time = moved(shown, -limits.begin);
   link.range = moved(state.range, -trace.range.begin);
@@ -130,8 +133,9 @@ void show_link(MainWindow& window, const ViewLink& link) {
   canvas->hide_empty = link.hide_empty;
   canvas->set_grouping(link.lanes);
   canvas->set_axis(link.axis);
-  if (link.array >= 0) selection.select_array(link.array);
+  if (link.array >= 0) selection.select_array(link.array, nullptr, false);
   select(selection, link.select);
+  if (link.touched) selection.select_array(link.array);
   if (!link.range.empty()) selection.select_range(moved(link.range, trace->range.begin));
   for (const ViewDef* def : all_views())
     if (qstr(def->id) == link.view) window.show_view(def->id);

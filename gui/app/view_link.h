@@ -18,8 +18,9 @@ struct ViewLink {
   QString view;    // id of the one that has the focus; empty: none
   QString select;  // "collective:12", "event:3@1200" (in lane 3, that begins then), "device:1", "process:0", "diagnosis:0"; empty: nothing
   int array = -1;
-  TimeRange time;   // the window; empty: the whole
-  TimeRange range;  // that is chosen; empty: none
+  bool touched = false;  // its launches are marked
+  TimeRange time;        // the window; empty: the whole
+  TimeRange range;       // that is chosen; empty: none
   TimeAxis axis = TimeAxis::kWall;
   QString lanes;  // how they are grouped; empty: by process
   QString hide;   // the pattern that hides some of them

@@ -87,6 +87,9 @@ std::vector<ArrayUse> find_array_uses(const TraceData& trace) {
   std::stable_sort(launches.begin(), launches.end(), [](const Launch* a, const Launch* b) { return a->issued < b->issued; });
   std::map<std::pair<int, std::string>, Held> held;
   std::vector<ArrayUse> uses;
+  for (std::size_t i = 0; i < trace.arrays.size(); ++i)
+    if (trace.launch(trace.arrays[i].process, trace.arrays[i].launch))
+      uses.push_back({.array = int(i), .process = trace.arrays[i].process, .launch = trace.arrays[i].launch, .gives = true});
   for (const Launch* launch : launches) {
     const auto of_process = candidates.find(launch->process);
     if (of_process == candidates.end()) continue;
@@ -97,49 +100,68 @@ std::vector<ArrayUse> find_array_uses(const TraceData& trace) {
       if (array >= 0) uses.push_back({array, launch->process, launch->number});
     }
   }
-  const auto key = [](const ArrayUse& use) { return std::tuple(use.array, use.process, use.launch); };
+  const auto key = [](const ArrayUse& use) { return std::tuple(use.array, use.process, use.launch, use.gives); };
   std::sort(uses.begin(), uses.end(), [&](const ArrayUse& a, const ArrayUse& b) { return key(a) < key(b); });
   uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
   return uses;
 }
 
+ArrayUses::ArrayUses(std::vector<ArrayUse> uses, std::size_t arrays, bool told) : uses_(std::move(uses)), told_(told) {
+  const auto key = [](const ArrayUse& use) { return std::tuple(use.process, use.launch, use.gives, use.position); };
+  const auto before = [&](const ArrayUse& a, const ArrayUse& b) { return key(a) < key(b); };
+  if (!std::is_sorted(uses_.begin(), uses_.end(), before)) std::stable_sort(uses_.begin(), uses_.end(), before);
+  begin_.assign(arrays + 1, 0);
+  for (const ArrayUse& use : uses_) ++begin_[std::size_t(use.array) + 1];
+  for (std::size_t a = 1; a < begin_.size(); ++a) begin_[a] += begin_[a - 1];
+  by_array_.resize(uses_.size());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end());
+  for (std::size_t i = 0; i < uses_.size(); ++i) by_array_[next[std::size_t(uses_[i].array)]++] = std::uint32_t(i);
+}
+
+std::span<const std::uint32_t> ArrayUses::order_of(int array) const {
+  if (array < 0 || std::size_t(array) + 1 >= begin_.size()) return {};
+  return std::span(by_array_).subspan(begin_[std::size_t(array)], begin_[std::size_t(array) + 1] - begin_[std::size_t(array)]);
+}
+
+std::span<const ArrayUse> ArrayUses::of_launch(int process, std::int64_t launch) const {
+  const auto [first, last] = std::equal_range(
+      uses_.begin(), uses_.end(), ArrayUse{.process = process, .launch = launch},
+      [](const ArrayUse& a, const ArrayUse& b) { return std::pair(a.process, a.launch) < std::pair(b.process, b.launch); });
+  return {first, last};
+}
+
 std::vector<UsesOfCall> uses_of(const TraceData& trace, int array) {
-  const auto [first, last] = std::equal_range(trace.array_uses.begin(), trace.array_uses.end(), ArrayUse{.array = array},
-                                              [](const ArrayUse& a, const ArrayUse& b) { return a.array < b.array; });
-  std::map<std::pair<int, int>, UsesOfCall> calls;
-  for (auto use = first; use != last; ++use) {
-    const Launch* launch = trace.launch(use->process, use->launch);
-    if (!launch) continue;
-    UsesOfCall& call = calls[{launch->program, launch->site}];
+  std::map<std::tuple<int, int, bool>, UsesOfCall> calls;
+  if (!trace.array_uses) return {};
+  ArrayUse last{.launch = -1};  // of a launch that takes it twice
+  trace.array_uses->for_each_of(array, [&](const ArrayUse& use) {
+    const Launch* launch = trace.launch(use.process, use.launch);
+    if (!launch) return;
+    UsesOfCall& call = calls[{launch->program, launch->site, use.gives}];
     call.program = launch->program;
     call.site = launch->site;
-    ++call.launches;
-    if (call.processes.empty() || call.processes.back() != use->process) call.processes.push_back(use->process);
-    if (launch->issued >= call.first) continue;
+    call.gives = use.gives;
+    const bool again = std::tuple(use.process, use.launch, use.gives) == std::tuple(last.process, last.launch, last.gives);
+    last = use;
+    call.launches += !again;
+    call.donated += use.donated;
+    if (use.position >= 0 && std::find(call.positions.begin(), call.positions.end(), use.position) == call.positions.end())
+      call.positions.insert(std::upper_bound(call.positions.begin(), call.positions.end(), use.position), use.position);
+    if (call.processes.empty() || call.processes.back() != use.process) call.processes.push_back(use.process);
+    if (launch->issued >= call.first) return;
     call.first = launch->issued;
-    call.process = use->process;
-    call.launch = use->launch;
-  }
+    call.process = use.process;
+    call.launch = use.launch;
+  });
   std::vector<UsesOfCall> result;
   for (auto& [key, call] : calls) result.push_back(std::move(call));
   std::stable_sort(result.begin(), result.end(), [](const UsesOfCall& a, const UsesOfCall& b) { return a.first < b.first; });
   return result;
 }
 
-std::pair<int, std::int64_t> event_of_launch(const TraceData& trace, int process, std::int64_t launch) {
-  const Launch* row = trace.launch(process, launch);
-  if (!row) return {-1, -1};
-  const Ns from = row->started == kOpen ? row->issued : row->started;
-  // Of the process's devices, else of its host thread, where it was issued.
-  for (const bool device : {true, false})
-    for (std::size_t l = 0; l < trace.lanes.size(); ++l) {
-      const Lane& lane = trace.lanes[l];
-      if (lane.process != process || (lane.device >= 0) != device) continue;
-      const auto& begin = lane.events->begin;
-      const auto at = std::lower_bound(begin.begin(), begin.end(), device ? from : row->issued);
-      if (at != begin.end()) return {int(l), at - begin.begin()};
-    }
-  return {-1, -1};
+std::string why_no_uses(const TraceData& trace) {
+  if (trace.preview || trace.array_uses) return "";
+  return "this trace does not tell which arrays launches took";
 }
 
 }  // namespace shardlab::gui

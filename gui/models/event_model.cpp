@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gui/models/format.h"
+#include "gui/models/launch_events.h"
 
 namespace shardlab::gui {
 
@@ -10,6 +11,9 @@ std::vector<EventRef> find_events(const TraceData& trace, const Filter& filter, 
   std::vector<EventRef> rows;
   std::vector<std::string> places;
   for (const auto& label : trace.labels) places.push_back(trace.site_text(label.site));
+  std::vector<std::pair<int, TouchedLanes>> touched;
+  for (const int array : filter.arrays()) touched.emplace_back(array, find_touched(trace, array, stop));
+  std::vector<int> arrays;
   for (std::size_t l = 0; l < trace.lanes.size(); ++l) {
     const Lane& lane = trace.lanes[l];
     const LaneEvents& events = *lane.events;
@@ -19,6 +23,9 @@ std::vector<EventRef> find_events(const TraceData& trace, const Filter& filter, 
         const Label& label = trace.labels[events.label[i]];
         const int collective = events.collective[i];
         const Collective* call = collective >= 0 ? &trace.collectives[std::size_t(collective)] : nullptr;
+        arrays.clear();
+        for (const auto& [array, lanes] : touched)
+          if (lanes.touched(int(l), std::int64_t(i))) arrays.push_back(array);
         const FilterRow row{.kind = call ? std::string_view(call->type->kind) : event_kind_name(events.kind[i]),
                             .name = label.name,
                             .op = call ? std::string_view(call->type->op) : std::string_view(label.name),
@@ -30,6 +37,7 @@ std::vector<EventRef> find_events(const TraceData& trace, const Filter& filter, 
                             .device = lane.device,
                             .collective = collective,
                             .seq = call ? call->seq : -1,
+                            .arrays = arrays,
                             .duration = events.end[i] - events.begin[i],
                             .time = events.begin[i] - trace.range.begin,
                             .bytes = call ? call->type->bytes : -1};

@@ -12,9 +12,11 @@
 namespace shardlab::gui {
 namespace {
 
-enum Field { kKind, kName, kOp, kAt, kState, kProc, kDev, kColl, kSeq, kDur, kTime, kBytes };
+enum Field { kKind, kName, kOp, kAt, kState, kProc, kDev, kColl, kSeq, kDur, kTime, kBytes, kArray };
 
-constexpr std::array<FilterFieldDef, 12> kFields{{
+constexpr std::int64_t kArraysMax = 64;  // that one filter asks for
+
+constexpr std::array<FilterFieldDef, 13> kFields{{
     {"kind", "compute, all-reduce, all-gather … (a part of it is enough)"},
     {"name", "the event's name"},
     {"op", "the operation of the program"},
@@ -27,6 +29,7 @@ constexpr std::array<FilterFieldDef, 12> kFields{{
     {"dur", "duration: dur>10us, dur<1ms"},
     {"time", "begin, from the start of the trace: time>2ms"},
     {"bytes", "size: bytes>4KiB"},
+    {"array", "number of an array that the launch took or gave: 7, 0-3, 0,2"},
 }};
 
 bool numeric(int field) { return field >= kProc; }
@@ -113,7 +116,7 @@ Filter Filter::parse(const QString& text, QString* error) {
     const QString sign = match.captured(3);
     if (sign == QLatin1String("<") || sign == QLatin1String(">")) {
       const auto number = parse_quantity(value);
-      if (!number || !numeric(term.field))
+      if (!number || !numeric(term.field) || term.field == kArray)
         return fail(QStringLiteral("%1%2 wants a number with a unit, like %1%2%3")
                         .arg(name, sign, name == QLatin1String("bytes") ? QStringLiteral("4KiB") : QStringLiteral("10us")));
       term.op = sign == QLatin1String("<") ? Op::kLess : Op::kMore;
@@ -124,6 +127,8 @@ Filter Filter::parse(const QString& text, QString* error) {
         const auto first = parse_quantity(part.section(QLatin1Char('-'), 0, 0)), last = parse_quantity(part.section(QLatin1Char('-'), -1));
         if (!first || !last) return fail(QStringLiteral("%1: wants numbers, like %1:3, %1:0-3 or %1:0,2").arg(name));
         term.ranges.emplace_back(std::int64_t(*first), std::int64_t(*last));
+        if (term.field == kArray && (*first < 0 || *last - *first >= double(kArraysMax)))
+          return fail(QStringLiteral("array: wants numbers, at most %1 at once").arg(kArraysMax));
       }
     } else {
       term.text = value.toLower().toStdString();
@@ -141,9 +146,12 @@ bool Filter::matches(const Term& term, const FilterRow& row) const {
         if (contains(text_of(field, row), term.text)) return true;
       return false;
     case Op::kEqual: {
-      const auto value = std::int64_t(number_of(term.field, row));
-      return std::any_of(term.ranges.begin(), term.ranges.end(),
-                         [&](const auto& range) { return range.first <= value && value <= range.second; });
+      const auto is_asked_for = [&](std::int64_t value) {
+        return std::any_of(term.ranges.begin(), term.ranges.end(),
+                           [value](const auto& range) { return range.first <= value && value <= range.second; });
+      };
+      if (term.field == kArray) return std::any_of(row.arrays.begin(), row.arrays.end(), is_asked_for);
+      return is_asked_for(std::int64_t(number_of(term.field, row)));
     }
     case Op::kLess:
       return number_of(term.field, row) >= 0 && number_of(term.field, row) < term.number;
@@ -151,6 +159,17 @@ bool Filter::matches(const Term& term, const FilterRow& row) const {
       break;
   }
   return number_of(term.field, row) > term.number;
+}
+
+std::vector<int> Filter::arrays() const {
+  std::vector<int> all;
+  for (const Term& term : terms_)
+    if (term.field == kArray)
+      for (const auto& [first, last] : term.ranges)
+        for (std::int64_t array = first; array <= last; ++array) all.push_back(int(array));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
 }
 
 bool Filter::passes(const FilterRow& row) const {

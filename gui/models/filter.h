@@ -8,6 +8,7 @@
 #include <QString>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct FilterRow {
   std::string_view kind, name, op, place, state;
   int process = -1, device = -1;
   std::int64_t collective = -1, seq = -1;
+  std::span<const int> arrays = {};  // of Filter::arrays(), those that its launch took or gave
   Ns duration = -1, time = -1;
   std::int64_t bytes = -1;
 };
@@ -36,6 +38,8 @@ class Filter {
   static Filter parse(const QString& text, QString* error = nullptr);
   bool empty() const { return terms_.empty(); }
   bool passes(const FilterRow& row) const;
+  // That it asks for by number, ascending.
+  std::vector<int> arrays() const;
 
  private:
   enum class Op : std::uint8_t { kContains, kEqual, kLess, kMore };

@@ -15,6 +15,7 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kEventBytes = 29;  // as measured (docs/status.md)
 constexpr double kShareMin = 1e-6;
+constexpr std::int64_t kUsesOfLaunch = 4;  // arrays that a launch takes and gives, about
 
 QString setting() { return QStringLiteral("memory/max_gib"); }
 // Of the window's own file, also before the application has a name.
@@ -47,7 +48,7 @@ MemoryNeed memory_need(traces::TraceReader& reader) {
   try {
     traces::Database database = traces::TraceReader::open(reader.path());
     need.rows += last_id(database, "collectives") * std::int64_t(sizeof(Collective) + sizeof(Member) * std::size_t(processes));
-    need.rows += launches * std::int64_t(sizeof(Launch) + sizeof(WaitEdge));
+    need.rows += launches * std::int64_t(sizeof(Launch) + sizeof(WaitEdge) + kUsesOfLaunch * sizeof(ArrayUse));
     need.arrays = last_id(database, "arrays") * std::int64_t(sizeof(Array) + sizeof(ArrayHold) * std::size_t(processes));
   } catch (const IoError&) {  // a torn trace: what is not there needs nothing
   }
@@ -67,7 +68,7 @@ OpenedPart last_part(traces::TraceReader& reader, TimeRange range, const MemoryN
     if (collective.step() && !collective.is_null(0)) from["collectives"][0] = collective.integer(0);
     traces::Statement launch(database, "SELECT process, min(launch) FROM launches WHERE done_ns >= ? GROUP BY process");
     launch.bind(part.from);
-    while (launch.step()) from["launches"][launch.integer(0)] = launch.integer(1);
+    while (launch.step()) from["launches"][launch.integer(0)] = from["launch_arrays"][launch.integer(0)] = launch.integer(1);
   } catch (const IoError&) {  // told by who reads the tables
   }
   for (const auto& process : reader.processes())

@@ -119,38 +119,46 @@ void Selection::set(SelectionState next, QObject* origin) {
   Q_EMIT changed(state_, origin);
 }
 
-void Selection::select_array(int array, QObject* origin) {
+void Selection::select_array(int array, QObject* origin, bool touched) {
   if (!trace_ || !within(trace_->arrays, array)) return;
   SelectionState next = state_;
   next.array = array;
+  next.touched = touched;
   set(next, origin);
+}
+
+void Selection::select_shard(int array, int device, QObject* origin) {
+  if (!trace_ || !within(trace_->arrays, array) || !trace_->device(device)) return;
+  set(with_device({.array = array, .touched = true}, device), origin);
 }
 
 void Selection::select_collective(int collective, QObject* origin) {
   if (!trace_ || !within(trace_->collectives, collective)) return;
-  SelectionState next{.array = state_.array};
+  SelectionState next = array_alone();
   next.collective = collective;
   next.diagnosis = trace_->collectives[std::size_t(collective)].diagnosis;
   set(next, origin);
 }
 
 void Selection::select_device(int device, QObject* origin) {
-  const Device* row = trace_ ? trace_->device(device) : nullptr;
-  if (!row) return;
-  SelectionState next{.array = state_.array};
+  if (trace_ && trace_->device(device)) set(with_device(array_alone(), device), origin);
+}
+
+SelectionState Selection::with_device(SelectionState next, int device) const {
+  const Device& row = *trace_->device(device);
   next.device = device;
-  next.process = row->process;
+  next.process = row.process;
   // The collective stays when the device takes part in it: "this member of it".
-  if (within(trace_->collectives, state_.collective) && trace_->collectives[std::size_t(state_.collective)].member_of(*row)) {
+  if (within(trace_->collectives, state_.collective) && trace_->collectives[std::size_t(state_.collective)].member_of(row)) {
     next.collective = state_.collective;
     next.diagnosis = state_.diagnosis;
   }
-  set(next, origin);
+  return next;
 }
 
 void Selection::select_process(int process, QObject* origin) {
   if (!trace_ || !trace_->process(process)) return;
-  SelectionState next{.array = state_.array};
+  SelectionState next = array_alone();
   next.process = process;
   set(next, origin);
 }
@@ -173,7 +181,7 @@ void Selection::select_event(int lane, std::int64_t event, QObject* origin) {
   if (!trace_ || !within(trace_->lanes, lane)) return;
   const Lane& row = trace_->lanes[std::size_t(lane)];
   if (!within(row.events->begin, event)) return;
-  SelectionState next{.array = state_.array};
+  SelectionState next = array_alone();
   next.lane = lane;
   next.event = event;
   next.device = row.device;

@@ -16,6 +16,7 @@ namespace shardlab::gui {
 // Indices into the trace's vectors, but `device` and `process`, which are ordinals; -1: none.
 struct SelectionState {
   int array = -1;
+  bool touched = false;  // somebody chose the array: the launches that took or gave it are marked
   int collective = -1;
   int device = -1;
   int process = -1;
@@ -44,14 +45,15 @@ class Selection : public QObject {
   void set_other(TracePtr trace) { other_ = std::move(trace); }
   const TracePtr& other() const { return other_; }
 
-  void select_array(int array, QObject* origin = nullptr);
+  void select_array(int array, QObject* origin = nullptr, bool touched = true);
+  void select_shard(int array, int device, QObject* origin = nullptr);  // the array, and what the device holds of it
   void select_collective(int collective, QObject* origin = nullptr);
   void select_device(int device, QObject* origin = nullptr);
   void select_process(int process, QObject* origin = nullptr);
   void select_diagnosis(int diagnosis, QObject* origin = nullptr);
   void select_event(int lane, std::int64_t event, QObject* origin = nullptr);
   void select_range(TimeRange range, QObject* origin = nullptr);
-  void clear(QObject* origin = nullptr);  // all but the array, which the sharding view always shows
+  void clear(QObject* origin = nullptr);  // all but the array, which the sharding view always shows; its launches are marked no longer
 
   // The window of time that the timeline shows; other views follow it. No part of the history.
   void set_visible(TimeRange window);
@@ -77,6 +79,8 @@ class Selection : public QObject {
   void set(SelectionState next, QObject* origin);
   SelectionState first_of(const TraceData& trace) const;
   SelectionState of_diagnosis(int diagnosis) const;
+  SelectionState array_alone() const { return {.array = state_.array, .touched = state_.touched}; }
+  SelectionState with_device(SelectionState next, int device) const;
 
   TracePtr trace_, other_;
   SelectionState state_;

@@ -9,6 +9,7 @@
 
 #include "gui/models/format.h"
 #include "gui/models/lane_fold.h"
+#include "gui/models/launch_events.h"
 #include "gui/models/memory.h"
 #include "gui/models/shard_grid.h"
 
@@ -130,6 +131,48 @@ QString array_text(const TraceData& trace, int index) {
     for (const auto& cell : plane.cells)
       rows << QStringList{QStringLiteral("  ") + qstr(cell.slice_text()), QStringLiteral("on ") + set_text(cell.devices)};
   return text + padded_text({}, rows);
+}
+
+std::string launch_name(const TraceData& trace, int program) {
+  return program >= 0 ? trace.programs[std::size_t(program)].name : "a program whose record was lost";
+}
+
+QString use_text(const TraceData& trace, const UsesOfCall& use) {
+  QStringList parts;
+  if (const std::string where = trace.site_text(use.site); !where.empty()) parts << QStringLiteral("at ") + qstr(where);
+  // A call that gives one thing gives it as the first.
+  if (use.positions.size() > 1 || (use.positions.size() == 1 && (!use.gives || use.positions.front() > 0)))
+    parts << QStringLiteral("as %1%2 %3")
+                 .arg(use.gives ? QStringLiteral("result") : QStringLiteral("operand"),
+                      use.positions.size() == 1 ? QString() : QStringLiteral("s"), set_text(use.positions, 30));
+  parts << QStringLiteral("process%1 %2").arg(use.processes.size() == 1 ? QString() : QStringLiteral("es"), set_text(use.processes, 30));
+  if (use.launches > int(use.processes.size())) parts << QStringLiteral("%1 times").arg(use.launches);
+  if (use.donated > 0) parts << QStringLiteral("donated");
+  return parts.join(QStringLiteral(", "));
+}
+
+QString uses_text(const TraceData& trace, int array, int device) {
+  constexpr std::size_t kCallsMax = 200;
+  if (array < 0 || trace.launches.empty()) return {};
+  if (!trace.array_uses) return qstr(why_no_uses(trace)) + QLatin1Char('\n');
+  const std::vector<UsesOfCall> uses = uses_of(trace, array);
+  QString text;
+  for (std::size_t i = 0; i < std::min(uses.size(), kCallsMax); ++i) {
+    const UsesOfCall& use = uses[i];
+    text +=
+        QStringLiteral("%1 by %2 %3")
+            .arg(use.gives ? QStringLiteral("made") : QStringLiteral("taken"), qstr(launch_name(trace, use.program)), use_text(trace, use));
+    QStringList kinds;
+    if (const Launch* launch = trace.launch(use.process, use.launch))
+      for (const int call : collectives_of_launch(trace, *launch, device))
+        kinds << qstr(trace.collectives[std::size_t(call)].type->kind) + QStringLiteral(" #%1").arg(call);
+    text += (kinds.isEmpty() ? QString() : QStringLiteral(", with ") + kinds.join(QStringLiteral(", "))) + QLatin1Char('\n');
+  }
+  if (uses.size() > kCallsMax) text += QStringLiteral("… and %1 calls more\n").arg(uses.size() - kCallsMax);
+  if (std::none_of(uses.begin(), uses.end(), [](const UsesOfCall& use) { return !use.gives; }))
+    text += trace.array_uses->told() ? QStringLiteral("taken by no launch\n") : QStringLiteral("taken by no call that it can be told of\n");
+  if (!trace.array_uses->told()) text += QStringLiteral("found by elimination: this trace does not tell which arrays launches took\n");
+  return text;
 }
 
 QString mesh_text(const TraceData& trace, int mesh, const SelectionState& state) {

@@ -4,6 +4,7 @@
 #include <QAbstractItemModel>
 #include <QString>
 
+#include "gui/models/array_uses.h"
 #include "gui/models/call_sequence.h"
 #include "gui/models/comm_matrix.h"
 #include "gui/models/compare.h"
@@ -21,6 +22,12 @@ QString padded_text(const QStringList& head, const QList<QStringList>& rows, int
 QString memory_text(const TraceData& trace, TimeRange window);
 // A line an event of each lane in the window; stretches of short ones are summed. Then what devices hold.
 QString timeline_text(const TraceData& trace, TimeRange window);
+// A program's name, or what stands for it.
+std::string launch_name(const TraceData& trace, int program);
+// "at toy.cpp:31, as operand 0, processes 0–3, 1000 times".
+QString use_text(const TraceData& trace, const UsesOfCall& use);
+// The calls that gave the array and those that took it; `device`: with the collectives in them that it takes part in, -1: with all.
+QString uses_text(const TraceData& trace, int array, int device);
 QString array_text(const TraceData& trace, int array);
 QString mesh_text(const TraceData& trace, int mesh, const SelectionState& state);
 QString reshard_text(const TraceData& trace, const Reshard& reshard);

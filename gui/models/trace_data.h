@@ -167,11 +167,14 @@ struct ArrayHold {
   bool donated = false;
 };
 
-// A launch of a process that took an array as an operand.
+// A launch of a process that took an array, or gave it.
 struct ArrayUse {
   int array = 0;
   int process = 0;
   std::int64_t launch = 0;
+  int position = -1;     // among the operands or the results of its program; -1: not known
+  bool gives = false;    // it is a result
+  bool donated = false;  // taken for good
   bool operator==(const ArrayUse&) const = default;
 };
 
@@ -282,6 +285,7 @@ struct Notice {
   bool loss = false;
 };
 
+class ArrayUses;        // gui/models/array_uses.h
 class CollectiveIndex;  // gui/models/collective_index.h
 class MemoryUse;        // gui/models/memory.h
 class StepCounter;      // gui/models/step_counter.h
@@ -297,8 +301,7 @@ struct TraceData {
   std::vector<Array> arrays;
   std::vector<ArrayHold> array_holds;                          // by array, then process; of those that were ever held
   bool records_array_ends = false;                             // older traces do not
-  std::vector<ArrayUse> array_uses;                            // by array, process, launch
-  bool records_array_uses = false;                             // older traces do not
+  std::shared_ptr<const ArrayUses> array_uses;                 // null: the trace does not tell, or it is still being read
   std::shared_ptr<const MemoryUse> memory;                     // of array_holds; null while they are being read
   std::vector<Collective> collectives;                         // by time
   std::shared_ptr<const CollectiveIndex> collectives_by_time;  // null before finish()

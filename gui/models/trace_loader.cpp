@@ -58,8 +58,7 @@ class Loader {
     load_launches();
     lanes.load();
     trace_->memory = MemoryUse::make(*trace_, *trace_);
-    trace_->records_array_uses = trace_->records_array_ends;
-    if (trace_->records_array_uses) trace_->array_uses = find_array_uses(*trace_);
+    load_array_uses();
     trace_->predictions = compare_with_plan(*trace_);
     if (options_.stop.stop_requested()) return nullptr;
     for (auto& text : reader_.notices())
@@ -183,8 +182,7 @@ class Loader {
 
   // Both come by array, then process.
   void load_array_holds() {
-    std::unordered_map<Id, int> array_of;
-    for (std::size_t i = 0; i < parts_->arrays.size(); ++i) array_of[parts_->arrays[i].id] = int(i);
+    for (std::size_t i = 0; i < parts_->arrays.size(); ++i) array_of_[parts_->arrays[i].id] = int(i);
     const auto ends = reader_.array_ends();
     auto end = ends.begin();
     const auto holders = reader_.array_holders();
@@ -192,8 +190,8 @@ class Loader {
     trace_->records_array_ends = reader_.has_array_ends() && (!holders.empty() || trace_->arrays.empty());
     for (const auto& row : holders) {
       while (end != ends.end() && std::pair(end->array, end->process) < std::pair(row.array, row.process)) ++end;
-      const auto array = array_of.find(row.array);
-      if (array == array_of.end() || row.begin_ns == kNoTime) continue;
+      const auto array = array_of_.find(row.array);
+      if (array == array_of_.end() || row.begin_ns == kNoTime) continue;
       ArrayHold hold{.array = array->second, .process = row.process, .begin = row.begin_ns};
       if (end != ends.end() && end->array == row.array && end->process == row.process) hold.end = end->end_ns, hold.donated = end->donated;
       trace_->array_holds.push_back(hold);
@@ -293,6 +291,22 @@ class Loader {
         merge_by_process(last_->host_reads, growth_, "host_reads", std::move(reads), [](const HostRead& row) { return row.begin; });
     trace_->wait_edges =
         merge_by_process(last_edges, growth_, "wait_edges", std::move(edges), [](const WaitEdge& row) { return row.begin; });
+  }
+
+  // Others may write traces too, and know nothing of it.
+  void load_array_uses() {
+    auto& rows = parts_->launch_arrays;
+    auto fresh = reader_.launch_arrays(rows_from());
+    rows_read_ += std::ssize(fresh);
+    rows = merge_by_process(rows, growth_, "launch_arrays", std::move(fresh), [](const auto& row) { return row.launch; });
+    const bool told = reader_.has_launch_arrays() && (!rows.empty() || trace_->launches.empty());
+    if (!told && !trace_->records_array_ends) return;
+    std::vector<ArrayUse> uses;
+    if (!told) uses = find_array_uses(*trace_);
+    for (const auto& row : rows)
+      if (const auto array = array_of_.find(row.array); array != array_of_.end())
+        uses.push_back({array->second, row.process, row.launch, row.position, row.is_result, row.donated});
+    trace_->array_uses = std::make_shared<const ArrayUses>(std::move(uses), trace_->arrays.size(), told);
   }
 
   int collective_index(Id id) const { return id > 0 && std::size_t(id) < collective_of_.size() ? collective_of_[std::size_t(id)] : -1; }
@@ -414,7 +428,7 @@ class Loader {
   std::shared_ptr<TraceData> trace_ = std::make_shared<TraceData>();
   static constexpr std::int64_t kReserveMax = std::int64_t{1} << 28;
 
-  std::unordered_map<Id, int> mesh_of_, program_of_;
+  std::unordered_map<Id, int> mesh_of_, program_of_, array_of_;
   std::vector<int> collective_of_;  // by id
 
   const traces::Growth growth_;

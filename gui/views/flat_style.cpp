@@ -113,7 +113,7 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const
 }
 
 int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
-  if (hint == SH_ComboBox_Popup) return 0;                // a menu measures every entry, and a long run has very many arrays
+  if (hint == SH_ComboBox_Popup) return 0;  // a menu measures every entry, and a long run has very many arrays
   if (hint == SH_Table_GridLineColor && option) return int(option->palette.color(QPalette::Midlight).rgba());
   return QProxyStyle::styleHint(hint, option, widget, data);
 }

@@ -1,5 +1,6 @@
 // What is selected, in words: an event, a collective with its members, a device, a process.
 #include <QEvent>
+#include <QScrollBar>
 #include <QTextBrowser>
 #include <QTextDocument>
 #include <QTimer>
@@ -7,10 +8,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
+#include "gui/models/launch_events.h"
 #include "gui/models/memory.h"
-#include "gui/views/theme.h"
+#include "gui/views/inspector_page.h"
 #include "gui/views/trace_table.h"
 #include "gui/views/view_def.h"
 #include "gui/views/when_seen.h"
@@ -19,48 +20,6 @@ namespace shardlab::gui {
 namespace {
 
 constexpr std::size_t kMembersMax = 16;  // a table takes long to lay out
-constexpr std::size_t kUsesMax = 12;     // calls that took an array
-
-class Page {
- public:
-  explicit Page(const Theme& theme) : theme_(theme) {}
-  void title(const QString& text, const QString& note = {}) {
-    close();
-    text_ += QStringLiteral("<p style='margin:6px 0 4px 0'><b>%1</b> <font color='%2'>%3</font></p>").arg(text, theme_.muted.name(), note);
-  }
-  void fact(const char* name, const QString& value) {
-    if (value.isEmpty()) return;
-    open();
-    text_ += QStringLiteral("<tr><td width='84'><font color='%1'>%2</font></td><td>%3</td></tr>")
-                 .arg(theme_.muted.name(), QString::fromUtf8(name), value);
-  }
-  void paragraph(const QString& text) {
-    close();
-    text_ += QStringLiteral("<p>%1</p>").arg(text);
-  }
-  void raw(const QString& text) {
-    close();
-    text_ += text;
-  }
-  QString done() {
-    close();
-    return text_;
-  }
-  const Theme& theme() const { return theme_; }
-
- private:
-  void open() {
-    if (!table_) text_ += QStringLiteral("<table cellspacing='0' cellpadding='2' width='100%'>");
-    table_ = true;
-  }
-  void close() {
-    if (table_) text_ += QStringLiteral("</table>");
-    table_ = false;
-  }
-  const Theme& theme_;
-  QString text_;
-  bool table_ = false;
-};
 
 // Of many members those that came last: they are what the others waited for.
 std::vector<std::size_t> members_to_tell(const Collective& call) {
@@ -241,54 +200,6 @@ void describe_event(Page& page, const TraceData& trace, const SelectionState& st
   if (lane.device >= 0) describe_memory(page, trace, {lane.events->begin[i], lane.events->end[i]}, {lane.device});
 }
 
-// What made it, and every call that took it.
-void describe_array(Page& page, const TraceData& trace, int index) {
-  const Array& array = trace.arrays[std::size_t(index)];
-  page.title(QStringLiteral("array ") + html(array.display_name()), html(array.type_text() + " " + array.layout->spec));
-  const auto call_link = [](int process, std::int64_t launch, const QString& text) {
-    return QStringLiteral("<a href='launch:%1-%2'>%3</a>").arg(process).arg(launch).arg(text);
-  };
-  const Launch* maker = trace.launch(array.process, array.launch);
-  const QString where = html(trace.site_text(array.site));
-  page.fact("Made", maker && maker->program >= 0
-                        ? QStringLiteral("by %1 at %2")
-                              .arg(call_link(array.process, array.launch, html(trace.programs[std::size_t(maker->program)].name)), where)
-                        : QStringLiteral("at ") + where);
-  if (!trace.records_array_uses) return;
-  const std::vector<UsesOfCall> uses = uses_of(trace, index);
-  QStringList lines;
-  for (std::size_t i = 0; i < std::min(uses.size(), kUsesMax); ++i) {
-    const UsesOfCall& use = uses[i];
-    QString line =
-        QStringLiteral("%1 at %2, process%3 %4")
-            .arg(call_link(use.process, use.launch, html(trace.programs[std::size_t(use.program)].name)), html(trace.site_text(use.site)),
-                 use.processes.size() == 1 ? QString() : QStringLiteral("es"), set_text(use.processes, 30));
-    if (use.launches > int(use.processes.size())) line += QStringLiteral(", %1 times").arg(use.launches);
-    lines << line;
-  }
-  if (uses.size() > kUsesMax) lines << QStringLiteral("and %1 more").arg(uses.size() - kUsesMax);
-  page.fact("Taken by", lines.isEmpty() ? QStringLiteral("no call that it can be told of") : lines.join(QStringLiteral("<br>")));
-}
-
-// In runs that were recorded with checksums.
-void describe_values(Page& page, const TraceData& trace, int index) {
-  const Array& array = trace.arrays[std::size_t(index)];
-  if (!array.values) return;
-  const Checksum& sum = array.values->checksum;
-  page.fact("Checksum", QStringLiteral("%1").arg(sum.hash, 16, 16, QLatin1Char('0')));
-  if (sum.any_finite()) {
-    page.fact("Range", QStringLiteral("%1 to %2").arg(sum.min, 0, 'g', 9).arg(sum.max, 0, 'g', 9));
-    page.fact("Sum", QStringLiteral("%1, norm %2").arg(sum.sum, 0, 'g', 9).arg(sum.norm(), 0, 'g', 9));
-  }
-  if (sum.nans + sum.infinities > 0)
-    page.fact(
-        "Not finite",
-        QStringLiteral("<font color='%1'>%2 NaN, %3 infinite</font>").arg(page.theme().warning.name()).arg(sum.nans).arg(sum.infinities));
-  if (!array.values->odd_replicas.empty())
-    page.paragraph(QStringLiteral("<font color='%1'>Replicas differ: devices %2 hold other values than the devices before them.</font>")
-                       .arg(page.theme().error.name(), set_text(array.values->odd_replicas, 60)));
-}
-
 void describe_trace(Page& page, const TraceData& trace) {
   page.title(html(trace.title));
   page.fact("Processes", QString::number(trace.processes.size()));
@@ -307,15 +218,32 @@ void describe_trace(Page& page, const TraceData& trace) {
       QStringLiteral("<font color='%1'>Select an event, a device, a cell or a row to see it here.</font>").arg(page.theme().muted.name()));
 }
 
-QString page_of(const Selection& selection, const Theme& theme) {
+// What is chosen is a part of this one; null: it is not known.
+const Launch* launch_of(const TraceData& trace, const SelectionState& state) {
+  if (trace.preview) return nullptr;
+  if (state.lane >= 0 && state.event >= 0) return launch_of_event(trace, state.lane, state.event);
+  if (state.collective < 0) return nullptr;
+  // On the lowest process that issued it, whether it began there or not.
+  const Collective& call = trace.collectives[std::size_t(state.collective)];
+  int process = call.members.empty() ? -1 : call.members.front().process;
+  for (const int issuer : call.not_begun) process = process < 0 ? issuer : std::min(process, issuer);
+  return trace.launch(process, call.launch);
+}
+
+QString page_of(const Selection& selection, const Theme& theme, bool all) {
   const TracePtr& trace = selection.trace();
   const SelectionState& state = selection.state();
-  Page page(theme);
+  Page page(theme, all);
+  // An array that somebody chose comes first, until he goes on to an event or a call; what nobody chose comes last.
+  const bool has_array = state.array >= 0 && !trace->preview;
+  const bool array_first = has_array && state.touched && state.collective < 0 && state.event < 0;
+  if (array_first) describe_array(page, *trace, state);
   if (state.collective >= 0) {
     describe_collective(page, *trace, state.collective);
   } else if (state.lane >= 0 && state.event >= 0) {
     describe_event(page, *trace, state);
   }
+  if (const Launch* launch = launch_of(*trace, state)) describe_launch(page, *trace, *launch);
   if (state.device >= 0) describe_device(page, *trace, state.device);
   if (state.device < 0 && state.process >= 0) describe_process(page, *trace, state.process);
   if (!state.range.empty()) {
@@ -324,11 +252,8 @@ QString page_of(const Selection& selection, const Theme& theme) {
     page.fact("Length", duration_text(state.range.length()));
     describe_memory(page, *trace, state.range, state.device >= 0 ? std::vector<int>{state.device} : std::vector<int>());
   }
-  if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0) describe_trace(page, *trace);
-  if (state.array >= 0 && !trace->preview) {
-    describe_array(page, *trace, state.array);
-    describe_values(page, *trace, state.array);
-  }
+  if (state.collective < 0 && state.device < 0 && state.process < 0 && state.event < 0 && !array_first) describe_trace(page, *trace);
+  if (has_array && !array_first) describe_array(page, *trace, state);
   return page.done();
 }
 
@@ -343,6 +268,12 @@ class Inspector : public QTextBrowser {
     connect(this, &QTextBrowser::anchorClicked, this, [this, find_events = context.find_events](const QUrl& url) {
       constexpr QLatin1String kEvents("events:");
       const QString link = url.toString();
+      if (link == QLatin1String("all")) {
+        all_ = true;
+        const int scrolled = verticalScrollBar()->value();
+        refresh();
+        return verticalScrollBar()->setValue(scrolled);
+      }
       if (link.startsWith(kEvents) && find_events) return find_events(link.mid(kEvents.size()));
       if (link.startsWith(QLatin1String("launch:"))) {
         const QString launch = link.section(QLatin1Char(':'), 1);
@@ -354,7 +285,10 @@ class Inspector : public QTextBrowser {
     });
     timer_.setSingleShot(true);
     connect(&timer_, &QTimer::timeout, this, [this] { seen_.mark(); });
-    connect(&selection_, &Selection::changed, this, [this] { timer_.start(0); });
+    connect(&selection_, &Selection::changed, this, [this] {
+      all_ = false;
+      timer_.start(0);
+    });
   }
 
  protected:
@@ -366,10 +300,11 @@ class Inspector : public QTextBrowser {
  private:
   void refresh() {
     if (!selection_.trace()) return clear();
-    setHtml(page_of(selection_, theme_of(this)));
+    setHtml(page_of(selection_, theme_of(this), all_));
   }
 
   Selection& selection_;
+  bool all_ = false;  // lists are not cut
   QTimer timer_;
   WhenSeen seen_{this, [this] { refresh(); }};
 };
@@ -388,7 +323,7 @@ const ViewDef kInspectorView{
     .text =
         [](const Selection& s) {
           QTextDocument document;
-          document.setHtml(page_of(s, light_theme()));
+          document.setHtml(page_of(s, light_theme(), true));
           return document.toPlainText() + QLatin1Char('\n');
         },
 };

@@ -27,12 +27,21 @@ const Array* ShardWidget::array() const { return trace_ && shown_.layout ? &show
 void ShardWidget::set_array(int array) {
   trace_ = selection_.trace();
   partial_.clear();
-  show(trace_ && array >= 0 && std::size_t(array) < trace_->arrays.size() ? trace_->arrays[std::size_t(array)] : Array{});
+  array_ = trace_ && array >= 0 && std::size_t(array) < trace_->arrays.size() ? array : -1;
+  show(array_ >= 0 ? trace_->arrays[std::size_t(array_)] : Array{});
+}
+
+void ShardWidget::select(int device) {
+  if (array_ >= 0)
+    selection_.select_shard(array_, device, this);
+  else
+    selection_.select_device(device, this);
 }
 
 void ShardWidget::set_layout(const std::string& name, const std::string& dtype, std::shared_ptr<const ArrayLayout> layout,
                              const std::vector<std::string>& partial) {
   trace_ = selection_.trace();
+  array_ = -1;
   QStringList axes;
   for (const auto& axis : partial) axes << qstr(axis);
   partial_ = axes.join(QStringLiteral(", "));
@@ -101,7 +110,7 @@ void ShardWidget::mousePressEvent(QMouseEvent* event) {
   if (!cell) return selection_.clear(this);
   // A second click on a shared cell goes on to its next holder.
   const auto at = std::find(cell->devices.begin(), cell->devices.end(), selection_.state().device);
-  selection_.select_device(at == cell->devices.end() || at + 1 == cell->devices.end() ? cell->devices[0] : *(at + 1), this);
+  select(at == cell->devices.end() || at + 1 == cell->devices.end() ? cell->devices[0] : *(at + 1));
 }
 
 QString ShardWidget::access_group_name(int group) const {
@@ -125,7 +134,7 @@ QRect ShardWidget::access_item_box(int group, int item) const {
 
 void ShardWidget::access_choose(int group, int item) {
   const auto& devices = grid_.planes[std::size_t(group)].cells[std::size_t(item)].devices;
-  if (!devices.empty()) selection_.select_device(devices[0], this);
+  if (!devices.empty()) select(devices[0]);
 }
 
 bool ShardWidget::event(QEvent* event) {

@@ -42,9 +42,12 @@ class ShardWidget : public QWidget, public AccessibleDiagram {
   void show(Array array);
   const Array* array() const;
 
+  void select(int device);
+
   Selection& selection_;
   TracePtr trace_;
-  Array shown_;  // without a layout: nothing
+  int array_ = -1;  // the trace's; -1: a layout that is none
+  Array shown_;     // without a layout: nothing
   QString partial_;
   ShardGrid grid_;
   ShardTiles tiles_;

@@ -137,7 +137,7 @@ const ViewDef kShardingView{
     .text =
         [](const Selection& s) {
           const int array = s.state().array;
-          return array_text(*s.trace(), array) +
+          return array_text(*s.trace(), array) + uses_text(*s.trace(), array, s.state().device) +
                  mesh_text(*s.trace(), array < 0 ? -1 : s.trace()->arrays[std::size_t(array)].layout->mesh, s.state());
         },
 };

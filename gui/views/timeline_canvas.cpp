@@ -35,6 +35,7 @@ TimelineCanvas::~TimelineCanvas() {
   background_.cancel(this);
   background_.cancel(&axis_);
   background_.cancel(&lanes_);
+  background_.cancel(&touched_);
 }
 
 // Has the items of the rows in sight made ahead, a window's width beyond both edges, where there are too many events to fold them
@@ -127,6 +128,7 @@ TimelineScene TimelineCanvas::scene() const {
   scene.counter_height = kCounterHeight;
   scene.memory_rows = memory_rows_;
   scene.marks = axis_ == TimeAxis::kWall ? &marks : nullptr;
+  scene.touched = touched_array_ >= 0 ? &touched_ : nullptr;
   scene.axis = axis_;
   scene.lateness = lateness_;
   scene.ruler_height = kRulerHeight;
@@ -186,6 +188,8 @@ QString TimelineCanvas::access_item_name(int group, int item) const {
   text += events.flags[i] & kFlagOpen ? QStringLiteral(", never ended")
                                       : QStringLiteral(", for ") + duration_text(events.end[i] - events.begin[i]);
   if (events.flags[i] & kFlagError) text += QStringLiteral(", diagnosed");
+  if (const QString touched = touched_text(rows_[std::size_t(group)].lane, item); !touched.isEmpty())
+    text += QStringLiteral(", ") + touched;
   return text;
 }
 

@@ -180,6 +180,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   QString memory_text(const std::vector<int>& counters, Ns time) const;  // what they hold at that time, in a few words
   QString memory_tooltip(const TimelineMemoryRow& row, Ns time) const;
   void on_selection(const SelectionState& state, QObject* origin);
+  void mark_touched();
+  QString touched_text(int lane, std::int64_t event) const;  // "of a launch that took x", or nothing
   void reveal(TimeRange range);
   TimelineScene scene() const;
   void fold_ahead();
@@ -210,6 +212,9 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleDiagram {
   std::vector<LaneGrouping> groupings_{LaneGrouping{}};
   std::size_t grouping_ = 0;
   int hover_collective_ = -1;
+  TouchedLanes touched_;  // of the array in the trace, -1: none is to be marked
+  TracePtr touched_trace_;
+  int touched_array_ = -1;
   QPoint press_;
   QPoint last_;
   bool dragging_ = false;

@@ -241,7 +241,11 @@ QString TimelineCanvas::tooltip_at(QPoint position) const {
   if (at.memory >= 0 && !at.label) return memory_tooltip(memory_rows_[std::size_t(at.memory)], scale_.time_at(position.x() - kLabelWidth));
   if (at.row < 0) return {};
   const Lane& lane = trace_->lanes[std::size_t(rows_[std::size_t(at.row)].lane)];
-  if (at.event >= 0) return event_tooltip(*trace_, lane, std::size_t(at.event));
+  if (at.event >= 0) {
+    const QString touched = touched_text(rows_[std::size_t(at.row)].lane, at.event);
+    return event_tooltip(*trace_, lane, std::size_t(at.event)) +
+           (touched.isEmpty() ? touched : QStringLiteral("<br>") + html(touched.toStdString()));
+  }
   if (!at.label) return {};
   const Process* process = trace_->process(lane.process);
   if (!process) return {};

@@ -103,6 +103,7 @@ void TimelineCanvas::reveal(TimeRange range) {
 
 void TimelineCanvas::on_selection(const SelectionState& state, QObject* origin) {
   fitted_ = 0;
+  mark_touched();
   if (trace_ && origin != this) {
     if (state.collective >= 0) {
       const Collective& call = trace_->collectives[std::size_t(state.collective)];

@@ -80,6 +80,7 @@ void TimelinePainter::paint_front() {
   painter_.setFont(scene_.font);
   painter_.save();
   painter_.setClipRegion(without_memory());
+  paint_touched();
   paint_selection();
   painter_.restore();
   paint_labels();

@@ -15,6 +15,7 @@
 #include "gui/models/collective_index.h"
 #include "gui/models/fold_set.h"
 #include "gui/models/lane_fold.h"
+#include "gui/models/launch_events.h"
 #include "gui/models/marks.h"
 #include "gui/models/memory.h"
 #include "gui/models/retime.h"
@@ -67,6 +68,7 @@ struct TimelineScene {
   int counter_height = 0;
   std::vector<TimelineMemoryRow> memory_rows;
   const std::vector<TimeMark>* marks = nullptr;
+  const TouchedLanes* touched = nullptr;  // where the launches lie that touched the chosen array
   TimeAxis axis = TimeAxis::kWall;
   bool lateness = false;  // collectives by how late each member came
   bool focused = false;
@@ -111,6 +113,9 @@ class TimelinePainter {
   void paint_text(const QRectF& box, const QString& text, const QColor& ink, const QColor& plate = {});
   void paint_curtains();
   void paint_curtain(int collective, bool strong);
+  void paint_touched();
+  void paint_runs(const TimelineRow& row, const std::vector<EventRun>& runs, bool gives);
+  void paint_touch(const QRectF& box, bool gives);
   void paint_selection();
   void paint_flows(const Collective& call);
   void paint_marks();

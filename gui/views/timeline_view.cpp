@@ -12,6 +12,7 @@
 #include "gui/views/lane_bar.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/timeline_minimap.h"
+#include "gui/views/touch_mark.h"
 #include "gui/views/view_def.h"
 
 namespace shardlab::gui {
@@ -27,6 +28,7 @@ class Legend : public QWidget {
       find_kinds();
       update();
     });
+    connect(&selection, &Selection::changed, this, [this] { update(); });
   }
   void set_hint(const QString& text) {
     hint_ = text;
@@ -52,7 +54,10 @@ class Legend : public QWidget {
       for (const auto& [brush, text] : entries) x += 35 + fontMetrics().horizontalAdvance(text);
       return x;
     };
-    while (end() > width() + 8 && kinds_end > (compute_ ? 1 : 0)) entries.erase(entries.begin() + --kinds_end);
+    const QStringList touched = touched_names();
+    int signs = 0;
+    for (const QString& name : touched) signs += 35 + fontMetrics().horizontalAdvance(name);
+    while (end() + signs > width() + 8 && kinds_end > (compute_ ? 1 : 0)) entries.erase(entries.begin() + --kinds_end);
     int x = 8;
     for (const auto& [brush, text] : entries) {
       painter.fillRect(QRect(x, 7, 14, 10), theme.base);
@@ -60,6 +65,12 @@ class Legend : public QWidget {
       painter.setPen(theme.muted);
       painter.drawText(x + 19, 16, text);
       x += 35 + fontMetrics().horizontalAdvance(text);
+    }
+    for (qsizetype i = 0; i < touched.size(); ++i) {
+      paint_touch_mark(painter, QRectF(x, 7, 14, 10), i == 0, theme);
+      painter.setPen(theme.muted);
+      painter.drawText(x + 19, 16, touched[i]);
+      x += 35 + fontMetrics().horizontalAdvance(touched[i]);
     }
     painter.setPen(theme.muted);
     const QString hint =
@@ -70,6 +81,15 @@ class Legend : public QWidget {
   }
 
  private:
+  // What the marks of the chosen array mean: of its maker, of those that took it.
+  QStringList touched_names() const {
+    constexpr int kNamePx = 110;
+    const TracePtr& trace = selection_.trace();
+    const SelectionState& state = selection_.state();
+    if (!trace || !trace->array_uses || !state.touched) return {};
+    const QString name = fontMetrics().elidedText(qstr(trace->arrays[std::size_t(state.array)].display_name()), Qt::ElideMiddle, kNamePx);
+    return {QStringLiteral("made ") + name, QStringLiteral("took ") + name};
+  }
   void find_kinds() {
     kinds_.clear();
     compute_ = host_ = error_ = memory_ = false;
@@ -127,7 +147,16 @@ const ViewDef kTimelineView{
     .doc = "What every device did when: compute, collectives over all their members, host reads",
     .area = ViewArea::kCentre,
     .make = make_timeline,
-    .text = [](const Selection& s) { return timeline_text(*s.trace(), s.visible()); },
+    .text =
+        [](const Selection& s) {
+          const SelectionState& state = s.state();
+          const QString text = timeline_text(*s.trace(), s.visible());
+          if (!state.touched) return text;
+          return text +
+                 QStringLiteral("marked: the launches that touched %1\n")
+                     .arg(qstr(s.trace()->arrays[std::size_t(state.array)].display_name())) +
+                 uses_text(*s.trace(), state.array, state.device);
+        },
 };
 
 }  // namespace shardlab::gui

@@ -147,17 +147,18 @@ bool follow_link(Selection& selection, const QString& link, QObject* origin) {
   struct Kind {
     const char* name;
     bool known;
-    void (Selection::*select)(int, QObject*);
+    void (*select)(Selection&, int, QObject*);
   };
   const auto within = [value](const auto& rows) { return std::size_t(value) < rows.size(); };
-  const Kind kinds[] = {{"process", trace->process(value) != nullptr, &Selection::select_process},
-                        {"device", trace->device(value) != nullptr, &Selection::select_device},
-                        {"collective", within(trace->collectives), &Selection::select_collective},
-                        {"diagnosis", within(trace->diagnoses), &Selection::select_diagnosis},
-                        {"array", within(trace->arrays), &Selection::select_array}};
+  const Kind kinds[] = {
+      {"process", trace->process(value) != nullptr, [](Selection& s, int row, QObject* by) { s.select_process(row, by); }},
+      {"device", trace->device(value) != nullptr, [](Selection& s, int row, QObject* by) { s.select_device(row, by); }},
+      {"collective", within(trace->collectives), [](Selection& s, int row, QObject* by) { s.select_collective(row, by); }},
+      {"diagnosis", within(trace->diagnoses), [](Selection& s, int row, QObject* by) { s.select_diagnosis(row, by); }},
+      {"array", within(trace->arrays), [](Selection& s, int row, QObject* by) { s.select_array(row, by); }}};
   for (const Kind& kind : kinds) {
     if (link.left(colon) != QLatin1String(kind.name) || !kind.known) continue;
-    (selection.*kind.select)(value, origin);
+    kind.select(selection, value, origin);
     return true;
   }
   return false;

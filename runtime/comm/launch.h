@@ -73,6 +73,13 @@ struct ProgramInfo {
   bool spans_processes() const { return processes.size() > 1; }
 };
 
+// An array that a launch takes.
+struct TakenArray {
+  std::int64_t array = -1;  // the process's id of it; -1: it has none, since no process but another one has its values
+  bool donated = false;
+  bool operator==(const TakenArray&) const = default;
+};
+
 // One run of a program, numbered per issuer from 0 at issue.
 struct Launch {
   std::int64_t number = 0;
@@ -83,12 +90,15 @@ struct Launch {
   // What every process brings whole, e.g. of a device_put from the host: it must be equal on all of them.
   std::shared_ptr<const ValueDigest> value;
   const RecordedStack* stack = nullptr;  // the program's calls that led to it; null where nobody records, and for statements of a scenario
+  // In the order of the program's operands; empty where nobody records. Not all of them were told of: host data seldom is.
+  std::vector<TakenArray> takes;
 };
 
 // Which device holds what of an array, for the record.
 struct ArrayInfo {
   std::int64_t id = 0;
   std::int64_t launch = -1;  // the launch that made it
+  int result = -1;           // its place among that launch's results
   std::string name;          // the user's, or empty
   std::string dtype;
   std::vector<std::int64_t> shape;

@@ -63,7 +63,8 @@ class ArrayImpl {
   std::shared_ptr<LaunchState> launch;  // absent: ready
   std::int64_t agreement = -1;          // the last launch over processes that the value depends on
   std::int64_t launch_number = -1;
-  std::int64_t id = 0;
+  int result = -1;       // its place among the results of that launch
+  std::int64_t id = -1;  // -1: nobody is ever told of it
   Where where;
   bool deleted = false;                      // donated: its memory went to the program that it was given to; reading it is an error
   std::shared_ptr<comm::Observer> observer;  // that was told of it, and not yet of its end

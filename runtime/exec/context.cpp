@@ -236,6 +236,7 @@ void Context::record_array(ArrayImpl& impl, std::string_view name) {
   comm::ArrayInfo info;
   info.id = impl.id;
   info.launch = impl.launch_number;
+  info.result = impl.result;
   info.name = name;
   info.dtype = name_of(impl.type.dtype);
   info.shape = impl.type.shape;

@@ -51,6 +51,12 @@ std::shared_ptr<const comm::ValueDigest> host_values(Context& context, const std
   return digest_of_all(digests, std::size_t(count));
 }
 
+std::vector<comm::TakenArray> taken(const std::vector<Array>& args, const std::vector<bool>& donated) {
+  std::vector<comm::TakenArray> takes(args.size());
+  for (std::size_t i = 0; i < args.size(); ++i) takes[i] = {args[i].impl()->id, i < donated.size() && donated[i]};
+  return takes;
+}
+
 // A launch, as the backend is told of it.
 class LaunchScope {
  public:
@@ -90,7 +96,7 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
   task.group = hash_devices(info.devices);
   task.history = group->second.history;
   group->second.history = hash_bytes({reinterpret_cast<const char*>(&info.fingerprint), 8}, group->second.history + 1);
-  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr, nullptr};
+  task.launch = {next_launch_++, group->second.seq++, task.executable->info, where, comm::now_ns(), nullptr, nullptr, {}};
   if (info.spans_processes() && !info.channel) task.launch.value = host_values(context_, args);
 
   std::int64_t agreement = info.spans_processes() ? task.launch.number : -1;
@@ -109,11 +115,13 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
     impl->launch = task.state;
     impl->agreement = agreement;
     impl->launch_number = task.launch.number;
+    impl->result = int(i);
     impl->id = context_.new_array_id();
     impl->where = where;
     task.results.push_back(impl);
     results.emplace_back(std::move(impl));
   }
+  if (context_.is_recorded()) task.launch.takes = taken(args, donated);
   // A statement has no functions above it but the interpreter's.
   if (context_.is_recorded() && where.statement < 0) task.launch.stack = stacks_.here(where);
   record_host_operands(args);

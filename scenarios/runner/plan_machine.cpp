@@ -201,7 +201,10 @@ class PlanMachine final : public Machine {
   }
 
   std::vector<Array> launched(const Executable& executable, const std::vector<Array>& args, bool committed, Where where) {
-    std::int64_t agreement = recorder_.launch(executable.info, executable.program.slots.empty() ? nullptr : &executable.program, where);
+    std::vector<comm::TakenArray> takes;
+    for (const Array& arg : args) takes.push_back({arg.impl()->id});
+    std::int64_t agreement =
+        recorder_.launch(executable.info, executable.program.slots.empty() ? nullptr : &executable.program, where, std::move(takes));
     if (agreement < 0)
       for (const Array& arg : args) agreement = std::max(agreement, arg.impl()->agreement);
     std::vector<Array> results;
@@ -212,6 +215,7 @@ class PlanMachine final : public Machine {
       if (i < executable.weak_results.size()) set_weak(results.back(), executable.weak_results[i]);
       if (!Context::current().is_recorded()) continue;
       results.back().impl()->launch_number = recorder_.last_launch();
+      results.back().impl()->result = int(i);
       Context::current().record_array(*results.back().impl(), executable.info->name);
     }
     return results;

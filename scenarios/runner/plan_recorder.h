@@ -31,9 +31,11 @@ class PlanRecorder {
   }
 
   // The number of the call, or -1: no other process takes part, or this one does not.
-  std::int64_t launch(const std::shared_ptr<const comm::ProgramInfo>& program, const spmd::PartitionedProgram* partitioned, Where where) {
+  std::int64_t launch(const std::shared_ptr<const comm::ProgramInfo>& program, const spmd::PartitionedProgram* partitioned, Where where,
+                      std::vector<comm::TakenArray> takes) {
     const auto& owners = program->processes;
     comm::Launch launch{launches_++, seqs_[program->devices]++, program, where, 0, nullptr};
+    launch.takes = std::move(takes);
     seen_(launch, partitioned);
     if (!std::binary_search(owners.begin(), owners.end(), process_)) return -1;
     simulate::Event event{.kind = simulate::Event::Kind::kStep};

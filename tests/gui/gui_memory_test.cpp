@@ -14,7 +14,6 @@
 
 #include "gui/app/main_window.h"
 #include "gui/app/options.h"
-#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
 #include "gui/models/memory_model.h"
 #include "gui/models/retime.h"
@@ -161,44 +160,6 @@ TEST(MemoryUse, OnEveryAxisTheSameIsHeldAtTheSameEvents) {
       }
     }
   }
-}
-
-// A chain of calls over arrays of one kind, as a loop makes them.
-TEST(ArrayUses, AreToldWhereNoOtherArrayCouldBeMeant) {
-  TraceData trace;
-  trace.processes.push_back({.index = 0, .devices = {0}});
-  trace.devices.push_back({.ordinal = 0});
-  auto layout = std::make_shared<ArrayLayout>();
-  layout->shape = {8};
-  layout->spec = "P('a',)";
-  layout->shards.push_back({.device = 0, .begin = {0}, .end = {8}});
-  const Program::Value value{.dtype = "float32", .sharding = "P('a',)", .shape = {8}};
-  trace.programs.push_back({.name = "f", .operands = {value, value}});
-  trace.programs.push_back({.name = "put", .operands = {{.dtype = "float32", .sharding = "host", .shape = {8}}}});
-  const auto array = [&](Ns made, Ns end) {
-    trace.arrays.push_back({.dtype = "float32", .layout = layout, .time = made});
-    trace.array_holds.push_back({.array = int(trace.arrays.size()) - 1, .process = 0, .begin = made, .end = end});
-  };
-  array(0, 30);
-  array(20, 50);
-  array(60, kOpen);
-  trace.array_holds.pop_back();  // its launch never began: it may still be an operand
-  const auto launch = [&](int program, Ns issued) {
-    trace.launches.push_back({.number = std::int64_t(trace.launches.size()), .program = program, .issued = issued});
-  };
-  launch(0, 10);  // the first alone
-  launch(0, 25);  // two that it may be
-  launch(0, 40);  // the second alone
-  launch(0, 55);  // none is held
-  launch(1, 65);  // a value of the host
-  launch(0, 70);  // the third
-  EXPECT_EQ(find_array_uses(trace), (std::vector<ArrayUse>{{0, 0, 0}, {1, 0, 2}, {2, 0, 5}}));
-  trace.array_uses = find_array_uses(trace);
-  const auto calls = uses_of(trace, 1);
-  ASSERT_EQ(calls.size(), 1U);
-  EXPECT_EQ(calls[0].launch, 2);
-  EXPECT_EQ(calls[0].processes, (std::vector<int>{0}));
-  EXPECT_TRUE(uses_of(trace, 7).empty());
 }
 
 TEST(MemoryModel, TablesHoldWhatTheySay) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "gui/models/array_uses.h"
 #include "gui/models/prediction.h"
 #include "tests/gui/trace_builder.h"
 
@@ -212,6 +213,63 @@ TracePtr held() {
   trace.programs.push_back({.name = "matmul", .devices = b.all()[0], .processes = {0, 1, 2, 3}, .intermediate_bytes = 192});
   for (int p = 0; p < 4; ++p) trace.launches.push_back({.process = p, .program = 0, .issued = 48'000, .started = 50'000, .done = 90'000});
   return b.done("held.db");
+}
+
+TracePtr steps(int count) {
+  TraceBuilder b(2, 2, 2);
+  TraceData& trace = b.trace;
+  const int init_line = b.site("net.cpp", 12), step_line = b.site("net.cpp", 31), end_line = b.site("net.cpp", 40);
+  std::vector<ArrayUse> uses;
+  const Program::Value value{.name = "weights", .dtype = "float32", .sharding = "P('a', None)", .shape = {8, 4}};
+  for (const char* name : {"init", "train_step", "finish"})
+    trace.programs.push_back({.name = name, .devices = b.all()[0], .processes = {0, 1}, .operands = {value, value, value}});
+  trace.programs[0].operands.clear();
+  const auto lane_of = [&](int device) {
+    return std::find_if(trace.lanes.begin(), trace.lanes.end(), [&](const Lane& lane) { return lane.device == device; });
+  };
+  const auto run = [&](int program, int line, const std::vector<std::pair<int, bool>>& takes, int gives) {
+    const std::int64_t number = std::ssize(trace.launches) / 2;
+    std::vector<std::size_t> first;
+    for (int d = 0; d < b.device_count(); ++d) first.push_back(lane_of(d)->events->size());
+    for (int d = 0; d < b.device_count(); ++d) b.compute(d, 3'000, trace.programs[std::size_t(program)].name, line);
+    if (program == 1) {
+      const int call = b.collective(all_reduce({"grad", "[8,4]", "a", 128, 256, line}), b.groups(false), 1'000);
+      trace.collectives[std::size_t(call)].program = program;
+      trace.collectives[std::size_t(call)].seq = number;
+      trace.collectives[std::size_t(call)].launch = number;
+    }
+    for (int p = 0; p < 2; ++p) {
+      const LaneEvents& events = *lane_of(2 * p)->events;
+      const Ns begin = events.begin[first[std::size_t(2 * p)]];
+      trace.launches.push_back({.process = p,
+                                .number = number,
+                                .seq = number,
+                                .program = program,
+                                .site = line,
+                                .issued = begin - 100,
+                                .started = begin,
+                                .done = events.end.back()});
+      for (std::size_t i = 0; i < takes.size(); ++i)
+        uses.push_back({.array = takes[i].first, .process = p, .launch = number, .position = int(i), .donated = takes[i].second});
+      uses.push_back({.array = gives, .process = p, .launch = number, .position = 0, .gives = true});
+    }
+  };
+  const auto array = [&](const std::string& name, int line) {
+    b.array(name, {8, 4}, {"a", ""}, line);
+    trace.arrays.back().launch = std::ssize(trace.launches) / 2;
+    return int(trace.arrays.size()) - 1;
+  };
+  const int weights = array("weights", init_line);
+  run(0, init_line, {}, weights);
+  for (int n = 0; n < count; ++n) {
+    const int loss = array("loss", step_line);
+    run(1, step_line, {{weights, false}, {n == 0 ? weights : loss - 1, false}, {weights, false}}, loss);
+  }
+  const int last = array("trained", end_line);
+  run(2, end_line, {{weights, true}, {last - 1, false}}, last);
+  std::stable_sort(trace.launches.begin(), trace.launches.end(), [](const Launch& x, const Launch& y) { return x.process < y.process; });
+  trace.array_uses = std::make_shared<const ArrayUses>(std::move(uses), trace.arrays.size(), true);
+  return b.done("steps.db");
 }
 
 TracePtr long_names() {

@@ -20,6 +20,9 @@ TracePtr grid(int rows, int cols, int devices_per_process, int steps);
 LaneEvents random_lane(unsigned seed, int events, int flagged);
 // The toy with what devices hold: process 3's drop an array early, one array is donated, one held to the end.
 TracePtr held();
+// A step run again and again by two processes of two devices: each takes the weights, twice, and a batch of its own, and the last one takes
+// the weights for good. Launches tell which arrays they took and gave.
+TracePtr steps(int count);
 // Names far longer than any column.
 TracePtr long_names();
 // The toy with its last process cut off.

@@ -47,6 +47,8 @@ constexpr const char* kQuestions[] = {
     "SELECT n.text, a.process, a.launch, k.device, k.process, k.hash, k.numbers, k.sum FROM checksums k JOIN arrays a ON a.id = k.array "
     "LEFT "
     "JOIN strings n ON n.id = a.name",
+    "SELECT n.text, a.process, a.launch, u.process, u.launch, u.role, u.position, u.donated FROM launch_arrays u JOIN arrays a ON a.id = "
+    "u.array LEFT JOIN strings n ON n.id = a.name",
     "SELECT process, count, bytes, reason FROM dropped",
     "SELECT process, source, severity, message FROM import_log",
 };
@@ -170,11 +172,14 @@ TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
   made[1]->on_host_read("print", line(40), 9000, 9500);
   expect_the_same(follower, "the last member comes, an array is named anew, a read");
   for (int n = 1; n < 6; ++n) {
-    for (int p = 0; p < kProcesses; ++p) launch(*made[std::size_t(p)], n, n == 3 && p == 1 ? other : sum, 10'000 * n + p * 100, 32);
-    // An array a round, which ends two rounds later on one process, three later on another, and on the third never.
+    // Each takes the array of the round before, the last process for good; and what no launch made.
+    for (int p = 0; p < kProcesses; ++p)
+      launch(*made[std::size_t(p)], n, n == 3 && p == 1 ? other : sum, 10'000 * n + p * 100, 32, 2, {{99 + n, p == 2}, {4}, {77}});
+    // An array a round, which ends two rounds later on one process, three later on another, and on the third with the next round.
     for (int p = 0; p < kProcesses; ++p) {
       comm::ArrayInfo each = make_array(100 + n);
       each.launch = n;
+      each.result = 0;
       made[std::size_t(p)]->on_array(each);
       if (n % 2 == 0) made[std::size_t(p)]->on_checksums(each.id, {{p * 2, {.hash = std::uint64_t(n), .numbers = 8, .sum = 0.5 * p}}});
     }
@@ -183,7 +188,9 @@ TEST_F(FollowTest, SaysAtEveryLookWhatAMergeSays) {
     if (n > 2) made[0]->on_array_end(100 + n - 2, n % 2 == 0);
     if (n > 3) made[1]->on_array_end(100 + n - 3, false);
     if (n == 4) made[2]->on_array_end(4, false);  // which it never made
-    launch(*made[0], 100 + n, alone, 10'000 * n + 5000, 33);
+    // At an end before the launch that took it has ended, and taken beside others that have not ended it.
+    made[2]->on_array_end(99 + n, true);
+    launch(*made[0], 100 + n, alone, 10'000 * n + 5000, 33, 2, {{100 + n}});
     expect_the_same(follower, "round " + std::to_string(n));
     expect_the_same(follower, "round " + std::to_string(n) + " again");
   }

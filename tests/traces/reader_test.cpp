@@ -53,6 +53,7 @@ void read_all(TraceReader& reader) {
   reader.meshes();
   reader.layouts();
   reader.arrays();
+  reader.launch_arrays();
   reader.host_reads();
   reader.diagnoses();
   reader.participant_collectives();
@@ -147,7 +148,8 @@ TEST_F(ReaderTest, OlderTracesOpenAndSayThatTheyLackWhenArraysEnd) {
   const std::string old = sample("large", {.collectives = 20});
   Database(old, OpenMode::kUpdate)
       .execute(
-          "DROP VIEW array_memory; DROP TABLE array_holders; DROP TABLE array_ends; CREATE TABLE before AS SELECT id, fingerprint, name, "
+          "DROP VIEW array_launches; DROP VIEW array_memory; DROP TABLE array_holders; DROP TABLE array_ends; CREATE TABLE before AS "
+          "SELECT id, fingerprint, name, "
           "text, "
           "mesh, devices, processes FROM programs; DROP TABLE programs; ALTER TABLE before RENAME TO programs; PRAGMA user_version = 0");
   TraceReader reader(old);
@@ -172,6 +174,17 @@ TEST_F(ReaderTest, TracesOfVersionOneHaveNeitherValuesNorFrames) {
   const auto launches = reader.launches();
   ASSERT_FALSE(launches.empty());
   for (const LaunchRow& launch : launches) EXPECT_EQ(launch.frame, 0);
+  EXPECT_FALSE(reader.check_whole());
+  EXPECT_TRUE(reader.notices().empty());
+}
+
+TEST_F(ReaderTest, TracesOfVersionTwoDoNotTellWhichArraysLaunchesTook) {
+  const std::string old = sample("toy", {});
+  EXPECT_TRUE(TraceReader(old).has_launch_arrays());
+  Database(old, OpenMode::kUpdate).execute("DROP VIEW array_launches; DROP TABLE launch_arrays; PRAGMA user_version = 2");
+  TraceReader reader(old);
+  EXPECT_FALSE(reader.has_launch_arrays());
+  EXPECT_TRUE(reader.launch_arrays().empty());
   EXPECT_FALSE(reader.check_whole());
   EXPECT_TRUE(reader.notices().empty());
 }
@@ -214,7 +227,8 @@ TEST_F(ReaderTest, EveryTruncationIsToldNeverFatal) {
 void make_version_0(const std::string& path, int page_bytes) {
   Database database(path, OpenMode::kUpdate);
   database.execute(
-      "DROP VIEW array_memory; DROP TABLE array_holders; DROP TABLE array_ends; DROP TABLE checksums; DROP TABLE frames; "
+      "DROP VIEW array_memory; DROP VIEW array_launches; DROP TABLE launch_arrays; DROP TABLE array_holders; DROP TABLE array_ends; "
+      "DROP TABLE checksums; DROP TABLE frames; "
       "ALTER TABLE programs DROP COLUMN intermediate_bytes; ALTER TABLE launches DROP COLUMN frame; "
       "PRAGMA user_version = 0");
   database.execute(fmt::format("PRAGMA journal_mode = OFF; PRAGMA page_size = {}; VACUUM", page_bytes));

@@ -94,8 +94,13 @@ class RecordedJob : public ::testing::Test {
   }
   // One launch with its calls; times are relative to `begin`.
   static comm::Launch launch(comm::Observer& observer, int number, std::shared_ptr<const comm::ProgramInfo> program, Ns begin, int at_line,
-                             int calls_done = 2) {
-    comm::Launch launch{.number = number, .seq = number, .program = std::move(program), .where = line(at_line), .issued_ns = begin};
+                             int calls_done = 2, std::vector<comm::TakenArray> takes = {}) {
+    comm::Launch launch{.number = number,
+                        .seq = number,
+                        .program = std::move(program),
+                        .where = line(at_line),
+                        .issued_ns = begin,
+                        .takes = std::move(takes)};
     observer.on_program(launch.program);
     observer.on_launch_issued(launch);
     observer.on_launch_started(launch, begin + 10);

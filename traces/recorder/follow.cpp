@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_set>
 
 #include "traces/recorder/living.h"
 #include "traces/recorder/part.h"
@@ -14,9 +15,10 @@ namespace fs = std::filesystem;
 
 struct Follower::Part {
   std::string file, ring;
-  std::unique_ptr<PartReader> reader;  // null: there is no part yet
-  std::set<std::int64_t> ended;        // launches that all their processes had ended at the last look
-  bool begun = false;                  // read before
+  std::unique_ptr<PartReader> reader;      // null: there is no part yet
+  std::set<std::int64_t> ended;            // launches that all their processes had ended at the last look
+  std::vector<std::int64_t> ended_arrays;  // that launches which are to be written took
+  bool begun = false;                      // read before
 };
 
 Follower::Follower(std::string directory, std::string out)
@@ -140,6 +142,15 @@ std::vector<Follower::Deeds> Follower::take_settled() {
       if (!settled[p].contains(launch->first)) rest[p].launches.insert(trace.launches.extract(launch));
       launch = next;
     }
+    // What a launch took is written when both are.
+    for (auto takes = trace.takes.begin(); takes != trace.takes.end();) {
+      const auto next = std::next(takes);
+      const bool over = !rest[p].launches.contains(takes->first) &&
+                        std::none_of(takes->second.begin(), takes->second.end(),
+                                     [&](const TakenRecord& taken) { return rest[p].arrays.contains(taken.array); });
+      if (!over) rest[p].takes.insert(trace.takes.extract(takes));
+      takes = next;
+    }
   }
   return rest;
 }
@@ -148,7 +159,8 @@ void Follower::write(bool settled) {
   Joined joined = join(processes_, *definitions_);
   std::vector<traces::ImportLogRow> log = log_;
   ArrayIds provisional;
-  RowWriter rows(*writer_, options_, processes_, *definitions_, joined, tracks_, settled ? array_ids_ : provisional, log);
+  RowWriter rows(*writer_, options_, processes_, *definitions_, joined, tracks_, settled ? array_ids_ : provisional, log,
+                 settled ? nullptr : &array_ids_);
   if (settled) rows.write_tracks();
   rows.write_deeds();
   if (!settled) rows.write_frame();
@@ -164,14 +176,24 @@ Follower::Look Follower::look() {
   }
 }
 
-// Their ends, and what their values were, are written for good.
-void Follower::forget_ended_arrays() {
+// Their ends, and what their values were, are written for good. A donated array has ended before the launch that took it.
+void Follower::forget_ended_arrays(const std::vector<Deeds>& rest) {
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     ProcessTrace& trace = processes_[p];
     std::erase_if(trace.checksums, [&](const auto& told) { return array_ids_[p].contains(told.first); });
+    std::unordered_set<std::int64_t> wanted;
+    for (const auto& [launch, takes] : rest[p].takes)
+      for (const TakenRecord& taken : takes) wanted.insert(taken.array);
+    std::vector<std::int64_t>& ended = parts_[p]->ended_arrays;
     std::erase_if(trace.array_ends, [&](const auto& end) {
-      if (array_ids_[p].erase(end.first) == 0) return false;
+      if (!array_ids_[p].contains(end.first)) return false;
       trace.arrays_taken.erase(end.first);
+      ended.push_back(end.first);
+      return true;
+    });
+    std::erase_if(ended, [&](std::int64_t id) {
+      if (wanted.contains(id)) return false;
+      array_ids_[p].erase(id);
       return true;
     });
   }
@@ -183,9 +205,10 @@ Follower::Look Follower::bring_up_to_date() {
   definitions_->update(processes_);
   std::vector<Deeds> rest = take_settled();
   write(true);
-  forget_ended_arrays();
+  forget_ended_arrays(rest);
   for (std::size_t p = 0; p < processes_.size(); ++p) {
     processes_[p].launches = std::move(rest[p].launches);
+    processes_[p].takes = std::move(rest[p].takes);
     processes_[p].arrays = std::move(rest[p].arrays);
     processes_[p].computes.clear();
     processes_[p].host_reads.clear();

@@ -14,7 +14,8 @@ namespace shardlab::recorder {
 
 // Reads each part on from where it stopped. A launch that all its processes have ended is written once, when it was so at the last look
 // already (what belongs to it has come by then), and forgotten; launches that are open are few, and are written anew at each look. The
-// trace says what a merge of the whole says, but ids count in the order of discovery. One thread at a time.
+// trace says what a merge of the whole says, but ids count in the order of discovery, and launches do not tell of arrays that they took
+// before these were first told of. One thread at a time.
 class Follower {
  public:
   struct Look {
@@ -33,6 +34,7 @@ class Follower {
   // What a process did, apart from what it told of itself.
   struct Deeds {
     std::map<std::int64_t, LaunchTrace> launches;
+    std::map<std::int64_t, std::vector<TakenRecord>> takes;
     std::vector<ComputeRecord> computes;
     std::map<std::int64_t, ArrayRecord> arrays;
     std::vector<HostReadRecord> host_reads;
@@ -46,7 +48,7 @@ class Follower {
   bool read_part(std::size_t index);
   std::vector<Deeds> take_settled();
   void write(bool settled);
-  void forget_ended_arrays();
+  void forget_ended_arrays(const std::vector<Deeds>& rest);
 
   MergeOptions options_;
   std::vector<std::unique_ptr<Part>> parts_;
@@ -55,7 +57,7 @@ class Follower {
   std::unique_ptr<traces::TraceWriter> writer_;
   std::unique_ptr<Definitions> definitions_;
   Tracks tracks_;
-  ArrayIds array_ids_;                     // of those that have been written for good and have not ended
+  ArrayIds array_ids_;                     // of those that have been written for good, until nothing more is to come of them
   std::vector<traces::ImportLogRow> log_;  // of what stays
 };
 

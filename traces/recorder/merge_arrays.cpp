@@ -1,7 +1,9 @@
 // The arrays of a trace: one for all processes that made it, since when each of them holds it, and until when.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "traces/recorder/merge_rows.h"
 
@@ -13,8 +15,8 @@ using traces::kNoTime;
 using traces::MemberStatus;
 
 struct Maker {
-  std::size_t index = 0;  // of the process
-  std::int64_t id = 0;    // its own of the array
+  std::size_t index = 0;             // of the process
+  const ArrayRecord* own = nullptr;  // as it told of the array
   Ns begin_ns = kNoTime;
 };
 
@@ -66,16 +68,17 @@ void RowWriter::write_arrays() {
       auto& [row, makers] = made[found->second];
       row.time_ns = std::min(row.time_ns, array.time_ns);
       row.processes.push_back(processes_[p].process);
-      makers.push_back({p, id, begin_of(processes_[p], array)});
+      makers.push_back({p, &array, begin_of(processes_[p], array)});
     }
   }
   std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.row.time_ns < b.row.time_ns; });
   for (const auto& [row, makers] : made) {
     const Id array = writer_.add(row);
     for (const Maker& maker : makers) {
-      if (processes_[maker.index].records_array_ends)
-        writer_.add(traces::ArrayHolderRow{array, processes_[maker.index].process, maker.begin_ns});
-      array_ids_[maker.index].emplace(maker.id, array);
+      const int process = processes_[maker.index].process;
+      if (processes_[maker.index].records_array_ends) writer_.add(traces::ArrayHolderRow{array, process, maker.begin_ns});
+      if (maker.own->result.value >= 0) gives_.push_back({process, maker.own->launch, true, maker.own->result.value, array});
+      array_ids_[maker.index].emplace(maker.own->id, array);
     }
   }
 }
@@ -85,6 +88,28 @@ void RowWriter::write_array_ends() {
     for (const auto& [id, end] : processes_[p].array_ends)
       if (const auto array = array_ids_[p].find(id); array != array_ids_[p].end())
         writer_.add(traces::ArrayEndRow{array->second, processes_[p].process, end.time_ns, end.donated});
+}
+
+Id RowWriter::array_of(std::size_t index, std::int64_t id) const {
+  for (const ArrayIds* ids : {static_cast<const ArrayIds*>(&array_ids_), before_}) {
+    if (!ids || index >= ids->size()) continue;
+    if (const auto found = (*ids)[index].find(id); found != (*ids)[index].end()) return found->second;
+  }
+  return 0;
+}
+
+// Of an array that nobody told of, host data for one, there is no row.
+void RowWriter::write_launch_arrays() {
+  std::vector<traces::LaunchArrayRow> rows = std::exchange(gives_, {});
+  for (std::size_t p = 0; p < processes_.size(); ++p)
+    for (const auto& [launch, takes] : processes_[p].takes)
+      for (std::size_t i = 0; i < takes.size(); ++i)
+        if (const Id array = array_of(p, takes[i].array); array != 0)
+          rows.push_back({processes_[p].process, launch, false, int(i), array, takes[i].donated});
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.process, a.launch, a.is_result, a.position) < std::tuple(b.process, b.launch, b.is_result, b.position);
+  });
+  for (const auto& row : rows) writer_.add(row);
 }
 
 void RowWriter::write_checksums() {

@@ -48,7 +48,7 @@ ProcessState final_state(const ProcessEnd* end, const ProcessEvidence* evidence,
 
 RowWriter::RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
                      const Definitions& definitions, Joined& joined, Tracks& tracks, ArrayIds& array_ids,
-                     std::vector<traces::ImportLogRow>& log)
+                     std::vector<traces::ImportLogRow>& log, const ArrayIds* before)
     : writer_(writer),
       options_(options),
       processes_(processes),
@@ -56,7 +56,8 @@ RowWriter::RowWriter(traces::TraceWriter& writer, const MergeOptions& options, c
       joined_(joined),
       log_(log),
       tracks_(tracks),
-      array_ids_(array_ids) {
+      array_ids_(array_ids),
+      before_(before) {
   array_ids_.resize(processes.size());
 }
 
@@ -77,6 +78,7 @@ void RowWriter::write_deeds() {
   }
   write_arrays();
   write_array_ends();
+  write_launch_arrays();
   write_checksums();
 }
 

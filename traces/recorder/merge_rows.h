@@ -23,9 +23,11 @@ using ArrayIds = std::vector<std::unordered_map<std::int64_t, traces::Id>>;
 
 class RowWriter {
  public:
-  // All outlive this; `joined` gets the ids of its calls, `array_ids` those of the arrays, `log` what was noticed on the way.
+  // All outlive this; `joined` gets the ids of its calls, `array_ids` those of the arrays, `log` what was noticed on the way. `before`: the
+  // arrays that were written earlier, null: none.
   RowWriter(traces::TraceWriter& writer, const MergeOptions& options, const std::vector<ProcessTrace>& processes,
-            const Definitions& definitions, Joined& joined, Tracks& tracks, ArrayIds& array_ids, std::vector<traces::ImportLogRow>& log);
+            const Definitions& definitions, Joined& joined, Tracks& tracks, ArrayIds& array_ids, std::vector<traces::ImportLogRow>& log,
+            const ArrayIds* before = nullptr);
   void write_all();
   void write_tracks();
   // What processes did: launches, collectives, events, reads, arrays.
@@ -47,9 +49,11 @@ class RowWriter {
   void write_batch_events(std::size_t index);
   void write_arrays();
   void write_array_ends();
+  void write_launch_arrays();
   void write_checksums();
   void write_verdict();
   void write_losses();
+  traces::Id array_of(std::size_t index, std::int64_t id) const;  // 0: it is not known
   std::vector<DeviceRecord> all_devices() const;
 
   traces::TraceWriter& writer_;
@@ -60,6 +64,8 @@ class RowWriter {
   std::vector<traces::ImportLogRow>& log_;
   Tracks& tracks_;
   ArrayIds& array_ids_;
+  const ArrayIds* before_;
+  std::vector<traces::LaunchArrayRow> gives_;                // of the arrays written
   std::vector<std::vector<std::size_t>> participant_calls_;  // per diagnosis and participant: index of calls + 1, 0 for none
   std::map<std::size_t, traces::Id> diagnosis_of_call_;
 };

@@ -15,6 +15,7 @@ using traces::MemberStatus;
 
 constexpr std::uint32_t kIdMax = 1u << 26;
 constexpr std::int32_t kCallMax = 1 << 20;
+constexpr std::uint32_t kTakenMax = 1u << 24;
 
 template <typename T>
 const T* at(const std::vector<T>& values, std::uint32_t id) {
@@ -62,6 +63,10 @@ class Loader {
         return place(trace_.stacks, decode<StackRecord>(body));
       case RecordType::kLaunchIssued:
         return issued(decode<LaunchIssuedRecord>(body));
+      case RecordType::kLaunchTakes: {
+        const auto record = decode<LaunchTakesRecord>(body);
+        return take(record.launch, record.position, record.takes);
+      }
       case RecordType::kLaunchStarted: {
         const auto record = decode<LaunchStartedRecord>(body);
         auto& launch = launch_at(record.launch, record.time_ns);
@@ -158,6 +163,16 @@ class Loader {
     launch.site = record.site;
     launch.stack = record.stack.value;
     launch.issued_ns = record.time_ns;
+    take(record.launch, 0, record.takes.value);
+  }
+
+  // Of what lies between two parts a record was lost: of those arrays nothing is known.
+  void take(std::int64_t launch, std::uint32_t position, const std::vector<TakenRecord>& part) {
+    if (part.empty()) return;
+    if (position > kTakenMax) throw IoError(fmt::format("an operand with index {}", position));
+    auto& takes = trace_.takes[launch + trace_.first_launch];
+    takes.resize(std::max(takes.size(), position + part.size()));
+    std::copy(part.begin(), part.end(), takes.begin() + position);
   }
 
   // An array that is told of again is named anew, unless it was taken out meanwhile.

@@ -42,6 +42,7 @@ struct ProcessTrace {
   std::vector<ModuleRecord> modules;
   std::vector<StackRecord> stacks;
   std::map<std::int64_t, LaunchTrace> launches;
+  std::map<std::int64_t, std::vector<TakenRecord>> takes;  // by the number of the launch
   std::vector<ComputeRecord> computes;
   std::map<std::int64_t, ArrayRecord> arrays;         // by the process's id, which counts up
   std::unordered_set<std::int64_t> arrays_taken;      // ids of arrays that a follower has taken out, and that have not ended

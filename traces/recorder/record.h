@@ -38,6 +38,7 @@ enum class RecordType : std::uint32_t {
   kChecksums,
   kModule,
   kStack,
+  kLaunchTakes,
 };
 
 // A field at a record's end that older records lack.
@@ -223,13 +224,28 @@ struct ProgramRecord {
   SL_RECORD_FIELDS(id, fingerprint, name, text, mesh, devices, processes, operands, results, collectives, intermediate_bytes)
 };
 
+struct TakenRecord {
+  std::int64_t array = -1;  // the process's id of it
+  bool donated = false;
+  SL_RECORD_FIELDS(array, donated)
+};
+// Of a launch that takes many arrays the first ones; the others come in records of their own, so that none is lost for its size.
+constexpr std::size_t kTakenEach = 128;
 struct LaunchIssuedRecord {
   static constexpr auto kType = RecordType::kLaunchIssued;
   std::int64_t launch = 0, seq = 0;
   std::uint32_t program = 0, site = 0;
   Ns time_ns = 0;
   Later<std::uint32_t> stack;
-  SL_RECORD_FIELDS(launch, seq, program, site, time_ns, stack)
+  Later<std::vector<TakenRecord>> takes;
+  SL_RECORD_FIELDS(launch, seq, program, site, time_ns, stack, takes)
+};
+struct LaunchTakesRecord {
+  static constexpr auto kType = RecordType::kLaunchTakes;
+  std::int64_t launch = 0;
+  std::uint32_t position = 0;  // of the first of these
+  std::vector<TakenRecord> takes;
+  SL_RECORD_FIELDS(launch, position, takes)
 };
 struct LaunchStartedRecord {
   static constexpr auto kType = RecordType::kLaunchStarted;
@@ -295,7 +311,8 @@ struct ArrayRecord {
   std::uint32_t name = 0, dtype = 0, layout = 0, site = 0;
   bool committed = true;
   Ns time_ns = 0;
-  SL_RECORD_FIELDS(id, launch, name, dtype, layout, site, committed, time_ns)
+  Later<std::int32_t> result{-1};  // its place among the launch's; -1: not known
+  SL_RECORD_FIELDS(id, launch, name, dtype, layout, site, committed, time_ns, result)
 };
 struct ArrayEndRecord {
   static constexpr auto kType = RecordType::kArrayEnd;

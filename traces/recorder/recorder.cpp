@@ -178,7 +178,15 @@ std::uint32_t Recorder::stack(const RecordedStack* stack) {
 void Recorder::describe_devices(const std::vector<DeviceRecord>& devices) { put(DevicesRecord{devices}); }
 
 void Recorder::on_launch_issued(const comm::Launch& launch) {
-  put(LaunchIssuedRecord{launch.number, launch.seq, program(launch), site(launch.where), launch.issued_ns, {stack(launch.stack)}});
+  const auto takes_from = [&launch](std::size_t position) {
+    std::vector<TakenRecord> takes(std::min(kTakenEach, launch.takes.size() - position));
+    for (std::size_t i = 0; i < takes.size(); ++i) takes[i] = {launch.takes[position + i].array, launch.takes[position + i].donated};
+    return takes;
+  };
+  put(LaunchIssuedRecord{
+      launch.number, launch.seq, program(launch), site(launch.where), launch.issued_ns, {stack(launch.stack)}, {takes_from(0)}});
+  for (std::size_t at = kTakenEach; at < launch.takes.size(); at += kTakenEach)
+    put(LaunchTakesRecord{launch.number, std::uint32_t(at), takes_from(at)});
 }
 
 void Recorder::on_launch_started(const comm::Launch& launch, comm::Ns time) { put(LaunchStartedRecord{launch.number, time}); }
@@ -202,7 +210,15 @@ void Recorder::on_call_done(const comm::Launch& launch, int index, comm::Ns time
 }
 
 void Recorder::on_array(const comm::ArrayInfo& array) {
-  put(ArrayRecord{array.id, array.launch, text(array.name), text(array.dtype), layout(array), site(array.where), array.committed, now()});
+  put(ArrayRecord{array.id,
+                  array.launch,
+                  text(array.name),
+                  text(array.dtype),
+                  layout(array),
+                  site(array.where),
+                  array.committed,
+                  now(),
+                  {array.result}});
 }
 
 void Recorder::on_array_end(std::int64_t id, bool donated) { put(ArrayEndRecord{id, donated, now()}); }
