@@ -1,6 +1,5 @@
 // The arrays of a trace: one for all processes that made it, since when each of them holds it, and until when.
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
