@@ -45,7 +45,8 @@ constexpr Template kTemplates[] = {
      "SELECT s.text AS array, l.shape, l.spec, a.time_ns FROM arrays a JOIN layouts l ON l.id = a.layout LEFT JOIN strings s ON s.id = "
      "a.name ORDER BY a.time_ns"},
     {"Who took an array, and who made it",
-     "SELECT role, program, file, line, statement, position, donated, count(*) AS launches, min(issued_ns) AS first_ns FROM array_launches\n"
+     "SELECT role, program, file, line, statement, position, donated, count(*) AS launches, min(issued_ns) AS first_ns FROM "
+     "array_launches\n"
      "WHERE array = 1 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY first_ns"},
     {"The most that each device held",
      "WITH change AS (SELECT device, begin_ns AS at_ns, bytes FROM array_memory\n"

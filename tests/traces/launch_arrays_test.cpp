@@ -76,13 +76,13 @@ TEST_F(LaunchArraysTest, OfAllProcessesAreThoseOfTheTrace) {
 
 // Longer than any record may be in that ring.
 TEST_F(LaunchArraysTest, ManyComeInPartsAndSurviveAKill) {
-  constexpr int kTaken = 300;
+  constexpr int kTaken = 480;
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
     Recorder observer(
-        {.directory = folder_.string(), .process = 1, .process_count = kProcesses, .ring_bytes = 1 << 14, .drain_ms = 3'600'000});
+        {.directory = folder_.string(), .process = 1, .process_count = kProcesses, .ring_bytes = 1 << 13, .drain_ms = 3'600'000});
     observer.on_array(named_array(7, "x", -1, -1));
     std::vector<comm::TakenArray> takes(kTaken, {7});
     takes[200].donated = true;
