@@ -4,11 +4,14 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/operand.h"
+#include "runtime/exec/out_sharding.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/creation.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/ops/registry.h"
 #include "runtime/ops/shapes.h"
 
@@ -63,10 +66,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
   if (context.tracer()) {
     auto results = context.tracer()->call(op, operands, attrs, where);
     if (!out_sharding) return results;
-    const OpDef* constraint = find_op("with_sharding_constraint");
-    SL_CHECK(constraint != nullptr);
-    for (Array& result : results)
-      result = context.tracer()->call(*constraint, {Operand(result, where)}, Attrs{{"sharding", *out_sharding}}, where).at(0);
+    for (Array& result : results) result = resharded(Operand(result, where), *out_sharding, op.name);
     return results;
   }
   ProgramRequest request;
@@ -83,7 +83,10 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
             op.name, where.text(), operand.array().type().text());
       request.args.push_back(operand.array());
     }
-  if (const auto wanted = out_sharding ? out_sharding : filled_like(op, operands, attrs)) request.out_shardings = {wanted};
+  // Beside Explicit axes Auto ones are left to propagation, as inside jit.
+  const bool is_reshard = out_sharding && is_partly_explicit(out_sharding->mesh());
+  const auto wanted = out_sharding ? out_sharding : filled_like(op, operands, attrs);
+  if (wanted && !is_reshard) request.out_shardings = {wanted};
   request.trace = [&](const std::optional<Mesh>&) {
     GraphBuilder builder{std::string(op.name), context.config()};
     const WeakCall weak = weak_call(op, operands, attrs, context.config().enable_x64);
@@ -94,7 +97,14 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
       else
         args.emplace_back(operands[i].scalar());
     }
-    builder.set_results(builder.call(op, args, attrs, where));
+    std::vector<ValueId> results = builder.call(op, args, attrs, where);
+    if (is_reshard)
+      for (ValueId& id : results)
+        id = builder
+                 .call(ops::kShardingConstraint, std::vector<Arg>{id},
+                       Attrs{{"sharding", *out_sharding}, {"reshards", std::string(op.name)}}, where)
+                 .at(0);
+    builder.set_results(std::move(results));
     *request.weak_results = std::vector<bool>(builder.graph().results.size(), weak.results);
     for (const std::string& warning : builder.warnings()) context.warn(warning);
     return without_dead_nodes(builder.finish());

@@ -1,17 +1,17 @@
 #include "runtime/exec/auto_axes.h"
 
 #include "runtime/exec/context.h"
-#include "runtime/exec/explicit_types.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/jit.h"
-#include "runtime/exec/placement.h"
+#include "runtime/exec/out_sharding.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 
 namespace shardlab {
 namespace {
 
-// The mesh that specs are on, with its axes checked: all of them change together.
-Mesh mesh_for(std::string_view name, const std::vector<std::string>& axes, AxisType from, Where where) {
+// The mesh that specs are on, with the named axes checked.
+Mesh mesh_for(std::string_view name, const std::vector<std::string>& axes, Where where) {
   Context& context = Context::current();
   std::optional<Mesh> mesh = context.tracer() ? context.tracer()->mesh() : std::nullopt;
   if (!mesh) mesh = context.mesh();
@@ -21,37 +21,34 @@ Mesh mesh_for(std::string_view name, const std::vector<std::string>& axes, AxisT
         "or "
         "pass an argument that lies on a mesh [{}]",
         name, where.text());
-  if (axes.empty()) return *mesh;
-  for (int axis = 0; axis < mesh->axis_count(); ++axis) {
-    const std::string& known = mesh->axis_names()[std::size_t(axis)];
-    bool is_named = std::find(axes.begin(), axes.end(), known) != axes.end();
-    if (!is_named && mesh->axis_types()[std::size_t(axis)] == from)
-      throw_user_error("{} over some of the axes of {}: axis '{}' is {} too and is not named; name all of them, or leave axes out [{}]",
-                       name, mesh->text(), known, name_of(from), where.text());
-  }
   for (const std::string& axis : axes)
     if (!mesh->axis_index(axis)) throw_user_error("{}: axis '{}' is not in {} [{}]", name, axis, mesh->text(), where.text());
   return *mesh;
 }
 
+// Values in the types that specs say.
 std::vector<Array> placed(std::string_view name, std::string_view which, std::vector<Array> values, const std::vector<PartitionSpec>& specs,
                           const Mesh& mesh, Where where) {
   if (specs.size() != 1 && specs.size() != values.size())
     throw_user_error("{}: got {} specs in {} for {} values; give one, or one for each [{}]", name, specs.size(), which, values.size(),
                      where.text());
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = device_put(Operand(values[i], where), Sharding(mesh, specs[specs.size() == 1 ? 0 : i]));
+    values[i] = resharded(Operand(values[i], where), NamedSharding(mesh, specs[specs.size() == 1 ? 0 : i], where), "reshard");
   return values;
 }
 
 // The function's nodes, marked, in the function being traced.
-std::vector<Array> emit_marked(const ArrayFunction& function, const std::string& name, const std::vector<Array>& args, AxisType type,
-                               Where where) {
+struct Marking {
+  std::string_view name;
+  AxisType type;
+  const std::vector<std::string>& axes;
+};
+std::vector<Array> emit_marked(const ArrayFunction& function, const Marking& marking, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   std::vector<TensorType> types;
   for (const Array& arg : args) types.push_back(arg.type());
-  TracedBody body = Tracer::trace_body(context, name, types, function, nullptr, std::nullopt, weak_types(args));
-  for (Node& node : body.graph.nodes) node.user_op = marked(node.user_op, type);
+  TracedBody body = Tracer::trace_body(context, std::string(marking.name), types, function, nullptr, std::nullopt, weak_types(args));
+  for (Node& node : body.graph.nodes) node.user_op = marked(node.user_op, marking.type, marking.axes);
   std::vector<Array> all = args;
   all.insert(all.end(), body.captured.begin(), body.captured.end());
   std::vector<Array> results = context.tracer()->emit(body.graph, all, where);
@@ -71,10 +68,11 @@ std::vector<Array> auto_axes(const ArrayFunction& function, const AutoAxesOption
   if (options.out_sharding.empty()) throw_user_error("Missing required keyword argument: 'out_sharding' (auto_axes at {})", where.text());
   if (!Context::current().tracer())
     return jitted("auto_axes", args, where, [&](const std::vector<Array>& params) { return auto_axes(function, options, params, where); });
-  Mesh mesh = mesh_for("auto_axes", options.axes, AxisType::kExplicit, where);
+  Mesh mesh = mesh_for("auto_axes", options.axes, where);
   std::vector<Array> entered;
   for (const Array& arg : args) entered.push_back(apply("enter_auto_axes", {Operand(arg, where), Operand(arg, where)}, {}, where).at(0));
-  std::vector<Array> results = emit_marked(function, "auto_axes", mesh.has_explicit_axes() ? entered : args, AxisType::kAuto, where);
+  std::vector<Array> results =
+      emit_marked(function, {"auto_axes", AxisType::kAuto, options.axes}, mesh.has_explicit_axes() ? entered : args, where);
   return placed("auto_axes", "out_sharding", std::move(results), options.out_sharding, mesh, where);
 }
 
@@ -84,9 +82,11 @@ std::vector<Array> explicit_axes(const ArrayFunction& function, const ExplicitAx
   if (!Context::current().tracer())
     return jitted("explicit_axes", args, where,
                   [&](const std::vector<Array>& params) { return explicit_axes(function, options, params, where); });
-  Mesh mesh = mesh_for("explicit_axes", options.axes, AxisType::kAuto, where);
-  std::vector<Array> given = placed("explicit_axes", "in_sharding", args, options.in_sharding, mesh, where);
-  return emit_marked(function, "explicit_axes", given, AxisType::kExplicit, where);
+  Mesh mesh = mesh_for("explicit_axes", options.axes, where);
+  auto typed = [&](const std::vector<Array>& params) {
+    return function(placed("explicit_axes", "in_sharding", params, options.in_sharding, mesh, where));
+  };
+  return emit_marked(typed, {"explicit_axes", AxisType::kExplicit, options.axes}, args, where);
 }
 
 }  // namespace shardlab

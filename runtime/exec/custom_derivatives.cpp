@@ -56,7 +56,7 @@ struct Call {
   std::vector<bool> weak_args;
   std::vector<std::weak_ptr<ArrayImpl>> captured;
   Types captured_types;
-  std::shared_ptr<const ManualAxes> manual;
+  std::shared_ptr<const BoundAxes> bound;
   std::optional<Mesh> mesh;
 };
 
@@ -64,7 +64,7 @@ struct Call {
 class RuleTrace {
  public:
   RuleTrace(const Call& call, const ArrayFunction& rule, const Types& params, const std::vector<bool>& weak)
-      : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.manual, call.mesh, weak)) {}
+      : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.bound, call.mesh, weak)) {}
 
   const std::vector<bool>& weak_results() const { return body_.weak_results; }
   Types result_types() const { return body_.graph.types(body_.graph.results); }
@@ -204,7 +204,8 @@ CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRu
 
 }  // namespace
 
-std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOptions& options, const std::vector<Array>& args, Where where) {
+std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOptions& options, const std::vector<Array>& args,
+                              Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
   TracedBody body = Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
@@ -225,7 +226,7 @@ std::vector<Array> with_derivative(const ArrayFunction& function, const Derivati
   call->results = body.graph.types(body.graph.results);
   for (const Array& each : body.captured) call->captured.push_back(each.impl());
   call->captured_types = types_of(body.captured);
-  call->manual = context.tracer()->manual();
+  call->bound = context.tracer()->bound();
   call->mesh = context.tracer()->mesh();
   const std::vector<bool> weak = body.weak_results;
   GraphRef graph = with_derivative(std::move(body.graph), derivative(std::move(call), rules));

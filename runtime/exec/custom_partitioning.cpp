@@ -58,8 +58,8 @@ PartitionAnswer answer_of(const CustomPartitioningOptions& options, const Partit
     tiles.push_back(tile_of(options, request.args[i], part.arg_shardings[i], "argument", i));
   for (std::size_t i = 0; i < request.results.size(); ++i)
     wanted.push_back(tile_of(options, request.results[i], part.result_shardings[i], "result", i));
-  auto manual = std::make_shared<const ManualAxes>(ManualAxes{request.mesh, request.mesh.axis_names()});
-  TracedBody body = Tracer::trace_body(Context::current(), options.name, tiles, part.function, manual);
+  auto bound = std::make_shared<const BoundAxes>(BoundAxes{request.mesh, request.mesh.axis_names(), {}});
+  TracedBody body = Tracer::trace_body(Context::current(), options.name, tiles, part.function, bound);
   if (!body.captured.empty())
     throw_user_error(
         "custom_partitioning of '{}': the function that the partition callback gives uses an array of type {} from around it, which no "

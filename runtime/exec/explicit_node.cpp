@@ -55,8 +55,8 @@ constexpr WholeFactorText kWholeFactorTexts[] = {
 // One node being typed.
 class NodeTyping {
  public:
-  NodeTyping(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs, bool has_out_sharding)
-      : graph_(graph), node_(node), mesh_(mesh), specs_(specs), has_out_sharding_(has_out_sharding) {
+  NodeTyping(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& operands, bool has_out_sharding)
+      : node_(node), mesh_(mesh), operands_(operands), has_out_sharding_(has_out_sharding) {
     operand_types_ = graph.types(node.operands);
     result_types_ = graph.types(node.results);
     rule_ = node.op->rule(operand_types_, result_types_, node.attrs);
@@ -79,13 +79,13 @@ class NodeTyping {
                      node_.user_op.empty() ? node_.op->name : node_.user_op, node_.where.text());
   }
 
-  std::string operand_text(std::size_t i) const { return typed_text(operand_types_[i], specs_[std::size_t(node_.operands[i])], mesh_); }
+  std::string operand_text(std::size_t i) const { return typed_text(operand_types_[i], operands_[i], mesh_); }
   std::string operand_texts() const {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < operand_types_.size(); ++i) texts.push_back(operand_text(i));
     return fmt::format("{}", fmt::join(texts, ", "));
   }
-  const Axes& axes_of(std::size_t operand, std::size_t dim) const { return specs_[std::size_t(node_.operands[operand])][dim]; }
+  const Axes& axes_of(std::size_t operand, std::size_t dim) const { return operands_[operand][dim]; }
 
   // The axes of each factor: what its operands agree on. Two different ones are an error, none beside one is not.
   void collect_factors() {
@@ -107,7 +107,7 @@ class NodeTyping {
     for (std::int64_t dim : std::get<std::vector<std::int64_t>>(*map))
       if (!axes_of(0, std::size_t(dim)).empty()) check_whole(0, std::size_t(dim));
     auto is_cut = [](const Spec& spec) { return std::any_of(spec.begin(), spec.end(), [](const Axes& axes) { return !axes.empty(); }); };
-    if (is_cut(specs_[std::size_t(node_.operands[1])])) check_whole(0, 0);
+    if (is_cut(operands_[1])) check_whole(0, 0);
   }
 
   void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {
@@ -116,8 +116,10 @@ class NodeTyping {
       check_whole(operand, dim);
       return;
     }
+    if (kind == FactorKind::kPermute) check_whole(operand, dim);  // running sums; for other shifts there is no such text
     Axes& known = axes_[std::size_t(factor)];
     const bool is_second = !known.empty();
+    if (is_second && known != axes && has_out_sharding_ && node_.op->name == "dot_general") return;
     if (is_second && known != axes) fail_differing(factor, known, axes);
     if (is_second && kind == FactorKind::kReduce && operand_types_.size() == 2 && !has_out_sharding_)
       fail(
@@ -141,9 +143,9 @@ class NodeTyping {
     if (op == "select") fail("select cases must have the same shardings, got [{}].", operand_texts());
     if (op == "concatenate") fail("All operands should have the same sharding. Got shardings {}", operand_texts());
     std::vector<std::string> specs;
-    for (ValueId operand : node_.operands) specs.push_back(tuple_text(specs_[std::size_t(operand)], mesh_));
+    for (const Spec& operand : operands_) specs.push_back(tuple_text(operand, mesh_));
     fail("{} got incompatible shardings for broadcasting: {}.; reshard one operand, e.g. to {}", op, fmt::join(specs, ", "),
-         text_of(specs_[std::size_t(node_.operands[0])], mesh_));
+         text_of(operands_[0], mesh_));
   }
 
   void check_whole(std::size_t operand, std::size_t dim) const {
@@ -169,6 +171,7 @@ class NodeTyping {
       spec[d] = axes_[std::size_t(factor)];
       if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d, spec[d]);
     }
+    if (has_out_sharding_) return without_repeats(std::move(spec));
     check_axes_once(type, spec);
     return spec;
   }
@@ -185,6 +188,13 @@ class NodeTyping {
         word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
   }
 
+  // Where the result is asked for in some sharding, an axis that would cut two dimensions cuts the first of them.
+  static Spec without_repeats(Spec spec) {
+    std::set<int> used;
+    for (Axes& axes : spec) std::erase_if(axes, [&](const AxisPiece& piece) { return !used.insert(piece.axis).second; });
+    return spec;
+  }
+
   void check_axes_once(const TensorType& type, const Spec& spec) const {
     std::set<int> used;
     for (const Axes& axes : spec)
@@ -198,7 +208,7 @@ class NodeTyping {
   // sharding is asked for, other cuts do not come into it.
   Spec reshaped() const {
     const Shape &from = operand_types_[0].shape, &to = result_types_[0].shape;
-    const Spec& spec = specs_[std::size_t(node_.operands[0])];
+    const Spec& spec = operands_[0];
     Spec result(to.size());
     std::size_t i = 0, o = 0;
     while (i < from.size() || o < to.size()) {
@@ -241,10 +251,9 @@ class NodeTyping {
         operand_text(0), text_of(result_types_[0].shape));
   }
 
-  const Graph& graph_;
   const Node& node_;
   const Mesh& mesh_;
-  const std::vector<Spec>& specs_;
+  const std::vector<Spec>& operands_;
   bool has_out_sharding_;
   std::vector<TensorType> operand_types_, result_types_;
   FactorRule rule_;
@@ -253,9 +262,9 @@ class NodeTyping {
 
 }  // namespace
 
-std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs,
+std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& operands,
                                 bool has_out_sharding) {
-  return NodeTyping(graph, node, mesh, specs, has_out_sharding).results();
+  return NodeTyping(graph, node, mesh, operands, has_out_sharding).results();
 }
 
 }  // namespace shardlab

@@ -9,8 +9,8 @@ namespace shardlab {
 // "i", or "(i,j)" for several axes.
 std::string axes_text(const Axes& axes, const Mesh& mesh);
 
-// `specs`: of every value of the graph. `has_out_sharding`: the result is asked for in some sharding, which resolves what is ambiguous.
-std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& specs,
+// `operands`: their specs. `has_out_sharding`: the result is asked for in some sharding, which resolves what is ambiguous.
+std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& operands,
                                 bool has_out_sharding);
 
 }  // namespace shardlab

@@ -1,51 +1,60 @@
 #include "runtime/exec/explicit_types.h"
-#include "runtime/exec/array_impl.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_node.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
 namespace {
 
-// Marks of the nodes of auto_axes and explicit_axes, before the names of the ops that their user called: copies keep them, and so do
-// derivatives and batches.
-constexpr std::string_view kAutoMark = "auto_axes.", kExplicitMark = "explicit_axes.";
+// Who changes a type as such, in a constraint's attribute "reshards"; others are ops with out_sharding.
+constexpr std::string_view kReshard = "reshard";
 
-// The innermost mark counts.
-bool is_typed(const Node& node, bool otherwise) {
-  const std::size_t in_auto = node.user_op.rfind(kAutoMark), in_explicit = node.user_op.rfind(kExplicitMark);
-  if (in_auto == std::string::npos && in_explicit == std::string::npos) return otherwise;
-  return in_auto == std::string::npos || (in_explicit != std::string::npos && in_explicit > in_auto);
+bool asks(const Node& node) {
+  if (node.op == &ops::kEnterAutoAxes) return node.attrs.flag("is_gradient");
+  const bool only_reshards = node.attrs.has("reshards") && node.attrs.string("reshards") == kReshard;
+  return node.op->is_constraint && !node.attrs.flag("assertion") && !only_reshards;
 }
 
-struct TypedGraph {
-  Graph graph;
-  std::vector<Spec> results;
-};
-
-// Values that are asked for in some sharding: wanted results, and operands of constraints.
+// Values that are asked for in some sharding: wanted results, and operands of what places them. (with_sharding_constraint asks for nothing:
+// it is an assertion, or says how a value lies over the other axes; reshard changes what has a type by itself.)
 std::vector<bool> asked_for(const Graph& graph, const std::vector<bool>& has_out_sharding) {
   std::vector<bool> asked(graph.values.size(), false);
   for (std::size_t i = 0; i < graph.results.size() && i < has_out_sharding.size(); ++i)
     if (has_out_sharding[i]) asked[std::size_t(graph.results[i])] = true;
   for (const Node& node : graph.nodes)
-    if (node.op->is_constraint) asked[std::size_t(node.operands[0])] = true;
+    if (asks(node)) asked[std::size_t(node.operands[0])] = true;
   return asked;
 }
 
-// A graph being typed, and the bodies of its nodes.
+// Attributes of a constraint to a type: closed where all axes are typed, else open to the other axes.
+Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
+  Attrs attrs{{"sharding", Sharding(mesh, spec)}};
+  if (typed == all_axes_of(mesh)) return attrs;
+  std::vector<std::int64_t> dims(spec.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  std::vector<std::string> whole;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    if (((typed & ~axes_in(spec)) >> axis & 1) != 0) whole.push_back(mesh.axis_names()[std::size_t(axis)]);
+  return attrs.set("unconstrained", dims).set("replicated", whole);
+}
+
+// A graph being typed, and the bodies of its nodes. Invariant: a value's spec may hold cuts by axes that are not typed where it is used;
+// whoever uses it sees those within his own typed axes.
 class GraphTyping {
  public:
-  GraphTyping(const Graph& graph, const Mesh& mesh, bool is_explicit)
-      : graph_(graph), mesh_(mesh), is_explicit_(is_explicit), typed_(graph) {
+  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around) : graph_(graph), mesh_(mesh), around_(around), typed_(graph) {
     constraint_ = find_op("with_sharding_constraint");
     SL_CHECK(constraint_ != nullptr);
     typed_.nodes.clear();
+    is_constant_.resize(graph.values.size(), false);
     specs_.resize(graph.values.size());
     for (std::size_t v = 0; v < specs_.size(); ++v) {
       specs_[v].resize(std::size_t(graph.values[v].type.rank()));
@@ -53,12 +62,12 @@ class GraphTyping {
     }
   }
 
-  TypedGraph run(const std::vector<Spec>& params, const std::vector<bool>& has_out_sharding) {
+  ExplicitTypes run(const std::vector<Spec>& params, const std::vector<bool>& has_out_sharding) {
     asked_ = asked_for(graph_, has_out_sharding);
-    for (std::size_t i = 0; i < graph_.params.size(); ++i) spec(graph_.params[i]) = params[i];
+    for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
     for (const Node& node : graph_.nodes) add(node);
-    TypedGraph out;
-    for (ValueId id : graph_.results) out.results.push_back(spec(id));
+    ExplicitTypes out;
+    for (ValueId id : graph_.results) out.results.push_back(spec(id, around_));
     for (ValueId& id : typed_.results) id = now_[std::size_t(id)];
     verify(typed_);
     out.graph = std::move(typed_);
@@ -66,68 +75,86 @@ class GraphTyping {
   }
 
  private:
-  Spec& spec(ValueId id) { return specs_[std::size_t(id)]; }
-  const Spec& spec(ValueId id) const { return specs_[std::size_t(id)]; }
+  Spec spec(ValueId id, AxisSet typed) const { return within(specs_[std::size_t(id)], typed); }
+  std::vector<Spec> operand_specs(const Node& node, std::size_t first, std::size_t end, AxisSet typed) const {
+    std::vector<Spec> all;
+    for (std::size_t i = first; i < end; ++i) all.push_back(spec(node.operands[i], typed));
+    return all;
+  }
 
   void add(const Node& node) {
-    const bool typed = is_typed(node, is_explicit_);
+    const AxisSet typed = typed_axes(node, mesh_, around_);
     Node copy = node;
     std::vector<Spec> results;
     if (node.op->is_constraint) {
-      results = {constrained(node, typed)};
-    } else if (node.op == &ops::kEnterAutoAxes) {
-      results = {spec(node.operands[1])};
-    } else if (typed && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
-      results = region_results(copy);
-    } else if (typed && !node.op->constant && node.op->rule != nullptr) {
+      results = {constrained(copy, typed)};
+    } else if (node.op == &ops::kEnterAutoAxes) {  // its first operand, lying as the second does; what the second is, is of no account
+      results = {spec(node.operands[1], typed)};
+      copy.op = constraint_;
+      copy.operands.resize(1);
+      copy.attrs = type_attrs(results[0], mesh_, typed);
+    } else if (typed != 0 && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
+      results = region_results(copy, typed);
+    } else if (typed != 0 && !node.op->constant && node.op->rule != nullptr) {
+      if (node.attrs.flag("is_cotangent")) asked_[std::size_t(node.results[0])] = true;
       const bool is_asked =
           std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked_[std::size_t(result)]; });
-      results = typed_results(graph_, node, mesh_, specs_, is_asked);
+      const std::vector<Spec> operands = operand_specs(node, 0, node.operands.size(), typed);
+      const std::optional<Spec> alike = type_of_equals(node, operands, is_asked);
+      results = alike ? std::vector<Spec>{*alike} : typed_results(graph_, node, mesh_, operands, is_asked);
     }
-    if (node.op == &ops::kEnterAutoAxes) {
-      keep_as_constraint(node, results[0]);
-      return;
-    }
-    for (ValueId& operand : copy.operands) operand = now_[std::size_t(operand)];
-    typed_.nodes.push_back(std::move(copy));
-    for (ValueId result : node.results) typed_.values[std::size_t(result)].producer = NodeId(typed_.nodes.size() - 1);
+    for (ValueId result : node.results)
+      is_constant_[std::size_t(result)] =
+          node.op->constant || (!node.operands.empty() && std::all_of(node.operands.begin(), node.operands.end(),
+                                                                      [&](ValueId id) { return is_constant_[std::size_t(id)]; }));
+    emit(std::move(copy));
+    const bool by_propagation = node.op->elementwise && typed == all_axes_of(mesh_);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
       results[r].resize(std::size_t(graph_.type(value).rank()));
-      spec(value) = results[r];
-      if (node.op->is_constraint || node.op->elementwise || asked_[std::size_t(value)]) continue;
-      hold(node, value, results[r]);
+      specs_[std::size_t(value)] = results[r];
+      if (node.op->is_constraint || node.op == &ops::kEnterAutoAxes || by_propagation || asked_[std::size_t(value)]) continue;
+      hold(node, value, type_attrs(results[r], mesh_, typed));
     }
   }
 
-  Spec constrained(const Node& node, bool typed) const {
-    Spec wanted = node.attrs.sharding("sharding").spec(graph_.type(node.results[0]).rank());
-    const Spec& has = spec(node.operands[0]);
-    if (node.attrs.has("unconstrained"))
-      for (std::int64_t d : node.attrs.integers("unconstrained")) wanted[std::size_t(d)] = has[std::size_t(d)];
-    if (typed && node.attrs.flag("assertion") && has != wanted)
-      throw_user_error("{} [{}]", failed_assertion_text(text_of(has, mesh_), text_of(wanted, mesh_)), node.where.text());
-    return wanted;
+  // Joined values, and those that are selected from, have one type; constants take it.
+  std::optional<Spec> type_of_equals(const Node& node, const std::vector<Spec>& operands, bool is_asked) const {
+    const bool joins = node.op == &ops::kConcatenate, selects = node.op == &ops::kSelect;
+    if (!joins && !selects) return std::nullopt;
+    std::optional<Spec> common;
+    std::vector<std::string> types;
+    bool differ = false;
+    for (std::size_t i = selects ? 1 : 0; i < operands.size(); ++i) {
+      types.push_back(typed_text(graph_.type(node.operands[i]), operands[i], mesh_));
+      if (is_constant_[std::size_t(node.operands[i])]) continue;
+      differ |= common && *common != operands[i];
+      if (!common) common = operands[i];
+    }
+    if (differ && !is_asked)
+      throw_user_error(
+          "{}{}{}; reshard some of them [{} at {}]",
+          joins ? "All operands should have the same sharding. Got shardings " : "select cases must have the same shardings, got [",
+          fmt::join(types, ", "), joins ? "" : "].", node.user_op, node.where.text());
+    if (!joins || differ || !common) return std::nullopt;
+    const TensorType& type = graph_.type(node.results[0]);
+    for (std::size_t d = 0; d < common->size(); ++d)
+      if (type.shape[d] % part_count((*common)[d]) != 0) return std::nullopt;
+    return common;
   }
 
-  // Its first operand, lying as the second does; what the second is, is of no account.
-  void keep_as_constraint(const Node& node, const Spec& wanted) {
-    const ValueId result = node.results[0];
-    Node hold = node;
-    hold.op = constraint_;
-    hold.operands = {now_[std::size_t(node.operands[0])]};
-    hold.attrs = Attrs{{"sharding", Sharding(mesh_, wanted)}};
-    typed_.nodes.push_back(std::move(hold));
-    typed_.values[std::size_t(result)].producer = NodeId(typed_.nodes.size() - 1);
-    spec(result) = wanted;
+  void emit(Node node) {
+    for (ValueId& operand : node.operands) operand = now_[std::size_t(operand)];
+    for (ValueId result : node.results) typed_.values[std::size_t(result)].producer = NodeId(typed_.nodes.size());
+    typed_.nodes.push_back(std::move(node));
   }
 
-  void hold(const Node& node, ValueId value, const Spec& wanted) {
+  void hold(const Node& node, ValueId value, Attrs attrs) {
     Node held;
     held.op = constraint_;
     held.operands = {value};
     held.results = {ValueId(typed_.values.size())};
-    held.attrs = Attrs{{"sharding", Sharding(mesh_, wanted)}};
+    held.attrs = std::move(attrs);
     held.where = node.where;
     held.user_op = node.user_op;
     typed_.values.push_back({graph_.type(value), NodeId(typed_.nodes.size()), 0});
@@ -135,42 +162,105 @@ class GraphTyping {
     typed_.nodes.push_back(std::move(held));
   }
 
+  std::string names_of(AxisSet axes) const {
+    std::vector<std::string> names;
+    for (int axis = 0; axis < mesh_.axis_count(); ++axis)
+      if ((axes >> axis & 1) != 0) names.push_back(mesh_.axis_names()[std::size_t(axis)]);
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // How a constraint's result lies; the node becomes what holds it there.
+  Spec constrained(Node& node, AxisSet typed) const {
+    const bool is_whole = typed == all_axes_of(mesh_);
+    const Spec has = spec(node.operands[0], typed);
+    Spec wanted = node.attrs.sharding("sharding").spec(graph_.type(node.results[0]).rank());
+    const std::vector<std::int64_t> open =
+        node.attrs.has("unconstrained") ? node.attrs.integers("unconstrained") : std::vector<std::int64_t>();
+    if (!node.attrs.flag("assertion") || is_whole)
+      for (std::int64_t d : open) wanted[std::size_t(d)] = has[std::size_t(d)];
+    if (typed == 0) return wanted;
+    if (node.attrs.has("reshards")) return resharded(node, wanted, typed);
+    if (!node.attrs.flag("assertion")) return wanted;
+    if (is_whole) {
+      if (has != wanted) throw_user_error("{} [{}]", failed_assertion_text(text_of(has, mesh_), text_of(wanted, mesh_)), node.where.text());
+      return wanted;
+    }
+    if ((axes_in(wanted) & typed) != 0)
+      throw_user_error("{} [{}]", explicit_constraint_text(text_of(wanted, mesh_), mesh_, names_of(axes_in(wanted) & typed)),
+                       node.where.text());
+    std::vector<std::int64_t> still_open;  // what is cut in types is said
+    for (std::int64_t d : open)
+      if (has[std::size_t(d)].empty()) still_open.push_back(d);
+    for (std::size_t d = 0; d < wanted.size(); ++d) wanted[d].insert(wanted[d].begin(), has[d].begin(), has[d].end());
+    node.attrs = Attrs{{"sharding", Sharding(mesh_, wanted)}};
+    if (!still_open.empty()) node.attrs.set("unconstrained", still_open);
+    return has;
+  }
+
+  // reshard and out_sharding speak of typed axes alone, and leave the others as they come to lie.
+  Spec resharded(Node& node, const Spec& wanted, AxisSet typed) const {
+    if (const AxisSet others = axes_in(wanted) & ~typed; others != 0)
+      throw_user_error("{} [{}]", reshard_axes_text(node.attrs.string("reshards"), text_of(wanted, mesh_), names_of(others)),
+                       node.where.text());
+    AxisSet used = 0;
+    for (const Axes& axes : wanted) {
+      if ((used & axes_in({axes})) != 0)
+        throw_user_error(
+            "A single NamedSharding spec specification can map every mesh axis to at most one positional dimension, but {} has duplicate "
+            "entries for `{}`: the batch of a vmap around it is cut by it already [{}]",
+            text_of(wanted, mesh_), names_of(used & axes_in({axes})), node.where.text());
+      used |= axes_in({axes});
+    }
+    node.attrs = type_attrs(wanted, mesh_, typed);
+    return wanted;
+  }
+
   // --- Nodes with bodies.
 
-  std::vector<Spec> region_results(Node& node) {
+  std::vector<Spec> region_results(Node& node, AxisSet typed) {
     switch (node.op->region) {
       case RegionKind::kManual:
-        return manual_results(node);
+        return manual_results(node, typed);
       case RegionKind::kWhile:
-        return while_results(node);
+        return while_results(node, typed);
       case RegionKind::kScan:
-        return scan_results(node);
+        return scan_results(node, typed);
       default:
-        return branch_results(node);
+        return branch_results(node, typed);
     }
   }
 
-  std::vector<Spec> operand_specs(const Node& node, std::size_t first, std::size_t end) const {
-    std::vector<Spec> all;
-    for (std::size_t i = first; i < end; ++i) all.push_back(spec(node.operands[i]));
-    return all;
-  }
-
   // Types body number `b` on these parameters.
-  std::vector<Spec> type_body(Bodies& bodies, std::size_t b, const std::vector<Spec>& params) const {
-    TypedGraph typed = GraphTyping(*bodies[b], mesh_, true).run(params, {});
+  std::vector<Spec> type_body(Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes) const {
+    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes).run(params, {});
     bodies[b] = std::make_shared<const Graph>(std::move(typed.graph));
     return typed.results;
   }
 
-  // The operands are constraints to in_specs: what they hold must lie so already.
-  std::vector<Spec> manual_results(const Node& node) const {
+  // Of code over some axes the others stay in types, inside and outside.
+  std::vector<Spec> manual_results(const Node& node, AxisSet typed) const {
     const auto &in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+    AxisSet manual = 0;
+    for (const std::string& name : node.attrs.strings("axis_names")) manual |= AxisSet(1) << *mesh_.axis_index(name);
+    if ((manual & ~typed) == 0) check_in_specs(node, in, manual);
+    std::vector<Spec> results;
+    for (std::size_t i = 0; i < out.size(); ++i) results.push_back(within(out[i].spec(graph_.type(node.results[i]).rank()), typed));
+    if ((typed & ~manual) == 0) return results;
+    Bodies bodies = node.attrs.bodies();
+    const std::vector<Spec> inner = type_body(bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      for (std::size_t d = 0; d < results[i].size(); ++d) results[i][d].insert(results[i][d].end(), inner[i][d].begin(), inner[i][d].end());
+    return results;
+  }
+
+  // The operands are constraints to in_specs: what they hold must lie so already.
+  void check_in_specs(const Node& node, const std::vector<Sharding>& in, AxisSet manual) const {
     for (std::size_t i = 0; i < in.size(); ++i) {
       const TensorType& type = graph_.type(node.operands[i]);
       const NodeId producer = graph_.values[std::size_t(node.operands[i])].producer;
       if (producer < 0 || !graph_.nodes[std::size_t(producer)].op->is_constraint) continue;
-      const Spec &has = spec(graph_.nodes[std::size_t(producer)].operands[0]), wanted = in[i].spec(type.rank());
+      const ValueId given = graph_.nodes[std::size_t(producer)].operands[0];
+      const Spec has = spec(given, manual), wanted = in[i].spec(type.rank());
       if (has != wanted)
         throw_user_error(
             "in_specs passed to shard_map: {} does not match the specs of the input: {} for arg: {}. If you want to reshard your inputs, "
@@ -178,9 +268,6 @@ class GraphTyping {
             "use `jax.reshard` (here `reshard`) on the arguments and then pass those args to shard_map. (argument {}) [{}]",
             text_of(wanted, mesh_), text_of(has, mesh_), typed_text(type, has, mesh_), i, node.where.text());
     }
-    std::vector<Spec> results;
-    for (std::size_t i = 0; i < out.size(); ++i) results.push_back(out[i].spec(graph_.type(node.results[i]).rank()));
-    return results;
   }
 
   void check_carry(std::string_view name, const Node& node, const std::vector<Spec>& in, const std::vector<Spec>& out) const {
@@ -196,19 +283,20 @@ class GraphTyping {
             node.where.text());
   }
 
-  std::vector<Spec> while_results(Node& node) {
+  std::vector<Spec> while_results(Node& node, AxisSet typed) {
     const auto consts = std::size_t(node.attrs.integer("num_consts", 0));
-    std::vector<Spec> params = operand_specs(node, 0, node.operands.size()), carry(params.begin() + std::ptrdiff_t(consts), params.end());
+    std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed),
+                      carry(params.begin() + std::ptrdiff_t(consts), params.end());
     Bodies bodies = node.attrs.bodies();
-    type_body(bodies, 0, params);
-    check_carry("body_fun", node, carry, type_body(bodies, 1, params));
+    type_body(bodies, 0, params, typed);
+    check_carry("body_fun", node, carry, type_body(bodies, 1, params, typed));
     node.attrs.set("bodies", bodies);
     return carry;
   }
 
-  std::vector<Spec> scan_results(Node& node) {
+  std::vector<Spec> scan_results(Node& node, AxisSet typed) {
     const auto consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
-    std::vector<Spec> params = operand_specs(node, 0, node.operands.size());
+    std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed);
     std::vector<Spec> carry(params.begin() + std::ptrdiff_t(consts), params.begin() + std::ptrdiff_t(consts + carried));
     for (std::size_t i = consts + carried; i < params.size(); ++i) {
       if (!params[i][0].empty())
@@ -217,18 +305,18 @@ class GraphTyping {
       params[i].erase(params[i].begin());
     }
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> results = type_body(bodies, 0, params);
+    std::vector<Spec> results = type_body(bodies, 0, params, typed);
     node.attrs.set("bodies", bodies);
     check_carry("scan body", node, carry, {results.begin(), results.begin() + std::ptrdiff_t(carried)});
     for (std::size_t i = carried; i < results.size(); ++i) results[i].insert(results[i].begin(), Axes{});
     return results;
   }
 
-  std::vector<Spec> branch_results(Node& node) {
+  std::vector<Spec> branch_results(Node& node, AxisSet typed) {
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> params = operand_specs(node, 1, node.operands.size()), first = type_body(bodies, 0, params);
+    std::vector<Spec> params = operand_specs(node, 1, node.operands.size(), typed), first = type_body(bodies, 0, params, typed);
     for (std::size_t b = 1; b < bodies.size(); ++b) {
-      std::vector<Spec> other = type_body(bodies, b, params);
+      std::vector<Spec> other = type_body(bodies, b, params, typed);
       for (std::size_t r = 0; r < first.size(); ++r)
         if (first[r] != other[r])
           throw_user_error(
@@ -243,12 +331,13 @@ class GraphTyping {
 
   const Graph& graph_;
   const Mesh& mesh_;
-  const bool is_explicit_;
+  const AxisSet around_;
   const OpDef* constraint_ = nullptr;
   Graph typed_;
   std::vector<Spec> specs_;   // per value
   std::vector<ValueId> now_;  // which value stands for one of `graph_`
   std::vector<bool> asked_;
+  std::vector<bool> is_constant_;  // per value
 };
 
 }  // namespace
@@ -268,20 +357,30 @@ std::string failed_assertion_text(std::string_view has, std::string_view wanted)
       has, wanted);
 }
 
-std::string marked(std::string_view user_op, AxisType type) {
-  return fmt::format("{}{}", type == AxisType::kExplicit ? kExplicitMark : kAutoMark, user_op);
+std::string explicit_constraint_text(std::string_view spec, const Mesh& mesh, std::string_view explicit_axes) {
+  return fmt::format(
+      "The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. Got spec={} and mesh={}. You "
+      "probably meant to use `reshard` API? ('{}' is Explicit here.)",
+      spec, mesh.text(), explicit_axes);
 }
 
-bool has_explicit_nodes(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return is_typed(node, false); });
+std::string reshard_axes_text(std::string_view api, std::string_view spec, std::string_view other_axes) {
+  return fmt::format(
+      "PartitionSpec passed to {} cannot contain axis names that are of type Auto or Manual. Got PartitionSpec: {} with axis name: {} of "
+      "type: AxisType.Auto; leave it out, or hold the value along it with with_sharding_constraint",
+      api, spec, other_axes);
 }
 
-Graph with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
-                          const std::vector<bool>& has_out_sharding) {
+bool has_explicit_nodes(const Graph& graph, const Mesh& mesh) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return typed_axes(node, mesh, 0) != 0; });
+}
+
+ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
+                                  const std::vector<bool>& has_out_sharding) {
   std::vector<Spec> specs;
   for (std::size_t i = 0; i < graph.params.size(); ++i)
     specs.push_back(params[i] ? *params[i] : Spec(std::size_t(graph.type(graph.params[i]).rank())));
-  return GraphTyping(graph, mesh, mesh.has_explicit_axes()).run(specs, has_out_sharding).graph;
+  return GraphTyping(graph, mesh, explicit_axes_of(mesh)).run(specs, has_out_sharding);
 }
 
 }  // namespace shardlab

@@ -16,19 +16,27 @@ std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mes
 
 // Why with_sharding_constraint fails on a mesh of Explicit axes; both specs as text.
 std::string failed_assertion_text(std::string_view has, std::string_view wanted);
+// Why it fails where some of the axes that it names are Explicit, others Auto.
+std::string explicit_constraint_text(std::string_view spec, const Mesh& mesh, std::string_view explicit_axes);
+// Why reshard, or an op's out_sharding, fails where it names axes that are not Explicit.
+std::string reshard_axes_text(std::string_view api, std::string_view spec, std::string_view other_axes);
+
+struct ExplicitTypes {
+  Graph graph;
+  std::vector<Spec> results;  // the types of the results: their cuts by typed axes
+};
 
 // The graph with the shardings that its values' types say, held by constraints; `params` are the parameters' specs (nothing:
-// replicated), `has_out_sharding` tells which results are asked for in some sharding. Nothing is left to propagation on Explicit axes.
+// replicated), `has_out_sharding` tells which results are asked for in some sharding. Nothing is left to propagation on Explicit axes; on
+// the Auto axes of the same mesh all is, but for what with_sharding_constraint says of them.
 // UserError with JAX's ShardingTypeError texts where an op's result would be ambiguous: operands cut differently, a contraction of cut
 // dimensions without an out-sharding, sorting a cut dimension, an axis used twice.
-// Nodes marked by auto_axes are left to propagation, on any mesh those marked by explicit_axes are typed.
+// In nodes marked by auto_axes their axes are left to propagation, in those marked by explicit_axes theirs are typed, on any mesh.
 // Source: jax-ml/jax, the sharding rules in jax/_src/lax.
-Graph with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
-                          const std::vector<bool>& has_out_sharding);
+ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
+                                  const std::vector<bool>& has_out_sharding);
 
-// The name of the op that a user called, as nodes of auto_axes (kAuto) and explicit_axes (kExplicit) have it.
-std::string marked(std::string_view user_op, AxisType type);
-// Whether some node is typed on any mesh.
-bool has_explicit_nodes(const Graph& graph);
+// Whether some node is typed on a mesh without Explicit axes.
+bool has_explicit_nodes(const Graph& graph, const Mesh& mesh);
 
 }  // namespace shardlab

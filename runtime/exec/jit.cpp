@@ -32,12 +32,12 @@ std::uint64_t next_id() {
 }
 
 // An argument as in_shardings wants it: moved where it is free, refused where it was placed otherwise.
-Array placed(const Array& arg, const Sharding& wanted, std::size_t index, const std::string& name, Where where) {
+Array placed(const Array& arg, const Sharding& wanted, const std::string& path, const std::string& name, Where where) {
   if (arg.committed() && !arg.sharding().is_equivalent_to(wanted, arg.shape()))
     throw_user_error(
         "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {},\narg sharding: {} for arg type: "
-        "{} (argument {} of {}); device_put it first or leave its in_sharding out [{}]",
-        wanted.text(), arg.sharding().text(), arg.type().text(), index, name, where.text());
+        "{} (args{} of {}); device_put it first or leave its in_sharding out [{}]",
+        wanted.text(), arg.sharding().text(), arg.type().text(), path, name, where.text());
   return arg.committed() ? arg : device_put(Operand(arg, where), wanted);
 }
 
@@ -52,9 +52,12 @@ static std::vector<std::optional<Sharding>> in_shardings_of(const JitOptions& op
   const LeafCounts counts = call.counts.empty() ? LeafCounts(call.args.size(), 1) : call.counts;
   auto each = tree::spread(options.in_shardings, counts);
   if (!each)
-    throw_user_error("jit of {}: got {} in_shardings for {} arguments{}; give one each [{}]", options.name, options.in_shardings.size(),
-                     counts.size(), counts.size() == call.args.size() ? "" : fmt::format(" with {} leaves", call.args.size()),
-                     where.text());
+    throw_user_error(
+        "jit of {}: pjit in_shardings specification must be a tree prefix of the positional arguments tuple, got {} in_shardings for {} "
+        "arguments{}; give one each, or one for each leaf: {} [{}]",
+        options.name, options.in_shardings.size(), counts.size(),
+        counts.size() == call.args.size() ? "" : fmt::format(" with {} leaves", call.args.size()),
+        leaves_text("args", call.paths ? call.paths() : KeyPaths(), call.args.size()), where.text());
   return *each;
 }
 
@@ -82,19 +85,22 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
   request.donated = donated_leaves(options, call, where);
   request.finer_results = options.finer_results;
   request.is_jitted = true;
+  request.arg_paths = call.paths ? call.paths : [] { return KeyPaths(); };
+  const KeyPaths paths = request.in_shardings.empty() ? KeyPaths() : request.arg_paths();
   for (std::size_t i = 0; i < call.args.size(); ++i) {
     const Array& arg = call.args[i];
     bool given = i < request.in_shardings.size() && request.in_shardings[i];
-    if (given) at_place(where, [&] { request.in_shardings[i]->check_fits(arg.type(), "pjit arguments"); });
-    request.args.push_back(given ? placed(arg, *request.in_shardings[i], i, options.name, where) : arg);
+    if (given) at_place(where, [&] { request.in_shardings[i]->check_fits(arg.type(), leaf_text("pjit arguments", "args", paths, i)); });
+    request.args.push_back(given ? placed(arg, *request.in_shardings[i], key_path(paths, i), options.name, where) : arg);
   }
-  request.trace = [&context, &function, name = options.name, args = call.args, weak = request.weak_results,
-                   parts = request.result_parts](const std::optional<Mesh>& mesh) {
+  request.trace = [&context, &function, name = options.name, args = call.args, weak = request.weak_results, parts = request.result_parts,
+                   result_paths = request.result_paths](const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
     auto leaves = [&](const std::vector<Array>& params) {
       TreeResults results = function(params);
       *parts = std::move(results.parts);
+      *result_paths = std::move(results.paths);
       return std::move(results.leaves);
     };
     return Tracer::trace(context, name, mesh, types, leaves, weak_types(args), weak.get());
@@ -104,10 +110,10 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
 
 // Values inside jit, those with a sharding held in it.
 static std::vector<Array> constrained(std::vector<Array> values, const std::vector<std::optional<Sharding>>& shardings,
-                                      std::string_view what, Where where) {
+                                      const std::function<std::string(std::size_t)>& leaf, Where where) {
   for (std::size_t i = 0; i < shardings.size(); ++i) {
     if (!shardings[i]) continue;
-    shardings[i]->check_fits(values[i].type(), what);
+    shardings[i]->check_fits(values[i].type(), leaf(i));
     values[i] = device_put(Operand(values[i], where), *shardings[i]);
   }
   return values;
@@ -122,9 +128,12 @@ std::vector<Array> JitFunction::call(const Call& call, Where where) const {
   Context& context = Context::current();
   if (context.tracer()) {  // inlined; its shardings become constraints
     const auto in = in_shardings_of(state_->options, call, where);
-    auto [results, parts] = state_->function(constrained(call.args, in, "pjit arguments", where));
-    const auto out = result_shardings(state_->options.out_shardings, parts, results.size(), state_->options.name, where);
-    return constrained(std::move(results), out, "pjit outputs", where);
+    auto argument = [&](std::size_t i) { return leaf_text("pjit arguments", "args", call.paths ? call.paths() : KeyPaths(), i); };
+    TreeResults results = state_->function(constrained(call.args, in, argument, where));
+    const auto out =
+        result_shardings(state_->options.out_shardings, results.parts, results.paths, results.leaves.size(), state_->options.name, where);
+    auto result = [&](std::size_t i) { return leaf_text("pjit outputs", "result", results.paths, i); };
+    return constrained(std::move(results.leaves), out, result, where);
   }
   for (const Array& arg : call.args)
     if (!arg.valid()) throw_user_error("jit of {} at {}: an empty Array is passed", state_->options.name, where.text());

@@ -36,6 +36,7 @@ class JitFunction {
     LeafCounts counts = {};  // how many each argument has; empty: one each
     // Tells apart calls that the function answers differently for equal types: trees of another form, other static values.
     std::string_view structure = {};
+    std::function<KeyPaths()> paths = {};  // where each leaf is, for errors; empty: "[0]", "[1]" …
   };
   JitFunction(TreeFunction function, JitOptions options);
   std::vector<Array> call(const Call& call, Where where) const;
@@ -125,7 +126,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
 
   template <typename... Args>
   static JitFunction::Call leaves_of(const Traces<Args...>& state, std::string_view signature) {
-    return {tree::leaves(state.args), tree::parts(state.args), signature};
+    return {tree::leaves(state.args), tree::parts(state.args), signature, [&state] { return tree::key_paths(state.args); }};
   }
 
   template <typename... Args>
@@ -141,7 +142,7 @@ class Jitted : public detail::AtLine<Jitted<F>> {
             auto params = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, s->args);
             auto result = std::apply([&](const auto&... each) { return detail::invoke_at(function, s->where, each...); }, params);
             s->results.insert_or_assign(signature, result);
-            return TreeResults(tree::leaves(result), tree::parts(result));
+            return TreeResults(tree::leaves(result), tree::parts(result), tree::key_paths(result));
           },
           options_);
       traces_[std::type_index(typeid(State))] = state;

@@ -4,6 +4,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/spec_mesh.h"
@@ -303,9 +304,12 @@ Array einsum(std::string_view subscripts, const Operand& x, const Operand& y, co
 
 // Inside jit device_put is the constraint.
 Array with_sharding_constraint(const Operand& x, const Sharding& sharding) {
-  if (!sharding.mesh().is_explicit() || !x.is_array()) return device_put(x, sharding);
-  if (Context::current().tracer())
+  const Mesh& mesh = sharding.mesh();
+  if (!mesh.has_explicit_axes() || !x.is_array()) return device_put(x, sharding);
+  const bool lies_on_it = Context::current().tracer() || x.array().sharding().mesh() == mesh;
+  if (Context::current().tracer() || (!mesh.is_explicit() && lies_on_it))
     return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}, {"assertion", true}}, x.where()).at(0);
+  if (!mesh.is_explicit()) return device_put(x, sharding);
   if (!x.array().sharding().is_equivalent_to(sharding, x.array().shape()))
     throw_user_error("{} [{}]", failed_assertion_text(x.array().sharding().spec_text(), sharding.spec_text()), x.where().text());
   return x.array();
@@ -314,11 +318,16 @@ Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) {
   const auto& entries = spec.entries();
   if (std::find(entries.begin(), entries.end(), SpecEntry(UNCONSTRAINED)) != entries.end())
     if (auto mesh = mesh_for_specs({x})) return with_sharding_constraint(x, *mesh, spec);
-  if (x.is_array() && !x.array().impl()->is_tracer() && x.array().sharding().mesh().is_explicit())
-    return with_sharding_constraint(x, Sharding(x.array().sharding().mesh(), spec));
-  return device_put(x, spec);
+  const Sharding sharding = OutSharding(spec).on_mesh_of({x}, x.where());
+  return sharding.mesh().has_explicit_axes() ? with_sharding_constraint(x, sharding) : device_put(x, sharding);
 }
-Array reshard(const Operand& x, const Sharding& sharding) { return device_put(x, sharding); }
-Array reshard(const Operand& x, const PartitionSpec& spec) { return device_put(x, spec); }
+Array reshard(const Operand& x, const Sharding& sharding) {
+  const Mesh& mesh = sharding.mesh();
+  const bool is_traced = Context::current().tracer() != nullptr;
+  const bool lies_on_it = x.is_array() && !is_traced && x.array().valid() && x.array().sharding().mesh() == mesh;
+  if (is_traced || (lies_on_it && is_partly_explicit(mesh))) return resharded(x, sharding, "reshard");
+  return device_put(x, sharding);
+}
+Array reshard(const Operand& x, const PartitionSpec& spec) { return reshard(x, OutSharding(spec).on_mesh_of({x}, x.where())); }
 
 }  // namespace shardlab

@@ -29,6 +29,10 @@ Sharding OutSharding::on_mesh_of(const std::vector<Operand>& operands, Where whe
       spec.text(), where.text());
 }
 
+Array resharded(const Operand& x, const Sharding& sharding, std::string_view api) {
+  return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}, {"reshards", std::string(api)}}, x.where()).at(0);
+}
+
 std::vector<Array> apply_to(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
                             const std::optional<OutSharding>& out_sharding) {
   if (!out_sharding) return apply(name, operands, attrs, where);

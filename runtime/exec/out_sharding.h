@@ -29,4 +29,8 @@ struct OutOptions {
 std::vector<Array> apply_to(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
                             const std::optional<OutSharding>& out_sharding);
 
+// The array in the type that reshard, or `api`'s out_sharding, gives it: cut by Explicit axes as the sharding says; over the Auto axes of
+// the mesh it lies as it comes to. UserError with JAX's text where Auto axes are named beside Explicit ones.
+Array resharded(const Operand& x, const Sharding& sharding, std::string_view api);
+
 }  // namespace shardlab

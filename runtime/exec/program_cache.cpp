@@ -234,15 +234,30 @@ bool anything_committed(const ProgramRequest& request) {
 
 }  // namespace
 
+std::string leaves_text(std::string_view root, const KeyPaths& paths, std::size_t count) {
+  static constexpr std::size_t kNamedMax = 8;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(count, kNamedMax); ++i) names.push_back(fmt::format("{}{}", root, key_path(paths, i)));
+  return fmt::format("{}{}", fmt::join(names, ", "), count > kNamedMax ? fmt::format(" … ({} in all)", count) : "");
+}
+
 std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::optional<Sharding>>& given, const LeafCounts& parts,
-                                                      std::size_t leaves, std::string_view name, Where where) {
+                                                      const KeyPaths& paths, std::size_t leaves, std::string_view name, Where where) {
   if (given.empty()) return {};
   auto each = tree::spread(given, parts.empty() ? LeafCounts(leaves, 1) : parts);
   if (!each)
-    throw_user_error("jit of {}: got {} out_shardings for {} results{}; give one each [{}]", name, given.size(),
-                     parts.empty() ? leaves : parts.size(),
-                     parts.empty() || parts.size() == leaves ? "" : fmt::format(" with {} leaves", leaves), where.text());
+    throw_user_error(
+        "jit of {}: pjit out_shardings must be a tree prefix of the results, got {} out_shardings for {} results{}; give one each, or one "
+        "for "
+        "each leaf: {} [{}]",
+        name, given.size(), parts.empty() ? leaves : parts.size(),
+        parts.empty() || parts.size() == leaves ? "" : fmt::format(" with {} leaves", leaves), leaves_text("result", paths, leaves),
+        where.text());
   return *each;
+}
+
+std::string leaf_text(std::string_view what, std::string_view root, const KeyPaths& paths, std::size_t leaf) {
+  return fmt::format("{} with pytree key path {}{}", what, root, key_path(paths, leaf));
 }
 
 std::shared_ptr<const Executable> ProgramCache::find(const std::string& key) const {
@@ -277,6 +292,13 @@ std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) 
   return text;
 }
 
+namespace {
+// A jitted function's by where it is in its tree, an op's by its number.
+std::string argument_text(const ProgramRequest& request, std::size_t i) {
+  return request.arg_paths ? fmt::format("args{}", key_path(request.arg_paths(), i)) : fmt::format("{}", i);
+}
+}  // namespace
+
 std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph, const std::vector<bool>& used) {
   std::optional<Wish> wish;
   const Disagreement disagreement = graph != nullptr ? Disagreement::kThrows : Disagreement::kIsPassedOver;
@@ -284,8 +306,8 @@ std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph, c
   for (std::size_t i = 0; i < request.args.size(); ++i)
     if (request.args[i].committed() && is_taken(i))
       add_wish(wish, request.args[i].sharding(),
-               fmt::format("argument {} of {} with shape {} and", i, request.name, request.args[i].type().text()), request.where,
-               disagreement);
+               fmt::format("argument {} of {} with shape {} and", argument_text(request, i), request.name, request.args[i].type().text()),
+               request.where, disagreement);
   for (std::size_t i = 0; i < request.in_shardings.size(); ++i)
     if (request.in_shardings[i] && is_taken(i))
       add_wish(wish, *request.in_shardings[i], "explicit input sharding", request.where, disagreement);
@@ -350,12 +372,12 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     const bool is_foreign = arg.committed() && !input.params.back();
     foreign.params.push_back(is_foreign ? std::optional(arg.sharding()) : std::nullopt);
   }
-  const auto out_shardings =
-      result_shardings(request.out_shardings, *request.result_parts, graph.results.size(), request.name, request.where);
+  const auto out_shardings = result_shardings(request.out_shardings, *request.result_parts, *request.result_paths, graph.results.size(),
+                                              request.name, request.where);
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     if (i < out_shardings.size() && out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);
-      at_place(request.where, [&] { out_shardings[i]->check_fits(type, "pjit outputs"); });
+      at_place(request.where, [&] { out_shardings[i]->check_fits(type, leaf_text("pjit outputs", "result", *request.result_paths, i)); });
       input.results.push_back(spec_of(*out_shardings[i], *mesh, type.rank()));
       foreign.results.push_back(input.results.back() ? std::nullopt : out_shardings[i]);
     } else {
@@ -374,10 +396,16 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
           request.name, request.where.text(), mesh->text());
     settle_foreign_params(input, foreign);
   }
-  if (mesh->has_explicit_axes() || has_explicit_nodes(graph)) {
+  if (mesh->has_explicit_axes() || has_explicit_nodes(graph, *mesh)) {
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
-    graph = without_dead_parts(with_explicit_types(graph, *mesh, input.params, has_out_sharding));
+    ExplicitTypes typed = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
+    graph = without_dead_parts(std::move(typed.graph));
+    // What its type cuts along every dimension lies just so, over no further axis (JAX: its out_sharding is its type's).
+    for (std::size_t i = 0; i < typed.results.size(); ++i)
+      if (!has_out_sharding[i] && !typed.results[i].empty() &&
+          std::none_of(typed.results[i].begin(), typed.results[i].end(), [](const Axes& axes) { return axes.empty(); }))
+        input.results[i] = typed.results[i];
   }
   if (has_inspections(graph)) {
     spmd::run_inspections(input);

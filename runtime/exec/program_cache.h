@@ -40,13 +40,22 @@ struct ProgramRequest {
   std::shared_ptr<std::vector<bool>> weak_results = std::make_shared<std::vector<bool>>();
   // How many leaves each part of the result has, or nothing: one each; filled by `trace`.
   std::shared_ptr<LeafCounts> result_parts = std::make_shared<LeafCounts>();
+  // Where each leaf of the arguments and of the results is, for errors; the latter filled by `trace`.
+  std::function<KeyPaths()> arg_paths = {};
+  std::shared_ptr<KeyPaths> result_paths = std::make_shared<KeyPaths>();
   bool finer_results = false;  // results may be left cut finer than JAX's, at fewer bytes
   bool is_jitted = false;      // a user's function, and no op by itself, whose scalars are arguments in JAX
 };
 
+// "pjit arguments with pytree key path args[0]['w']".
+std::string leaf_text(std::string_view what, std::string_view root, const KeyPaths& paths, std::size_t leaf);
+
+// The leaves of a tree by their key paths, for errors: "args[0]['b'], args[0]['w']".
+std::string leaves_text(std::string_view root, const KeyPaths& paths, std::size_t count);
+
 // One out_sharding a leaf, of those given one a part of the result or one a leaf. UserError where they are neither.
 std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::optional<Sharding>>& given, const LeafCounts& parts,
-                                                      std::size_t leaves, std::string_view name, Where where);
+                                                      const KeyPaths& paths, std::size_t leaves, std::string_view name, Where where);
 
 // The signature of arguments for a key: types, shardings, committedness.
 std::string signature_of(const std::vector<Array>& args);

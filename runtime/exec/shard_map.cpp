@@ -67,6 +67,18 @@ std::vector<PartitionSpec> shard_map_specs(std::string_view which, const ShardMa
 
 namespace {
 
+// What collectives inside can name: the manual axes, and those of vmap around it.
+std::shared_ptr<const BoundAxes> bound_in(const ShardMapOptions& options, const Context& context, const Mesh& mesh,
+                                          const std::vector<std::string>& manual) {
+  BoundAxes bound{mesh, manual, {}};
+  if (context.tracer() && context.tracer()->bound()) bound.batches = context.tracer()->bound()->batches;
+  for (const std::string& name : manual)
+    if (bound.is_batch(name))
+      throw_user_error("shard_map of '{}': '{}' is an axis of its mesh and the axis_name of a vmap around it; give the vmap another name",
+                       options.name, name);
+  return std::make_shared<const BoundAxes>(std::move(bound));
+}
+
 std::vector<Array> mapped(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   const Mesh& mesh = mesh_of(options, context, where);
@@ -83,14 +95,14 @@ std::vector<Array> mapped(const TreeFunction& function, const ShardMapOptions& o
     in.emplace_back(mesh, options.in_specs[i]);
     local.push_back(mapped_part(options.name, mesh, options.in_specs[i], args[i].type(), i));
   }
-  auto manual = std::make_shared<const ManualAxes>(ManualAxes{mesh, manual_names});
+  const auto bound = bound_in(options, context, mesh, manual_names);
   LeafCounts parts;
   auto leaves = [&](const std::vector<Array>& params) {
     TreeResults results = function(params);
     parts = std::move(results.parts);
     return std::move(results.leaves);
   };
-  TracedBody body = Tracer::trace_body(context, options.name, local, leaves, manual, std::nullopt, weak_types(args));
+  TracedBody body = Tracer::trace_body(context, options.name, local, leaves, bound, std::nullopt, weak_types(args));
   if (parts.empty()) parts.assign(body.graph.results.size(), 1);
   for (const PartitionSpec& spec : shard_map_specs("out", options, parts)) {
     check_map_rank(options.name, spec, body.graph.type(body.graph.results[out.size()]), out.size(), false);
@@ -168,9 +180,9 @@ Array axis_index(const AxisNames& axes, std::source_location where) {
 
 int axis_size(const AxisNames& axes, std::source_location where) {
   apply("axis_size", {}, Attrs{{"axis_name", axes.names()}}, Where::from(where));  // refuses names that are not bound here
-  const Mesh& mesh = Context::current().tracer()->manual()->mesh;
+  const BoundAxes& bound = *Context::current().tracer()->bound();
   std::int64_t size = 1;
-  for (const std::string& name : axes.names()) size *= mesh.axis_size(*mesh.axis_index(name));
+  for (const std::string& name : axes.names()) size *= bound.size_of(name).value();
   return int(size);
 }
 

@@ -49,11 +49,11 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
 
 TracedBody Tracer::trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                               const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                              std::shared_ptr<const ManualAxes> manual, std::optional<Mesh> mesh, const std::vector<bool>& weak_params) {
+                              std::shared_ptr<const BoundAxes> bound, std::optional<Mesh> mesh, const std::vector<bool>& weak_params) {
   const std::shared_ptr<Tracer>& outer = context.tracer();
   auto tracer = std::make_shared<Tracer>(context, std::move(name), outer ? outer->mesh_ : std::move(mesh));
   tracer->is_body_ = true;
-  tracer->builder_.set_manual(manual ? std::move(manual) : outer ? outer->builder_.manual() : nullptr);
+  tracer->builder_.set_bound(bound ? std::move(bound) : outer ? outer->builder_.bound() : nullptr);
   TracerScope scope(context, tracer);
   std::vector<Array> args;
   for (const TensorType& type : params) args.push_back(tracer->tracer_array(tracer->builder_.param(type)));

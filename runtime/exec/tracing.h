@@ -33,11 +33,11 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
                      const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
                      const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr);
 
-  // Traces a body: values of functions around it and concrete arrays become captured parameters. `manual`: its manual axes; nothing:
-  // those of the function around it. `mesh`: for specs without one, where no function is around it.
+  // Traces a body: values of functions around it and concrete arrays become captured parameters. `bound`: the axes that collectives in it
+  // can name; nothing: those of the function around it. `mesh`: for specs without one, where no function is around it.
   static TracedBody trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                                const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                               std::shared_ptr<const ManualAxes> manual = nullptr, std::optional<Mesh> mesh = std::nullopt,
+                               std::shared_ptr<const BoundAxes> bound = nullptr, std::optional<Mesh> mesh = std::nullopt,
                                const std::vector<bool>& weak_params = {});
 
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
@@ -48,8 +48,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   ValueId value_of(const Array& array, Where where);
   // The mesh that the arguments lie on, for specs without a mesh.
   const std::optional<Mesh>& mesh() const { return mesh_; }
-  // The manual axes of the per-device code that is being traced, if any.
-  const std::shared_ptr<const ManualAxes>& manual() const { return builder_.manual(); }
+  // The axes that collectives can name here, if any.
+  const std::shared_ptr<const BoundAxes>& bound() const { return builder_.bound(); }
 
  private:
   Array tracer_array(ValueId value);

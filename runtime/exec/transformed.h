@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/exec/tree_function.h"
+#include "runtime/graph/op_def.h"
 
 namespace shardlab {
 
@@ -39,9 +40,12 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
 // The function for each element of a batch; `in_axes` and `out_axes` as JAX's, none: not batched. Negative ones count from the end.
 struct BatchOptions {
   std::string name = "f";
-  std::vector<std::optional<int>> in_axes, out_axes;  // one for each argument and result; a single one stands for all
+  std::vector<std::optional<int>> in_axes, out_axes;  // one a part of arguments and results or one a leaf; a single one stands for all
   Where where;
+  BatchAxis axis = {.size = -1};  // -1: the size is the arguments'
+  LeafCounts counts = {};         // of the arguments; empty: one leaf each
+  KeyPaths paths = {};            // of the arguments' leaves
 };
-std::vector<Array> batched(const ArrayFunction& function, const std::vector<Array>& args, const BatchOptions& options);
+std::vector<Array> batched(const TreeFunction& function, const std::vector<Array>& args, const BatchOptions& options);
 
 }  // namespace shardlab

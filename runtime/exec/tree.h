@@ -42,6 +42,17 @@ concept Static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<
 template <typename T>
 concept Named = requires(T& x) { shardlab_tree_members(x); };  // SHARDLAB_TREE
 
+// The names of a struct's members, of their list as it is written: "w, b".
+inline std::vector<std::string> member_names(std::string_view list) {
+  std::vector<std::string> names(1);
+  for (char c : list)
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  return names;
+}
+
 }  // namespace detail
 
 // Calls visit(leaf) on every Array, in order; maps by key.
@@ -63,6 +74,43 @@ void for_each(T& tree, F&& visit) {
         "a tree is an Array, a number, a string, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, shardlab_tree_members(tree));
   }
+}
+
+namespace detail {
+
+template <typename T>
+void add_key_paths(const T& tree, const std::string& at, std::vector<std::string>& paths) {
+  std::size_t index = 0;
+  auto add_item = [&](const auto& each) { add_key_paths(each, fmt::format("{}[{}]", at, index++), paths); };
+  if constexpr (std::is_same_v<T, Array>) {
+    paths.push_back(at);
+  } else if constexpr (Static<T>) {
+  } else if constexpr (kIsSequence<T>) {
+    for (const auto& each : tree) add_item(each);
+  } else if constexpr (kIsMap<T>) {
+    for (const auto& [key, each] : tree) {
+      if constexpr (std::is_convertible_v<decltype(key), std::string>)
+        add_key_paths(each, fmt::format("{}['{}']", at, key), paths);
+      else
+        add_key_paths(each, fmt::format("{}[{}]", at, key), paths);
+    }
+  } else if constexpr (kIsTuple<T>) {
+    std::apply([&](const auto&... each) { (add_item(each), ...); }, tree);
+  } else {
+    const std::vector<std::string> names = member_names(shardlab_tree_names(&tree));
+    auto add_member = [&](const auto& each) { add_key_paths(each, fmt::format("{}.{}", at, names[index++]), paths); };
+    std::apply([&](const auto&... each) { (add_member(each), ...); }, shardlab_tree_members(tree));
+  }
+}
+
+}  // namespace detail
+
+// Where in the tree each leaf is, as JAX writes key paths: "[0]['w']", ".bias".
+template <typename T>
+std::vector<std::string> key_paths(const T& tree) {
+  std::vector<std::string> paths;
+  detail::add_key_paths(tree, "", paths);
+  return paths;
 }
 
 template <typename T>
@@ -205,7 +253,8 @@ class AtLine {
   inline auto shardlab_tree_members(const Type& x) {                      \
     auto members = [](const auto&... each) { return std::tie(each...); }; \
     return SHARDLAB_TREE_APPLY(members, x, __VA_ARGS__);                  \
-  }
+  }                                                                       \
+  inline const char* shardlab_tree_names(const Type*) { return #__VA_ARGS__; }
 #define SHARDLAB_TREE_APPLY(f, x, ...) f(SHARDLAB_TREE_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(x, __VA_ARGS__))
 #define SHARDLAB_TREE_PICK(a, b, c, d, e, f, g, h, n, ...) SHARDLAB_TREE_##n
 #define SHARDLAB_TREE_1(x, a) x.a

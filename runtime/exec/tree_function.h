@@ -18,12 +18,21 @@ using ArrayFunction = std::function<std::vector<Array>(const std::vector<Array>&
 // How many leaves each argument has, or each part of a result.
 using LeafCounts = std::vector<std::size_t>;
 
-// The leaves of a function's result, and how many of them each of its parts has; no parts: one leaf each.
+// Where each leaf is, as tree::key_paths says it; for errors.
+using KeyPaths = std::vector<std::string>;
+
+// The leaves of a function's result, how many of them each of its parts has (no parts: one leaf each), and where they are.
 struct TreeResults {
-  TreeResults(std::vector<Array> all, LeafCounts of_parts = {}) : leaves(std::move(all)), parts(std::move(of_parts)) {}  // NOLINT
+  TreeResults(std::vector<Array> all, LeafCounts of_parts = {}, KeyPaths of_leaves = {})  // NOLINT
+      : leaves(std::move(all)), parts(std::move(of_parts)), paths(std::move(of_leaves)) {}
   std::vector<Array> leaves;
   LeafCounts parts;
+  KeyPaths paths;
 };
+// Such a path, or "[2]" where there are none.
+inline std::string key_path(const KeyPaths& paths, std::size_t leaf) {
+  return leaf < paths.size() ? paths[leaf] : fmt::format("[{}]", leaf);
+}
 using TreeFunction = std::function<TreeResults(const std::vector<Array>&)>;
 
 namespace tree {
@@ -75,12 +84,13 @@ class Flattened {
     std::span<const Array> rest(leaves);
     auto args = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, args_);
     result_ = std::apply([&](const auto&... each) { return invoke_at(function_, where_, each...); }, args);
-    return {tree::leaves(*result_), tree::parts(*result_)};
+    return {tree::leaves(*result_), tree::parts(*result_), tree::key_paths(*result_)};
   }
   ArrayFunction function() {
     return [this](const std::vector<Array>& leaves) { return (*this)(leaves).leaves; };
   }
   std::vector<Array> leaves() const { return tree::leaves(args_); }
+  KeyPaths key_paths() const { return tree::key_paths(args_); }
   // How many each argument has.
   LeafCounts counts() const { return tree::parts(args_); }
   // Whether each leaf belongs to one of these arguments; all where there are none.

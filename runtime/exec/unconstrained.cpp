@@ -19,7 +19,9 @@ Array with_sharding_constraint(const Operand& x, const Mesh& mesh, const Partiti
         "{} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`. Got mesh {}; name the axes, or make the mesh with an Auto "
         "axis [{}]",
         spec.text(), mesh.text(), x.where().text());
-  return apply("with_sharding_constraint", {x}, Attrs{{"sharding", sharding}, {"unconstrained", open}}, x.where()).at(0);
+  Attrs attrs{{"sharding", sharding}, {"unconstrained", open}};
+  if (mesh.has_explicit_axes()) attrs.set("assertion", true);
+  return apply("with_sharding_constraint", {x}, attrs, x.where()).at(0);
 }
 
 }  // namespace shardlab

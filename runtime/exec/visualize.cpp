@@ -12,6 +12,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/ops.h"
 #include "runtime/graph/inspection.h"
@@ -288,8 +289,10 @@ void inspect_array_sharding(const Operand& value, std::function<void(const Shard
 }
 
 std::string typeof_text(const Array& array) {
+  const Mesh& mesh = array.sharding().mesh();
+  const Spec spec = array.sharding().spec(array.ndim());
   return fmt::format("{}{}", array.impl()->weak ? "~" : "",
-                     typed_text(array.type(), array.sharding().spec(array.ndim()), array.sharding().mesh()));
+                     typed_text(array.type(), mesh.has_explicit_axes() ? within(spec, explicit_axes_of(mesh)) : spec, mesh));
 }
 
 }  // namespace shardlab

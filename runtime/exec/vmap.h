@@ -6,11 +6,15 @@
 
 namespace shardlab {
 
-// One axis for each argument (for all leaves of a tree), std::nullopt where an argument is the same for all elements; a single one stands
-// for all. Negative ones count from the end.
+// Axes are std::nullopt where a value is the same for all elements; negative ones count from the end.
 struct VmapOptions {
-  std::vector<std::optional<int>> in_axes = {0};
-  std::vector<std::optional<int>> out_axes = {0};  // one for each leaf of the result, or one for all
+  std::vector<std::optional<int>> in_axes = {0};   // one for each argument (for all leaves of a tree) or each leaf, or one for all
+  std::vector<std::optional<int>> out_axes = {0};  // one for each element of a tuple that is returned or each leaf, or one for all
+  // By which psum, axis_index and the other collectives of shard_map.h name the mapped axis inside: psum(x, "i") is the sum over the batch.
+  std::string axis_name = "";
+  std::optional<std::int64_t> axis_size = std::nullopt;  // of the batch, where no argument has it
+  // Mesh axes: with_sharding_constraint and shard_map inside cut the batch by them. Without: constraints leave the batch as it lies.
+  std::vector<std::string> spmd_axis_name = {};
 };
 
 template <typename F>
@@ -19,21 +23,15 @@ class Vmapped : public detail::AtLine<Vmapped<F>> {
   Vmapped(F function, VmapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    if (options_.in_axes.size() != 1 && options_.in_axes.size() != sizeof...(Args))
-      throw_user_error(
-          "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the function, but "
-          "got len(in_axes)={}, len(args)={} [{}]",
-          options_.in_axes.size(), sizeof...(Args), Where::from(where).text());
-    BatchOptions options{"f", {}, options_.out_axes, Where::from(where)};
-    std::size_t argument = 0;
-    auto add = [&](const auto& each) {
-      const auto& axis = options_.in_axes[options_.in_axes.size() == 1 ? 0 : argument++];
-      options.in_axes.insert(options.in_axes.end(), tree::leaves(each).size(), axis);
-    };
-    (add(args), ...);
     detail::Flattened<F, Args...> flat(function_, where, args...);
-    std::vector<Array> found = batched(flat.function(), flat.leaves(), options);
-    return flat.result(found);
+    BatchOptions options{"f",
+                         options_.in_axes,
+                         options_.out_axes,
+                         Where::from(where),
+                         {.size = options_.axis_size.value_or(-1), .name = options_.axis_name, .mesh_axes = options_.spmd_axis_name},
+                         flat.counts(),
+                         flat.key_paths()};
+    return flat.result(batched([&](const std::vector<Array>& leaves) { return flat(leaves); }, flat.leaves(), options));
   }
 
  private:
@@ -41,7 +39,7 @@ class Vmapped : public detail::AtLine<Vmapped<F>> {
   VmapOptions options_;
 };
 
-// vmap(f)(xs), vmap(f, {.in_axes = {0, std::nullopt}})(xs, y)
+// vmap(f)(xs), vmap(f, {.in_axes = {0, std::nullopt}})(xs, y), vmap(f, {.axis_name = "i"})(xs)
 template <typename F>
 Vmapped<F> vmap(F function, VmapOptions options = {}) {
   return Vmapped<F>(std::move(function), std::move(options));

@@ -5,7 +5,22 @@
 
 namespace shardlab {
 
-bool ManualAxes::is_bound(std::string_view name) const { return std::find(names.begin(), names.end(), name) != names.end(); }
+std::optional<std::int64_t> BoundAxes::size_of(std::string_view name) const {
+  for (auto axis = batches.rbegin(); axis != batches.rend(); ++axis)
+    if (axis->name == name) return axis->size;
+  if (std::find(manual.begin(), manual.end(), name) == manual.end()) return std::nullopt;
+  return mesh.axis_size(*mesh.axis_index(name));
+}
+
+bool BoundAxes::is_batch(std::string_view name) const {
+  return std::any_of(batches.begin(), batches.end(), [&](const BatchAxis& axis) { return axis.name == name; });
+}
+
+std::vector<std::string> BoundAxes::names() const {
+  std::vector<std::string> all = manual;
+  for (const BatchAxis& axis : batches) all.push_back(axis.name);
+  return all;
+}
 
 ValueId GraphBuilder::param(const TensorType& type) {
   ValueId id = ValueId(graph_.values.size());

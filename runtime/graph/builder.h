@@ -6,11 +6,15 @@
 
 namespace shardlab {
 
-// The mesh axes that are manual where code is per device: collectives name them.
-struct ManualAxes {
+// The axes that collectives can name: the mesh axes that are manual where code is per device, and those of vmap.
+struct BoundAxes {
   Mesh mesh;
-  std::vector<std::string> names;
-  bool is_bound(std::string_view name) const;
+  std::vector<std::string> manual;
+  std::vector<BatchAxis> batches;  // those with names, the innermost last
+  // Nothing where the name is not bound. Of two axes of vmap with one name the inner one is meant.
+  std::optional<std::int64_t> size_of(std::string_view name) const;
+  bool is_batch(std::string_view name) const;
+  std::vector<std::string> names() const;
 };
 
 class GraphBuilder {
@@ -29,9 +33,9 @@ class GraphBuilder {
     where_ = where;
     user_op_ = std::move(user_op);
   }
-  // In the body of a manual region, and in bodies inside it; else nothing.
-  void set_manual(std::shared_ptr<const ManualAxes> manual) { manual_ = std::move(manual); }
-  const std::shared_ptr<const ManualAxes>& manual() const { return manual_; }
+  // In the body of a manual region or under a named vmap, and in bodies inside them; else nothing.
+  void set_bound(std::shared_ptr<const BoundAxes> bound) { bound_ = std::move(bound); }
+  const std::shared_ptr<const BoundAxes>& bound() const { return bound_; }
   void set_results(std::vector<ValueId> results) { graph_.results = std::move(results); }
 
   const Config& config() const { return config_; }
@@ -50,7 +54,7 @@ class GraphBuilder {
   Config config_;
   std::vector<std::string> warnings_;
   Graph graph_;
-  std::shared_ptr<const ManualAxes> manual_;
+  std::shared_ptr<const BoundAxes> bound_;
   Where where_;
   std::string user_op_;
 };

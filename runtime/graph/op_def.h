@@ -143,11 +143,21 @@ struct Batched {
   ValueId value = kZero;
   int dim = kNotBatched;
 };
+// The axis that vmap maps over.
+struct BatchAxis {
+  std::int64_t size = 0;
+  std::string name = {};                    // by which collectives name it; empty: they cannot
+  std::vector<std::string> mesh_axes = {};  // over which constraints and per-device code cut the batch (spmd_axis_name)
+  // In such per-device code: the axes and their devices, of which each has `size` elements of the batch.
+  std::vector<std::string> device_axes = {};
+  std::int64_t devices = 1;
+};
 struct BatchArgs {
   const OpDef& op;
   const Attrs& attrs;
-  std::span<const Batched> operands;  // at least one is batched
+  std::span<const Batched> operands;  // at least one is batched, or the op names the axis
   std::int64_t size;                  // of the batch
+  const BatchAxis& axis;
 };
 // One tangent per result, kZero where it is zero whatever the operands' tangents are. What it emits from tangents must be linear in
 // them, made of primitives that have a transpose rule in those operands. Not called when all tangents are kZero or no result is

@@ -13,12 +13,6 @@ Attrs group_of(const Attrs& attrs) {
   return group;
 }
 
-std::vector<Batched> shifted_batch(GraphBuilder& b, const BatchArgs& args, std::initializer_list<std::string_view> names) {
-  Attrs attrs = args.attrs;
-  for (std::string_view name : names) attrs.set(name, args.attrs.integer(name) + 1);
-  return {{b.emit1(args.op, {batched_at(b, args.operands[0], 0, args.size)}, attrs), 0}};
-}
-
 }  // namespace
 
 Values psum_transpose(GraphBuilder& b, const TransposeArgs& args) { return b.emit(args.op, {args.cotangents[0]}, args.attrs); }
@@ -61,15 +55,5 @@ Values pbroadcast_transpose(GraphBuilder& b, const TransposeArgs& args) {
 }
 
 Values pvary_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0]}; }
-
-std::vector<Batched> same_dim_batch(GraphBuilder& b, const BatchArgs& args) {
-  return {{b.emit1(args.op, {args.operands[0].value}, args.attrs), args.operands[0].dim}};
-}
-
-std::vector<Batched> all_gather_batch(GraphBuilder& b, const BatchArgs& args) { return shifted_batch(b, args, {"axis"}); }
-std::vector<Batched> psum_scatter_batch(GraphBuilder& b, const BatchArgs& args) { return shifted_batch(b, args, {"scatter_dimension"}); }
-std::vector<Batched> all_to_all_batch(GraphBuilder& b, const BatchArgs& args) {
-  return shifted_batch(b, args, {"split_axis", "concat_axis"});
-}
 
 }  // namespace shardlab::ops

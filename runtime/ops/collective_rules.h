@@ -1,4 +1,4 @@
-// Derivatives, transposes and batches of the collectives of per-device code.
+// Derivatives and transposes of the collectives of per-device code.
 //
 // Source: JAX's rules without varying axes: psum is its own transpose, all_gather's is psum_scatter, and shard_map's own transpose
 // (runtime/transform/region_transpose.cpp) makes up for what that counts more than once.
@@ -15,12 +15,5 @@ Values all_to_all_transpose(GraphBuilder& b, const TransposeArgs& args);
 Values ppermute_transpose(GraphBuilder& b, const TransposeArgs& args);
 Values pbroadcast_transpose(GraphBuilder& b, const TransposeArgs& args);
 Values pvary_transpose(GraphBuilder& b, const TransposeArgs& args);
-
-// The batch stays where it is.
-std::vector<Batched> same_dim_batch(GraphBuilder& b, const BatchArgs& args);
-// The batch goes first, and the dimensions that these attributes name move up.
-std::vector<Batched> all_gather_batch(GraphBuilder& b, const BatchArgs& args);
-std::vector<Batched> psum_scatter_batch(GraphBuilder& b, const BatchArgs& args);
-std::vector<Batched> all_to_all_batch(GraphBuilder& b, const BatchArgs& args);
 
 }  // namespace shardlab::ops

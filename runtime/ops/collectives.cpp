@@ -1,10 +1,12 @@
-// The ops of per-device code: collectives over named mesh axes, and what tells a device its place.
+// The ops of per-device code: collectives over named axes, and what tells a device its place; all_to_all has a file of its own.
 //
-// They are called inside shard_map alone; elsewhere JAX's "unbound axis name" is their error. The executor moves the data: see
+// They are called inside shard_map, over mesh axes, or inside vmap, over its named axis, which turns them into arithmetic along the batch
+// (collective_batch.cpp); elsewhere JAX's "unbound axis name" is their error. The executor moves the data: see
 // runtime/exec/member_moves.h.
 #include <algorithm>
-#include <numeric>
+#include <set>
 
+#include "runtime/ops/collective_batch.h"
 #include "runtime/ops/collective_groups.h"
 #include "runtime/ops/collective_rules.h"
 #include "runtime/ops/lower.h"
@@ -32,13 +34,14 @@ FactorRule rule_same(const Types& operands, const Types& results, const Attrs&) 
 }
 
 Values expand_reduction(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Attrs node = group_attrs(b, op, attrs);
+  const std::vector<Attrs> groups = groups_in_any_order(b, op, attrs);
   Values results;
   for (const Arg& arg : args) {
     ValueId x = value_of(b, arg);
     bool counts = op.reduction == Reduction::kSum && b.type(x).dtype == DType::kBool;
     if (counts) x = converted(b, x, DType::kInt32);
-    results.push_back(b.emit1(op, {x}, node));
+    for (const Attrs& group : groups) x = b.emit1(op, {x}, group);
+    results.push_back(x);
   }
   return results;
 }
@@ -55,21 +58,6 @@ Values expand_pmean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
 }
 
 // ---- gathers and scatters
-
-// Per dimension of the operand the result's dimension, or -1 where data moves along it.
-FactorRule rule_along(const Types& operands, const Types& results, const std::vector<int>& result_dims) {
-  FactorRule rule(operands, results);
-  std::vector<bool> covered(results[0].shape.size(), false);
-  for (int d = 0; d < operands[0].rank(); ++d) {
-    int to = result_dims[std::size_t(d)];
-    bool passes = to >= 0 && operands[0].shape[std::size_t(d)] == results[0].shape[std::size_t(to)];
-    rule.add(operands[0].shape[std::size_t(d)], {d}, {passes ? to : -1}, passes ? FactorKind::kPass : FactorKind::kReplicate);
-    if (passes) covered[std::size_t(to)] = true;
-  }
-  for (int d = 0; d < results[0].rank(); ++d)
-    if (!covered[std::size_t(d)]) rule.add(results[0].shape[std::size_t(d)], {-1}, {d}, FactorKind::kReplicate);
-  return rule;
-}
 
 Types infer_all_gather(const OpDef&, const Types& types, const Attrs& attrs) {
   TensorType result = types[0];
@@ -92,10 +80,17 @@ FactorRule rule_all_gather(const Types& operands, const Types& results, const At
 
 Values expand_all_gather(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  Attrs node = group_attrs(b, op, attrs);
+  std::vector<Attrs> runs = group_runs(b, op, attrs);
   bool tiled = attrs.flag("tiled");
-  node.set("tiled", tiled).set("axis", dimension(op, attrs, "axis", b.type(x).rank() + (tiled ? 0 : 1)));
-  return b.emit(op, {x}, node);
+  const std::int64_t axis = dimension(op, attrs, "axis", b.type(x).rank() + (tiled ? 0 : 1));
+  if (runs.size() > 1 && !tiled) {  // a new dimension grows from run to run
+    Shape shape = b.shape(x);
+    shape.insert(shape.begin() + std::ptrdiff_t(axis), 1);
+    x = reshaped(b, x, shape);
+    tiled = true;
+  }
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) x = b.emit1(op, {x}, run->set("tiled", tiled).set("axis", axis));
+  return {x};
 }
 
 Types infer_psum_scatter(const OpDef& op, const Types& types, const Attrs& attrs) {
@@ -124,78 +119,25 @@ FactorRule rule_psum_scatter(const Types& operands, const Types& results, const 
 
 Values expand_psum_scatter(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  Attrs node = group_attrs(b, op, attrs);
-  node.set("tiled", attrs.flag("tiled")).set("scatter_dimension", dimension(op, attrs, "scatter_dimension", b.type(x).rank()));
-  return b.emit(op, {x}, node);
-}
-
-// ---- all_to_all: in the node always tiled
-
-// What the device of each rank takes along split_axis: the same for all, or as said.
-Integers split_sizes(const Attrs& attrs, std::int64_t extent) {
-  std::int64_t size = attrs.integer("axis_size");
-  return attrs.has("split_sizes") ? attrs.integers("split_sizes") : Integers(std::size_t(size), extent / size);
-}
-
-Types infer_all_to_all(const OpDef& op, const Types& types, const Attrs& attrs) {
-  TensorType result = types[0];
-  std::size_t split = std::size_t(attrs.integer("split_axis")), concat = std::size_t(attrs.integer("concat_axis"));
-  std::int64_t size = attrs.integer("axis_size"), extent = result.shape.at(split);
-  if (!attrs.has("split_sizes") && extent % size != 0)
-    throw_user_error(
-        "The size of all_to_all split_axis ({}) has to be divisible by the size of the named axis {} ({}); give split_sizes for an uneven "
-        "split",
-        extent, fmt::join(attrs.strings("axis_name"), ", "), size);
-  Integers sizes = split_sizes(attrs, extent);
-  if (std::int64_t(sizes.size()) != size || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 0; }) ||
-      std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0)) != extent)
-    throw_user_error("{}: split_sizes [{}] must be {} sizes that add up to x.shape[split_axis] = {}", op.name, fmt::join(sizes, ", "), size,
-                     extent);
-  result.shape[split] = *std::max_element(sizes.begin(), sizes.end());
-  result.shape[concat] *= size;
-  return {result};
-}
-
-FactorRule rule_all_to_all(const Types& operands, const Types& results, const Attrs& attrs) {
-  std::vector<int> dims;
-  for (int d = 0; d < operands[0].rank(); ++d)
-    dims.push_back(d == int(attrs.integer("split_axis")) || d == int(attrs.integer("concat_axis")) ? -1 : d);
-  return rule_along(operands, results, dims);
-}
-
-Values expand_all_to_all(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  ValueId x = value_of(b, args[0]);
-  Attrs node = group_attrs(b, op, attrs);
-  std::int64_t rank = b.type(x).rank();
-  std::int64_t split = dimension(op, attrs, "split_axis", rank), concat = dimension(op, attrs, "concat_axis", rank);
-  bool tiled = attrs.flag("tiled");
-  if (attrs.has("split_sizes")) node.set("split_sizes", attrs.integers("split_sizes"));
-  if (!tiled) {
-    // The split dimension goes away and a new one comes: one of size 1 grows by concatenation, and one of size 1 is left by the split.
-    std::int64_t size = node.integer("axis_size"), extent = b.shape(x)[std::size_t(split)];
-    if (extent != size || attrs.has("split_sizes"))
-      throw_user_error(
-          "all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are {} and {} "
-          "respectively.",
-          size, extent);
-    Shape shape = b.shape(x);
-    concat += split <= concat && split != concat ? 1 : 0;
-    split += concat <= split ? 1 : 0;
-    shape.insert(shape.begin() + std::ptrdiff_t(concat), 1);
-    x = reshaped(b, x, shape);
-  }
-  node.set("split_axis", split).set("concat_axis", concat);
-  ValueId result = b.emit1(op, {x}, node);
-  if (tiled) return {result};
-  Shape shape = b.shape(result);
-  shape.erase(shape.begin() + std::ptrdiff_t(split));
-  return {reshaped(b, result, shape)};
+  std::vector<Attrs> runs = group_runs(b, op, attrs);
+  const std::int64_t axis = dimension(op, attrs, "scatter_dimension", b.type(x).rank());
+  const bool tiled = attrs.flag("tiled"), loses_dim = runs.size() > 1 && !tiled;
+  if (loses_dim)
+    infer_psum_scatter(op, {b.type(x)}, group_attrs(b, op, attrs).set("tiled", false).set("scatter_dimension", axis));  // its errors
+  for (Attrs& run : runs) x = b.emit1(op, {x}, run.set("tiled", tiled || loses_dim).set("scatter_dimension", axis));
+  if (!loses_dim) return {x};
+  Shape shape = b.shape(x);
+  shape.erase(shape.begin() + std::ptrdiff_t(axis));
+  return {reshaped(b, x, shape)};
 }
 
 // ---- permutes, broadcasts, places
 
 Values expand_ppermute(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Attrs node = group_attrs(b, op, attrs);
+  std::vector<Attrs> runs = group_runs(b, op, attrs);
+  if (runs.size() > 1)
+    throw_user_error("{}: one of several axes is a vmap's; permute over that axis and over the mesh axes one after another", op.name);
+  Attrs node = runs[0];
   if (!attrs.has("perm")) throw_user_error("{}: it needs perm, pairs of source and target", op.name);
   const Integers& perm = attrs.integers("perm");
   std::int64_t size = node.integer("axis_size");
@@ -214,15 +156,28 @@ Values expand_ppermute(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 }
 
 Values expand_pbroadcast(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Attrs node = group_attrs(b, op, attrs);
-  std::int64_t source = attrs.integer("source", 0), size = node.integer("axis_size");
+  std::int64_t source = attrs.integer("source", 0), size = group_attrs(b, op, attrs).integer("axis_size");
   if (source < 0 || source >= size) throw_user_error("{}: source is {}, of {} devices", op.name, source, size);
-  return b.emit(op, {value_of(b, args[0])}, node.set("source", source));
+  ValueId x = value_of(b, args[0]);
+  std::vector<Attrs> runs = group_runs(b, op, attrs);
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {  // the source's digit along each
+    const std::int64_t along = run->integer("axis_size");
+    x = b.emit1(op, {x}, run->set("source", source % along));
+    source /= along;
+  }
+  return {x};
 }
 
 Types infer_axis_index(const OpDef&, const Types&, const Attrs&) { return {{DType::kInt32, {}}}; }
 
-Values expand_axis_index(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) { return b.emit(op, {}, group_attrs(b, op, attrs)); }
+Values expand_axis_index(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
+  ValueId index = kZero;
+  for (const Attrs& run : group_runs(b, op, attrs)) {
+    const ValueId digit = b.emit1(op, {}, run);
+    index = index == kZero ? digit : b.emit1(kAdd, {binary(b, kMul, index, double(run.integer("axis_size"))), digit});
+  }
+  return {index};
+}
 
 Values expand_axis_size(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
   return {scalar_constant(b, DType::kInt32, double(group_attrs(b, op, attrs).integer("axis_size")))};
@@ -231,25 +186,21 @@ Values expand_axis_size(GraphBuilder& b, const OpDef& op, Args, const Attrs& att
 void copy_kernel(const KernelArgs& args) { std::copy_n(args.operands[0].data, args.results[0].type.bytes(), args.results[0].data); }
 
 Values expand_pvary(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return b.emit(op, {value_of(b, args[0])}, Attrs{{"axis_name", bound_axes(b, op, attrs)}});
+  std::vector<std::string> names = bound_axes(b, op, attrs);
+  std::erase_if(names, [&](const std::string& name) { return b.bound()->is_batch(name); });  // values vary there by being batched
+  const ValueId x = value_of(b, args[0]);
+  return names.empty() ? Values{x} : b.emit(op, {x}, Attrs{{"axis_name", names}});
 }
 
 // ---- attributes
 
-constexpr AttrDef kAxisName = {"axis_name", AttrDef::Kind::kNames, true, "the mesh axes that it runs over"};
+constexpr AttrDef kAxisName = {"axis_name", AttrDef::Kind::kNames, true, "the axes that it runs over: of the mesh, or of a vmap"};
 constexpr AttrDef kGroups = {"axis_index_groups", AttrDef::Kind::kGroups, false, "lists of ranks: each list is a group of its own"};
 constexpr AttrDef kTiled = {"tiled", AttrDef::Kind::kFlag, false, "along the dimension itself, no dimension more or less"};
 constexpr AttrDef kReductionAttrs[] = {kAxisName, kGroups};
 constexpr AttrDef kGatherAttrs[] = {kAxisName, kGroups, kTiled, {"axis", AttrDef::Kind::kInteger, false, "the dimension that grows"}};
 constexpr AttrDef kScatterAttrs[] = {
     kAxisName, kGroups, kTiled, {"scatter_dimension", AttrDef::Kind::kInteger, false, "the dimension that is cut"}};
-constexpr AttrDef kToAllAttrs[] = {
-    kAxisName,
-    kGroups,
-    kTiled,
-    {"split_axis", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
-    {"concat_axis", AttrDef::Kind::kInteger, true, "the dimension that grows"},
-    {"split_sizes", AttrDef::Kind::kIntegers, false, "what each rank takes along split_axis; shorter parts are padded with zeros"}};
 constexpr AttrDef kPermuteAttrs[] = {kAxisName, kGroups, {"perm", AttrDef::Kind::kIntegerLists, true, "pairs of source and target rank"}};
 constexpr AttrDef kBroadcastAttrs[] = {kAxisName, kGroups, {"source", AttrDef::Kind::kInteger, false, "the rank whose value all get"}};
 constexpr AttrDef kNameAttrs[] = {kAxisName};
@@ -268,7 +219,7 @@ const OpDef kPsum = {.name = "psum",
                      .member = true,
                      .jvp = linear_jvp,
                      .transpose = psum_transpose,
-                     .batch = same_dim_batch};
+                     .batch = reduction_batch};
 const OpDef kPmax = {.name = "pmax",
                      .doc = "The largest value over the devices along mesh axes, on each of them.",
                      .operands_max = -1,
@@ -279,7 +230,7 @@ const OpDef kPmax = {.name = "pmax",
                      .reduction = Reduction::kMax,
                      .collective = "all-reduce",
                      .member = true,
-                     .batch = same_dim_batch};
+                     .batch = reduction_batch};
 const OpDef kPmin = {.name = "pmin",
                      .doc = "The least value over the devices along mesh axes, on each of them.",
                      .operands_max = -1,
@@ -290,7 +241,7 @@ const OpDef kPmin = {.name = "pmin",
                      .reduction = Reduction::kMin,
                      .collective = "all-reduce",
                      .member = true,
-                     .batch = same_dim_batch};
+                     .batch = reduction_batch};
 const OpDef kPmean = {.name = "pmean",
                       .doc = "The mean over the devices along mesh axes, on each of them.",
                       .operands_max = -1,
@@ -319,17 +270,6 @@ const OpDef kPsumScatter = {.name = "psum_scatter",
                             .jvp = linear_jvp,
                             .transpose = psum_scatter_transpose,
                             .batch = psum_scatter_batch};
-const OpDef kAllToAll = {.name = "all_to_all",
-                         .doc = "Splits each device's value among the devices along mesh axes and concatenates what each gets.",
-                         .attrs = kToAllAttrs,
-                         .expand = expand_all_to_all,
-                         .infer = infer_all_to_all,
-                         .rule = rule_all_to_all,
-                         .collective = "all-to-all",
-                         .member = true,
-                         .jvp = linear_jvp,
-                         .transpose = all_to_all_transpose,
-                         .batch = all_to_all_batch};
 const OpDef kPpermute = {.name = "ppermute",
                          .doc = "Each target gets its source's value; zeros where a device is no target.",
                          .operands_max = -1,
@@ -341,7 +281,7 @@ const OpDef kPpermute = {.name = "ppermute",
                          .member = true,
                          .jvp = linear_jvp,
                          .transpose = ppermute_transpose,
-                         .batch = same_dim_batch};
+                         .batch = ppermute_batch};
 const OpDef kPbroadcast = {.name = "pbroadcast",
                            .doc = "The value of one rank along mesh axes, on each device.",
                            .attrs = kBroadcastAttrs,
@@ -352,7 +292,7 @@ const OpDef kPbroadcast = {.name = "pbroadcast",
                            .member = true,
                            .jvp = linear_jvp,
                            .transpose = pbroadcast_transpose,
-                           .batch = same_dim_batch};
+                           .batch = pbroadcast_batch};
 const OpDef kAxisIndex = {.name = "axis_index",
                           .doc = "The device's rank along mesh axes.",
                           .operands_min = 0,
@@ -361,7 +301,8 @@ const OpDef kAxisIndex = {.name = "axis_index",
                           .expand = expand_axis_index,
                           .infer = infer_axis_index,
                           .rule = rule_same,
-                          .member = true};
+                          .member = true,
+                          .batch = axis_index_batch};
 const OpDef kAxisSize = {.name = "axis_size",
                          .doc = "The number of devices along mesh axes.",
                          .operands_min = 0,

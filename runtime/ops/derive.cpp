@@ -1,5 +1,7 @@
 #include "runtime/ops/derive.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace shardlab::ops {
@@ -54,6 +56,17 @@ std::vector<std::int64_t> dims_in_batch(const std::vector<std::int64_t>& dims, i
   std::vector<std::int64_t> result;
   for (std::int64_t dim : dims) result.push_back(dim_in_batch(int(dim), batch_dim));
   return result;
+}
+
+Axes batch_pieces(const BatchAxis& axis, const Mesh& mesh, const Spec& taken, std::string_view what) {
+  if (axis.mesh_axes.empty()) return {};
+  const Axes pieces = resolve(PartitionSpec(SpecEntry(axis.mesh_axes)), mesh).at(0);
+  for (const Axes& dim : taken)
+    for (const AxisPiece& each : dim)
+      if (std::any_of(pieces.begin(), pieces.end(), [&](const AxisPiece& piece) { return piece.axis == each.axis; }))
+        throw_user_error("vmap spmd_axis_name ('{}'{}) cannot appear in {}, but got spec {}", fmt::join(axis.mesh_axes, "', '"),
+                         axis.mesh_axes.size() == 1 ? "," : "", what, text_of(taken, mesh));
+  return pieces;
 }
 
 // Where the batched operands agree on its dimension the batch stays there, else it becomes the first. Operands that are scalars beside

@@ -30,6 +30,10 @@ ValueId batched_at(GraphBuilder& b, const Batched& x, int dim, std::int64_t size
 inline int dim_in_batch(int dim, int batch_dim) { return dim < batch_dim ? dim : dim + 1; }
 std::vector<std::int64_t> dims_in_batch(const std::vector<std::int64_t>& dims, int batch_dim);
 
+// The mesh's axes over which the batch is cut (spmd_axis_name). UserError where it lacks one, or where `taken` cuts another dimension by
+// one: `what` names its owner in JAX's text.
+Axes batch_pieces(const BatchAxis& axis, const Mesh& mesh, const Spec& taken, std::string_view what);
+
 // The rule of elementwise ops, with which the transformation serves those that give none.
 std::vector<Batched> batch_elementwise(GraphBuilder& b, const BatchArgs& args);
 

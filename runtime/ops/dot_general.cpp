@@ -172,7 +172,9 @@ Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
   std::vector<int> result_batch = range(0, batch.size());
   std::vector<int> result_other = range(batch.size() + (is_left ? free.size() : 0), other_free.size());
   ValueId product = b.emit1(kDotGeneral, {args.cotangents[0], args.operands[is_left ? 1 : 0]},
-                            Attrs{{"contract", both_sides(result_other, other_free)}, {"batch", both_sides(result_batch, other_batch)}});
+                            Attrs{{"contract", both_sides(result_other, other_free)},
+                                  {"batch", both_sides(result_batch, other_batch)},
+                                  {"is_cotangent", true}});  // for shardings in types: it lies as what it is the cotangent of
   std::vector<int> places = batch;
   places.insert(places.end(), free.begin(), free.end());
   for (int i : order_of(other_contract)) places.push_back(contract[std::size_t(i)]);

@@ -25,23 +25,26 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Attrs mine{{"sharding", sharding_of(op, attrs)}};
   if (attrs.flag("assertion")) mine.set("assertion", true);
   if (attrs.has("unconstrained")) mine.set("unconstrained", attrs.integers("unconstrained"));
+  if (attrs.has("reshards")) mine.set("reshards", attrs.string("reshards"));
   return b.emit(op, {value_of(b, args[0])}, mine);
 }
 
 // The cotangent lies as the value does.
 Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) { return b.emit(args.op, {args.cotangents[0]}, args.attrs); }
 
-// The elements lie as asked, the batch as it comes to lie.
+// The elements lie as asked, the batch over the axes of spmd_axis_name, or as it comes to lie.
 std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
   auto [x, dim] = args.operands[0];
   const Sharding& sharding = args.attrs.sharding("sharding");
   Spec spec = sharding.spec(b.type(x).rank() - 1);
-  spec.insert(spec.begin() + dim, Axes{});
-  std::vector<std::int64_t> open{dim};
+  spec.insert(spec.begin() + dim, batch_pieces(args.axis, sharding.mesh(), spec, "with_sharding_constraint spec"));
+  std::vector<std::int64_t> open;
+  if (args.axis.mesh_axes.empty()) open.push_back(dim);
   if (args.attrs.has("unconstrained"))
     for (std::int64_t d : args.attrs.integers("unconstrained")) open.push_back(dim_in_batch(int(d), dim));
   Attrs attrs = args.attrs;
-  return {{b.emit1(args.op, {x}, attrs.set("sharding", Sharding(sharding.mesh(), spec)).set("unconstrained", open)), dim}};
+  if (!open.empty()) attrs.set("unconstrained", open);
+  return {{b.emit1(args.op, {x}, attrs.set("sharding", Sharding(sharding.mesh(), spec))), dim}};
 }
 
 std::vector<Sample> samples() {
@@ -50,10 +53,13 @@ std::vector<Sample> samples() {
           {{{DType::kInt32, {2, 4, 3}}}, Attrs{{"sharding", sharding}, {"unconstrained", std::vector<std::int64_t>{2}}}}};
 }
 
-constexpr AttrDef kAttrs[] = {{"spec", AttrDef::Kind::kSharding, false, "the wanted sharding"},
-                              {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"},
-                              {"unconstrained", AttrDef::Kind::kIntegers, false, "dimensions that are left as they come to lie"},
-                              {"assertion", AttrDef::Kind::kFlag, false, "on a mesh of Explicit axes: the value must lie so already"}};
+constexpr AttrDef kAttrs[] = {
+    {"spec", AttrDef::Kind::kSharding, false, "the wanted sharding"},
+    {"sharding", AttrDef::Kind::kSharding, false, "another name for spec"},
+    {"unconstrained", AttrDef::Kind::kIntegers, false, "dimensions that are left as they come to lie"},
+    {"replicated", AttrDef::Kind::kNames, false, "axes that cut none of the open dimensions"},
+    {"reshards", AttrDef::Kind::kString, false, "who changes the type on Explicit axes: reshard, or an op with out_sharding"},
+    {"assertion", AttrDef::Kind::kFlag, false, "with_sharding_constraint: over Explicit axes the value must lie so already"}};
 constexpr std::string_view kAliases[] = {"sharding_constraint"};
 
 }  // namespace

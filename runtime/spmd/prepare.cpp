@@ -334,6 +334,20 @@ void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueShard
   ConstraintSeeder(flat, mesh, values).run();
 }
 
+std::vector<Axes> barred_axes(const Graph& graph, const Mesh& mesh) {
+  std::vector<Axes> barred;
+  for (const Node& node : graph.nodes) {
+    if (!node.op->is_constraint || !node.attrs.has("replicated")) continue;
+    const Mesh& named = node.attrs.sharding("sharding").mesh();
+    Axes axes;
+    for (const std::string& name : node.attrs.strings("replicated")) axes.push_back(named.whole_axis(*named.axis_index(name)));
+    if (axes.empty()) continue;
+    barred.resize(graph.values.size());
+    if (auto here = spec_on({axes}, named, mesh)) barred[std::size_t(node.results[0])] = std::move(here->at(0));
+  }
+  return barred;
+}
+
 FactorRule rule_of(const Graph& graph, const Node& node) {
   if (node.op->rule == nullptr) return {};
   std::vector<TensorType> operands = graph.types(node.operands), results = graph.types(node.results);

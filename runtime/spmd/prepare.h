@@ -38,6 +38,9 @@ struct FlatGraph;
 // chain of constraints take its end instead. `values` holds what is decided so far.
 void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values);
 
+// Per value the axes that none of its dimensions takes, as constraints with open dimensions say ("replicated"); empty where none says so.
+std::vector<Axes> barred_axes(const Graph& graph, const Mesh& mesh);
+
 // The node's rule with every dimension filled; absent for constants.
 FactorRule rule_of(const Graph& graph, const Node& node);
 // The rule by which shardings travel: another one where windows look at whole dimensions, which a part of cannot be computed from a part.

@@ -8,6 +8,9 @@
 
 namespace shardlab::spmd {
 
+// In a factor's place: axes that cut the tensor along none.
+inline constexpr int kBarred = -2;
+
 // The pieces one factor has in one tensor.
 struct FactorSharding {
   int factor = -1;

@@ -121,12 +121,21 @@ class Propagator {
   ValueSharding& value(ValueId id) { return values_[place(id)]; }
   const Shape& shape(ValueId id) const { return flat_.graph.type(id).shape; }
   bool is_empty(ValueId id) const { return flat_.graph.type(id).elements() == 0; }
+  Projection projected(ValueId id, const FactorRule::TensorMap& map, const std::vector<Factor>& factors) {
+    Projection projection = project(seen_dims(id), map, factors);
+    if (place(id) < barred_.size() && !barred_[place(id)].empty())
+      projection.push_back({.factor = kBarred, .axes = barred_[place(id)], .closed = true});
+    return projection;
+  }
   const std::vector<DimSharding>& seen_dims(ValueId id) { return is_empty(id) ? dims_of(std::nullopt) : dims_of(value(id)); }
   const Node& node(NodeId n) const { return flat_.graph.nodes[std::size_t(n)]; }
 
   void seed_constraints() {
     std::vector<ValueSharding> before = values_;
     apply_constraints(flat_, mesh_, values_);
+    barred_ = barred_axes(flat_.graph, mesh_);
+    for (std::size_t id = 0; id < barred_.size(); ++id)
+      if (!barred_[id].empty()) barred_[place(ValueId(id))] = barred_[id];
     for (ValueId id = 0; id < ValueId(before.size()); ++id)
       if (!before[std::size_t(id)] && values_[std::size_t(id)]) note(id, {}, {.kind = Origin::Kind::kConstraint});
   }
@@ -183,7 +192,7 @@ class Propagator {
       ValueId id = graph_.results[i];
       if (is_empty(id)) continue;
       FactorRule rule = identity_rule(shape(id));
-      std::vector<Projection> inner{project(dims_of(value(id)), rule.operands[0], rule.factors)};
+      std::vector<Projection> inner{projected(id, rule.operands[0], rule.factors)};
       std::vector<Projection> outer{project(dims_of(results_[i]), rule.results[0], rule.factors)};
       extend_factors({rule, inner, outer, std::vector<Direction>(rule.factors.size(), Direction::kBoth)});
       assign(id, unproject(inner[0], rule.operands[0], rule.factors), {.kind = Origin::Kind::kResult, .index = int(i)});
@@ -220,9 +229,9 @@ class Propagator {
     const FactorRule& rule = rules_[std::size_t(n)];
     std::vector<Projection> operands, results;
     for (std::size_t i = 0; i < visited.operands.size(); ++i)
-      operands.push_back(project(seen_dims(visited.operands[i]), rule.operands[i], rule.factors));
+      operands.push_back(projected(visited.operands[i], rule.operands[i], rule.factors));
     for (std::size_t i = 0; i < visited.results.size(); ++i)
-      results.push_back(project(seen_dims(visited.results[i]), rule.results[i], rule.factors));
+      results.push_back(projected(visited.results[i], rule.results[i], rule.factors));
     std::vector<Direction> directions;
     for (const Factor& factor : rule.factors) directions.push_back(direction(n, factor));
     std::vector<Change> changes = extend_factors({rule, operands, results, std::move(directions), visited.op->elementwise});
@@ -315,6 +324,7 @@ class Propagator {
   std::vector<ValueSharding> values_;  // of those that have shardings of their own
   std::vector<std::vector<Origin>> origins_;
   std::vector<ValueSharding> results_;  // of the function
+  std::vector<Axes> barred_;            // per value the axes that none of its dimensions takes; or empty
   Uses uses_;
   std::vector<std::vector<ValueId>> sharing_;  // who else has the value's sharding
   std::vector<FactorRule> rules_;              // per node

@@ -136,8 +136,10 @@ class Extender {
     for (const auto* group : {&visit_.operands, &visit_.results}) {
       for (const Projection& projection : *group) {
         std::int64_t size = 1;
-        for (const FactorSharding& sharding : projection) size *= factor_size(sharding.factor);
+        for (const FactorSharding& sharding : projection)
+          if (sharding.factor != kBarred) size *= factor_size(sharding.factor);
         for (const FactorSharding& sharding : projection) {
+          if (sharding.factor == kBarred) continue;
           const Axes& list = lists_[std::size_t(sharding.factor)];
           Source& source = sources_[std::size_t(sharding.factor)];
           if (!list.empty() && prefix_kind(list, sharding.axes) != PrefixKind::kNone && size > source.size) source = {tensor, size};

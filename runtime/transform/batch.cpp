@@ -9,19 +9,33 @@
 namespace shardlab::transform {
 namespace {
 
-std::vector<Batched> batch_node(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size) {
+// Whether a collective of the node, or in its bodies, runs over the axis.
+bool names_axis(const Node& node, const std::string& name) {
+  if (name.empty()) return false;
+  if (node.op->member) {
+    const auto& axes = node.attrs.strings("axis_name");
+    return std::find(axes.begin(), axes.end(), name) != axes.end();
+  }
+  const Bodies& bodies = node.attrs.bodies();
+  return std::any_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) {
+    return std::any_of(body->nodes.begin(), body->nodes.end(), [&](const Node& each) { return names_axis(each, name); });
+  });
+}
+
+std::vector<Batched> batch_node(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis) {
   std::vector<Batched> results;
-  if (std::all_of(operands.begin(), operands.end(), [](const Batched& x) { return x.dim == kNotBatched; })) {
+  if (!names_axis(node, axis.name) &&
+      std::all_of(operands.begin(), operands.end(), [](const Batched& x) { return x.dim == kNotBatched; })) {
     std::vector<ValueId> ids;
     for (const Batched& x : operands) ids.push_back(x.value);
     for (ValueId id : b.emit(*node.op, ids, node.attrs)) results.push_back({id, kNotBatched});
     return results;
   }
-  if (has_bodies(node)) return emit_region_batch(b, node, operands, size);
+  if (has_bodies(node)) return emit_region_batch(b, node, operands, axis);
   BatchRule rule = node.op->batch;
   if (rule == nullptr && node.op->elementwise && !node.op->is_constraint) rule = ops::batch_elementwise;
   if (rule == nullptr) throw_no_rule(node, "Batching rule", "the op cannot be vmapped; loop over the batch instead");
-  results = rule(b, {*node.op, node.attrs, operands, size});
+  results = rule(b, {*node.op, node.attrs, operands, axis.size, axis});
   SL_CHECK(results.size() == node.results.size(), "{}: its batch rule gives {} results for {}", node.op->name, results.size(),
            node.results.size());
   return results;
@@ -41,7 +55,7 @@ void check_result(const Graph& graph, const Node& node, GraphBuilder& b, std::si
 
 }  // namespace
 
-std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std::vector<Batched>& args, std::int64_t size) {
+std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std::vector<Batched>& args, const BatchAxis& axis) {
   SL_CHECK(args.size() == graph.params.size(), "{} arguments for {} parameters", args.size(), graph.params.size());
   std::vector<Batched> values(graph.values.size());
   for (std::size_t i = 0; i < args.size(); ++i) values[std::size_t(graph.params[i])] = args[i];
@@ -49,9 +63,9 @@ std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std
     with_place(b, node, [&] {
       std::vector<Batched> operands;
       for (ValueId id : node.operands) operands.push_back(values[std::size_t(id)]);
-      std::vector<Batched> results = batch_node(b, node, operands, size);
+      std::vector<Batched> results = batch_node(b, node, operands, axis);
       for (std::size_t i = 0; i < results.size(); ++i) {
-        check_result(graph, node, b, i, results[i], size);
+        check_result(graph, node, b, i, results[i], axis.size);
         values[std::size_t(node.results[i])] = results[i];
       }
     });
@@ -62,27 +76,30 @@ std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std
   return results;
 }
 
-Graph batch(const Graph& graph, const std::vector<int>& in_dims, const std::vector<int>& out_dims, std::int64_t size, Where where) {
+Graph batch(const Graph& graph, const std::vector<int>& in_dims, const std::vector<int>& out_dims, const BatchAxis& axis,
+            const BatchSite& site) {
   GraphBuilder b(graph.name, config_for(graph));
   std::vector<Batched> args;
   for (std::size_t i = 0; i < graph.params.size(); ++i) {
     TensorType type = graph.type(graph.params[i]);
-    if (in_dims[i] != kNotBatched) type.shape.insert(type.shape.begin() + in_dims[i], size);
+    if (in_dims[i] != kNotBatched) type.shape.insert(type.shape.begin() + in_dims[i], axis.size);
     args.push_back({b.param(type), in_dims[i]});
   }
   std::vector<ValueId> results;
-  std::vector<Batched> found = emit_batched(b, graph, args, size);
+  std::vector<Batched> found = emit_batched(b, graph, args, axis);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (out_dims[i] != kNotBatched) {
-      results.push_back(ops::batched_at(b, found[i], out_dims[i], size));
+      results.push_back(ops::batched_at(b, found[i], out_dims[i], axis.size));
       continue;
     }
-    if (found[i].dim != kNotBatched)
-      throw_user_error(
-          "vmap has mapped output but out_axes is None: result {} of {} depends on the batch; give it an out_axis, or reduce over the "
-          "batch "
-          "outside [{}]",
-          i, graph.name, where.text());
+    if (found[i].dim != kNotBatched) {
+      const std::string path = i < site.result_paths.size() ? site.result_paths[i] : std::string();
+      const std::string what =
+          axis.name.empty() ? fmt::format("at vmap out_axes{}, got axis spec None but output was batched on axis {}", path, found[i].dim)
+                            : fmt::format("vmap has mapped output (axis_name={}) but out_axes is None", axis.name);
+      throw_user_error("{}: result{} of {} depends on the batch; give it an out_axis, or reduce it over the batch [{}]", what, path,
+                       graph.name, site.where.text());
+    }
     results.push_back(found[i].value);
   }
   b.set_results(std::move(results));

@@ -92,19 +92,19 @@ std::vector<int> repeated(int value, std::size_t count) { return std::vector<int
 // The backward pass for a whole batch: residuals and cotangents have it first, and so do cotangents, but those of parameters that are the
 // same for all elements, which are summed.
 Graph batched_backward(const Graph& backward, const std::vector<int>& residual_dims, const std::vector<int>& param_dims,
-                       std::int64_t size) {
+                       const BatchAxis& axis) {
   GraphBuilder b(backward.name, config_for(backward));
   std::vector<Batched> args;
   for (std::size_t i = 0; i < backward.params.size(); ++i) {
     int dim = i < residual_dims.size() ? residual_dims[i] : 0;
     TensorType type = backward.type(backward.params[i]);
-    if (dim != kNotBatched) type.shape.insert(type.shape.begin() + dim, size);
+    if (dim != kNotBatched) type.shape.insert(type.shape.begin() + dim, axis.size);
     args.push_back({b.param(type), dim});
   }
   std::vector<ValueId> results;
-  std::vector<Batched> found = emit_batched(b, backward, args, size);
+  std::vector<Batched> found = emit_batched(b, backward, args, axis);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    ValueId value = ops::batched_at(b, found[i], std::max(param_dims[i], 0), size);
+    ValueId value = ops::batched_at(b, found[i], std::max(param_dims[i], 0), axis.size);
     if (param_dims[i] == kNotBatched) value = b.emit1(ops::kReduceSum, {value}, Attrs{{"axes", std::vector<std::int64_t>{0}}});
     results.push_back(value);
   }
@@ -112,24 +112,24 @@ Graph batched_backward(const Graph& backward, const std::vector<int>& residual_d
   return without_dead_nodes(b.finish());
 }
 
-CustomDerivative batched(const CustomDerivative& custom, const Graph& body, const std::vector<int>& dims, std::int64_t size) {
+CustomDerivative batched(const CustomDerivative& custom, const Graph& body, const std::vector<int>& dims, const BatchAxis& axis) {
   const std::size_t own = dims.size() - custom.captured, count = body.results.size();
   CustomDerivative out{custom.name, custom.captured};
   if (custom.jvp)
-    out.jvp = [jvp = custom.jvp, name = custom.name, dims, own, count, size] {
+    out.jvp = [jvp = custom.jvp, name = custom.name, dims, own, count, axis] {
       std::vector<int> in = dims;
       in.insert(in.end(), dims.begin(), dims.begin() + std::ptrdiff_t(own));
-      return batch(jvp(), in, repeated(0, 2 * count), size, {});
+      return batch(jvp(), in, repeated(0, 2 * count), axis);
     };
   std::vector<int> param_dims;
   for (std::size_t i = 0; i < own; ++i)
     if (has_tangent(body, body.params[i])) param_dims.push_back(dims[i]);
   if (custom.vjp)
-    out.vjp = [vjp = custom.vjp, dims, param_dims, count, size] {
+    out.vjp = [vjp = custom.vjp, dims, param_dims, count, axis] {
       CustomDerivative::Passes passes = vjp();
       std::size_t residuals = passes.forward.results.size() - count;
-      passes.forward = batch(passes.forward, dims, repeated(0, count + residuals), size, {});
-      passes.backward = batched_backward(passes.backward, repeated(0, residuals), param_dims, size);
+      passes.forward = batch(passes.forward, dims, repeated(0, count + residuals), axis);
+      passes.backward = batched_backward(passes.backward, repeated(0, residuals), param_dims, axis);
       return passes;
     };
   return out;
@@ -137,7 +137,7 @@ CustomDerivative batched(const CustomDerivative& custom, const Graph& body, cons
 
 }  // namespace
 
-std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size) {
+std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis) {
   const GraphRef& body = node.attrs.bodies()[0];
   std::vector<int> dims;
   std::vector<ValueId> values;
@@ -145,26 +145,26 @@ std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::
     dims.push_back(each.dim);
     values.push_back(each.value);
   }
-  Graph all = without_dead_nodes(body_batch(*body, dims, size, std::vector<bool>(body->results.size(), true)).graph);
+  Graph all = without_dead_nodes(body_batch(*body, dims, axis, std::vector<bool>(body->results.size(), true)).graph);
   const CustomDerivative* custom = derivative_of(body);
-  GraphRef wide = custom != nullptr ? with_derivative(std::move(all), batched(*custom, *body, dims, size)) : body_ref(std::move(all));
+  GraphRef wide = custom != nullptr ? with_derivative(std::move(all), batched(*custom, *body, dims, axis)) : body_ref(std::move(all));
   Attrs attrs = node.attrs;
   std::vector<Batched> results;
   for (ValueId id : b.emit(*node.op, values, attrs.set("bodies", Bodies{wide}))) results.push_back({id, 0});
   return results;
 }
 
-std::vector<Batched> batch_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size) {
+std::vector<Batched> batch_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis) {
   const auto residuals = std::size_t(node.attrs.integer("num_residuals"));
   std::vector<int> residual_dims;
   std::vector<ValueId> values;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i < residuals) residual_dims.push_back(operands[i].dim);
-    values.push_back(i < residuals ? operands[i].value : ops::batched_at(b, operands[i], 0, size));
+    values.push_back(i < residuals ? operands[i].value : ops::batched_at(b, operands[i], 0, axis.size));
   }
   const Graph& backward = *node.attrs.bodies()[0];
   Attrs attrs = node.attrs;
-  attrs.set("bodies", Bodies{body_ref(batched_backward(backward, residual_dims, repeated(0, backward.results.size()), size))});
+  attrs.set("bodies", Bodies{body_ref(batched_backward(backward, residual_dims, repeated(0, backward.results.size()), axis))});
   std::vector<Batched> results;
   for (ValueId id : b.emit(*node.op, values, attrs)) results.push_back({id, 0});
   return results;

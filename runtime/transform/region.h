@@ -33,7 +33,7 @@ RegionSplit split_region(GraphBuilder& b, const Node& node, const std::vector<Va
 std::vector<ValueId> emit_region_transpose(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
                                            const std::vector<TensorType>& operand_types, const std::vector<ValueId>& cotangents);
 // As a BatchRule.
-std::vector<Batched> emit_region_batch(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size);
+std::vector<Batched> emit_region_batch(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
 
 // --- What they share.
 

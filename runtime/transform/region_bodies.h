@@ -43,7 +43,7 @@ struct BodyBatch {
   Graph graph;
   std::vector<bool> batched;  // per result, before what is wanted
 };
-BodyBatch body_batch(const Graph& body, const std::vector<int>& dims, std::int64_t size, const std::vector<bool>& wanted);
+BodyBatch body_batch(const Graph& body, const std::vector<int>& dims, const BatchAxis& axis, const std::vector<bool>& wanted);
 
 // --- Calls: checkpoint, and functions with derivatives of their own.
 
@@ -57,7 +57,7 @@ WithTangents custom_jvp(GraphBuilder& b, const Node& node, const std::vector<Val
 RegionSplit split_whole(const Node& node, const std::vector<ValueId>& known);
 std::vector<ValueId> transpose_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
                                                const std::vector<ValueId>& cotangents);
-std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size);
-std::vector<Batched> batch_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, std::int64_t size);
+std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
+std::vector<Batched> batch_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
 
 }  // namespace shardlab::transform

@@ -95,8 +95,23 @@ Schedules read_schedules(const Node& node) {
   return schedules;
 }
 
+namespace {
+
+std::vector<AxisType> read_axis_types(const Node& node, std::size_t axes) {
+  std::vector<AxisType> types;
+  for (const Node& item : node.items()) {
+    const std::string name = item.string();
+    if (name != name_of(AxisType::kAuto) && name != name_of(AxisType::kExplicit)) item.wanted("\"Auto\" or \"Explicit\"");
+    types.push_back(name == name_of(AxisType::kAuto) ? AxisType::kAuto : AxisType::kExplicit);
+  }
+  if (types.size() != axes) node.fail(fmt::format("{} types for {} axes", types.size(), axes));
+  return types;
+}
+
+}  // namespace
+
 Mesh read_mesh(const Node& node, const Document& document) {
-  static constexpr std::string_view kKeys[] = {"shape", "axes", "devices"};
+  static constexpr std::string_view kKeys[] = {"shape", "axes", "devices", "axis_types"};
   node.only_keys(kKeys, "a mesh");
   Node shape_node = node.at("shape");
   Shape shape = shape_node.integers(1, kDevicesMax);
@@ -113,7 +128,9 @@ Mesh read_mesh(const Node& node, const Document& document) {
   if (listed) ordinals = read_ordinals(*listed, document);
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (axes[i].empty()) node.at("axes").fail("an axis without a name");
-  return at_node(node, [&] { return Mesh(shape, axes, ordinals); });
+  std::vector<AxisType> types;
+  if (auto given = node.find("axis_types")) types = read_axis_types(*given, axes.size());
+  return at_node(node, [&] { return Mesh(shape, axes, ordinals, types); });
 }
 
 }  // namespace shardlab::scenarios

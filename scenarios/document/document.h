@@ -28,6 +28,7 @@ struct Argument {
 };
 
 struct Statement;
+class FunctionStatement;
 using Body = std::vector<Statement>;
 
 // What a statement does. An op of the registry, with the out-sharding that "sharding" asks for.
@@ -40,9 +41,13 @@ struct ConstantStep {
   Literal value;
   std::optional<Sharding> sharding;
 };
-// device_put and with_sharding_constraint.
+// device_put, with_sharding_constraint and reshard.
 struct PlaceStep {
-  Sharding sharding;
+  enum class How : std::uint8_t { kPut, kConstrain, kReshard };
+  Sharding sharding;  // UNCONSTRAINED dimensions are not cut
+  How how = How::kPut;
+  PartitionSpec spec = {};  // as written, of with_sharding_constraint
+  bool has_open_dimensions = false;
 };
 // jit: one program; call: statement by statement.
 struct CallStep {
@@ -92,6 +97,10 @@ struct ScanStep {
   std::int64_t length = -1;  // -1: the leading size of the latter
   std::int64_t carry = 1;
   bool reverse = false;
+};
+// vmap, checkpoint, auto_axes, explicit_axes (function_statements.h).
+struct FunctionStep {
+  std::shared_ptr<const FunctionStatement> statement;
 };
 // Every process, or each of some, comes to it, and goes on when all have.
 struct BarrierStep {
@@ -148,8 +157,8 @@ struct WaitStep {
   std::vector<std::string> names;
 };
 using Step = std::variant<OpStep, ConstantStep, PlaceStep, CallStep, GradStep, ReadStep, RepeatStep, ShardMapStep, CondStep, WhileStep,
-                          ScanStep, CustomPartitioningStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep, BroadcastStep,
-                          AssertEqualStep, ProcessDataStep, DeviceDataStep, CallbackStep>;
+                          ScanStep, CustomPartitioningStep, FunctionStep, BarrierStep, SendStep, ReceiveStep, IssuerStep, WaitStep,
+                          BroadcastStep, AssertEqualStep, ProcessDataStep, DeviceDataStep, CallbackStep>;
 
 struct Statement {
   std::string pointer;  // "/program/4", "/functions/f/body/0"

@@ -97,7 +97,7 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
 
 std::vector<std::string_view> keys_of(const OpDef& op) {
   std::vector<std::string_view> keys(std::begin(kCommonKeys), std::end(kCommonKeys));
-  keys.push_back("sharding");
+  keys.insert(keys.end(), {"sharding", "out_sharding"});
   for (const AttrDef& attr : op.attrs) keys.push_back(attr.name);
   return keys;
 }
@@ -138,7 +138,9 @@ std::map<std::string_view, Node> positional_attributes(const Node& statement, co
 }  // namespace
 
 std::optional<Sharding> out_sharding(const Node& statement, const Document& document) {
-  auto sharding = statement.find("sharding");
+  auto sharding = statement.find("sharding"), same = statement.find("out_sharding");
+  if (sharding && same) same->fail("\"out_sharding\" is \"sharding\", by JAX's name; keep one");
+  if (same) sharding = same;
   return sharding ? std::optional(read_sharding(*sharding, document)) : std::nullopt;
 }
 

@@ -20,11 +20,6 @@ void check_params(const Node& node, const Function& function, std::size_t given)
     node.fail(fmt::format("'{}' has {} parameters, it would get {}", function.name, function.params.size(), given));
 }
 
-const Mesh& mesh_of(const Node& statement, const Document& document) {
-  if (auto name = statement.find("mesh")) return mesh_at(*name, document);
-  return only_mesh(statement, document);
-}
-
 // Each on its mesh, so that unknown and repeated axes are found here.
 std::vector<PartitionSpec> read_specs(const Node& node, const Mesh& mesh, std::size_t count, std::string_view what) {
   std::vector<PartitionSpec> specs;
@@ -64,9 +59,19 @@ void check_manual(const Node& specs, const std::vector<PartitionSpec>& read, con
 
 }  // namespace
 
-Step read_shard_map(const Node& statement, const Document& document) {
+const Mesh& mesh_of(const Node& statement, const Document& document) {
+  if (auto name = statement.find("mesh")) return mesh_at(*name, document);
+  return only_mesh(statement, document);
+}
+
+const Function& called_function(const Node& statement, const Document& document) {
   const Function& function = function_at(statement.at("fn"), document);
   check_params(statement.at("fn"), function, arg_count(statement));
+  return function;
+}
+
+Step read_shard_map(const Node& statement, const Document& document) {
+  const Function& function = called_function(statement, document);
   ShardMapStep step{function.name, mesh_of(statement, document), {}, {}};
   step.in_specs = read_specs(statement.at("in_specs"), step.mesh, arg_count(statement), "arguments");
   step.out_specs = read_specs(statement.at("out_specs"), step.mesh, function.results.size(), "results");
@@ -78,8 +83,7 @@ Step read_shard_map(const Node& statement, const Document& document) {
 }
 
 Step read_custom_partitioning(const Node& statement, const Document& document) {
-  const Function& function = function_at(statement.at("fn"), document);
-  check_params(statement.at("fn"), function, arg_count(statement));
+  const Function& function = called_function(statement, document);
   CustomPartitioningStep step{function.name, Attrs{{"sharding_rule", statement.at("sharding_rule").string()}}};
   for (auto [key, attribute] : {std::pair{"need_replication", "need_replication_factors"},
                                 {"permutation", "permutation_factors"},
@@ -121,8 +125,7 @@ Step read_while_loop(const Node& statement, const Document& document) {
 
 Step read_scan(const Node& statement, const Document& document) {
   ScanStep step;
-  const Function& function = function_at(statement.at("fn"), document);
-  check_params(statement.at("fn"), function, arg_count(statement));
+  const Function& function = called_function(statement, document);
   step.function = function.name;
   if (auto length = statement.find("length"); length && !length->is_null()) step.length = length->integer(0);
   if (auto carry = statement.find("num_carry")) step.carry = carry->integer(0, std::int64_t(arg_count(statement)));

@@ -13,6 +13,11 @@ Step read_cond(const Node& statement, const Document& document);
 Step read_while_loop(const Node& statement, const Document& document);
 Step read_scan(const Node& statement, const Document& document);
 
+// The function that the statement's "fn" names, which has as many parameters as the statement has arguments; and the mesh that it names, or
+// the only one.
+const Function& called_function(const Node& statement, const Document& document);
+const Mesh& mesh_of(const Node& statement, const Document& document);
+
 // The function that a node names; DocumentError with the nearest name.
 const Function& function_at(const Node& node, const Document& document);
 

@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/ops/registry.h"
 #include "scenarios/document/document_error.h"
+#include "scenarios/document/function_statements.h"
 #include "scenarios/document/host_statements.h"
 #include "scenarios/document/op_statements.h"
 #include "scenarios/document/region_statements.h"
@@ -18,14 +19,6 @@ namespace shardlab::scenarios {
 namespace {
 
 constexpr std::int64_t kRepeatMax = 1'000'000'000;
-
-// A statement that is no op of the registry.
-struct StatementDef {
-  std::string_view name;
-  std::span<const std::string_view> keys;
-  int args_min = 0, args_max = -1;
-  Step (*read)(const Node& statement, const Document& document) = nullptr;
-};
 
 // ---- the steps
 
@@ -39,7 +32,14 @@ Step read_device_put(const Node& statement, const Document& document) {
   return PlaceStep{read_sharding(statement.at("sharding"), document)};
 }
 
-Step read_constraint(const Node& statement, const Document& document) { return PlaceStep{read_sharding(statement.at("spec"), document)}; }
+Step read_constraint(const Node& statement, const Document& document) {
+  const OpenSharding read = read_open_sharding(statement.at("spec"), document);
+  return PlaceStep{read.sharding, PlaceStep::How::kConstrain, read.spec, read.has_open_dimensions};
+}
+
+Step read_reshard(const Node& statement, const Document& document) {
+  return PlaceStep{read_sharding(statement.at("sharding"), document), PlaceStep::How::kReshard};
+}
 
 }  // namespace
 
@@ -118,6 +118,7 @@ const StatementDef kStatements[] = {
     {"constant", kConstantKeys, 0, 0, read_constant},
     {"device_put", kPlaceKeys, 1, 1, read_device_put},
     {"with_sharding_constraint", kConstraintKeys, 1, 1, read_constraint},
+    {"reshard", kPlaceKeys, 1, 1, read_reshard},
     {"jit", kJitKeys, 0, -1, read_jit},
     {"call", kCallKeys, 0, -1, read_call},
     {"grad", kGradKeys, 1, -1, read_grad},
@@ -159,8 +160,9 @@ bool is_of_the_format(std::string_view op) {
 }
 
 const StatementDef* find_statement(std::string_view name) {
-  for (const StatementDef& each : kStatements)
-    if (each.name == name) return &each;
+  for (std::span<const StatementDef> list : {std::span<const StatementDef>(kStatements), function_statements()})
+    for (const StatementDef& each : list)
+      if (each.name == name) return &each;
   return nullptr;
 }
 
@@ -172,6 +174,7 @@ const StatementDef* find_statement(std::string_view name) {
     names.insert(names.end(), op->aliases.begin(), op->aliases.end());
   }
   for (const StatementDef& each : kStatements) names.push_back(each.name);
+  for (const StatementDef& each : function_statements()) names.push_back(each.name);
   names.push_back("start");
   names.insert(names.end(), std::begin(kFormatOps), std::end(kFormatOps));
   node.fail(fmt::format("unknown op '{}'{}", name, did_you_mean(name, names)));

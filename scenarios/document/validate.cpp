@@ -12,6 +12,7 @@
 #include "runtime/exec/shard_map_specs.h"
 #include "runtime/graph/builder.h"
 #include "runtime/ops/registry.h"
+#include "scenarios/document/function_statements.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -106,7 +107,7 @@ class TypeChecker {
 
   std::vector<TensorType> evaluate(const Statement& statement, const OpStep& step, const std::vector<TensorType>& types) {
     GraphBuilder builder("main", document_.config);
-    builder.set_manual(manual_);
+    builder.set_bound(bound_);
     std::vector<Arg> args;
     for (std::size_t i = 0; i < types.size(); ++i) {
       const auto* scalar = std::get_if<Scalar>(&statement.args[i].value);
@@ -128,6 +129,9 @@ class TypeChecker {
   std::vector<TensorType> evaluate(const Statement& statement, const PlaceStep& step, const std::vector<TensorType>& types) {
     const bool is_inner_constraint = statement.op == "with_sharding_constraint" && !calls_.empty();  // cut unevenly, as JAX pads
     const std::string what = fmt::format("{} arguments", statement.op);
+    if (step.has_open_dimensions && step.sharding.mesh().is_explicit())
+      throw_user_error("{} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`. Got mesh {}", step.spec.text(),
+                       step.sharding.mesh().text());
     step.sharding.check_rank(types.at(0).rank(), what);
     if (!is_inner_constraint) step.sharding.check_divisible(types.at(0), what);
     return types;
@@ -144,20 +148,8 @@ class TypeChecker {
   }
 
   std::vector<TensorType> evaluate(const Statement& statement, const CallStep& step, const std::vector<TensorType>& types) {
-    const Function& function = document_.functions.at(step.function);
-    if (std::find(calls_.begin(), calls_.end(), function.name) != calls_.end())
-      throw DocumentError(statement.pointer, fmt::format("'{}' calls itself", function.name));
     check_shardings(step.in_shardings, types, "pjit arguments");
-    Types names;
-    for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params[i], types[i]);
-    calls_.push_back(function.name);
-    bool outer = std::exchange(in_jit_, in_jit_ || step.jit);
-    body(function.body, names);
-    in_jit_ = outer;
-    std::vector<TensorType> results;
-    for (std::size_t i = 0; i < function.results.size(); ++i)
-      results.push_back(type_of({function.results[i], fmt::format("{}/results/{}", function.pointer, i)}, names));
-    calls_.pop_back();
+    std::vector<TensorType> results = results_of(statement, step.function, types, in_jit_ || step.jit);
     check_shardings(step.out_shardings, results, "pjit outputs");
     return results;
   }
@@ -253,14 +245,14 @@ class TypeChecker {
 
   using TypeList = std::vector<TensorType>;
 
-  TypeList results_of(const Statement& statement, const std::string& name, const TypeList& types) {
+  TypeList results_of(const Statement& statement, const std::string& name, const TypeList& types, bool in_jit = true) {
     const Function& function = document_.functions.at(name);
     if (std::find(calls_.begin(), calls_.end(), function.name) != calls_.end())
       throw DocumentError(statement.pointer, fmt::format("'{}' calls itself", function.name));
     Types names;
     for (std::size_t i = 0; i < types.size(); ++i) names.emplace(function.params.at(i), types[i]);
     calls_.push_back(function.name);
-    bool outer = std::exchange(in_jit_, true);
+    bool outer = std::exchange(in_jit_, in_jit);
     body(function.body, names);
     in_jit_ = outer;
     TypeList results;
@@ -283,6 +275,8 @@ class TypeChecker {
     return std::make_shared<const Graph>(std::move(graph));
   }
 
+  std::vector<BatchAxis> batches() const { return bound_ ? bound_->batches : std::vector<BatchAxis>(); }
+
   TypeList inferred(std::string_view name, const TypeList& types, const Attrs& attrs) {
     const OpDef* op = find_op(name);
     SL_CHECK(op != nullptr);
@@ -298,13 +292,28 @@ class TypeChecker {
       local[i] = mapped_part(step.function, step.mesh, step.in_specs[i], types[i], i);
     }
     for (const PartitionSpec& spec : step.out_specs) out.emplace_back(step.mesh, spec);
-    auto outer = std::exchange(manual_, std::make_shared<const ManualAxes>(ManualAxes{step.mesh, step.axis_names}));
+    auto outer = std::exchange(bound_, std::make_shared<const BoundAxes>(BoundAxes{step.mesh, step.axis_names, batches()}));
     GraphRef graph = outline(statement, step.function, local);
-    manual_ = outer;
+    bound_ = outer;
     for (std::size_t i = 0; i < step.out_specs.size() && i < graph->results.size(); ++i)
       check_map_rank(step.function, step.out_specs[i], graph->type(graph->results[i]), i, false);
     return inferred("shard_map", types,
                     Attrs{{"bodies", Bodies{graph}}, {"in_specs", in}, {"out_specs", out}, {"axis_names", step.axis_names}});
+  }
+
+  TypeList evaluate(const Statement& statement, const FunctionStep& step, const TypeList& types) {
+    auto of_function = [&](const TypeList& args, const BatchAxis* axis) {
+      auto outer = bound_;
+      if (axis != nullptr) {
+        BoundAxes bound = bound_ ? *bound_ : BoundAxes{};
+        bound.batches.push_back(*axis);
+        bound_ = std::make_shared<const BoundAxes>(std::move(bound));
+      }
+      TypeList found = results_of(statement, step.statement->function(), args);
+      bound_ = outer;
+      return found;
+    };
+    return step.statement->results(types, of_function);
   }
 
   TypeList evaluate(const Statement& statement, const CustomPartitioningStep& step, const TypeList& types) {
@@ -355,43 +364,13 @@ class TypeChecker {
   const ValidateOptions& options_;
   int process_;
   std::int64_t evaluations_left_;
-  std::vector<std::string> calls_;            // the functions being evaluated, outermost first
-  std::shared_ptr<const ManualAxes> manual_;  // inside shard_map
-  std::set<std::string> issuers_;             // begun
+  std::vector<std::string> calls_;          // the functions being evaluated, outermost first
+  std::shared_ptr<const BoundAxes> bound_;  // inside shard_map and vmap
+  std::set<std::string> issuers_;           // begun
   bool in_jit_ = false;
 };
 
-// Some processes are told apart by the data that they have.
-bool has_own_data(const Body& body) {
-  return std::any_of(body.begin(), body.end(), [](const Statement& statement) {
-    const auto* made = std::get_if<ProcessDataStep>(&statement.step);
-    return (made && made->data.size() > 1) || (statement.body() && has_own_data(*statement.body()));
-  });
-}
-
-void collect_sets(const Body& body, std::vector<const ProcessSet*>& sets) {
-  for (const Statement& statement : body) {
-    if (statement.on) sets.push_back(&*statement.on);
-    if (const Body* inner = statement.body()) collect_sets(*inner, sets);
-  }
-}
-
 }  // namespace
-
-std::vector<int> first_of_kind(const Document& document) {
-  std::vector<const ProcessSet*> sets;
-  collect_sets(document.program, sets);
-  for (const auto& [name, function] : document.functions) collect_sets(function.body, sets);
-  bool own_data = has_own_data(document.program);
-  std::map<std::vector<bool>, int> first;
-  std::vector<int> result;
-  for (int process = 0; process < document.cluster.processes; ++process) {
-    std::vector<bool> ways(own_data ? std::size_t(process) : 0);
-    for (const ProcessSet* set : sets) ways.push_back(set->contains(process));
-    result.push_back(first.try_emplace(std::move(ways), process).first->second);
-  }
-  return result;
-}
 
 void validate(const Document& document, const ValidateOptions& options) {
   std::vector<int> first = first_of_kind(document);

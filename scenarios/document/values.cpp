@@ -9,6 +9,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/core/dtype.h"
+#include "runtime/exec/unconstrained.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -113,23 +114,44 @@ PartitionSpec read_spec(const Node& node) {
   return PartitionSpec(std::move(entries));
 }
 
-Sharding read_sharding(const Node& node, const Document& document) {
+namespace {
+
+// The spec without what is UNCONSTRAINED.
+PartitionSpec closed_spec(const PartitionSpec& spec) {
+  std::vector<SpecEntry> entries = spec.entries();
+  std::replace(entries.begin(), entries.end(), SpecEntry(UNCONSTRAINED), SpecEntry());
+  return PartitionSpec(std::move(entries));
+}
+
+}  // namespace
+
+OpenSharding read_open_sharding(const Node& node, const Document& document) {
   if (node.is_list()) {
     const Mesh& mesh = only_mesh(node, document);
-    return at_node(node, [&] { return Sharding(mesh, read_spec(node)); });
+    const PartitionSpec spec = read_spec(node), closed = closed_spec(spec);
+    return {at_node(node, [&] { return Sharding(mesh, closed); }), spec, closed != spec};
   }
   if (!node.is_object()) node.wanted("a sharding: {\"mesh\": …, \"spec\": […]}, a spec, or {\"device\": ordinal}");
   if (auto device = node.find("device")) {
     static constexpr std::string_view kKeys[] = {"device"};
     node.only_keys(kKeys, "a sharding on one device");
-    return Sharding::on_device(int(device->integer(0, document.cluster.device_count() - 1)));
+    return {Sharding::on_device(int(device->integer(0, document.cluster.device_count() - 1))), {}, false};
   }
   static constexpr std::string_view kKeys[] = {"mesh", "spec", "device"};
   node.only_keys(kKeys, "a sharding");
   auto name = node.find("mesh");
   const Mesh& mesh = name ? mesh_at(*name, document) : only_mesh(node, document);
-  Node spec = node.at("spec");
-  return at_node(spec, [&] { return Sharding(mesh, read_spec(spec)); });
+  Node list = node.at("spec");
+  const PartitionSpec spec = read_spec(list), closed = closed_spec(spec);
+  return {at_node(list, [&] { return Sharding(mesh, closed); }), spec, closed != spec};
+}
+
+Sharding read_sharding(const Node& node, const Document& document) {
+  const OpenSharding read = read_open_sharding(node, document);
+  if (read.has_open_dimensions)
+    node.fail(
+        fmt::format("Unconstrained dims are not allowed here: {}; only with_sharding_constraint leaves dimensions open", read.spec.text()));
+  return read.sharding;
 }
 
 std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document) {

@@ -16,6 +16,13 @@ const Mesh& mesh_at(const Node& node, const Document& document);
 const Mesh& only_mesh(const Node& node, const Document& document);
 // {"mesh": "m", "spec": […]}, a bare spec where there is one mesh, or {"device": ordinal}.
 Sharding read_sharding(const Node& node, const Document& document);
+// The same of with_sharding_constraint, whose specs may have "UNCONSTRAINED" in place of axes.
+struct OpenSharding {
+  Sharding sharding;   // such dimensions are not cut
+  PartitionSpec spec;  // as written
+  bool has_open_dimensions = false;
+};
+OpenSharding read_open_sharding(const Node& node, const Document& document);
 // A list of shardings and nulls.
 std::vector<std::optional<Sharding>> read_shardings(const Node& node, const Document& document);
 

@@ -4,8 +4,11 @@
 
 #include "runtime/exec/context.h"
 #include "runtime/exec/custom_partitioning.h"
+#include "runtime/exec/ops.h"
 #include "runtime/exec/transformed.h"
+#include "runtime/exec/unconstrained.h"
 #include "runtime/exec/weak_types.h"
+#include "scenarios/document/function_statements.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -120,6 +123,18 @@ std::vector<Array> Interpreter::run_step(const Statement&, const ConstantStep& s
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const PlaceStep& step, const Names& names, Where where) {
+  const Mesh& mesh = step.sharding.mesh();
+  if (step.how == PlaceStep::How::kReshard)
+    return as_program(
+        statement, [&](const std::vector<Array>& args) { return std::vector<Array>{reshard(Operand(args.at(0), where), step.sharding)}; },
+        names, where);
+  if (step.how == PlaceStep::How::kConstrain && (step.has_open_dimensions || mesh.has_explicit_axes()))
+    return as_program(
+        statement,
+        [&](const std::vector<Array>& args) {
+          return std::vector<Array>{with_sharding_constraint(Operand(args.at(0), where), mesh, step.spec)};
+        },
+        names, where);
   return {machine_.place(operands(statement, names, where).at(0), step.sharding, where)};
 }
 
@@ -227,6 +242,13 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const Shard
   auto run = [this, &step, where](const std::vector<Array>& args) {
     ShardMapOptions options{step.mesh, step.in_specs, step.out_specs, step.check_vma, step.function, step.axis_names};
     return shard_map(function(step.function), options, args, where);
+  };
+  return as_program(statement, run, names, where);
+}
+
+std::vector<Array> Interpreter::run_step(const Statement& statement, const FunctionStep& step, const Names& names, Where where) {
+  auto run = [this, &step, where](const std::vector<Array>& args) {
+    return step.statement->run(function(step.statement->function()), args, where);
   };
   return as_program(statement, run, names, where);
 }

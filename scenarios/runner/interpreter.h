@@ -58,6 +58,7 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CondStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const CustomPartitioningStep& step, const Names& names, Where where);
+  std::vector<Array> run_step(const Statement& statement, const FunctionStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const BroadcastStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const AssertEqualStep& step, const Names& names, Where where);
   std::vector<Array> run_step(const Statement& statement, const ProcessDataStep& step, const Names& names, Where where);

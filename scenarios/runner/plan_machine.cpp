@@ -5,6 +5,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/assemble.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/message_program.h"
 #include "runtime/exec/movements.h"
 #include "runtime/exec/placement.h"
@@ -40,14 +41,15 @@ class PlanMachine final : public Machine {
     std::vector<Array> args;
     for (const Operand& each : operands)
       if (each.is_array()) args.push_back(each.array());
+    const bool is_reshard = step.sharding && is_partly_explicit(step.sharding->mesh());
     auto function = [&](const std::vector<Array>& params) {
       std::size_t next = 0;
       std::vector<Operand> traced;
       for (const Operand& each : operands) traced.push_back(each.is_array() ? Operand(params[next++], where) : each);
-      return apply(*step.op, traced, step.attrs, where);
+      return apply_to(*step.op, traced, step.attrs, where, is_reshard ? step.sharding : std::nullopt);
     };
     std::vector<std::optional<Sharding>> out;
-    if (step.sharding) out.push_back(step.sharding);
+    if (step.sharding && !is_reshard) out.push_back(step.sharding);
     return run(where.function, std::string(step.op->name), function, args, {}, std::move(out), where);
   }
 

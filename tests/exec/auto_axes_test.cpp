@@ -67,8 +67,8 @@ TEST_F(AutoAxes, OnAutoAxesItIsTheFunctionItself) {
   Array a = device_put(value, Sharding(plain, P("x", nullptr)));
   expect_near(jit(auto_axes(product, {.out_sharding = {P("x")}}))(a, a), matmul(value, value));
   EXPECT_THAT(error_of([&] { auto_axes(product)(a, a); }), HasSubstr("Missing required keyword argument: 'out_sharding'"));
-  EXPECT_THAT(error_of([&] { jit(auto_axes(product, {.out_sharding = {P()}, .axes = {"x"}}))(on(P()), on(P())); }),
-              HasSubstr("axis 'y' is Explicit too and is not named"));
+  EXPECT_THAT(error_of([&] { jit(auto_axes(product, {.out_sharding = {P()}, .axes = {"z"}}))(on(P()), on(P())); }),
+              HasSubstr("axis 'z' is not in Mesh('x': 4, 'y': 2"));
 }
 
 TEST_F(AutoAxes, ExplicitAxesTypeAFunctionOnAutoAxes) {

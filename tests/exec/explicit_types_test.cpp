@@ -80,8 +80,10 @@ TEST(ExplicitTypes, AmbiguousOnesAreRefused) {
 
 TEST(ExplicitTypes, AnOutShardingResolvesAContraction) {
   Array x = placed({8, 8}, P(None, "j")), y = placed({8, 8}, P("j"));
-  Array z = jit([](const Array& a, const Array& b) { return reshard(matmul(a, b), P("i")); })(x, y);
+  Array z = jit([](const Array& a, const Array& b) { return matmul(a, b, {.out_sharding = P("i")}); })(x, y);
   EXPECT_EQ(typeof_text(z), "float32[8@i,8]");
+  auto late = jit([](const Array& a, const Array& b) { return reshard(matmul(a, b), P("i")); });
+  EXPECT_THAT(message_of([&] { late(x, y); }), HasSubstr("Contracting dimensions are sharded and it is ambiguous"));
 }
 
 TEST(ExplicitTypes, FunctionsTakeAnOutSharding) {

@@ -191,7 +191,44 @@ TEST_F(TreesInJit, ShardingsAndDonationsOfWholeArguments) {
   EXPECT_THAT(error_of([&] { given.first.to_vector<float>(); }), HasSubstr("Array has been deleted"));
   EXPECT_THAT(error_of([&] { given.second.to_vector<float>(); }), HasSubstr("Array has been deleted"));
   EXPECT_EQ(x.to_vector<float>(), (Floats{1, 1, 1, 1}));
-  EXPECT_THAT(error_of([&] { jit(f, {.donate_argnums = {2}})(given, x); }), HasSubstr("donate_argnums=(2,), but only accepts 2 positional arguments"));
+  EXPECT_THAT(error_of([&] { jit(f, {.donate_argnums = {2}})(given, x); }),
+              HasSubstr("donate_argnums=(2,), but only accepts 2 positional arguments"));
+}
+
+struct Named {
+  Array scale;
+  Layer layer;
+};
+SHARDLAB_TREE(Named, scale, layer)
+
+// Where in the tree the leaf is, as JAX's key paths say it.
+TEST_F(TreesInJit, ErrorsNameTheLeafByItsKeyPath) {
+  using Params = std::map<std::string, Array>;
+  Mesh mesh = pairs();
+  const Sharding rows = NamedSharding(mesh, P("a")), both = NamedSharding(mesh, P("a", "b")), whole = NamedSharding(mesh, P());
+  auto f = [](const Params& p, const Layer& l) { return std::tuple{Params{{"y", p.at("w") * 2.0}, {"z", p.at("b")}}, l}; };
+  const Params p{{"b", ones({3})}, {"w", ones({4, 4})}};
+  const Layer l{ones({4}), ones({3})};
+  auto error = [&](std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out) {
+    return error_of([&] { jit(f, {.name = "f", .in_shardings = std::move(in), .out_shardings = std::move(out)})(p, l); });
+  };
+  EXPECT_THAT(error({both, whole}, {}),
+              HasSubstr("One of pjit arguments with pytree key path args[0]['b'] is incompatible with its sharding"));
+  EXPECT_THAT(error({whole, rows}, {}), HasSubstr("pjit arguments with pytree key path args[1][1] of type float32[3]"));
+  EXPECT_THAT(error({}, {both, whole}),
+              HasSubstr("One of pjit outputs with pytree key path result[0]['z'] is incompatible with its sharding"));
+  EXPECT_THAT(error({}, {whole, rows}), HasSubstr("pjit outputs with pytree key path result[1][1] of type float32[3]"));
+  EXPECT_THAT(error({rows}, {}), HasSubstr("one for each leaf: args[0]['b'], args[0]['w'], args[1][0], args[1][1]"));
+  EXPECT_THAT(error({}, {rows}), HasSubstr("one for each leaf: result[0]['y'], result[0]['z'], result[1][0], result[1][1]"));
+  const Params placed{{"b", ones({3})}, {"w", device_put(ones({4, 4}), rows)}};
+  EXPECT_THAT(error_of([&] { jit(f, {.in_shardings = {whole, whole}})(placed, l); }), HasSubstr("(args[0]['w'] of "));
+  EXPECT_THAT(error_of([&] { jit([&](const Params& q) {
+                               return jit(f, {.in_shardings = {both, whole}})(q, l);
+                             })(p); }),
+              HasSubstr("key path args[0]['b']"));
+  const Named named{ones({2}), {ones({2}), ones({2})}};
+  EXPECT_EQ(tree::key_paths(std::tuple{p, std::vector<Named>{named}, 3}),
+            (std::vector<std::string>{"[0]['b']", "[0]['w']", "[1][0].scale", "[1][0].layer[0]", "[1][0].layer[1]"}));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class Run {
       case Mode::kTangents:
         return transform::jvp(graph, active_);
       case Mode::kBatch:
-        return transform::batch(graph, std::vector<int>(graph.params.size(), 0), std::vector<int>(graph.results.size(), 0), kBatchSize, {});
+        return transform::batch(graph, std::vector<int>(graph.params.size(), 0), std::vector<int>(graph.results.size(), 0), {kBatchSize});
       default:
         return graph;
     }

@@ -201,7 +201,7 @@ void check_batch(const Graph& graph, std::mt19937& random, const std::string& wh
         params.push_back(stacked(of_operand, in_dims.back()));
       }
       for (ValueId id : graph.results) out_dims.push_back(last ? graph.type(id).rank() : 0);
-      std::vector<Tensor> got = run(transform::batch(graph, in_dims, out_dims, kBatch, {}), params);
+      std::vector<Tensor> got = run(transform::batch(graph, in_dims, out_dims, {kBatch}), params);
       for (std::size_t r = 0; r < got.size(); ++r) {
         std::vector<Tensor> wanted;
         for (const auto& element : elements) wanted.push_back(run(graph, element)[r]);

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Writes goldens/transforms.jsonl: programs with vmap's axis names, checkpoint, Explicit axes and UNCONSTRAINED, and what JAX gives for them.
+
+    make_transform_goldens.py > goldens/transforms.jsonl        (needs jax)
+Each line is a scenario whose expectations are JAX's: values, the part of every device, no more wire bytes than in its compiled module (but
+of loops, whose collectives a module has once), or the error's text up to where it speaks of Python."""
+import json, math, os, re
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import contextlib
+import jax, jax.ad_checkpoint, jax.numpy as jnp, numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, auto_axes, explicit_axes, reshard
+
+# ---- documents
+
+documents = []
+E, A = "Explicit", "Auto"
+PAIRS = [("x", 4), ("y", 2)]
+CUBE = [("x", 2), ("y", 2), ("z", 2)]
+
+
+def op(let, op, /, *args, **attributes):
+    return dict(let=let, op=op, args=list(args), **attributes)
+
+
+def program(name, arrays, body, results, functions={}, types=None, mesh=PAIRS, how="jit", **options):
+    """`arrays`: name -> (shape, spec); `body` is that of a jitted function of them."""
+    m = dict(shape=[n for _, n in mesh], axes=[a for a, _ in mesh])
+    if types: m["axis_types"] = types
+    d = dict(shardlab=1, name=name, cluster=dict(devices=8), meshes=dict(m=m), functions={}, program=[])
+    for f, (params, inner, gives) in functions.items(): d["functions"][f] = dict(params=params, body=inner, results=gives)
+    for a, (shape, spec) in arrays.items():
+        d["program"] += [op(a, "arange", math.prod(shape), dtype="float32"), op(a, "mul", a, 0.1), op(a, "sin", a), op(a, "reshape", a, shape=shape)]
+        if spec is not None: d["program"].append(op(a, "device_put", a, sharding=spec))
+    if how == "jit":
+        d["functions"]["main"] = dict(params=list(arrays), body=body, results=results)
+        d["program"].append(op(results if len(results) > 1 else results[0], "jit", *arrays, fn="main", **options))
+    else:
+        d["program"] += body
+    documents.append(d)
+
+
+SQUARE = [8, 8]
+mapped = lambda name, **at: [op("z", "vmap", "a", fn=name, axis_name="i", **at)]
+one = lambda spec, shape=SQUARE: {"a": (shape, spec)}
+two = lambda p, q: {"a": (SQUARE, p), "b": (SQUARE, q)}
+
+
+def batches():
+    ring = [[k, (k + 1) % 8] for k in range(8)]
+    bodies = {
+        "psum": [op("s", "psum", "v", axis_name="i"), op("r", "mul", "s", "v")],
+        "pmean": [op("s", "pmean", "v", axis_name="i"), op("r", "sub", "v", "s")],
+        "pmax": [op("s", "pmax", "v", axis_name="i"), op("r", "sub", "v", "s")],
+        "all_gather": [op("g", "all_gather", "v", axis_name="i", axis=1), op("r", "sum", "g", axis=0)],
+        "tiled": [op("g", "all_gather", "v", axis_name="i", axis=0, tiled=True), op("r", "cumsum", "g", axis=0)],
+        "ppermute": [op("p", "ppermute", "v", axis_name="i", perm=ring), op("r", "add", "p", "v")],
+        "all_to_all": [op("p", "all_to_all", "v", axis_name="i", split_axis=0, concat_axis=0, tiled=True), op("r", "sin", "p")],
+        "psum_scatter": [op("p", "psum_scatter", "v", axis_name="i", scatter_dimension=0, tiled=True), op("r", "sin", "p")],
+        "axis_index": [op("n", "axis_index", axis_name="i"), op("n", "convert", "n", dtype="float32"), op("r", "mul", "v", "n")],
+    }
+    for name, body in bodies.items():
+        for spec in (["x", "y"], [None, "x"]) if name in ("psum", "all_gather", "ppermute") else (["x", "y"],):
+            program(f"vmap_{name}_{spec[0]}", one(spec), mapped("f"), ["z"], {"f": (["v"], body, ["r"])})
+    inner = lambda body: {"f": (["v"], body, ["r"]), "g": (["v"], [op("r", "vmap", "v", fn="f", axis_name="j")], ["r"])}
+    program("vmap_two_names", one(["x", "y"], [8, 4, 6]), mapped("g"), ["z"], inner([op("s", "psum", "v", axis_name=["i", "j"]), op("t", "psum", "v", axis_name="j"), op("n", "axis_index", axis_name=["i", "j"]), op("n", "convert", "n", dtype="float32"), op("r", "sub", "s", "t"), op("r", "add", "r", "n")]))
+    for split, concat, shape in ((0, 1, [4, 2, 8, 3]), (1, 0, [4, 2, 3, 8]), (0, 0, [4, 2, 8, 3])):
+        program(f"vmap_two_names_all_to_all_{split}{concat}", one(["x", "y"], shape), mapped("g"), ["z"], inner([op("r", "all_to_all", "v", axis_name=["i", "j"], split_axis=split, concat_axis=concat, tiled=True)]))
+    program("vmap_same_name_twice", one(None, [8, 2, 3]), mapped("g"), ["z"], {"f": (["v"], [op("r", "psum", "v", axis_name="i")], ["r"]), "g": (["v"], [op("r", "vmap", "v", fn="f", axis_name="i")], ["r"])})
+    for axis in (1, -1):
+        program(f"vmap_axes_{axis}", {"a": (SQUARE, ["x", "y"]), "b": ([8], ["y"])}, [dict(let=["p", "q"], op="vmap", args=["a", "b"], fn="f", axis_name="i", in_axes=[axis, None], out_axes=[axis, None])], ["p", "q"], {"f": (["v", "w"], [op("s", "psum", "v", axis_name="i"), op("t", "mul", "s", "w"), op("u", "pmean", "t", axis_name="i")], ["t", "u"])})
+    program("vmap_axis_size", one(["x"], [8]), [op("z", "vmap", "a", fn="f", axis_name="i", in_axes=None, axis_size=6, out_axes=1)], ["z"], {"f": (["v"], bodies["axis_index"], ["r"])})
+    program("vmap_of_gradient", one(["x", "y"]), mapped("g"), ["z"], {"l": (["v"], [op("s", "psum", "v", axis_name="i"), op("s", "mul", "s", "s"), op("r", "sum", "s")], ["r"]), "g": (["v"], [op("r", "grad", "v", fn="l")], ["r"])})
+    for name, body in {"pmean": [op("s", "pmean", "v", axis_name="i"), op("s", "sub", "v", "s"), op("r", "sin", "s")], "gather": [op("s", "all_gather", "v", axis_name="i"), op("s", "matmul", "s", "v"), op("r", "sin", "s")], "ppermute": [op("s", "ppermute", "v", axis_name="i", perm=ring), op("r", "mul", "s", "v")]}.items():
+        program(f"gradient_of_vmap_{name}", one(["x", "y"]), [op("z", "grad", "a", fn="l")], ["z"], {"f": (["v"], body, ["r"]), "l": (["a"], [*mapped("f"), op("z", "mul", "z", "z"), op("r", "sum", "z")], ["r"])})
+    program("vmap_of_scan", one(["x"], [8, 6]), [dict(let=["c", "ys"], op="vmap", args=["a"], fn="f", axis_name="i")], ["c", "ys"], {"s": (["c", "x"], [op("s", "psum", "x", axis_name="i"), op("d", "add", "c", "s"), op("m", "pmax", "x", axis_name="i"), op("y", "mul", "c", "m")], ["d", "y"]), "f": (["v"], [dict(let=["c", "ys"], op="scan", args=[0.0, "v"], fn="s")], ["c", "ys"])})
+    choice = {"p": (["v"], [op("r", "psum", "v", axis_name="i")], ["r"]), "q": (["v"], [op("r", "mul", "v", 2.0)], ["r"])}
+    for name, more in (("each", []), ("all", [op("s", "psum", "s", axis_name="i")])):
+        program(f"vmap_of_cond_{name}", one(["x"], [8, 6]), mapped("f"), ["z"], {**choice, "f": (["v"], [op("s", "sum", "v"), *more, op("c", "greater", "s", 0.0), op("r", "cond", "c", "v", fns=["p", "q"])], ["r"])})
+    program("vmap_of_while", one(["x"], [8, 6]), [dict(let=["z", "w"], op="vmap", args=["a"], fn="f", axis_name="i")], ["z", "w"], {"c": (["v", "n"], [op("i", "axis_index", axis_name="i"), op("r", "less_equal", "n", "i")], ["r"]), "b": (["v", "n"], [op("m", "psum", "v", axis_name="i"), op("m", "mul", "m", 0.1), op("r", "add", "v", "m"), op("k", "add", "n", 1)], ["r", "k"]), "f": (["v"], [op("n", "constant", value=0), dict(let=["r", "k"], op="while_loop", args=["v", "n"], cond_fn="c", body_fn="b")], ["r", "k"])})
+    device = [op("s", "psum", "v", axis_name="x"), op("t", "psum", "v", axis_name="i"), op("r", "add", "s", "t")]
+    program("vmap_of_shard_map", one([None, "x"], [6, 8]), mapped("f"), ["z"], {"d": (["v"], device, ["r"]), "f": (["v"], [op("r", "shard_map", "v", fn="d", in_specs=[["x"]], out_specs=[["x"]])], ["r"])})
+    program("shard_map_of_vmap", one(["x", "y"]), [op("z", "shard_map", "a", fn="d", in_specs=[["x", "y"]], out_specs=[["x", "y"]])], ["z"], {"e": (["v"], device, ["r"]), "d": (["v"], [op("r", "vmap", "v", fn="e", axis_name="i")], ["r"])})
+    held = lambda spec: {"f": (["v"], [op("v", "sin", "v"), op("v", "with_sharding_constraint", "v", spec=spec), op("r", "mul", "v", 2.0)], ["r"])}
+    for i, spec in enumerate((None, ["x", "y"])):
+        program(f"vmap_spmd_{i}", one(spec), [op("z", "vmap", "a", fn="f", spmd_axis_name="x")], ["z"], held(["y"]))
+    program("vmap_spmd_both", one(None), [op("z", "vmap", "a", fn="f", spmd_axis_name=["x", "y"])], ["z"], held([]))
+    program("vmap_spmd_shard_map", one(["x", "y"]), [op("z", "vmap", "a", fn="f", spmd_axis_name="x")], ["z"], {"d": (["v"], [op("s", "psum", "v", axis_name="y"), op("r", "mul", "v", "s")], ["r"]), "f": (["v"], [op("r", "shard_map", "v", fn="d", in_specs=[["y"]], out_specs=[["y"]])], ["r"])})
+    program("vmap_spmd_taken", one(["x", "y"]), [op("z", "vmap", "a", fn="f", spmd_axis_name="x")], ["z"], held(["x"]))
+    program("unconstrained", one(["x", None]), [op("v", "sin", "a"), op("z", "with_sharding_constraint", "v", spec=["UNCONSTRAINED", "y"])], ["z"])
+    same = {"f": (["v"], [op("r", "sin", "v")], ["r"])}
+    for name, at in {"size": dict(axis_size=5), "in": dict(in_axes=2), "out": dict(out_axes=2), "none": dict(in_axes=None), "mapped": dict(out_axes=None), "named": dict(out_axes=None, axis_name="i")}.items():
+        program(f"vmap_error_{name}", one(None, [8, 2]), [op("z", "vmap", "a", fn="f", **at)], ["z"], same, how="eager")
+    program("vmap_error_unbound", one(None, [8, 2]), [op("z", "vmap", "a", fn="f", axis_name="i")], ["z"], {"f": (["v"], [op("r", "psum", "v", axis_name="j")], ["r"])}, how="eager")
+
+
+def checkpoints():
+    block = [op("h", "matmul", "x", "w"), op("h", "checkpoint_name", "h", name="h"), op("h", "tanh", "h"), op("h", "matmul", "h", "v"), op("r", "sin", "h")]
+    arrays = {"x": ([16, 8], ["x"]), "w": ([8, 16], [None, "y"]), "v": ([16, 8], ["y"])}
+    for policy in ({}, dict(policy="everything_saveable"), dict(policy="dots_saveable"), dict(policy="save_only_these_names", names=["h"])):
+        loss = [op("y", "checkpoint", "x", "w", "v", fn="block", **policy), op("y", "mul", "y", "y"), op("r", "sum", "y")]
+        program("checkpoint_" + policy.get("policy", "plain"), arrays, [dict(let=["p", "q", "s"], op="value_and_grad", args=["x", "w", "v"], fn="loss", argnums=[1, 2])], ["p", "q", "s"], {"block": (["x", "w", "v"], block, ["r"]), "loss": (["x", "w", "v"], loss, ["r"])})
+
+
+def types():
+    binary = {"add": [op("z", "add", "a", "b")], "matmul": [op("s", "sin", "a"), op("z", "matmul", "s", "b")], "concatenate": [op("z", "concatenate", "a", "b", axis=0)], "where": [op("c", "greater", "a", 0.0), op("z", "where", "c", "a", "b")], "einsum": [op("z", "einsum", "a", "b", subscripts="ij,kj->ki")]}
+    for i, (p, q) in enumerate([(["x", "y"], ["x", "y"]), (["x"], [None, "y"]), (["x"], ["y"]), ([None, "x"], ["x"]), (["y", "x"], [None, "x"]), (["x", "y"], ["y", "x"])]):
+        for name, body in binary.items():
+            if (i + len(name)) % 2 == 0: program(f"types_{name}_{i}", two(p, q), body, ["z"], types=[E, A])
+    unary = {"sum": [op("z", "sum", "a", axis=0)], "reshape": [op("z", "reshape", "a", shape=[2, 4, 8])], "sort": [op("z", "sort", "a", axis=0)], "cumsum": [op("z", "cumsum", "a", axis=1)], "reshard": [op("s", "sin", "a"), op("z", "reshard", "s", sharding=[None, "x"])], "reshard_auto": [op("z", "reshard", "a", sharding=["y"])], "hold": [op("s", "sin", "a"), op("z", "with_sharding_constraint", "s", spec=["y"])], "hold_explicit": [op("z", "with_sharding_constraint", "a", spec=["x"])], "hold_open": [op("s", "sin", "a"), op("z", "with_sharding_constraint", "s", spec=["UNCONSTRAINED", "y"])]}
+    for i, spec in enumerate((["x", "y"], ["y", "x"], [["y", "x"]])):
+        for name, body in unary.items():
+            if i < 2 or name in ("reshard", "hold"): program(f"types_{name}_{i}", one(spec), body, ["z"], types=[E, A])
+    for i, (p, q, out) in enumerate([([None, "x"], ["x"], ["x"]), ([None, "x"], ["x", "y"], []), (["y", "x"], ["x"], ["x"])]):
+        program(f"types_out_sharding_{i}", two(p, q), [op("z", "matmul", "a", "b", out_sharding=out)], ["z"], types=[E, A])
+    for i, (p, q) in enumerate([(["x", "y"], [None, "y"]), (["y", "x"], ["x", "y"])]):
+        for axis_types in ([E, A], [E, E]):
+            for name, out in (("", {}), ("_out", dict(out_sharding=["x"]))):
+                loss = [op("m", "matmul", "a", "b", **out), op("s", "sin", "m"), op("r", "sum", "s")]
+                program(f"types_gradient{name}_{i}{axis_types[1][0]}", two(p, q), [dict(let=["u", "v"], op="grad", args=["a", "b"], fn="l", argnums=[0, 1])], ["u", "v"], {"l": (["a", "b"], loss, ["r"])}, types=axis_types)
+    for i, (p, q) in enumerate([(["x", "y"], ["z"]), (["x", "z"], [None, "z"])]):
+        for name in ("add", "einsum"): program(f"types_cube_{name}_{i}", two(p, q), binary[name], ["z"], types=[E, A, E], mesh=CUBE)
+    product = {"f": (["a", "b"], [op("s", "sin", "a"), op("r", "matmul", "s", "b")], ["r"])}
+    for axes in ({}, dict(axes=["x"]), dict(axes=["y"])):
+        program("auto_axes_" + "".join(axes.get("axes", [])), two([None, "x"], ["x"]), [op("z", "auto_axes", "a", "b", fn="f", out_sharding=[["x"]], **axes)], ["z"], product, types=[E, A])
+    twice = {"f": (["a"], [op("s", "sin", "a"), op("r", "mul", "s", 2.0)], ["r"])}
+    for i, spec in enumerate((["x", "y"], [None, "y"])):
+        program(f"explicit_axes_{i}", one(["x"]), [op("z", "explicit_axes", "a", fn="f", in_sharding=[spec])], ["z"], twice, types=[E, A])
+    bodies = {"b": (["v"], [op("r", "sin", "v")], ["r"]), "m": (["v"], [op("r", "reshard", "v", sharding=[None, "x"])], ["r"]), "c": (["v"], [op("s", "sum", "v"), op("r", "less", "s", -100.0)], ["r"])}
+    for i, spec in enumerate(([None, "x"], ["x", "y"])):
+        program(f"types_cond_{i}", one(spec), [op("s", "sum", "a"), op("q", "greater", "s", 0.0), op("z", "cond", "q", "a", fns=["b", "m"])], ["z"], bodies, types=[E, A])
+        program(f"types_while_{i}", one(spec), [op("z", "while_loop", "a", cond_fn="c", body_fn="b")], ["z"], bodies, types=[E, A])
+    local = {"d": (["v"], [op("r", "mul", "v", 2.0)], ["r"])}
+    for i, (spec, axes) in enumerate(((["x", "y"], {}), (["x"], dict(axis_names=["x"])), ([None, "x"], {}))):
+        for axis_types in ([E, A], [E, E]):
+            program(f"types_shard_map_{i}{axis_types[1][0]}", one(["x", "y"]), [op("z", "shard_map", "a", fn="d", in_specs=[spec], out_specs=[spec], **axes)], ["z"], local, types=axis_types)
+    program("types_out_shardings", one(["x"]), [op("z", "sin", "a")], ["z"], types=[E, A], out_shardings=[["y"]])
+    program("types_eager", one(["x", "y"]), [op("z", "sum", "a", axis=0), op("w", "reshard", "a", sharding=[None, "x"])], ["z"], types=[E, A], how="eager")
+
+
+# ---- JAX
+
+WIDTH = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4, "c64": 8}
+
+
+def groups_of(line):
+    if found := re.search(r"source_target_pairs=\{((?:\{\d+,\d+\},?)*)\}", line): return [tuple(map(int, p.split(","))) for p in re.findall(r"\{(\d+,\d+)\}", found[1])]
+    if found := re.search(r"replica_groups=\{((?:\{[\d,]+\},?)+)\}", line): return [tuple(map(int, p.split(","))) for p in re.findall(r"\{([\d,]+)\}", found[1])]
+    if found := re.search(r"replica_groups=mesh\[([^\]]*)\].*?\{([^}]*)\}", line):  # of axes: all groups are as large
+        sizes = dict((n.strip().strip("'"), int(k)) for n, k in (a.split("=") for a in found[1].split(",")))
+        axes = re.findall(r"'([^']+)'(?::\(\d+\)(\d+))?", found[2])
+        size = math.prod(int(part) if part else sizes[name] for name, part in axes)
+        return [tuple(range(size))] * (math.prod(sizes.values()) // size)
+    found = re.search(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?", line)
+    if not found: raise ValueError("replica groups not understood: " + line)
+    numbers = lambda text: [int(each) for each in text.split(",")]
+    ids = np.arange(math.prod(numbers(found[2]))).reshape(numbers(found[2]))
+    if found[3]: ids = ids.transpose(numbers(found[3]))
+    return [tuple(group) for group in ids.reshape(numbers(found[1]))]
+
+
+def wire_bytes_of(hlo):
+    """Over all devices, the least that rings move."""
+    total = 0
+    for line in hlo.splitlines():
+        found = re.search(r"= (.+?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(-start)?\(", line)
+        if not found: continue
+        size = sum(WIDTH[t] * math.prod(int(d) for d in s.split(",") if d) for t, s in re.findall(r"(\w+)\[([\d,]*)\]", found[1]))
+        factor = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 8, "all-to-all": 1}.get(found[2])
+        groups = groups_of(line)
+        if factor is None: total += size * sum(a != b for a, b in groups)
+        elif found[2] == "reduce-scatter": total += sum((len(g) - 1) * size * len(g) for g in groups)
+        else: total += sum(factor * (len(g) - 1) * size for g in groups)
+    return total
+
+
+plain = lambda x: tuple(x) if isinstance(x, list) else x
+one_or_all = lambda x: x[0] if len(x) == 1 else tuple(x)
+spec_of = lambda spec: P(*[P.UNCONSTRAINED if e == "UNCONSTRAINED" else plain(e) for e in spec])
+
+
+class Run:
+    def __init__(self, document):
+        self.document, self.names, self.wire_bytes = document, {}, 0
+        m = document["meshes"]["m"]
+        self.is_typed = "axis_types" in m
+        kinds = tuple(AxisType.Explicit if t == E else AxisType.Auto for t in m.get("axis_types", [A] * len(m["axes"])))
+        self.mesh = Mesh(np.array(jax.devices()).reshape(m["shape"]), tuple(m["axes"]), axis_types=kinds)
+
+    def run(self):
+        with jax.set_mesh(self.mesh) if self.is_typed else contextlib.nullcontext():
+            for s in self.document["program"]: self.statement(s, self.names, True)
+
+    def sharding(self, spec): return NamedSharding(self.mesh, spec_of(spec))
+
+    def function(self, name):
+        f = self.document["functions"][name]
+        def call(*args):
+            names = dict(zip(f["params"], args))
+            for s in f["body"]: self.statement(s, names, False)
+            return one_or_all([names[r] for r in f["results"]])
+        return call
+
+    def statement(self, s, names, is_outer):
+        at = {k: v for k, v in s.items() if k not in ("let", "op", "args")}
+        args = [names[a] if isinstance(a, str) else a for a in s["args"]]
+        value = self.apply(s["op"], args, at, is_outer)
+        names.update(zip(s["let"], value) if isinstance(s["let"], list) else [(s["let"], value)])
+
+    def apply(self, name, args, at, is_outer):
+        call = lambda key="fn": self.function(at[key])
+        axis = plain(at.get("axis_name"))
+        if name == "jit":
+            options = dict(out_shardings=one_or_all([self.sharding(o) for o in at["out_shardings"]])) if "out_shardings" in at else {}
+            compiled = jax.jit(call(), **options).lower(*args).compile()
+            self.wire_bytes += wire_bytes_of(compiled.as_text())
+            return compiled(*args)
+        if name in ("grad", "value_and_grad"):
+            got = getattr(jax, name)(call(), argnums=tuple(at.get("argnums", [0])))(*args)
+            return (got[0], *got[1]) if name == "value_and_grad" else one_or_all(got)
+        if name == "vmap":
+            options = {k: plain(at[k]) for k in ("axis_name", "axis_size", "spmd_axis_name") if k in at}
+            return jax.vmap(call(), in_axes=plain(at.get("in_axes", 0)), out_axes=plain(at.get("out_axes", 0)), **options)(*args)
+        if name == "checkpoint":
+            policies = jax.checkpoint_policies
+            policy = policies.save_only_these_names(*at["names"]) if "names" in at else getattr(policies, at["policy"]) if "policy" in at else None
+            return jax.checkpoint(call(), policy=policy)(*args)
+        if name == "auto_axes": return auto_axes(call(), axes=plain(at.get("axes")), out_sharding=one_or_all([spec_of(o) for o in at["out_sharding"]]))(*args)
+        if name == "explicit_axes": return explicit_axes(call(), axes=plain(at.get("axes")), in_sharding=tuple(spec_of(i) for i in at["in_sharding"]))(*args)
+        if name == "shard_map":
+            specs = dict(in_specs=tuple(spec_of(i) for i in at["in_specs"]), out_specs=one_or_all([spec_of(o) for o in at["out_specs"]]))
+            axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
+            return jax.shard_map(call(), mesh=self.mesh, check_vma=False, **specs, **axes)(*args)
+        if name == "scan":
+            carry, rows = jax.lax.scan(lambda c, x: call()(c, x), args[0], args[1])
+            return carry, rows
+        if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
+        if name == "while_loop":
+            tupled = lambda got: got if isinstance(got, tuple) else (got,)
+            return one_or_all(jax.lax.while_loop(lambda c: call("cond_fn")(*c), lambda c: tupled(call("body_fn")(*c)), tuple(args)))
+        if name == "device_put": return jax.device_put(args[0], self.sharding(at["sharding"]))
+        if name == "reshard": return reshard(args[0], spec_of(at["sharding"]))
+        if name == "with_sharding_constraint": return jax.lax.with_sharding_constraint(args[0], spec_of(at["spec"]) if self.is_typed else self.sharding(at["spec"]))
+        if name == "checkpoint_name": return jax.ad_checkpoint.checkpoint_name(args[0], at["name"])
+        if name == "axis_index": return jax.lax.axis_index(axis)
+        if name in ("psum", "pmean", "pmax"): return getattr(jax.lax, name)(args[0], axis)
+        if name in ("all_gather", "psum_scatter", "all_to_all", "ppermute"):
+            return getattr(jax.lax, name)(args[0], axis, **{k: [tuple(p) for p in v] if k == "perm" else v for k, v in at.items() if k != "axis_name"})
+        if name == "constant": return jnp.asarray(at["value"])
+        if name == "convert": return args[0].astype(at["dtype"])
+        if name == "matmul": return jnp.matmul(*args, out_sharding=spec_of(at["out_sharding"]) if "out_sharding" in at else None)
+        if name == "einsum": return jnp.einsum(at["subscripts"], *args)
+        if name == "concatenate": return jnp.concatenate(args, axis=at["axis"])
+        if name == "reshape": return jnp.reshape(args[0], at["shape"])
+        return getattr(jnp, {"mul": "multiply", "sub": "subtract"}.get(name, name))(*args, **at)
+
+
+def expectations_of(run):
+    found = []
+    for name, array in run.names.items():
+        parts = array.sharding.devices_indices_map(array.shape)
+        flat = np.asarray(array).astype(np.float64).ravel()
+        places = sorted(set(np.linspace(0, flat.size - 1, 9).astype(int).tolist()))
+        check = dict(array=name, shape=list(array.shape), dtype=str(array.dtype), samples=[[i, float(f"{flat[i]:.7g}")] for i in places], rtol=1e-4, atol=float(f"{1e-5 * max(1.0, np.abs(flat).max()):.1g}"))
+        if isinstance(array.sharding, NamedSharding): check["shards"] = [[d.id, [list(s.indices(n)[:2]) for s, n in zip(i, array.shape)]] for d, i in sorted(parts.items(), key=lambda p: p[0].id)]
+        found.append(check)
+    loops = re.search(r'"(scan|while_loop)"', json.dumps(run.document))
+    has_eager_steps = "main" not in run.document["functions"]
+    return found if loops or has_eager_steps else found + [dict(wire_bytes=dict(at_most=run.wire_bytes))]
+
+
+def main():
+    for family in (batches, checkpoints, types): family()
+    for document in documents:
+        run = Run(document)
+        try:
+            run.run()
+            document["expect"] = expectations_of(run)
+        except Exception as error:
+            # Behind these JAX prints its own objects.
+            text = re.split(r"NamedSharding|Got spec=|Got arg |Got PartitionSpec|`in_specs` is|This error|\n|f32|operand type|mesh=", str(error))[0].strip(". ")
+            document["expect"] = [dict(error=text)]
+        print(json.dumps(document))
+
+
+main()
