@@ -3,22 +3,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "runtime/base/at_place.h"
 #include "runtime/base/at_work.h"
 #include "runtime/base/number_list.h"
 #include "runtime/base/selected.h"
-#include "runtime/core/mesh_change.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/explicit_types.h"
+#include "runtime/exec/foreign_meshes.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/spmd/inspect.h"
-#include "runtime/spmd/partition.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten.h"
 #include "runtime/transform/simplify.h"
@@ -26,174 +24,6 @@
 
 namespace shardlab {
 namespace {
-
-// Who asked for a device set, for the error where two differ.
-struct Wish {
-  Mesh mesh;
-  std::string who;
-};
-
-// "device ids [0, 1] on platform TPU"
-std::string devices_text(const Mesh& mesh) {
-  std::vector<int> ids;
-  std::string platform = "cpu";
-  for (int ordinal : mesh.devices()) {
-    const Device& device = Context::current().device(ordinal);
-    ids.push_back(device.id);
-    platform = device.platform;
-  }
-  std::transform(platform.begin(), platform.end(), platform.begin(), [](unsigned char c) { return char(std::toupper(c)); });
-  return fmt::format("device ids [{}] on platform {}", fmt::join(ids, ", "), platform);
-}
-
-[[noreturn]] void throw_incompatible(const Wish& a, const Wish& b, Where where) {
-  std::string order;
-  auto sorted = [](std::vector<int> devices) {
-    std::sort(devices.begin(), devices.end());
-    return devices;
-  };
-  if (sorted(a.mesh.devices()) == sorted(b.mesh.devices()))
-    order = "; these are the same devices in another order: place one with device_put on the mesh of the other";
-  throw_user_error("Received incompatible devices for jitted computation. Got {} with {} and {} with {}{} [{}]", a.who,
-                   devices_text(a.mesh), b.who, devices_text(b.mesh), order, where.text());
-}
-
-// On other devices than the first: whether that is an error, or not known yet.
-enum class Disagreement : std::uint8_t { kThrows, kIsPassedOver };
-
-// The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`.
-void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, Disagreement disagreement,
-              bool may_differ = true) {
-  Wish mine{sharding.mesh(), std::move(who)};
-  if (!wish) {
-    wish = std::move(mine);
-    return;
-  }
-  if (!wish->mesh.same_devices(mine.mesh)) {
-    if (disagreement == Disagreement::kIsPassedOver) return;
-    throw_incompatible(*wish, mine, where);
-  }
-  if (wish->mesh == mine.mesh || mine.mesh.axis_count() == 0) return;
-  if (wish->mesh.axis_count() == 0) {
-    wish = std::move(mine);
-    return;
-  }
-  if (!may_differ)
-    throw_user_error(
-        "{} is on {} and {} on {}: the same devices under other axes in one computation are not supported; place one with "
-        "device_put on the mesh of the other [{}]",
-        wish->who, wish->mesh.text(), mine.who, mine.mesh.text(), where.text());
-}
-
-// Code that every device runs by itself, along all axes of its mesh.
-bool is_wholly_manual(const Node& node, const Mesh& mesh) {
-  return node.op->region == RegionKind::kManual && int(node.attrs.strings("axis_names").size()) == mesh.axis_count();
-}
-
-// A sharding's spec on the computation's mesh; nothing where the axes of the two meshes do not nest.
-std::optional<Spec> spec_of(const Sharding& sharding, const Mesh& mesh, int rank) {
-  Spec spec;
-  spec.resize(std::size_t(rank));
-  if (sharding.mesh().axis_count() == 0) return spec;
-  return spec_on(sharding.spec(rank), sharding.mesh(), mesh);
-}
-
-bool nests(const Sharding& sharding, const Mesh& mesh, int rank) {
-  return !sharding.mesh().same_devices(mesh) || spec_of(sharding, mesh, rank).has_value();
-}
-
-// Visits how per-device code takes and gives its values, in bodies too.
-void visit_code(const Graph& graph, const std::function<void(const Sharding&, int rank)>& visit) {
-  for (const Node& node : graph.nodes) {
-    for (const GraphRef& body : node.attrs.bodies()) visit_code(*body, visit);
-    if (node.op->region != RegionKind::kManual) continue;
-    const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
-    for (std::size_t i = 0; i < in.size(); ++i)
-      if (is_wholly_manual(node, in[i].mesh())) visit(in[i], graph.type(node.operands[i]).rank());
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (is_wholly_manual(node, out[i].mesh())) visit(out[i], graph.type(node.results[i]).rank());
-  }
-}
-
-// The mesh of per-device code whose axes do not nest with those of `mesh`. Such code says how each device's part lies, and cannot be said
-// in other axes: the computation goes over to its mesh, and what lies on `mesh` is exchanged on its way in and out. Nothing where no code
-// asks for it, or where it would leave other code without its axes.
-std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
-  std::optional<Mesh> found;
-  visit_code(graph, [&](const Sharding& sharding, int rank) {
-    if (!found && !nests(sharding, mesh, rank)) found = sharding.mesh();
-  });
-  if (found)
-    visit_code(graph, [&](const Sharding& sharding, int rank) {
-      if (found && !nests(sharding, *found, rank)) found.reset();
-    });
-  return found;
-}
-
-// Results that come straight from a constraint to a mesh whose axes do not nest, or from per-device code on it, are given on that mesh.
-std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
-  const Value& value = graph.values[std::size_t(result)];
-  if (value.producer < 0) return std::nullopt;
-  const Node& node = graph.nodes[std::size_t(value.producer)];
-  if (!node.op->is_constraint && node.op->region != RegionKind::kManual) return std::nullopt;
-  const Sharding& wanted =
-      node.op->is_constraint ? node.attrs.sharding("sharding") : node.attrs.shardings("out_specs")[std::size_t(value.result_index)];
-  return nests(wanted, mesh, graph.type(result).rank()) ? std::nullopt : std::optional(wanted);
-}
-
-// Constraints to such meshes, as cuts of the computation's mesh into as many parts.
-Graph with_constraints_on(const Graph& graph, const Mesh& mesh) {
-  Graph result = graph;
-  for (Node& node : result.nodes) {
-    if (!node.op->is_constraint) continue;
-    const Sharding wanted = node.attrs.sharding("sharding");
-    const int rank = graph.type(node.results[0]).rank();
-    if (!nests(wanted, mesh, rank)) node.attrs.set("sharding", Sharding(mesh, spmd::like_parts(wanted.spec(rank), mesh)));
-  }
-  return result;
-}
-
-std::int64_t parts_of(const spmd::ValueSharding& value) {
-  std::int64_t parts = 1;
-  for (std::size_t d = 0; value && d < value->size(); ++d) parts *= part_count((*value)[d].axes);
-  return parts;
-}
-
-// Arguments on such meshes lie as propagation likes, unless it leaves them in fewer parts than they come in.
-void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLayouts& foreign) {
-  const spmd::Propagation found = spmd::propagate(input);
-  for (std::size_t i = 0; i < foreign.params.size(); ++i) {
-    if (!foreign.params[i]) continue;
-    const ValueId param = input.graph->params[i];
-    const Spec own = foreign.params[i]->spec(input.graph->type(param).rank());
-    std::int64_t parts = 1;
-    for (const Axes& axes : own) parts *= part_count(axes);
-    if (parts_of(found.values[std::size_t(found.graph.params[i])]) < parts) input.params[i] = spmd::like_parts(own, input.mesh);
-  }
-}
-
-// Results on such meshes are exchanged from cuts into as many parts, or from wherever they come to lie: whichever moves less.
-spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, const spmd::PartitionOptions& options) {
-  auto plan = [&] {
-    spmd::PartitionedProgram program = spmd::partition(input, options);
-    return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
-  };
-  spmd::PartitionedProgram program = plan();
-  if (program.wire_bytes == 0 ||
-      std::none_of(foreign.results.begin(), foreign.results.end(), [](const auto& each) { return each.has_value(); }))
-    return program;
-  Graph open = *input.graph;
-  for (std::size_t i = 0; i < foreign.results.size(); ++i) {
-    if (!foreign.results[i]) continue;
-    input.results[i] = std::nullopt;
-    const NodeId producer = open.values[std::size_t(open.results[i])].producer;
-    if (producer >= 0 && open.nodes[std::size_t(producer)].op->is_constraint)
-      open.results[i] = open.nodes[std::size_t(producer)].operands[0];
-  }
-  input.graph = &open;
-  spmd::PartitionedProgram other = plan();
-  return other.wire_bytes < program.wire_bytes ? other : program;
-}
 
 ProgramRequest with_args(const ProgramRequest& request, const std::vector<bool>& wanted) {
   ProgramRequest part = request;
@@ -290,42 +120,6 @@ std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) 
   for (const auto& sharding : shardings)
     text += sharding ? fmt::format("{}{};", sharding->text(), list_text(sharding->mesh().devices())) : "-;";
   return text;
-}
-
-namespace {
-// A jitted function's by where it is in its tree, an op's by its number.
-std::string argument_text(const ProgramRequest& request, std::size_t i) {
-  return request.arg_paths ? fmt::format("args{}", key_path(request.arg_paths(), i)) : fmt::format("{}", i);
-}
-}  // namespace
-
-std::optional<Mesh> mesh_of(const ProgramRequest& request, const Graph* graph, const std::vector<bool>& used) {
-  std::optional<Wish> wish;
-  const Disagreement disagreement = graph != nullptr ? Disagreement::kThrows : Disagreement::kIsPassedOver;
-  auto is_taken = [&](std::size_t i) { return used.empty() || used[i]; };
-  for (std::size_t i = 0; i < request.args.size(); ++i)
-    if (request.args[i].committed() && is_taken(i))
-      add_wish(wish, request.args[i].sharding(),
-               fmt::format("argument {} of {} with shape {} and", argument_text(request, i), request.name, request.args[i].type().text()),
-               request.where, disagreement);
-  for (std::size_t i = 0; i < request.in_shardings.size(); ++i)
-    if (request.in_shardings[i] && is_taken(i))
-      add_wish(wish, *request.in_shardings[i], "explicit input sharding", request.where, disagreement);
-  for (const auto& sharding : request.out_shardings)
-    if (sharding) add_wish(wish, *sharding, "explicit output sharding", request.where, disagreement);
-  if (graph != nullptr)
-    visit_nodes(*graph, [&](const Node& node) {
-      auto add = [&](const Sharding& sharding) {
-        add_wish(wish, sharding, fmt::format("{} inside jit at {}", node.op->name, node.where.text()), request.where, disagreement,
-                 node.op->is_constraint || is_wholly_manual(node, sharding.mesh()));
-      };
-      for (const auto& [name, value] : node.attrs.entries()) {
-        if (auto* sharding = std::get_if<Sharding>(&value)) add(*sharding);
-        if (auto* shardings = std::get_if<std::vector<Sharding>>(&value)) std::for_each(shardings->begin(), shardings->end(), add);
-      }
-    });
-  if (!wish) return std::nullopt;
-  return wish->mesh;
 }
 
 std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& asking) {

@@ -46,7 +46,9 @@ TEST_P(RandomLaunches, KeepTheirOrder) {
       auto run = [&, i, state = states.back()] {
         Ran& self = ran[std::size_t(i)];
         self.begin = clock++;
-        if (self.in_order) EXPECT_EQ(++running_in_order, 1);
+        if (self.in_order) {
+          EXPECT_EQ(++running_in_order, 1);
+        }
         if (i % 7 == 0) std::this_thread::yield();
         if (self.in_order) --running_in_order;
         self.end = clock++;

@@ -1,0 +1,118 @@
+#include "runtime/exec/foreign_meshes.h"
+
+#include <algorithm>
+
+#include "runtime/core/mesh_change.h"
+
+namespace shardlab {
+
+bool is_wholly_manual(const Node& node, const Mesh& mesh) {
+  return node.op->region == RegionKind::kManual && int(node.attrs.strings("axis_names").size()) == mesh.axis_count();
+}
+
+std::optional<Spec> spec_of(const Sharding& sharding, const Mesh& mesh, int rank) {
+  Spec spec;
+  spec.resize(std::size_t(rank));
+  if (sharding.mesh().axis_count() == 0) return spec;
+  return spec_on(sharding.spec(rank), sharding.mesh(), mesh);
+}
+
+namespace {
+
+bool nests(const Sharding& sharding, const Mesh& mesh, int rank) {
+  return !sharding.mesh().same_devices(mesh) || spec_of(sharding, mesh, rank).has_value();
+}
+
+// Visits how per-device code takes and gives its values, in bodies too.
+void visit_code(const Graph& graph, const std::function<void(const Sharding&, int rank)>& visit) {
+  for (const Node& node : graph.nodes) {
+    for (const GraphRef& body : node.attrs.bodies()) visit_code(*body, visit);
+    if (node.op->region != RegionKind::kManual) continue;
+    const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (is_wholly_manual(node, in[i].mesh())) visit(in[i], graph.type(node.operands[i]).rank());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (is_wholly_manual(node, out[i].mesh())) visit(out[i], graph.type(node.results[i]).rank());
+  }
+}
+
+}  // namespace
+
+std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
+  std::optional<Mesh> found;
+  visit_code(graph, [&](const Sharding& sharding, int rank) {
+    if (!found && !nests(sharding, mesh, rank)) found = sharding.mesh();
+  });
+  if (found)
+    visit_code(graph, [&](const Sharding& sharding, int rank) {
+      if (found && !nests(sharding, *found, rank)) found.reset();
+    });
+  return found;
+}
+
+std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
+  const Value& value = graph.values[std::size_t(result)];
+  if (value.producer < 0) return std::nullopt;
+  const Node& node = graph.nodes[std::size_t(value.producer)];
+  if (!node.op->is_constraint && node.op->region != RegionKind::kManual) return std::nullopt;
+  const Sharding& wanted =
+      node.op->is_constraint ? node.attrs.sharding("sharding") : node.attrs.shardings("out_specs")[std::size_t(value.result_index)];
+  return nests(wanted, mesh, graph.type(result).rank()) ? std::nullopt : std::optional(wanted);
+}
+
+Graph with_constraints_on(const Graph& graph, const Mesh& mesh) {
+  Graph result = graph;
+  for (Node& node : result.nodes) {
+    if (!node.op->is_constraint) continue;
+    const Sharding wanted = node.attrs.sharding("sharding");
+    const int rank = graph.type(node.results[0]).rank();
+    if (!nests(wanted, mesh, rank)) node.attrs.set("sharding", Sharding(mesh, spmd::like_parts(wanted.spec(rank), mesh)));
+  }
+  return result;
+}
+
+namespace {
+
+std::int64_t parts_of(const spmd::ValueSharding& value) {
+  std::int64_t parts = 1;
+  for (std::size_t d = 0; value && d < value->size(); ++d) parts *= part_count((*value)[d].axes);
+  return parts;
+}
+
+}  // namespace
+
+void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLayouts& foreign) {
+  const spmd::Propagation found = spmd::propagate(input);
+  for (std::size_t i = 0; i < foreign.params.size(); ++i) {
+    if (!foreign.params[i]) continue;
+    const ValueId param = input.graph->params[i];
+    const Spec own = foreign.params[i]->spec(input.graph->type(param).rank());
+    std::int64_t parts = 1;
+    for (const Axes& axes : own) parts *= part_count(axes);
+    if (parts_of(found.values[std::size_t(found.graph.params[i])]) < parts) input.params[i] = spmd::like_parts(own, input.mesh);
+  }
+}
+
+spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, const spmd::PartitionOptions& options) {
+  auto plan = [&] {
+    spmd::PartitionedProgram program = spmd::partition(input, options);
+    return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
+  };
+  spmd::PartitionedProgram program = plan();
+  if (program.wire_bytes == 0 ||
+      std::none_of(foreign.results.begin(), foreign.results.end(), [](const auto& each) { return each.has_value(); }))
+    return program;
+  Graph open = *input.graph;
+  for (std::size_t i = 0; i < foreign.results.size(); ++i) {
+    if (!foreign.results[i]) continue;
+    input.results[i] = std::nullopt;
+    const NodeId producer = open.values[std::size_t(open.results[i])].producer;
+    if (producer >= 0 && open.nodes[std::size_t(producer)].op->is_constraint)
+      open.results[i] = open.nodes[std::size_t(producer)].operands[0];
+  }
+  input.graph = &open;
+  spmd::PartitionedProgram other = plan();
+  return other.wire_bytes < program.wire_bytes ? other : program;
+}
+
+}  // namespace shardlab

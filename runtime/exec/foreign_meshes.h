@@ -1,0 +1,28 @@
+// Meshes of the computation's devices whose axes do not nest with those of its own mesh: what lies on them is exchanged on its way in and
+// out.
+#pragma once
+
+#include "runtime/spmd/foreign.h"
+#include "runtime/spmd/partition.h"
+
+namespace shardlab {
+
+// Code that every device runs by itself, along all axes of its mesh.
+bool is_wholly_manual(const Node& node, const Mesh& mesh);
+
+// A sharding's spec on the computation's mesh; nothing where the axes of the two meshes do not nest.
+std::optional<Spec> spec_of(const Sharding& sharding, const Mesh& mesh, int rank);
+// The mesh of per-device code whose axes do not nest with those of `mesh`. Such code says how each device's part lies, and cannot be said
+// in other axes: the computation goes over to its mesh, and what lies on `mesh` is exchanged on its way in and out. Nothing where no code
+// asks for it, or where it would leave other code without its axes.
+std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh);
+// Results that come straight from a constraint to a mesh whose axes do not nest, or from per-device code on it, are given on that mesh.
+std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh);
+// Constraints to such meshes, as cuts of the computation's mesh into as many parts.
+Graph with_constraints_on(const Graph& graph, const Mesh& mesh);
+// Arguments on such meshes lie as propagation likes, unless it leaves them in fewer parts than they come in.
+void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLayouts& foreign);
+// Results on such meshes are exchanged from cuts into as many parts, or from wherever they come to lie: whichever moves less.
+spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, const spmd::PartitionOptions& options);
+
+}  // namespace shardlab
