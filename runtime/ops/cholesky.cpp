@@ -47,16 +47,13 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-const OpDef kCholesky = {.name = "cholesky",
-                         .doc =
-                             "Lower triangular L with L L^H = x, of Hermitian positive definite matrices [..., n, n], of which the lower "
-                             "triangle is read; NaN where x is not positive definite. By Eigen.",
-                         .expand = expand_matrices,
-                         .infer = infer,
-                         .rule = matrix_rule,
-                         .kernel = kernel,
-                         .jvp = jvp,
-                         .batch = batch_matrices,
-                         .samples = samples};
+const OpDef kCholesky =
+    decomposition({.name = "cholesky",
+                   .doc = "Lower triangular L with L L^H = x, of Hermitian positive definite matrices [..., n, n], of which the lower "
+                          "triangle is read; NaN where x is not positive definite. By Eigen.",
+                   .infer = infer,
+                   .kernel = kernel,
+                   .jvp = jvp,
+                   .samples = samples});
 
 }  // namespace shardlab::ops

@@ -25,6 +25,14 @@ std::vector<Batched> batch_matrices(GraphBuilder& b, const BatchArgs& args);
 // A user's call: integers and bool become floats, shapes stay.
 Values expand_matrices(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs);
 
+// A decomposition's definition: what all of them have alike is set here.
+constexpr OpDef decomposition(OpDef op) {
+  op.expand = expand_matrices;
+  op.rule = matrix_rule;
+  op.batch = batch_matrices;
+  return op;
+}
+
 // Terms over matrices, batched ones too: conjugate transpose, x y, triangles, the diagonal as a vector, a unit matrix that broadcasts.
 Term adjoint(const Term& x);
 Term matrix_product(const Term& x, const Term& y);
@@ -52,6 +60,10 @@ template <typename T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <typename T>
 using RealOf = typename Eigen::NumTraits<T>::Real;
+
+// What eigenvalues and singular values are computed in, so that their long algorithms are compiled for real and for complex numbers once.
+template <typename T>
+using InDouble = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
 
 // Calls f(sample) with a sample of the element type.
 template <typename F>

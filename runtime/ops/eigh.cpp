@@ -17,21 +17,23 @@ void kernel(const KernelArgs& args) {
   const bool lower = args.attrs.flag("lower", true);
   visit_matrix_dtype(args.operands[0].type.dtype, [&](auto sample) {
     using T = decltype(sample);
-    using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+    using D = InDouble<T>;
+    using Matrix = Eigen::Matrix<D, Eigen::Dynamic, Eigen::Dynamic>;
     for (std::int64_t i = 0; i < matrix_count(args.operands[0]); ++i) {
       auto x = matrix_at<T>(args.operands[0], i);
       auto vectors = matrix_at<T>(args.results[0], i);
       auto values = vector_at<RealOf<T>>(args.results[1], i);
-      Eigen::SelfAdjointEigenSolver<Matrix> found(lower ? Matrix(x) : Matrix(x.adjoint()));  // it reads the lower triangle
+      Eigen::SelfAdjointEigenSolver<Matrix> found(lower ? Matrix(x.template cast<D>())
+                                                        : Matrix(x.adjoint().template cast<D>()));  // it reads the lower triangle
       if (found.info() != Eigen::Success || !x.allFinite()) {
         vectors.setConstant(T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
         values.setConstant(std::numeric_limits<RealOf<T>>::quiet_NaN());
         continue;
       }
-      values = found.eigenvalues();
+      values = found.eigenvalues().template cast<RealOf<T>>();
       for (Eigen::Index k = 0; k < vectors.cols(); ++k) {
         auto vector = found.eigenvectors().col(k);
-        vectors.col(k) = vector * free_phase(vector);
+        vectors.col(k) = (vector * free_phase(vector)).template cast<T>();
       }
     }
   });
@@ -60,18 +62,14 @@ constexpr AttrDef kAttrs[] = {
 
 }  // namespace
 
-const OpDef kEigh = {
-    .name = "eigh",
-    .doc =
-        "Eigenvectors, as columns [..., n, n], and ascending eigenvalues [..., n] of Hermitian matrices [..., n, n], of which "
-        "one triangle is read. A vector's largest element is real and positive. By Eigen.",
-    .attrs = kAttrs,
-    .expand = expand_matrices,
-    .infer = infer,
-    .rule = matrix_rule,
-    .kernel = kernel,
-    .jvp = jvp,
-    .batch = batch_matrices,
-    .samples = samples};
+const OpDef kEigh = decomposition(
+    {.name = "eigh",
+     .doc = "Eigenvectors, as columns [..., n, n], and ascending eigenvalues [..., n] of Hermitian matrices [..., n, n], of which "
+            "one triangle is read. A vector's largest element is real and positive. By Eigen.",
+     .attrs = kAttrs,
+     .infer = infer,
+     .kernel = kernel,
+     .jvp = jvp,
+     .samples = samples});
 
 }  // namespace shardlab::ops

@@ -102,16 +102,13 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-const OpDef kLu = {.name = "lu",
-                   .doc =
-                       "x with its rows permuted as L U, of matrices [..., m, n]: L (without its diagonal of ones) and U in one matrix; "
-                       "the row that each step exchanged with its own, int32 [..., min(m, n)]; the rows' permutation, int32 [..., m].",
-                   .expand = expand_matrices,
+const OpDef kLu =
+    decomposition({.name = "lu",
+                   .doc = "x with its rows permuted as L U, of matrices [..., m, n]: L (without its diagonal of ones) and U in one matrix; "
+                          "the row that each step exchanged with its own, int32 [..., min(m, n)]; the rows' permutation, int32 [..., m].",
                    .infer = infer,
-                   .rule = matrix_rule,
                    .kernel = kernel,
                    .jvp = jvp,
-                   .batch = batch_matrices,
-                   .samples = samples};
+                   .samples = samples});
 
 }  // namespace shardlab::ops

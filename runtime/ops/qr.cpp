@@ -90,17 +90,14 @@ constexpr AttrDef kAttrs[] = {
 
 }  // namespace
 
-const OpDef kQr = {.name = "qr",
-                   .doc =
-                       "Q R = x, of matrices [..., m, n], with unitary Q [..., m, k] and upper triangular R [..., k, n], whose diagonal "
-                       "is real. By Eigen.",
+const OpDef kQr =
+    decomposition({.name = "qr",
+                   .doc = "Q R = x, of matrices [..., m, n], with unitary Q [..., m, k] and upper triangular R [..., k, n], whose diagonal "
+                          "is real. By Eigen.",
                    .attrs = kAttrs,
-                   .expand = expand_matrices,
                    .infer = infer,
-                   .rule = matrix_rule,
                    .kernel = kernel,
                    .jvp = jvp,
-                   .batch = batch_matrices,
-                   .samples = samples};
+                   .samples = samples});
 
 }  // namespace shardlab::ops

@@ -30,26 +30,26 @@ void set_nan(const KernelArgs& args, std::int64_t i) {
 
 template <typename T>
 void decompose(const KernelArgs& args, std::int64_t i) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  using D = InDouble<T>;
   auto x = matrix_at<T>(args.operands[0], i);
   if (!x.allFinite()) return set_nan<T>(args, i);
   const bool vectors = has_vectors(args.attrs), full = args.attrs.flag("full_matrices", true);
   const unsigned wanted = !vectors ? 0 : full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
-  Eigen::BDCSVD<Matrix> found(Matrix(x), wanted);
+  const Eigen::BDCSVD<Eigen::Matrix<D, Eigen::Dynamic, Eigen::Dynamic>> found(x.template cast<D>(), wanted);
   if (found.info() != Eigen::Success) return set_nan<T>(args, i);
   auto values = vector_at<RealOf<T>>(args.results[0], i);
-  values = found.singularValues();
+  values = found.singularValues().template cast<RealOf<T>>();
   if (!vectors) return;
   auto u = matrix_at<T>(args.results[1], i), v_adjoint = matrix_at<T>(args.results[2], i);
   for (Eigen::Index k = 0; k < u.cols(); ++k) {
     auto column = found.matrixU().col(k);
-    const T phase = free_phase(column);
-    u.col(k) = column * phase;
-    if (k < values.size()) v_adjoint.row(k) = (found.matrixV().col(k) * phase).adjoint();
+    const D phase = free_phase(column);
+    u.col(k) = (column * phase).template cast<T>();
+    if (k < values.size()) v_adjoint.row(k) = (found.matrixV().col(k) * phase).adjoint().template cast<T>();
   }
   for (Eigen::Index k = values.size(); k < v_adjoint.rows(); ++k) {
     auto column = found.matrixV().col(k);
-    v_adjoint.row(k) = (column * free_phase(column)).adjoint();
+    v_adjoint.row(k) = (column * free_phase(column)).adjoint().template cast<T>();
   }
 }
 
@@ -124,18 +124,14 @@ constexpr AttrDef kAttrs[] = {
 
 }  // namespace
 
-const OpDef kSvd = {
-    .name = "svd",
-    .doc =
-        "Singular values [..., min(m, n)], descending, U [..., m, k] and V^H [..., k, n] of matrices [..., m, n]. The largest "
-        "element of a vector of U is real and positive. By Eigen.",
-    .attrs = kAttrs,
-    .expand = expand_matrices,
-    .infer = infer,
-    .rule = matrix_rule,
-    .kernel = kernel,
-    .jvp = jvp,
-    .batch = batch_matrices,
-    .samples = samples};
+const OpDef kSvd = decomposition(
+    {.name = "svd",
+     .doc = "Singular values [..., min(m, n)], descending, U [..., m, k] and V^H [..., k, n] of matrices [..., m, n]. The largest "
+            "element of a vector of U is real and positive. By Eigen.",
+     .attrs = kAttrs,
+     .infer = infer,
+     .kernel = kernel,
+     .jvp = jvp,
+     .samples = samples});
 
 }  // namespace shardlab::ops
