@@ -92,52 +92,48 @@ void broadcast_batches(const OpDef& op, Term& a, Term& right) {
   right = widened(right);
 }
 
-Term solution(const OpDef& op, Term a, Term right) {
+// x with A x = b of a vector or matrices b, leading dimensions broadcast together; `solve` takes A and matrices b.
+template <typename Solve>
+Term solved(const OpDef& op, Term a, Term right, Solve&& solve) {
   const bool is_vector = right.rank() == 1;
   if (a.rank() < 2 || right.rank() < 1 || a.size(-1) != a.size(-2) || right.size(is_vector ? 0 : -2) != a.size(-1))
     throw_user_error("{}: The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[m]; got a={} and b={}", op.name,
                      text_of(a.shape()), text_of(right.shape()));
   if (is_vector) right = expanded(right, 1);
   broadcast_batches(op, a, right);
-  std::vector<Term> factors = call_all(a.builder(), "lu", {a});
-  Term x = lu_solution(factors[0], factors[2], right);
+  Term x = solve(a, right);
   return is_vector ? part(x, x.rank() - 1, 0) : x;
 }
-
-Values expand_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+// The same of a user's operands.
+template <typename Solve>
+Values expand_solved(GraphBuilder& b, const OpDef& op, Args args, Solve&& solve) {
   std::vector<Term> both = promoted_terms(b, args);
-  for (Term& each : both) each = as_inexact(each);
-  return {solution(op, both[0], both[1]).id()};
+  return {solved(op, as_inexact(both[0]), as_inexact(both[1]), solve).id()};
 }
 
-Term inverse(const OpDef& op, const Term& x) { return solution(op, x, broadcast(unit_matrix(x, x.size(-1)), x.shape())); }
+Term solution_by_lu(const Term& a, const Term& right) {
+  std::vector<Term> factors = call_all(a.builder(), "lu", {a});
+  return lu_solution(factors[0], factors[2], right);
+}
+
+Values expand_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return expand_solved(b, op, args, solution_by_lu); }
+
+Term inverse(const OpDef& op, const Term& x) { return solved(op, x, broadcast(unit_matrix(x, x.size(-1)), x.shape()), solution_by_lu); }
 Values expand_inv(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {inverse(op, square(b, op, args[0])).id()}; }
 
 Values expand_solve_triangular(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  std::vector<Term> both = promoted_terms(b, args);
-  Term a = as_inexact(both[0]), right = as_inexact(both[1]);
-  const bool is_vector = right.rank() == 1;
-  if (is_vector) right = expanded(right, 1);
-  if (a.rank() < 2 || right.rank() < 2)
-    throw_user_error("{}: wanted matrices [..., m, m] and [..., m, k], got {} and {}", op.name, a.text(), right.text());
-  broadcast_batches(op, a, right);
   const std::int64_t trans = attrs.integer("trans", 0);
   if (trans < 0 || trans > 2) throw_user_error("{}: Invalid 'trans' value {}; wanted 0, 1 or 2", op.name, trans);
-  Term x = triangular_solution(a, right, {true, attrs.flag("lower"), trans != 0, trans == 2, attrs.flag("unit_diagonal")});
-  return {(is_vector ? part(x, x.rank() - 1, 0) : x).id()};
+  const TriangularSolve how{true, attrs.flag("lower"), trans != 0, trans == 2, attrs.flag("unit_diagonal")};
+  return expand_solved(b, op, args, [&](const Term& a, const Term& right) { return triangular_solution(a, right, how); });
 }
 
 Values expand_cho_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  std::vector<Term> both = promoted_terms(b, args);
-  Term factor = as_inexact(both[0]), right = as_inexact(both[1]);
-  const bool is_vector = right.rank() == 1, lower = attrs.flag("lower");
-  if (is_vector) right = expanded(right, 1);
-  if (factor.rank() < 2 || right.rank() < 2)
-    throw_user_error("{}: wanted matrices [..., m, m] and [..., m, k], got {} and {}", op.name, factor.text(), right.text());
-  broadcast_batches(op, factor, right);
-  Term x = triangular_solution(factor, right, {.left_side = true, .lower = lower, .transpose_a = !lower, .conjugate_a = !lower});
-  x = triangular_solution(factor, x, {.left_side = true, .lower = lower, .transpose_a = lower, .conjugate_a = lower});
-  return {(is_vector ? part(x, x.rank() - 1, 0) : x).id()};
+  const bool lower = attrs.flag("lower");
+  return expand_solved(b, op, args, [&](const Term& factor, const Term& right) {
+    Term x = triangular_solution(factor, right, {.left_side = true, .lower = lower, .transpose_a = !lower, .conjugate_a = !lower});
+    return triangular_solution(factor, x, {.left_side = true, .lower = lower, .transpose_a = lower, .conjugate_a = lower});
+  });
 }
 
 // --- Determinants.
