@@ -1,23 +1,19 @@
 #include "runtime/exec/array_ops.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab {
 namespace {
 
+using detail::on;
+using detail::one;
+
 Where where_of(const Operands& operands) { return operands.operands().empty() ? Where{} : operands.operands().front().where(); }
 
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return apply(name, operands, attrs, operands.front().where()).at(0);
-}
 Array joined(std::string_view name, const Operands& arrays, const Attrs& attrs = {}) {
   return apply(name, arrays.operands(), attrs, where_of(arrays)).at(0);
 }
 
-// An op's "axis", absent where it is all of them.
-Attrs on_axis(const AxisList& axis, Attrs attrs = {}) {
-  if (axis.is_all()) return attrs;
-  if (axis.is_single()) return attrs.set("axis", axis.axes().front());
-  return attrs.set("axis", axis.axes());
-}
 // For ops with one axis or none.
 Attrs on_one_axis(std::string_view op, const AxisList& axis, Attrs attrs = {}) {
   if (!axis.is_all() && axis.axes().size() != 1) throw_user_error("{}: wanted one axis, got {}", op, axis.axes().size());
@@ -78,11 +74,11 @@ Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis) {
 Array copy(const Operand& x) { return one("copy", {x}); }
 Array glu(const Operand& x, std::int64_t axis) { return one("glu", {x}, {{"axis", axis}}); }
 
-Array roll(const Operand& x, std::int64_t shift, const AxisList& axis) { return one("roll", {x}, on_axis(axis, {{"shift", shift}})); }
+Array roll(const Operand& x, std::int64_t shift, const AxisList& axis) { return one("roll", {x}, on(axis, {{"shift", shift}})); }
 Array roll(const Operand& x, const std::vector<std::int64_t>& shift, const AxisList& axis) {
-  return one("roll", {x}, on_axis(axis, {{"shift", shift}}));
+  return one("roll", {x}, on(axis, {{"shift", shift}}));
 }
-Array flip(const Operand& x, const AxisList& axis) { return one("flip", {x}, on_axis(axis)); }
+Array flip(const Operand& x, const AxisList& axis) { return one("flip", {x}, on(axis)); }
 Array moveaxis(const Operand& x, const AxisList& source, const AxisList& destination) {
   if (source.is_all() || destination.is_all()) throw_user_error("moveaxis at {}: name the axes to move", x.where().text());
   return one("moveaxis", {x}, {{"source", source.axes()}, {"destination", destination.axes()}});

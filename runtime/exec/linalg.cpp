@@ -1,24 +1,18 @@
 #include "runtime/exec/linalg.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab::linalg {
 namespace {
 
-std::vector<Array> all(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return apply(name, operands, attrs, operands.front().where());
-}
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return std::move(all(name, operands, attrs).at(0));
-}
+using detail::all;
+using detail::one;
 
 Attrs normed(Attrs attrs, const NormOrder& ord) {
   if (ord.value) attrs.set("ord", *ord.value);
   return attrs;
 }
-Attrs reduction(const AxisList& axis, bool keepdims) {
-  Attrs attrs{{"keepdims", keepdims}};
-  if (!axis.is_all()) axis.is_single() ? attrs.set("axis", axis.axes().front()) : attrs.set("axis", axis.axes());
-  return attrs;
-}
+Attrs reduction(const AxisList& axis, bool keepdims) { return detail::on(axis, {{"keepdims", keepdims}}); }
 Attrs optional(std::string_view name, std::optional<double> value) {
   Attrs attrs;
   if (value) attrs.set(name, *value);

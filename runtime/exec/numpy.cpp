@@ -1,25 +1,19 @@
 #include "runtime/exec/numpy.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab {
 namespace {
 
-std::vector<Array> all(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return apply(name, operands, attrs, operands.front().where());
-}
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  return std::move(all(name, operands, attrs).at(0));
-}
+using detail::all;
+using detail::on;
+using detail::one;
+
 std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
   std::vector<Array> results = all(name, operands, attrs);
   return {results.at(0), results.at(1)};
 }
 
-// The attribute "axis", as it was given.
-Attrs on(const AxisList& axis) {
-  if (axis.is_all()) return {};
-  if (axis.is_single()) return Attrs{{"axis", axis.axes().front()}};
-  return Attrs{{"axis", axis.axes()}};
-}
 Attrs along(std::int64_t axis) { return Attrs{{"axis", axis}}; }
 Attrs reduction(const AxisList& axis, bool keepdims) { return on(axis).set("keepdims", keepdims); }
 Attrs sized(std::int64_t size, std::int64_t fill_value) { return Attrs{{"size", size}, {"fill_value", fill_value}}; }

@@ -6,6 +6,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_types.h"
+#include "runtime/exec/op_call.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/spec_mesh.h"
 #include "runtime/exec/unconstrained.h"
@@ -54,33 +55,21 @@ Array call_to(const OutOptions& options, const std::vector<Operand>& operands, c
   return std::move(apply_to(op<name>(), operands, attrs, where, out).at(0));
 }
 
-void set_axis(Attrs& attrs, const AxisList& axis) {
-  if (axis.is_all()) return;
-  if (axis.is_single())
-    attrs.set("axis", axis.axes().front());
-  else
-    attrs.set("axis", axis.axes());
-}
-
 template <Name name>
 Array call_on_axis(const Operand& x, const AxisList& axis) {
-  Attrs attrs;
-  set_axis(attrs, axis);
-  return call<name>({x}, attrs);
+  return call<name>({x}, detail::on(axis));
 }
 
 template <Name name>
 Array reduce(const Operand& x, const ReduceOptions& options) {
-  Attrs attrs;
-  set_axis(attrs, options.axis);
+  Attrs attrs = detail::on(options.axis);
   if (options.keepdims) attrs.set("keepdims", true);
   return call<name>({x}, attrs);
 }
 
 template <Name name>
 Array reduce(const Operand& x, const VarianceOptions& options) {
-  Attrs attrs;
-  set_axis(attrs, options.axis);
+  Attrs attrs = detail::on(options.axis);
   if (options.keepdims) attrs.set("keepdims", true);
   if (options.ddof != 0) attrs.set("ddof", options.ddof);
   return call<name>({x}, attrs);

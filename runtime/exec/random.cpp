@@ -1,11 +1,11 @@
 #include "runtime/exec/random.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab::random {
 namespace {
 
-Array one(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs) {
-  return std::move(apply(op, operands, attrs, operands.front().where()).at(0));
-}
+using detail::one;
 
 Attrs draw_attrs(const Shape& shape, std::optional<DType> dtype) {
   Attrs attrs{{"shape", shape}};

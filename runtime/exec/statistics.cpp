@@ -1,15 +1,14 @@
 #include "runtime/exec/statistics.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab {
 namespace {
 
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs) {
-  return apply(name, operands, attrs, operands.front().where()).at(0);
-}
+using detail::one;
 
 Attrs reduce_attrs(const ReduceOptions& options) {
-  Attrs attrs;
-  if (!options.axis.is_all()) attrs.set("axis", options.axis.axes());
+  Attrs attrs = detail::on(options.axis);
   if (options.keepdims) attrs.set("keepdims", true);
   return attrs;
 }

@@ -105,7 +105,7 @@ std::vector<Batched> batch_while(GraphBuilder& b, const Node& node, const std::v
   }
   std::vector<bool> wanted;
   for (std::size_t i = 0; i < parts.carried; ++i) wanted.push_back(dims[parts.consts + i] == 0);
-  GraphBuilder test(condition.name), step(body.name);
+  GraphBuilder test(condition.name, config_for(condition)), step(body.name, config_for(body));
   ValueId going = emit_batched(test, condition, batched_params(test, condition, dims, axis.size), axis)[0].value;
   if (differs) going = test.emit1(ops::kReduceOr, {going}, Attrs{{"axes", std::vector<std::int64_t>{0}}});
   test.set_results({going});
