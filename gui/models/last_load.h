@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "gui/models/collective_types.h"
 #include "gui/models/trace_data.h"
 #include "gui/models/trace_loader.h"
 #include "traces/growth.h"
@@ -41,8 +42,7 @@ struct LastLoad::Parts {
   std::map<traces::Id, std::shared_ptr<const ArrayLayout>> layouts;
   std::vector<RowKey> arrays, collectives;  // of the trace's, in their order
   std::vector<traces::LaunchArrayRow> launch_arrays;
-  std::unordered_map<std::string, std::shared_ptr<const DeviceGroups>> groups;
-  std::map<std::tuple<traces::Id, int, traces::Id>, std::shared_ptr<const CollectiveType>> types;  // by program, call, site
+  CollectiveTypes collective_types;
   // As the file has them: `collective` is an id of the file, open ends are open, nothing is flagged but what the file flags.
   std::map<traces::Id, LaneEvents> tracks;
   LabelRows labels;

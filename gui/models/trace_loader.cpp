@@ -13,12 +13,11 @@
 #include "gui/models/lane_builder.h"
 #include "gui/models/lane_loader.h"
 #include "gui/models/last_load.h"
+#include "gui/models/ledger_waits.h"
 #include "gui/models/memory.h"
 #include "gui/models/memory_limit.h"
 #include "gui/models/prediction.h"
 #include "runtime/base/where.h"
-#include "traces/checks/positions.h"
-#include "traces/checks/wording.h"
 #include "traces/schema.h"
 #include "traces/trace_reader.h"
 
@@ -78,7 +77,7 @@ class Loader {
       since_ = &growth_;
     }
     std::erase_if(parts_->layouts, [&](const auto& each) { return since_ && each.first >= growth_.least("layouts"); });
-    std::erase_if(parts_->types, [&](const auto& each) { return since_ && std::get<0>(each.first) >= growth_.least("programs"); });
+    if (since_) parts_->collective_types.forget_from(growth_.least("programs"));
   }
 
   void leave_for_next(std::int64_t events_read) {
@@ -246,7 +245,8 @@ class Loader {
       for (auto& value : row.values)
         (value.is_result ? program.results : program.operands)
             .push_back({std::move(value.name), std::move(value.dtype), std::move(value.sharding), std::move(value.shape)});
-      for (const auto& planned : row.collectives) program.collectives.push_back(planned_type(planned));
+      for (const auto& planned : row.collectives)
+        program.collectives.push_back(parts_->collective_types.make(planned, trace_->sites.size()));
       trace_->programs.push_back(std::move(program));
     }
   }
@@ -314,68 +314,7 @@ class Loader {
   void load_diagnoses() {
     trace_->diagnoses = reader_.diagnoses();
     if (trace_->diagnoses.empty()) return;
-    const auto evidence = reader_.evidence();
-    if (!evidence) return;
-    const Positions positions(*evidence);
-    for (const int process : positions.processes()) {
-      const ProcessEvidence& stood = positions.at(process);
-      for (const int peer : stood.awaits) {
-        const bool key = stood.doing.starts_with("key ");
-        trace_->ledger_waits.push_back({.process = process,
-                                        .peer = peer,
-                                        .doing = stood.doing + (key ? ", asked for" : "") + where_text(stood.where),
-                                        .since = stood.since_ns,
-                                        .any = key});
-      }
-      const CallEvidence* head = stood.awaits.empty() ? positions.head(process) : nullptr;
-      if (!head) continue;
-      for (const int peer : positions.participants(*head)) {
-        const CallEvidence* other = positions.head(peer);
-        if (peer != process && !(other && key_of(*other) == key_of(*head)))
-          trace_->ledger_waits.push_back({.process = process, .peer = peer, .launch = std::int64_t(head->launch)});
-      }
-    }
-  }
-
-  std::shared_ptr<const DeviceGroups> groups_of(const traces::CollectiveShape& what) {
-    auto& groups = parts_->groups[fmt::format("{}|{}", what.groups, what.pairs)];
-    if (groups) return groups;
-    DeviceGroups made{.devices = traces::devices_of(what)};
-    if (!what.groups.empty()) made.lists = traces::parse_int_lists(what.groups);
-    if (made.lists.empty() && !made.devices.empty()) made.lists = {made.devices};
-    return groups = std::make_shared<const DeviceGroups>(std::move(made));
-  }
-
-  static std::vector<std::pair<int, int>> pairs_of(const traces::CollectiveShape& what) {
-    std::vector<std::pair<int, int>> pairs;
-    if (what.pairs.empty()) return pairs;
-    for (const auto& pair : traces::parse_int_lists(what.pairs))
-      if (pair.size() == 2) pairs.emplace_back(pair[0], pair[1]);
-    return pairs;
-  }
-
-  std::shared_ptr<const CollectiveType> planned_type(const traces::CollectiveShape& what) {
-    const auto axes = what.axes.empty() ? std::vector<std::string>{} : traces::parse_text_list(what.axes);
-    return std::make_shared<const CollectiveType>(CollectiveType{.kind = std::string(what.kind),
-                                                                 .op = std::string(what.op),
-                                                                 .dtype = std::string(what.dtype),
-                                                                 .shape = std::string(what.shape),
-                                                                 .reduction = std::string(what.reduction),
-                                                                 .axes = fmt::format("{}", fmt::join(axes, ", ")),
-                                                                 .cause = std::string(what.cause),
-                                                                 .sharding_before = std::string(what.sharding_before),
-                                                                 .sharding_after = std::string(what.sharding_after),
-                                                                 .pairs = pairs_of(what),
-                                                                 .bytes = what.bytes,
-                                                                 .wire_bytes = what.wire_bytes,
-                                                                 .site = site_index(what.site),
-                                                                 .groups = groups_of(what)});
-  }
-
-  std::shared_ptr<const CollectiveType> type_of(const traces::CollectiveRow& row) {
-    auto& type = parts_->types[{row.program, row.call, row.what.site}];
-    if (!type || row.program == 0) type = planned_type(row.what);
-    return type;
+    if (const auto evidence = reader_.evidence()) trace_->ledger_waits = ledger_waits(*evidence);
   }
 
   void load_collectives() {
@@ -387,7 +326,7 @@ class Loader {
       Ns& time = earlier.try_emplace({row.program, row.seq, row.launch}, row.first_ns).first->second;
       keys.push_back({time = std::max(time, row.first_ns), row.id});
       Collective call{
-          .type = type_of(row),
+          .type = parts_->collective_types.of(row, trace_->sites.size()),
           .seq = row.seq,
           .program = program_index(row.program),
           .call = row.call,
