@@ -71,8 +71,7 @@ Json rule_of(const std::string& code) {
     rule["shortDescription"]["text"] = "Something came otherwise than planned.";
     rule["fullDescription"]["text"] =
         "What was recorded of a program is not what its partitioning predicted: another collective, other bytes, another number of times, "
-        "or a "
-        "result with another sharding.";
+        "or a result with another sharding.";
   }
   return rule;
 }

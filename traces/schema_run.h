@@ -78,8 +78,7 @@ inline constexpr ColumnDef kTraceEvents[] = {
     id_of("site", "id of sites", "The user's line."),
     number("flags",
            "Bits: 1 batched (one span for all local devices of its launch's program; a collective's only for its member devices), 2 never "
-           "ended, "
-           "4 error (poisoned, failed, or named by a diagnosis), 8 waited for peers."),
+           "ended, 4 error (poisoned, failed, or named by a diagnosis), 8 waited for peers."),
 };
 inline constexpr ColumnDef kTracePrograms[] = {
     number("id", "From 1."),

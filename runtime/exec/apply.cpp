@@ -78,8 +78,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
       if (operand.array().impl()->is_tracer())
         throw_user_error(
             "{} at {}: Encountered an unexpected tracer. A function had a side effect, allowing for a reference to an intermediate value "
-            "with "
-            "type {} to escape: a value traced by jit is used after its function has returned; return it from the function",
+            "with type {} to escape: a value traced by jit is used after its function has returned; return it from the function",
             op.name, where.text(), operand.array().type().text());
       request.args.push_back(operand.array());
     }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kNotAddressable =
     "Fetching value for `jax.Array` that spans non-addressable (non process local) devices is not possible. You can use "
-    "`jax.experimental.multihost_utils.process_allgather` to print the global array or use `.addressable_shards` method of jax.Array "
-    "to inspect the addressable (process local) shards.";
+    "`jax.experimental.multihost_utils.process_allgather` to print the global array or use `.addressable_shards` method of jax.Array to "
+    "inspect the addressable (process local) shards.";
 
 ArrayImpl& checked(const std::shared_ptr<ArrayImpl>& impl) {
   if (!impl) throw_user_error("an empty Array is used; give it a value first");
@@ -111,8 +111,7 @@ void ArrayImpl::tell_end(bool donated) {
 void throw_tracer_read(const ArrayImpl& impl, std::string_view what, Where where) {
   throw_user_error(
       "{} at {}: Abstract tracer value encountered where concrete value is expected: traced array with shape {}. The value is traced by "
-      "jit, it "
-      "has a type but no data yet; return it from the function and read it outside, or choose by where or cond inside",
+      "jit, it has a type but no data yet; return it from the function and read it outside, or choose by where or cond inside",
       what, where.text(), impl.type.text());
 }
 

@@ -183,10 +183,8 @@ void detail::check_carry(std::string_view loop, const std::string& given, const 
   if (given == returned) return;
   throw_user_error(
       "{0} function carry input and carry output must have the same pytree structure, but they differ: it takes {1} and returns {2} (* is "
-      "an "
-      "array). Numbers in a carry are part of its structure; make those that change arrays. Revise the function so that the carry output "
-      "has "
-      "the same pytree structure as the carry input [{3}]",
+      "an array). Numbers in a carry are part of its structure; make those that change arrays. Revise the function so that the carry "
+      "output has the same pytree structure as the carry input [{3}]",
       loop, given, returned, where.text());
 }
 

@@ -125,8 +125,7 @@ void check_jvp(const Call& call, const Types& got) {
     if (has_tangent(results[i]) && got[count + i] != results[i])
       throw_user_error(
           "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected {} (tangent type of {}) "
-          "but "
-          "got {}. (result {} of {})",
+          "but got {}. (result {} of {})",
           results[i].text(), results[i].text(), got[count + i].text(), i, call.name);
 }
 
@@ -169,8 +168,7 @@ Graph backward_graph(const Call& call, const ArrayFunction& rule, const Types& r
       if (!is_zero[i] && found[i].type() != call.args[i])
         throw_user_error(
             "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at output[{}] the "
-            "bwd "
-            "rule produced an output of type {} corresponding to an input of type {}. (function {})",
+            "bwd rule produced an output of type {} corresponding to an input of type {}. (function {})",
             i, found[i].type().text(), call.args[i].text(), call.name);
       kept.push_back(is_zero[i] ? zeros(call.args[i].shape, call.args[i].dtype) : found[i]);
     }
@@ -245,10 +243,8 @@ void throw_jvp_structure(std::string_view name, std::size_t results, std::size_t
 void throw_bwd_structure(std::string_view name, std::string_view got, std::string_view wanted) {
   throw_user_error(
       "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of the primal function, and "
-      "in "
-      "particular must produce a tuple of length equal to the number of arguments to the primal function, but got bwd output structure {} "
-      "for "
-      "primal input structure {}. (function {})",
+      "in particular must produce a tuple of length equal to the number of arguments to the primal function, but got bwd output structure "
+      "{} for primal input structure {}. (function {})",
       got, wanted, name);
 }
 

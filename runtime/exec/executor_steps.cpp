@@ -33,8 +33,7 @@ bool contains(const std::vector<int>& positions, int position) {
   std::string what = step.node == nullptr ? "a collective" : fmt::format("{} at {}", step.node->user_op, step.node->where.text());
   throw_user_error(
       "{} stands where devices go different ways: devices [{}] came to it, devices [{}] took another branch or left the loop. The "
-      "predicate "
-      "differs between devices; reduce it over the mesh axes (pmax, psum) so that all devices agree",
+      "predicate differs between devices; reduce it over the mesh axes (pmax, psum) so that all devices agree",
       what, fmt::join(ordinals(true), ", "), fmt::join(ordinals(false), ", "));
 }
 

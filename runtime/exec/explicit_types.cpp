@@ -264,8 +264,7 @@ class GraphTyping {
       if (has != wanted)
         throw_user_error(
             "in_specs passed to shard_map: {} does not match the specs of the input: {} for arg: {}. If you want to reshard your inputs, "
-            "you can "
-            "use `jax.reshard` (here `reshard`) on the arguments and then pass those args to shard_map. (argument {}) [{}]",
+            "you can use `jax.reshard` (here `reshard`) on the arguments and then pass those args to shard_map. (argument {}) [{}]",
             text_of(wanted, mesh_), text_of(has, mesh_), typed_text(type, has, mesh_), i, node.where.text());
     }
   }
@@ -275,10 +274,8 @@ class GraphTyping {
       if (in[i] != out[i])
         throw_user_error(
             "{} function carry input and carry output must have equal types, but they differ:\n\nthe input carry component carry[{}] has "
-            "type "
-            "{} but the corresponding output carry component has type {}, so the shardings do not match.\n\nRevise the function so that "
-            "all "
-            "output types match the corresponding input types, with `reshard` where it ends or around what goes in. [{}]",
+            "type {} but the corresponding output carry component has type {}, so the shardings do not match.\n\nRevise the function so "
+            "that all output types match the corresponding input types, with `reshard` where it ends or around what goes in. [{}]",
             name, i, typed_text(graph_.type(node.results[i]), in[i], mesh_), typed_text(graph_.type(node.results[i]), out[i], mesh_),
             node.where.text());
   }

@@ -64,8 +64,7 @@ std::vector<Array> places_of(const Array& mask, const Shape& shape, std::size_t 
   if (mask.impl()->is_tracer())
     throw_user_error(
         "index at {}: Array boolean indices must be concrete; got {}. Inside jit the number of elements would depend on values: use "
-        "where(mask, "
-        "x, other), or nonzero(mask, size)",
+        "where(mask, x, other), or nonzero(mask, size)",
         place_of(x), mask.type().text());
   const Shape indexed(shape.begin() + std::ptrdiff_t(dim), shape.begin() + std::ptrdiff_t(dim) + mask.ndim());
   if (mask.shape() != indexed)

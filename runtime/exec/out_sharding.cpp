@@ -24,8 +24,7 @@ Sharding OutSharding::on_mesh_of(const std::vector<Operand>& operands, Where whe
     throw_user_error("{} at {}: no argument of the function lies on a mesh; give a NamedSharding", spec.text(), where.text());
   throw_user_error(
       "{} at {}: the array is on a single device, so there is no mesh for the spec. Please set a mesh via `jax.set_mesh` (here `set_mesh`) "
-      "if "
-      "a PartitionSpec is passed, or give a NamedSharding",
+      "if a PartitionSpec is passed, or give a NamedSharding",
       spec.text(), where.text());
 }
 

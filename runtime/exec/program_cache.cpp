@@ -78,8 +78,7 @@ std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::opt
   if (!each)
     throw_user_error(
         "jit of {}: pjit out_shardings must be a tree prefix of the results, got {} out_shardings for {} results{}; give one each, or one "
-        "for "
-        "each leaf: {} [{}]",
+        "for each leaf: {} [{}]",
         name, given.size(), parts.empty() ? leaves : parts.size(),
         parts.empty() || parts.size() == leaves ? "" : fmt::format(" with {} leaves", leaves), leaves_text("result", paths, leaves),
         where.text());

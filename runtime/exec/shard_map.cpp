@@ -44,10 +44,8 @@ void check_manual(const ShardMapOptions& options, const std::vector<PartitionSpe
         if (std::find(manual.begin(), manual.end(), axis) == manual.end())
           throw_user_error(
               "shard_map {0}_specs argument must refer to an axis marked as manual ({{{1}}}), but:\n\n  {0}_specs[{2}] refers to "
-              "'{3}'\n\nCheck "
-              "the {0}_specs values passed to shard_map. (The code of '{4}' is not per device along '{3}': leave it out of {5}, or name it "
-              "in "
-              "axis_names.)",
+              "'{3}'\n\nCheck the {0}_specs values passed to shard_map. (The code of '{4}' is not per device along '{3}': leave it out of "
+              "{5}, or name it in axis_names.)",
               which, fmt::join(manual, ", "), i, axis, options.name, specs[i].text());
 }
 

@@ -40,9 +40,8 @@ TensorType mapped_part(std::string_view function, const Mesh& mesh, const Partit
           "corresponding mesh axis sizes:\n\nThe mesh given has shape {} with corresponding axis names {}.\n\nthe passed args[{}] of shape "
           "{} corresponds to in_specs[{}] of value {}, which maps array axis {} (of size {}) to mesh {} {} (of {}size {}), but {} does not "
           "evenly divide {}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated by the "
-          "corresponding "
-          "elements of the argument's in_specs entry. Consider checking that in_specs are correct, and if so consider changing the mesh "
-          "axis sizes or else padding the input and adapting '{}' appropriately.",
+          "corresponding elements of the argument's in_specs entry. Consider checking that in_specs are correct, and if so consider "
+          "changing the mesh axis sizes or else padding the input and adapting '{}' appropriately.",
           function, text_of(mesh.shape()), axis_names_text(mesh), i, type.text(), i, in_spec.text(), d, type.shape[d],
           several ? "axes" : "axis", several ? fmt::format("({})", fmt::join(names, ", ")) : names[0], several ? "total " : "", parts,
           parts, type.shape[d], function);

@@ -46,8 +46,7 @@ void check_like(const std::vector<Array>& given, const std::vector<TensorType>& 
     if (given[i].type() != wanted[i])
       throw_user_error(
           "primal and tangent arguments to jax.jvp do not match; dtypes and shapes must be equal: {} {} of {} is {}, its {} is {}; convert "
-          "or "
-          "reshape it [{}]",
+          "or reshape it [{}]",
           what, i, options.name, given[i].type().text(), of, wanted[i].text(), options.where.text());
 }
 
@@ -56,8 +55,7 @@ void check_inexact(const std::vector<Array>& args, std::string_view what, const 
     if (options.active[i] && !ops::has_tangent(args[i].dtype()))
       throw_user_error(
           "{} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got {}. Argument {} of {} is "
-          "{}; "
-          "convert it to float32, or leave it constant [{}]",
+          "{}; convert it to float32, or leave it constant [{}]",
           what, name_of(args[i].dtype()), i, options.name, args[i].type().text(), options.where.text());
 }
 

@@ -101,8 +101,7 @@ Named with_names(GraphBuilder& b, const OpDef& op, ValueId value, std::size_t op
   if (shape.size() != names.size())
     throw_user_error(
         "{}: Einstein sum subscript '{}' does not contain the correct number of indices for operand {}. (It names {} dimensions, the "
-        "operand "
-        "has shape {})",
+        "operand has shape {})",
         op.name, names, operand, names.size(), text_of(shape));
   for (std::size_t d = 0; d < names.size(); ++d) {
     auto [known, is_new] = sizes.emplace(names[d], shape[d]);

@@ -70,8 +70,7 @@ void check_broadcasts_to(std::string_view op, const Shape& from, const Shape& wa
   if (!fits)
     throw_user_error(
         "{}: Incompatible types for broadcasting: input shape={} and requested shape={}; from the last dimension on, sizes must be equal "
-        "or "
-        "the operand's 1",
+        "or the operand's 1",
         op, text_of(from), text_of(wanted));
 }
 

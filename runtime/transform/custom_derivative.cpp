@@ -22,9 +22,8 @@ void check_captured(const CustomDerivative& custom, const Node& node, const std:
     if (tangents[i] != kZero)
       throw_user_error(
           "Detected differentiation of a {0} function with respect to a closed-over value. That isn't supported because the custom rule "
-          "only "
-          "specifies how to differentiate the {0} function with respect to explicit input parameters. Try passing the closed-over value "
-          "into the {0} function as an argument, and adapting the rule: '{1}' takes a value from around it that varies [{2}]",
+          "only specifies how to differentiate the {0} function with respect to explicit input parameters. Try passing the closed-over "
+          "value into the {0} function as an argument, and adapting the rule: '{1}' takes a value from around it that varies [{2}]",
           kind, custom.name, node.where.text());
 }
 

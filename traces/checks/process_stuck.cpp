@@ -61,11 +61,9 @@ const CheckDef kProcessStuck{
     .summary = "alive, in no call, computing nothing, no progress for the limit; where it is",
     .explain =
         "A process that the others wait for is alive, but it is in no call of this library that computes, and has said nothing for longer "
-        "than "
-        "the limit (limits.stuck_ms, 10 s). It may wait for something outside (a file, a lock, a network), run an endless loop, or be "
-        "stopped by a "
-        "debugger. Where not even its heartbeat is heard it is stopped by a signal, or cut off from the network. This is the one verdict "
-        "that rests on time: raise the limit where a process computes that long by itself.",
+        "than the limit (limits.stuck_ms, 10 s). It may wait for something outside (a file, a lock, a network), run an endless loop, or be "
+        "stopped by a debugger. Where not even its heartbeat is heard it is stopped by a signal, or cut off from the network. This is the "
+        "one verdict that rests on time: raise the limit where a process computes that long by itself.",
     .run = run,
 };
 

@@ -99,8 +99,7 @@ const CheckDef kStraggler{
         "Nothing is wrong with this run but its speed: in some calls all processes were there but one, and waited until it came. What is "
         "told is the time from when the last but one came, summed over the run, and the call where it was longest. Look at what that "
         "process does alone before the call: reading data, logging, a slower machine, other work on its cores. Where it came in time and "
-        "its "
-        "data did not, `fields` says `link`. It never ends a run.",
+        "its data did not, `fields` says `link`. It never ends a run.",
     .run = run_all,
 };
 

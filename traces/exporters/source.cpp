@@ -18,14 +18,12 @@ constexpr std::string_view kFindCollective =
 // Changes of each device's bytes; the sums are made here.
 constexpr std::string_view kMemory =
     "SELECT device, time, sum(bytes) FROM (SELECT device, begin_ns AS time, bytes FROM array_memory UNION ALL SELECT device, end_ns, "
-    "-bytes "
-    "FROM array_memory WHERE end_ns IS NOT NULL) GROUP BY device, time ORDER BY device, time";
+    "-bytes FROM array_memory WHERE end_ns IS NOT NULL) GROUP BY device, time ORDER BY device, time";
 
 constexpr std::string_view kInFlight =
     "SELECT time, sum(bytes) FROM (SELECT m.start_ns AS time, c.bytes FROM members m JOIN collectives c ON c.id = m.collective WHERE "
     "m.start_ns IS NOT NULL UNION ALL SELECT m.end_ns, -c.bytes FROM members m JOIN collectives c ON c.id = m.collective WHERE m.start_ns "
-    "IS "
-    "NOT NULL AND m.end_ns IS NOT NULL) GROUP BY time ORDER BY time";
+    "IS NOT NULL AND m.end_ns IS NOT NULL) GROUP BY time ORDER BY time";
 
 constexpr std::string_view kMembers =
     "SELECT m.collective, m.process, m.device, m.start_ns FROM members m WHERE m.start_ns IS NOT NULL ORDER BY m.collective, m.process, "
