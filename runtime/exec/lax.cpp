@@ -52,7 +52,7 @@ void WindowPadding::set(Attrs& attrs) const {
 
 Array conv_general_dilated(const Operand& lhs, const Operand& kernel, const List& window_strides, const WindowPadding& padding,
                            const ConvOptions& options) {
-  Attrs attrs{{"feature_group_count", options.feature_group_count}};
+  Attrs attrs{{"feature_group_count", options.feature_group_count}, {"batch_group_count", options.batch_group_count}};
   set_if_any(attrs, "window_strides", window_strides);
   padding.set(attrs);
   set_if_any(attrs, "lhs_dilation", options.lhs_dilation);

@@ -30,7 +30,7 @@ struct ConvOptions {
   detail::ByNameOnly by_name{};
   std::vector<std::int64_t> lhs_dilation = {}, rhs_dilation = {};  // the steps between elements; 1 by default
   std::array<std::string, 3> dimension_numbers = {};  // of lhs, kernel and result: {"NHWC", "HWIO", "NHWC"}; features first by default
-  std::int64_t feature_group_count = 1;
+  std::int64_t feature_group_count = 1, batch_group_count = 1;
   std::optional<OutSharding> out_sharding = {};
 };
 Array conv_general_dilated(const Operand& lhs, const Operand& kernel, const std::vector<std::int64_t>& window_strides,

@@ -1,4 +1,4 @@
-// conv: convolutions over any number of spatial dimensions, with strides, padding, dilation and feature groups.
+// conv: convolutions over any number of spatial dimensions, with strides, padding, dilation and groups.
 #include <algorithm>
 #include <numeric>
 
@@ -34,6 +34,36 @@ void check_numbers(const OpDef& op, const ConvDims& dims, std::size_t rank) {
         op.name, text_of(dims.strides), text_of(dims.padding), text_of(dims.lhs_dilation), text_of(dims.rhs_dilation), spatial);
 }
 
+// Features and batch fall into groups of one size. Source: jax.lax.conv_general_dilated.
+void check_groups(const ConvDims& dims, const TensorType& lhs, const TensorType& rhs) {
+  const std::int64_t features = lhs.shape[std::size_t(dims.lhs[1])], own = rhs.shape[std::size_t(dims.rhs[1])];
+  const std::int64_t outputs = rhs.shape[std::size_t(dims.rhs[0])], batch = lhs.shape[std::size_t(dims.lhs[0])];
+  if (dims.groups < 1 || features != dims.groups * own)
+    throw_user_error(
+        "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input feature dimension size, "
+        "but "
+        "{} // {} != {}. (lhs is {}, rhs {})",
+        features, dims.groups, own, lhs.text(), rhs.text());
+  if (outputs % dims.groups != 0)
+    throw_user_error(
+        "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a "
+        "multiple of {}",
+        outputs, dims.groups);
+  if (dims.batch_groups < 1)
+    throw_user_error("conv_general_dilated batch_group_count must be a positive integer, got {}.", dims.batch_groups);
+  if (batch % dims.batch_groups != 0)
+    throw_user_error("conv_general_dilated batch_group_count must divide lhs batch dimension size, but {} does not divide {}.",
+                     dims.batch_groups, batch);
+  if (outputs % dims.batch_groups != 0)
+    throw_user_error(
+        "conv_general_dilated rhs output feature dimension size must be a multiple of batch_group_count, but {} is not a multiple of {}.",
+        outputs, dims.batch_groups);
+  if (dims.groups > 1 && dims.batch_groups > 1)
+    throw_user_error(
+        "At most one of batch_group_count and feature_group_count may be > 1, got batch_group_count={} and feature_group_count={}",
+        dims.batch_groups, dims.groups);
+}
+
 std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   for (std::string_view name : {"lhs_spec", "rhs_spec", "out_spec", "window_strides", "pads", "lhs_dilation", "rhs_dilation"})
     required_integers(op, attrs, name);
@@ -46,25 +76,20 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
   ConvDims dims(attrs);
   check_numbers(op, dims, lhs.size());
-  std::int64_t features = lhs[std::size_t(dims.lhs[1])], own = rhs[std::size_t(dims.rhs[1])], outputs = rhs[std::size_t(dims.rhs[0])];
-  if (dims.groups < 1 || features != dims.groups * own)
-    throw_user_error(
-        "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input feature dimension size, "
-        "but "
-        "{} // {} != {}. (lhs is {}, rhs {})",
-        features, dims.groups, own, types[0].text(), types[1].text());
-  if (outputs % dims.groups != 0)
-    throw_user_error(
-        "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a "
-        "multiple of {}",
-        outputs, dims.groups);
+  check_groups(dims, types[0], types[1]);
   Shape shape(lhs.size());
-  shape[std::size_t(dims.out[0])] = lhs[std::size_t(dims.lhs[0])];
-  shape[std::size_t(dims.out[1])] = outputs;
+  shape[std::size_t(dims.out[0])] = lhs[std::size_t(dims.lhs[0])] / dims.batch_groups;
+  shape[std::size_t(dims.out[1])] = rhs[std::size_t(dims.rhs[0])];
   for (std::size_t i = 0; i < dims.spatial(); ++i)
     shape[std::size_t(dims.out[i + 2])] = dims.window(i, rhs).results(lhs[std::size_t(dims.lhs[i + 2])]);
   check_shape(op.name, shape);
   return {{types[0].dtype, shape}};
+}
+
+// The factors of the batch, groups first: those of the batch are also groups of output features.
+void add_batch(FactorRule& rule, const ConvDims& dims, const Shape& out) {
+  if (dims.batch_groups > 1) rule.add(dims.batch_groups, {int(dims.lhs[0]), int(dims.rhs[0])}, {int(dims.out[1])});
+  rule.add(out[std::size_t(dims.out[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
 }
 
 // How shardings travel. A cut of the operand along a spatial dimension is one of its windows and one within each of them, the larger number
@@ -72,7 +97,7 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
 FactorRule propagation_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const ConvDims& dims) {
   FactorRule rule(operands, results);
   const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
-  rule.add(out[std::size_t(dims.out[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
+  add_batch(rule, dims, out);
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     const int l = int(dims.lhs[i + 2]), r = int(dims.rhs[i + 2]), o = int(dims.out[i + 2]);
     const std::int64_t windows = out[std::size_t(o)], window = rhs[std::size_t(r)];
@@ -89,7 +114,7 @@ FactorRule propagation_rule(const std::vector<TensorType>& operands, const std::
   }
   if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
   rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);
-  if (const std::int64_t outputs = rhs[std::size_t(dims.rhs[0])] / dims.groups; outputs > 1)
+  if (const std::int64_t outputs = rhs[std::size_t(dims.rhs[0])] / dims.output_groups(); outputs > 1)
     rule.add(outputs, {-1, int(dims.rhs[0])}, {int(dims.out[1])});
   return rule;
 }
@@ -100,15 +125,15 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
   FactorRule rule(operands, results);
   ConvDims dims(attrs);
   if (attrs.flag("rule_for_propagation")) return propagation_rule(operands, results, dims);
-  const Shape &lhs = operands[0].shape, &rhs = operands[1].shape, &out = results[0].shape;
-  rule.add(lhs[std::size_t(dims.lhs[0])], {int(dims.lhs[0]), -1}, {int(dims.out[0])});
+  const Shape &rhs = operands[1].shape, &out = results[0].shape;
+  add_batch(rule, dims, out);
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     rule.add(out[std::size_t(dims.out[i + 2])], {int(dims.lhs[i + 2]), -1}, {int(dims.out[i + 2])}, FactorKind::kPermute);
     rule.add(rhs[std::size_t(dims.rhs[i + 2])], {-1, int(dims.rhs[i + 2])}, {-1}, FactorKind::kReduce);
   }
   if (dims.groups > 1) rule.add(dims.groups, {int(dims.lhs[1]), int(dims.rhs[0])}, {int(dims.out[1])});
   rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);
-  rule.add(rhs[std::size_t(dims.rhs[0])] / dims.groups, {-1, int(dims.rhs[0])}, {int(dims.out[1])});
+  rule.add(rhs[std::size_t(dims.rhs[0])] / dims.output_groups(), {-1, int(dims.rhs[0])}, {int(dims.out[1])});
   return rule;
 }
 
@@ -119,9 +144,17 @@ std::vector<NeededBox> needs(const std::vector<TensorType>& operands, const std:
   Interval outputs = result[std::size_t(dims.out[1])];
   lhs[std::size_t(dims.lhs[0])] = result[std::size_t(dims.out[0])];
   rhs[std::size_t(dims.rhs[0])] = outputs;
-  std::int64_t per_group = operands[1].shape[std::size_t(dims.rhs[0])] / dims.groups, inputs = operands[1].shape[std::size_t(dims.rhs[1])];
-  if (outputs.size() > 0)
-    lhs[std::size_t(dims.lhs[1])] = {outputs.start / per_group * inputs, ((outputs.stop - 1) / per_group + 1) * inputs};
+  if (outputs.size() > 0) {
+    const std::int64_t per_group = operands[1].shape[std::size_t(dims.rhs[0])] / dims.output_groups();
+    const std::int64_t first = outputs.start / per_group, last = (outputs.stop - 1) / per_group;  // groups
+    const std::int64_t inputs = operands[1].shape[std::size_t(dims.rhs[1])];
+    if (dims.groups > 1) lhs[std::size_t(dims.lhs[1])] = {first * inputs, (last + 1) * inputs};
+    if (dims.batch_groups > 1) {
+      Interval& batch = lhs[std::size_t(dims.lhs[0])];
+      const std::int64_t size = operands[0].shape[std::size_t(dims.lhs[0])] / dims.batch_groups;
+      if (batch.size() > 0) batch = {first * size + batch.start, last * size + batch.stop};
+    }
+  }
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     std::size_t d = std::size_t(dims.lhs[i + 2]);
     lhs[d] = dims.window(i, operands[1].shape).elements_of(result[std::size_t(dims.out[i + 2])], operands[0].shape[d]);
@@ -205,6 +238,7 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   dims.lhs_dilation = list_or_ones(op, attrs, "lhs_dilation", rank - 2);
   dims.rhs_dilation = list_or_ones(op, attrs, "rhs_dilation", rank - 2);
   dims.groups = attrs.integer("feature_group_count", 1);
+  dims.batch_groups = attrs.integer("batch_group_count", 1);
   dims.padding = padding_of(attrs, dims, b.shape(lhs), b.shape(rhs));
   for (auto [name, spec] : {std::pair("lhs_spec", &dims.lhs), std::pair("rhs_spec", &dims.rhs), std::pair("out_spec", &dims.out)})
     if (attrs.has(name)) *spec = attrs.integers(name);
@@ -217,7 +251,7 @@ std::vector<Sample> samples() {
   using List = std::vector<std::int64_t>;
   struct Options {
     List strides, pads, lhs_dilation, rhs_dilation;
-    std::int64_t groups = 1;
+    std::int64_t groups = 1, batch_groups = 1;
     List lhs, rhs, out;
   };
   auto sample = [](DType dtype, Shape lhs, Shape rhs, Options options) {
@@ -234,6 +268,7 @@ std::vector<Sample> samples() {
     dims.lhs_dilation = options.lhs_dilation.empty() ? List(rank - 2, 1) : options.lhs_dilation;
     dims.rhs_dilation = options.rhs_dilation.empty() ? List(rank - 2, 1) : options.rhs_dilation;
     dims.groups = options.groups;
+    dims.batch_groups = options.batch_groups;
     Attrs attrs;
     dims.set(attrs);
     return Sample{{{dtype, std::move(lhs)}, {dtype, std::move(rhs)}}, attrs};
@@ -245,7 +280,15 @@ std::vector<Sample> samples() {
           sample(DType::kComplex64, {2, 5, 2}, {2, 2, 2}, {.lhs = {0, 2, 1}, .rhs = {2, 1, 0}, .out = {0, 2, 1}}),
           sample(DType::kFloat32, {2, 4}, {6, 4}, {}),
           sample(DType::kFloat32, {2, 2, 2}, {2, 2, 5}, {}),
-          sample(DType::kFloat32, {2, 2, 6}, {2, 2, 3}, {.strides = {2}, .pads = {-1, 2}})};
+          sample(DType::kFloat32, {2, 2, 6}, {2, 2, 3}, {.strides = {2}, .pads = {-1, 2}}),
+          sample(DType::kFloat32, {4, 3, 5}, {4, 3, 2}, {.strides = {2}, .pads = {1, 0}, .batch_groups = 2}),
+          sample(DType::kInt32, {4, 6, 2, 3}, {2, 3, 2, 6},
+                 {.pads = {0, 1, 2, 0},
+                  .rhs_dilation = {1, 2},
+                  .batch_groups = 3,
+                  .lhs = {1, 2, 3, 0},
+                  .rhs = {3, 0, 1, 2},
+                  .out = {1, 0, 3, 2}})};
 }
 
 constexpr AttrDef kAttrs[] = {
@@ -256,6 +299,8 @@ constexpr AttrDef kAttrs[] = {
     {"lhs_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the operand's elements; 1 by default"},
     {"rhs_dilation", AttrDef::Kind::kScalarOrIntegers, false, "the step between the kernel's elements; 1 by default"},
     {"feature_group_count", AttrDef::Kind::kInteger, false, "groups of features that are convolved apart; 1 by default"},
+    {"batch_group_count", AttrDef::Kind::kInteger, false,
+     "groups of the batch, each convolved with its share of the output features; 1 by default"},
     {"dimension_numbers", AttrDef::Kind::kNames, false, "the dimensions of lhs, rhs and out; [\"NCHW\", \"OIHW\", \"NCHW\"] by default"},
     {"lhs_spec", AttrDef::Kind::kIntegers, false, "of a node: lhs's batch, feature and spatial dimensions"},
     {"rhs_spec", AttrDef::Kind::kIntegers, false, "of a node: the kernel's output feature, input feature and spatial dimensions"},

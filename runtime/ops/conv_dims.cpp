@@ -28,7 +28,8 @@ ConvDims::ConvDims(const Attrs& attrs)
       padding(attrs.integers("pads")),
       lhs_dilation(attrs.integers("lhs_dilation")),
       rhs_dilation(attrs.integers("rhs_dilation")),
-      groups(attrs.integer("feature_group_count", 1)) {}
+      groups(attrs.integer("feature_group_count", 1)),
+      batch_groups(attrs.integer("batch_group_count", 1)) {}
 
 void ConvDims::set(Attrs& attrs) const {
   attrs.set("lhs_spec", lhs);
@@ -39,6 +40,7 @@ void ConvDims::set(Attrs& attrs) const {
   attrs.set("lhs_dilation", lhs_dilation);
   attrs.set("rhs_dilation", rhs_dilation);
   attrs.set("feature_group_count", groups);
+  attrs.set("batch_group_count", batch_groups);
 }
 
 ConvWindow ConvDims::window(std::size_t i, const Shape& kernel) const {

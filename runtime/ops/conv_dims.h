@@ -21,11 +21,14 @@ struct ConvWindow {
 struct ConvDims {
   std::vector<std::int64_t> lhs, rhs, out;
   std::vector<std::int64_t> strides, padding, lhs_dilation, rhs_dilation;  // padding: low and high of each spatial dimension
-  std::int64_t groups = 1;
+  std::int64_t groups = 1;                                                 // of features
+  std::int64_t batch_groups = 1;                                           // of the batch; one of both is 1
 
   explicit ConvDims(const Attrs& attrs);
   ConvDims() = default;
   void set(Attrs& attrs) const;
+  // Output features come in as many groups, each of which sees a group of the operand's features or of its batch.
+  std::int64_t output_groups() const { return groups * batch_groups; }
   std::size_t spatial() const { return strides.size(); }
   ConvWindow window(std::size_t i, const Shape& kernel) const;
 };

@@ -58,8 +58,9 @@ class Convolution {
         dtype_(args.results[0].type.dtype),
         spatial_(dims.spatial()) {
     const Shape& kernel = *args.operands[1].array;
-    per_group_ = kernel[std::size_t(dims.rhs[0])] / dims.groups;
-    inputs_ = kernel[std::size_t(dims.rhs[1])];
+    per_group_ = kernel[std::size_t(dims.rhs[0])] / dims.output_groups();
+    if (dims.groups > 1) inputs_ = kernel[std::size_t(dims.rhs[1])];
+    if (dims.batch_groups > 1) batch_ = (*args.operands[0].array)[std::size_t(dims.lhs[0])] / dims.batch_groups;
     for (std::size_t i = 0; i < spatial_; ++i) windows_.push_back(dims.window(i, kernel));
     taps_box_.assign(rhs_.box.begin() + 2, rhs_.box.end());
     for (const Interval& interval : taps_box_) taps_ *= interval.size();
@@ -83,6 +84,7 @@ class Convolution {
  private:
   // Some outputs of one group.
   void run_group(std::int64_t group, Interval outputs) {
+    first_batch_ = group * batch_;
     features_ = {std::max(group * inputs_ + rhs_.box[1].start, lhs_.box[1].start),
                  std::min(group * inputs_ + rhs_.box[1].stop, lhs_.box[1].stop)};
     const std::int64_t depth = std::max<std::int64_t>(features_.size(), 0) * taps_;
@@ -137,7 +139,7 @@ class Convolution {
   // One line's columns of the patches, for each feature and tap: `index` is its batch element and its spatial indices but the last.
   void patch_line(const Shape& index, T* to, std::int64_t columns) const {
     for (std::int64_t f = features_.start; f < features_.stop; ++f) {
-      const T* from = x_ + (index[0] - lhs_.box[0].start) * lhs_.strides[0] + (f - lhs_.box[1].start) * lhs_.strides[1];
+      const T* from = x_ + (first_batch_ + index[0] - lhs_.box[0].start) * lhs_.strides[0] + (f - lhs_.box[1].start) * lhs_.strides[1];
       Shape tap = first_of(taps_box_);
       for (std::int64_t t = 0; t < taps_; ++t, to += columns) {
         std::int64_t at = 0;
@@ -211,12 +213,13 @@ class Convolution {
   T* result_;
   DType dtype_;
   std::size_t spatial_;
-  std::int64_t per_group_ = 1, inputs_ = 0, taps_ = 1;
+  std::int64_t per_group_ = 1, inputs_ = 0, batch_ = 0, taps_ = 1;  // of a group: outputs; features and batch, 0 where all groups see all
   std::vector<ConvWindow> windows_;
   std::vector<Interval> taps_box_;   // what is here of the window
   std::vector<Interval> lines_box_;  // of the result: batch, and the spatial dimensions but the last
   Interval line_;                    // the last one
   Interval features_;                // of the operand, in the group at work
+  std::int64_t first_batch_ = 0;     // likewise
   Buffer patches_{0}, product_{0};
 };
 

@@ -6,8 +6,8 @@
 namespace shardlab::ops {
 namespace {
 
-// The operand's part that each part of the window looks at, one after another along the features: they overlap, so that devices exchange
-// what is beside their own.
+// The operand's part that each part of the window looks at, one after another along the features, or the batch where that has groups: they
+// overlap, so that devices exchange what is beside their own.
 ValueId overlapping_parts(GraphBuilder& b, ValueId lhs, const ConvDims& dims, std::size_t i, const ConvWindow& window, std::int64_t results,
                           std::int64_t parts) {
   int dim = int(dims.lhs[i + 2]);
@@ -21,7 +21,7 @@ ValueId overlapping_parts(GraphBuilder& b, ValueId lhs, const ConvDims& dims, st
   ValueId padded = b.emit1(kPad, {lhs, scalar_constant(b, b.type(lhs).dtype, 0.0)}, Attrs{{"padding", padding}});
   Values pieces;
   for (std::int64_t p = 0; p < parts; ++p) pieces.push_back(slice_in_dim(b, padded, dim, {p * step, p * step + length}));
-  return joined(b, pieces, int(dims.lhs[1]));
+  return joined(b, pieces, int(dims.lhs[dims.batch_groups > 1 ? 0 : 1]));
 }
 
 // The kernel's parts one after another along the output features; the last is filled up with zeros.
@@ -50,6 +50,7 @@ ValueId kernel_parts(GraphBuilder& b, ValueId rhs, const ConvDims& dims, std::si
 std::vector<ValueId> conv_in_parts(GraphBuilder& b, const std::vector<ValueId>& operands, const Attrs& attrs, int factor,
                                    std::int64_t parts) {
   ConvDims dims(attrs);
+  if (dims.batch_groups > 1) --factor;
   std::size_t i = std::size_t(factor - 2) / 2;
   if (factor < 2 || factor % 2 != 0 || i >= dims.spatial()) return {};  // only the factors of windows, see the rule
   const TensorType lhs = b.type(operands[0]), rhs = b.type(operands[1]);
@@ -62,7 +63,7 @@ std::vector<ValueId> conv_in_parts(GraphBuilder& b, const std::vector<ValueId>& 
   ConvDims own = dims;
   own.padding[2 * i] = own.padding[2 * i + 1] = 0;
   own.lhs_dilation[i] = 1;
-  own.groups *= parts;
+  (own.batch_groups > 1 ? own.batch_groups : own.groups) *= parts;
   Attrs own_attrs;
   own.set(own_attrs);
   ValueId product = b.emit1(kConv, {images, kernels}, own_attrs);

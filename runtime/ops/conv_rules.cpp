@@ -39,6 +39,8 @@ ValueId lhs_cotangent(GraphBuilder& b, ValueId out, ValueId rhs, const ConvDims&
   back.out = dims.lhs;
   back.strides = dims.lhs_dilation;
   back.lhs_dilation = dims.strides;
+  back.groups = dims.output_groups();
+  back.batch_groups = 1;
   std::vector<int> spatial;
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     Extent extent(dims, i, lhs_shape, b.shape(rhs), b.shape(out));
@@ -50,7 +52,7 @@ ValueId lhs_cotangent(GraphBuilder& b, ValueId out, ValueId rhs, const ConvDims&
   return convolved(b, out, reversed(b, rhs, spatial), back);
 }
 
-// The operand convolved with the cotangent, over the batch in place of features.
+// The operand convolved with the cotangent, over the batch in place of features: groups of the one are groups of the other.
 ValueId rhs_cotangent(GraphBuilder& b, ValueId lhs, ValueId out, const ConvDims& dims, const Shape& rhs_shape) {
   ConvDims back = dims;
   back.lhs = exchanged(dims.lhs);
@@ -58,6 +60,7 @@ ValueId rhs_cotangent(GraphBuilder& b, ValueId lhs, ValueId out, const ConvDims&
   back.out = exchanged(dims.rhs);
   back.strides = dims.rhs_dilation;
   back.rhs_dilation = dims.strides;
+  std::swap(back.groups, back.batch_groups);
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     Extent extent(dims, i, b.shape(lhs), rhs_shape, b.shape(out));
     back.padding[2 * i + 1] = extent.out + extent.rhs - extent.lhs - 1 - dims.padding[2 * i];
@@ -87,32 +90,53 @@ ValueId with_groups_in(GraphBuilder& b, ValueId x, std::int64_t from, std::int64
   return groups == 1 ? x : merged(b, parted(b, x, from, groups), into);
 }
 
+// As merged, but below the groups of that dimension.
+ValueId merged_in_groups(GraphBuilder& b, const Batched& x, std::int64_t into, std::int64_t groups) {
+  if (groups == 1) return merged(b, x, into);
+  ValueId moved = parted(b, moved_dim(b, x.value, x.dim, int(into)), into + 1, groups).value;  // batch, groups, what each holds
+  return merged(b, {merged(b, {moved, int(into)}, into + 1), int(into)}, into);
+}
+
+// As parted, with groups above the batch.
+Batched parted_in_groups(GraphBuilder& b, ValueId x, std::int64_t dim, std::int64_t size, std::int64_t groups) {
+  if (groups == 1) return parted(b, x, dim, size);
+  ValueId apart = parted(b, parted(b, x, dim, groups).value, dim + 1, size).value;  // groups, batch, what each holds
+  return {merged(b, {apart, int(dim)}, dim + 1), int(dim)};
+}
+
 }  // namespace
 
-// Groups stay groups: those of the kernel's output features become those of its input features, and those of the operand's features go
-// along with its batch, which is the feature of the gradient by the kernel.
+// Groups stay groups: those of the kernel's output features become those of its input features.
+// Source: _conv_general_dilated_transpose_lhs and _rhs of JAX.
 Values conv_transpose(GraphBuilder& b, const TransposeArgs& args) {
   ConvDims dims(args.attrs);
   ValueId out = args.cotangents[0];
   if (args.operand_types[0].elements() == 0 || args.operand_types[1].elements() == 0 || b.type(out).elements() == 0) return {kZero, kZero};
   if (args.operands[0] == kAsked) {
-    ValueId rhs = with_groups_in(b, args.operands[1], dims.rhs[0], dims.rhs[1], dims.groups);
-    return {lhs_cotangent(b, out, rhs, dims, args.operand_types[0].shape), kZero};
+    ValueId rhs = with_groups_in(b, args.operands[1], dims.rhs[0], dims.rhs[1], dims.output_groups());
+    ValueId lhs = lhs_cotangent(b, out, rhs, dims, args.operand_types[0].shape);
+    return {with_groups_in(b, lhs, dims.lhs[1], dims.lhs[0], dims.batch_groups), kZero};
   }
-  ValueId lhs = with_groups_in(b, args.operands[0], dims.lhs[1], dims.lhs[0], dims.groups);
-  return {kZero, rhs_cotangent(b, lhs, out, dims, args.operand_types[1].shape)};
+  return {kZero, rhs_cotangent(b, args.operands[0], out, dims, args.operand_types[1].shape)};
 }
 
-// A batch of operands is more of their own batch, one of kernels more output features, and of both more groups.
+// A batch of operands is more of their own batch, one of kernels more output features, and of both more groups; groups stay above it.
+// Source: _conv_general_dilated_batch_rule of JAX.
 std::vector<Batched> conv_batch(GraphBuilder& b, const BatchArgs& args) {
   Batched lhs = args.operands[0], rhs = args.operands[1];
   ConvDims dims(args.attrs);
-  if (rhs.dim == kNotBatched) return {parted(b, convolved(b, merged(b, lhs, dims.lhs[0]), rhs.value, dims), dims.out[0], args.size)};
-  if (lhs.dim == kNotBatched && dims.groups == 1)
-    return {parted(b, convolved(b, lhs.value, merged(b, rhs, dims.rhs[0]), dims), dims.out[1], args.size)};
-  if (lhs.dim == kNotBatched) lhs = {batched_at(b, lhs, 0, args.size), 0};
-  dims.groups *= args.size;
-  return {parted(b, convolved(b, merged(b, lhs, dims.lhs[1]), merged(b, rhs, dims.rhs[0]), dims), dims.out[1], args.size)};
+  if (rhs.dim == kNotBatched) {
+    ValueId images = merged_in_groups(b, lhs, dims.lhs[0], dims.batch_groups);
+    return {parted(b, convolved(b, images, rhs.value, dims), dims.out[0], args.size)};
+  }
+  if (lhs.dim == kNotBatched) {
+    ValueId kernels = merged_in_groups(b, rhs, dims.rhs[0], dims.output_groups());
+    return {parted_in_groups(b, convolved(b, lhs.value, kernels, dims), dims.out[1], args.size, dims.output_groups())};
+  }
+  const bool in_batch = dims.batch_groups > 1;
+  (in_batch ? dims.batch_groups : dims.groups) *= args.size;
+  ValueId images = merged(b, lhs, dims.lhs[in_batch ? 0 : 1]);
+  return {parted(b, convolved(b, images, merged(b, rhs, dims.rhs[0]), dims), dims.out[1], args.size)};
 }
 
 }  // namespace shardlab::ops

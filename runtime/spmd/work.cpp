@@ -42,17 +42,19 @@ bool is_heavy(const Graph& graph, const Node& node) {
 
 namespace {
 
-// Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand.
+// Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand. Of a result's
+// dimension made of several, the first stands for all.
 std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked_up, const std::vector<std::vector<Box>>& operands,
                          const std::vector<std::vector<Box>>& results, std::size_t position) {
   std::vector<std::int64_t> sizes(rule.factors.size(), 1);
-  auto note = [&](const std::vector<FactorRule::TensorMap>& maps, const std::vector<std::vector<Box>>& tensors) {
+  auto note = [&](const std::vector<FactorRule::TensorMap>& maps, const std::vector<std::vector<Box>>& tensors, bool is_result) {
     for (std::size_t t = 0; t < maps.size(); ++t)
       for (std::size_t d = 0; d < maps[t].size(); ++d)
-        if (maps[t][d].size() == 1) sizes[std::size_t(maps[t][d][0])] = tensors[t][position][d].size();
+        if (maps[t][d].size() == 1 || (is_result && !maps[t][d].empty()))
+          sizes[std::size_t(maps[t][d][0])] = tensors[t][position][d].size();
   };
-  note(rule.operands, operands);
-  note(rule.results, results);
+  note(rule.operands, operands, false);
+  note(rule.results, results, true);
   std::int64_t elements = 1;
   for (std::size_t f = 0; f < sizes.size(); ++f)
     if (!looked_up[f]) elements *= sizes[f];

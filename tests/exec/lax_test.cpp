@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/exec/array_ops.h"
+#include "runtime/exec/autodiff.h"
 #include "runtime/exec/fft.h"
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/linalg.h"
@@ -38,6 +39,21 @@ TEST(Lax, ConvolutionsAndWindows) {
   EXPECT_THAT(floats(min_pool(pooled, {2, 2}, {.strides = {2, 2}})), ElementsAre(0, 2, 8, 10));
   EXPECT_THAT(floats(avg_pool(pooled, {2, 2}, {.strides = {2, 2}})), ElementsAre(2.5, 4.5, 10.5, 12.5));
   EXPECT_THROW(conv(x, k, {1}, "VALID"), UserError);
+}
+
+// Values of JAX.
+TEST(Lax, GroupsOfTheBatch) {
+  Array x = arange(24.0).reshape({4, 2, 3}), k = arange(16.0).reshape({4, 2, 2}) - 7.0;
+  auto f = [](const Array& images, const Array& kernels) {
+    return conv_general_dilated(images, kernels, {1}, "VALID", {.batch_group_count = 2});
+  };
+  EXPECT_THAT(floats(f(x, k)), ElementsAre(-37, -59, -5, -11, 147, 157, 371, 397, -169, -191, -41, -47, 207, 217, 527, 553));
+  auto loss = [&](const Array& images, const Array& kernels) { return sum(square(f(images, kernels))); };
+  auto gradients = grad<0, 1>(loss)(x, k);
+  EXPECT_THAT(floats(std::get<0>(gradients)), ElementsAre(548, 1356, 752, 380, 908, 472, 2612, 5148, 2480, 1772, 3356, 1528, 4004, 9324,
+                                                          5392, 6076, 13612, 7608, 5684, 13116, 7504, 8620, 19132, 10584));
+  EXPECT_THAT(floats(std::get<1>(gradients)),
+              ElementsAre(-4820, -5732, -7556, -8468, -1172, -1380, -1796, -2004, 23308, 24764, 27676, 29132, 59212, 62908, 70300, 73996));
 }
 
 TEST(Lax, ProductsAndPlaces) {

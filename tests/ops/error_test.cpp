@@ -35,6 +35,18 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("matmul", {f32({2, 3, 4}), f32({5, 4, 6})}),
               HasSubstr("Incompatible types for matmul arguments: float32[2,3,4] and float32[5,4,6]"));
   EXPECT_THAT(error_of("matmul", {f32({}), f32({4})}), HasSubstr("matmul input operand 0 must have ndim at least 1, but it has ndim 0"));
+  auto conv = [](Shape kernel, std::int64_t batch_groups, std::int64_t groups = 1) {
+    return error_of("conv", {f32({4, 2, 3}), f32(std::move(kernel))},
+                    Attrs{{"batch_group_count", batch_groups}, {"feature_group_count", groups}});
+  };
+  EXPECT_THAT(conv({4, 2, 2}, 0), HasSubstr("conv_general_dilated batch_group_count must be a positive integer, got 0."));
+  EXPECT_THAT(conv({4, 2, 2}, 3),
+              HasSubstr("conv_general_dilated batch_group_count must divide lhs batch dimension size, but 3 does not divide 4."));
+  EXPECT_THAT(conv({3, 2, 2}, 2),
+              HasSubstr("conv_general_dilated rhs output feature dimension size must be a multiple of batch_group_count, "
+                        "but 3 is not a multiple of 2."));
+  EXPECT_THAT(conv({4, 1, 2}, 2, 2), HasSubstr("At most one of batch_group_count and feature_group_count may be > 1, got "
+                                               "batch_group_count=2 and feature_group_count=2"));
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::int64_t(2)}}),
               HasSubstr("axis 2 is out of bounds for array of dimension 2"));
   EXPECT_THAT(error_of("sum", {f32({4, 8})}, Attrs{{"axis", std::vector<std::int64_t>{0, -2}}}),

@@ -169,15 +169,17 @@ std::vector<Number> naive_conv(const std::vector<Tensor>& operands, const Attrs&
   auto lhs_spec = list("lhs_spec"), rhs_spec = list("rhs_spec"), out_spec = list("out_spec");
   const Shape &lhs = operands[0].type.shape, &rhs = operands[1].type.shape;
   std::vector<Number> x = numbers(operands[0]), w = numbers(operands[1]), out;
-  std::int64_t groups = attrs.integer("feature_group_count"), per_group = rhs[std::size_t(rhs_spec[0])] / groups;
+  std::int64_t groups = attrs.integer("feature_group_count"), batch_groups = attrs.integer("batch_group_count", 1);
+  std::int64_t per_group = rhs[std::size_t(rhs_spec[0])] / (groups * batch_groups), batch = lhs[std::size_t(lhs_spec[0])] / batch_groups;
   for (const Shape& index : indices(result.shape)) {
     Number sum = 0;
     for (Shape tap : indices(rhs)) {
       std::int64_t output = index[std::size_t(out_spec[1])];
       if (tap[std::size_t(rhs_spec[0])] != output) continue;
       Shape at(lhs.size());
-      at[std::size_t(lhs_spec[0])] = index[std::size_t(out_spec[0])];
-      at[std::size_t(lhs_spec[1])] = output / per_group * rhs[std::size_t(rhs_spec[1])] + tap[std::size_t(rhs_spec[1])];
+      const std::int64_t group = output / per_group;
+      at[std::size_t(lhs_spec[0])] = (batch_groups > 1 ? group * batch : 0) + index[std::size_t(out_spec[0])];
+      at[std::size_t(lhs_spec[1])] = (groups > 1 ? group * rhs[std::size_t(rhs_spec[1])] : 0) + tap[std::size_t(rhs_spec[1])];
       bool is_inside = true;
       for (std::size_t i = 0; i + 2 < lhs.size(); ++i) {
         std::int64_t place = index[std::size_t(out_spec[i + 2])] * list("window_strides")[i] - list("pads")[2 * i] +

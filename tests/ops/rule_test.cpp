@@ -79,6 +79,18 @@ TEST(Rules, AreShardys) {
              {"feature_group_count", std::int64_t(1)},
              {"rule_for_propagation", true}},
        "{i=8, j=5 reduced, k=6 permuted, l=2 reduced, m=4 reduced, n=8} [kl j i m],[j m l n]->[k 1 i n]"},
+      {"conv",
+       {{8, 3, 6}, {4, 3, 2}},
+       Attrs{{"lhs_spec", Dims{0, 1, 2}},
+             {"rhs_spec", Dims{0, 1, 2}},
+             {"out_spec", Dims{0, 1, 2}},
+             {"window_strides", Dims{1}},
+             {"pads", Dims{0, 0}},
+             {"lhs_dilation", Dims{1}},
+             {"rhs_dilation", Dims{1}},
+             {"batch_group_count", std::int64_t(2)},
+             {"rule_for_propagation", true}},
+       "{i=2, j=4, k=5 permuted, l=3 reduced, m=2} [ij l k],[im l 1]->[j im k]"},
   };
   auto check = [](const Case& each, DType dtype) {
     const OpDef& op = *find_op(each.op);

@@ -163,7 +163,9 @@ void plan_convolution(Planner& planner, const OpDef& op, const KernelArgs& args)
     ops::ConvWindow window = dims.window(s, kernel);
     numbers.insert(numbers.end(), {window.stride, window.low, window.lhs_dilation, window.rhs_dilation});
   }
-  numbers.insert(numbers.end(), {kernel[std::size_t(dims.rhs[0])] / dims.groups, kernel[std::size_t(dims.rhs[1])]});
+  const std::int64_t inputs = dims.groups > 1 ? kernel[std::size_t(dims.rhs[1])] : 0;
+  const std::int64_t batch = dims.batch_groups > 1 ? (*lhs.array)[std::size_t(dims.lhs[0])] / dims.batch_groups : 0;
+  numbers.insert(numbers.end(), {kernel[std::size_t(dims.rhs[0])] / dims.output_groups(), inputs, batch});
   planner.kernel(fmt::format("convolve<{}, {}>(a)", type_name(out.type.dtype), dims.spatial()),
                  {planner.operand(0), planner.operand(1), planner.result(0)}, std::move(numbers));
 }

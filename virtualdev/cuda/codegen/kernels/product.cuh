@@ -58,7 +58,8 @@ FN void finish_product(const A& a) {
 // A convolution, element by element of the result; dimensions in the order [batch, feature, spatial]. numbers: results; of each of
 // 2 + kSpatial dimensions: size of the result here, its first index, its stride, the operand's first index here, size here, stride, the
 // kernel's ([output feature, input feature, spatial]) first index here, size here, stride (12 below: of each spatial dimension also
-// stride, low padding, dilation of operand and of kernel); output features of a group, input features of a group.
+// stride, low padding, dilation of operand and of kernel); of a group: output features, input features and batch (0
+// where all groups see all of them).
 template <class T, int kSpatial, class A>
 FN void convolve(const A& a) {
   const T *x = a.template in<T>(0), *w = a.template in<T>(1);
@@ -75,14 +76,14 @@ FN void convolve(const A& a) {
       index[d] = at + n[1];
       to += at * n[2];
     }
-    i64 group = group_sizes[0] > 0 ? index[1] / group_sizes[0] : 0, inputs = group_sizes[1];
+    i64 group = group_sizes[0] > 0 ? index[1] / group_sizes[0] : 0, inputs = group_sizes[1], images = group * group_sizes[2];
     const i64 *batch = dims, *feature = dims + 9;
     i64 first = group * inputs + feature[6], last = first + feature[7];
     if (first < feature[3]) first = feature[3];
     if (last > feature[3] + feature[4]) last = feature[3] + feature[4];
     sum_of<T> sum = element<sum_of<T>>(0);
     for (i64 tap = 0; tap < taps; ++tap) {
-      i64 from = (index[0] - batch[3]) * batch[5], with = (index[1] - batch[6]) * batch[8], left = tap;
+      i64 from = (images + index[0] - batch[3]) * batch[5], with = (index[1] - batch[6]) * batch[8], left = tap;
       bool here = true;
       for (int s = kSpatial - 1; s >= 0; --s) {
         const i64 *n = dims + 9 * (s + 2), *window = windows + 4 * s;
