@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/propagation_copy.h"
 
@@ -28,24 +29,49 @@ std::vector<bool> invariant_work(const Graph& body, std::size_t consts) {
   return work;
 }
 
-// A body without such work: its results are parameters behind the constant ones. `of`: the body that has it.
-BodyPropagation without(const BodyPropagation& body, const BodyPropagation& of, const std::vector<bool>& work, std::size_t consts,
-                        const std::vector<ValueId>& wanted) {
+// A result of a body that the loop does not change, and lies elsewhere than what the loop gives.
+struct GivenBack {
+  std::size_t result;
+  ValueId id;  // of the body
+  ValueSharding form;
+};
+
+// What leaves a loop's body.
+struct Leaving {
+  std::vector<bool> work;         // per node
+  std::vector<ValueId> wanted;    // what is left needs these of its results
+  std::vector<GivenBack> given;   // got besides as the loop gives them, so that they are not moved in each iteration
+  std::vector<bool> kept_consts;  // the others have no user left
+};
+
+void note_uses(const Graph& graph, const std::vector<bool>& leaves, std::vector<bool>& is_used) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    for (ValueId id : graph.nodes[n].operands) is_used[std::size_t(id)] = is_used[std::size_t(id)] || leaves.empty() || !leaves[n];
+}
+
+// A body without that: what it gets instead are parameters behind the constant ones. `of`: the body that it leaves.
+BodyPropagation without(const BodyPropagation& body, const BodyPropagation& of, const Leaving& leaving) {
   const bool has_work = &body == &of;
+  const std::size_t consts = leaving.kept_consts.size();
   PropagationCopy copy(body.graph, body.values, body.origins);
-  for (std::size_t i = 0; i < consts; ++i) copy.copy_param(body.graph.params[i]);
-  for (ValueId id : wanted) {
+  for (std::size_t i = 0; i < consts; ++i)
+    if (leaving.kept_consts[i]) copy.copy_param(body.graph.params[i]);
+  for (ValueId id : leaving.wanted) {
     const ValueId param = copy.add_param(of.graph.type(id), of.values[std::size_t(id)]);
     if (has_work) copy.now(id) = param;
   }
+  std::vector<ValueId> given;
+  for (const GivenBack& each : leaving.given) given.push_back(copy.add_param(of.graph.type(each.id), each.form));
   for (std::size_t i = consts; i < body.graph.params.size(); ++i) copy.copy_param(body.graph.params[i]);
   BodyPropagation out;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
-    if (has_work && work[std::size_t(n)]) continue;
+    if (has_work && leaving.work[std::size_t(n)]) continue;
     copy.copy_node(n, body.graph.nodes[std::size_t(n)]);
     if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
   }
   for (ValueId id : body.graph.results) copy.graph.results.push_back(copy.now(id));
+  if (has_work)
+    for (std::size_t i = 0; i < given.size(); ++i) copy.graph.results[leaving.given[i].result] = given[i];
   copy.name_origins();
   out.graph = std::move(copy.graph);
   out.values = std::move(copy.shardings);
@@ -72,7 +98,8 @@ class Hoister {
       std::vector<ValueId> made;
       if (is_loop(node)) made = hoist(node, own);
       has_changed = has_changed || !made.empty();
-      to_.copy_node(n, std::move(node), const_count(from_.graph.nodes[std::size_t(n)]), made);
+      const std::size_t behind_consts = const_count(node) - made.size();
+      to_.copy_node(n, std::move(node), behind_consts, made);
       bodies[to_.node_now(n)] = std::move(own);
     }
     if (!has_changed) return std::nullopt;
@@ -92,31 +119,68 @@ class Hoister {
   std::vector<ValueId> hoist(Node& loop, std::vector<BodyPropagation>& bodies) {
     const std::size_t consts = const_count(loop);
     const BodyPropagation body = bodies.back();
-    const std::vector<bool> work = invariant_work(body.graph, consts);
-    std::vector<ValueId> names(body.graph.values.size(), -1);  // out here
-    for (std::size_t i = 0; i < consts; ++i) names[std::size_t(body.graph.params[i])] = to_.now(loop.operands[i]);
+    Leaving leaving{.work = invariant_work(body.graph, consts)};
+    leaving.given = given_back(loop, body, leaving.work);
     std::vector<bool> is_used(body.graph.values.size(), false);
-    for (std::size_t n = 0; n < work.size(); ++n)
-      for (ValueId id : body.graph.nodes[n].operands) is_used[std::size_t(id)] = is_used[std::size_t(id)] || !work[n];
-    for (ValueId id : body.graph.results) is_used[std::size_t(id)] = true;
-    std::vector<ValueId> wanted, made;
-    for (NodeId n = 0; n < NodeId(work.size()); ++n) {
-      if (!work[std::size_t(n)]) continue;
+    note_uses(body.graph, leaving.work, is_used);
+    for (std::size_t r = 0; r < body.graph.results.size(); ++r)
+      if (std::none_of(leaving.given.begin(), leaving.given.end(), [&](const GivenBack& each) { return each.result == r; }))
+        is_used[std::size_t(body.graph.results[r])] = true;
+
+    std::vector<ValueId> names(body.graph.values.size(), -1), made;  // out here
+    for (std::size_t i = 0; i < consts; ++i) names[std::size_t(body.graph.params[i])] = to_.now(loop.operands[i]);
+    for (NodeId n = 0; n < NodeId(leaving.work.size()); ++n) {
+      if (!leaving.work[std::size_t(n)]) continue;
       emit(body, n, names);
       for (ValueId id : body.graph.nodes[std::size_t(n)].results)
-        if (is_used[std::size_t(id)]) wanted.push_back(id);
+        if (is_used[std::size_t(id)]) leaving.wanted.push_back(id);
     }
-    for (ValueId id : wanted) made.push_back(names[std::size_t(id)]);
-    if (wanted.empty()) return made;
+    for (ValueId id : leaving.wanted) made.push_back(names[std::size_t(id)]);
+    for (const GivenBack& each : leaving.given) made.push_back(names[std::size_t(each.id)]);
+    if (made.empty()) return made;
+    keep_consts(loop, bodies, is_used, leaving);
     std::vector<BodyPropagation> rest;
     Bodies graphs;
     for (const BodyPropagation& each : bodies) {
-      rest.push_back(without(&each == &bodies.back() ? body : each, body, work, consts, wanted));
+      rest.push_back(without(&each == &bodies.back() ? body : each, body, leaving));
       graphs.push_back(std::make_shared<const Graph>(rest.back().graph));
     }
     bodies = std::move(rest);
-    loop.attrs.set("bodies", graphs).set("num_consts", std::int64_t(consts + wanted.size()));
+    const auto kept = std::count(leaving.kept_consts.begin(), leaving.kept_consts.end(), true);
+    loop.attrs.set("bodies", graphs).set("num_consts", std::int64_t(kept) + std::int64_t(made.size()));
     return made;
+  }
+
+  // Each of them in the form that the loop gives it in.
+  std::vector<GivenBack> given_back(const Node& loop, const BodyPropagation& body, const std::vector<bool>& work) const {
+    std::vector<GivenBack> given;
+    const std::size_t carried =
+        loop.op->region == RegionKind::kScan ? std::size_t(loop.attrs.integer("num_carry", 0)) : loop.results.size();
+    for (std::size_t r = 0; r < loop.results.size(); ++r) {
+      const ValueId id = body.graph.results[r];
+      const Value& value = body.graph.values[std::size_t(id)];
+      const bool stays = value.producer >= 0 ? work[std::size_t(value.producer)] : std::size_t(value.result_index) < const_count(loop);
+      if (!stays) continue;
+      ValueSharding form = from_.values[std::size_t(loop.results[r])];
+      if (form && r >= carried) form->erase(form->begin());
+      auto spec = [&](const ValueSharding& sharding) { return normalised(even_prefix(sharding, value.type.shape)); };
+      if (spec(form) != spec(body.values[std::size_t(id)])) given.push_back({r, id, std::move(form)});
+    }
+    return given;
+  }
+
+  // The constants of a loop that its bodies still use.
+  static void keep_consts(Node& loop, const std::vector<BodyPropagation>& bodies, const std::vector<bool>& is_used, Leaving& leaving) {
+    std::vector<ValueId> operands;
+    std::vector<bool> in_condition(bodies.front().graph.values.size(), false);
+    if (bodies.size() > 1) note_uses(bodies.front().graph, {}, in_condition);
+    for (std::size_t i = 0; i < const_count(loop); ++i) {
+      const bool is_kept = is_used[std::size_t(bodies.back().graph.params[i])] || in_condition[std::size_t(bodies.front().graph.params[i])];
+      leaving.kept_consts.push_back(is_kept);
+      if (is_kept) operands.push_back(loop.operands[i]);
+    }
+    operands.insert(operands.end(), loop.operands.begin() + std::ptrdiff_t(const_count(loop)), loop.operands.end());
+    loop.operands = std::move(operands);
   }
 
   // A node of a body out here, after what it needs that is not here yet.
