@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -65,10 +67,13 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
     open_to_peers(pool, gpu);
     auto made = std::make_unique<OwnStream>(OwnStream{nullptr, gpu});
+    int none = -1;
+    home_.compare_exchange_strong(none, gpu);
     check(RUNTIME(cudaStreamCreateWithFlags)(&made->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     return Stream(reinterpret_cast<std::uintptr_t>(made.release()));
   }
   void destroy(Stream stream) noexcept override {
+    turn_to(own(stream).gpu);
     RUNTIME(cudaStreamDestroy)(own(stream).stream);
     delete &own(stream);
   }
@@ -81,6 +86,7 @@ class CudaApi final : public GpuApi {
     return Event(reinterpret_cast<std::uintptr_t>(made.release()));
   }
   void destroy(Event event) noexcept override {
+    turn_to(own(event).gpu);
     RUNTIME(cudaEventDestroy)(own(event).event);
     delete &own(event);
   }
@@ -93,12 +99,16 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaStreamWaitEvent)(own(stream).stream, own(event).event, 0), "cudaStreamWaitEvent");
   }
   bool is_done(Event event) override {
+    use(own(event).gpu);
     cudaError_t result = RUNTIME(cudaEventQuery)(own(event).event);
     if (result == cudaErrorNotReady) return false;
     check(result, "cudaEventQuery");
     return true;
   }
-  void synchronize(Event event) override { check(RUNTIME(cudaEventSynchronize)(own(event).event), "cudaEventSynchronize"); }
+  void synchronize(Event event) override {
+    use(own(event).gpu);
+    check(RUNTIME(cudaEventSynchronize)(own(event).event), "cudaEventSynchronize");
+  }
   double milliseconds_between(Event begin, Event end) override {
     float milliseconds = 0;
     check(RUNTIME(cudaEventElapsedTime)(&milliseconds, own(begin).event, own(end).event), "cudaEventElapsedTime");
@@ -109,14 +119,18 @@ class CudaApi final : public GpuApi {
     use(own(stream).gpu);
     void* data = nullptr;
     auto* malloc_async = runtime_.find<cudaError_t(void**, std::size_t, cudaStream_t)>("cudaMallocAsync");
-    cudaError_t result = malloc_async(&data, bytes, own(stream).stream);
-    if (result == cudaErrorMemoryAllocation)
-      throw GpuError(
+    constexpr std::size_t kWords = 16;  // kernels change narrow elements within the word that holds them
+    cudaError_t result = malloc_async(&data, (bytes + kWords - 1) / kWords * kWords, own(stream).stream);
+    if (result == cudaErrorMemoryAllocation) {
+      RUNTIME(cudaGetLastError)();  // or a library takes it for its own
+      throw OutOfGpuMemory(
           fmt::format("GPU {} has no {} bytes left; cut the arrays over more devices, or donate arguments", own(stream).gpu, bytes));
+    }
     check(result, "cudaMallocAsync");
     return static_cast<std::byte*>(data);
   }
   void release(std::byte* data, Stream stream) noexcept override {
+    turn_to(own(stream).gpu);
     runtime_.find<cudaError_t(void*, cudaStream_t)>("cudaFreeAsync")(data, own(stream).stream);
   }
   std::byte* allocate_pinned(std::size_t bytes) override {
@@ -124,10 +138,11 @@ class CudaApi final : public GpuApi {
     auto kept = pinned_free_.lower_bound(bytes);
     if (kept != pinned_free_.end() && kept->first <= 2 * bytes) {
       std::byte* data = kept->second;
-      pinned_sizes_[data] = kept->first;
+      pinned_kept_ -= kept->first;
       pinned_free_.erase(kept);
       return data;
     }
+    use(std::max(home_.load(), 0));
     void* data = nullptr;
     auto* host_alloc = runtime_.find<cudaError_t(void**, std::size_t, unsigned)>("cudaHostAlloc");
     check(host_alloc(&data, bytes, cudaHostAllocPortable), "cudaHostAlloc");
@@ -139,6 +154,7 @@ class CudaApi final : public GpuApi {
     constexpr std::size_t kKeptMax = std::size_t(1) << 30;
     std::lock_guard lock(mutex_);
     std::size_t bytes = pinned_sizes_[data];
+    turn_to(std::max(home_.load(), 0));
     pinned_free_.emplace(bytes, data);
     pinned_kept_ += bytes;
     while (pinned_kept_ > kKeptMax && !pinned_free_.empty()) {
@@ -193,11 +209,14 @@ class CudaApi final : public GpuApi {
     auto* instantiate = runtime_.find<cudaError_t(cudaGraphExec_t*, cudaGraph_t, unsigned long long)>("cudaGraphInstantiate");
     cudaError_t result = instantiate(&made->executable, graph, 0);
     RUNTIME(cudaGraphDestroy)(graph);
-    check(result, "cudaGraphInstantiate");
+    check_graph(result, "cudaGraphInstantiate");
     return Graph(reinterpret_cast<std::uintptr_t>(made.release()));
   }
   bool update(Graph graph, std::span<const Work> work) override {
-    cudaGraph_t changed = capture(own(graph).gpu, work);
+    cudaGraph_t changed = nullptr;
+    try {
+      changed = capture(own(graph).gpu, work);
+    } catch (const NoGraph&) { return false; }
     cudaGraphExecUpdateResultInfo info;
     cudaError_t result = RUNTIME(cudaGraphExecUpdate)(own(graph).executable, changed, &info);
     RUNTIME(cudaGraphDestroy)(changed);
@@ -213,6 +232,7 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaGraphLaunch)(own(graph).executable, own(stream).stream), "cudaGraphLaunch");
   }
   void destroy(Graph graph) noexcept override {
+    turn_to(own(graph).gpu);
     RUNTIME(cudaGraphExecDestroy)(own(graph).executable);
     delete &own(graph);
   }
@@ -272,13 +292,13 @@ class CudaApi final : public GpuApi {
     cudaGraph_t graph = nullptr;
     try {
       for (const Work& each : work) issue(each, gpu, stream);
-    } catch (...) {
+    } catch (const GpuError& error) {
       RUNTIME(cudaStreamEndCapture)(stream, &graph);
       if (graph != nullptr) RUNTIME(cudaGraphDestroy)(graph);
       RUNTIME(cudaGetLastError)();
-      throw;
+      throw NoGraph(error.what());
     }
-    check(RUNTIME(cudaStreamEndCapture)(stream, &graph), "cudaStreamEndCapture");
+    check_graph(RUNTIME(cudaStreamEndCapture)(stream, &graph), "cudaStreamEndCapture");
     return graph;
   }
 
@@ -301,6 +321,14 @@ class CudaApi final : public GpuApi {
     RUNTIME(cudaGetLastError)();  // what is not sticky is over with this report
     throw GpuError(fmt::format("{}: {} ({})", what, RUNTIME(cudaGetErrorString)(result), RUNTIME(cudaGetErrorName)(result)));
   }
+  // A failure of the GPU itself comes up again in the calls that follow.
+  void check_graph(cudaError_t result, const char* what) {
+    try {
+      check(result, what);
+    } catch (const GpuError& error) { throw NoGraph(error.what()); }
+  }
+  // Calls of the runtime by a thread that has chosen no GPU begin a context on GPU 0, which may be another process's.
+  void turn_to(int gpu) noexcept { RUNTIME(cudaSetDevice)(gpu); }
   void use(int gpu) { check(RUNTIME(cudaSetDevice)(gpu), "cudaSetDevice"); }
 
   Library runtime_;
@@ -308,6 +336,7 @@ class CudaApi final : public GpuApi {
   FourierPlans transforms_;
   NcclCalls nccl_;
   std::mutex mutex_, capture_mutex_;
+  std::atomic<int> home_ = -1;             // the first GPU that is used: of what belongs to none
   std::map<int, cudaStream_t> capturing_;  // by GPU
   std::map<std::string, cudaLibrary_t> libraries_;
   std::multimap<std::size_t, std::byte*> pinned_free_;

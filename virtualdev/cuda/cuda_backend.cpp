@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "virtualdev/cuda/codegen/combine_kernel.h"
 #include "virtualdev/cuda/link_exchange.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kStepsMax = 1024;  // issued and not ended
 constexpr std::size_t kProgramsMax = 2048;
+constexpr std::int64_t kNoLaunch = -1, kAllLaunches = std::numeric_limits<std::int64_t>::max();
 constexpr int kMembersMax = 64;  // combined by one kernel
 
 // A buffered message is over when it is sent, before its receiver is there to meet: it goes by way of the host, and so do programs in which
@@ -61,8 +63,7 @@ CudaBackend::~CudaBackend() {
   } catch (const std::exception&) {  // who wanted the results was told
   }
   for (const Clock& clock : clocks_) api_->destroy(clock.event);
-  for (const auto& [key, list] : program_events_)
-    for (Event event : list.events) api_->destroy(event);
+  forget_events();
   plan_runner_.forget_constants();
   communicators_.reset();  // before the streams that its work is on
 }
@@ -207,15 +208,29 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
 
 void CudaBackend::begin_steps(const void* program) {
   std::lock_guard lock(mutex_);
-  if (program_events_.size() >= kProgramsMax) {
-    retire_steps(true);
-    for (const auto& [key, list] : program_events_)
-      for (Event event : list.events) api_->destroy(event);
-    program_events_.clear();
-  }
-  program_ = program;
-  for (bool is_timed : {false, true}) program_events_[{program, is_timed}].next = 0;
-  api_->begin();
+  try {
+    if (program_events_.size() >= kProgramsMax) {
+      retire_steps(kAllLaunches);
+      forget_events();
+    }
+    program_ = program;
+    ++launches_;
+    for (bool is_timed : {false, true}) {
+      ProgramEvents& list = program_events_[{program, is_timed}];
+      list.next = 0;
+      ProgramEvents::Set& set = list.set(is_timed, launches_);
+      if (is_timed && !set.events.empty()) retire_steps(set.launch);  // these times are read before they are recorded anew
+      set.launch = launches_;
+    }
+    api_->begin();
+  } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+void CudaBackend::forget_events() {
+  for (const auto& [key, list] : program_events_)
+    for (const ProgramEvents::Set& set : list.sets)
+      for (Event event : set.events) api_->destroy(event);
+  program_events_.clear();
 }
 
 void CudaBackend::end_steps() {
@@ -224,15 +239,16 @@ void CudaBackend::end_steps() {
   program_ = nullptr;
   try {
     api_->end();
-    retire_steps(false);
+    retire_steps(kNoLaunch);
   } catch (const GpuError& error) { throw_attributed(error); }
 }
 
 Event CudaBackend::event_for(const Gpu& gpu, bool is_timed) {
   if (program_ == nullptr) return api_->create_event(gpu.number, is_timed);
   ProgramEvents& list = program_events_[{program_, is_timed}];
-  if (list.next == list.events.size()) list.events.push_back(api_->create_event(gpu.number, is_timed));
-  return list.events[list.next++];
+  std::vector<Event>& events = list.set(is_timed, launches_).events;
+  if (list.next == events.size()) events.push_back(api_->create_event(gpu.number, is_timed));
+  return events[list.next++];
 }
 
 // One that failed before its end.
@@ -248,7 +264,7 @@ void CudaBackend::begin_step(Backend::Step& step) {
   std::lock_guard lock(mutex_);
   drop_step();
   api_->push_range(std::string(step.op));
-  step_ = Step{std::string(step.op), step.where, std::move(step.report), {}, {}, program_ == nullptr};
+  step_ = Step{std::string(step.op), step.where, std::move(step.report), {}, {}, program_ == nullptr, launches_};
   if (!step_->report) return;
   if (clocks_.empty()) set_clocks();
   for (const auto& gpu : gpus_) {
@@ -267,14 +283,14 @@ void CudaBackend::end_step(Backend::Step&) {
   step_.reset();
   api_->pop_range();
   // Looking at an event would have what is queued issued.
-  if (program_ == nullptr || running_.size() > 2 * kStepsMax) retire_steps(false);
+  if (program_ == nullptr || running_.size() > 2 * kStepsMax) retire_steps(kNoLaunch);
 }
 
 // Events tell how long after the clock's own event they came, and of that the host's time is known.
-void CudaBackend::retire_steps(bool all) {
+void CudaBackend::retire_steps(std::int64_t through) {
   while (!running_.empty()) {
     Step& step = running_.front();
-    bool must_wait = all || running_.size() > kStepsMax;
+    bool must_wait = step.launch <= through || running_.size() > kStepsMax;
     for (Event event : step.ends) {
       if (must_wait) api_->synchronize(event);
       if (!api_->is_done(event)) return;
@@ -312,7 +328,7 @@ void CudaBackend::set_clocks() {
 void CudaBackend::synchronize() {
   std::lock_guard lock(mutex_);
   try {
-    retire_steps(true);
+    retire_steps(kAllLaunches);
     if (!clocks_.empty()) set_clocks();
     for (const auto& gpu : gpus_) api_->synchronize(Mark(*api_, gpu->number, gpu->stream).event());
   } catch (const GpuError& error) { throw_attributed(error); }

@@ -1,6 +1,7 @@
 // Virtual devices on GPUs: buffers in their memory, steps as generated kernels and library calls, one stream a GPU.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -79,11 +80,18 @@ class CudaBackend final : public Backend, public LaunchAware {
     Report report;
     std::vector<Event> begins, ends;  // by GPU
     bool owns_events = true;
+    std::int64_t launch = 0;
   };
-  // The events of a program's steps are the same at each launch, in the order of their use: so a graph may record them.
+  // The events of a program's steps are the same at each launch, in the order of their use: so a graph may record them. Those that are
+  // timed are the same at every other one, so that the times of a launch are read while the next one is issued.
   struct ProgramEvents {
-    std::vector<Event> events;
+    struct Set {
+      std::vector<Event> events;
+      std::int64_t launch = 0;  // whose steps they were last
+    };
+    std::array<Set, 2> sets;
     std::size_t next = 0;
+    Set& set(bool is_timed, std::int64_t launch) { return sets[is_timed ? std::size_t(launch % 2) : 0]; }
   };
   // Plans by what they depend on: the step, and where its operands and results are.
   using PlanKey = std::pair<std::int64_t, std::vector<std::int64_t>>;
@@ -98,8 +106,10 @@ class CudaBackend final : public Backend, public LaunchAware {
   const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
   Event event_for(const Gpu& gpu, bool is_timed);
+  void forget_events();
   void drop_step();
-  void retire_steps(bool all);
+  // Those that have ended; `through`: waits for all up to this launch.
+  void retire_steps(std::int64_t through);
   void set_clocks();
   comm::Ns host_time(std::size_t gpu, Event event);
   // Rethrows a failure with the earliest step that had not ended when it came.
@@ -122,6 +132,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are
   std::string_view reported_how_;
   const void* program_ = nullptr;  // whose steps these are
+  std::int64_t launches_ = 0;      // of programs
   std::vector<Clock> clocks_;      // by GPU
 };
 

@@ -1,7 +1,5 @@
 #include "virtualdev/cuda/fourier_plans.h"
 
-#include <limits>
-
 #include "runtime/ops/fft_rows.h"
 
 namespace shardlab::cuda {
@@ -15,17 +13,20 @@ void FourierPlans::run(int gpu, const RowTransforms& t, cudaStream_t stream) {
   std::lock_guard lock(mutex_);
   auto kind = FftKind(t.kind);
   bool from_real = kind == FftKind::kRealForward, to_real = kind == FftKind::kRealInverse;
-  constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
-  if (t.rows > kIntMax || t.length > kIntMax) throw GpuError(fmt::format("cuFFT takes at most {} rows at once, got {}", kIntMax, t.rows));
   auto [found, is_new] = plans_.try_emplace({gpu, t.kind, t.is_double, t.length, t.rows}, 0);
   if (is_new) {
     cufftType type = from_real ? (t.is_double ? CUFFT_D2Z : CUFFT_R2C)
                      : to_real ? (t.is_double ? CUFFT_Z2D : CUFFT_C2R)
                                : (t.is_double ? CUFFT_Z2Z : CUFFT_C2C);
-    int length[] = {int(t.length)};
-    cufftResult result = SHARDLAB_CALL(library_, cufftPlanMany)(&found->second, 1, length, nullptr, 1, 0, nullptr, 1, 0, type, int(t.rows));
+    long long length = t.length;
+    std::size_t room = 0;
+    cufftResult result = SHARDLAB_CALL(library_, cufftCreate)(&found->second);
+    if (result == CUFFT_SUCCESS) {
+      result = SHARDLAB_CALL(library_, cufftMakePlanMany64)(found->second, 1, &length, nullptr, 1, 0, nullptr, 1, 0, type, t.rows, &room);
+      if (result != CUFFT_SUCCESS) SHARDLAB_CALL(library_, cufftDestroy)(found->second);
+    }
     if (result != CUFFT_SUCCESS) plans_.erase(found);
-    check(result, "cufftPlanMany");
+    check(result, "cufftMakePlanMany64");
   }
   cufftHandle plan = found->second;
   check(SHARDLAB_CALL(library_, cufftSetStream)(plan, stream), "cufftSetStream");

@@ -23,6 +23,17 @@ class GpuError : public IoError {
   using IoError::IoError;
 };
 
+class OutOfGpuMemory : public GpuError {
+ public:
+  using GpuError::GpuError;
+};
+
+// Work that a graph cannot do; nothing of it has begun.
+class NoGraph : public GpuError {
+ public:
+  using GpuError::GpuError;
+};
+
 // A failure of NCCL, which is another process's as a rule.
 class NcclError : public GpuError {
  public:
@@ -136,6 +147,7 @@ class GpuApi {
   virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;
 
   // A graph does its work, in order, each time that it is launched. Kernels and libraries that it uses must have been used before.
+  // Throws NoGraph where there is none.
   virtual Graph make_graph(int gpu, std::span<const Work> work) = 0;
   // The same kinds of work with other arguments, from the next launch on; false: it cannot be changed so, and is as it was.
   virtual bool update(Graph graph, std::span<const Work> work) = 0;

@@ -121,9 +121,18 @@ std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
   if (auto found = kept.find(bytes); found != kept.end() && !found->second.empty()) {
     return found->second.extract(found->second.begin()).value();
   }
-  std::byte* data = inner_->allocate(bytes, stream);
-  bytes_[data] = bytes;
-  return data;
+  auto anew = [&] {
+    std::byte* data = inner_->allocate(bytes, stream);
+    bytes_[data] = bytes;
+    return data;
+  };
+  try {
+    return anew();
+  } catch (const OutOfGpuMemory&) {
+    if (std::all_of(queues_.begin(), queues_.end(), [](const auto& each) { return each.second.kept.empty(); })) throw;
+  }
+  flush_all();  // what is kept for queued work goes
+  return anew();
 }
 void GraphedGpu::release(std::byte* data, Stream stream) noexcept {
   std::lock_guard lock(mutex_);
@@ -146,13 +155,17 @@ void GraphedGpu::wait(Stream stream, Event event) {
 bool GraphedGpu::is_done(Event event) {
   std::lock_guard lock(mutex_);
   flush_all();
+  if (Event last = behind(event); last != Event{} && !inner_->is_done(last)) return false;
   return inner_->is_done(event);
 }
 void GraphedGpu::synchronize(Event event) {
+  Event last{};
   {
     std::lock_guard lock(mutex_);
     flush_all();
+    last = behind(event);
   }
+  if (last != Event{}) inner_->synchronize(last);
   inner_->synchronize(event);  // others go on meanwhile
 }
 void GraphedGpu::destroy(Event event) noexcept {
@@ -165,6 +178,9 @@ void GraphedGpu::destroy(Event event) noexcept {
     }
   }
   of_graphs_.erase(event);
+  if (behind_.erase(event) > 0)
+    for (auto& [recorded, last] : of_graphs_)
+      if (last == event) last = Event{};
   // Another event may get the same handle.
   if (captured_.erase(event) > 0)
     forget([&](const Captured& each) { return std::find(each.work.begin(), each.work.end(), Work(RecordWork{event})) != each.work.end(); });
@@ -200,7 +216,9 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
   };
   try {
     if (replay(now, stream)) {
-      of_graphs_.insert(now.events.begin(), now.events.end());
+      auto* last = std::get_if<RecordWork>(&now.work.back());
+      if (last != nullptr) behind_.insert(last->event);
+      for (Event event : now.events) of_graphs_[event] = last == nullptr || last->event == event ? Event{} : last->event;
       captured_.insert(now.events.begin(), now.events.end());
       ++counts_.by_graph;
     } else {
@@ -223,6 +241,11 @@ void GraphedGpu::issue(const Queue& queue, Stream stream) {
     note_failure(queue, at);
     throw;
   }
+}
+
+Event GraphedGpu::behind(Event event) const {
+  auto found = of_graphs_.find(event);
+  return found == of_graphs_.end() ? Event{} : found->second;
 }
 
 void GraphedGpu::note_failure(const Queue& queue, std::size_t at) {
@@ -280,6 +303,13 @@ void GraphedGpu::forget(const std::function<bool(const Captured&)>& is_gone) {
   }
 }
 
+void GraphedGpu::give_up(Kind& kind) {
+  kind.is_given_up = true;
+  ++counts_.given_up;
+  for (const Captured& each : kind.graphs) inner_->destroy(each.graph);
+  kind.graphs.clear();
+}
+
 // The kind's graph with this work, in front.
 GraphedGpu::Captured* GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work> work) {
   auto equal = std::find_if(kind.graphs.begin(), kind.graphs.end(), [&](const Captured& each) { return each.work == work; });
@@ -289,10 +319,7 @@ GraphedGpu::Captured* GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work>
     return &kind.graphs.front();
   }
   if (++kind.misses > kMissesMax) {
-    kind.is_given_up = true;
-    ++counts_.given_up;
-    for (const Captured& each : kind.graphs) inner_->destroy(each.graph);
-    kind.graphs.clear();
+    give_up(kind);
     return nullptr;
   }
   if (kind.graphs.size() >= kGraphsMax) {
@@ -305,7 +332,14 @@ GraphedGpu::Captured* GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work>
     inner_->destroy(kind.graphs.front().graph);
     kind.graphs.pop_front();
   }
-  Graph graph = inner_->make_graph(gpu, work);
+  Graph graph{};
+  try {
+    graph = inner_->make_graph(gpu, work);
+  } catch (const NoGraph& error) {
+    counts_.refused = error.what();
+    give_up(kind);
+    return nullptr;
+  }
   kind.graphs.push_front({graph, std::move(work)});
   ++counts_.made;
   return &kind.graphs.front();

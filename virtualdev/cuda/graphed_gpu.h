@@ -50,6 +50,7 @@ class GraphedGpu final : public GpuApi {
   struct Counts {
     int by_call = 0, by_graph = 0;
     int made = 0, changed = 0, given_up = 0;  // graphs, graphs, kinds
+    std::string refused;                      // why the last kind was given up that has no graph
   };
   Counts counts() const;
 
@@ -121,10 +122,13 @@ class GraphedGpu final : public GpuApi {
   void flush_all();
   void issue(const Queue& queue, Stream stream);
   void issue(const Work& work, int gpu, Stream stream);
+  // What an event waits for that a graph records: whether one asks for it before its record is reached, its record before may be meant.
+  Event behind(Event event) const;
   void note_failure(const Queue& queue, std::size_t at);
   // Whether a graph did the work.
   bool replay(const Queue& queue, Stream stream);
   Captured* fitting(Kind& kind, int gpu, std::vector<Work> work);
+  void give_up(Kind& kind);
   void forget(const std::function<bool(const Captured&)>& is_gone);
 
   std::shared_ptr<GpuApi> inner_;
@@ -134,7 +138,9 @@ class GraphedGpu final : public GpuApi {
   std::map<Stream, Queue> queues_;
   std::map<std::byte*, std::size_t> bytes_;            // of allocations
   std::map<std::pair<int, std::string>, Kind> kinds_;  // by GPU
-  std::set<Event> of_graphs_, captured_;               // recorded last, or once, by a graph
+  std::map<Event, Event> of_graphs_;                   // recorded last by a graph: the event behind its launch; 0: there is none
+  std::set<Event> behind_;                             // those
+  std::set<Event> captured_;                           // recorded once by a graph
   Event failed_{};
   Counts counts_;
 };

@@ -134,16 +134,27 @@ void NcclExchange::issue(const CommunicatorGroup& group) {
     used_[std::size_t(index)] = true;
     return group.own[std::size_t(index)];
   };
+  auto calls = [&] {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      const Peer& peer = peers_[i];
+      int first = group.first_rank.at(peer.process);
+      if (messages[i] != nullptr)
+        api_.send(messages[i]->data, messages[i]->bytes, first + peer.theirs.receives_at, member(peer.own.sends_from),
+                  messages[i]->gpu->stream);
+      if (peer.own.wanted_bytes == 0) continue;
+      const Block& block = block_of(peer.receive->data);
+      api_.receive(block.data, block.bytes, first + peer.theirs.sends_from, member(peer.own.receives_at), block.gpu->stream);
+    }
+  };
   api_.group_start();
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    const Peer& peer = peers_[i];
-    int first = group.first_rank.at(peer.process);
-    if (messages[i] != nullptr)
-      api_.send(messages[i]->data, messages[i]->bytes, first + peer.theirs.receives_at, member(peer.own.sends_from),
-                messages[i]->gpu->stream);
-    if (peer.own.wanted_bytes == 0) continue;
-    const Block& block = block_of(peer.receive->data);
-    api_.receive(block.data, block.bytes, first + peer.theirs.sends_from, member(peer.own.receives_at), block.gpu->stream);
+  try {
+    calls();
+  } catch (...) {  // a group that stays open takes in all that follows, an abort too
+    try {
+      api_.group_end();
+    } catch (const GpuError&) {  // the first failure is what is told
+    }
+    throw;
   }
   api_.group_end();
 }

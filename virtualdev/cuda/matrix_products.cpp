@@ -136,6 +136,11 @@ const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, co
   check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceCreate)(&preference), "cublasLtMatmulPreferenceCreate");
   cublasStatus_t status = SHARDLAB_CALL(library_, cublasLtMatmulPreferenceSetAttribute)(
       preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof(kWorkspaceBytes));
+  // Where it adds parts of a sum, these are not rounded to 16 bits before.
+  const std::uint32_t reductions = size_of(p.dtype) == 2 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_MASK;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = SHARDLAB_CALL(library_, cublasLtMatmulPreferenceSetAttribute)(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                                           &reductions, sizeof(reductions));
   cublasLtMatmulHeuristicResult_t best{};
   int count = 0;
   const auto& layouts = description.layouts;

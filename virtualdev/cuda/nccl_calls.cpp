@@ -36,9 +36,14 @@ std::vector<Communicator> NcclCalls::join(const std::string& id, std::span<const
   config.blocking = 0;
   std::vector<ncclComm_t> made(own.size(), nullptr);
   group_start();
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    use(own[i].gpu);
-    check_result(SHARDLAB_CALL(library_, ncclCommInitRankConfig)(&made[i], size, own_id, own[i].rank, &config), "ncclCommInitRankConfig");
+  try {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      use(own[i].gpu);
+      check_result(SHARDLAB_CALL(library_, ncclCommInitRankConfig)(&made[i], size, own_id, own[i].rank, &config), "ncclCommInitRankConfig");
+    }
+  } catch (...) {
+    group_end_quietly();
+    throw;
   }
   group_end();
   std::vector<Communicator> communicators;

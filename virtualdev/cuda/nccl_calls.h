@@ -31,6 +31,7 @@ class NcclCalls {
   void abort(Communicator communicator) noexcept;
 
  private:
+  void group_end_quietly() noexcept { SHARDLAB_CALL(library_, ncclGroupEnd)(); }
   void check_result(ncclResult_t result, const char* what);
   Library library_;
 };

@@ -6,14 +6,24 @@
 
 #include <cstdlib>
 
+#ifdef SHARDLAB_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#include <cufft.h>
+#endif
+
 namespace shardlab::cuda {
 namespace {
 
 #ifdef SHARDLAB_HAVE_CUDA
 constexpr bool kBuilt = true;
+constexpr int kCudaMajor = CUDART_VERSION / 1000, kFourierMajor = CUFFT_VER_MAJOR;
 #else
 constexpr bool kBuilt = false;
+constexpr int kCudaMajor = 13, kFourierMajor = 12;
 #endif
+
+// What is called is what the headers declare: functions of one name have other arguments in another major version.
+std::string versioned(std::string_view name, int major) { return fmt::format("lib{}.so.{}", name, major); }
 
 // The driver's own functions, as its header declares them.
 using InitFn = int (*)(unsigned);
@@ -28,19 +38,19 @@ void* load_library(const LibraryName& library) {
 }
 
 const LibraryName& runtime_library() {
-  static const LibraryName library{"the CUDA runtime", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}};
+  static const LibraryName library{"the CUDA runtime", {versioned("cudart", kCudaMajor)}};
   return library;
 }
 const LibraryName& compiler_library() {
-  static const LibraryName library{"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
+  static const LibraryName library{"NVRTC", {versioned("nvrtc", kCudaMajor), "libnvrtc.so"}};
   return library;
 }
 const LibraryName& matmul_library() {
-  static const LibraryName library{"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}};
+  static const LibraryName library{"cuBLASLt", {versioned("cublasLt", kCudaMajor)}};
   return library;
 }
 const LibraryName& fourier_library() {
-  static const LibraryName library{"cuFFT", {"libcufft.so.12", "libcufft.so.11", "libcufft.so"}};
+  static const LibraryName library{"cuFFT", {versioned("cufft", kFourierMajor)}};
   return library;
 }
 const LibraryName& nccl_library() {

@@ -4,21 +4,12 @@
 
 #include <atomic>
 #include <cstdio>
-#include <numeric>
+#include <optional>
 #include <thread>
 
-#include "runtime/exec/array_ops.h"
-#include "runtime/exec/context.h"
-#include "runtime/exec/control_flow.h"
-#include "runtime/exec/fft.h"
-#include "runtime/exec/jit.h"
-#include "runtime/exec/ops.h"
-#include "runtime/exec/placement.h"
-#include "runtime/exec/random.h"
-#include "runtime/exec/shard_map.h"
 #include "tests/ops/evaluate.h"
 #include "tests/virtualdev/cuda/cases.h"
-#include "virtualdev/cuda/cuda_backend.h"
+#include "tests/virtualdev/cuda/programs.h"
 #include "virtualdev/cuda/presence.h"
 
 namespace shardlab {
@@ -94,79 +85,21 @@ TEST_F(OnAGpu, EverySampleIsWhatTheCpuComputes) {
   }
 }
 
-// A function of an array of floats, on eight virtual devices of the GPU and on eight CPU devices; often enough that graphs are launched.
+// On eight virtual devices of the GPU.
 class ProgramsOnAGpu : public OnAGpu {
  protected:
   void SetUp() override {
     OnAGpu::SetUp();
-    if (IsSkipped()) return;
-    ContextOptions options;
-    options.devices_per_process = {8};
-    options.cpu_devices = 8;
-    options.make_backend = [&](const std::vector<int>& ordinals) {
-      return backend_ = std::make_shared<cuda::CudaBackend>(
-                 cuda::cuda_api(), cuda::nvrtc_compiler(),
-                 cuda::CudaOptions{.ordinals = ordinals, .devices_per_gpu = 8, .kernel_folder = cuda::KernelStore::default_folder()});
-    };
-    Context::set_current(std::make_shared<Context>(std::move(options)));
+    if (!IsSkipped()) programs_.emplace(cuda::cuda_api, cuda::nvrtc_compiler(), 8, cuda::KernelStore::default_folder());
   }
-  void TearDown() override { Context::set_current(nullptr); }
-
-  template <typename F>
-  void expect_alike(F f, const Shape& shape, PartitionSpec spec, double tolerance = 1e-3) {
-    std::vector<Buffer> results;
-    for (int first : {0, 8}) {
-      std::vector<int> ordinals(8);
-      std::iota(ordinals.begin(), ordinals.end(), first);
-      Array x = device_put(sin(arange(double(element_count(shape)))).reshape(shape), Sharding(Mesh({4, 2}, {"a", "b"}, ordinals), spec));
-      Array y = f(x);
-      for (int again = 0; again < 3; ++again) y = f(x);
-      results.push_back(y.fetch());
-    }
-    ASSERT_EQ(results[0].size(), results[1].size());
-    for (std::size_t i = 0; i < results[0].size() / 4; ++i)
-      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], tolerance) << "element " << i;
-  }
-  std::shared_ptr<cuda::CudaBackend> backend_;
+  std::optional<testing::ProgramsBesideCpu> programs_;
 };
 
-TEST_F(ProgramsOnAGpu, ComputeWhatCpuDevicesCompute) {
-  expect_alike(jit([](const Array& x) { return softmax(matmul(x, transpose(x))) + sum(exp(x)); }), {64, 96}, P("a", "b"));
-  expect_alike(jit([](const Array& x) { return sort(x * 3.0 + cumsum(x, {0})); }), {40, 56}, P("a", "b"));
-  expect_alike(jit([](const Array& x) { return abs(fft::fft(x)); }), {16, 30}, P("a", nullptr));
-  expect_alike(jit([](const Array& x) { return x + random::normal(random::key(3), x.shape()); }), {33, 7}, P(nullptr, "b"));
-  expect_alike(jit([](const Array& x) {
-                 return while_loop([](const Array& v) { return sum(v * v) < 4000.0; }, [](const Array& v) { return v * 1.25 + 0.1; }, x);
-               }),
-               {16, 8}, P("a", "b"));
-  EXPECT_GT(backend_->graph_counts().by_graph, 0);
-}
-
-// In both types, as the library does it or a kernel behind it.
-TEST_F(ProgramsOnAGpu, ProductsWithWhatFollowsThem) {
-  for (DType dtype : {float32, bfloat16}) {
-    auto layer = [dtype](auto activation) {
-      return jit([dtype, activation](const Array& x) {
-        const Array v = astype(x, dtype);
-        return astype(activation(matmul(v, transpose(v)) * 0.125 + sum(v, -1)), float32);
-      });
-    };
-    const double tolerance = dtype == float32 ? 1e-3 : 0.1;
-    expect_alike(layer([](const Array& y) { return y; }), {64, 96}, P("a", nullptr), tolerance);
-    expect_alike(layer([](const Array& y) { return relu(y); }), {64, 96}, P("a", nullptr), tolerance);
-    expect_alike(layer([](const Array& y) { return gelu(y); }), {64, 96}, P("a", nullptr), tolerance);
-  }
-}
-
-TEST_F(ProgramsOnAGpu, DevicesOfOneGpuMoveWhatCpuDevicesMove) {
-  expect_alike(
-      [](const Array& x) {
-        return shard_map([](const Array& v) { return psum(v, {"a"}) + pmax(v, {"a"}); },
-                         {.mesh = x.sharding().mesh(), .in_specs = {P("a", "b")}, .out_specs = {P(nullptr, "b")}})(x);
-      },
-      {16, 8}, P("a", "b"));
-  expect_alike([](const Array& x) { return device_put(x, Sharding(x.sharding().mesh(), P("b", "a"))) + 1.0; }, {24, 16}, P("a", "b"));
-}
+TEST_F(ProgramsOnAGpu, Families) { programs_->families(); }
+TEST_F(ProgramsOnAGpu, Products) { programs_->products(); }
+TEST_F(ProgramsOnAGpu, ProductsWithWhatFollowsThem) { programs_->products_with_what_follows(); }
+TEST_F(ProgramsOnAGpu, Transforms) { programs_->transforms(); }
+TEST_F(ProgramsOnAGpu, Moves) { programs_->moves(); }
 
 }  // namespace
 }  // namespace shardlab

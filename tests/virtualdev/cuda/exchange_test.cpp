@@ -408,6 +408,14 @@ TEST_F(OneEnd, AFailureOfNcclIsToldUnlessTheControlPlaneKnowsMore) {
   EXPECT_EQ(gpu_->calls("abort"), 1);
 }
 
+TEST_F(OneEnd, AFailureWithinAGroupEndsTheGroup) {
+  std::jthread peer([&] { meet_and_vanish(8); });
+  gpu_->fail_next("receive");
+  EXPECT_THROW(exchange(0, 8, 8), cuda::GpuError);
+  EXPECT_EQ(gpu_->calls("group_end"), 1);
+  EXPECT_EQ(gpu_->calls("abort"), 1);
+}
+
 TEST_F(OneEnd, AFailureThatAVerdictExplainsIsTheVerdicts) {
   std::jthread peer([&] {
     meet_and_vanish(8);

@@ -140,6 +140,47 @@ TEST_F(Stretches, AGraphRecordsItsEvents) {
   graphed_.destroy(after);
 }
 
+// Before the GPU gets to the record of a graph, one who asks may be told of the event's record before.
+TEST_F(Stretches, AnEventOfAGraphIsDoneWhenWhatComesBehindTheGraphIs) {
+  cuda::Event begin = graphed_.create_event(0, true), inside = graphed_.create_event(0, true), last = graphed_.create_event(0, false);
+  for (int round = 0; round < 3; ++round) {
+    graphed_.begin();
+    graphed_.record(begin, stream_);
+    for (int i = 0; i < 4; ++i) graphed_.fill(data_ + i, i, 1, stream_);
+    graphed_.record(inside, stream_);
+    graphed_.fill(data_, 0, 1, stream_);
+    graphed_.record(last, stream_);
+    graphed_.end();
+    while (!graphed_.is_done(inside)) {}
+    EXPECT_GT(graphed_.milliseconds_between(begin, inside), 0.0);
+  }
+  for (cuda::Event event : {last, inside, begin}) graphed_.destroy(event);
+}
+
+TEST_F(Stretches, WhatNoGraphCanDoGoesCallByCall) {
+  fills({1, 2, 3, 4});
+  gpu_->refuse_graphs();
+  for (int round = 0; round < 3; ++round) fills({1, 2, 3, 4});
+  EXPECT_EQ(gpu_->calls("fill"), 1 + 16);
+  EXPECT_EQ(gpu_->calls("make_graph"), 1);
+  EXPECT_EQ(graphed_.counts().given_up, 1);
+  EXPECT_THAT(graphed_.counts().refused, HasSubstr("not permitted when stream is capturing"));
+}
+
+// What is released in a program is kept for its queued work, which then is issued early.
+TEST_F(Stretches, MemoryThatIsShortIsTakenFromWhatIsKept) {
+  gpu_->limit_memory(kBytes + 100);
+  graphed_.begin();
+  std::byte* first = graphed_.allocate(80, stream_);
+  graphed_.fill(first, 1, 80, stream_);
+  graphed_.release(first, stream_);
+  std::byte* second = graphed_.allocate(64, stream_);
+  graphed_.fill(second, 2, 64, stream_);
+  EXPECT_THROW(graphed_.allocate(80, stream_), cuda::OutOfGpuMemory);
+  graphed_.release(second, stream_);
+  graphed_.end();
+}
+
 // Another event may get the handle of one that is gone.
 TEST_F(Stretches, AGraphGoesWithTheEventsThatItRecords) {
   cuda::Event inside = graphed_.create_event(0, true);
@@ -170,6 +211,18 @@ struct Names final : comm::Observer {
   }
   std::mutex mutex;
   std::vector<std::string> names;
+};
+
+// When each step of a name began.
+struct Begins final : comm::Observer {
+  void on_compute(const comm::Launch&, std::string_view op, Where, comm::Ns begin, comm::Ns) override {
+    std::lock_guard lock(mutex);
+    if (op.starts_with("dot_general")) begins.insert(begin);
+    ++steps;
+  }
+  std::mutex mutex;
+  std::set<comm::Ns> begins;
+  int steps = 0;
 };
 
 // Eight devices of one GPU.
@@ -261,6 +314,19 @@ TEST_F(GraphedPrograms, TheTraceSaysWhichStepsAGraphDid) {
   std::vector<std::string> later(names->names.begin() + std::ptrdiff_t(before), names->names.end());
   EXPECT_THAT(later, Contains("dot_general (graph)"));
   EXPECT_THAT(names->names, Contains("all-reduce (graph)")) << "what the GPU does of a collective is a step, too";
+}
+
+// A program that is launched again before the GPU is done with it records its events again.
+TEST_F(GraphedPrograms, EachLaunchHasItsOwnTimes) {
+  auto begins = std::make_shared<Begins>();
+  start({begins});
+  auto f = jit([](const Array& x) { return matmul(transpose(x), x) + sum(exp(x)); });
+  Array x = on(0, {8, 6});
+  x.block_until_ready();
+  std::vector<Array> results;
+  for (int round = 0; round < 12; ++round) results.push_back(f(x));
+  for (Array& each : results) each.block_until_ready();
+  EXPECT_EQ(begins->begins.size(), 12u);
 }
 
 TEST_F(GraphedPrograms, AQueuedFailureIsThatOfItsStep) {

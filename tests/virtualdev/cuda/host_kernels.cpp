@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <regex>
 
 #include "runtime/base/scratch_folder.h"
 #include "runtime/ops/fft_rows.h"
@@ -41,6 +42,14 @@ void HostKernels::launch(const cuda::KernelText& kernel, const void* arguments, 
   const Loaded& found = loaded_.at(kernel.name());
   SL_CHECK(found.body != nullptr, "{} was not compiled", kernel.body);
   found.run(found.body, arguments, grid, block, has_barriers);
+}
+
+std::vector<cuda::KernelText> kernels_in(const std::string& code) {
+  static const std::regex kForm(R"(KERNEL (k[0-9a-f]{16})\(const Arguments<(\d+), (\d+)> a\) \{ (.*); \})");
+  std::vector<cuda::KernelText> found;
+  for (std::sregex_iterator i(code.begin(), code.end(), kForm), end; i != end; ++i)
+    found.push_back({(*i)[4].str(), std::stoi((*i)[2].str()), std::stoi((*i)[3].str())});
+  return found;
 }
 
 namespace {

@@ -35,4 +35,7 @@ class HostKernels {
   std::vector<void*> libraries_;
 };
 
+// Those whose lines a text has: what RecordingCompiler calls code.
+std::vector<cuda::KernelText> kernels_in(const std::string& code);
+
 }  // namespace shardlab::testing

@@ -143,6 +143,7 @@ void RecordingGpu::record(Event event, Stream stream) {
   state.stream = id_of(stream);
   state.clock = on->clock;
   state.looks = 0;
+  state.is_of_graph = in_graph_;
   std::erase_if(on->exchanges, [&](auto transfer) { return nccl_.is_done(transfer); });
   state.exchanges = on->exchanges;
   state.is_recorded = true;
@@ -162,6 +163,7 @@ bool RecordingGpu::is_done(Event event) {
   EventState& state = events_[id_of(event)];
   if (!state.is_recorded || !state.is_alive) return false;
   if (host_[state.stream] >= state.at) return true;
+  if (state.is_of_graph) return true;  // its record before this one: a graph's comes when the graph gets to it
   for (auto transfer : state.exchanges)
     if (!nccl_.is_done(transfer)) return false;
   if (++state.looks < kLooks) return false;
@@ -186,6 +188,8 @@ double RecordingGpu::milliseconds_between(Event begin, Event end) {
   std::lock_guard lock(mutex_);
   const EventState &first = events_[id_of(begin)], &last = events_[id_of(end)];
   if (!first.is_timed || !last.is_timed) fault("the time between events that are not timed");
+  for (const EventState* each : {&first, &last})
+    if (host_[each->stream] < each->at) fault("the time of an event that is not known to be done");
   return double(last.at - first.at) * 1e-3;
 }
 
@@ -193,6 +197,8 @@ std::byte* RecordingGpu::allocate(std::size_t bytes, Stream stream) {
   std::lock_guard lock(mutex_);
   count("allocate");
   if (bytes == 0) fault("an allocation of no bytes");
+  if (memory_max_ != ~std::size_t(0) && bytes_allocated() + bytes > memory_max_)
+    throw cuda::OutOfGpuMemory(fmt::format("no {} bytes are left (stand-in)", bytes));
   Allocation allocation;
   if (auto& list = reusable_[{stream, bytes}]; !list.empty()) {
     allocation.data = std::move(allocations_[*list.begin()].data);

@@ -38,6 +38,10 @@ class RecordingGpu final : public cuda::GpuApi {
   std::vector<cuda::MatrixProduct> ended_products() const;
   // From now on it knows of none.
   void refuse_epilogues() { refuses_epilogues_ = true; }
+  // From now on nothing can be captured.
+  void refuse_graphs() { refuses_graphs_ = true; }
+  // Of all GPUs together.
+  void limit_memory(std::size_t bytes) { memory_max_ = bytes; }
   // The next call of this kind throws, as an asynchronous failure would come up in it.
   void fail_next(const std::string& kind) { failing_.insert(kind); }
   // Kernels' code is their names; what is loaded must have been compiled.
@@ -99,6 +103,7 @@ class RecordingGpu final : public cuda::GpuApi {
     std::int64_t at = 0;
     std::uintptr_t stream = 0;
     int looks = 0;  // by is_done()
+    bool is_of_graph = false;
     std::set<RecordingNccl::Transfer> exchanges;
   };
   struct Access {
@@ -145,7 +150,8 @@ class RecordingGpu final : public cuda::GpuApi {
   std::set<cuda::Kernel> launched_;
   std::set<int> multiplied_, transformed_;  // GPUs whose libraries have been used
   std::map<std::uintptr_t, GraphState> graphs_;
-  bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false;
+  bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_graphs_ = false;
+  std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;
   std::uintptr_t next_ = 1;

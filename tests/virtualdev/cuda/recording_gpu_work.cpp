@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstring>
-#include <regex>
 
 #include "tests/virtualdev/cuda/recording_gpu.h"
 
@@ -23,13 +22,7 @@ Kernel RecordingGpu::load(int gpu, const std::string& binary, const std::string&
   std::lock_guard lock(mutex_);
   count("load");
   if (binary.find(name) == std::string::npos) fault(fmt::format("kernel {} is not in the code that is loaded", name));
-  if (texts_.count(name) == 0) {
-    static const std::regex kForm(R"(KERNEL (k[0-9a-f]{16})\(const Arguments<(\d+), (\d+)> a\) \{ (.*); \})");
-    std::vector<cuda::KernelText> found;
-    for (std::sregex_iterator i(binary.begin(), binary.end(), kForm), end; i != end; ++i)
-      found.push_back({(*i)[4].str(), std::stoi((*i)[2].str()), std::stoi((*i)[3].str())});
-    compiled(found);
-  }
+  if (texts_.count(name) == 0) compiled(kernels_in(binary));
   kernels_[next_] = {gpu, name};
   return Kernel(next_++);
 }
@@ -152,6 +145,7 @@ void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
 cuda::Graph RecordingGpu::make_graph(int gpu, std::span<const cuda::Work> work) {
   std::lock_guard lock(mutex_);
   count("make_graph");
+  if (refuses_graphs_) throw cuda::NoGraph("operation not permitted when stream is capturing (stand-in)");
   check_graph(gpu, work);
   graphs_[next_] = {gpu, {work.begin(), work.end()}, true};
   return cuda::Graph(next_++);

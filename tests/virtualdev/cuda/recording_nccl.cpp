@@ -164,6 +164,7 @@ void RecordingNccl::destroy(Communicator communicator) {
 // Its own work ends as it is; what others wait for from it stays undone.
 void RecordingNccl::abort(Communicator communicator) {
   std::lock_guard lock(mutex_);
+  if (groups_.count(std::this_thread::get_id()) > 0) fault("an abort within a group, at whose end alone it would be taken in");
   Member* member = member_of(communicator, "an abort");
   if (member == nullptr) return;
   member->is_over = member->was_aborted = true;

@@ -198,6 +198,10 @@ void plan_fourier(Planner& planner, const OpDef&, const KernelArgs& args) {
   if (given < read) planner.clear(in, rows * read * in_item);
   planner.copy_region(shape_last(from.shape, given), {planner.operand(0), 0, axis_last(from.shape)},
                       {in, 0, strides_of(shape_last(from.shape, read))}, in_item);
+  if (kind == ops::FftKind::kRealInverse) {
+    const std::int64_t ends = length % 2 == 0 ? 2 : 1;
+    planner.kernel(fmt::format("real_ends<{}>(a)", type_name(from.dtype)), {in}, {rows * ends, ends, read});
+  }
   Call call;
   call.kind = Call::Kind::kFourier;
   call.dtype = real_dtype(from.dtype);

@@ -259,6 +259,13 @@ FN void select_and_scatter_add(const A& a) {
   });
 }
 
+// The first number of each row, and the last one of rows of even length, are real to a transform that gives real numbers; cuFFT would take in
+// their imaginary parts. numbers: such numbers in all, of a row, elements of a row.
+template <class T, class A>
+FN void real_ends(const A& a) {
+  T* data = a.template out<T>(0);
+  for_each(a.number[0], [&](i64 i) { data[i / a.number[1] * a.number[2] + i % a.number[1] * (a.number[2] - 1)].im = 0; });
+}
 // Each element times the factor in number[1] (the bits of a double).
 template <class T, class A>
 FN void scale(const A& a) {

@@ -1,0 +1,178 @@
+// The real API's code over libraries that stand in for CUDA's (libraries/stand_in.h): whole programs compute what CPU devices compute, and
+// no call breaks what the libraries demand. Nothing here has run on a GPU.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "tests/virtualdev/cuda/host_kernels.h"
+#include "tests/virtualdev/cuda/libraries/stand_in.h"
+#include "tests/virtualdev/cuda/programs.h"
+#include "virtualdev/cuda/presence.h"
+
+namespace shardlab {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::libraries::KernelRunner;
+using testing::libraries::World;
+
+// Kernels' code is their lines, which are compiled as C++.
+class HostRunner final : public KernelRunner {
+ public:
+  std::size_t find(std::string_view code, const std::string& kernel) override {
+    std::lock_guard lock(mutex_);
+    const std::vector<cuda::KernelText> kernels = testing::kernels_in(std::string(code));
+    host_.compile(kernels);
+    for (const cuda::KernelText& each : kernels) texts_[each.name()] = each;
+    auto found = texts_.find(kernel);
+    return found == texts_.end() ? 0 : std::size_t(found->second.buffers + found->second.numbers) * 8;
+  }
+  // Fewer blocks and threads do the same work.
+  void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned) override {
+    std::lock_guard lock(mutex_);
+    const cuda::KernelText& text = texts_.at(kernel);
+    host_.launch(text, parameter, std::min(grid, 3u), 16, true);
+  }
+
+ private:
+  std::mutex mutex_;
+  testing::HostKernels host_;
+  std::map<std::string, cuda::KernelText> texts_;
+};
+
+class LinesCompiler final : public cuda::KernelCompiler {
+ public:
+  std::string version() const override { return "lines"; }
+  std::string compile(const std::string& text, int) override {
+    std::string lines;
+    for (std::size_t at = text.find("\nKERNEL "); at != std::string::npos; at = text.find("\nKERNEL ", at + 1))
+      lines += text.substr(at, text.find('\n', at + 1) - at);
+    return lines + "\n";
+  }
+};
+
+// Under ctest the stand-ins' folder is the first that is looked in.
+World* stand_in() {
+  void* library = cuda::load_library(cuda::runtime_library());
+  void* found = library == nullptr ? nullptr : ::dlsym(library, "shardlab_stand_in");
+  return found == nullptr ? nullptr : reinterpret_cast<World* (*)()>(found)();
+}
+
+class Api : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    world_ = stand_in();
+    if (world_ == nullptr) GTEST_SKIP() << "the libraries are not the stand-ins: run it by ctest";
+    static HostRunner runner;
+    world_->runner = &runner;
+    world_->reset();
+  }
+  void TearDown() override {
+    if (world_ != nullptr) { EXPECT_THAT(world_->faults, IsEmpty()); }
+  }
+  World* world_ = nullptr;
+};
+
+// What belongs to no stream is asked for by threads that have chosen no GPU.
+TEST_F(Api, NoThreadBeginsAContextOnAGpuThatIsNotItsOwn) {
+  auto api = cuda::cuda_api();
+  auto gpu = std::make_unique<cuda::Gpu>(api, 1);
+  cuda::Event event = api->create_event(1, false);
+  api->record(event, gpu->stream);
+  std::byte* data = api->allocate(100, gpu->stream);
+  std::jthread([&] {
+    std::byte* pinned = api->allocate_pinned(std::size_t(2) << 30);
+    api->release_pinned(pinned);
+  });
+  std::jthread([&] { EXPECT_TRUE(api->is_done(event)); });
+  std::jthread([&] { api->synchronize(event); });
+  std::jthread([&] { api->release(data, gpu->stream); });
+  std::jthread([&] { api->destroy(event); });
+}
+
+TEST_F(Api, PinnedMemoryServesAgain) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  for (int round = 0; round < 20; ++round) {
+    std::byte* one = api->allocate_pinned(std::size_t(400) << 20);
+    std::byte* other = api->allocate_pinned(1000);
+    api->release_pinned(one);
+    api->release_pinned(other);
+  }
+  EXPECT_EQ(world_->calls["cudaHostAlloc"], 2) << "what is kept is counted once";
+  EXPECT_EQ(world_->calls["cudaFreeHost"], 0);
+}
+
+TEST_F(Api, MemoryIsOutWithoutATrace) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  world_->device_bytes_max = world_->device_bytes + 1000;
+  EXPECT_THROW(api->allocate(2000, gpu.stream), cuda::OutOfGpuMemory);
+  auto last = reinterpret_cast<cudaError_t (*)()>(::dlsym(cuda::load_library(cuda::runtime_library()), "cudaGetLastError"));
+  EXPECT_EQ(last(), cudaSuccess) << "a library would take it for its own";
+}
+
+// Kernels change narrow elements within the word that holds them.
+TEST_F(Api, AllocationsAreWholeWords) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  std::byte* data = api->allocate(6, gpu.stream);
+  EXPECT_EQ(world_->memory.at(data) % 4, 0u);
+  api->release(data, gpu.stream);
+}
+
+// As the members of two GPUs of one process.
+TEST_F(Api, MessagesOfNccl) {
+  auto api = cuda::cuda_api();
+  std::vector<std::unique_ptr<cuda::Gpu>> gpus;
+  std::vector<std::byte*> data;
+  for (int g : {0, 1}) {
+    gpus.push_back(std::make_unique<cuda::Gpu>(api, g));
+    data.push_back(api->allocate(16, gpus.back()->stream));
+    api->fill(data.back(), g + 1, 16, gpus.back()->stream);
+  }
+  EXPECT_GE(api->nccl_version(), cuda::Communicators::kVersionMin);
+  const cuda::CommunicatorMember members[] = {{0, 0}, {1, 1}};
+  auto communicators = api->join(api->new_communicator_id(), members, 2);
+  auto await = [&] {
+    for (cuda::Communicator each : communicators)
+      while (!api->is_ready(each)) {}
+  };
+  await();
+  api->group_start();
+  api->send(data[0], 16, 1, communicators[0], gpus[0]->stream);
+  api->receive(data[1], 16, 0, communicators[1], gpus[1]->stream);
+  api->group_end();
+  await();
+  EXPECT_EQ(data[1][15], std::byte(1));
+  for (cuda::Communicator each : communicators) api->finish(each);
+  await();
+  for (cuda::Communicator each : communicators) api->destroy(each);
+  for (int g : {0, 1}) api->release(data[std::size_t(g)], gpus[std::size_t(g)]->stream);
+}
+
+// Eight devices on two GPUs.
+class ProgramsOfTheApi : public Api {
+ protected:
+  void SetUp() override {
+    Api::SetUp();
+    if (!IsSkipped()) programs_.emplace(cuda::cuda_api, std::make_shared<LinesCompiler>(), 4, "");
+  }
+  void TearDown() override {
+    programs_.reset();
+    Api::TearDown();
+  }
+  std::optional<testing::ProgramsBesideCpu> programs_;
+};
+
+TEST_F(ProgramsOfTheApi, Families) { programs_->families(); }
+TEST_F(ProgramsOfTheApi, Products) { programs_->products(); }
+TEST_F(ProgramsOfTheApi, ProductsWithWhatFollowsThem) { programs_->products_with_what_follows(); }
+TEST_F(ProgramsOfTheApi, Transforms) { programs_->transforms(); }
+TEST_F(ProgramsOfTheApi, Moves) { programs_->moves(); }
+
+}  // namespace
+}  // namespace shardlab

@@ -1,0 +1,82 @@
+// Libraries that stand in for CUDA's runtime, cuBLASLt, cuFFT and NCCL under the real API's code (virtualdev/cuda/cuda_api.cpp and what it
+// calls): functions of the same names and types, which compute on the host and check what their documentation demands. One shared object,
+// found under the names of all four. They are not CUDA, and nothing here has run on a GPU.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardlab::testing::libraries {
+
+// Runs kernels; a test gives one. Code is whatever the test's compiler made.
+class KernelRunner {
+ public:
+  virtual ~KernelRunner() = default;
+  // The bytes of the kernel's one parameter; 0: the code has no such kernel.
+  virtual std::size_t find(std::string_view code, const std::string& kernel) = 0;
+  virtual void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned block) = 0;
+};
+
+// A stream's work is done when it is issued, or kept while the stream captures.
+struct StreamState {
+  int device = 0;
+  bool captures = false;
+  std::vector<std::function<void()>> captured;
+  std::string kinds;  // a letter for each of those
+};
+struct EventState {
+  int device = 0;
+  bool is_timed = false, is_recorded = false;
+  double at_ms = 0;
+};
+struct GraphState {
+  std::vector<std::function<void()>> work;
+  std::string kinds;
+};
+struct CodeState {
+  std::string code;
+};
+struct KernelState {
+  std::string name;
+  std::size_t bytes = 0;
+};
+
+// What the libraries hold, and what broke a rule.
+class World {
+ public:
+  virtual ~World() = default;
+  virtual void reset();  // virtual: who loads the library calls it without being linked with it
+  void fault(std::string text);
+  void count(const std::string& call);
+  // The calling thread's device. A thread that has chosen none would have the first call that needs a context make one on device 0.
+  int device(const char* call);
+  // The stream, checked: of the thread's device, and, where `is_capturable` is false, not capturing.
+  StreamState& stream(cudaStream_t stream, const char* call, bool is_capturable = true);
+  // Work of a stream: done now, or when the graph that captures it is launched.
+  void issue(StreamState& stream, char kind, std::function<void()> work);
+  bool holds(const void* data, std::size_t bytes) const;
+  cudaError_t failed(cudaError_t error);  // also the thread's last error
+
+  std::recursive_mutex mutex;
+  std::vector<std::string> faults;
+  std::map<std::string, int> calls;
+  std::map<const std::byte*, std::size_t> memory, pinned;  // by address
+  std::set<const void*> streams, events, graphs, executables;
+  std::size_t device_bytes_max = ~std::size_t(0), device_bytes = 0;
+  int devices = 2;
+  double now_ms = 0;
+  KernelRunner* runner = nullptr;
+};
+
+extern "C" World* shardlab_stand_in();  // what a test looks up in the loaded library
+World& world();
+
+}  // namespace shardlab::testing::libraries
