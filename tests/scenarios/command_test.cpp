@@ -4,12 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
 
 #include "runtime/base/error.h"
+#include "tests/scenarios/command_line.h"
 #include "tests/support/quickest.h"
-#include "tests/support/shell.h"
 
 namespace {
 
@@ -18,30 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 
+using namespace shardlab::command_tests;
 using shardlab::support::Ran;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::string corpus(const std::string& name) { return variable("SHARDLAB_SOURCE_DIR") + "/scenarios/corpus/" + name; }
-
-// Runs a shell line with SHARDLAB for the command.
-Ran shell(const std::string& line) {
-  return shardlab::support::shell("SHARDLAB=\"$BIN/shardlab\"; cd '" + testing::TempDir() + "'; " + line);
-}
-
-std::string write(const std::string& name, const std::string& text) {
-  std::string path = testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return path;
-}
-
-json report_at(const std::string& name) {
-  std::ifstream file(testing::TempDir() + name);
-  return json::parse(file);
-}
 
 TEST(Command, HelpNamesEachCommandThatIsThere) {
   Ran ran = shell("$SHARDLAB --help");
@@ -256,93 +232,6 @@ TEST(Golden, ATraceOfAProgramIsNoScenario) {
   Ran ran = shell("$SHARDLAB replay program.db");
   EXPECT_EQ(ran.code, 3);
   EXPECT_THAT(ran.output, HasSubstr("was recorded from a program, not from a scenario"));
-}
-
-// What SARIF 2.1.0 (OASIS, section 3) requires of the objects that a report has: what is there, of which kind, and how it refers.
-class Sarif {
- public:
-  explicit Sarif(const json& log) {
-    EXPECT_EQ(log.at("version"), "2.1.0");
-    EXPECT_THAT(log.at("$schema").get<std::string>(), HasSubstr("sarif-2.1.0"));
-    for (const json& run : log.at("runs")) check_run(run);
-  }
-  int results = 0, lines = 0;
-
- private:
-  static void check_message(const json& message) { EXPECT_FALSE(message.at("text").get<std::string>().empty()) << message; }
-
-  void check_run(const json& run) {
-    const json& driver = run.at("tool").at("driver");
-    EXPECT_FALSE(driver.at("name").get<std::string>().empty());
-    std::set<std::string> ids;
-    for (const json& rule : driver.at("rules")) {
-      EXPECT_TRUE(ids.insert(rule.at("id")).second) << "rules are unique";
-      check_message(rule.at("shortDescription"));
-      check_message(rule.at("fullDescription"));
-    }
-    for (const json& invocation : run.at("invocations")) {
-      EXPECT_TRUE(invocation.at("executionSuccessful").is_boolean());
-      for (const json& each : invocation.value("toolExecutionNotifications", json::array())) check_message(each.at("message"));
-    }
-    for (const json& result : run.at("results")) check_result(result, driver.at("rules"));
-  }
-
-  void check_result(const json& result, const json& rules) {
-    ++results;
-    check_message(result.at("message"));
-    EXPECT_THAT(result.at("level").get<std::string>(), testing::AnyOf("none", "note", "warning", "error"));
-    EXPECT_EQ(rules.at(result.at("ruleIndex").get<std::size_t>()).at("id"), result.at("ruleId"));
-    EXPECT_GE(result.at("locations").size(), 1u);
-    std::set<int> ids;
-    for (const char* list : {"locations", "relatedLocations"})
-      for (const json& location : result.value(list, json::array())) {
-        check_location(location);
-        if (location.contains("id")) { EXPECT_TRUE(ids.insert(location.at("id").get<int>()).second) << "ids are unique within a result"; }
-      }
-    EXPECT_TRUE(result.value("properties", json::object()).is_object());
-  }
-
-  void check_location(const json& location) {
-    check_message(location.at("message"));
-    EXPECT_GE(location.value("id", 0), 0);
-    EXPECT_TRUE(location.contains("physicalLocation") || location.contains("logicalLocations")) << location;
-    for (const json& logical : location.value("logicalLocations", json::array()))
-      EXPECT_TRUE(logical.contains("name") || logical.contains("fullyQualifiedName")) << logical;
-    if (!location.contains("physicalLocation")) return;
-    const json& physical = location.at("physicalLocation");
-    std::string uri = physical.at("artifactLocation").at("uri");
-    EXPECT_THAT(uri, testing::MatchesRegex("[-A-Za-z0-9._~/:%]+")) << "RFC 3986";
-    if (!physical.contains("region")) return;
-    EXPECT_GE(physical.at("region").at("startLine").get<int>(), 1);
-    ++lines;
-  }
-};
-
-// Every format of a real verdict; XML and JSON are what they say.
-TEST(Report, EveryFormatOfAVerdict) {
-  std::string line = "$SHARDLAB replay --trace verdict.db --junit verdict.xml " + corpus("deadlock_operands_swapped.json");
-  EXPECT_EQ(shell(line).code, 0);
-  Ran text = shell("CLICOLOR_FORCE=1 $SHARDLAB report verdict.db");
-  EXPECT_THAT(text.output, testing::StartsWith("\x1b[31mprogram-mismatch: process 3 runs matmul(P('b', None), P('a', 'b'))"));
-  EXPECT_THAT(shell("$SHARDLAB report verdict.db").output, testing::StartsWith("program-mismatch: process 3"));
-  Ran html = shell("$SHARDLAB report verdict.db --format html");
-  EXPECT_THAT(html.output, HasSubstr("class='node' "));
-  EXPECT_THAT(html.output, HasSubstr("<h3>Operand 0</h3>"));
-  EXPECT_THAT(html.output, HasSubstr("class='sharding'"));
-  EXPECT_EQ(json::parse(shell("$SHARDLAB report verdict.db --format json").output).at("status"), "diagnosed");
-  EXPECT_EQ(Sarif(json::parse(shell("$SHARDLAB report verdict.db --format sarif").output)).results, 1);
-  Ran junit = shell("python3 -c \"import xml.dom.minidom, sys; print(xml.dom.minidom.parse('verdict.xml').documentElement.tagName)\"");
-  EXPECT_THAT(junit.output, HasSubstr("testsuite"));
-}
-
-// Review tools mark the lines of a C++ program; remarks are results too.
-TEST(Report, SarifNamesTheLinesOfAProgram) {
-  EXPECT_EQ(shell("$SHARDLAB run -n 4 -d 4 --limit 60 --trace lines.db -- $BIN/deadlock_swapped").code, 2);
-  Sarif verdict(json::parse(shell("$SHARDLAB report lines.db --format sarif").output));
-  EXPECT_EQ(verdict.results, 1);
-  EXPECT_GE(verdict.lines, 2);
-  EXPECT_EQ(shell("$SHARDLAB replay --run spawned --trace remark.db " + corpus("unawaited.json")).code, 0);
-  EXPECT_EQ(Sarif(json::parse(shell("$SHARDLAB report remark.db --format sarif").output)).results, 1);
 }
 
 // The first divergence of two runs, timing aside.

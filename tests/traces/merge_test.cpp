@@ -1,9 +1,8 @@
-// From the observer's calls to the merged trace: what was recorded is there, what was lost is told.
+// From the observer's calls to the merged trace: what was recorded is there.
 #include "traces/recorder/merge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,7 +20,6 @@ namespace {
 
 using comm::CallStatus;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using traces::MatchState;
 using traces::MemberStatus;
 using traces::TraceReader;
@@ -281,110 +279,6 @@ TEST_F(MergeTest, ADifferentOrderStaysApart) {
   EXPECT_EQ(reader.diagnoses().at(0).participants.size(), 2u);
 }
 
-TEST_F(MergeTest, AKillAfterCallNLeavesCallN) {
-  const auto program = make_program("matmul");
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    auto observer = recorder(1);
-    for (int n = 0; n < 57; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
-    launch(*observer, 57, program, 70'000, 33, 0);
-    if (::write(ends[1], "x", 1) != 1) _exit(1);
-    for (;;) pause();
-  }
-  char ready;
-  ASSERT_EQ(::read(ends[0], &ready, 1), 1);
-  kill(child, SIGKILL);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  close(ends[0]);
-  close(ends[1]);
-  options_.ends = {{.process = 1, .pid = child, .signal = 9}};
-  merge_parts(options_);
-  TraceReader reader(options_.out);
-  const auto rows = reader.collectives();
-  ASSERT_EQ(rows.size(), 116u);
-  const auto& last = rows[114];
-  EXPECT_EQ(last.launch, 57);
-  EXPECT_EQ(last.call, 0);
-  EXPECT_EQ(last.members[0].status, MemberStatus::kOpen);
-  EXPECT_EQ(reader.site(last.members[0].site).line, 33);
-  EXPECT_EQ(rows[115].members[0].status, MemberStatus::kIssued);
-  EXPECT_EQ(rows[112].members[0].status, MemberStatus::kOk);
-  const auto processes = reader.processes();
-  ASSERT_EQ(processes.size(), 1u);
-  EXPECT_EQ(processes[0].state, ProcessState::kKilled);
-  EXPECT_EQ(processes[0].signal, 9);
-  EXPECT_FALSE(processes[0].closed);
-}
-
-TEST_F(MergeTest, AFullRingIsARow) {
-  {
-    auto observer = std::make_unique<Recorder>(
-        RecorderOptions{.directory = folder_.string(), .process = 0, .ring_bytes = kRingBytesMin, .drain_ms = 3'600'000});
-    const auto program = make_program("matmul");
-    for (int n = 0; n < 200; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
-    EXPECT_GT(observer->dropped_records(), 0u);
-  }
-  options_.ends.resize(1);
-  const auto result = merge_parts(options_);
-  EXPECT_GT(result.records, 10);
-  TraceReader reader(options_.out);
-  ASSERT_EQ(reader.dropped().size(), 1u);
-  EXPECT_THAT(reader.dropped()[0].reason, HasSubstr("the ring was full"));
-  EXPECT_THAT(reader.notices().at(0), HasSubstr("Process 0"));
-}
-
-TEST_F(MergeTest, MissingAndDamagedPartsAreTold) {
-  const auto program = make_program("matmul");
-  for (int p = 0; p < 2; ++p) launch(*recorder(p), 0, program, 1000, 31);
-  fs::remove(folder_ / "ring-1.ring");
-  fs::resize_file(folder_ / "part-1.db", 5000);
-  const auto result = merge_parts(options_);
-  ASSERT_EQ(result.problems.size(), 2u) << ::testing::PrintToString(result.problems);
-  EXPECT_THAT(result.problems[0], HasSubstr("process 1"));
-  EXPECT_THAT(result.problems[1], HasSubstr("process 2 left no records"));
-  TraceReader reader(options_.out);
-  EXPECT_EQ(reader.processes().size(), 3u);
-  EXPECT_EQ(reader.import_log().size(), 2u);
-  EXPECT_EQ(reader.notices().size(), 2u);
-  ASSERT_EQ(reader.collectives().size(), 2u);
-  EXPECT_EQ(reader.collectives()[0].state, MatchState::kPartial);
-}
-
-TEST_F(MergeTest, ARingWithoutAPartIsEnough) {
-  const auto program = make_program("matmul");
-  {
-    auto observer = recorder(0);
-    launch(*observer, 0, program, 1000, 31);
-    // The process dies before its writer ever ran: only the ring is there.
-    fs::copy_file(observer->ring_file(), folder_ / "kept");
-  }
-  for (const char* name : {"part-0.db", "ring-0.ring"}) fs::remove(folder_ / name);
-  fs::rename(folder_ / "kept", folder_ / "ring-0.ring");
-  options_.ends.resize(1);
-  const auto result = merge_parts(options_);
-  EXPECT_THAT(result.problems, ElementsAre());
-  EXPECT_EQ(result.collectives, 2);
-}
-
-TEST_F(MergeTest, NothingAtAllIsATraceToo) {
-  options_.ends.clear();
-  const auto result = merge_parts(options_);
-  EXPECT_EQ(result.processes, 0);
-  TraceReader reader(options_.out);
-  EXPECT_EQ(reader.collectives().size(), 0u);
-}
-
-TEST_F(MergeTest, WritesAgainOverAnOldTrace) {
-  std::ofstream(options_.out) << "old";
-  merge_parts(options_);
-  EXPECT_EQ(TraceReader(options_.out).meta("title"), "test");
-  options_.out = "/nonexistent/folder/out.db";
-  EXPECT_THROW(merge_parts(options_), IoError);
-}
-
 TEST(Record, EveryCutIsAnError) {
   ArrayRecord array{.id = 4, .launch = 5, .name = 1};
   LayoutRecord layout{.id = 1,
@@ -439,27 +333,6 @@ TEST_F(MergeTest, OfARunningJobReadsWhatIsThereAndSaysThatItGoesOn) {
   TraceReader ended(options_.out);
   EXPECT_EQ(ended.meta("running"), "0");
   EXPECT_EQ(ended.collectives().size(), 4u);
-}
-
-// Its process died, and who started it died too: what it left is drained, and the trace says that it is gone.
-TEST_F(MergeTest, OfARunningJobTellsWhoIsGone) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    auto made = recorder(0);
-    launch(*made, 0, make_program("add"), 1000, 5);
-    ::_exit(0);  // without closing its record
-  }
-  ::waitpid(child, nullptr, 0);
-  options_.ends.clear();
-  options_.running = true;
-  const MergeResult result = merge_parts(options_);
-  ASSERT_FALSE(result.problems.empty());
-  TraceReader reader(options_.out);
-  EXPECT_EQ(reader.meta("running"), "0");
-  EXPECT_EQ(reader.processes().at(0).state, ProcessState::kSilent);
-  EXPECT_EQ(reader.collectives().size(), 2u);
-  ASSERT_FALSE(reader.notices().empty());
-  EXPECT_THAT(reader.notices()[0], HasSubstr("is gone"));
 }
 
 TEST_F(MergeTest, APartsFolderIsNewOrEmpty) {
