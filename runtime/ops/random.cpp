@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/ops/random.h"
+#include "runtime/ops/random_keys.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -22,7 +23,7 @@ struct Draw {
 };
 
 Draw draw_of(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, WeakKind kind = WeakKind::kReal) {
-  Draw draw{value_of(b, args[0]), attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{}, dtype_or(b, attrs, kind)};
+  Draw draw{key_operand(b, op, args[0]), attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{}, dtype_or(b, attrs, kind)};
   check_shape(op.name, draw.shape);
   return draw;
 }
@@ -281,7 +282,7 @@ Values expand_child(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   std::int64_t num = attrs.integer("num", 2), index = attrs.integer("index", 0);
   if (num < 1 || num > 0xffffffff || index < 0 || index >= num)
     throw_user_error("{}: index {} of {} keys; wanted one from 0 on below the number of keys", op.name, index, num);
-  return {child_key(b, value_of(b, args[0]), index, num)};
+  return {child_key(b, key_operand(b, op, args[0]), index, num)};
 }
 
 constexpr AttrDef kChildAttrs[] = {{"index", AttrDef::Kind::kInteger, false, "which of the keys; the first by default"},

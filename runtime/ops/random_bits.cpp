@@ -145,7 +145,6 @@ ValueId original_bits(GraphBuilder& b, std::string_view op, ValueId key, const S
 }
 
 ValueId bits_of(GraphBuilder& b, std::string_view op, ValueId key, const Shape& shape, DType dtype, const Attrs& given) {
-  check_key(op, b.type(key));
   if (!given.flag("partitionable", b.config().threefry_partitionable)) return original_bits(b, op, key, shape, dtype);
   return b.emit1(kRandomBits, {key}, Attrs{{"shape", shape}, {"dtype", dtype}});
 }
@@ -157,8 +156,7 @@ Values expand_bits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
                      op.name, name_of(dtype));
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
-  ValueId key = value_of(b, args[0]);
-  check_key(op.name, b.type(key));
+  ValueId key = key_operand(b, op, args[0]);
   return {bits_of(b, op.name, key, shape, dtype, attrs)};
 }
 
@@ -200,8 +198,7 @@ void split_kernel(const KernelArgs& args) {
 }
 
 Values expand_split(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  check_key(op.name, b.type(value_of(b, args[0])));
-  return b.emit(op, {value_of(b, args[0])},
+  return b.emit(op, {key_operand(b, op, args[0])},
                 in_layout(b, attrs, Attrs{{"num", attrs.has("num") ? integer_list_of(attrs, "num") : Shape{2}}}));
 }
 
@@ -240,8 +237,7 @@ Values expand_fold_in(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
     data = scalar_constant(b, DType::kUint32, std::get<Scalar>(args[1]));
   else
     data = scalar_constant(b, DType::kUint32, Scalar{attrs.integer("data") & 0xffffffff});
-  check_key(op.name, b.type(value_of(b, args[0])));
-  return b.emit(op, {value_of(b, args[0]), data});
+  return b.emit(op, {key_operand(b, op, args[0]), data});
 }
 
 std::vector<Sample> fold_in_samples() { return {{{{DType::kUint32, {2}}, {DType::kUint32, {}}}, {}}}; }
@@ -292,8 +288,7 @@ std::vector<TensorType> infer_permutation(const OpDef& op, const std::vector<Ten
 Values expand_permuted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   if (!attrs.has("size")) throw_user_error("{}: attribute 'size' is missing", op.name);
   Attrs own{{"size", attrs.integer("size")}, {"dtype", dtype_or(b, attrs, WeakKind::kInteger)}};
-  check_key(op.name, b.type(value_of(b, args[0])));
-  return b.emit(op, {value_of(b, args[0])}, in_layout(b, attrs, std::move(own)));
+  return b.emit(op, {key_operand(b, op, args[0])}, in_layout(b, attrs, std::move(own)));
 }
 
 std::vector<Sample> permutation_samples() {

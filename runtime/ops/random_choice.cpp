@@ -3,6 +3,7 @@
 
 #include "runtime/ops/moves.h"
 #include "runtime/ops/random.h"
+#include "runtime/ops/random_keys.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab::ops {
@@ -56,7 +57,7 @@ std::int64_t count_of(const OpDef& op, Args args, const Attrs& attrs, std::strin
 
 // An array is permuted along an axis; a number stands for the numbers below it.
 Values expand_permutation(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  ValueId key = value_of(b, args[0]);
+  ValueId key = key_operand(b, op, args[0]);
   if (args.size() == 1 || count_in(args)) return {permuted_numbers(b, key, count_of(op, args, attrs, "x"))};
   ValueId x = value_of(b, args[1]);
   if (b.type(x).rank() == 0) throw_user_error("{}: x must be an integer or at least 1-dimensional; give the number as 'x'", op.name);
@@ -92,7 +93,7 @@ ValueId weighted_places(GraphBuilder& b, const OpDef& op, ValueId key, ValueId p
 }
 
 Values expand_choice(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  ValueId key = value_of(b, args[0]);
+  ValueId key = key_operand(b, op, args[0]);
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
   bool replace = attrs.flag("replace", true), is_weighted = attrs.flag("weighted");
@@ -127,7 +128,7 @@ Values expand_choice(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 
 // The greatest of logits + gumbel along the axis, one for each of the dimensions before them; without replacement the k greatest.
 Values expand_categorical(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  ValueId key = value_of(b, args[0]), logits = value_of(b, args[1]);
+  ValueId key = key_operand(b, op, args[0]), logits = value_of(b, args[1]);
   TensorType type = b.type(logits);
   int axis = normalized_axis(op.name, attrs.integer("axis", -1), type.rank());
   Shape batch = type.shape, shape;

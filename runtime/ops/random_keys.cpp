@@ -24,9 +24,12 @@ struct Element {
 
 }  // namespace
 
-void check_key(std::string_view op, const TensorType& type) {
-  if (type.dtype != DType::kUint32 || type.shape != Shape{2})
-    throw_user_error("{} accepts a single key, uint32[2] as random.key makes it, but was given {}; use vmap for batching", op, type.text());
+ValueId key_operand(GraphBuilder& b, const OpDef& op, const Arg& arg) {
+  ValueId key = value_of(b, arg);
+  if (const TensorType type = b.type(key); type.dtype != DType::kUint32 || type.shape != Shape{2})
+    throw_user_error("{} accepts a single key, uint32[2] as random.key makes it, but was given {}; use vmap for batching", op.name,
+                     type.text());
+  return key;
 }
 
 Shape check_keys(const OpDef& op, const TensorType& type) {

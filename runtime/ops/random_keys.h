@@ -2,13 +2,14 @@
 #pragma once
 
 #include "runtime/ops/derive.h"
+#include "runtime/ops/lower.h"
 #include "runtime/ops/threefry.h"
 
 namespace shardlab::ops {
 
-// UserError where a user's call gets something else than one key.
-void check_key(std::string_view op, const TensorType& type);
-// The same for a node; the batch's shape.
+// The key that a user's call gets; UserError where it is something else than one.
+ValueId key_operand(GraphBuilder& b, const OpDef& op, const Arg& arg);
+// The batch's shape of a node's keys; UserError where they are something else.
 Shape check_keys(const OpDef& op, const TensorType& type);
 
 inline ThreefryKey key_of(const ConstView& view) { return {view.as<std::uint32_t>()[0], view.as<std::uint32_t>()[1]}; }

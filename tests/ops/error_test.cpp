@@ -35,6 +35,9 @@ TEST(Errors, SayWhatWasAskedGotAndWanted) {
   EXPECT_THAT(error_of("matmul", {f32({2, 3, 4}), f32({5, 4, 6})}),
               HasSubstr("Incompatible types for matmul arguments: float32[2,3,4] and float32[5,4,6]"));
   EXPECT_THAT(error_of("matmul", {f32({}), f32({4})}), HasSubstr("matmul input operand 0 must have ndim at least 1, but it has ndim 0"));
+  for (const std::string op : {"random.normal", "random.gumbel", "random.bits", "random.split"})
+    EXPECT_THAT(error_of(op, {f32({2})}), HasSubstr(op.substr(op.find('.') + 1) +
+                                                    " accepts a single key, uint32[2] as random.key makes it, but was given float32[2]"));
   auto conv = [](Shape kernel, std::int64_t batch_groups, std::int64_t groups = 1) {
     return error_of("conv", {f32({4, 2, 3}), f32(std::move(kernel))},
                     Attrs{{"batch_group_count", batch_groups}, {"feature_group_count", groups}});
