@@ -141,17 +141,18 @@ void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Bo
     copy_box(*moved(packed, *target.gpu), 0, box, to, to_box, box, element_bytes);
     return;
   }
+  SL_CHECK(std::int64_t(from_offset) % element_bytes == 0, "elements of {} bytes at {}", element_bytes, from_offset);
   Attrs attrs;
   Planner planner({{}, {}, attrs});
   Shape from_strides = strides_of(shape_of(from_box)), to_strides = strides_of(shape_of(to_box));
-  std::int64_t from_at = 0, to_at = 0;
+  std::int64_t from_at = std::int64_t(from_offset) / element_bytes, to_at = 0;
   for (std::size_t d = 0; d < box.size(); ++d) {
     from_at += (box[d].start - from_box[d].start) * from_strides[d];
     to_at += (box[d].start - to_box[d].start) * to_strides[d];
   }
   planner.copy_region(shape_of(box), {0, from_at, from_strides}, {1, to_at, to_strides}, element_bytes);
   auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == target.gpu; });
-  plan_runner_.run(planner.take(), *owner, {source.data + from_offset, target.data});
+  plan_runner_.run(planner.take(), *owner, {source.data, target.data});
 }
 
 BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) {

@@ -41,7 +41,7 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   std::memcpy(arguments.data(), buffers.data(), buffers.size_bytes());
   std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
   constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
-  std::int64_t blocks = has_barriers ? work : (work + kBlock - 1) / kBlock;
+  std::int64_t of_block = has_barriers ? 1 : std::int64_t(kBlock) * text.lanes, blocks = (work + of_block - 1) / of_block;
   api_.launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
 }
 

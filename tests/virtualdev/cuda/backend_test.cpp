@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "runtime/exec/array_ops.h"
@@ -63,7 +64,8 @@ class GpuPrograms : public ::testing::TestWithParam<int> {
     EXPECT_EQ(shardings[0], shardings[1]);
     ASSERT_EQ(results[0].size(), results[1].size());
     for (std::size_t i = 0; i < results[0].size() / 4; ++i)
-      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], 1e-5) << "element " << i;
+      ASSERT_NEAR(results[0].as<float>()[i], results[1].as<float>()[i], 2e-6 * (1 + std::fabs(results[1].as<float>()[i])))
+          << "element " << i;
   }
 
   std::shared_ptr<RecordingGpu> gpu_;

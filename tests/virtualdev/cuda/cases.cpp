@@ -24,6 +24,34 @@ Case made(const OpDef& op, const Sample& sample, std::vector<TensorType> results
   return c;
 }
 
+// Larger arrays than samples are, for which kernels have ways of their own: rows in parts, columns in stages, tiles, neighbours moved as
+// one.
+std::vector<std::pair<std::string_view, Sample>> larger_samples() {
+  using Axes = std::vector<std::int64_t>;
+  std::vector<std::pair<std::string_view, Sample>> samples;
+  for (DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kInt8, DType::kComplex128}) {
+    auto add = [&](std::string_view op, Shape shape, Attrs attrs) {
+      samples.push_back({op, {{{dtype, std::move(shape)}}, std::move(attrs)}});
+    };
+    for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{{{140000}, {0}},
+                                                                         {{3, 70001}, {1}},
+                                                                         {{64, 8}, {1}},
+                                                                         {{300, 3}, {0}},
+                                                                         {{40000, 2}, {0}},
+                                                                         {{2, 200, 5}, {1}},
+                                                                         {{5, 70, 3}, {0, 2}},
+                                                                         {{4, 65}, {1}}})
+      add("reduce_sum", shape, {{"axes", axes}});
+    for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{
+             {{70, 50}, {1, 0}}, {{3, 33, 65}, {0, 2, 1}}, {{16, 33, 20}, {2, 0, 1}}, {{16, 33, 20}, {2, 1, 0}}, {{9, 3, 20}, {1, 0, 2}}})
+      add("transpose", shape, {{"axes", axes}});
+    add("slice", {10, 64}, {{"start", Axes{2, 16}}, {"limit", Axes{9, 48}}, {"stride", Axes{1, 1}}});
+    add("slice", {10, 64}, {{"start", Axes{2, 3}}, {"limit", Axes{9, 48}}, {"stride", Axes{2, 1}}});
+    add("neg", {1003}, {});
+  }
+  return samples;
+}
+
 }  // namespace
 
 std::vector<Case> all_cases() {
@@ -37,6 +65,8 @@ std::vector<Case> all_cases() {
         for (TensorType& type : sample.operands) type.shape.insert(type.shape.begin(), 3);
         samples.push_back(std::move(sample));
       }
+    for (const auto& [name, sample] : larger_samples())
+      if (op->name == name) samples.push_back(sample);
     for (const Sample& sample : samples) {
       std::vector<TensorType> results = op->infer(*op, sample.operands, sample.attrs);
       std::vector<Box> operands, outs;

@@ -19,7 +19,7 @@ struct Case {
   std::string what;
 };
 
-// Each sample whole, and, of ops that have an index map, the last part of the result from the boxes it needs.
+// Each sample and some larger ones whole, and, of ops that have an index map, the last part of the result from the boxes it needs.
 std::vector<Case> all_cases();
 // The kernels of their plans, each once.
 std::vector<cuda::KernelText> kernels_of(const std::vector<Case>& cases);

@@ -45,6 +45,9 @@ void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has
   for (int b = 0; b < text.buffers; ++b) {
     const std::byte* data = nullptr;
     std::memcpy(&data, arguments.data() + 8 * b, 8);
+    // Neighbours are moved at once, but by what combines devices' parts.
+    if (reinterpret_cast<std::uintptr_t>(data) % 16 != 0 && !text.body.starts_with("combine_members"))
+      fault(fmt::format("buffer {} of {} does not lie at a multiple of 16 bytes", b, text.body.substr(0, 60)));
     auto at = allocations_.upper_bound(data);
     bool is_written = at != allocations_.begin() && std::prev(at)->second.is_written;
     access(data, 0, !is_written || b + 1 == text.buffers, stream, fmt::format("buffer {} of {}", b, text.body.substr(0, 60)));

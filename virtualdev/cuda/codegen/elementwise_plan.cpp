@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/codegen/packed_loop.h"
 
 namespace shardlab::cuda {
 namespace {
@@ -88,17 +88,17 @@ void plan(Planner& planner, const OpDef& op, const KernelArgs& args) {
   std::vector<int> buffers;
   std::vector<DType> dtypes;
   std::vector<std::string> values;
+  PackedLoop loop;
   for (std::size_t i = 0; i < args.operands.size(); ++i) {
     const TensorType& type = args.operands[i].type;
     buffers.push_back(planner.operand(i));
     dtypes.push_back(type.dtype);
-    values.push_back(fmt::format("a.in<{}>({})[{}]", type_name(type.dtype), i, type.shape.empty() ? "0" : "i"));
+    values.push_back(type.shape.empty() ? loop.single(type.dtype, int(i), "0") : loop.element(type.dtype, int(i)));
   }
   const TensorType& result = args.results[0].type;
   buffers.push_back(planner.result(0));
-  planner.kernel(fmt::format("for_each(a.number[0], [&](i64 i) {{ a.out<{}>({})[i] = {}; }})", type_name(result.dtype), values.size(),
-                             elementwise_text(op, dtypes, result.dtype, values)),
-                 std::move(buffers), {result.elements()});
+  loop.store(result.dtype, int(values.size()), elementwise_text(op, dtypes, result.dtype, values));
+  planner.kernel(loop.text("for_each_pack<{}>(a.number[0], {})"), std::move(buffers), {result.elements()}).kernel.lanes = loop.lanes();
 }
 
 }  // namespace

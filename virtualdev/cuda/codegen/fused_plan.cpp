@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "virtualdev/cuda/codegen/packed_loop.h"
+
 namespace shardlab::cuda {
 namespace {
 
@@ -25,10 +27,12 @@ class Writer {
     }
   }
 
-  std::string elementwise() {
-    std::string text;
-    for (int k = 0; k < int(step_.ops.size()); ++k) text += value(k) + stored(k);
-    return fmt::format("for_each(a.number[0] * a.number[1], [&](i64 i) {{ {}}})", text);
+  KernelText elementwise(KernelText kernel) {
+    PackedLoop loop;
+    for (int k = 0; k < int(step_.ops.size()); ++k) add_to(loop, k, true);
+    kernel.body = loop.text("for_each_pack<{}>(a.number[0] * a.number[1], {})");
+    kernel.lanes = loop.lanes();
+    return kernel;
   }
 
   // Reductions and rows' values in turn; between them, a pass over the row for each reduction, and one for the results at last.
@@ -38,15 +42,15 @@ class Writer {
     for (int k = 0; k < int(step_.ops.size()); ++k) {
       const FusedStep::Op& op = step_.ops[std::size_t(k)];
       if (op.reduce != nullptr)
-        text += reduction(k) + stored(k);
+        text += reduction(k) + row_stored(k);
       else if (op.result.is_row)
-        text += value(k) + stored(k);
+        text += row_value(k) + row_stored(k);
       else if (op.result.kind == Ref::Kind::kOutput)
         results.push_back(k);
     }
     if (!results.empty()) {
-      std::string last;
-      for (int k : needed_for(results)) last += value(k) + stored(k);
+      PackedLoop last;
+      for (int k : needed_for(results)) add_to(last, k, true);
       text += pass(last);
     }
     return fmt::format("{0}::each(a.number[0], [&](i64 r) {{ typedef {0} Row; {1}}})", row_of == RowOf::kThread ? "ThreadRow" : "BlockRow",
@@ -69,44 +73,59 @@ class Writer {
     return found;
   }
 
-  static std::string pass(const std::string& body) {
-    return fmt::format("for (i64 j = Row::first(); j < a.number[1]; j += Row::step()) {{ i64 i = r * a.number[1] + j; {}}} ", body);
-  }
+  static std::string pass(const PackedLoop& loop) { return loop.text("Row::each_pack<{}>(r * a.number[1], a.number[1], {}); "); }
 
-  std::string operand(int k, std::size_t which) const {
+  // An operand, in a loop over elements, and where rows have an element each.
+  std::string operand(PackedLoop& loop, int k, std::size_t which) const {
     const FusedStep::Op& op = step_.ops[std::size_t(k)];
     if (int maker = makers_[std::size_t(k)][which]; maker >= 0) return fmt::format("v{}", maker);
     const Ref& ref = op.operands[which];
-    std::string place = ref.is_scalar ? "0" : ref.is_row ? "r" : "i";
-    if (op.repetition >= 0) place = fmt::format("i / a.number[{}] % a.number[{}]", 2 + 2 * op.repetition, 3 + 2 * op.repetition);
-    return fmt::format("a.in<{}>({})[{}]", type_name(op.dtypes[which]), ref.index, place);
+    if (op.repetition >= 0) return loop.repeated(op.dtypes[which], ref.index, 2 + 2 * op.repetition);
+    if (ref.is_scalar || ref.is_row) return loop.single(op.dtypes[which], ref.index, ref.is_scalar ? "0" : "r");
+    return loop.element(op.dtypes[which], ref.index);
+  }
+  std::string row_operand(int k, std::size_t which) const {
+    if (int maker = makers_[std::size_t(k)][which]; maker >= 0) return fmt::format("v{}", maker);
+    const FusedStep::Op& op = step_.ops[std::size_t(k)];
+    return fmt::format("a.in<{}>({})[{}]", type_name(op.dtypes[which]), op.operands[which].index, op.operands[which].is_scalar ? "0" : "r");
   }
 
   // Repetitions and identities have no op to compute.
-  std::string value(int k) const {
+  std::string value(int k, const std::vector<std::string>& operands) const {
     const FusedStep::Op& op = step_.ops[std::size_t(k)];
-    std::vector<std::string> operands;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) operands.push_back(operand(k, i));
     return fmt::format("{} v{} = {}; ", type_name(op.result_dtype), k,
                        op.tile == nullptr ? operands[0] : elementwise_text(*op.node->op, op.dtypes, op.result_dtype, operands));
+  }
+  std::string row_value(int k) const {
+    std::vector<std::string> operands;
+    for (std::size_t i = 0; i < step_.ops[std::size_t(k)].operands.size(); ++i) operands.push_back(row_operand(k, i));
+    return value(k, operands);
+  }
+  int output(int k) const {  // -1: of no buffer
+    const Ref& result = step_.ops[std::size_t(k)].result;
+    return result.kind == Ref::Kind::kOutput ? int(step_.inputs.size()) + result.index : -1;
+  }
+  std::string row_stored(int k) const {
+    if (output(k) < 0) return "";
+    return fmt::format("if (Row::first() == 0) a.out<{}>({})[r] = v{}; ", type_name(step_.ops[std::size_t(k)].result_dtype), output(k), k);
+  }
+  void add_to(PackedLoop& loop, int k, bool is_stored) const {
+    const FusedStep::Op& op = step_.ops[std::size_t(k)];
+    std::vector<std::string> operands;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) operands.push_back(operand(loop, k, i));
+    loop.add(value(k, operands));
+    if (is_stored && output(k) >= 0) loop.store(op.result_dtype, output(k), fmt::format("v{}", k));
   }
 
   std::string reduction(int k) const {
     const FusedStep::Op& op = step_.ops[std::size_t(k)];
     const std::string functor = fmt::format("{}<{}>", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]));
-    std::string body;
+    PackedLoop loop;
     if (int maker = makers_[std::size_t(k)][0]; maker >= 0 && !step_.ops[std::size_t(maker)].result.is_row)
-      for (int each : needed_for({maker})) body += value(each);
-    body += fmt::format("m{0} = {1}::combine(m{0}, widen({2})); ", k, functor, operand(k, 0));
-    return fmt::format("{1}::Acc m{0} = {1}::identity(); {2}{3} v{0} = narrow<{3}>(Row::combine<{1}>(m{0})); ", k, functor, pass(body),
+      for (int each : needed_for({maker})) add_to(loop, each, false);
+    loop.add(fmt::format("m{0} = {1}::combine(m{0}, widen({2})); ", k, functor, operand(loop, k, 0)));
+    return fmt::format("{1}::Acc m{0} = {1}::identity(); {2}{3} v{0} = narrow<{3}>(Row::combine<{1}>(m{0})); ", k, functor, pass(loop),
                        type_name(op.result_dtype));
-  }
-
-  std::string stored(int k) const {
-    const FusedStep::Op& op = step_.ops[std::size_t(k)];
-    if (op.result.kind != Ref::Kind::kOutput) return "";
-    return fmt::format("{}a.out<{}>({})[{}] = v{}; ", op.result.is_row ? "if (Row::first() == 0) " : "", type_name(op.result_dtype),
-                       step_.inputs.size() + std::size_t(op.result.index), op.result.is_row ? "r" : "i", k);
   }
 
   const FusedStep& step_;
@@ -119,8 +138,10 @@ RowOf row_of(const FusedStep::Rows& rows) { return rows.elements < kBlockRow ? R
 
 KernelText fused_kernel(const FusedStep& step, RowOf row_of) {
   Writer writer(step);
-  return {step.reduces() ? writer.rows(row_of) : writer.elementwise(), int(step.inputs.size() + step.outputs.size()),
-          2 + 2 * int(step.repetitions.size())};
+  KernelText kernel{{}, int(step.inputs.size() + step.outputs.size()), 2 + 2 * int(step.repetitions.size())};
+  if (!step.reduces()) return writer.elementwise(std::move(kernel));
+  kernel.body = writer.rows(row_of);
+  return kernel;
 }
 
 }  // namespace shardlab::cuda

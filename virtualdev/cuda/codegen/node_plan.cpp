@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/sha256.h"
 #include "virtualdev/cuda/codegen/kernel_library.h"
 
@@ -90,30 +92,77 @@ void Planner::upload(int buffer, BufferRef data) {
   add(std::move(call));
 }
 
-void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t element_bytes) {
-  std::int64_t count = element_count(shape);
-  if (count == 0) return;
-  // Neighbouring dimensions that both sides walk alike become one.
-  struct Dim {
-    std::int64_t size, from, to;
-  };
+namespace {
+
+struct Dim {
+  std::int64_t size, from, to;
+};
+
+// Neighbouring dimensions that both sides walk alike become one.
+std::vector<Dim> merged(const Shape& shape, const Shape& from, const Shape& to) {
   std::vector<Dim> dims;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
-    if (!dims.empty() && dims.back().from == shape[d] * from.strides[d] && dims.back().to == shape[d] * to.strides[d])
-      dims.back() = {dims.back().size * shape[d], from.strides[d], to.strides[d]};
+    if (!dims.empty() && dims.back().from == shape[d] * from[d] && dims.back().to == shape[d] * to[d])
+      dims.back() = {dims.back().size * shape[d], from[d], to[d]};
     else
-      dims.push_back({shape[d], from.strides[d], to.strides[d]});
+      dims.push_back({shape[d], from[d], to[d]});
   }
+  return dims;
+}
+
+// How many elements that lie together on both sides, everywhere, can be moved as one.
+std::int64_t lanes_of(const std::vector<Dim>& dims, std::int64_t from, std::int64_t to, std::int64_t element_bytes) {
+  if (dims.back().from != 1 || dims.back().to != 1) return 1;
+  auto fits = [&](std::int64_t lanes) {
+    bool all = dims.back().size % lanes == 0 && from % lanes == 0 && to % lanes == 0;
+    for (std::size_t d = 0; d + 1 < dims.size(); ++d) all = all && dims[d].from % lanes == 0 && dims[d].to % lanes == 0;
+    return all;
+  };
+  std::int64_t lanes = 16 / element_bytes;
+  while (!fits(lanes)) lanes /= 2;
+  return lanes;
+}
+
+constexpr std::int64_t kTileSide = 32;  // of kernels/move.cuh
+constexpr std::int64_t kTiledMin = 16;  // dimensions that are shorter fill no tile
+
+}  // namespace
+
+void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t element_bytes) {
+  std::int64_t count = element_count(shape);
+  if (count == 0) return;
+  std::vector<Dim> dims = merged(shape, from.strides, to.strides);
   if (dims.empty() || (dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1)) {
     copy(from.buffer, from.offset * element_bytes, to.buffer, to.offset * element_bytes, count * element_bytes);
     return;
   }
-  std::vector<std::int64_t> numbers{count, from.offset, to.offset};
-  for (const Dim& dim : dims) numbers.insert(numbers.end(), {dim.size, dim.from, dim.to});
+  auto numbers_of = [](std::vector<std::int64_t> numbers, const std::vector<Dim>& list) {
+    for (const Dim& dim : list) numbers.insert(numbers.end(), {dim.size, dim.from, dim.to});
+    return numbers;
+  };
+  auto row = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.from == 1 && dim.size >= kTiledMin; });
+  auto column = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.to == 1 && dim.size >= kTiledMin; });
+  if (row != dims.end() && column != dims.end() && row != column && column->from != 0) {
+    const Dim rows = *row, columns = *column;
+    dims.erase(std::max(row, column));
+    dims.erase(std::min(row, column));
+    const std::int64_t row_tiles = (rows.size + kTileSide - 1) / kTileSide, column_tiles = (columns.size + kTileSide - 1) / kTileSide;
+    kernel_of_blocks(fmt::format("copy_tiles<{}, {}>(a)", raw_type_name(element_bytes), dims.size()), {from.buffer, to.buffer},
+                     numbers_of({count / (rows.size * columns.size) * row_tiles * column_tiles, from.offset, to.offset, rows.size, rows.to,
+                                 row_tiles, columns.size, columns.from, column_tiles},
+                                dims));
+    return;
+  }
+  const std::int64_t lanes = lanes_of(dims, from.offset, to.offset, element_bytes);
+  if (lanes > 1) {
+    for (Dim& dim : dims) dim = {dim.size, dim.from / lanes, dim.to / lanes};
+    dims.back() = {dims.back().size / lanes, 1, 1};
+  }
   constexpr std::int64_t kNarrowMax = (std::int64_t(1) << 32) - 1;
-  kernel(fmt::format("copy_region<{}, {}, {}>(a)", raw_type_name(element_bytes), dims.size(), count <= kNarrowMax ? "u32" : "u64"),
-         {from.buffer, to.buffer}, std::move(numbers));
+  kernel(fmt::format("copy_region<{}, {}, {}>(a)", raw_type_name(element_bytes * lanes), dims.size(),
+                     count / lanes <= kNarrowMax ? "u32" : "u64"),
+         {from.buffer, to.buffer}, numbers_of({count / lanes, from.offset / lanes, to.offset / lanes}, dims));
 }
 
 NodePlan plan_node(const OpDef& op, const KernelArgs& args) {

@@ -16,6 +16,7 @@ namespace shardlab::cuda {
 struct KernelText {
   std::string body;
   int buffers = 1, numbers = 1;
+  int lanes = 1;             // neighbours that a thread takes at once
   std::string name() const;  // of the function, by content
   bool operator==(const KernelText&) const = default;
 };

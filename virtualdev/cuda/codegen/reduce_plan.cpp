@@ -8,13 +8,16 @@
 namespace shardlab::cuda {
 namespace {
 
-constexpr std::int64_t kBlockRow = 64;        // shorter rows are one thread's
-constexpr std::int64_t kPart = 64 * 1024;     // elements of a row that one block combines
-constexpr std::int64_t kBlocksWanted = 4096;  // with as many rows, none is cut into parts
-constexpr std::int64_t kChunk = 256;          // elements of a running combination that one thread goes through
+constexpr std::int64_t kBlockRow = 64;                          // shorter rows are one thread's
+constexpr std::int64_t kPart = 64 * 1024;                       // elements of a row that one block combines
+constexpr std::int64_t kBlocksWanted = 4096;                    // with as many rows, none is cut into parts
+constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many columns likewise
+constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
+constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
 
 struct Dims {
   Shape kept_sizes, kept_strides, reduced_sizes, reduced_strides;
+  std::string order;  // "krk": reduced between kept ones
 };
 
 // Neighbouring dimensions of one kind become one.
@@ -32,6 +35,7 @@ Dims dims_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
     } else {
       sizes.push_back(shape[d]);
       steps.push_back(strides[d]);
+      dims.order += reduces ? 'r' : 'k';
     }
     was_reduced = reduces;
     is_first = false;
@@ -45,6 +49,24 @@ void add_dims(std::vector<std::int64_t>& numbers, const Shape& sizes, const Shap
 
 // What accumulators are stored as between two rounds.
 std::string_view wide_name(DType dtype) { return is_half(dtype) ? "f32" : type_name(dtype); }
+std::int64_t wide_bytes(DType dtype) { return is_half(dtype) ? 4 : size_of(dtype); }
+
+// Stage by stage, each of which leaves fewer parts of a column, down to one.
+void reduce_columns(Planner& planner, const std::string& functor, DType dtype, std::int64_t results, std::int64_t row, std::int64_t inner) {
+  int from = planner.operand(0);
+  std::string in(type_name(dtype));
+  for (std::int64_t count = row, parts = 0; parts != 1; count = parts) {
+    parts = std::clamp<std::int64_t>((kThreadsWanted + results - 1) / results, 1, (count + kColumnPart - 1) / kColumnPart);
+    const std::int64_t size = (count + parts - 1) / parts;
+    parts = (count + size - 1) / size;
+    const std::string out(parts == 1 ? type_name(dtype) : wide_name(dtype));
+    const int to = parts == 1 ? planner.result(0) : planner.temporary(results * parts * wide_bytes(dtype));
+    planner.kernel(fmt::format("reduce_columns<{}, {}, {}>(a)", functor, in, out), {from, to},
+                   {results * parts, count, parts, size, inner});
+    from = to;
+    in = out;
+  }
+}
 
 void plan_reduction(Planner& planner, const OpDef& op, const KernelArgs& args) {
   const TensorType& type = args.operands[0].type;
@@ -53,8 +75,12 @@ void plan_reduction(Planner& planner, const OpDef& op, const KernelArgs& args) {
   std::int64_t results = args.results[0].type.elements(), row = 1;
   for (std::int64_t axis : args.attrs.integers("axes")) row *= type.shape[std::size_t(axis)];
   if (row == 0) dims = {};  // there is nothing to walk: each result is the identity
+  if (dims.order == "rk" || dims.order == "krk") return reduce_columns(planner, functor, type.dtype, results, row, dims.kept_sizes.back());
   std::int64_t parts = results >= kBlocksWanted ? 1 : std::clamp<std::int64_t>((row + kPart - 1) / kPart, 1, 1024);
-  std::int64_t size = (row + parts - 1) / std::max<std::int64_t>(parts, 1);
+  std::int64_t lanes = 16 / size_of(type.dtype);
+  if (row % lanes != 0) lanes = 1;
+  std::int64_t size = ((row + parts - 1) / parts + lanes - 1) / lanes * lanes;
+  const bool is_dense = dims.order == "r" || dims.order == "kr";
   auto body = [&](std::string_view kernel, std::string_view in, std::string_view out, const Dims& d) {
     return fmt::format("{}<{}, {}, {}, {}, {}>(a)", kernel, functor, in, out, d.kept_sizes.size(), d.reduced_sizes.size());
   };
@@ -69,21 +95,20 @@ void plan_reduction(Planner& planner, const OpDef& op, const KernelArgs& args) {
                    numbers_of(results, row, 1, row, dims));
     return;
   }
-  if (parts == 1) {
-    planner.kernel_of_blocks(body("reduce_blocks", element, element, dims), {planner.operand(0), planner.result(0)},
-                             numbers_of(results, row, 1, row, dims));
-    return;
-  }
+  auto first_round = [&](std::string_view out, int to) {
+    if (is_dense)
+      planner.kernel_of_blocks(fmt::format("reduce_rows<{}, {}, {}, {}>(a)", functor, element, out, lanes), {planner.operand(0), to},
+                               {results * parts, row, parts, size});
+    else
+      planner.kernel_of_blocks(body("reduce_blocks", element, out, dims), {planner.operand(0), to},
+                               numbers_of(results * parts, row, parts, size, dims));
+  };
+  if (parts == 1) return first_round(element, planner.result(0));
   std::string_view wide = wide_name(type.dtype);
-  int partial = planner.temporary(results * parts * std::max<std::int64_t>(size_of(type.dtype), is_half(type.dtype) ? 4 : 0));
-  planner.kernel_of_blocks(body("reduce_blocks", element, wide, dims), {planner.operand(0), partial},
-                           numbers_of(results * parts, row, parts, size, dims));
-  Dims rest;
-  if (results > 1) rest.kept_sizes = {results}, rest.kept_strides = {parts};
-  rest.reduced_sizes = {parts};
-  rest.reduced_strides = {1};
-  planner.kernel_of_blocks(body("reduce_blocks", wide, element, rest), {partial, planner.result(0)},
-                           numbers_of(results, parts, 1, parts, rest));
+  int partial = planner.temporary(results * parts * wide_bytes(type.dtype));
+  first_round(wide, partial);
+  planner.kernel_of_blocks(fmt::format("reduce_rows<{}, {}, {}, 1>(a)", functor, wide, element), {partial, planner.result(0)},
+                           {results, parts, 1, parts});
 }
 
 bool is_place(const OpDef& op) { return op.name == "argmax" || op.name == "argmin"; }

@@ -188,5 +188,47 @@ struct Arguments {
 // Calls f(i) for this thread's share of 0 … count - 1.
 template <class F>
 FN void for_each(i64 count, F f) {
+#pragma unroll 1
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += i64(gridDim.x) * blockDim.x) f(i);
 }
+
+// Neighbours that are moved at once, at a place that is a multiple of their number: at most sixteen bytes.
+template <class T, int kLanes>
+struct alignas(sizeof(T) * kLanes) Pack {
+  T at[kLanes];
+};
+template <int kCount>
+struct Lanes {
+  static constexpr int count = kCount;
+};
+template <int kBytes>
+using raw_of = pick<kBytes == 1, u8, pick<kBytes == 2, u16, pick<kBytes == 4, u32, pick<kBytes == 8, u64, wide16>>>>;
+template <class T, int kLanes>
+FN Pack<T, kLanes> load(const T* from, Lanes<kLanes>, i64 i) {
+  return bits_as<Pack<T, kLanes>>(*reinterpret_cast<const raw_of<sizeof(T) * kLanes>*>(from + i));
+}
+template <class T, int kLanes>
+FN void store(T* to, i64 i, Pack<T, kLanes> values) {
+  typedef raw_of<sizeof(T) * kLanes> Raw;
+  *reinterpret_cast<Raw*>(to + i) = bits_as<Raw>(values);
+}
+// Calls f(Lanes, i) for this thread's share of 0 … count - 1: kLanes neighbours from i on, and what is left one by one.
+template <int kLanes, class F>
+FN void for_each_pack(i64 count, F f) {
+  i64 thread = i64(blockIdx.x) * blockDim.x + threadIdx.x, threads = i64(gridDim.x) * blockDim.x, packs = count / kLanes;
+#pragma unroll 1
+  for (i64 p = thread; p < packs; p += threads) f(Lanes<kLanes>{}, p * kLanes);
+#pragma unroll 1
+  for (i64 i = packs * kLanes + thread; i < count; i += threads) f(Lanes<1>{}, i);
+}
+// Where the element for i of one that repeats is: i / each % period, then that for i + 1.
+struct Repeat {
+  i64 each, period, left, at;
+  FN_MEMBER Repeat(i64 i, i64 each_in, i64 period_in)
+      : each(each_in), period(period_in), left(each_in - i % each_in), at(i / each_in % period_in) {}
+  FN_MEMBER void next() {
+    if (--left > 0) return;
+    left = each;
+    if (++at == period) at = 0;
+  }
+};

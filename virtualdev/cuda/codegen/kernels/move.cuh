@@ -20,6 +20,43 @@ FN void copy_region(const A& a) {
   });
 }
 
+// The same where the elements that lie together are others in `from` than in `to`: tile by tile, through memory that the threads of a block
+// share, so that both sides move neighbours. numbers: tiles, from offset, to offset; of the dimension dense in `from` its size, its stride
+// in `to`, its tiles; of that dense in `to` its size, its stride in `from`, its tiles; then of each other one size, from stride, to stride.
+template <class T, int kOthers, class A>
+FN void copy_tiles(const A& a) {
+  constexpr int kSide = 32;
+  SHARED_ARRAY(T, tile, kSide * (kSide + 1));
+  const i64 rows = a.number[3], columns = a.number[6];
+  for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
+    i64 rest = t, column = rest % a.number[8] * kSide, row = 0;
+    rest /= a.number[8];
+    row = rest % a.number[5] * kSide;
+    rest /= a.number[5];
+    i64 from = a.number[1] + row + column * a.number[7], to = a.number[2] + row * a.number[4] + column;
+    for (int d = kOthers - 1; d >= 0; --d) {
+      i64 size = a.number[9 + 3 * d], at = rest % size;
+      rest /= size;
+      from += at * a.number[10 + 3 * d];
+      to += at * a.number[11 + 3 * d];
+    }
+    const T* in = a.template in<T>(0) + from;
+    T* out = a.template out<T>(1) + to;
+#pragma unroll 4
+    for (int e = int(threadIdx.x); e < kSide * kSide; e += int(blockDim.x)) {
+      int x = e % kSide, y = e / kSide;
+      if (row + x < rows && column + y < columns) tile[y * (kSide + 1) + x] = in[x + y * a.number[7]];
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (int e = int(threadIdx.x); e < kSide * kSide; e += int(blockDim.x)) {
+      int x = e % kSide, y = e / kSide;
+      if (row + y < rows && column + x < columns) out[y * a.number[4] + x] = tile[x * (kSide + 1) + y];
+    }
+    __syncthreads();
+  }
+}
+
 // Every element is the one that buffer 0 holds.
 template <class T, class A>
 FN void fill(const A& a) {

@@ -32,13 +32,14 @@ FN Words key_in(const A& a, i64 k) {
   return Words{key[0], key[1]};
 }
 // The row-major index in the whole array of element i of a part. dims: size here, first index, stride in the whole.
-FN u64 whole_index(const i64* dims, int rank, i64 i) {
+template <int kRank>
+FN u64 whole_index(const i64* dims, i64 i) {
   u64 index = 0;
-  for (int d = rank - 1; d >= 0; --d) {
+  for (int d = kRank - 1; d > 0; --d) {
     index += u64((i % dims[3 * d] + dims[3 * d + 1]) * dims[3 * d + 2]);
     i /= dims[3 * d];
   }
-  return index;
+  return kRank > 0 ? index + u64((i + dims[1]) * dims[2]) : 0;
 }
 
 // All of these: number 0 is the count over all keys of a batch, number 1 how many of them are one key's.
@@ -48,7 +49,7 @@ template <class T, int kRank, class A>
 FN void random_bits(const A& a) {
   T* out = a.template out<T>(1);
   for_each(a.number[0], [&](i64 i) {
-    u64 index = whole_index(a.number + 2, kRank, i % a.number[1]);
+    u64 index = whole_index<kRank>(a.number + 2, i % a.number[1]);
     Words block = threefry(key_in(a, i / a.number[1]), u32(index >> 32), u32(index));
     if constexpr (sizeof(T) == 8)
       out[i] = (T(block.first) << 32) | block.second;
@@ -62,7 +63,7 @@ FN void random_split(const A& a) {
   u32* out = a.template out<u32>(1);
   for_each(a.number[0], [&](i64 i) {
     Words key = key_in(a, i / a.number[1]);
-    u64 word = whole_index(a.number + 4, kRank, i % a.number[1]), index = word / 2;
+    u64 word = whole_index<kRank>(a.number + 4, i % a.number[1]), index = word / 2;
     if (a.number[3] != 0) {
       out[i] = original_word(key, word, u64(a.number[2]));
       return;

@@ -52,13 +52,14 @@ struct Or {
 };
 
 // Offset of position `index` of a row-major walk over dimensions given as (size, stride).
-FN i64 walk(const i64* dims, int rank, i64 index) {
+template <int kRank>
+FN i64 walk(const i64* dims, i64 index) {
   i64 offset = 0;
-  for (int d = rank - 1; d >= 0; --d) {
+  for (int d = kRank - 1; d > 0; --d) {
     offset += index % dims[2 * d] * dims[2 * d + 1];
     index /= dims[2 * d];
   }
-  return offset;
+  return kRank > 0 ? offset + index * dims[1] : 0;
 }
 
 // The threads of a block combine what each of them holds; thread 0 gets the whole. All of them call it.
@@ -76,6 +77,15 @@ FN Acc combine_block(Acc mine) {
   return result;
 }
 
+// Calls f(Lanes, i) for every step-th of `count` elements from `start` on; in packs where all rows are whole ones.
+template <int kLanes, class F>
+FN void row_packs(i64 start, i64 count, i64 first, i64 step, F f) {
+  if (count % kLanes == 0)
+    for (i64 j = first; j < count / kLanes; j += step) f(Lanes<kLanes>{}, start + j * kLanes);
+  else
+    for (i64 j = first; j < count; j += step) f(Lanes<1>{}, start + j);
+}
+
 // Who goes through a row of a fused step: the threads of a block together, or one thread alone.
 struct BlockRow {
   template <class F>
@@ -83,7 +93,10 @@ struct BlockRow {
     for (i64 r = blockIdx.x; r < rows; r += gridDim.x) f(r);
   }
   FN_MEMBER static i64 first() { return threadIdx.x; }
-  FN_MEMBER static i64 step() { return blockDim.x; }
+  template <int kLanes, class F>
+  FN_MEMBER static void each_pack(i64 start, i64 count, F f) {
+    row_packs<kLanes>(start, count, threadIdx.x, blockDim.x, f);
+  }
   template <class F>
   FN_MEMBER static typename F::Acc combine(typename F::Acc mine) {
     return combine_block<F, typename F::Acc>(mine);
@@ -95,7 +108,10 @@ struct ThreadRow {
     for_each(rows, f);
   }
   FN_MEMBER static i64 first() { return 0; }
-  FN_MEMBER static i64 step() { return 1; }
+  template <int kLanes, class F>
+  FN_MEMBER static void each_pack(i64 start, i64 count, F f) {
+    row_packs<kLanes>(start, count, 0, 1, f);
+  }
   template <class F>
   FN_MEMBER static typename F::Acc combine(typename F::Acc mine) {
     return mine;
@@ -113,10 +129,10 @@ FN void reduce_blocks(const A& a) {
   const i64 *kept = a.number + 4, *reduced = kept + 2 * kKept;
   i64 count = a.number[1], parts = a.number[2], size = a.number[3];
   for (i64 r = blockIdx.x; r < a.number[0]; r += gridDim.x) {
-    const In* row = in + walk(kept, kKept, r / parts);
+    const In* row = in + walk<kKept>(kept, r / parts);
     i64 first = r % parts * size, last = first + size < count ? first + size : count;
     Acc mine = F::identity();
-    for (i64 i = first + threadIdx.x; i < last; i += blockDim.x) mine = F::combine(mine, widen(row[walk(reduced, kReduced, i)]));
+    for (i64 i = first + threadIdx.x; i < last; i += blockDim.x) mine = F::combine(mine, widen(row[walk<kReduced>(reduced, i)]));
     Acc all = combine_block<F, Acc>(mine);
     if (threadIdx.x == 0) out[r] = narrow<Out>(all);
   }
@@ -129,9 +145,47 @@ FN void reduce_threads(const A& a) {
   Out* out = a.template out<Out>(1);
   const i64 *kept = a.number + 4, *reduced = kept + 2 * kKept;
   for_each(a.number[0], [&](i64 r) {
-    const In* row = in + walk(kept, kKept, r);
+    const In* row = in + walk<kKept>(kept, r);
     typename F::Acc all = F::identity();
-    for (i64 i = 0; i < a.number[1]; ++i) all = F::combine(all, widen(row[walk(reduced, kReduced, i)]));
+    for (i64 i = 0; i < a.number[1]; ++i) all = F::combine(all, widen(row[walk<kReduced>(reduced, i)]));
+    out[r] = narrow<Out>(all);
+  });
+}
+
+// As reduce_blocks, of rows that lie one after another. `kLanes` divides the elements of a row and those of a part. numbers: the first four.
+template <class F, class In, class Out, int kLanes, class A>
+FN void reduce_rows(const A& a) {
+  typedef typename F::Acc Acc;
+  const In* in = a.template in<In>(0);
+  i64 count = a.number[1], parts = a.number[2], size = a.number[3];
+  for (i64 r = blockIdx.x; r < a.number[0]; r += gridDim.x) {
+    i64 first = r % parts * size, last = first + size < count ? first + size : count, start = r / parts * count;
+    Acc mine = F::identity();
+#pragma unroll 4
+    for (i64 i = first + threadIdx.x * kLanes; i < last; i += blockDim.x * kLanes) {
+      Pack<In, kLanes> x = load(in, Lanes<kLanes>{}, start + i);
+      for (int l = 0; l < kLanes; ++l) mine = F::combine(mine, widen(x.at[l]));
+    }
+    Acc all = combine_block<F, Acc>(mine);
+    if (threadIdx.x == 0) a.template out<Out>(1)[r] = narrow<Out>(all);
+  }
+}
+
+// Reductions along a dimension whose elements lie apart: a thread makes a result of a part of it, its neighbours the results beside. Result
+// (outer, part, inner) of a part's elements (outer, …, inner). numbers: results of all parts, elements of the dimension, its parts, elements
+// of a part, inner.
+template <class F, class In, class Out, class A>
+FN void reduce_columns(const A& a) {
+  const In* in = a.template in<In>(0);
+  Out* out = a.template out<Out>(1);
+  i64 count = a.number[1], parts = a.number[2], size = a.number[3], inner = a.number[4];
+  for_each(a.number[0], [&](i64 r) {
+    i64 column = r % inner, part = r / inner % parts, outer = r / inner / parts;
+    i64 first = part * size, last = first + size < count ? first + size : count;
+    const In* from = in + (outer * count + first) * inner + column;
+    typename F::Acc all = F::identity();
+#pragma unroll 8
+    for (i64 i = first; i < last; ++i, from += inner) all = F::combine(all, widen(*from));
     out[r] = narrow<Out>(all);
   });
 }
