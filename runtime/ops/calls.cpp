@@ -1,5 +1,6 @@
 // Functions called as one node, for the transformations alone: checkpoint, custom_jvp and custom_vjp. Before a program is partitioned
-// their bodies stand where they were called.
+// their bodies stand where they were called, behind a barrier where they compute something again.
+#include "runtime/ops/calls.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/region_types.h"
 
@@ -26,8 +27,23 @@ Types infer_tangents(const OpDef& op, const Types& types, const Attrs& attrs) {
 
 FactorRule no_rule(const Types&, const Types&, const Attrs&) { return {}; }
 
+Types infer_same(const OpDef&, const Types& types, const Attrs&) { return types; }
+
+// Every operand and its result share their dimensions.
+FactorRule rule_of_each(const Types& operands, const Types& results, const Attrs&) {
+  FactorRule rule(operands, results);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (int d = 0; d < operands[i].rank(); ++d) {
+      std::vector<int> in(operands.size(), -1), out(results.size(), -1);
+      in[i] = out[i] = d;
+      rule.add(operands[i].shape[std::size_t(d)], in, out);
+    }
+  return rule;
+}
+
 constexpr AttrDef kCheckpointAttrs[] = {{"policy", AttrDef::Kind::kString, false, "which values are saved all the same"},
-                                        {"names", AttrDef::Kind::kNames, false, "the values to save by checkpoint_name"}};
+                                        {"names", AttrDef::Kind::kNames, false, "the values to save by checkpoint_name"},
+                                        {"again", AttrDef::Kind::kFlag, false, "of a derivative: what it needs is computed again"}};
 constexpr AttrDef kTangentAttrs[] = {{"num_residuals", AttrDef::Kind::kInteger, false, "how many operands come first that are residuals"}};
 
 }  // namespace
@@ -41,6 +57,14 @@ const OpDef kCheckpoint = {.name = "checkpoint",
                            .infer = infer_call,
                            .rule = no_rule,
                            .region = RegionKind::kCall};
+
+const OpDef kOptimizationBarrier = {.name = "optimization_barrier",
+                                    .doc = "The operands themselves, for what is to be computed again from them.",
+                                    .operands_min = 0,
+                                    .operands_max = -1,
+                                    .expand = refuse_plain_call,
+                                    .infer = infer_same,
+                                    .rule = rule_of_each};
 
 const OpDef kCustomJvpCall = {.name = "custom_jvp_call",
                               .doc = "Calls a function whose derivative its user says, values and tangents together.",

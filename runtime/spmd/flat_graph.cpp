@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/graph/barrier.h"
+
 namespace shardlab::spmd {
 namespace {
 
@@ -153,8 +155,24 @@ class Flattener {
       for (ValueId id : node(n).results) given_[std::size_t(id)] = true;
     if (is_laid_out(node(n)))
       bodies[number] = lay_out(n);
+    else if (is_barrier(*node(n).op))
+      lay_out_barrier(n);
     else
       out_.order.push_back(n);
+  }
+
+  // One data-flow edge a result.
+  void lay_out_barrier(NodeId n) {
+    const Node original = node(n);
+    out_.graph.nodes[std::size_t(n)].operands.clear();
+    for (std::size_t i = 0; i < original.results.size(); ++i) add_edge({original.operands[i]}, original.results[i], n);
+  }
+
+  void add_edge(std::vector<ValueId> sources, ValueId result, NodeId at) {
+    if (out_.graph.type(result).rank() == 0) return;
+    const NodeId edge = add_identity(kEdge, std::move(sources), result, out_.blocks[std::size_t(at)], out_.regions[std::size_t(at)]);
+    out_.places[std::size_t(edge)] = at;
+    out_.order.push_back(edge);
   }
 
   ValueId add_value(const TensorType& type) {
@@ -244,12 +262,9 @@ class Flattener {
                                 : original.op->region == RegionKind::kWhile ? original.results.size()
                                                                             : std::size_t(original.attrs.integer("num_carry", 0));
     for (std::size_t i = 0; i < original.results.size(); ++i) {
-      if (invariant[i] || out_.graph.type(original.results[i]).rank() == 0) continue;
+      if (invariant[i]) continue;
       if (i < carried) sources[i].insert(sources[i].begin(), original.operands[consts + i]);
-      const NodeId edge =
-          add_identity(kEdge, std::move(sources[i]), original.results[i], out_.blocks[std::size_t(n)], out_.regions[std::size_t(n)]);
-      out_.places[std::size_t(edge)] = n;
-      out_.order.push_back(edge);
+      add_edge(std::move(sources[i]), original.results[i], n);
     }
     return laid_out;
   }

@@ -2,7 +2,7 @@
 //
 // Source: the module that XLA hands to Shardy. Values that a loop does not change are used by its body where they are, through an open
 // constraint where their sharding is the user's; a scan reads its slices from the whole and writes them into the whole; and behind each
-// loop or branch stands one data-flow edge a result, which joins what may come there.
+// loop, branch or barrier stands one data-flow edge a result, which joins what may come there.
 #pragma once
 
 #include <map>

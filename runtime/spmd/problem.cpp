@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/graph/barrier.h"
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
@@ -74,7 +75,8 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
   roots_.resize(graph().values.size());
   std::iota(roots_.begin(), roots_.end(), 0);
   for (const Node& each : graph().nodes)
-    if (each.op->is_constraint) roots_[std::size_t(each.results[0])] = root(each.operands[0]);
+    if (each.op->is_constraint || is_barrier(*each.op))
+      for (std::size_t i = 0; i < each.results.size(); ++i) roots_[std::size_t(each.results[i])] = root(each.operands[i]);
   shapes_.resize(graph().nodes.size());
   regions_.resize(graph().nodes.size());
 }
@@ -110,7 +112,7 @@ Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {
 
 bool Problem::is_planned(NodeId id) const {
   const Node& each = node(id);
-  return !each.op->is_constraint &&
+  return !each.op->is_constraint && !is_barrier(*each.op) &&
          !std::all_of(each.results.begin(), each.results.end(), [&](ValueId v) { return is_free(v) || is_composed(v); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/barrier.h"
 #include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
 
@@ -30,7 +31,7 @@ bool combines(const Graph& graph, const Node& node) {
 
 bool only_moves_data(const Graph& graph, const Node& node) {
   const OpDef& op = *node.op;
-  if (op.pass_through || op.backward_first || op.is_constraint || op.constant) return true;
+  if (op.pass_through || op.backward_first || op.is_constraint || is_barrier(op) || op.constant) return true;
   return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }
 

@@ -106,7 +106,7 @@ RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vecto
   place_results(out, is_linear, made);
   out.op = node.op;
   out.attrs = node.attrs;
-  out.attrs.set("bodies", Bodies{std::make_shared<const Graph>(again.graph(taken))});
+  out.attrs.set("again", true).set("bodies", Bodies{std::make_shared<const Graph>(again.graph(taken))});
   return out;
 }
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/base/selected.h"
 #include "runtime/graph/partition_callback.h"
+#include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
+#include "runtime/transform/used_params.h"
 
 namespace shardlab::transform {
 
@@ -63,48 +66,74 @@ bool is_for_transformations(const Graph& graph) {
   return found;
 }
 
-std::vector<ValueId> emit_without_calls(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
-
-GraphRef body_without_calls(const GraphRef& body) {
-  if (!is_for_transformations(*body)) return body;
-  Graph plain = without_calls(*body);
-  const PartitionCallback* callback = partition_of(body);
-  return callback != nullptr ? with_partition(std::move(plain), *callback) : std::make_shared<const Graph>(std::move(plain));
+// What is computed again is so from operands behind a barrier, through which shardings go as they do to a loop. Source: the lowering of
+// JAX's remat.
+std::vector<ValueId> behind_barrier(GraphBuilder& b, const Graph& body, const std::vector<ValueId>& operands) {
+  const std::vector<bool> used = used_params(without_dead_nodes(body));
+  const std::vector<ValueId> taken = selected(operands, used);
+  if (taken.empty()) return operands;
+  const std::vector<ValueId> results = b.emit(ops::kOptimizationBarrier, taken);
+  std::vector<ValueId> given = operands;
+  for (std::size_t i = 0, next = 0; i < given.size(); ++i)
+    if (used[i]) given[i] = results[next++];
+  return given;
 }
 
-std::vector<ValueId> emit_node_without_calls(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) {
-  if (is_passed_on(node.op)) return operands;
-  if (is_call(node.op)) return emit_without_calls(b, *node.attrs.bodies()[0], operands);
-  if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
-  b.set_place(node.where, node.user_op);
-  if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
-  Bodies bodies;
-  for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(body_without_calls(body));
-  Attrs attrs = node.attrs;
-  return b.emit(*node.op, operands, attrs.set("bodies", bodies));
-}
+// Copies graphs with the bodies of calls where those are called. Per-device code has no barriers: nothing propagates there.
+class Inliner {
+ public:
+  explicit Inliner(bool has_barriers) : has_barriers_(has_barriers) {}
 
-std::vector<ValueId> emit_without_calls(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args) {
-  Renaming renamed(graph);
-  for (std::size_t i = 0; i < args.size(); ++i) renamed[graph.params[i]] = args[i];
-  for (const Node& node : graph.nodes) {
-    std::vector<ValueId> results = emit_node_without_calls(b, node, renamed.of(node.operands));
-    for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
+  Graph copy(const Graph& graph) const {
+    if (!is_for_transformations(graph)) return graph;
+    Graph live = without_dead_nodes(graph);
+    GraphBuilder b(live.name);
+    std::vector<ValueId> args;
+    for (ValueId id : live.params) args.push_back(b.param(live.type(id)));
+    b.set_results(emit(b, live, args));
+    return without_dead_nodes(b.finish());
   }
-  return renamed.of(graph.results);
-}
+
+ private:
+  std::vector<ValueId> emit(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args) const {
+    Renaming renamed(graph);
+    for (std::size_t i = 0; i < args.size(); ++i) renamed[graph.params[i]] = args[i];
+    for (const Node& node : graph.nodes) {
+      std::vector<ValueId> results = emit_node(b, node, renamed.of(node.operands));
+      for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
+    }
+    return renamed.of(graph.results);
+  }
+
+  std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) const {
+    if (is_passed_on(node.op)) return operands;
+    if (is_call(node.op)) {
+      const Graph& body = *node.attrs.bodies()[0];
+      return emit(b, body, has_barriers_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands);
+    }
+    if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
+    b.set_place(node.where, node.user_op);
+    if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
+    const Inliner inner(has_barriers_ && node.op->region != RegionKind::kManual);
+    Bodies bodies;
+    for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(inner.copy_of_body(body));
+    Attrs attrs = node.attrs;
+    return b.emit(*node.op, operands, attrs.set("bodies", bodies));
+  }
+
+  GraphRef copy_of_body(const GraphRef& body) const {
+    if (!is_for_transformations(*body)) return body;
+    Graph plain = copy(*body);
+    const PartitionCallback* callback = partition_of(body);
+    return callback != nullptr ? with_partition(std::move(plain), *callback) : std::make_shared<const Graph>(std::move(plain));
+  }
+
+  bool has_barriers_;
+};
 
 }  // namespace
 
-Graph without_calls(const Graph& graph) {
-  if (!is_for_transformations(graph)) return graph;
-  Graph live = without_dead_nodes(graph);
-  GraphBuilder b(live.name);
-  std::vector<ValueId> args;
-  for (ValueId id : live.params) args.push_back(b.param(live.type(id)));
-  b.set_results(emit_without_calls(b, live, args));
-  return without_dead_nodes(b.finish());
-}
+Graph without_calls(const Graph& graph) { return Inliner(true).copy(graph); }
 
 void throw_no_forward_mode(const Node& node) {
   throw_user_error(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/graph/barrier.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/ops/lower.h"
 #include "runtime/transform/fold_integers.h"
@@ -70,7 +71,7 @@ bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const {
 
 std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
                                            const std::vector<LiesAs>& lies) {
-  const bool is_plain = op.region == RegionKind::kNone && op.collective.empty() && !op.is_constraint && !lies.empty();
+  const bool is_plain = op.region == RegionKind::kNone && op.collective.empty() && !op.is_constraint && !is_barrier(op) && !lies.empty();
   Key key{&op, {}};
   for (ValueId id : operands) key.second.push_back(numbers_[std::size_t(id)]);
   const std::vector<ValueId>* equal = is_plain ? equal_of(key, attrs) : nullptr;
