@@ -37,17 +37,50 @@ std::vector<bool> active_of(const TransformOptions& options, const TracedBody& b
   return active;
 }
 
-void check_like(const std::vector<Array>& given, const std::vector<TensorType>& wanted, std::string_view what, std::string_view of,
-                const TransformOptions& options) {
-  if (given.size() != wanted.size())
-    throw_user_error("{} of {}: got {} {}, wanted {}, one for each {} [{}]", what, options.name, given.size(), what, wanted.size(), of,
+void check_count(std::size_t given, std::size_t wanted, std::string_view what, std::string_view of, const TransformOptions& options) {
+  if (given != wanted)
+    throw_user_error("{} of {}: got {} {}, wanted {}, one for each {} [{}]", what, options.name, given, what, wanted, of,
                      options.where.text());
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i].type() != wanted[i])
+}
+
+// The checks have JAX's texts.
+void check_jvp_tangents(const std::vector<Array>& tangents, const std::vector<TensorType>& primals, const TransformOptions& options) {
+  check_count(tangents.size(), primals.size(), "tangents", "argument", options);
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    const TensorType given = tangents[i].type(), &wanted = primals[i];
+    if (given.dtype != wanted.dtype)
       throw_user_error(
-          "primal and tangent arguments to jax.jvp do not match; dtypes and shapes must be equal: {} {} of {} is {}, its {} is {}; convert "
-          "or reshape it [{}]",
-          what, i, options.name, given[i].type().text(), of, wanted[i].text(), options.where.text());
+          "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal dtype the tangent "
+          "dtype must be float0.Got primal dtype {0} and so expected tangent dtype {0}, but got tangent dtype {1} instead. (argument {2} "
+          "of "
+          "{3}) [{4}]",
+          name_of(wanted.dtype), name_of(given.dtype), i, options.name, options.where.text());
+    if (given.shape != wanted.shape)
+      throw_user_error(
+          "jvp called with different primal and tangent shapes;Got primal shape {} and tangent shape as {} (argument {} of {}) [{}]",
+          text_of(wanted.shape), text_of(given.shape), i, options.name, options.where.text());
+  }
+}
+
+void check_linear_tangents(const std::vector<Array>& tangents, const std::vector<TensorType>& primals, const TransformOptions& options) {
+  check_count(tangents.size(), primals.size(), "tangents", "argument", options);
+  for (std::size_t i = 0; i < tangents.size(); ++i)
+    if (tangents[i].type() != primals[i])
+      throw_user_error(
+          "linearized function called on tangent values inconsistent with the original primal values:\nGot tangent aval {0} for primal "
+          "aval {1} but expected {1}. (argument {2} of {3}) [{4}]",
+          tangents[i].type().text(), primals[i].text(), i, options.name, options.where.text());
+}
+
+// Results of integers have no cotangent: what stands for it is not looked at.
+void check_cotangents(const std::vector<Array>& cotangents, const std::vector<TensorType>& results, const TransformOptions& options) {
+  check_count(cotangents.size(), results.size(), "cotangents", "result", options);
+  for (std::size_t i = 0; i < cotangents.size(); ++i)
+    if (ops::has_tangent(results[i].dtype) && cotangents[i].type() != results[i])
+      throw_user_error(
+          "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got {0}, but expected {1} because the corresponding output "
+          "of the differentiated function had JAX type {1} (result {2} of {3}) [{4}]",
+          cotangents[i].type().text(), results[i].text(), i, options.name, options.where.text());
 }
 
 void check_inexact(const std::vector<Array>& args, std::string_view what, const TransformOptions& options) {
@@ -95,7 +128,7 @@ WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& arg
   std::vector<TensorType> wanted;
   for (std::size_t i = 0; i < args.size(); ++i)
     if (options.active[i]) wanted.push_back(args[i].type());
-  check_like(tangents, wanted, "tangents", "argument", options);
+  check_jvp_tangents(tangents, wanted, options);
   TracedBody body = capture(function, args, options.name, options.where);
   Graph graph = transform::jvp(body.graph, active_of(options, body));
   std::vector<Array> all = run_graph(graph, joined(joined(args, body.captured), tangents), options.where);
@@ -126,7 +159,7 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
   for (std::size_t i = 0; i < args.size(); ++i)
     if (options.active[i]) active_types.push_back(args[i].type());
   out.pull = [pullback, residuals, result_types, weak_args, options](const std::vector<Array>& cotangents) {
-    check_like(cotangents, result_types, "cotangents", "result", options);
+    check_cotangents(cotangents, result_types, options);
     std::vector<Array> params = residuals;
     for (int i : pullback->cotangents) params.push_back(cotangents[std::size_t(i)]);
     std::vector<Array> found = run_graph(pullback->backward, params, options.where);
@@ -134,7 +167,7 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
     return found;
   };
   out.push = [pullback, residuals, result_types, weak_results, active_types, options](const std::vector<Array>& tangents) {
-    check_like(tangents, active_types, "tangents", "argument", options);
+    check_linear_tangents(tangents, active_types, options);
     std::vector<Array> found = run_graph(pullback->linear, joined(tangents, residuals), options.where), results(result_types.size());
     for (std::size_t i = 0; i < found.size(); ++i) results[std::size_t(pullback->cotangents[i])] = found[i];
     for (std::size_t i = 0; i < results.size(); ++i)

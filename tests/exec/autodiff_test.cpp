@@ -155,7 +155,30 @@ TEST(Autodiff, Errors) {
   EXPECT_THAT(error_of([&] { grad(identity)(full({}, 3)); }),
               HasSubstr("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32."));
   EXPECT_THAT(error_of([&] { jvp(identity, std::tuple{ramp(3)}, std::tuple{ramp(2)}); }),
-              HasSubstr("primal and tangent arguments to jax.jvp do not match"));
+              HasSubstr("jvp called with different primal and tangent shapes;Got primal shape (3,) and tangent shape as (2,)"));
+  EXPECT_THAT(
+      error_of([&] { jvp(identity, std::tuple{ramp(3)}, std::tuple{full({3}, 1)}); }),
+      HasSubstr("primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal dtype the "
+                "tangent dtype must be float0.Got primal dtype float32 and so expected tangent dtype float32, but got tangent dtype "
+                "int32 instead."));
+}
+
+TEST(Autodiff, LinearFunctionsRefuseWhatDoesNotFit) {
+  auto both = [](const Array& x) { return std::pair(sin(x), round(x).astype(int32)); };
+  auto [y, pull] = vjp([](const Array& x) { return sin(x); }, ramp(3));
+  for (const Array& cotangent : {ramp(4), full({3}, 1), full({}, 1.0), ones({3}).astype(float16)})
+    EXPECT_THAT(error_of([&, pull = pull] { pull(cotangent); }),
+                AllOf(HasSubstr("unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got " + cotangent.type().text() +
+                                ", but expected float32[3] because the corresponding output of the differentiated function had JAX type "
+                                "float32[3]"),
+                      HasSubstr("autodiff_test.cpp:")));
+  auto [z, push] = linearize([](const Array& x) { return sin(x); }, ramp(3));
+  EXPECT_THAT(error_of([push = push] { push(ramp(4)); }),
+              HasSubstr("linearized function called on tangent values inconsistent with the original primal values:\nGot tangent aval "
+                        "float32[4] for primal aval float32[3] but expected float32[3]."));
+  // What stands for the cotangent of integers is not looked at.
+  auto [pair, pull_both] = vjp(both, zeros({3}));
+  EXPECT_THAT(std::get<0>(pull_both({ones({3}), ones({2})})).to_vector<float>(), ElementsAre(1, 1, 1));
 }
 
 TEST(Vmap, Errors) {
