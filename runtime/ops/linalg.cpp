@@ -259,7 +259,7 @@ constexpr AttrDef kToleranceAttrs[] = {
     {"rtol", Kind::kNumber, false, "singular values below it are taken as 0; by default by their number and the dtype's precision"}};
 constexpr AttrDef kLstsqAttrs[] = {
     {"rcond", Kind::kNumber, false, "singular values below this share of the largest are taken as 0; by default by the dtype's precision"}};
-constexpr AttrDef kCondAttrs[] = {{"p", Kind::kLiteral, false, "the norm's order: 2 (the default), -2, 1, -1, inf, -inf, fro"}};
+constexpr AttrDef kCondAttrs[] = {{"p", Kind::kLiteral, false, "the norm's order: 2 (the default), -2, 1, -1, inf, -inf, fro, nuc"}};
 
 }  // namespace
 

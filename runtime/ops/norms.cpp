@@ -171,7 +171,7 @@ Values expand_vecmat(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
 }
 
 using Kind = AttrDef::Kind;
-constexpr AttrDef kNormAttrs[] = {{"ord", Kind::kLiteral, false, "a number, inf or -inf as {\"inf\"}; of squares by default"},
+constexpr AttrDef kNormAttrs[] = {{"ord", Kind::kLiteral, false, "a number, inf, -inf, or of matrices fro or nuc; of squares by default"},
                                   {"axis", Kind::kScalarOrIntegers, false, "one axis of vectors, two of matrices"},
                                   {"keepdims", Kind::kFlag, false, "whether reduced axes stay, with size 1"}};
 constexpr AttrDef kPowerAttrs[] = {{"n", Kind::kInteger, false, "the power, where it is no operand"}};

@@ -88,12 +88,15 @@ struct CustomPartitioningStep {
 struct CondStep {
   std::vector<std::string> functions;
 };
+// The arguments: `consts` values that do not change, then the carried ones.
 struct WhileStep {
   std::string condition, body;
+  std::int64_t consts = 0;
 };
-// The arguments: `carry` carried values, then those that are scanned over.
+// The arguments: `consts` values that do not change, `carry` carried values, then those that are scanned over.
 struct ScanStep {
   std::string function;
+  std::int64_t consts = 0;
   std::int64_t length = -1;  // -1: the leading size of the latter
   std::int64_t carry = 1;
   bool reverse = false;

@@ -86,6 +86,7 @@ AttrValue read_attribute(const Node& node, AttrDef::Kind kind, const Document& d
     case Kind::kIntegerLists:
       return read_integer_lists(node);
     case Kind::kLiteral:
+      if (node.is_string()) return node.string();  // an order of norms
       return std::make_shared<const Literal>(read_literal(node, std::nullopt, document.config));
     case Kind::kNames:
       return read_names(node);

@@ -113,8 +113,15 @@ Step read_cond(const Node& statement, const Document& document) {
   return step;
 }
 
+// How many of the arguments come first that every iteration gets as they are.
+std::int64_t read_consts(const Node& statement) {
+  auto consts = statement.find("num_consts");
+  return consts ? consts->integer(0, std::int64_t(arg_count(statement))) : 0;
+}
+
 Step read_while_loop(const Node& statement, const Document& document) {
   WhileStep step;
+  step.consts = read_consts(statement);
   for (auto [key, name] : {std::pair{"cond_fn", &step.condition}, {"body_fn", &step.body}}) {
     const Function& function = function_at(statement.at(key), document);
     check_params(statement.at(key), function, arg_count(statement));
@@ -128,11 +135,15 @@ Step read_scan(const Node& statement, const Document& document) {
   const Function& function = called_function(statement, document);
   step.function = function.name;
   if (auto length = statement.find("length"); length && !length->is_null()) step.length = length->integer(0);
-  if (auto carry = statement.find("num_carry")) step.carry = carry->integer(0, std::int64_t(arg_count(statement)));
+  step.consts = read_consts(statement);
+  const std::int64_t others = std::int64_t(arg_count(statement)) - step.consts;
+  if (auto carry = statement.find("num_carry"))
+    step.carry = carry->integer(0, others);
+  else if (others == 0)
+    step.carry = 0;
   if (auto reverse = statement.find("reverse")) step.reverse = reverse->flag();
   if (auto unroll = statement.find("unroll")) unroll->integer(1);
-  if (step.length < 0 && std::int64_t(arg_count(statement)) == step.carry)
-    statement.fail("scan got no values to scan over and `length` not provided.");
+  if (step.length < 0 && others == step.carry) statement.fail("scan got no values to scan over and `length` not provided.");
   return step;
 }
 

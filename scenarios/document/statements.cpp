@@ -111,8 +111,8 @@ constexpr std::string_view kShardMapKeys[] = {"fn", "mesh", "in_specs", "out_spe
 constexpr std::string_view kCustomPartitioningKeys[] = {"fn",          "sharding_rule", "need_replication",
                                                         "permutation", "reduction",     "factor_sizes"};
 constexpr std::string_view kCondKeys[] = {"fns"};
-constexpr std::string_view kWhileKeys[] = {"cond_fn", "body_fn"};
-constexpr std::string_view kScanKeys[] = {"fn", "length", "num_carry", "reverse", "unroll"};
+constexpr std::string_view kWhileKeys[] = {"cond_fn", "body_fn", "num_consts"};
+constexpr std::string_view kScanKeys[] = {"fn", "length", "num_carry", "num_consts", "reverse", "unroll"};
 
 const StatementDef kStatements[] = {
     {"constant", kConstantKeys, 0, 0, read_constant},

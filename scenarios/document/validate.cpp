@@ -332,18 +332,21 @@ class TypeChecker {
 
   TypeList evaluate(const Statement& statement, const WhileStep& step, const TypeList& types) {
     Bodies bodies{outline(statement, step.condition, types), outline(statement, step.body, types)};
-    return inferred("while_loop", types, Attrs{{"bodies", bodies}});
+    return inferred("while_loop", types, Attrs{{"bodies", bodies}, {"num_consts", step.consts}});
   }
 
   TypeList evaluate(const Statement& statement, const ScanStep& step, const TypeList& types) {
     TypeList params = types;
     std::int64_t length = step.length;
-    for (std::size_t i = std::size_t(step.carry); i < types.size(); ++i) {
+    for (std::size_t i = std::size_t(step.consts + step.carry); i < types.size(); ++i) {
       if (types[i].shape.empty()) throw_user_error("scan got value with no leading axis to scan over: {}", types[i].text());
       if (length < 0) length = types[i].shape[0];
       params[i].shape.erase(params[i].shape.begin());
     }
-    Attrs attrs{{"bodies", Bodies{outline(statement, step.function, params)}}, {"length", length}, {"num_carry", step.carry}};
+    Attrs attrs{{"bodies", Bodies{outline(statement, step.function, params)}},
+                {"length", length},
+                {"num_carry", step.carry},
+                {"num_consts", step.consts}};
     return inferred("scan", types, attrs);
   }
 

@@ -24,6 +24,16 @@ Literal literal_of(const Scalar& scalar) {
 
 Array array_of(const Literal& literal) { return array_from_host(literal.type, literal.data->bytes()); }
 
+// The function of its other arguments.
+ArrayFunction with_first(std::vector<Array> consts, ArrayFunction function) {
+  if (consts.empty()) return function;
+  return [consts = std::move(consts), function = std::move(function)](const std::vector<Array>& args) {
+    std::vector<Array> all = consts;
+    all.insert(all.end(), args.begin(), args.end());
+    return function(all);
+  };
+}
+
 }  // namespace
 
 void Interpreter::run() {
@@ -280,16 +290,18 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const CondS
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const WhileStep& step, const Names& names, Where where) {
   auto run = [this, &step, where](const std::vector<Array>& args) {
-    return while_loop(function(step.condition), function(step.body), args, where);
+    const auto carry = args.begin() + step.consts;
+    const std::vector<Array> consts(args.begin(), carry);
+    return while_loop(with_first(consts, function(step.condition)), with_first(consts, function(step.body)), {carry, args.end()}, where);
   };
   return as_program(statement, run, names, where);
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where) {
   auto run = [this, &step, where](const std::vector<Array>& args) {
-    auto xs = args.begin() + step.carry;
-    return scan(function(step.function), {args.begin(), xs}, {xs, args.end()}, ScanOptions{.length = step.length, .reverse = step.reverse},
-                where);
+    const auto carry = args.begin() + step.consts, xs = carry + step.carry;
+    return scan(with_first({args.begin(), carry}, function(step.function)), {carry, xs}, {xs, args.end()},
+                ScanOptions{.length = step.length, .reverse = step.reverse}, where);
   };
   return as_program(statement, run, names, where);
 }
