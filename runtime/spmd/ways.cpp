@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/spmd/contraction.h"
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/work.h"
 
@@ -115,9 +116,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
   } else if (node.op->reduction) {
     // A product may be computed as its result is left, whatever more its operands are cut into, as XLA's is.
+    const std::int64_t parts = parts_of_contraction(shape, even, problem.atoms());
     clear_result_factors(shape.rule, kept);
     clear_result_factors(shape.rule, even);
-    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
+    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even))) / parts;
   }
   // XLA computes Fourier transforms whole on every device, their batch included.
   if (transforms_whole_dimensions(node, shape.rule)) {
