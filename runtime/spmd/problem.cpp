@@ -81,6 +81,10 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
   regions_.resize(graph().nodes.size());
 }
 
+Spec Problem::propagated_form(ValueId value) const {
+  return normalised(propagated_spec(propagation_.values[std::size_t(value)], type(value).shape));
+}
+
 Spec Problem::even_form(ValueId value) const { return normalised(even_prefix(propagation_.values[std::size_t(value)], type(value).shape)); }
 
 // Bodies are partitioned for even parts.

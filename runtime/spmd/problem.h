@@ -47,7 +47,8 @@ class Problem {
   ValueId root(ValueId value) const { return roots_[std::size_t(value)]; }
   // The form that a value is left in where nothing else is cheaper: what was propagated, rounded; of a constraint exactly what it says.
   const Spec& kept(ValueId value) const { return kept_[std::size_t(value)]; }
-  // As propagation leaves it, cut evenly.
+  // As propagation leaves it, and the same cut evenly.
+  Spec propagated_form(ValueId value) const;
   Spec even_form(ValueId value) const;
   // As given; an open parameter takes what was propagated, as far as it is even and of whole axes.
   const Spec& param(std::size_t i) const { return params_[i]; }

@@ -103,7 +103,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   std::vector<Spec> kept, even;  // an uneven cut may be more work for those with the larger parts than a coarser even one
   for (const auto* values : {&node.operands, &node.results})
     for (ValueId value : *values) {
-      kept.push_back(problem.kept(value));
+      kept.push_back(problem.propagated_form(value));
       even.push_back(problem.even_form(value));
     }
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
