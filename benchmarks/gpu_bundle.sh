@@ -11,7 +11,7 @@ mkdir -p "$folder/bin" "$folder/tests" "$folder/benchmarks" "$folder/lib"
 cp "$build"/bin/shardlab "$build"/bin/shardlab-coordinator "$build"/bin/toy "$build"/bin/guide_* "$build"/bin/distributed_* \
   "$build"/bin/deadlock_* "$folder/bin"
 cp "$build"/tests/cuda_device_test "$folder/tests"
-cp "$build"/benchmarks/bench_runtime "$folder/benchmarks"
+cp "$build"/benchmarks/bench_runtime "$build"/benchmarks/bench_gpu_kernels "$folder/benchmarks"
 strip "$folder"/bin/* "$folder"/tests/* "$folder"/benchmarks/*
 for program in "$folder"/bin/* "$folder"/tests/* "$folder"/benchmarks/*; do ldd "$program"; done |
   awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |

@@ -24,6 +24,8 @@ while [ $# -gt 0 ]; do
 done
 [ ${#parts[@]} -gt 0 ] || parts=(tests programs processes scenarios oracle speed sanitizer)
 mkdir -p "$out" && out=$(cd "$out" && pwd)
+given_path=${LD_LIBRARY_PATH:-}  # for programs that are not ours: the bundle's libraries may be older than those they need
+export PATH=$PATH:/usr/local/cuda/bin
 work=$(mktemp -d)
 logs=$work/logs
 mkdir "$logs"
@@ -131,11 +133,12 @@ oracle() {
 }
 
 speed() {
+  step 60 "our kernels by themselves" "$build/benchmarks/bench_gpu_kernels"
   export SHARDLAB_PLATFORM=$backend SHARDLAB_NUM_CPU_DEVICES=8 SHARDLAB_DEVICES_PER_GPU=8
   step 110 "our times, 8 devices of one GPU" "$build/benchmarks/bench_runtime" axpy_64M sin_64M sum_64M gelu_softmax_4M dot_2048_no_comm \
     mlp_step_dp jit_chain100_1M
   unset SHARDLAB_PLATFORM SHARDLAB_NUM_CPU_DEVICES SHARDLAB_DEVICES_PER_GPU
-  step 110 "JAX and cuBLAS on the same card" python3 "$here/gpu_reference.py"
+  step 110 "JAX and cuBLAS on the same card" env LD_LIBRARY_PATH="$given_path" python3 "$here/gpu_reference.py"
 }
 
 sanitizer() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "benchmarks/gpu_kernels/time_kernels.h"
 #include "tests/virtualdev/cuda/host_kernels.h"
 #include "tests/virtualdev/cuda/libraries/stand_in.h"
 #include "tests/virtualdev/cuda/programs.h"
@@ -152,6 +153,13 @@ TEST_F(Api, MessagesOfNccl) {
   await();
   for (cuda::Communicator each : communicators) api->destroy(each);
   for (int g : {0, 1}) api->release(data[std::size_t(g)], gpus[std::size_t(g)]->stream);
+}
+
+// What benchmarks/gpu_kernels measures, small.
+TEST_F(Api, TheKernelsThatAreMeasured) {
+  const std::vector<benchmark::KernelTime> times = benchmark::time_kernels(cuda::cuda_api(), std::make_shared<LinesCompiler>(), "", 32, 1);
+  EXPECT_GT(times.size(), 30u);
+  for (const benchmark::KernelTime& each : times) EXPECT_GT(each.milliseconds, 0) << each.name;
 }
 
 // Eight devices on two GPUs.
