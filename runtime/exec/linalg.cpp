@@ -54,6 +54,11 @@ Array svdvals(const Operand& x) { return one("linalg.svdvals", {x}); }
 
 Array solve(const Operand& a, const Operand& b) { return one("linalg.solve", {a, b}); }
 Array inv(const Operand& x) { return one("linalg.inv", {x}); }
+Array tensorinv(const Operand& x, std::int64_t ind) { return one("linalg.tensorinv", {x}, {{"ind", ind}}); }
+Array tensorsolve(const Operand& a, const Operand& b, const std::vector<std::int64_t>& axes) {
+  return one("linalg.tensorsolve", {a, b}, axes.empty() ? Attrs{} : Attrs{{"axes", axes}});
+}
+Array block_diag(const Operands& blocks) { return one("linalg.block_diag", blocks.operands()); }
 Array solve_triangular(const Operand& a, const Operand& b, const TriangularOptions& options) {
   return one("linalg.solve_triangular", {a, b},
              {{"lower", options.lower}, {"trans", std::int64_t(options.trans)}, {"unit_diagonal", options.unit_diagonal}});

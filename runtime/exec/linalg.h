@@ -45,6 +45,12 @@ Array svdvals(const Operand& x);
 // x with A x = b: b is [m], or [..., m, k].
 Array solve(const Operand& a, const Operand& b);
 Array inv(const Operand& x);
+// Of an array as the matrix of its first `ind` dimensions and the others.
+Array tensorinv(const Operand& x, std::int64_t ind = 2);
+// The array whose tensordot with `a` is `b`; `axes` of `a` go last before.
+Array tensorsolve(const Operand& a, const Operand& b, const std::vector<std::int64_t>& axes = {});
+// jax.scipy.linalg's: matrices along the diagonal of one.
+Array block_diag(const Operands& blocks);
 struct TriangularOptions {
   bool lower = false;
   int trans = 0;  // 1: of A's transpose, 2: of its conjugate transpose

@@ -95,6 +95,15 @@ Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::option
   return one("union1d", {x, y}, filled(size, fill_value));
 }
 Array isin(const Operand& x, const Operand& others, bool invert) { return one("isin", {x, others}, {{"invert", invert}}); }
+Array intersect1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
+  return one("intersect1d", {x, y}, filled(size, fill_value));
+}
+Array setdiff1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
+  return one("setdiff1d", {x, y}, filled(size, fill_value));
+}
+Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
+  return one("setxor1d", {x, y}, filled(size, fill_value));
+}
 
 Array fill_diagonal(const Operand& x, const Operand& values) { return one("fill_diagonal", {x, values}); }
 Array diagflat(const Operand& x, std::int64_t k) { return one("diagflat", {x}, {{"k", k}}); }
@@ -109,6 +118,13 @@ Array place(const Operand& x, const Operand& mask, const Operand& values) { retu
 Array convolve(const Operand& x, const Operand& y, std::string_view mode) { return one("convolve", {x, y}, {{"mode", std::string(mode)}}); }
 Array correlate(const Operand& x, const Operand& y, std::string_view mode) {
   return one("correlate", {x, y}, {{"mode", std::string(mode)}});
+}
+Array polyfit(const Operand& x, const Operand& y, std::int64_t deg, const std::optional<Operand>& w, std::optional<double> rcond) {
+  Attrs attrs;
+  if (rcond) attrs.set("rcond", *rcond);
+  std::vector<Operand> operands{x, y, Operand(Scalar{deg}, x.where())};
+  if (w) operands.push_back(*w);
+  return one("polyfit", operands, attrs);
 }
 Array polyval(const Operand& coefficients, const Operand& x) { return one("polyval", {coefficients, x}); }
 Array polyadd(const Operand& p, const Operand& q) { return one("polyadd", {p, q}); }
@@ -210,6 +226,14 @@ Array logit(const Operand& x) { return one("logit", {x}); }
 Array ndtr(const Operand& x) { return one("ndtr", {x}); }
 Array log_ndtr(const Operand& x) { return one("log_ndtr", {x}); }
 Array betaln(const Operand& x, const Operand& y) { return one("betaln", {x, y}); }
+Array ndtri(const Operand& p) { return one("ndtri", {p}); }
+Array spence(const Operand& x) { return one("spence", {x}); }
+Array zeta(const Operand& x, const Operand& q) { return one("zeta", {x, q}); }
+Array polygamma(const Operand& n, const Operand& x) { return one("polygamma", {n, x}); }
+Array comb(const Operand& n, const Operand& k) { return one("comb", {n, k}); }
+Array poch(const Operand& z, const Operand& m) { return one("poch", {z, m}); }
+Array boxcox(const Operand& x, const Operand& lmbda) { return one("boxcox", {x, lmbda}); }
+Array boxcox1p(const Operand& x, const Operand& lmbda) { return one("boxcox1p", {x, lmbda}); }
 
 Array log1mexp(const Operand& x) { return one("log1mexp", {x}); }
 Array sparse_plus(const Operand& x) { return one("sparse_plus", {x}); }

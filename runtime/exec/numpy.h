@@ -70,6 +70,9 @@ Array extract(const Operand& condition, const Operand& x, std::int64_t size, dou
 Array unique(const Operand& x, std::int64_t size, std::optional<double> fill_value = {});
 Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
 Array isin(const Operand& x, const Operand& others, bool invert = false);
+Array intersect1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
+Array setdiff1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
+Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
 
 // --- Elements replaced.
 
@@ -91,6 +94,8 @@ std::pair<Array, Array> polydiv(const Operand& p, const Operand& q);
 Array polyder(const Operand& p, std::int64_t m = 1);
 Array polyint(const Operand& p, std::int64_t m = 1);
 Array poly(const Operand& zeros);
+// The polynomial of least squares.
+Array polyfit(const Operand& x, const Operand& y, std::int64_t deg, const std::optional<Operand>& w = {}, std::optional<double> rcond = {});
 Array vander(const Operand& x, std::optional<std::int64_t> columns = {}, bool increasing = false);
 
 // --- Counting and ordering.
@@ -182,6 +187,14 @@ Array logit(const Operand& x);
 Array ndtr(const Operand& x);
 Array log_ndtr(const Operand& x);
 Array betaln(const Operand& x, const Operand& y);
+Array ndtri(const Operand& p);
+Array spence(const Operand& x);
+Array zeta(const Operand& x, const Operand& q);
+Array polygamma(const Operand& n, const Operand& x);
+Array comb(const Operand& n, const Operand& k);
+Array poch(const Operand& z, const Operand& m);
+Array boxcox(const Operand& x, const Operand& lmbda);
+Array boxcox1p(const Operand& x, const Operand& lmbda);
 
 // --- jax.nn and jax.ops.
 

@@ -92,6 +92,16 @@ Array weibull_min(const Operand& key, const Operand& scale, const Operand& conce
   return with_parameters("random.weibull_min", {key, scale, concentration}, shape, dtype);
 }
 
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance, const std::optional<Shape>& shape,
+                          std::optional<DType> dtype, std::string_view method) {
+  Attrs attrs{{"method", std::string(method)}};
+  if (shape) attrs.set("shape", *shape);
+  if (dtype) attrs.set("dtype", *dtype);
+  return one("random.multivariate_normal", {key, mean, covariance}, attrs);
+}
+Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape, std::optional<DType> dtype, std::optional<std::int64_t> m) {
+  return one("random.orthogonal", {key}, draw_attrs(shape, dtype).set("n", n).set("m", m.value_or(n)));
+}
 Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype) {
   return one("random.randint", {key}, draw_attrs(shape, dtype).set("minval", minval).set("maxval", maxval));
 }

@@ -47,6 +47,12 @@ Array triangular(const Operand& key, const Operand& left, const Operand& mode, c
 Array wald(const Operand& key, const Operand& mean, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const Shape& shape = {},
                   std::optional<DType> dtype = {});
+// Normal vectors; `method` (cholesky, eigh or svd) factors the covariance. No shape: that of the parameters without their vectors.
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance, const std::optional<Shape>& shape = {},
+                          std::optional<DType> dtype = {}, std::string_view method = "cholesky");
+// Matrices of n rows, with orthonormal columns, or rows where those are fewer.
+Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape = {}, std::optional<DType> dtype = {},
+                 std::optional<std::int64_t> m = {});
 // Whole numbers in [minval, maxval).
 Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {});
 // True with probability p, which is a number or an array that broadcasts to the shape.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
 
 namespace shardlab::ops {
@@ -46,6 +47,7 @@ SHARDLAB_DERIVATIVE(acos, unary(b, kNeg, unary(b, kRsqrt, minus_from(b, 1.0, squ
 SHARDLAB_DERIVATIVE(sinh, unary(b, kCosh, x))
 SHARDLAB_DERIVATIVE(cosh, unary(b, kSinh, x))
 SHARDLAB_DERIVATIVE(lgamma, unary(b, kDigamma, x))
+SHARDLAB_DERIVATIVE(digamma, call(b, "zeta", {2.0, Term(b, x)}).id())
 SHARDLAB_DERIVATIVE(asinh, unary(b, kRsqrt, plus(b, squared(b, x), 1.0)))
 SHARDLAB_DERIVATIVE(exp, y)
 SHARDLAB_DERIVATIVE(expm1, plus(b, y, 1.0))

@@ -41,9 +41,10 @@
                    X(CountNonzero) X(Nanmax) X(Nanmean) X(Nanmin) X(Nanprod) X(Nanstd) X(Nansum) X(Nanvar) X(Ptp) \
   /* edits      */ X(Append) X(Atleast1d) X(Atleast2d) X(Atleast3d) X(BroadcastArrays) X(Delete) X(Dsplit) X(Ediff1d) X(Hsplit) X(Insert) \
                    X(MatrixTranspose) X(Resize) X(Rollaxis) X(Rot90) X(Unstack) X(Vsplit) \
+  /* sets       */ X(Intersect1d) X(Setdiff1d) X(Setxor1d) \
   /* which      */ X(Argwhere) X(Compress) X(Diagflat) X(Extract) X(FillDiagonal) X(Flatnonzero) X(Isin) X(Nonzero) X(PlaceAt) X(Put) \
                    X(PutAlongAxis) X(Union1d) X(Unique) \
-  /* polynomial */ X(Convolve) X(Correlate) X(Poly) X(Polyadd) X(Polyder) X(Polydiv) X(Polyint) X(Polymul) X(Polysub) X(Polyval) X(Vander) \
+  /* polynomial */ X(Convolve) X(Correlate) X(Poly) X(Polyadd) X(Polyder) X(Polydiv) X(Polyfit) X(Polyint) X(Polymul) X(Polysub) X(Polyval) X(Vander) \
   /* counting   */ X(Argpartition) X(Digitize) X(Histogram) X(Histogram2d) X(HistogramBinEdges) X(Lexsort) X(Nanargmax) X(Nanargmin) \
                    X(Nancumprod) X(Nancumsum) X(Nanmedian) X(Nanpercentile) X(Nanquantile) X(Partition) X(SortComplex) \
   /* calculus   */ X(Corrcoef) X(Cov) X(Cross) X(Gradient) X(Interp) X(Trapezoid) X(Unwrap) \
@@ -52,12 +53,14 @@
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
                    X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
+                   X(Boxcox) X(Boxcox1p) X(Comb) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
   /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \
   /* norms      */ X(MatrixNorm) X(MatrixPower) X(Matvec) X(MultiDot) X(Norm) X(Vecdot) X(Vecmat) X(VectorNorm) \
   /* linalg     */ X(Cholesky) X(Eigh) X(Lu) X(Qr) X(Svd) X(TriangularSolve) \
                    X(ChoSolve) X(ConditionNumber) X(Det) X(Eigvalsh) X(Inv) X(LinalgCholesky) X(LinalgEigh) X(LinalgQr) X(LinalgSvd) X(Lstsq) \
+                   X(BlockDiag) X(Tensorinv) X(Tensorsolve) \
                    X(MatrixRank) X(Pinv) X(Slogdet) X(Solve) X(SolveTriangular) X(Svdvals) \
   /* random     */ X(RandomBernoulli) X(RandomBits) X(RandomCategorical) X(RandomCauchy) X(RandomChild) X(RandomChoice) \
                    X(RandomExponential) X(RandomFoldIn) X(RandomGumbel) \
@@ -65,6 +68,9 @@
                    X(RandomRademacher) X(RandomRandint) X(RandomSplit) X(RandomTruncatedNormal) X(RandomUniform) X(Threefry2x32) \
   /* kin of it  */ X(RandomDoubleSidedMaxwell) X(RandomGeometric) X(RandomLognormal) X(RandomMaxwell) X(RandomPareto) X(RandomRayleigh) \
                    X(RandomTriangular) X(RandomWald) X(RandomWeibullMin) X(Hfft) X(Ihfft) \
+                   X(RandomMultivariateNormal) X(RandomOrthogonal) \
+  /* weights    */ X(GlorotNormal) X(GlorotUniform) X(HeNormal) X(HeUniform) X(LecunNormal) X(LecunUniform) X(OrthogonalInitializer) \
+                   X(VarianceScaling) \
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
                    X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)

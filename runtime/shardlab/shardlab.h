@@ -19,6 +19,7 @@
 #include "runtime/exec/devices.h"
 #include "runtime/exec/fft.h"
 #include "runtime/exec/indexing.h"
+#include "runtime/exec/initializers.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/lax.h"
 #include "runtime/exec/linalg.h"

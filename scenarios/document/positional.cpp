@@ -51,6 +51,9 @@ constexpr std::string_view kNewShape[] = {"new_shape"};
 constexpr std::string_view kRot90[] = {"k", "axes"};
 constexpr std::string_view kRollaxis[] = {"axis", "start"};
 constexpr std::string_view kSections[] = {"indices_or_sections"};
+constexpr std::string_view kIntersect[] = {"assume_unique", ""};  // assume_unique, return_indices
+constexpr std::string_view kUniqueGiven[] = {"assume_unique"};
+constexpr std::string_view kInd[] = {"ind"};
 constexpr std::string_view kIsin[] = {"assume_unique", "invert"};
 constexpr std::string_view kWrap[] = {"wrap"};
 constexpr std::string_view kOrder[] = {"m"};
@@ -111,6 +114,9 @@ constexpr Positional kAll[] = {
     {"dsplit", 1, kSections},
     {"compress", 2, kAxis},
     {"isin", 2, kIsin},
+    {"intersect1d", 2, kIntersect},
+    {"setdiff1d", 2, kUniqueGiven},
+    {"setxor1d", 2, kUniqueGiven},
     {"fill_diagonal", 2, kWrap},
     {"diagflat", 1, kK},
     {"put_along_axis", 3, kAxis},
@@ -203,6 +209,8 @@ constexpr Positional kAll[] = {
     {"dynamic_index_in_dim", 2, kIndexInDim},
     {"dynamic_update_index_in_dim", 3, kAxis},
     {"tensordot", 2, kAxes},
+    {"linalg.tensorinv", 1, kInd},
+    {"linalg.tensorsolve", 2, kAxes},
     {"allclose", 2, kTolerance},
     {"isclose", 2, kTolerance},
     {"array_equal", 2, kEqualNan},
@@ -238,6 +246,8 @@ constexpr Positional kAll[] = {
     {"random_bits", 1, kShape},
     {"random.uniform", 1, kShape},
     {"random.normal", 1, kShape},
+    {"random.multivariate_normal", 3, kShape},
+    {"random.orthogonal", 2, kShape},
     {"random.exponential", 1, kShape},
     {"random.gumbel", 1, kShape},
     {"random.laplace", 1, kShape},
