@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/unary.h"
 
 namespace shardlab::ops {
 namespace {
@@ -238,7 +239,6 @@ const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; c
 const OpDef kSqrt = unary_op<Sqrt>("sqrt", "The square root; NaN below 0. Integers become float32.", expand_inexact);
 const OpDef kRsqrt = unary_op<Rsqrt>("rsqrt", "1 / sqrt(x). Integers become float32.", expand_inexact);
 const OpDef kCbrt = unary_op<Cbrt>("cbrt", "The cube root. Integers become float32.", expand_inexact);
-extern const OpDef kRelu;
 const OpDef kRelu = unary_op<Relu>("relu", "maximum(x, 0), with the derivative 0 at 0.", expand_relu);
 const OpDef kFloor = unary_op<Floor>("floor", "The largest whole number not above x; integers stay.", expand_rounding);
 const OpDef kCeil = unary_op<Ceil>("ceil", "The smallest whole number not below x; integers stay.", expand_rounding);

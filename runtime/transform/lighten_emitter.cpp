@@ -16,9 +16,11 @@ const Node* LightEmitter::producer(ValueId id) const {
 }
 
 ValueId LightEmitter::named_by(ValueId id) const {
-  for (const Node* node = producer(id); node != nullptr && node->op == &ops::kReshape && type(id) == type(node->operands[0]);
-       node = producer(id))
-    id = node->operands[0];
+  auto is_name = [&](const Node& node) {
+    if (node.op->is_constraint) return are_one(node.operands[0], lies_[std::size_t(id)]);
+    return node.op == &ops::kReshape && type(id) == type(node.operands[0]);
+  };
+  for (const Node* node = producer(id); node != nullptr && is_name(*node); node = producer(id)) id = node->operands[0];
   return id;
 }
 

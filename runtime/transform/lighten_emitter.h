@@ -21,7 +21,7 @@ class LightEmitter {
   const TensorType& type(ValueId id) const { return graph().type(id); }
   const TensorType& type_of_original(ValueId id) const { return original_.type(id); }
   const Node* producer(ValueId id) const;  // nullptr of a parameter
-  // What the value is another name of, see as().
+  // What the value is another name of, see as(); also a constraint of what lies so already.
   ValueId named_by(ValueId id) const;
   // Of the value or what it is another name of; nullptr where another op made it.
   const Node* producer(ValueId id, const OpDef& op) const;

@@ -5,6 +5,7 @@
 
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
+#include "runtime/ops/unary.h"
 
 namespace shardlab::transform {
 namespace {
@@ -35,8 +36,17 @@ bool is_neutral(const LightEmitter& e, const OpDef* op, ValueId number, bool is_
 bool is_never_negative(const LightEmitter& e, ValueId id) {
   const Node* node = e.producer(e.named_by(id));
   if (node == nullptr || !is_floating(e.type(id).dtype)) return false;
-  return is_any_of(node->op, {&ops::kAbs, &ops::kExp, &ops::kSqrt}) ||
+  return is_any_of(node->op, {&ops::kAbs, &ops::kExp, &ops::kSqrt, &ops::kRelu}) ||
          (node->op == &ops::kMul && e.are_equal(node->operands[0], node->operands[1]));
+}
+
+// Whether x is what the op gave for y already, so that it gives it once more: maximum(maximum(y, z), y), relu(relu(y)), maximum(relu(y),
+// y).
+bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
+  const Node* node = e.producer(e.named_by(x));
+  if (node == nullptr || !is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr})) return false;
+  const bool is_alike = node->op == op || (op == &ops::kMaximum && node->op == &ops::kRelu);
+  return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
 
 // The dimensions along which an operand of an elementwise op differs from element to element; all where it is made otherwise.
@@ -97,12 +107,15 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   const ValueId x = site.operands.empty() ? kZero : site.operands[0];
   if (op == &ops::kAbs && is_never_negative(e, x)) return x;
+  if (op == &ops::kRelu && e.producer(e.named_by(x)) != nullptr && e.producer(e.named_by(x))->op == &ops::kRelu) return x;
   if (const Node* neg = op == &ops::kNeg ? e.producer(x, ops::kNeg) : nullptr) return neg->operands[0];
   if (op == &ops::kDynamicUpdateSlice && e.type(x) == e.type(site.operands[1])) return site.operands[1];  // a start that fits is 0
   if (!op->elementwise || site.operands.size() != 2) return std::nullopt;
   const ValueId y = site.operands[1];
   if (e.type(x).shape != e.type(y).shape) return std::nullopt;
   if (is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr}) && e.are_equal(x, y)) return x;
+  if (has_taken(e, op, x, y)) return x;
+  if (has_taken(e, op, y, x)) return y;
   if (is_neutral(e, op, y, false)) return x;
   if (is_neutral(e, op, x, true)) return y;
   return std::nullopt;
@@ -110,6 +123,11 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
 
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
+  if (op == &ops::kReduceSum)
+    if (const Node* neg = e.producer(site.operands[0], ops::kNeg)) {
+      const LiesAs lies = e.like(site.node.results[0]);
+      return e.emit(ops::kNeg, {e.emit(*op, {neg->operands[0]}, site.node.attrs, lies)}, {}, lies);
+    }
   if (!op->elementwise || site.operands.empty()) return std::nullopt;
   std::vector<const Node*> negs;
   for (ValueId id : site.operands) negs.push_back(e.producer(id, ops::kNeg));

@@ -28,6 +28,15 @@ TEST(Lightened, WhatRepeatsIsComputedOnce) {
   EXPECT_EQ(text_of(result_spec(lighter), mesh), text_of(result_spec(written), mesh));
 }
 
+TEST(Lightened, AConstraintThatChangesNothingHidesNoRepeats) {
+  Mesh mesh = mesh_of({4, 2});
+  Build build;
+  ValueId x = build.op("broadcast_to", {build.param({24, 36})}, Attrs{{"shape", Shape{8, 24, 36}}});
+  ValueId y = build.constraint(x, mesh, "ba-");
+  Graph graph = build.finish({y, build.op("neg", {y})});
+  EXPECT_EQ(work_per_device(light(graph, mesh, {"a-"})), 24 * 36 / 4);
+}
+
 // XLA multiplies the operands as they lie, and only then finds that one of them is a parameter.
 TEST(Lightened, AProductStaysInTheParts) {
   Mesh mesh = mesh_of({2, 4});

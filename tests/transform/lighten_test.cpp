@@ -58,6 +58,17 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"Maximum", "%0: float32[4,6]", "%1 = maximum(%0, %0) : float32[4,6]\n%2 = sin(%1) : float32[4,6]\nreturn %2\n",
              "%2 = sin(%0) : float32[4,6]\nreturn %2\n"},
+        Case{"MaximumOfWhatIsTakenAlready", "%0: float32[4], %1: float32[4]",
+             "%2 = maximum(%0, %1) : float32[4]\n%3 = maximum(%1, %2) : float32[4]\nreturn %3\n",
+             "%2 = maximum(%0, %1) : float32[4]\nreturn %2\n"},
+        Case{"MinimumOfAMaximum", "%0: float32[4], %1: float32[4]",
+             "%2 = maximum(%0, %1) : float32[4]\n%3 = minimum(%2, %1) : float32[4]\nreturn %3\n", ""},
+        Case{"ReluTwice", "%0: float32[4]",
+             "%1 = relu(%0) : float32[4]\n%2 = relu(%1) : float32[4]\n%3 = maximum(%2, %0) : float32[4]\n%4 = abs(%3) : float32[4]\n"
+             "return %4\n",
+             "%1 = relu(%0) : float32[4]\nreturn %1\n"},
+        Case{"SignOfASum", "%0: float32[4,6]", "%1 = neg(%0) : float32[4,6]\n%2 = reduce_sum(%1) {axes = [1]} : float32[4]\nreturn %2\n",
+             "%1 = reduce_sum(%0) {axes = [1]} : float32[4]\n%2 = neg(%1) : float32[4]\nreturn %2\n"},
         Case{"SumOfOneIsNoMaximum", "%0: float32[4]", "%1 = add(%0, %0) : float32[4]\nreturn %1\n", ""},
         Case{"EqualNodes", "%0: float32[4]",
              "%1 = sin(%0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = mul(%1, %2) : float32[4]\nreturn %3\n",
