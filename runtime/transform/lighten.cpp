@@ -8,7 +8,8 @@
 namespace shardlab::transform {
 namespace {
 
-constexpr std::array<LightRule, 7> kRules{operand_alone,  multiplied_before_repeating, without_signs, reshaped_reduction, repeated_at_once,
+constexpr std::array<LightRule, 8> kRules{operand_alone,  multiplied_before_repeating, without_signs,
+                                          scaled_at_once, reshaped_reduction,          repeated_at_once,
                                           repeated_after, reduced_before_repeating};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {

@@ -29,15 +29,17 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
   return node != nullptr && node->op == &op ? node : nullptr;
 }
 
-bool LightEmitter::is_filled_with(ValueId id, double number) const {
+std::optional<double> LightEmitter::filling(ValueId id) const {
   const Literal* literal = constant_spread(graph(), id);
-  return literal != nullptr && visit_dtype(literal->type.dtype, [&]<typename T>(T) {
-           if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-             const T* elements = literal->data->as<T>();
-             return std::all_of(elements, elements + literal->type.elements(), [&](T element) { return double(element) == number; });
-           }
-           return false;
-         });
+  if (literal == nullptr || literal->type.elements() == 0) return std::nullopt;
+  return visit_dtype(literal->type.dtype, [&]<typename T>(T) -> std::optional<double> {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      const T* elements = literal->data->as<T>();
+      if (std::all_of(elements, elements + literal->type.elements(), [&](T element) { return element == elements[0]; }))
+        return double(elements[0]);
+    }
+    return std::nullopt;
+  });
 }
 
 LiesAs LightEmitter::like(ValueId original) const {

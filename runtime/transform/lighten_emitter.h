@@ -26,8 +26,9 @@ class LightEmitter {
   // Of the value or what it is another name of; nullptr where another op made it.
   const Node* producer(ValueId id, const OpDef& op) const;
   bool are_equal(ValueId a, ValueId b) const { return numbers_[std::size_t(a)] == numbers_[std::size_t(b)]; }
-  // Whether every element is this number. Of floats and integers.
-  bool is_filled_with(ValueId id, double number) const;
+  // The number that every element is, of a constant.
+  std::optional<double> filling(ValueId id) const;
+  bool is_filled_with(ValueId id, double number) const { return filling(id) == number; }
   bool has_merged() const { return has_merged_; }
 
   ValueId add_param(ValueId original);

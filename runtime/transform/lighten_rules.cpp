@@ -1,6 +1,7 @@
 #include "runtime/transform/lighten_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/ops/primitives.h"
@@ -142,6 +143,32 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   if (op == &ops::kAdd && negs[1] != nullptr) return made(ops::kSub, {x, negs[1]->operands[0]});
   if (op == &ops::kAdd && negs[0] != nullptr) return made(ops::kSub, {y, negs[0]->operands[0]});
   if (op == &ops::kSub && negs[1] != nullptr) return made(ops::kAdd, {x, negs[1]->operands[0]});
+  return std::nullopt;
+}
+
+std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
+  const ValueId result = site.node.results[0];
+  const TensorType type = e.type_of_original(result);
+  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  auto scalar_in = [&](ValueId id) {
+    const Node* spread = e.producer(id, ops::kBroadcastInDim);
+    return spread != nullptr && e.type(spread->operands[0]).rank() == 0 ? spread->operands[0] : kZero;
+  };
+  auto is_power_of_two = [&](ValueId id) {
+    int exponent = 0;
+    return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
+  };
+  for (std::size_t outer : {0, 1}) {
+    const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
+    if (product == nullptr || scalar_in(site.operands[outer]) == kZero) continue;
+    for (std::size_t inner : {0, 1}) {
+      if (scalar_in(product->operands[inner]) == kZero) continue;
+      if (!is_power_of_two(site.operands[outer]) && !is_power_of_two(product->operands[inner])) continue;
+      const ValueId x = product->operands[1 - inner], first = scalar_in(product->operands[inner]), second = scalar_in(site.operands[outer]);
+      const LiesAs lies = e.like(result);
+      return e.emit(ops::kMul, {x, spread(e, e.emit(ops::kMul, {first, second}, {}, {}), type.shape, {}, lies)}, {}, lies);
+    }
+  }
   return std::nullopt;
 }
 

@@ -14,10 +14,12 @@ struct LightSite {
 };
 using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
 
-// One of the operands: x of max(x, x), x * 1, |x * x|, an update of all of x.
+// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x.
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
-// Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x).
+// Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
+// A product by two numbers, one a power of two, so that nothing is rounded otherwise: by their product.
+std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast or reshape of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 // An elementwise op on operands that repeat along the same dimensions: on what is repeated.

@@ -69,6 +69,17 @@ INSTANTIATE_TEST_SUITE_P(
              "%1 = relu(%0) : float32[4]\nreturn %1\n"},
         Case{"SignOfASum", "%0: float32[4,6]", "%1 = neg(%0) : float32[4,6]\n%2 = reduce_sum(%1) {axes = [1]} : float32[4]\nreturn %2\n",
              "%1 = reduce_sum(%0) {axes = [1]} : float32[4]\n%2 = neg(%1) : float32[4]\nreturn %2\n"},
+        Case{"ScaledAtOnce", "%0: float32[4], %1: float32[]",
+             "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = mul(%3, %0) : float32[4]\n%5 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%6 = mul(%4, %5) : float32[4]\nreturn %6\n",
+             "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = mul(%2, %1) : float32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n%5 = mul(%0, %4) : float32[4]\nreturn %5\n"},
+        Case{"OtherScalesRound", "%0: float32[4], %1: float32[]",
+             "%2 = constant() {value = float32[]{3.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = mul(%3, %0) : float32[4]\n%5 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%6 = mul(%4, %5) : float32[4]\nreturn %6\n",
+             ""},
         Case{"SumOfOneIsNoMaximum", "%0: float32[4]", "%1 = add(%0, %0) : float32[4]\nreturn %1\n", ""},
         Case{"EqualNodes", "%0: float32[4]",
              "%1 = sin(%0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = mul(%1, %2) : float32[4]\nreturn %3\n",
