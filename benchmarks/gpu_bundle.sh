@@ -16,5 +16,5 @@ strip "$folder"/bin/* "$folder"/tests/* "$folder"/benchmarks/*
 for program in "$folder"/bin/* "$folder"/tests/* "$folder"/benchmarks/*; do ldd "$program"; done |
   awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
   grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$folder/lib"
-tar -C "$folder" -c . | xz -T1 --lzma2=preset=6,dict=96MiB >"$bundle"
+tar -C "$folder" -c . | xz -T1 --lzma2=preset=2,dict=96MiB >"$bundle"
 ls -l "$bundle"

@@ -141,7 +141,7 @@ class GpuApi {
   virtual Kernel load(int gpu, const std::string& binary, const std::string& name) = 0;
   virtual void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
                       Stream stream) = 0;
-  // Whether the library has a way to do a product with what follows it. Without that it has one, where its `k` is not 0.
+  // Whether the library has a way to do a product, with what follows it. It has none of one whose `k` is 0.
   virtual bool has_product(int gpu, const MatrixProduct& product) = 0;
   virtual void multiply(int gpu, const MatrixProduct& product, Stream stream) = 0;
   virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;

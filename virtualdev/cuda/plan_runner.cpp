@@ -45,15 +45,25 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   api_.launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
 }
 
-// What follows is the library's affair where it can; else a kernel's, in place.
-void PlanRunner::multiply(Gpu& gpu, const Call& call, MatrixProduct product, const std::byte* bias) {
-  if (!call.end) return api_.multiply(gpu.number, product, gpu.stream);
-  MatrixProduct whole = product;
-  whole.scale = call.end->scale;
-  whole.bias = bias;
-  whole.activation = call.end->activation;
-  if (api_.has_product(gpu.number, whole)) return api_.multiply(gpu.number, whole, gpu.stream);
-  api_.multiply(gpu.number, product, gpu.stream);
+// A product, and what follows it, is the library's affair where it can; else a kernel's, what follows in place.
+void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* bias) {
+  auto by_library = [&](const MatrixProduct& whole) {
+    const bool can = api_.has_product(gpu.number, whole);
+    if (can) api_.multiply(gpu.number, whole, gpu.stream);
+    return can;
+  };
+  if (call.end) {
+    MatrixProduct whole = product;
+    whole.scale = call.end->scale;
+    whole.bias = bias;
+    whole.activation = call.end->activation;
+    if (by_library(whole)) return;
+  }
+  if (!by_library(product)) {
+    const std::byte* operands[] = {product.left, product.right, product.result};
+    launch(gpu, call.kernel, operands, call.numbers, call.work, false);
+  }
+  if (!call.end) return;
   const std::byte* buffers[] = {bias == nullptr ? product.result : bias, product.result};
   launch(gpu, call.end->kernel, buffers, call.end->numbers, call.end->numbers[0], false);
 }

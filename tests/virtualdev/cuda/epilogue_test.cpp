@@ -149,6 +149,13 @@ TEST_F(Epilogues, ALibraryWithoutThemIsFollowedByAKernel) {
   EXPECT_GT(gpu_->calls("has_product"), 0);
 }
 
+TEST_F(Epilogues, WhatTheLibraryHasNoWayToDoIsAKernels) {
+  gpu_->refuse_products();
+  EXPECT_THAT(ended([](auto& x, auto& w, auto& b) { return relu(matmul(x, w) + b); }), IsEmpty());
+  EXPECT_THAT(ended([](auto& x, auto& w, auto&) { return matmul(x, w) - 1.0; }), IsEmpty());
+  EXPECT_EQ(gpu_->calls("multiply"), 0);
+}
+
 TEST_F(Epilogues, OfASumOfNothing) {
   const Array y = jit([](const Array& x, const Array& w, const Array& b) { return relu(matmul(x, w) + b); })(zeros({2, 0}), zeros({0, 3}),
                                                                                                              arange(3.0) - 1.0);

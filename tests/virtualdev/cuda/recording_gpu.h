@@ -36,8 +36,9 @@ class RecordingGpu final : public cuda::GpuApi {
   std::size_t bytes_allocated() const;
   // Products with what follows them that the library knew how to do, in order.
   std::vector<cuda::MatrixProduct> ended_products() const;
-  // From now on it knows of none.
+  // From now on it knows of none; or of no product at all.
   void refuse_epilogues() { refuses_epilogues_ = true; }
+  void refuse_products() { refuses_products_ = refuses_epilogues_ = true; }
   // From now on nothing can be captured.
   void refuse_graphs() { refuses_graphs_ = true; }
   // Of all GPUs together.
@@ -150,7 +151,7 @@ class RecordingGpu final : public cuda::GpuApi {
   std::set<cuda::Kernel> launched_;
   std::set<int> multiplied_, transformed_;  // GPUs whose libraries have been used
   std::map<std::uintptr_t, GraphState> graphs_;
-  bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_graphs_ = false;
+  bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_products_ = false, refuses_graphs_ = false;
   std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;

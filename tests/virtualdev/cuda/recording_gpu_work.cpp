@@ -63,7 +63,7 @@ bool RecordingGpu::has_end(const cuda::MatrixProduct& p) {
 bool RecordingGpu::has_product(int, const cuda::MatrixProduct& product) {
   std::lock_guard lock(mutex_);
   count("has_product");
-  return !has_end(product) || !refuses_epilogues_;
+  return has_end(product) ? !refuses_epilogues_ : !refuses_products_;
 }
 std::vector<cuda::MatrixProduct> RecordingGpu::ended_products() const {
   std::lock_guard lock(mutex_);
@@ -73,6 +73,7 @@ std::vector<cuda::MatrixProduct> RecordingGpu::ended_products() const {
 void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream) {
   std::lock_guard lock(mutex_);
   count("multiply");
+  if (refuses_products_) fault("a product that the library has no way to do");
   multiplied_.insert(gpu);
   tick(stream);
   access(p.left, 1, false, stream, "left of a product");

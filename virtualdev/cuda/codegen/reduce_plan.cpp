@@ -12,6 +12,7 @@ constexpr std::int64_t kBlockRow = 64;                          // shorter rows 
 constexpr std::int64_t kPart = 64 * 1024;                       // elements of a row that one block combines
 constexpr std::int64_t kBlocksWanted = 4096;                    // with as many rows, none is cut into parts
 constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many columns likewise
+constexpr std::int64_t kColumnsMin = 16 * 1024;                 // fewer columns are a block's each, though it reads what lies apart
 constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
 constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
 
@@ -116,9 +117,14 @@ bool is_place(const OpDef& op) { return op.name == "argmax" || op.name == "argmi
 void plan_place(Planner& planner, const OpDef& op, const KernelArgs& args) {
   const TensorType& type = args.operands[0].type;
   std::size_t axis = std::size_t(args.attrs.integer("axis"));
-  planner.kernel_of_blocks(fmt::format("find_extreme<{}, {}>(a)", type_name(type.dtype), op.name == "argmax"),
-                           {planner.operand(0), planner.result(0)},
-                           {args.results[0].type.elements(), type.shape[axis], strides_of(type.shape)[axis]});
+  const std::int64_t results = args.results[0].type.elements(), row = type.shape[axis], stride = strides_of(type.shape)[axis];
+  const bool by_threads = row < kBlockRow || (stride > 1 && results >= kColumnsMin);
+  const std::string types = fmt::format("<{}, {}>(a)", type_name(type.dtype), op.name == "argmax");
+  const std::vector<int> buffers{planner.operand(0), planner.result(0)};
+  if (by_threads)
+    planner.kernel("find_extreme_threads" + types, buffers, {results, row, stride});
+  else
+    planner.kernel_of_blocks("find_extreme" + types, buffers, {results, row, stride});
 }
 
 bool has_reduction(const OpDef& op) { return (op.reduction.has_value() && op.name.starts_with("reduce_")) || is_place(op); }

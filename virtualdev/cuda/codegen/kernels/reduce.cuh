@@ -228,6 +228,21 @@ FN void find_extreme(const A& a) {
   }
 }
 
+// The same, a thread for each result.
+template <class T, bool kLargest, class A>
+FN void find_extreme_threads(const A& a) {
+  typedef wide_of<T> W;
+  const T* in = a.template in<T>(0);
+  i32* out = a.template out<i32>(1);
+  i64 count = a.number[1], stride = a.number[2];
+  for_each(a.number[0], [&](i64 r) {
+    const T* row = in + r / stride * count * stride + r % stride;
+    Place<W> best{element<W>(0), -1};
+    for (i64 i = 0; i < count; ++i) best = Find<W, kLargest>::combine(best, Place<W>{widen(row[i * stride]), i});
+    out[r] = i32(best.at);
+  });
+}
+
 // Running combinations. Rows of `count` elements, neighbours `stride` apart, `inner` rows side by side, are cut into chunks.
 // scan_chunks: each chunk for itself, and its total. numbers: chunks in all, count, stride, chunk size, chunks of a row, 1: from the end;
 // first element and one behind the last that are wanted, size of the operand's rows, where they begin.
@@ -239,15 +254,15 @@ FN void scan_chunks(const A& a) {
   T* totals = a.template out<T>(2);
   i64 count = a.number[1], stride = a.number[2], size = a.number[3], chunks = a.number[4];
   bool backwards = a.number[5] != 0;
-  for_each(a.number[0], [&](i64 c) {
-    i64 row = c / chunks, chunk = c % chunks, start = row / stride * count * stride + row % stride;
+  for_each(a.number[0], [&](i64 c) {  // threads that are neighbours go through rows that are
+    i64 inner = c % stride, chunk = c / stride % chunks, outer = c / stride / chunks, start = outer * count * stride + inner;
     T running = narrow<T>(F::identity());
     for (i64 k = chunk * size; k < count && k < (chunk + 1) * size; ++k) {
       i64 place = start + (backwards ? count - 1 - k : k) * stride;
       running = k == chunk * size ? in[place] : narrow<T>(F::combine(widen(in[place]), widen(running)));
       out[place] = running;
     }
-    totals[c] = running;
+    totals[(outer * stride + inner) * chunks + chunk] = running;
   });
 }
 // The running totals of the chunks before are combined into each chunk. numbers and buffers: as of scan_chunks, the result read and
@@ -258,10 +273,10 @@ FN void scan_add(const A& a) {
   const T* totals = a.template in<T>(2);
   i64 count = a.number[1], stride = a.number[2], size = a.number[3], chunks = a.number[4];
   bool backwards = a.number[5] != 0;
-  for_each(a.number[6], [&](i64 i) {
-    i64 row = i / count, k = i % count, chunk = k / size;
+  for_each(a.number[6], [&](i64 place) {
+    i64 at = place / stride % count, chunk = (backwards ? count - 1 - at : at) / size;
     if (chunk == 0) return;
-    i64 place = row / stride * count * stride + row % stride + (backwards ? count - 1 - k : k) * stride;
+    i64 row = place / stride / count * stride + place % stride;
     out[place] = narrow<T>(F::combine(widen(out[place]), widen(totals[row * chunks + chunk - 1])));
   });
 }
