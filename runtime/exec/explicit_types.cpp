@@ -5,34 +5,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/exec/explicit_asked.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_node.h"
+#include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
 namespace {
-
-// Who changes a type as such, in a constraint's attribute "reshards"; others are ops with out_sharding.
-constexpr std::string_view kReshard = "reshard";
-
-bool asks(const Node& node) {
-  if (node.op == &ops::kEnterAutoAxes) return node.attrs.flag("is_gradient");
-  const bool only_reshards = node.attrs.has("reshards") && node.attrs.string("reshards") == kReshard;
-  return node.op->is_constraint && !node.attrs.flag("assertion") && !only_reshards;
-}
-
-// Values that are asked for in some sharding: wanted results, and operands of what places them. (with_sharding_constraint asks for nothing:
-// it is an assertion, or says how a value lies over the other axes; reshard changes what has a type by itself.)
-std::vector<bool> asked_for(const Graph& graph, const std::vector<bool>& has_out_sharding) {
-  std::vector<bool> asked(graph.values.size(), false);
-  for (std::size_t i = 0; i < graph.results.size() && i < has_out_sharding.size(); ++i)
-    if (has_out_sharding[i]) asked[std::size_t(graph.results[i])] = true;
-  for (const Node& node : graph.nodes)
-    if (asks(node)) asked[std::size_t(node.operands[0])] = true;
-  return asked;
-}
 
 // Attributes of a constraint to a type: closed where all axes are typed, else open to the other axes.
 Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
@@ -93,6 +75,11 @@ class GraphTyping {
       copy.op = constraint_;
       copy.operands.resize(1);
       copy.attrs = type_attrs(results[0], mesh_, typed);
+    } else if (node.op == &ops::kCutAsBatch) {
+      results = {cut_as_batch(node, typed)};
+      copy.op = constraint_;
+      copy.operands.resize(1);
+      copy.attrs = type_attrs(results[0], mesh_, typed);
     } else if (typed != 0 && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
       results = region_results(copy, typed);
     } else if (typed != 0 && !node.op->constant && node.op->rule != nullptr) {
@@ -107,29 +94,58 @@ class GraphTyping {
       is_constant_[std::size_t(result)] =
           node.op->constant || (!node.operands.empty() && std::all_of(node.operands.begin(), node.operands.end(),
                                                                       [&](ValueId id) { return is_constant_[std::size_t(id)]; }));
+    const bool is_held = copy.op->is_constraint;
     emit(std::move(copy));
     const bool by_propagation = node.op->elementwise && typed == all_axes_of(mesh_);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
       results[r].resize(std::size_t(graph_.type(value).rank()));
       specs_[std::size_t(value)] = results[r];
-      if (node.op->is_constraint || node.op == &ops::kEnterAutoAxes || by_propagation || asked_[std::size_t(value)]) continue;
+      if (is_held || by_propagation || asked_[std::size_t(value)]) continue;
       hold(node, value, type_attrs(results[r], mesh_, typed));
     }
+  }
+
+  // What vmap repeats, over the axes that cut the batch. Source: JAX's _check_ema_unmapped_args.
+  Spec cut_as_batch(const Node& node, AxisSet typed) const {
+    Spec result = spec(node.operands[0], typed);
+    const Axes batch = spec(node.operands[1], typed)[std::size_t(node.attrs.integer("like_dim"))];
+    if ((axes_in(result) & axes_in({batch})) != 0)
+      throw_user_error(
+          "Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. Got type: {} and vmapped mesh axis: "
+          "{}; reshard the value [{}]",
+          typed_text(graph_.type(node.operands[0]), result, mesh_), axes_text(batch, mesh_), node.where.text());
+    result[std::size_t(node.attrs.integer("dim"))] = batch;
+    return result;
+  }
+
+  // Which dimension vmap repeats a value along; -1: none.
+  std::int64_t repeated_dim(ValueId value) const {
+    const NodeId producer = graph_.values[std::size_t(value)].producer;
+    return producer < 0 ? -1 : graph_.nodes[std::size_t(producer)].attrs.integer(ops::kRepeatedDim, -1);
+  }
+
+  // The same type, where what is repeated is cut along the batch as the other is.
+  bool are_alike(const Node& node, std::size_t i, std::size_t j, std::vector<Spec> operands) const {
+    for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)})
+      if (const std::int64_t dim = repeated_dim(node.operands[one]); dim >= 0 && operands[one][std::size_t(dim)].empty())
+        operands[one][std::size_t(dim)] = operands[other][std::size_t(dim)];
+    return operands[i] == operands[j];
   }
 
   // Joined values, and those that are selected from, have one type; constants take it.
   std::optional<Spec> type_of_equals(const Node& node, const std::vector<Spec>& operands, bool is_asked) const {
     const bool joins = node.op == &ops::kConcatenate, selects = node.op == &ops::kSelect;
     if (!joins && !selects) return std::nullopt;
-    std::optional<Spec> common;
+    std::optional<std::size_t> common;
     std::vector<std::string> types;
     bool differ = false;
     for (std::size_t i = selects ? 1 : 0; i < operands.size(); ++i) {
       types.push_back(typed_text(graph_.type(node.operands[i]), operands[i], mesh_));
       if (is_constant_[std::size_t(node.operands[i])]) continue;
-      differ |= common && *common != operands[i];
-      if (!common) common = operands[i];
+      differ |= common && !are_alike(node, *common, i, operands);
+      // What vmap repeats says less than another one.
+      if (!common || repeated_dim(node.operands[*common]) >= 0) common = i;
     }
     if (differ && !is_asked)
       throw_user_error(
@@ -137,10 +153,11 @@ class GraphTyping {
           joins ? "All operands should have the same sharding. Got shardings " : "select cases must have the same shardings, got [",
           fmt::join(types, ", "), joins ? "" : "].", node.user_op, node.where.text());
     if (!joins || differ || !common) return std::nullopt;
+    const Spec& found = operands[*common];
     const TensorType& type = graph_.type(node.results[0]);
-    for (std::size_t d = 0; d < common->size(); ++d)
-      if (type.shape[d] % part_count((*common)[d]) != 0) return std::nullopt;
-    return common;
+    for (std::size_t d = 0; d < found.size(); ++d)
+      if (type.shape[d] % part_count(found[d]) != 0) return std::nullopt;
+    return found;
   }
 
   void emit(Node node) {
@@ -280,13 +297,29 @@ class GraphTyping {
             node.where.text());
   }
 
+  // What vmap repeats and a loop carries, from its operand `first` on, is cut along the batch as what its body makes. Whether any was not.
+  bool cut_repeated(const Node& node, std::size_t first, const std::vector<Spec>& made, AxisSet typed) {
+    bool any = false;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const ValueId value = node.operands[first + i];
+      const std::int64_t dim = repeated_dim(value);
+      if (dim < 0 || made[i][std::size_t(dim)].empty() || !spec(value, typed)[std::size_t(dim)].empty()) continue;
+      specs_[std::size_t(value)][std::size_t(dim)] = made[i][std::size_t(dim)];
+      hold(node, value, type_attrs(spec(value, typed), mesh_, typed));
+      any = true;
+    }
+    return any;
+  }
+
   std::vector<Spec> while_results(Node& node, AxisSet typed) {
     const auto consts = std::size_t(node.attrs.integer("num_consts", 0));
     std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed),
                       carry(params.begin() + std::ptrdiff_t(consts), params.end());
     Bodies bodies = node.attrs.bodies();
     type_body(bodies, 0, params, typed);
-    check_carry("body_fun", node, carry, type_body(bodies, 1, params, typed));
+    const std::vector<Spec> made = type_body(bodies, 1, params, typed);
+    if (cut_repeated(node, consts, made, typed)) return while_results(node, typed);
+    check_carry("body_fun", node, carry, made);
     node.attrs.set("bodies", bodies);
     return carry;
   }
@@ -303,6 +336,7 @@ class GraphTyping {
     }
     Bodies bodies = node.attrs.bodies();
     std::vector<Spec> results = type_body(bodies, 0, params, typed);
+    if (cut_repeated(node, consts, {results.begin(), results.begin() + std::ptrdiff_t(carried)}, typed)) return scan_results(node, typed);
     node.attrs.set("bodies", bodies);
     check_carry("scan body", node, carry, {results.begin(), results.begin() + std::ptrdiff_t(carried)});
     for (std::size_t i = carried; i < results.size(); ++i) results[i].insert(results[i].begin(), Axes{});
@@ -339,37 +373,9 @@ class GraphTyping {
 
 }  // namespace
 
-std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mesh) {
-  std::vector<std::string> dims;
-  for (std::size_t d = 0; d < type.shape.size(); ++d)
-    dims.push_back(d < spec.size() && !spec[d].empty() ? fmt::format("{}@{}", type.shape[d], axes_text(spec[d], mesh))
-                                                       : fmt::format("{}", type.shape[d]));
-  return fmt::format("{}[{}]", name_of(type.dtype), fmt::join(dims, ","));
-}
-
-std::string failed_assertion_text(std::string_view has, std::string_view wanted) {
-  return fmt::format(
-      "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array sharding: {} did not match the "
-      "sharding provided: {}. Please use `jax.sharding.reshard` (here `reshard`) to shard your input to the sharding you want",
-      has, wanted);
-}
-
-std::string explicit_constraint_text(std::string_view spec, const Mesh& mesh, std::string_view explicit_axes) {
-  return fmt::format(
-      "The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. Got spec={} and mesh={}. You "
-      "probably meant to use `reshard` API? ('{}' is Explicit here.)",
-      spec, mesh.text(), explicit_axes);
-}
-
-std::string reshard_axes_text(std::string_view api, std::string_view spec, std::string_view other_axes) {
-  return fmt::format(
-      "PartitionSpec passed to {} cannot contain axis names that are of type Auto or Manual. Got PartitionSpec: {} with axis name: {} of "
-      "type: AxisType.Auto; leave it out, or hold the value along it with with_sharding_constraint",
-      api, spec, other_axes);
-}
-
 bool has_explicit_nodes(const Graph& graph, const Mesh& mesh) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return typed_axes(node, mesh, 0) != 0; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const Node& node) { return typed_axes(node, mesh, 0) != 0 || node.op == &ops::kCutAsBatch; });
 }
 
 ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,

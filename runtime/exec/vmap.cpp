@@ -194,11 +194,12 @@ std::vector<Array> batched(const TreeFunction& function, const std::vector<Array
     results = function(params);
     return std::move(results.leaves);
   };
-  TracedBody body = Tracer::trace_body(context, options.name, mapped.elements, leaves, bound_with(context, axis),
-                                       mesh_of_arrays(context, args, options.name, options.where), weak_types(args));
+  const std::optional<Mesh> mesh = mesh_of_arrays(context, args, options.name, options.where);
+  TracedBody body = Tracer::trace_body(context, options.name, mapped.elements, leaves, bound_with(context, axis), mesh, weak_types(args));
   mapped.dims.resize(body.graph.params.size(), kNotBatched);
   const std::vector<int> out_dims = mapped_results(body.graph.types(body.graph.results), results.parts, results.paths, options);
-  Graph graph = transform::batch(body.graph, mapped.dims, out_dims, axis, {options.where, std::move(results.paths)});
+  Graph graph = transform::batch(body.graph, mapped.dims, out_dims, axis,
+                                 {options.where, std::move(results.paths), mesh && mesh->has_explicit_axes()});
   std::vector<Array> found = run_graph(graph, joined(args, body.captured), options.where);
   set_weak(found, body.weak_results);
   return found;

@@ -1,10 +1,15 @@
-// What is known of calls when their bodies stand where they were called.
+// Nodes that transformations leave in a program, which compute nothing.
 #pragma once
 
 #include "runtime/graph/op_def.h"
 
 namespace shardlab::ops {
 
+// An attribute of broadcast_in_dim, which dimension of its result vmap repeats the operand along.
+inline constexpr const char* kRepeatedDim = "repeated_dim";
+// The first operand, which vmap repeats along "dim" and gives back. Where shardings are in types it is cut there as the second operand is
+// along "like_dim"; nothing of it is left then.
+extern const OpDef kCutAsBatch;
 // Its operands, from which something is computed again (runtime/graph/barrier.h).
 extern const OpDef kOptimizationBarrier;
 

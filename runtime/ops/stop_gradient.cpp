@@ -1,7 +1,8 @@
-// stop_gradient, checkpoint_name, enter_auto_axes: the operand itself, with a word to the transformations or to the types of shardings.
-// Programs drop the first two before they are partitioned.
+// stop_gradient, checkpoint_name, enter_auto_axes, cut_as_batch: the operand itself, with a word to the transformations or to the types of
+// shardings. Programs drop the first two before they are partitioned, the last one with the types.
 #include <cstring>
 
+#include "runtime/ops/calls.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 
@@ -32,6 +33,23 @@ Values enter_jvp(GraphBuilder& b, const JvpArgs& args) {
 Values enter_transpose(GraphBuilder& b, const TransposeArgs& args) {
   return {b.emit1(args.op, {args.cotangents[0], args.operands[1]}), kZero};
 }
+FactorRule no_rule(const std::vector<TensorType>&, const std::vector<TensorType>&, const Attrs&) { return {}; }
+Values cut_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[0] == kZero) return {kZero};
+  return {b.emit1(args.op, {args.tangents[0], args.operands[1]}, args.attrs)};
+}
+Values cut_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], kZero}; }
+std::vector<Batched> cut_batch(GraphBuilder& b, const BatchArgs& args) {
+  const Batched x = args.operands[0], like = args.operands[1];
+  auto moved = [&](std::string_view name, const Batched& of) {
+    const std::int64_t dim = args.attrs.integer(name);
+    return of.dim == kNotBatched ? dim : std::int64_t(dim_in_batch(int(dim), of.dim));
+  };
+  return {{b.emit1(args.op, {x.value, like.value}, Attrs{{"dim", moved("dim", x)}, {"like_dim", moved("like_dim", like)}}), x.dim}};
+}
+constexpr AttrDef kCutAttrs[] = {{"dim", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
+                                 {"like_dim", AttrDef::Kind::kInteger, true, "as this one of the second operand"}};
+
 std::vector<Sample> two_samples() { return {{{{DType::kFloat32, {4, 6}}, {DType::kFloat32, {4, 6}}}, {}}}; }
 
 constexpr AttrDef kNameAttrs[] = {{"name", AttrDef::Kind::kString, true, "what a policy of checkpoint calls the value"}};
@@ -74,5 +92,17 @@ const OpDef kEnterAutoAxes = {
     .jvp = enter_jvp,
     .transpose = enter_transpose,
     .samples = two_samples};
+
+const OpDef kCutAsBatch = {.name = "cut_as_batch",
+                           .doc = "The first operand, which vmap repeats for every element, cut along the batch as the second.",
+                           .operands_min = 2,
+                           .operands_max = 2,
+                           .attrs = kCutAttrs,
+                           .expand = refuse_plain_call,
+                           .infer = infer,
+                           .rule = no_rule,
+                           .jvp = cut_jvp,
+                           .transpose = cut_transpose,
+                           .batch = cut_batch};
 
 }  // namespace shardlab::ops

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/calls.h"
 #include "runtime/ops/derive.h"
 #include "runtime/transform/region.h"
 #include "runtime/transform/wide_types.h"
@@ -87,9 +88,15 @@ Graph batch(const Graph& graph, const std::vector<int>& in_dims, const std::vect
   }
   std::vector<ValueId> results;
   std::vector<Batched> found = emit_batched(b, graph, args, axis);
+  auto first = args.end();
+  if (site.is_typed) first = std::find_if(args.begin(), args.end(), [](const Batched& x) { return x.dim != kNotBatched; });
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (out_dims[i] != kNotBatched) {
-      results.push_back(ops::batched_at(b, found[i], out_dims[i], axis.size));
+      ValueId result = ops::batched_at(b, found[i], out_dims[i], axis.size);
+      if (first != args.end() && found[i].dim == kNotBatched)
+        result = b.emit1(ops::kCutAsBatch, {result, first->value},
+                         Attrs{{"dim", std::int64_t(out_dims[i])}, {"like_dim", std::int64_t(first->dim)}});
+      results.push_back(result);
       continue;
     }
     if (found[i].dim != kNotBatched) {

@@ -13,6 +13,7 @@ std::vector<Batched> emit_batched(GraphBuilder& b, const Graph& graph, const std
 struct BatchSite {
   Where where = {};
   std::vector<std::string> result_paths = {};
+  bool is_typed = false;  // where shardings are in types, results that do not depend on the batch are cut along it as the first argument is
 };
 
 // The graph with parameters that have the batch as dimension `in_dims[i]` (kNotBatched: none), and results that have it as dimension

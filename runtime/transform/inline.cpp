@@ -62,7 +62,9 @@ bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &
 bool is_call(const OpDef* op) { return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall; }
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
-  visit_nodes(graph, [&](const Node& node) { found |= is_passed_on(node.op) || is_call(node.op) || node.op == &ops::kCustomVjpTangents; });
+  visit_nodes(graph, [&](const Node& node) {
+    found |= is_passed_on(node.op) || is_call(node.op) || node.op == &ops::kCustomVjpTangents || node.op == &ops::kCutAsBatch;
+  });
   return found;
 }
 
@@ -79,10 +81,10 @@ std::vector<ValueId> behind_barrier(GraphBuilder& b, const Graph& body, const st
   return given;
 }
 
-// Copies graphs with the bodies of calls where those are called. Per-device code has no barriers: nothing propagates there.
+// Copies graphs with the bodies of calls where those are called. Per-device code has no barriers, and no shardings in types.
 class Inliner {
  public:
-  explicit Inliner(bool has_barriers) : has_barriers_(has_barriers) {}
+  explicit Inliner(bool propagates) : propagates_(propagates) {}
 
   Graph copy(const Graph& graph) const {
     if (!is_for_transformations(graph)) return graph;
@@ -107,14 +109,15 @@ class Inliner {
 
   std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) const {
     if (is_passed_on(node.op)) return operands;
+    if (node.op == &ops::kCutAsBatch && !propagates_) return {operands[0]};
     if (is_call(node.op)) {
       const Graph& body = *node.attrs.bodies()[0];
-      return emit(b, body, has_barriers_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands);
+      return emit(b, body, propagates_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands);
     }
     if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
     b.set_place(node.where, node.user_op);
     if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
-    const Inliner inner(has_barriers_ && node.op->region != RegionKind::kManual);
+    const Inliner inner(propagates_ && node.op->region != RegionKind::kManual);
     Bodies bodies;
     for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(inner.copy_of_body(body));
     Attrs attrs = node.attrs;
@@ -128,7 +131,7 @@ class Inliner {
     return callback != nullptr ? with_partition(std::move(plain), *callback) : std::make_shared<const Graph>(std::move(plain));
   }
 
-  bool has_barriers_;
+  bool propagates_;  // shardings, through what is copied
 };
 
 }  // namespace

@@ -146,6 +146,24 @@ def types():
     program("types_eager", one(["x", "y"]), [op("z", "sum", "a", axis=0), op("w", "reshard", "a", sharding=[None, "x"])], ["z"], types=[E, A], how="eager")
 
 
+# What vmap repeats for every element is cut along the batch as the mapped argument is.
+def repeated():
+    def mapped_with(name, body, results, out_axes=0, functions={}, spec=["x"], more={}):
+        f = {"f": (["r", "c"], body, results), **functions}
+        program(f"types_repeated_{name}", {"a": (SQUARE, spec), "c": ([8], []), **more}, [dict(let=results if len(results) > 1 else results[0], op="vmap", args=["a", "c"], fn="f", in_axes=[0, None], out_axes=out_axes)], results, f, types=[E, E])
+    mapped_with("argument", [op("p", "mul", "r", 2.0), op("q", "mul", "c", 2.0)], ["p", "q"], spec=["x", "y"])
+    mapped_with("along_columns", [op("q", "sin", "c")], ["q"], out_axes=1)
+    mapped_with("constant", [op("q", "ones", shape=[3])], ["q"])
+    mapped_with("concatenate", [op("q", "concatenate", "c", "r", axis=0)], ["q"])
+    mapped_with("where", [op("s", "sum", "r"), op("t", "greater", "s", 0.0), op("q", "where", "t", "r", "c")], ["q"])
+    mapped_with("where_both", [op("t", "greater", "r", 0.0), op("d", "add", "c", 1.0), op("q", "where", "t", "c", "d")], ["q"])
+    mapped_with("cond", [op("s", "sum", "r"), op("t", "greater", "s", 0.0), op("q", "cond", "t", "r", fns=["g", "h"])], ["q"], functions={"g": (["v"], [op("z", "mul", "v", 2.0)], ["z"]), "h": (["v"], [op("z", "zeros", shape=[8])], ["z"])})
+    mapped_with("scan", [op("k", "sum", "c"), dict(let=["p", "q"], op="scan", args=["k", "r"], fn="g")], ["p", "q"], functions={"g": (["k", "e"], [op("n", "add", "k", "e"), op("y", "mul", "k", 2.0)], ["n", "y"])})
+    mapped_with("inner", [op("q", "vmap", "r", fn="g")], ["q"], spec=["x", "y"], functions={"g": (["v"], [op("z", "ones", shape=[2])], ["z"])})
+    gradient = {"f": (["r", "c"], [op("z", "sin", "c"), op("z", "mul", "z", "r")], ["z"]), "l": (["a", "c"], [op("z", "vmap", "a", "c", fn="f", in_axes=[0, None]), op("s", "sum", "z")], ["s"])}
+    program("types_repeated_gradient", {"a": (SQUARE, ["x"]), "c": ([8], [])}, [dict(let=["p", "q"], op="grad", args=["a", "c"], fn="l", argnums=[0, 1])], ["p", "q"], gradient, types=[E, E])
+
+
 # ---- JAX
 
 WIDTH = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4, "c64": 8}
@@ -260,6 +278,7 @@ class Run:
         if name == "einsum": return jnp.einsum(at["subscripts"], *args)
         if name == "concatenate": return jnp.concatenate(args, axis=at["axis"])
         if name == "reshape": return jnp.reshape(args[0], at["shape"])
+        if name in ("ones", "zeros"): return getattr(jnp, name)(at["shape"])
         return getattr(jnp, {"mul": "multiply", "sub": "subtract"}.get(name, name))(*args, **at)
 
 
@@ -278,7 +297,7 @@ def expectations_of(run):
 
 
 def main():
-    for family in (batches, checkpoints, types): family()
+    for family in (batches, checkpoints, types, repeated): family()
     for document in documents:
         run = Run(document)
         try:
@@ -286,7 +305,7 @@ def main():
             document["expect"] = expectations_of(run)
         except Exception as error:
             # Behind these JAX prints its own objects.
-            text = re.split(r"NamedSharding|Got spec=|Got arg |Got PartitionSpec|`in_specs` is|This error|\n|f32|operand type|mesh=|\. Please", str(error))[0].strip(". ")
+            text = re.split(r"NamedSharding|Got spec=|Got arg |Got PartitionSpec|`in_specs` is|This error|\n|f32|operand type|mesh=|\. Please open", str(error))[0].strip(". ")
             document["expect"] = [dict(error=text)]
         print(json.dumps(document))
 
