@@ -292,11 +292,13 @@ class CudaApi final : public GpuApi {
     cudaGraph_t graph = nullptr;
     try {
       for (const Work& each : work) issue(each, gpu, stream);
-    } catch (const GpuError& error) {
+    } catch (...) {
       RUNTIME(cudaStreamEndCapture)(stream, &graph);
       if (graph != nullptr) RUNTIME(cudaGraphDestroy)(graph);
       RUNTIME(cudaGetLastError)();
-      throw NoGraph(error.what());
+      try {
+        throw;
+      } catch (const GpuError& error) { throw NoGraph(error.what()); }
     }
     check_graph(RUNTIME(cudaStreamEndCapture)(stream, &graph), "cudaStreamEndCapture");
     return graph;

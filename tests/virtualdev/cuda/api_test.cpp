@@ -125,6 +125,29 @@ TEST_F(Api, AllocationsAreWholeWords) {
   api->release(data, gpu.stream);
 }
 
+// The library makes its room when it is first used, which a capture must not be.
+TEST_F(Api, ACaptureThatCannotBeIsEndedAndTheNextOneIsMade) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  std::byte* data = api->allocate(3 * 64, gpu.stream);
+  api->fill(data, 0, 3 * 64, gpu.stream);
+  const cuda::MatrixProduct product{DType::kFloat32, 1, 4, 4, 4, 16, 4, 1, 16, 4, 1, data, data + 64, data + 128};
+  const cuda::Work early[] = {product};
+  EXPECT_THROW(api->make_graph(0, early), cuda::NoGraph);
+  const cuda::Work fill[] = {cuda::FillWork{data, 7, 64}};
+  cuda::Graph graph = api->make_graph(0, fill);
+  EXPECT_EQ(data[0], std::byte(0)) << "a graph does nothing before it is launched";
+  api->launch(graph, gpu.stream);
+  EXPECT_EQ(data[63], std::byte(7));
+  EXPECT_FALSE(api->update(graph, early));
+  const cuda::Work other[] = {cuda::FillWork{data, 9, 64}};
+  EXPECT_TRUE(api->update(graph, other));
+  api->launch(graph, gpu.stream);
+  EXPECT_EQ(data[63], std::byte(9));
+  api->destroy(graph);
+  api->release(data, gpu.stream);
+}
+
 // As the members of two GPUs of one process.
 TEST_F(Api, MessagesOfNccl) {
   auto api = cuda::cuda_api();
