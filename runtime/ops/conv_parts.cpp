@@ -1,4 +1,4 @@
-// A convolution whose kernel is cut along its window (the gradient by the kernel, where images are cut) as one convolution for each part.
+// A convolution whose kernel is cut along its window (the gradient by the kernel, where images are cut) as one convolution over all parts.
 #include "runtime/ops/conv_dims.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/moves.h"
@@ -6,8 +6,8 @@
 namespace shardlab::ops {
 namespace {
 
-// The operand's part that each part of the window looks at, one after another along the features, or the batch where that has groups: they
-// overlap, so that devices exchange what is beside their own.
+// The operand's part that each part of the window looks at, one after another along the features: they overlap, so that devices exchange
+// what is beside their own.
 ValueId overlapping_parts(GraphBuilder& b, ValueId lhs, const ConvDims& dims, std::size_t i, const ConvWindow& window, std::int64_t results,
                           std::int64_t parts) {
   int dim = int(dims.lhs[i + 2]);
@@ -21,12 +21,11 @@ ValueId overlapping_parts(GraphBuilder& b, ValueId lhs, const ConvDims& dims, st
   ValueId padded = b.emit1(kPad, {lhs, scalar_constant(b, b.type(lhs).dtype, 0.0)}, Attrs{{"padding", padding}});
   Values pieces;
   for (std::int64_t p = 0; p < parts; ++p) pieces.push_back(slice_in_dim(b, padded, dim, {p * step, p * step + length}));
-  return joined(b, pieces, int(dims.lhs[dims.batch_groups > 1 ? 0 : 1]));
+  return joined(b, pieces, int(dims.lhs[1]));
 }
 
-// The kernel's parts one after another along the output features; the last is filled up with zeros.
-ValueId kernel_parts(GraphBuilder& b, ValueId rhs, const ConvDims& dims, std::size_t i, std::int64_t size, std::int64_t parts) {
-  int window = int(dims.rhs[i + 2]), outputs = int(dims.rhs[0]);
+// The kernel's parts one after another along one of its features; the last is filled up with zeros.
+ValueId kernel_parts(GraphBuilder& b, ValueId rhs, int window, int features, std::int64_t size, std::int64_t parts) {
   Shape shape = b.shape(rhs);
   std::vector<std::int64_t> padding(3 * shape.size(), 0);
   padding[std::size_t(3 * window + 1)] = parts * size - shape[std::size_t(window)];
@@ -36,10 +35,10 @@ ValueId kernel_parts(GraphBuilder& b, ValueId rhs, const ConvDims& dims, std::si
   split[std::size_t(window)] = size;
   split.insert(split.begin() + window, parts);
   merged[std::size_t(window)] = size;
-  merged[std::size_t(outputs)] *= parts;
+  merged[std::size_t(features)] *= parts;
   std::vector<int> axes;
   for (int d = 0; d < int(shape.size()); ++d) {
-    if (d == outputs) axes.push_back(window);
+    if (d == features) axes.push_back(window);
     axes.push_back(d < window ? d : d + 1);
   }
   return reshaped(b, transposed(b, reshaped(b, rhs, split), axes), merged);
@@ -59,14 +58,17 @@ std::vector<ValueId> conv_in_parts(GraphBuilder& b, const std::vector<ValueId>& 
   if (window.size < parts || lhs.elements() == 0 || rhs.elements() == 0 || results == 0) return {};
   window.size = (window.size + parts - 1) / parts;
   ValueId images = overlapping_parts(b, operands[0], dims, i, window, results, parts);
-  ValueId kernels = kernel_parts(b, operands[1], dims, i, window.size, parts);
+  // Parts are summed as features are. Where these have groups, each part is one more of them, and the sum comes after.
+  const bool is_sum = dims.groups == 1;
+  ValueId kernels = kernel_parts(b, operands[1], int(dims.rhs[i + 2]), int(dims.rhs[is_sum ? 1 : 0]), window.size, parts);
   ConvDims own = dims;
   own.padding[2 * i] = own.padding[2 * i + 1] = 0;
   own.lhs_dilation[i] = 1;
-  (own.batch_groups > 1 ? own.batch_groups : own.groups) *= parts;
+  if (!is_sum) own.groups *= parts;
   Attrs own_attrs;
   own.set(own_attrs);
   ValueId product = b.emit1(kConv, {images, kernels}, own_attrs);
+  if (is_sum) return {product};
   Shape split = b.shape(product);
   std::int64_t features = dims.out[1];
   split[std::size_t(features)] /= parts;
