@@ -263,14 +263,14 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) 
   return work_of(op, pieces);
 }
 
-std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result) {
+std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result, std::size_t index) {
   std::vector<Axes> pieces(op.rule.factors.size());
-  for (const FactorSharding& sharding : project(result, op.rule.results[0], op.rule.factors)) {
+  for (const FactorSharding& sharding : project(result, op.rule.results[index], op.rule.factors)) {
     if (!sharding.overflow.empty()) return std::nullopt;
     pieces[std::size_t(sharding.factor)] = sharding.axes;
   }
   auto candidate = cut_factors(op, pieces);
-  if (!candidate || !candidate->partial.empty() || candidate->results[0] != result) return std::nullopt;
+  if (!candidate || !candidate->partial.empty() || candidate->results[index] != result) return std::nullopt;
   return candidate;
 }
 

@@ -42,8 +42,8 @@ bool may_be_uneven(const FactorRule& rule, int factor);
 // Cuts each factor by its pieces; nothing where that is uneven and may not be, or would be a strided layout, or the factor must be whole.
 std::optional<Candidate> cut_factors(const OpShape& op, const std::vector<Axes>& pieces);
 
-// The candidate whose first result has the spec, if there is one.
-std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result);
+// The candidate whose result number `index` has the spec, if there is one.
+std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& result, std::size_t index);
 
 // Every way to give each atom to one factor or to none, in all orders within a factor. Where that would be too many, only what
 // follows from the present forms: those of the operands, and the results' wanted ones, in `forms` (operands first).

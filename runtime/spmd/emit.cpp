@@ -202,16 +202,17 @@ SlotId Emitter::compose(ValueId value, const std::vector<Box>& windows, const Ne
 }
 
 SlotId Emitter::materialise(ValueId value, const Spec& wanted, const Need& need) {
-  NodeId producer = graph().values[std::size_t(value)].producer;
+  const NodeId producer = graph().values[std::size_t(value)].producer;
+  const auto index = std::size_t(graph().values[std::size_t(value)].result_index);
   const Node& node = graph().nodes[std::size_t(producer)];
   std::optional<Candidate> candidate;
   if (node.operands.empty()) {
     candidate.emplace();
     for (ValueId result : node.results) candidate->results.push_back(result == value ? wanted : Spec(type(result).shape.size()));
-  } else if (problem_.op_shape(producer).rule.present && node.results.size() == 1) {
-    candidate = candidate_for_result(problem_.op_shape(producer), wanted);
+  } else if (problem_.op_shape(producer).rule.present) {
+    candidate = candidate_for_result(problem_.op_shape(producer), wanted, index);
   }
-  if (candidate) return compute_step(producer, *candidate)[std::size_t(graph().values[std::size_t(value)].result_index)];
+  if (candidate) return compute_step(producer, *candidate)[index];
   Spec whole_spec(wanted.size());
   SL_CHECK(wanted != whole_spec, "{} cannot be computed whole", node.op->name);
   return reshard(obtain(value, whole_spec, need), wanted, need);
