@@ -218,8 +218,10 @@ FN void for_each_pack(i64 count, F f) {
   i64 thread = i64(blockIdx.x) * blockDim.x + threadIdx.x, threads = i64(gridDim.x) * blockDim.x, packs = count / kLanes;
 #pragma unroll 1
   for (i64 p = thread; p < packs; p += threads) f(Lanes<kLanes>{}, p * kLanes);
+  if constexpr (kLanes > 1) {
 #pragma unroll 1
-  for (i64 i = packs * kLanes + thread; i < count; i += threads) f(Lanes<1>{}, i);
+    for (i64 i = packs * kLanes + thread; i < count; i += threads) f(Lanes<1>{}, i);
+  }
 }
 // Where the element for i of one that repeats is: i / each % period, then that for i + 1.
 struct Repeat {
