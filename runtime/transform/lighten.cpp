@@ -8,9 +8,9 @@
 namespace shardlab::transform {
 namespace {
 
-constexpr std::array<LightRule, 8> kRules{operand_alone,  multiplied_before_repeating, without_signs,
-                                          scaled_at_once, reshaped_reduction,          repeated_at_once,
-                                          repeated_after, reduced_before_repeating};
+constexpr std::array<LightRule, 9> kRules{
+    operand_alone,  multiplied_before_repeating, without_signs, scaled_at_once, reshaped_reduction, reduced_at_once, repeated_at_once,
+    repeated_after, reduced_before_repeating};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   if (site.node.results.size() != 1) return std::nullopt;

@@ -10,6 +10,13 @@
 
 namespace shardlab::transform {
 
+LightEmitter::LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal)
+    : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), uses_(original.values.size()), b_(original.name) {
+  for (const Node& node : original.nodes)
+    for (ValueId id : node.operands) ++uses_[std::size_t(id)];
+  for (ValueId id : original.results) ++uses_[std::size_t(id)];
+}
+
 const Node* LightEmitter::producer(ValueId id) const {
   const NodeId node = graph().values[std::size_t(id)].producer;
   return node < 0 ? nullptr : &graph().nodes[std::size_t(node)];

@@ -13,13 +13,13 @@ namespace shardlab::transform {
 class LightEmitter {
  public:
   // `merges_equal`: otherwise equal nodes stay two.
-  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal)
-      : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), b_(original.name) {}
+  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal);
 
   GraphBuilder& builder() { return b_; }
   const Graph& graph() const { return b_.graph(); }
   const TensorType& type(ValueId id) const { return graph().type(id); }
   const TensorType& type_of_original(ValueId id) const { return original_.type(id); }
+  bool is_used_once(ValueId original) const { return uses_[std::size_t(original)] == 1; }
   const Node* producer(ValueId id) const;  // nullptr of a parameter
   // What the value is another name of, see as(); also a constraint of what lies so already.
   ValueId named_by(ValueId id) const;
@@ -56,6 +56,7 @@ class LightEmitter {
   const std::function<bool(ValueId, ValueId)>& lie_alike_;
   const Graph& original_;
   const bool merges_equal_;
+  std::vector<int> uses_;  // per original value, by nodes and as results
   GraphBuilder b_;
   std::vector<LiesAs> lies_;   // per value
   std::vector<int> numbers_;   // per value

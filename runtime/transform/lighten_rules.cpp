@@ -78,6 +78,10 @@ Shape sizes_at(const Shape& shape, const std::vector<int>& dims) {
   return sizes;
 }
 
+bool is_reduction(const OpDef& op) {
+  return is_any_of(&op, {&ops::kReduceSum, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr, &ops::kReduceProd});
+}
+
 // The number of equal elements.
 std::int64_t repeats(const Shape& shape, const std::vector<bool>& varies) {
   std::int64_t times = 1;
@@ -100,6 +104,19 @@ ValueId along(LightEmitter& e, ValueId id, const Shape& shape, const std::vector
   std::vector<int> places;
   for (std::int64_t d : node->attrs.integers("dims")) places.push_back(place_of(int(d), dims));
   return spread(e, node->operands[0], sizes_at(shape, dims), places, lies);
+}
+
+// The site's reduction of x, where that is one of the same kind, which nobody else uses.
+std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, ValueId x) {
+  const Node* inner = e.is_used_once(site.node.operands[0]) ? e.producer(x, *site.node.op) : nullptr;
+  if (inner == nullptr) return std::nullopt;
+  const ValueId whole = inner->operands[0];
+  std::vector<bool> is_left(e.type(whole).shape.size(), true);
+  for (std::int64_t axis : inner->attrs.integers("axes")) is_left[std::size_t(axis)] = false;
+  const std::vector<int> dims = where_set(is_left);
+  for (std::int64_t axis : site.node.attrs.integers("axes")) is_left[std::size_t(dims[std::size_t(axis)])] = false;
+  is_left.flip();
+  return e.emit(*site.node.op, {whole}, Attrs{{"axes", ops::integers_of(where_set(is_left))}}, e.like(site.node.results[0]));
 }
 
 }  // namespace
@@ -127,7 +144,9 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   if (op == &ops::kReduceSum)
     if (const Node* neg = e.producer(site.operands[0], ops::kNeg)) {
       const LiesAs lies = e.like(site.node.results[0]);
-      return e.emit(ops::kNeg, {e.emit(*op, {neg->operands[0]}, site.node.attrs, lies)}, {}, lies);
+      const ValueId x = neg->operands[0];
+      const std::optional<ValueId> at_once = reduced_at_once(e, site, x);
+      return e.emit(ops::kNeg, {at_once ? *at_once : e.emit(*op, {x}, site.node.attrs, lies)}, {}, lies);
     }
   if (!op->elementwise || site.operands.empty()) return std::nullopt;
   std::vector<const Node*> negs;
@@ -312,10 +331,13 @@ std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightS
   return spread(e, e.emit(ops::kDotGeneral, operands, attrs, LightEmitter::like(result, left)), shape, left, e.like(result));
 }
 
+std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site) {
+  return is_reduction(*site.node.op) ? reduced_at_once(e, site, site.operands[0]) : std::nullopt;
+}
+
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site) {
   const OpDef& op = *site.node.op;
-  if (!is_any_of(&op, {&ops::kReduceSum, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr, &ops::kReduceProd}))
-    return std::nullopt;
+  if (!is_reduction(op)) return std::nullopt;
   const ValueId result = site.node.results[0];
   const TensorType& type = e.type_of_original(result);
   if (type.elements() != e.type(site.operands[0]).elements() || type.elements() == 0) return std::nullopt;

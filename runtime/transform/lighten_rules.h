@@ -28,6 +28,8 @@ std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
+// A reduction of one of the same kind, which nobody else uses: one reduction.
+std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
 

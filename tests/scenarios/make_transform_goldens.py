@@ -169,6 +169,20 @@ def repeated():
 WIDTH = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4, "c64": 8}
 
 
+def sums():
+    """Gradients of what is summed over the batch: one sum over all of it, by however many steps it came."""
+    bodies = {
+        "sum": [op("d", "mul", "v", "v"), op("d", "sum", "d"), op("s", "psum", "d", axis_name="i"), op("r", "mul", "v", "s")],
+        "product": [op("d", "matmul", "v", "v"), op("s", "psum", "d", axis_name="i"), op("r", "mul", "v", "s")],
+        "mean": [op("d", "matmul", "v", "v"), op("s", "pmean", "d", axis_name="i"), op("r", "sub", "v", "s")],
+    }
+    for kind, body in bodies.items():
+        loss = [op("z", "vmap", "a", fn="f", axis_name="i"), op("w", "mul", "z", "z"), op("l", "sum", "w")]
+        for place, spec in {"rows": ["x", None], "both": ["x", "y"]}.items():
+            functions = {"f": (["v"], body, ["r"]), "l": (["a"], loss, ["l"])}
+            program(f"gradient_of_a_{kind}_over_the_batch_cut_in_{place}", one(spec), [op("g", "grad", "a", fn="l")], ["g"], functions)
+
+
 def groups_of(line):
     if found := re.search(r"source_target_pairs=\{((?:\{\d+,\d+\},?)*)\}", line): return [tuple(map(int, p.split(","))) for p in re.findall(r"\{(\d+,\d+)\}", found[1])]
     if found := re.search(r"replica_groups=\{((?:\{[\d,]+\},?)+)\}", line): return [tuple(map(int, p.split(","))) for p in re.findall(r"\{([\d,]+)\}", found[1])]
@@ -297,7 +311,7 @@ def expectations_of(run):
 
 
 def main():
-    for family in (batches, checkpoints, types, repeated): family()
+    for family in (batches, checkpoints, types, repeated, sums): family()
     for document in documents:
         run = Run(document)
         try:

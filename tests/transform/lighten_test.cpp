@@ -112,6 +112,17 @@ INSTANTIATE_TEST_SUITE_P(
             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [5, 6]} : int32[5,6]\n%2 = reduce_sum(%1) {axes = [0]} : int32[6]\nreturn %2\n",
             "%1 = constant() {value = int32[]{5}} : int32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [6]} : int32[6]\n"
             "%3 = mul(%0, %2) : int32[6]\nreturn %3\n"},
+        Case{"MaximumOfMaxima", "%0: float32[4,3,6]",
+             "%1 = reduce_max(%0) {axes = [1]} : float32[4,6]\n%2 = reduce_max(%1) {axes = [1]} : float32[4]\nreturn %2\n",
+             "%1 = reduce_max(%0) {axes = [1, 2]} : float32[4]\nreturn %1\n"},
+        Case{"SignOfASumOfSums", "%0: int32[4,3,6]",
+             "%1 = neg(%0) : int32[4,3,6]\n%2 = reduce_sum(%1) {axes = [0]} : int32[3,6]\n"
+             "%3 = reduce_sum(%2) {axes = [1]} : int32[3]\nreturn %3\n",
+             "%1 = reduce_sum(%0) {axes = [0, 2]} : int32[3]\n%2 = neg(%1) : int32[3]\nreturn %2\n"},
+        Case{"SumsThatOthersUse", "%0: int32[4,6]",
+             "%1 = reduce_sum(%0) {axes = [0]} : int32[6]\n%2 = reduce_sum(%1) {axes = [0]} : int32[]\nreturn %2, %1\n", ""},
+        Case{"SumOfMaxima", "%0: int32[4,6]",
+             "%1 = reduce_max(%0) {axes = [0]} : int32[6]\n%2 = reduce_sum(%1) {axes = [0]} : int32[]\nreturn %2\n", ""},
         Case{"SumOfSingleElements", "%0: float32[4,1]", "%1 = reduce_sum(%0) {axes = [1]} : float32[4]\nreturn %1\n",
              "%1 = reshape(%0) {shape = [4]} : float32[4]\nreturn %1\n"},
         Case{
