@@ -21,8 +21,8 @@ constexpr char kServiceAccountVariable[] = "SHARDLAB_KUBERNETES_SERVICE_ACCOUNT"
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 constexpr char kRbacAdvice[] =
-    "the pod's service account may not read this. It needs a Role with the verbs get and list for pods, and get for jobs (apiGroup "
-    "batch), bound to it, and the pod must name it as serviceAccountName: see docs/kubernetes/service-account.yaml";
+    "the pod's service account may not read this. It needs a Role with the verbs get and list for pods, and get for jobs (apiGroup batch), "
+    "bound to it, and the pod must name it as serviceAccountName: see docs/kubernetes/service-account.yaml";
 
 bool present() { return !variable("KUBERNETES_SERVICE_HOST").empty(); }
 

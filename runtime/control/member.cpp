@@ -17,8 +17,7 @@ std::optional<std::string> why_no_member(const Member& member, int num_processes
   if (is_told_otherwise(member, num_processes))
     return fmt::format(
         "process {} (pid {} on {}) was started as one of {} (num_processes), and the job was started with {}{}: start all processes with "
-        "the "
-        "same number",
+        "the same number",
         member.process, member.pid, member.host, member.num_processes, num_processes, as.empty() ? "" : fmt::format(", as {} was", as));
   if (member.process < 0 || member.process >= num_processes)
     return fmt::format("process {} joins a job of {} processes", member.process, num_processes);

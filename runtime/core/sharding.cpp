@@ -66,8 +66,8 @@ Spec resolve(const PartitionSpec& spec, const Mesh& mesh) {
       auto [position, is_new] = used.try_emplace(name, int(d));
       if (!is_new)
         throw_user_error(
-            "A single NamedSharding spec specification can map every mesh axis to at most one positional dimension, but {} has "
-            "duplicate entries for `{}` (dimensions {} and {}); use each mesh axis once",
+            "A single NamedSharding spec specification can map every mesh axis to at most one positional dimension, but {} has duplicate "
+            "entries for `{}` (dimensions {} and {}); use each mesh axis once",
             spec.text(), name, position->second, d);
       axes.push_back(mesh.whole_axis(*axis));
     }
@@ -93,8 +93,8 @@ Spec Sharding::spec(int rank) const {
   while (int(spec.size()) > rank && spec.back().empty()) spec.pop_back();
   if (int(spec.size()) > rank)
     throw_user_error(
-        "Sharding {} is only valid for values of rank at least {}, but was applied to a value of rank {}; drop the entries beyond "
-        "the value's dimensions",
+        "Sharding {} is only valid for values of rank at least {}, but was applied to a value of rank {}; drop the entries beyond the "
+        "value's dimensions",
         text(), spec.size(), rank);
   spec.resize(rank);
   return spec;
@@ -125,8 +125,7 @@ void Sharding::check_rank(int rank, std::string_view what) const {
   if (entries <= rank) return;
   throw_user_error(
       "One of {} is incompatible with its sharding annotation {}: Sharding {} is only valid for values of rank at least {}, but was "
-      "applied "
-      "to a value of rank {}.{}",
+      "applied to a value of rank {}.{}",
       what, text(), text(), entries, rank, rank == 0 ? " For scalars the PartitionSpec should be P()" : "");
 }
 
@@ -147,10 +146,8 @@ void Sharding::check_divisible(const TensorType& type, std::string_view what) co
       while (type.shape[k] % part_count(fitting[k]) != 0) fitting[k].pop_back();
     throw_user_error(
         "Sharding {} implies that array axis {} is partitioned {} times, but the dimension size is {} (full shape: {}, per-dimension "
-        "tiling "
-        "factors: [{}] should evenly divide the shape). It was given to {} of type {}: dimension {} should be divisible by {}, but it is "
-        "equal "
-        "to {} (full shape: {}); pad it to {}, or use a spec that divides: {}",
+        "tiling factors: [{}] should evenly divide the shape). It was given to {} of type {}: dimension {} should be divisible by {}, but "
+        "it is equal to {} (full shape: {}); pad it to {}, or use a spec that divides: {}",
         text(), d, parts, size, shardlab::text_of(type.shape), fmt::join(factors, ", "), what, type.text(), d, parts, size,
         shardlab::text_of(type.shape), (size / parts + 1) * parts, shardlab::text_of(fitting, mesh_));
   }

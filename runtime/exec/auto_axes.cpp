@@ -18,8 +18,7 @@ Mesh mesh_for(std::string_view name, const std::vector<std::string>& axes, Where
   if (!mesh)
     throw_user_error(
         "Context mesh cannot be empty. Please use `jax.set_mesh` (here `set_mesh`) API to enter into a mesh context when using `{}` API, "
-        "or "
-        "pass an argument that lies on a mesh [{}]",
+        "or pass an argument that lies on a mesh [{}]",
         name, where.text());
   for (const std::string& axis : axes)
     if (!mesh->axis_index(axis)) throw_user_error("{}: axis '{}' is not in {} [{}]", name, axis, mesh->text(), where.text());

@@ -52,8 +52,7 @@ void check_jvp_tangents(const std::vector<Array>& tangents, const std::vector<Te
       throw_user_error(
           "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal dtype the tangent "
           "dtype must be float0.Got primal dtype {0} and so expected tangent dtype {0}, but got tangent dtype {1} instead. (argument {2} "
-          "of "
-          "{3}) [{4}]",
+          "of {3}) [{4}]",
           name_of(wanted.dtype), name_of(given.dtype), i, options.name, options.where.text());
     if (given.shape != wanted.shape)
       throw_user_error(

@@ -50,8 +50,7 @@ std::vector<int> in_dims_of(const std::vector<TensorType>& args, const BatchOpti
     if (axis && (*axis < -rank || *axis >= rank))
       throw_user_error(
           "vmap was requested to map its argument along axis {}, which implies that its rank should be at least {}, but is only {} (its "
-          "shape "
-          "is {}): args{} of {}{}",
+          "shape is {}): args{} of {}{}",
           *axis, *axis < 0 ? -*axis : *axis + 1, rank, text_of(args[i].shape), key_path(options.paths, i), options.name, place_of(options));
     dims.push_back(!axis ? kNotBatched : *axis < 0 ? *axis + rank : *axis);
   }
@@ -115,8 +114,7 @@ void check_mapped_axes(const std::vector<Array>& args, const std::vector<int>& d
     if (mapped && *mapped != axes)
       throw_user_error(
           "Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: {} vs {} (args{} of "
-          "{}); "
-          "reshard one of them [{}]",
+          "{}); reshard one of them [{}]",
           text(*mapped), text(axes), key_path(options.paths, i), options.name, options.where.text());
     mapped = axes;
   }
@@ -127,8 +125,7 @@ void check_mapped_axes(const std::vector<Array>& args, const std::vector<int>& d
     if ((axes_in(type) & axes_in({*mapped})) != 0)
       throw_user_error(
           "Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. Got type: {}, in_axes: None and "
-          "vmapped "
-          "mesh axis: {} (args{} of {}) [{}]",
+          "vmapped mesh axis: {} (args{} of {}) [{}]",
           typed_text(args[i].type(), type, *mesh), text(*mapped), key_path(options.paths, i), options.name, options.where.text());
   }
   const std::vector<std::string>& asked = options.axis.mesh_axes;
@@ -137,8 +134,7 @@ void check_mapped_axes(const std::vector<Array>& args, const std::vector<int>& d
   if (!asked.empty() && asked != names)
     throw_user_error(
         "Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis type is allowed. Got spmd_axis_name=({}) and arrays sharded "
-        "on "
-        "explicit_mesh_axis=({}) (vmap of {}) [{}]",
+        "on explicit_mesh_axis=({}) (vmap of {}) [{}]",
         fmt::join(asked, ", "), fmt::join(names, ", "), options.name, options.where.text());
 }
 

@@ -22,8 +22,7 @@ void check_on_each_device(const BatchArgs& args) {
   if (args.axis.devices > 1)
     throw_user_error(
         "{}: over axis '{}' of vmap, which spmd_axis_name cuts over the devices of this shard_map; leave spmd_axis_name out, or exchange "
-        "over "
-        "the mesh axes",
+        "over the mesh axes",
         args.op.name, args.axis.name);
 }
 

@@ -41,13 +41,11 @@ void check_groups(const ConvDims& dims, const TensorType& lhs, const TensorType&
   if (dims.groups < 1 || features != dims.groups * own)
     throw_user_error(
         "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input feature dimension size, "
-        "but "
-        "{} // {} != {}. (lhs is {}, rhs {})",
+        "but {} // {} != {}. (lhs is {}, rhs {})",
         features, dims.groups, own, lhs.text(), rhs.text());
   if (outputs % dims.groups != 0)
     throw_user_error(
-        "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a "
-        "multiple of {}",
+        "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, but {} is not a multiple of {}",
         outputs, dims.groups);
   if (dims.batch_groups < 1)
     throw_user_error("conv_general_dilated batch_group_count must be a positive integer, got {}.", dims.batch_groups);

@@ -257,8 +257,7 @@ class ConstraintSeeder {
     if (!spec && mesh_.axis_names().empty())
       throw_user_error(
           "with_sharding_constraint at {}: the axes of {} are Manual here: in per-device code values lie as in_specs and out_specs say, "
-          "got "
-          "spec={}; put the constraint outside shard_map, or leave axes out of its axis_names",
+          "got spec={}; put the constraint outside shard_map, or leave axes out of its axis_names",
           node.where.text(), mesh.text(), sharding.spec_text());
     if (!spec)
       throw_user_error("with_sharding_constraint at {}: got a sharding on {}, the program runs on {}; use one mesh, or one whose axes nest",

@@ -141,8 +141,7 @@ Graph without_calls(const Graph& graph) { return Inliner(true).copy(graph); }
 void throw_no_forward_mode(const Node& node) {
   throw_user_error(
       "can't apply forward-mode differentiation (jvp) to a custom_vjp function.: it has a backward pass alone; use reverse mode (grad, "
-      "vjp), "
-      "or custom_jvp, whose rule serves both [{}]",
+      "vjp), or custom_jvp, whose rule serves both [{}]",
       node.where.text());
 }
 

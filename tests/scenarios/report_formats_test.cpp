@@ -11,8 +11,8 @@ namespace {
 
 using namespace shardlab::command_tests;
 using nlohmann::json;
-using testing::HasSubstr;
 using shardlab::support::Ran;
+using testing::HasSubstr;
 
 // What SARIF 2.1.0 (OASIS, section 3) requires of the objects that a report has: what is there, of which kind, and how it refers.
 class Sarif {
