@@ -5,6 +5,7 @@
 
 #include "runtime/spmd/contraction.h"
 #include "runtime/spmd/index_map.h"
+#include "runtime/spmd/layout.h"
 #include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
@@ -129,10 +130,16 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   // XLA computes sorts in as many parts as their operands lie in.
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
     allowed = std::min(allowed, work_in_other_parts(shape, even));
-  // With an index map any dimension of the result can be cut, and work is counted by the result's elements.
-  if (node.op->needs != nullptr)
+  // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
+  // propagation leaves it, be that uneven.
+  if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {
+    const ValueId result = node.results[0];
+    const Shape& elements = problem.type(result).shape;
+    const std::int64_t in_kept = local_elements(elements, problem.kept(result));
+    const std::int64_t in_propagated = local_elements(elements, problem.propagated_form(result));
     for (const Candidate& way : ways)
-      if (way.partial.empty() && way.results[0] == problem.kept(node.results[0])) allowed = way.work;
+      if (way.partial.empty() && way.results[0] == problem.kept(result)) allowed = way.work / in_kept * std::min(in_kept, in_propagated);
+  }
   std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);
   return std::max(allowed, least);

@@ -90,7 +90,7 @@ TEST_P(RandomPrograms, ComputeWhatTheyComputeWhole) {
 }
 
 // Programs that were not as they must be once.
-constexpr unsigned kCorpus[] = {1761276218, 1762265775};
+constexpr unsigned kCorpus[] = {1761276218, 1762265775, 1762280756};
 
 TEST(RandomPrograms, ThatFailedOnceHold) {
   for (unsigned seed : kCorpus) check_program(seed);
