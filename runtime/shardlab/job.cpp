@@ -339,7 +339,7 @@ std::vector<int> Job::open(bool renew) {
 void Job::begin(const control::Gathered& gathered) {
   retire();
   Context::set_current(nullptr);
-  next_array_id_ = context_->next_array_id();
+  if (context_) next_array_id_ = context_->next_array_id();  // there is none where an epoch could not begin
   context_.reset();
   rendezvous_.reset();
   control_.reset();  // its threads may be aborting the transport
