@@ -17,19 +17,26 @@ using spmd::SlotId;
 
 TensorType local_type(const TensorType& type, const Box& box) { return {type.dtype, shape_of(box)}; }
 
+// Where bytes lie, somewhere also where there are none, as in the library's buffers.
+template <typename AnyBytes>
+auto* place_of(AnyBytes& bytes) {
+  static std::byte nothing;
+  return bytes.empty() ? &nothing : bytes.data();
+}
+
 // Runs one kernel; operands and results with their boxes.
 std::vector<Bytes> run_kernel(const Node& node, const std::vector<TensorType>& operand_types, const std::vector<Bytes>& operands,
                               const std::vector<Box>& operand_boxes, const std::vector<TensorType>& result_types,
                               const std::vector<Box>& result_boxes) {
   std::vector<ConstView> inputs;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    inputs.push_back({local_type(operand_types[i], operand_boxes[i]), operands[i].data(), &operand_boxes[i], &operand_types[i].shape});
+    inputs.push_back({local_type(operand_types[i], operand_boxes[i]), place_of(operands[i]), &operand_boxes[i], &operand_types[i].shape});
   std::vector<Bytes> results;
   for (std::size_t i = 0; i < result_types.size(); ++i)
     results.emplace_back(std::size_t(local_type(result_types[i], result_boxes[i]).bytes()));
   std::vector<MutableView> outputs;
   for (std::size_t i = 0; i < results.size(); ++i)
-    outputs.push_back({local_type(result_types[i], result_boxes[i]), results[i].data(), &result_boxes[i]});
+    outputs.push_back({local_type(result_types[i], result_boxes[i]), place_of(results[i]), &result_boxes[i]});
   node.op->kernel({inputs, outputs, node.attrs});
   return results;
 }
