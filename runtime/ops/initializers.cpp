@@ -9,8 +9,11 @@ namespace {
 
 struct Scaling {
   double scale = 1;
-  std::string mode = "fan_avg", distribution = "uniform";
+  std::string_view mode, distribution;
 };
+constexpr Scaling kGlorotUniformly{1, "fan_avg", "uniform"}, kGlorotNormally{1, "fan_avg", "truncated_normal"},
+    kLecunUniformly{1, "fan_in", "uniform"}, kLecunNormally{1, "fan_in", "truncated_normal"}, kHeUniformly{2, "fan_in", "uniform"},
+    kHeNormally{2, "fan_in", "truncated_normal"};
 
 std::vector<std::int64_t> axes_or(const OpDef& op, const Attrs& attrs, std::string_view name, std::vector<std::int64_t> otherwise,
                                   std::int64_t rank) {
@@ -39,7 +42,7 @@ std::pair<double, double> fans_of(const OpDef& op, const Attrs& attrs, const Sha
   return {in * field, out * field};
 }
 
-double denominator_of(const OpDef& op, const std::string& mode, std::pair<double, double> fans) {
+double denominator_of(const OpDef& op, std::string_view mode, std::pair<double, double> fans) {
   const auto [in, out] = fans;
   if (mode == "fan_in") return in;
   if (mode == "fan_out") return out;
@@ -74,23 +77,9 @@ Values scaled(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, c
 Values expand_scaling(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return scaled(b, op, args, attrs, {attrs.number("scale"), attrs.string("mode"), attrs.string("distribution")});
 }
-Values expand_glorot_uniform(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {1, "fan_avg", "uniform"});
-}
-Values expand_glorot_normal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {1, "fan_avg", "truncated_normal"});
-}
-Values expand_lecun_uniform(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {1, "fan_in", "uniform"});
-}
-Values expand_lecun_normal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {1, "fan_in", "truncated_normal"});
-}
-Values expand_he_uniform(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {2, "fan_in", "uniform"});
-}
-Values expand_he_normal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return scaled(b, op, args, attrs, {2, "fan_in", "truncated_normal"});
+template <const Scaling& scaling>
+Values expand_scaled(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  return scaled(b, op, args, attrs, scaling);
 }
 
 Values expand_orthogonal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -139,18 +128,18 @@ constexpr std::string_view kXavierUniform[] = {"initializers.xavier_uniform"}, k
 const OpDef kVarianceScaling =
     composite_of({"initializers.variance_scaling", "Weights whose variance is scale over how many values are summed: args key.",
                   expand_scaling, 1, 1, kScalingAttrs});
-const OpDef kGlorotUniform = composite_of(
-    {"initializers.glorot_uniform", "Glorot's weights, uniform: args key.", expand_glorot_uniform, 1, 1, kWeightAttrs, kXavierUniform});
+const OpDef kGlorotUniform = composite_of({"initializers.glorot_uniform", "Glorot's weights, uniform: args key.",
+                                           expand_scaled<kGlorotUniformly>, 1, 1, kWeightAttrs, kXavierUniform});
 const OpDef kGlorotNormal = composite_of({"initializers.glorot_normal", "Glorot's weights, normal within two deviations: args key.",
-                                          expand_glorot_normal, 1, 1, kWeightAttrs, kXavierNormal});
+                                          expand_scaled<kGlorotNormally>, 1, 1, kWeightAttrs, kXavierNormal});
 const OpDef kLecunUniform =
-    composite_of({"initializers.lecun_uniform", "LeCun's weights, uniform: args key.", expand_lecun_uniform, 1, 1, kWeightAttrs});
-const OpDef kLecunNormal = composite_of(
-    {"initializers.lecun_normal", "LeCun's weights, normal within two deviations: args key.", expand_lecun_normal, 1, 1, kWeightAttrs});
-const OpDef kHeUniform =
-    composite_of({"initializers.he_uniform", "He's weights, uniform: args key.", expand_he_uniform, 1, 1, kWeightAttrs, kKaimingUniform});
-const OpDef kHeNormal = composite_of({"initializers.he_normal", "He's weights, normal within two deviations: args key.", expand_he_normal,
-                                      1, 1, kWeightAttrs, kKaimingNormal});
+    composite_of({"initializers.lecun_uniform", "LeCun's weights, uniform: args key.", expand_scaled<kLecunUniformly>, 1, 1, kWeightAttrs});
+const OpDef kLecunNormal = composite_of({"initializers.lecun_normal", "LeCun's weights, normal within two deviations: args key.",
+                                         expand_scaled<kLecunNormally>, 1, 1, kWeightAttrs});
+const OpDef kHeUniform = composite_of(
+    {"initializers.he_uniform", "He's weights, uniform: args key.", expand_scaled<kHeUniformly>, 1, 1, kWeightAttrs, kKaimingUniform});
+const OpDef kHeNormal = composite_of({"initializers.he_normal", "He's weights, normal within two deviations: args key.",
+                                      expand_scaled<kHeNormally>, 1, 1, kWeightAttrs, kKaimingNormal});
 const OpDef kOrthogonalInitializer = composite_of(
     {"initializers.orthogonal", "Weights whose columns, or rows, are orthonormal: args key.", expand_orthogonal, 1, 1, kOrthogonalAttrs});
 
