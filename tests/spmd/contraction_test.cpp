@@ -22,32 +22,33 @@ struct Product {
   std::int64_t work, wire_bytes;
 };
 
-class Contraction : public ::testing::TestWithParam<Product> {};
+class Contraction : public ::testing::TestWithParam<Product> {
+ protected:
+  PartitionedProgram planned() const {
+    const Product& each = GetParam();
+    Build build;
+    ValueId x = build.param({each.m, each.k}), y = build.param({each.k, each.n});
+    Graph graph = build.finish({build.op("matmul", {x, y})});
+    return plan(graph, mesh_of(each.mesh), {each.lhs, each.rhs});
+  }
+};
 
 TEST_P(Contraction, CostsNoMoreThanXlas) {
   const Product& each = GetParam();
-  Mesh mesh = mesh_of(each.mesh);
-  Build build;
-  ValueId x = build.param({each.m, each.k}), y = build.param({each.k, each.n});
-  Graph graph = build.finish({build.op("matmul", {x, y})});
-  PartitionedProgram program = plan(graph, mesh, {each.lhs, each.rhs});
+  PartitionedProgram program = planned();
   EXPECT_LE(work_per_device(program), each.work) << print(program);
   EXPECT_LE(program.wire_bytes, each.wire_bytes) << print(program);
 }
 
 TEST_P(Contraction, IsCutIntoXlasParts) {
   const Product& each = GetParam();
-  Mesh mesh = mesh_of(each.mesh);
-  Build build;
-  ValueId x = build.param({each.m, each.k}), y = build.param({each.k, each.n});
-  Graph graph = build.finish({build.op("matmul", {x, y})});
-  PartitionedProgram program = plan(graph, mesh, {each.lhs, each.rhs});
+  PartitionedProgram program = planned();
   const Node& node = program.graph.nodes[0];
   const FactorRule rule = rule_of(program.graph, node);
   std::vector<Spec> forms;
   for (const auto* ids : {&node.operands, &node.results})
     for (ValueId id : *ids) forms.push_back(program.propagated[std::size_t(id)]);
-  EXPECT_EQ(parts_of_contraction({rule, cuttable_factors(*node.op, rule), {}}, forms, AtomTable(mesh).atoms()), each.parts);
+  EXPECT_EQ(parts_of_contraction({rule, cuttable_factors(*node.op, rule), {}}, forms, AtomTable(mesh_of(each.mesh)).atoms()), each.parts);
 }
 
 INSTANTIATE_TEST_SUITE_P(

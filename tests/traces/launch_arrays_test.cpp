@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-
-#include <csignal>
 #include <map>
 #include <tuple>
 
@@ -77,29 +74,15 @@ TEST_F(LaunchArraysTest, OfAllProcessesAreThoseOfTheTrace) {
 // Longer than any record may be in that ring.
 TEST_F(LaunchArraysTest, ManyComeInPartsAndSurviveAKill) {
   constexpr int kTaken = 480;
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
+  merge_after_kill([&](auto say) {
     Recorder observer(
         {.directory = folder_.string(), .process = 1, .process_count = kProcesses, .ring_bytes = 1 << 13, .drain_ms = 3'600'000});
     observer.on_array(named_array(7, "x", -1, -1));
     std::vector<comm::TakenArray> takes(kTaken, {7});
     takes[200].donated = true;
     observer.on_launch_issued({.number = 0, .program = make_program("step"), .where = line(31), .issued_ns = 1000, .takes = takes});
-    if (::write(ends[1], observer.dropped_records() == 0 ? "x" : "-", 1) != 1) _exit(1);
-    for (;;) pause();
-  }
-  char ready = 0;
-  ASSERT_EQ(::read(ends[0], &ready, 1), 1);
-  EXPECT_EQ(ready, 'x');
-  kill(child, SIGKILL);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  close(ends[0]);
-  close(ends[1]);
-  options_.ends = {{.process = 1, .pid = child, .signal = 9}};
-  merge_parts(options_);
+    say(observer.dropped_records() == 0);
+  });
   const auto uses = uses_in(options_.out);
   ASSERT_EQ(uses.size(), std::size_t(kTaken));
   for (int i = 0; i < kTaken; ++i) EXPECT_EQ(uses[std::size_t(i)], Use(1, 0, false, i, "x", i == 200));

@@ -26,25 +26,12 @@ class MergeLossesTest : public RecordedJob {};
 
 TEST_F(MergeLossesTest, AKillAfterCallNLeavesCallN) {
   const auto program = make_program("matmul");
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
+  merge_after_kill([&](auto say) {
     auto observer = recorder(1);
     for (int n = 0; n < 57; ++n) launch(*observer, n, program, 1000 * (n + 1), 31);
     launch(*observer, 57, program, 70'000, 33, 0);
-    if (::write(ends[1], "x", 1) != 1) _exit(1);
-    for (;;) pause();
-  }
-  char ready;
-  ASSERT_EQ(::read(ends[0], &ready, 1), 1);
-  kill(child, SIGKILL);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  close(ends[0]);
-  close(ends[1]);
-  options_.ends = {{.process = 1, .pid = child, .signal = 9}};
-  merge_parts(options_);
+    say(true);
+  });
   TraceReader reader(options_.out);
   const auto rows = reader.collectives();
   ASSERT_EQ(rows.size(), 116u);

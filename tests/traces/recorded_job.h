@@ -2,9 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -112,6 +114,30 @@ class RecordedJob : public ::testing::Test {
     }
     if (calls_done == 2) observer.on_launch_done(launch, begin + 300, comm::CallStatus::kOk);
     return launch;
+  }
+  // Merges what is left of process 1, which records and is killed once it says that it has, and whether all went well: record(say).
+  template <typename Record>
+  void merge_after_kill(const Record& record) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      record([&](bool is_well) {
+        if (::write(ends[1], is_well ? "x" : "-", 1) != 1) _exit(1);
+        for (;;) pause();
+      });
+      _exit(1);
+    }
+    char said = 0;
+    ASSERT_EQ(::read(ends[0], &said, 1), 1);
+    EXPECT_EQ(said, 'x');
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    close(ends[0]);
+    close(ends[1]);
+    options_.ends = {{.process = 1, .pid = child, .signal = 9}};
+    merge_parts(options_);
   }
   std::filesystem::path folder_;
   MergeOptions options_;
