@@ -5,7 +5,10 @@
 //   raise:TEXT      ends in that error                             exit:CODE    ends at once, without leaving
 //   kill            kills itself                                   die:NAME     kills itself in the middle of an exchange
 //   compute:MS      does nothing for so long                       hang         for ever
-//   times:N:STEP    repeats a step                                 join         (the first step, unless "stranger" is)
+//   times:N:STEP    repeats a step                                 join         (the first step, unless one of these is)
+// Instead of steps:
+//   stranger CODE   ends without joining
+//   absent          takes a place in what an elastic job begins next, and kills itself where the others connect to it
 #include <unistd.h>
 #include <atomic>
 #include <csignal>
@@ -20,6 +23,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
 #include "runtime/control/environment.h"
+#include "runtime/control/live_client.h"
 #include "tests/control/programs.h"
 #include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
@@ -141,7 +145,12 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "this process is in no job\n");
     return 2;
   }
-  if (argc > 1 && std::string(argv[1]) == "stranger") return argc > 2 ? std::atoi(argv[2]) : 0;
+  std::string instead = argc > 1 ? argv[1] : "";
+  if (instead == "stranger") return argc > 2 ? std::atoi(argv[2]) : 0;
+  if (instead == "absent") {
+    control::LiveClient(control::locate(*environment, {})).gather(false, false);
+    std::raise(SIGKILL);
+  }
   std::unique_ptr<Process> process;
   std::uint32_t line = 0;
   try {

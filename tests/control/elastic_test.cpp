@@ -203,6 +203,19 @@ TEST_P(Transports, WhoIsStartedAgainTakesPart) {
 
 INSTANTIATE_TEST_SUITE_P(, Transports, testing::Values("shm", "tcp"));
 
+// Who was started again dies where the others connect to it: they begin anew without it, and once more when it comes back.
+TEST(Elastic, WhatCouldNotBeginBeginsAnew) {
+  LaunchOptions options = program({}, 2);
+  options.argv = {
+      "/bin/sh", "-c",
+      fmt::format("[ \"$SHARDLAB_RESTARTS\" = 1 ] && exec {} absent; exec {} 60 5 2", SHARDLAB_CONTROL_PROCESS, SHARDLAB_ELASTIC)};
+  LaunchResult result = launch(options);
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  EXPECT_EQ(result.processes[2].restarts, 2);
+  for (const ProcessEnd& end : result.processes) EXPECT_THAT(end.out, HasSubstr("step 59 devices 8 total")) << outputs(result);
+  check_steps(result);
+}
+
 TEST(Elastic, WhoUsesDeadDevicesIsToldOfTheirProcess) {
   LaunchResult result = launch(program({"6", "5", "2", "all"}, 0));
   EXPECT_FALSE(result.timed_out) << outputs(result);
