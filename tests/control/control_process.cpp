@@ -147,13 +147,14 @@ int run(int argc, char** argv) {
   }
   std::string instead = argc > 1 ? argv[1] : "";
   if (instead == "stranger") return argc > 2 ? std::atoi(argv[2]) : 0;
-  if (instead == "absent") {
-    control::LiveClient(control::locate(*environment, {})).gather(false, false);
-    std::raise(SIGKILL);
-  }
   std::unique_ptr<Process> process;
   std::uint32_t line = 0;
   try {
+    if (instead == "absent") {
+      control::JoinOptions options{.num_devices = environment->num_cpu_devices.value_or(1)};
+      control::LiveClient(control::locate(*environment, options)).gather(false, false);
+      std::raise(SIGKILL);
+    }
     process = std::make_unique<Process>(*environment);
     for (int i = 1; i < argc; ++i) {
       std::string step = argv[i];
