@@ -70,7 +70,7 @@ void print_verdict(const comm::DiagnosisError& error) {
 [[noreturn]] void end_with(int status) {
   if (auto job = current_job()) {
     try {
-      job->close_record();
+      job->record().close();
       job->await_trace(kMergeAfterErrorLimit);
     } catch (const std::exception& error) { print_error(error.what()); }
   }
@@ -111,7 +111,7 @@ void tell_uncaught(const std::string& printed, const std::string& error) {
 [[noreturn]] void on_interrupt(int signal) {
   if (auto words = last_words()) fmt::print(stderr, "{}", words->at(signal));
   try {
-    if (auto job = current_job()) job->close_record();  // merged when this process has gone
+    if (auto job = current_job()) job->record().close();  // merged when this process has gone
   } catch (const std::exception& error) { print_error(error.what()); }
   std::fflush(nullptr);
   std::this_thread::sleep_for(kForwarding);
@@ -144,7 +144,7 @@ void end_job(Job& job, int status) {
     }
   }
   try {
-    job.close_record();
+    job.record().close();
     if (status == 0) job.await_trace(kMergeLimit);  // else nobody has been told yet that this process ends
   } catch (const std::exception& error) { print_error(error.what()); }
 }

@@ -4,10 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "runtime/control/client.h"
@@ -21,7 +18,6 @@
 #include "runtime/shardlab/job_trace.h"
 #include "runtime/shardlab/lone_controls.h"
 #include "runtime/shardlab/subset_transport.h"
-#include "traces/recorder/merge.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
@@ -32,21 +28,6 @@ namespace {
 constexpr std::chrono::seconds kConnectLimit{60}, kReconnectLimit{10};
 constexpr std::chrono::milliseconds kLinkLimit{10'000};  // limits.link_ms of a scenario
 constexpr std::chrono::milliseconds kElasticLimit{5'000};
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// The words that started this process, for the trace.
-std::string own_command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  for (char& c : text)
-    if (c == '\0') c = ' ';
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
-}
 
 // The job's key-value store, as transports use it.
 class JobRendezvous final : public Rendezvous {
@@ -98,17 +79,10 @@ std::shared_ptr<Job> Job::find(const control::JobRequest& request, std::shared_p
     return job;
   }
   int devices = control::devices_from_environment().value_or(1);
-  if (environment && !environment->trace_dir.empty()) {
-    job->record_into(environment->trace_dir, 0, 1);
-  } else if (job->trace_ = variable(control::kTraceVariable); !job->trace_.empty()) {
-    check_trace_file(job->trace_);
-    std::string directory = (std::filesystem::temp_directory_path() / "shardlab-trace-XXXXXX").string();
-    if (mkdtemp(directory.data()) == nullptr)
-      throw IoError(fmt::format("{} is set, but no folder for its parts can be made in {}: {}", control::kTraceVariable,
-                                std::filesystem::temp_directory_path().string(), std::strerror(errno)));
-    job->trace_directory_ = directory;
-    job->record_into(directory, 0, 1);
-  }
+  if (environment && !environment->trace_dir.empty())
+    job->record_.begin(environment->trace_dir, 0, 1);
+  else
+    job->record_.begin_alone();
   if (environment && !environment->coordinator.empty()) {
     job->join(*environment);
   } else {
@@ -128,7 +102,7 @@ void Job::agree_where_to_record(const control::TracePlace& place) {
   std::error_code error;
   std::filesystem::create_directories(parts, error);  // on hosts that do not share it with process 0's
   if (error) throw IoError(fmt::format("the folder {} for the parts of the trace cannot be made: {}", parts, error.message()));
-  record_into(parts, environment_.process_index, environment_.num_processes);
+  record_.begin(parts, environment_.process_index, environment_.num_processes);
 }
 
 // Whoever started the job may look for the trace as soon as its processes have ended.
@@ -141,20 +115,10 @@ void Job::await_trace(std::chrono::milliseconds limit) const {
                environment_.trace);
 }
 
-void Job::record_into(const std::string& directory, int process, int processes) {
-  recorder::RecorderOptions options;
-  options.directory = directory;
-  options.process = process;
-  options.process_count = processes;
-  options.incarnation = recorder::recorded_incarnations(directory, process);
-  options.command_line = own_command_line();
-  recorder_ = std::make_shared<recorder::Recorder>(std::move(options));
-}
-
 void Job::join(const control::JobEnvironment& environment) {
   const bool supervised = environment.source == control::JobEnvironment::Source::kLauncher;
-  if (!recorder_ && !environment.trace_dir.empty() && supervised)
-    record_into(environment.trace_dir, environment.process_index, environment.num_processes);
+  if (!record_.recorder() && !environment.trace_dir.empty() && supervised)
+    record_.begin(environment.trace_dir, environment.process_index, environment.num_processes);
   control::JoinOptions options;
   if (!supervised && environment.process_index == 0) options.serve = {.trace = make_trace_place(environment), .merge = merge_job_trace};
   options.num_devices = environment.num_cpu_devices.value_or(1);
@@ -176,7 +140,7 @@ void Job::join(const control::JobEnvironment& environment) {
     return;
   }
   control_ = control::connect(client_);
-  if (!recorder_ && !supervised) agree_where_to_record(options.serve.trace);
+  if (!record_.recorder() && !supervised) agree_where_to_record(options.serve.trace);
   if (!environment.shm.empty()) segment_ = ShmSegment::open(environment.shm);
   put_places();
   remember(control_->members());
@@ -248,15 +212,10 @@ void Job::start() {
       require_platform(*platform, "SHARDLAB_PLATFORM");
       return platform->make({ordinals, process, rendezvous});
     };
-  if (recorder_) options.observers.push_back(recorder_);
+  if (record_.recorder()) options.observers.push_back(record_.recorder());
   options.first_array_id = next_array_id_;
   context_ = std::make_shared<Context>(std::move(options));
-  if (!recorder_) return;
-  std::vector<recorder::DeviceRecord> records;
-  for (const Device& device : context_->all_devices())
-    records.push_back({device.ordinal, device.process_index, device.platform == "gpu" ? "cuda" : device.platform,
-                       device.platform == "gpu" ? fmt::format("{} {}", device.kind, device.id) : fmt::format("CPU {}", device.ordinal)});
-  recorder_->describe_devices(records);
+  if (record_.recorder()) record_.describe_devices(*context_);
 }
 
 std::vector<distributed::LinkTraffic> Job::link_traffic() {
@@ -356,8 +315,8 @@ void Job::begin(const control::Gathered& gathered) {
   else
     transport_ = std::make_shared<SubsetTransport>(nullptr, gathered.live, environment_.num_processes);
   abortable_ = transport_.get();
-  if (!recorder_ && environment_.source != control::JobEnvironment::Source::kLauncher) agree_where_to_record({});
-  if (recorder_) recorder_->begin_epoch(epoch_, gathered.live);
+  if (!record_.recorder() && environment_.source != control::JobEnvironment::Source::kLauncher) agree_where_to_record({});
+  if (record_.recorder()) record_.recorder()->begin_epoch(epoch_, gathered.live);
   start();
   Context::set_current(context_);
 }
@@ -382,19 +341,6 @@ std::vector<int> Job::failed_processes() const {
 
 void Job::raised(std::string_view text, Where where) {
   if (control_) control_->raised(text, where);
-}
-
-void Job::close_record() {
-  if (!recorder_) return;
-  recorder_->close();
-  if (trace_.empty()) return;
-  recorder::MergeOptions options;
-  options.directory = trace_directory_;
-  options.out = trace_;
-  recorder::merge_parts(options);
-  std::error_code ignored;  // a leftover in the temporary folder harms nobody
-  std::filesystem::remove_all(trace_directory_, ignored);
-  trace_.clear();
 }
 
 Job::~Job() {

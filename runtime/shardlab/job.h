@@ -15,13 +15,11 @@
 #include "runtime/control/live_client.h"
 #include "runtime/exec/context.h"
 #include "runtime/shardlab/distributed.h"
+#include "runtime/shardlab/job_record.h"
 #include "runtime/shardlab/last_words.h"
 
 namespace shardlab {
 
-namespace recorder {
-class Recorder;
-}
 class ProcessTransport;
 class ShmSegment;
 
@@ -55,9 +53,9 @@ class Job {
   // Tells the others that this process ends in an error, and closes the record.
   void raised(std::string_view text, Where where);
   std::vector<distributed::LinkTraffic> link_traffic();
-  // Writes the record out; of a process on its own, into the trace that SHARDLAB_TRACE names.
-  void close_record();
-  // After that, where this process started the coordinator and the job is over or ends soon: waits until the trace is merged.
+  JobRecord& record() { return record_; }
+  // After the record is closed, where this process started the coordinator and the job is over or ends soon: waits until the trace is
+  // merged.
   void await_trace(std::chrono::milliseconds limit) const;
 
  private:
@@ -65,7 +63,6 @@ class Job {
   void join(const control::JobEnvironment& environment);
   void connect();
   void agree_where_to_record(const control::TracePlace& place);
-  void record_into(const std::string& directory, int process, int processes);
   void start();
   void stop(const std::string& why);
   void begin(const control::Gathered& gathered);
@@ -73,9 +70,7 @@ class Job {
   void remember(const std::vector<control::Member>& members);
   void put_places();
 
-  std::shared_ptr<recorder::Recorder> recorder_;
-  std::string trace_;            // where a process on its own leaves its trace
-  std::string trace_directory_;  // its parts until then
+  JobRecord record_;
   std::shared_ptr<ProcessTransport> transport_;
   std::atomic<comm::Transport*> abortable_{nullptr};
   std::atomic<bool> stopped_{false};
