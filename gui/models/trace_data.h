@@ -317,6 +317,7 @@ struct TraceData {
   std::vector<LedgerWait> ledger_waits;  // empty without a verdict
   std::vector<Prediction> predictions;   // by program, then call
   bool running = false;                  // made while the run went on: nothing in it is an end
+  bool live = false;                     // made by who follows the run: what is found at its end is not in it
   bool preview = false;                  // events and collectives are still being read: lanes have their summary alone
 
   std::string site_text(int site) const;

@@ -38,6 +38,7 @@ class Loader {
     trace_->path = options_.path;
     trace_->title = options_.title.empty() ? std::string(base_name(options_.path)) : options_.title;
     trace_->running = reader_.meta("running") == "1";
+    trace_->live = growth_.publication > 0;
     load_sites();
     load_processes();
     load_meshes();

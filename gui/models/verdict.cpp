@@ -53,13 +53,18 @@ Verdict make_verdict(const TraceData& trace) {
     return verdict;
   }
   const auto open = std::count_if(trace.collectives.begin(), trace.collectives.end(), [](const auto& c) { return c.open; });
+  const QString unended = count_text(open, "collective", "collectives");
   if (trace.torn()) {
     verdict.level = VerdictLevel::kWarning;
     verdict.sentence = QStringLiteral("The trace is incomplete. What is there has no diagnosis: %1.").arg(counts(trace));
+  } else if (trace.live) {
+    verdict.level = open > 0 ? VerdictLevel::kWarning : VerdictLevel::kNote;
+    verdict.sentence = QStringLiteral("All processes have ended, and the run's verdict has not come: %1").arg(counts(trace));
+    if (open > 0) verdict.sentence += QStringLiteral("; %1 never ended").arg(unended);
+    verdict.sentence += QLatin1Char('.');
   } else if (open > 0) {
     verdict.level = VerdictLevel::kWarning;
-    verdict.sentence =
-        QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(count_text(open, "collective", "collectives"), counts(trace));
+    verdict.sentence = QStringLiteral("No diagnosis, but %1 never ended: %2.").arg(unended, counts(trace));
   } else if (trace.collectives.empty()) {
     verdict.level = trace.processes.empty() ? VerdictLevel::kNote : VerdictLevel::kGood;
     verdict.sentence = trace.processes.empty() ? QStringLiteral("The trace is empty: no process has recorded anything.")

@@ -71,6 +71,19 @@ TEST_F(LoaderTest, ShowsWhatIsLeftOfATornFileAndSaysSo) {
   EXPECT_NE(make_verdict(*trace).level, VerdictLevel::kGood);
 }
 
+// Between the processes' end and the verdict on them: what the run found is not in what they wrote.
+TEST_F(LoaderTest, OfARunThatIsFollowedItsEndIsNoVerdict) {
+  TraceData trace = *load_trace({.path = make("toy")});
+  ASSERT_EQ(make_verdict(trace).level, VerdictLevel::kGood);
+  trace.live = true;
+  EXPECT_EQ(make_verdict(trace).level, VerdictLevel::kNote);
+  EXPECT_TRUE(make_verdict(trace).sentence.contains(QStringLiteral("the run's verdict has not come")));
+  ASSERT_FALSE(trace.collectives.empty());
+  trace.collectives[0].open = true;
+  EXPECT_EQ(make_verdict(trace).level, VerdictLevel::kWarning);
+  EXPECT_TRUE(make_verdict(trace).sentence.endsWith(QStringLiteral("; 1 collective never ended.")));
+}
+
 TEST_F(LoaderTest, OfATraceThatTakesTooMuchMemoryTheLastPartIsOpened) {
   QTemporaryDir settings;
   QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
