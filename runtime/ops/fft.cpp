@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "runtime/core/buffer.h"
@@ -12,6 +13,7 @@
 #include "runtime/ops/fft_rows.h"
 #include "runtime/ops/moves.h"
 #include "runtime/ops/registry.h"
+#include "runtime/ops/transpose_block.h"
 
 namespace shardlab::ops {
 
@@ -73,34 +75,45 @@ std::int64_t read_size(FftKind kind, std::int64_t length) { return kind == FftKi
 // Rows are copied to and from aligned storage, several at once where the axis is not the last, so that cache lines are used whole.
 template <typename In, typename Out, typename R>
 void transform(const ConstView& operand, const MutableView& result, FftKind kind, std::int64_t axis, std::int64_t length) {
-  constexpr std::int64_t kRowsTogether = 8;
+  constexpr std::int64_t kRowsTogether = 8, kAligned = 64;
   std::int64_t from = operand.type.shape[std::size_t(axis)], to = result.type.shape[std::size_t(axis)], inner = 1, outer = 1;
   for (std::size_t d = 0; d < std::size_t(axis); ++d) outer *= operand.type.shape[d];
   for (std::size_t d = std::size_t(axis) + 1; d < operand.type.shape.size(); ++d) inner *= operand.type.shape[d];
   if (outer * inner == 0) return;
   const FftRows<R>& rows = fft_rows<R>(kind, length);
   R scale = kind == FftKind::kInverse || kind == FftKind::kRealInverse ? R(1) / R(length) : R(1);
-  auto padded = [](std::int64_t bytes) { return std::size_t(bytes + 63) / 64 * 64; };
+  auto padded = [](std::int64_t count, std::size_t bytes) {
+    std::int64_t aligned = kAligned / std::int64_t(bytes);
+    return (count + aligned - 1) / aligned * aligned;
+  };
   std::int64_t read = read_size(kind, length), given = std::min(from, read);
-  std::size_t in_bytes = padded(read * std::int64_t(sizeof(In))), out_bytes = padded(to * std::int64_t(sizeof(Out)));
-  Buffer in(in_bytes * kRowsTogether), out(out_bytes * kRowsTogether);
+  std::int64_t in_stride = padded(read, sizeof(In)), out_stride = padded(to, sizeof(Out));
+  Buffer in(std::size_t(in_stride * kRowsTogether) * sizeof(In)), out(std::size_t(out_stride * kRowsTogether) * sizeof(Out));
+  In* in_rows = in.as<In>();
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t first = 0; first < inner; first += kRowsTogether) {
       std::int64_t count = std::min(kRowsTogether, inner - first);
       const In* source = operand.as<In>() + o * from * inner + first;
       Out* target = result.as<Out>() + o * to * inner + first;
-      auto in_row = [&](std::int64_t r) { return reinterpret_cast<In*>(in.data() + std::size_t(r) * in_bytes); };
-      auto out_row = [&](std::int64_t r) { return reinterpret_cast<Out*>(out.data() + std::size_t(r) * out_bytes); };
-      for (std::int64_t i = 0; i < given; ++i)
-        for (std::int64_t r = 0; r < count; ++r) in_row(r)[i] = source[i * inner + r];
+      bool is_in_place = inner == 1 && reinterpret_cast<std::uintptr_t>(target) % kAligned == 0;
+      Out* out_rows = is_in_place ? target : out.as<Out>();
+      if (inner == 1)
+        std::copy_n(source, given, in_rows);
+      else
+        transpose_block(reinterpret_cast<const std::byte*>(source), inner, in.data(), in_stride, given, count, sizeof(In));
       for (std::int64_t r = 0; r < count; ++r) {
-        std::fill(in_row(r) + given, in_row(r) + read, In(0));
-        rows.run(in_row(r), out_row(r));
+        In* in_row = in_rows + r * in_stride;
+        Out* out_row = out_rows + r * out_stride;
+        std::fill(in_row + given, in_row + read, In(0));
+        rows.run(in_row, out_row);
         if (scale != R(1))
-          for (std::int64_t i = 0; i < to; ++i) out_row(r)[i] *= scale;
+          for (std::int64_t i = 0; i < to; ++i) out_row[i] *= scale;
       }
-      for (std::int64_t i = 0; i < to; ++i)
-        for (std::int64_t r = 0; r < count; ++r) target[i * inner + r] = out_row(r)[i];
+      if (is_in_place) continue;
+      if (inner == 1)
+        std::copy_n(out_rows, to, target);
+      else
+        transpose_block(out.data(), out_stride, reinterpret_cast<std::byte*>(target), inner, count, to, sizeof(Out));
     }
 }
 
