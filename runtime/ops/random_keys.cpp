@@ -54,6 +54,13 @@ FactorRule key_rule(const std::vector<TensorType>& operands, const std::vector<T
   return rule;
 }
 
+std::vector<NeededBox> needed_keys(const std::vector<TensorType>& operands, const std::vector<TensorType>&, const Attrs&,
+                                   const Box& result) {
+  Box keys(result.begin(), result.begin() + (operands[0].rank() - 1));
+  keys.push_back({0, 2});
+  return {{keys}};
+}
+
 std::vector<Batched> batch_of_keys(GraphBuilder& b, const BatchArgs& args) {
   Values operands;
   for (const Batched& each : args.operands) operands.push_back(batched_at(b, each, 0, args.size));

@@ -18,6 +18,10 @@ inline ThreefryKey key_of(const ConstView& view) { return {view.as<std::uint32_t
 // come first everywhere.
 FactorRule key_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&);
 
+// Of what each element of the results is made that depends on its key and its place alone: the keys of its batch.
+std::vector<NeededBox> needed_keys(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&,
+                                   const Box& result);
+
 // Keys and what goes with them, all with the batch first.
 std::vector<Batched> batch_of_keys(GraphBuilder& b, const BatchArgs& args);
 

@@ -61,6 +61,32 @@ TEST(Partition, IdleAxesShareAProductAtTheSameBytes) {
   EXPECT_EQ(text_of(result_spec(program), mesh), "P('b', 'c')");
 }
 
+// Random numbers depend on the key and their place: each device makes its own alone.
+TEST(Partition, RandomNumbersAreMadeInTheirParts) {
+  struct Case {
+    const char* op;
+    Attrs attrs;
+    const char* result;
+    std::int64_t parts;
+  };
+  Mesh mesh = mesh_of({4, 2});
+  const DType word = DType::kUint32;
+  for (const Case& c :
+       {Case{"random.bits", {{"shape", Ints{16, 8}}, {"dtype", word}}, "ab", 8},
+        Case{"random.bits", {{"shape", Ints{16, 8}}, {"dtype", word}}, "-b", 2}, Case{"random.split", {{"num", Ints{32}}}, "a-", 4}}) {
+    Build build;
+    Graph graph = build.finish({build.op(c.op, {build.param({2}, word)}, c.attrs)});
+    PropagationInput input = input_of(graph, mesh, {"-"});
+    input.results = {spec_of(mesh, "--")};
+    PartitionedProgram whole = partition(input);
+    input.results = {spec_of(mesh, c.result)};
+    PartitionedProgram program = partition(input);
+    EXPECT_EQ(work_per_device(program) * c.parts, work_per_device(whole)) << print(program);
+    EXPECT_EQ(program.wire_bytes + whole.wire_bytes, 0);
+    EXPECT_EQ(text_of(result_spec(program), mesh), text_of(spec_of(mesh, c.result), mesh));
+  }
+}
+
 struct MatmulCase {
   Shape lhs, rhs;
   const char *lhs_spec, *rhs_spec;
