@@ -14,6 +14,7 @@
 #include "runtime/exec/intermediates.h"
 #include "runtime/exec/program_info.h"
 #include "runtime/exec/slot_use.h"
+#include "runtime/graph/known_numbers.h"
 
 namespace shardlab {
 namespace {
@@ -22,20 +23,29 @@ using spmd::ComputeStep;
 using spmd::MoveStep;
 using spmd::PartitionedProgram;
 
-// Computes a constant now, where it is small on each device.
-bool preset(Executable& executable, const Executable::Compute& step) {
+// Small constants, and the numbers that are made of them, by slot as the CPU computed them.
+using Presets = std::map<int, std::vector<BufferRef>>;
+
+// Computes a constant or a known number now, where it is small on each device.
+bool preset(Executable& executable, const Executable::Compute& step, bool is_known, Presets& before) {
   constexpr std::int64_t kPresetBytesMax = 64 * 1024;
-  if (!step.operands.empty() || step.results.size() != 1 || executable.local.empty()) return false;
+  if ((!step.operands.empty() && !is_known) || step.results.size() != 1 || executable.local.empty()) return false;
   int slot = step.results[0];
   const auto& boxes = executable.slot_boxes[std::size_t(slot)];
   std::int64_t element_bytes = size_of(executable.program.slots[std::size_t(slot)].type.dtype);
   if (element_count(boxes[std::size_t(executable.local[0])]) * element_bytes > kPresetBytesMax) return false;
   std::vector<BufferRef> buffers(boxes.size());
   ComputeCall call{step.step, *step.node, executable.program.graph, executable.local, {}, {}, {&buffers}, {&boxes}};
+  for (int operand : step.operands) {
+    const auto known = before.find(operand);
+    if (known == before.end()) return false;
+    call.operands.push_back(&known->second);
+    call.operand_boxes.push_back(&executable.slot_boxes[std::size_t(operand)]);
+  }
   ThreadPool alone(1);
   compute(call, alone);
-  buffers = placed(*executable.backend, std::move(buffers), executable.program.mesh.devices());
-  executable.presets.emplace_back(slot, std::move(buffers));
+  executable.presets.emplace_back(slot, placed(*executable.backend, buffers, executable.program.mesh.devices()));
+  before.emplace(slot, std::move(buffers));
   return true;
 }
 
@@ -161,15 +171,19 @@ Executable::Region compile_region(Context& context, const PartitionedProgram& p,
   return region;
 }
 
-// The steps of the program that something is left to do for: without the constants that are computed now.
+// The steps of the program that something is left to do for: without the constants and numbers that are computed now.
 std::vector<const spmd::Step*> preset_constants(Context& context, Executable& executable) {
   const PartitionedProgram& p = executable.program;
+  const std::vector<bool> is_known = known_numbers(p.graph);
+  Presets before;
   std::vector<const spmd::Step*> left;
   for (const spmd::Step& step : p.steps) {
     auto* computed = std::get_if<ComputeStep>(&step);
     const Node* node = computed ? &p.graph.nodes[std::size_t(computed->node)] : nullptr;
     const bool is_plain = node && node->op->collective.empty() && !node->op->member;
-    if (!is_plain || !preset(executable, {node, computed->operands, computed->results, context.new_step()})) left.push_back(&step);
+    if (!is_plain || !preset(executable, {node, computed->operands, computed->results, context.new_step()},
+                             is_known[std::size_t(node->results[0])], before))
+      left.push_back(&step);
   }
   return left;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/spmd/contraction.h"
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/product.h"
 #include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
@@ -58,6 +58,15 @@ std::int64_t work_in_other_parts(const OpShape& op, const std::vector<Spec>& for
   }
   const auto candidate = cut_factors(op, pieces);
   return candidate ? candidate->work : std::numeric_limits<std::int64_t>::max();
+}
+
+// The work of a product where XLA shares it.
+std::int64_t product_work(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
+  const auto parts = parts_of_product(op, forms, atoms);
+  if (!parts) return std::numeric_limits<std::int64_t>::max();
+  std::int64_t work = 1;
+  for (std::size_t f = 0; f < parts->size(); ++f) work *= (op.rule.factors[f].size + (*parts)[f] - 1) / (*parts)[f];
+  return work;
 }
 
 // Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
@@ -117,10 +126,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
   } else if (node.op->reduction) {
     // A product may be computed as its result is left, whatever more its operands are cut into, as XLA's is.
-    const std::int64_t parts = parts_of_contraction(shape, even, problem.atoms());
+    const std::int64_t xlas = product_work(shape, kept, problem.atoms());
     clear_result_factors(shape.rule, kept);
     clear_result_factors(shape.rule, even);
-    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even))) / parts;
+    allowed = std::min(xlas, std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even))));
   }
   // XLA computes Fourier transforms whole on every device, their batch included.
   if (transforms_whole_dimensions(node, shape.rule)) {

@@ -1,8 +1,10 @@
 #include "runtime/spmd/work.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "runtime/graph/barrier.h"
+#include "runtime/graph/known_numbers.h"
 #include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
 
@@ -62,20 +64,34 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked
   return elements;
 }
 
+using Work = std::map<std::string_view, std::vector<std::int64_t>>;  // by op, per position of the mesh
+using Counted = bool (*)(const Graph&, const Node&);
+
+std::vector<std::int64_t> totals(const Work& work, int positions) {
+  std::vector<std::int64_t> all(std::size_t(positions), 0);
+  for (const auto& [name, each] : work)
+    for (std::size_t p = 0; p < all.size(); ++p) all[p] += each[p];
+  return all;
+}
+
 class Counter {
  public:
-  Counter(const Graph& graph, const PartitionedProgram& program, bool (*counts)(const Graph&, const Node&))
-      : graph_(graph), program_(program), counts_(counts), work_(std::size_t(program.mesh.size()), 0) {}
+  Counter(const Graph& graph, const PartitionedProgram& program, Counted counted)
+      : graph_(graph), program_(program), counted_(counted), known_(known_numbers(graph)) {}
 
-  std::vector<std::int64_t> run() {
-    for (const Step& step : program_.steps) {
-      if (const auto* compute = std::get_if<ComputeStep>(&step)) add(*compute);
-      if (const auto* region = std::get_if<RegionStep>(&step)) add(*region);
-    }
+  Work run() {
+    for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
     return std::move(work_);
   }
 
  private:
+  int positions() const { return program_.mesh.size(); }
+  std::vector<std::int64_t>& work_of(std::string_view name) {
+    std::vector<std::int64_t>& work = work_[name];
+    work.resize(std::size_t(positions()), 0);
+    return work;
+  }
+
   std::vector<std::vector<Box>> boxes(const std::vector<SlotId>& slots) const {
     std::vector<std::vector<Box>> all;
     for (SlotId id : slots) all.push_back(boxes_of(program_.slots[std::size_t(id)], program_.mesh));
@@ -84,47 +100,73 @@ class Counter {
 
   void add(const ComputeStep& step) {
     const Node& node = graph_.nodes[std::size_t(step.node)];
-    if (!counts_(graph_, node)) return;
+    if (known_[std::size_t(node.results[0])] || !counted_(graph_, node)) return;
     FactorRule rule = rule_of(graph_, node);
     const std::vector<bool> looked_up = looked_up_factors(*node.op, rule);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
-    // A reduction combines nothing where each part of its operand is one of its result.
-    const bool may_copy = node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
-    for (std::size_t p = 0; p < work_.size(); ++p) {
+    // A reduction combines nothing where each part of its operand is one of its result, unless devices combine their parts then: n elements
+    // in p parts are n - p additions on devices and p - 1 between them.
+    const bool is_whole = program_.slots[std::size_t(step.results[0])].partial.empty();
+    const bool may_copy = is_whole && node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
+    std::vector<std::int64_t>& work = work_of(node.op->name);
+    for (std::size_t p = 0; p < work.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
-      work_[p] += rule.present ? elements_at(rule, looked_up, operands, results, p) : element_count(results[0][p]);
+      work[p] += rule.present ? elements_at(rule, looked_up, operands, results, p) : element_count(results[0][p]);
     }
   }
 
+  static void add(const MoveStep&) {}
+
   void add(const RegionStep& step) {
     const Node& node = graph_.nodes[std::size_t(step.node)];
-    std::vector<std::int64_t> most(work_.size(), 0);
-    for (const auto& body : step.bodies) {
-      std::vector<std::int64_t> inside = Counter(body->graph, *body, counts_).run();
-      bool adds_up = node.op->region == RegionKind::kWhile;
-      for (std::size_t p = 0; p < most.size(); ++p) most[p] = adds_up ? most[p] + inside[p] : std::max(most[p], inside[p]);
+    std::vector<Work> bodies;
+    for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_).run());
+    if (node.op->region == RegionKind::kBranch) return add_largest(bodies);
+    const std::int64_t times = node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1;
+    for (const Work& body : bodies)
+      for (const auto& [name, each] : body)
+        for (std::size_t p = 0; p < each.size(); ++p) work_of(name)[p] += times * each[p];
+  }
+
+  // At each position.
+  void add_largest(const std::vector<Work>& bodies) {
+    std::vector<std::vector<std::int64_t>> all;
+    for (const Work& body : bodies) all.push_back(totals(body, positions()));
+    for (std::size_t p = 0; p < std::size_t(positions()); ++p) {
+      const auto largest = std::max_element(all.begin(), all.end(), [&](const auto& a, const auto& b) { return a[p] < b[p]; });
+      for (const auto& [name, each] : bodies[std::size_t(largest - all.begin())]) work_of(name)[p] += each[p];
     }
-    std::int64_t times = node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1;
-    for (std::size_t p = 0; p < work_.size(); ++p) work_[p] += times * most[p];
   }
 
   const Graph& graph_;
   const PartitionedProgram& program_;
-  bool (*counts_)(const Graph&, const Node&);
-  std::vector<std::int64_t> work_;  // per position
+  Counted counted_;
+  const std::vector<bool> known_;  // per value
+  Work work_;
 };
 
-std::int64_t busiest(const std::vector<std::int64_t>& work) { return work.empty() ? 0 : *std::max_element(work.begin(), work.end()); }
+bool computes(const Graph& graph, const Node& node) { return !only_moves_data(graph, node); }
+
+std::size_t busiest(const std::vector<std::int64_t>& all) { return std::size_t(std::max_element(all.begin(), all.end()) - all.begin()); }
+
+std::int64_t of_busiest(const Graph& graph, const PartitionedProgram& program, Counted counted) {
+  const std::vector<std::int64_t> all = totals(Counter(graph, program, counted).run(), program.mesh.size());
+  return all.empty() ? 0 : all[busiest(all)];
+}
 
 }  // namespace
 
-std::int64_t work_per_device(const PartitionedProgram& program) {
-  auto computes = [](const Graph& graph, const Node& node) { return !only_moves_data(graph, node); };
-  return busiest(Counter(program.graph, program, computes).run());
-}
+std::int64_t work_per_device(const PartitionedProgram& program) { return of_busiest(program.graph, program, computes); }
 
-std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program) {
-  return busiest(Counter(graph, program, is_heavy).run());
+std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program) { return of_busiest(graph, program, is_heavy); }
+
+std::map<std::string_view, std::int64_t> work_by_op(const PartitionedProgram& program) {
+  const Work work = Counter(program.graph, program, computes).run();
+  const std::size_t position = busiest(totals(work, program.mesh.size()));
+  std::map<std::string_view, std::int64_t> by_op;
+  for (const auto& [name, each] : work)
+    if (each[position] > 0) by_op[name] = each[position];
+  return by_op;
 }
 
 }  // namespace shardlab::spmd

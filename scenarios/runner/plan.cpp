@@ -71,6 +71,16 @@ std::string collective_text(const SeenCollective& c) {
   return fmt::format("{}{}, for {}: {} bytes a device, {} on the wire", c.kind, over, c.op, c.bytes, c.wire_bytes);
 }
 
+std::string work_text(const spmd::PartitionedProgram& program) {
+  std::vector<std::string> ops;
+  std::int64_t all = 0;
+  for (const auto& [op, elements] : spmd::work_by_op(program)) {
+    ops.push_back(fmt::format("{} {}", op, elements));
+    all += elements;
+  }
+  return fmt::format("{} elements are computed on the busiest device{}{}\n", all, ops.empty() ? "" : ": ", fmt::join(ops, ", "));
+}
+
 std::string indented(const std::string& lines) {
   std::string text;
   for (std::size_t start = 0; start < lines.size();) {
@@ -100,7 +110,7 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
     PlannedStatement& statement = result.statements.at(std::size_t(launch.where.statement));
     if (wanted.explain && program != nullptr) {
       statement.explanation += spmd::text_of(spmd::explain(*program), *program);
-      statement.explanation += fmt::format("{} elements are computed on the busiest device\n", spmd::work_per_device(*program));
+      statement.explanation += work_text(*program);
     }
     auto& collectives = statement.collectives;
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {

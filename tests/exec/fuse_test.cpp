@@ -123,6 +123,13 @@ TEST_F(FusedRows, AreOneStepWithWhatStandsAroundThem) {
                               }),
                      mesh, {"a-"}),
             (Names{"2 ops"}));
+  // So do numbers that are made of constants: they are computed once.
+  const Graph numbers = parse_graph(
+      "f(%0: float32[64,128]) {\n%1 = constant() {value = float32[]{3}} : float32[]\n%2 = mul(%1, %1) : float32[]\n%3 = sqrt(%2) : "
+      "float32[]\n"
+      "%4 = broadcast_in_dim(%3) {dims = [], shape = [64, 128]} : float32[64,128]\n%5 = div(%0, %4) : float32[64,128]\nreturn %5\n}\n",
+      find_op);
+  EXPECT_EQ(steps_of(numbers, mesh, {"a-"}), (Names{"1 ops"}));
   // Too long for a tile, along other dimensions, of the whole.
   EXPECT_GT(steps_of(graph_of({4, 20000}, softmax), mesh, {"a-"}).size(), 1u);
   auto along = [&](std::int64_t axis) {

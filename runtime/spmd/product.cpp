@@ -1,0 +1,331 @@
+#include "runtime/spmd/product.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/spmd/layout.h"
+#include "runtime/spmd/product_tensor.h"
+
+namespace shardlab::spmd {
+namespace {
+
+struct Product {
+  ProductTensor left, right, result;
+  Digits group;  // the digits in which its devices differ
+};
+
+class Partitioner : DigitSizes {
+ public:
+  Partitioner(std::vector<std::int64_t> digit_sizes, Dims batch, Dims contracted, Dims left, Dims right)
+      : DigitSizes(std::move(digit_sizes)),
+        batch_(std::move(batch)),
+        contracted_(std::move(contracted)),
+        left_(std::move(left)),
+        right_(std::move(right)) {}
+
+  Parts run(const Product& p) const {
+    for (bool must_match : {true, false})
+      if (auto parts = attempt(p, must_match)) return *parts;
+    return cut_as(p.result, p.result.order);  // operands follow the result
+  }
+
+ private:
+  // `must_match`: groups of devices must be the same in all tensors already.
+  std::optional<Parts> attempt(const Product& p, bool must_match) const {
+    if (auto parts = at_once(p, false)) return parts;
+    if (auto parts = grouped_by_batch(p, must_match)) return parts;
+    if (auto parts = grouped_by_result(p, must_match)) return parts;
+    if (auto parts = grouped_by_contraction(p, must_match)) return parts;
+    if (auto parts = without_repetition(p)) return parts;
+    return at_once(p, true);
+  }
+
+  // All devices along one kind of dimensions.
+  std::optional<Parts> at_once(const Product& p, bool may_follow_result) const {
+    const auto& [l, r, o, group] = p;
+    const std::int64_t n = count(group), result_parts = count(o.all());
+    if (result_parts > 1 && result_parts < n) return std::nullopt;
+    auto is_all = [&](const ProductTensor& t, const Dims& dims) { return parts(t, dims) == n; };
+    if (is_all(l, batch_) && is_all(r, batch_) && l.is_cut_as(r, batch_)) return cut_as(l, batch_);
+    for (const ProductTensor* t : {&l, &r})
+      if (is_all(*t, batch_) && is_all(o, batch_) && t->is_cut_as(o, batch_)) return cut_as(o, batch_);
+    if (is_all(l, contracted_) && is_all(r, contracted_) && (may_follow_result || result_parts == 1 || result_parts == n))
+      return cut_as(l, contracted_);
+    if (is_all(l, left_) && is_all(o, left_) && l.is_cut_as(o, left_)) return cut_as(o, left_);
+    if (is_all(r, right_) && is_all(o, right_) && r.is_cut_as(o, right_)) return cut_as(o, right_);
+    for (const Dims* dims : {&batch_, &left_, &right_})
+      if (may_follow_result && is_all(o, *dims)) return cut_as(o, *dims);
+    if (result_parts > 1) return std::nullopt;
+    // A sum over devices where the result is less than what would be gathered.
+    if (is_all(r, contracted_) && count(l.all()) == 1 && r.elements() > o.elements()) return cut_as(r, contracted_);
+    if (is_all(l, contracted_) && count(r.all()) == 1 && l.elements() > o.elements()) return cut_as(l, contracted_);
+    return std::nullopt;
+  }
+
+  std::optional<Parts> within(const Product& inner, Parts outer) const {
+    const Parts parts = run(inner);
+    for (std::size_t d = 0; d < parts.size(); ++d) outer[d] *= parts[d];
+    return outer;
+  }
+
+  std::optional<Parts> grouped_by_batch(const Product& p, bool must_match) const {
+    const auto& [l, r, o, group] = p;
+    const std::int64_t wanted = parts(o, batch_);
+    if (wanted == 1 || (parts(l, batch_) != wanted && parts(r, batch_) != wanted)) return std::nullopt;
+    const bool is_matched = std::all_of(batch_.begin(), batch_.end(), [&](int d) {
+      const Digits &a = l.cuts[std::size_t(d)], &b = r.cuts[std::size_t(d)];
+      return must_match ? a == b : count(a) == count(b);
+    });
+    const ProductTensor& leader = !is_matched ? o : part_elements(l) > part_elements(r) ? l : r;
+    const Digits taken = leader.along(batch_), order = inner_order(part(leader, batch_), without(group, taken));
+    Product inner{l, r, o, without(group, taken)};
+    for (ProductTensor* t : {&inner.left, &inner.right, &inner.result}) {
+      const Digits own = t->along(batch_);
+      const bool is_there = count(own) == count(taken);
+      if (must_match && !is_matched && is_there && t != &inner.result && own != taken) return std::nullopt;
+      if (!is_there && !t->all().empty()) {
+        if (must_match || !make_room(*t, p, t == &inner.left, count(own), count(taken))) return std::nullopt;
+      }
+      if (!is_there)
+        for (int d : batch_) t->cuts[std::size_t(d)] = leader.cuts[std::size_t(d)];
+      *t = regrouped(part(std::move(*t), batch_), group, is_there ? own : Digits{}, taken, order);
+    }
+    return within(inner, cut_as(leader, batch_));
+  }
+
+  // Gathers an operand along other dimensions where devices are too few for the batch's parts.
+  bool make_room(ProductTensor& t, const Product& p, bool is_left, std::int64_t own, std::int64_t wanted) const {
+    const std::int64_t n = count(p.group), used = count(t.all()), repeated = n / used;
+    const std::int64_t needed = used / own * wanted * repeated;
+    if (needed < n || needed % n != 0) return false;
+    const std::int64_t ratio = needed / n;
+    const Dims& free = is_left ? left_ : right_;
+    if (ratio == 1 || (repeated > 1 && repeated % ratio == 0)) return true;
+    if (ratio == parts(t, free) &&
+        (ratio != parts(t, contracted_) || parts(t, contracted_) == parts(is_left ? p.right : p.left, contracted_))) {
+      t.clear(free);
+      return true;
+    }
+    if (ratio != parts(t, contracted_)) return false;
+    t.clear(contracted_);
+    return true;
+  }
+
+  std::optional<Parts> grouped_by_result(const Product& p, bool must_match) const {
+    const auto& [l, r, o, group] = p;
+    const std::int64_t in_left = parts(l, left_), in_right = parts(r, right_);
+    const bool may_left = in_left > 1 && in_left == parts(o, left_), may_right = in_right > 1 && in_right == parts(o, right_);
+    auto alike_of = [&](const ProductTensor& t, Dims dims) {
+      std::erase_if(dims, [&](int d) {
+        const std::int64_t cut = count(t.cuts[std::size_t(d)]);
+        return cut == 1 || cut != count(o.cuts[std::size_t(d)]);
+      });
+      return dims;
+    };
+    bool by_left = true;
+    Dims dims;
+    if (may_left || may_right) {  // the one that repeats less of the other operand
+      by_left = may_left && (!may_right || double(in_left) * part_elements(r) < double(in_right) * part_elements(l));
+      dims = by_left ? left_ : right_;
+    } else if (in_left > 1 && parts(o, left_) > 1) {
+      dims = alike_of(l, left_);
+    } else if (in_right > 1 && parts(o, right_) > 1) {
+      by_left = false;
+      dims = alike_of(r, right_);
+    }
+    if (dims.empty()) return std::nullopt;
+    const ProductTensor &leader = by_left ? l : r, &other = by_left ? r : l;
+    const Digits taken = o.along(dims), own = leader.along(dims);
+    if (must_match && own != taken) return std::nullopt;
+    std::optional<ProductTensor> moved = other_in_groups(p, leader, other, by_left, taken);
+    if (!moved && !other.all().empty()) moved = other_in_groups(p, leader, as_others_want(p, leader, other, by_left), by_left, taken);
+    if (!moved) {
+      moved = other;
+      moved->clear(other.order);
+    }
+    const ProductTensor result = part(o, dims);
+    const ProductTensor led = regrouped(part(leader, dims), group, own, taken, inner_order(result, without(group, taken)));
+    const Product inner{by_left ? led : *moved, by_left ? *moved : led, result, without(group, taken)};
+    return within(inner, cut_as(o, dims));
+  }
+
+  // The operand cut as the result and the other operand would have it.
+  ProductTensor as_others_want(const Product& p, const ProductTensor& leader, ProductTensor other, bool by_left) const {
+    Digits used;
+    for (const Dims* dims : {&batch_, by_left ? &right_ : &left_})
+      for (int d : *dims) {
+        other.cuts[std::size_t(d)] = p.result.cuts[std::size_t(d)];
+        used.insert(used.end(), other.cuts[std::size_t(d)].begin(), other.cuts[std::size_t(d)].end());
+      }
+    for (int d : contracted_) other.cuts[std::size_t(d)] = without(leader.cuts[std::size_t(d)], used);
+    return other;
+  }
+
+  // The operand that lacks the dimensions of the groups, where it can be grouped too; it is repeated in each group then.
+  std::optional<ProductTensor> other_in_groups(const Product& p, const ProductTensor& leader, ProductTensor other, bool by_left,
+                                               const Digits& taken) const {
+    const Digits used = other.all(), idle = without(p.group, used);
+    const std::int64_t groups = count(taken), repeated = count(idle);
+    const Digits order = without(inner_order(p.result, p.group), taken);
+    if (used.empty()) return other;
+    if (repeated > 1 && repeated % groups == 0) {
+      if (!has_all(idle, taken))
+        for (auto d = other.order.rbegin(); d != other.order.rend(); ++d)
+          if (Digits& cut = other.cuts[std::size_t(*d)]; has_all(cut, taken)) {  // idle digits cut it in their place
+            cut = idle;
+            return other;
+          }
+      return regrouped(std::move(other), p.group, major(idle, groups), taken, order);
+    }
+    Dims in_groups = other.order;
+    std::erase_if(in_groups, [&](int d) {
+      const Digits& cut = other.cuts[std::size_t(d)];
+      return cut.empty() || !has_all(taken, cut);
+    });
+    if (has_all(other.along(in_groups), taken)) {
+      other.clear(in_groups);
+      return other;
+    }
+    const Dims& free = by_left ? right_ : left_;
+    const std::int64_t along_free = parts(other, free), along_contraction = parts(other, contracted_);
+    const bool may_contracted = along_contraction == groups && along_free == parts(p.result, free);
+    const bool may_free = along_free == groups && parts(leader, contracted_) == along_contraction;
+    if (!may_contracted && !may_free) return std::nullopt;
+    const bool by_contracted = may_contracted && (!may_free || part_elements(other) <= part_elements(p.result));
+    const Dims& gathered = by_contracted ? contracted_ : free;
+    const Digits freed = other.along(gathered);
+    other.clear(gathered);
+    return regrouped(std::move(other), p.group, freed, taken, order);
+  }
+
+  std::optional<Parts> grouped_by_contraction(const Product& p, bool must_match) const {
+    const auto& [l, r, o, group] = p;
+    const std::int64_t in_left = parts(l, contracted_), in_right = parts(r, contracted_);
+    if (in_left == 1 || in_right == 1) return std::nullopt;
+    Dims dims = contracted_;
+    if (in_left != in_right)
+      std::erase_if(dims, [&](int d) {
+        const std::int64_t cut = count(l.cuts[std::size_t(d)]);
+        return cut == 1 || cut != count(r.cuts[std::size_t(d)]);
+      });
+    if (dims.empty() || (must_match && !l.is_cut_as(r, dims))) return std::nullopt;
+    const bool leads_left = part_elements(l) > part_elements(r);
+    const ProductTensor &leader = leads_left ? l : r, &other = leads_left ? r : l;
+    const Digits taken = leader.along(dims);
+    const ProductTensor led = part(leader, dims);
+    const Digits order = inner_order(led, without(group, taken));
+    const ProductTensor moved = regrouped(part(other, dims), group, other.along(dims), taken, order);
+    const Product inner{leads_left ? led : moved, leads_left ? moved : led, result_in_sums(p, taken, order), without(group, taken)};
+    return within(inner, cut_as(leader, dims));
+  }
+
+  // How the partial results of groups along the contraction lie: as the result, where that leaves the groups idle or gets its parts of the
+  // sum by them.
+  ProductTensor result_in_sums(const Product& p, const Digits& taken, const Digits& order) const {
+    ProductTensor o = p.result;
+    const Digits idle = without(p.group, o.all());
+    const std::int64_t groups = count(taken), repeated = count(idle);
+    if (repeated == count(p.group)) return o;
+    if (repeated > 1 && repeated % groups == 0) return regrouped(std::move(o), p.group, major(idle, groups), taken, order);
+    Dims in_groups = o.order;
+    std::erase_if(in_groups, [&](int d) {
+      const Digits& cut = o.cuts[std::size_t(d)];
+      return cut.empty() || !has_all(taken, cut);
+    });
+    if (!has_all(o.along(in_groups), taken)) {
+      in_groups.clear();
+      for (const Dims* dims : {&left_, &right_, &batch_})
+        if (in_groups.empty() && parts(o, *dims) == groups) in_groups = *dims;
+    }
+    const Digits freed = o.along(in_groups);
+    o.clear(in_groups.empty() ? o.order : in_groups);
+    return regrouped(std::move(o), p.group, freed, taken, order);
+  }
+
+  // Whole operands of a result that some devices repeat: as if there were no others.
+  std::optional<Parts> without_repetition(const Product& p) const {
+    const Digits cut = p.result.all();
+    if (!p.left.all().empty() || !p.right.all().empty() || cut.empty() || count(cut) == count(p.group)) return std::nullopt;
+    return run({p.left, p.right, p.result, cut});
+  }
+
+  Dims batch_, contracted_, left_, right_;
+};
+
+// The atoms cut further into digits of prime size: whoever takes another's place may be a part of an axis.
+Axes prime_digits(const Axes& atoms) {
+  Axes digits;
+  for (AxisPiece atom : atoms)
+    for (std::int64_t left = atom.size, prime = 2; left > 1;) {
+      while (left % prime != 0) ++prime;
+      AxisPiece digit = atom;
+      digit.size = prime;
+      digits.push_back(digit);
+      atom.pre *= prime;
+      left /= prime;
+    }
+  return digits;
+}
+
+// The digits of the pieces, as numbers of atoms; nothing where a piece is no sequence of them.
+std::optional<Digits> digits_of(const Axes& pieces, const Axes& atoms) {
+  const std::optional<Axes> split = split_into(pieces, atoms);
+  if (!split) return std::nullopt;
+  Digits digits;
+  for (const AxisPiece& piece : *split) digits.push_back(int(std::find(atoms.begin(), atoms.end(), piece) - atoms.begin()));
+  return digits;
+}
+
+// Each cut dimension of one factor alone.
+std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::TensorMap& map, const Spec& form, const Axes& atoms) {
+  const std::size_t factors = op.rule.factors.size();
+  ProductTensor t{{}, std::vector<Digits>(factors), Parts(factors, 1)};
+  for (std::size_t d = 0; d < map.size(); ++d) {
+    int real = 0;
+    for (int factor : map[d]) {
+      t.order.push_back(factor);
+      t.sizes[std::size_t(factor)] = op.rule.factors[std::size_t(factor)].size;
+      real += op.rule.factors[std::size_t(factor)].size > 1;
+    }
+    if (form[d].empty()) continue;
+    const std::optional<Digits> digits = digits_of(form[d], atoms);
+    if (real != 1 || !digits) return std::nullopt;
+    for (int factor : map[d])
+      if (op.rule.factors[std::size_t(factor)].size > 1) t.cuts[std::size_t(factor)] = *digits;
+  }
+  return t;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms_of_mesh) {
+  const FactorRule& rule = op.rule;
+  const Axes atoms = prime_digits(atoms_of_mesh);
+  if (rule.operands.size() != 2 || rule.results.size() != 1) return std::nullopt;
+  std::vector<ProductTensor> tensors;
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::optional<ProductTensor> tensor = tensor_of(op, i < 2 ? rule.operands[i] : rule.results[0], forms[i], atoms);
+    if (!tensor) return std::nullopt;
+    tensors.push_back(std::move(*tensor));
+  }
+  Dims batch, contracted, left, right;
+  for (int f = 0; f < int(rule.factors.size()); ++f) {
+    auto is_in = [&](std::size_t i) { return std::find(tensors[i].order.begin(), tensors[i].order.end(), f) != tensors[i].order.end(); };
+    const bool in_left = is_in(0), in_right = is_in(1), in_result = is_in(2);
+    if (in_result && (in_left || in_right))
+      (!in_right ? left : !in_left ? right : batch).push_back(f);
+    else if (in_left && in_right)
+      contracted.push_back(f);
+    else if (!tensors[0].cuts[std::size_t(f)].empty() || !tensors[1].cuts[std::size_t(f)].empty() ||
+             !tensors[2].cuts[std::size_t(f)].empty())
+      return std::nullopt;
+  }
+  std::vector<std::int64_t> sizes;
+  for (const AxisPiece& atom : atoms) sizes.push_back(atom.size);
+  Digits group(sizes.size());
+  std::iota(group.begin(), group.end(), 0);
+  const Partitioner partitioner(std::move(sizes), std::move(batch), std::move(contracted), std::move(left), std::move(right));
+  return partitioner.run({tensors[0], tensors[1], tensors[2], group});
+}
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,102 @@
+"""Runs scenarios under JAX: one mesh "m", one process, statements as docs/scenarios.md has them."""
+import contextlib
+import jax, jax.ad_checkpoint, jax.numpy as jnp, numpy as np
+from jax import lax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, auto_axes, explicit_axes, reshard
+
+plain = lambda x: tuple(x) if isinstance(x, list) else x
+one_or_all = lambda x: x[0] if len(x) == 1 else tuple(x)
+spec_of = lambda spec: P(*[P.UNCONSTRAINED if e == "UNCONSTRAINED" else plain(e) for e in spec])
+
+
+def convolution(args, at):
+    rank = args[0].ndim - 2
+    padding = [tuple(p) for p in at["pads"]] if "pads" in at else at.get("padding", "VALID")
+    more = {k: plain(at[k]) for k in ("lhs_dilation", "rhs_dilation", "dimension_numbers", "feature_group_count", "batch_group_count") if k in at}
+    return lax.conv_general_dilated(*args, at.get("strides", [1] * rank), padding, **more)
+
+
+class Run:
+    """The names that a document binds, once run() has run. Who wants to see what a `jit` compiles overrides compiled()."""
+
+    def __init__(self, document):
+        self.document, self.names = document, {}
+        m = document["meshes"]["m"]
+        self.is_typed = "axis_types" in m
+        kinds = tuple(getattr(AxisType, t) for t in m.get("axis_types", ["Auto"] * len(m["axes"])))
+        self.devices = jax.devices()[: int(np.prod(m["shape"]))]
+        ordered = [self.devices[i] for i in m["devices"]] if "devices" in m else self.devices
+        self.mesh = Mesh(np.array(ordered).reshape(m["shape"]), tuple(m["axes"]), axis_types=kinds)
+
+    def run(self):
+        with jax.set_mesh(self.mesh) if self.is_typed else contextlib.nullcontext():
+            for s in self.document["program"]: self.statement(s, self.names, True)
+
+    def sharding(self, spec): return NamedSharding(self.mesh, spec_of(spec))
+
+    def function(self, name):
+        f = self.document["functions"][name]
+        def call(*args):
+            names = dict(zip(f["params"], args))
+            for s in f["body"]: self.statement(s, names, False)
+            return one_or_all([names[r] for r in f["results"]])
+        return call
+
+    def statement(self, s, names, is_outer):
+        at = {k: v for k, v in s.items() if k not in ("let", "op", "args")}
+        args = [names[a] if isinstance(a, str) else a for a in s["args"]]
+        value = self.apply(s["op"], args, at, is_outer)
+        names.update(zip(s["let"], value) if isinstance(s["let"], list) else [(s["let"], value)])
+
+    def compiled(self, function, args, options): return jax.jit(function, **options)(*args)
+
+    def apply(self, name, args, at, is_outer):
+        call = lambda key="fn": self.function(at[key])
+        axis = plain(at.get("axis_name"))
+        if name == "jit":
+            options = dict(out_shardings=one_or_all([self.sharding(o) for o in at["out_shardings"]])) if "out_shardings" in at else {}
+            return self.compiled(call(), args, options)
+        if name in ("grad", "value_and_grad"):
+            got = getattr(jax, name)(call(), argnums=tuple(at.get("argnums", [0])))(*args)
+            return (got[0], *got[1]) if name == "value_and_grad" else one_or_all(got)
+        if name == "vmap":
+            options = {k: plain(at[k]) for k in ("axis_name", "axis_size", "spmd_axis_name") if k in at}
+            return jax.vmap(call(), in_axes=plain(at.get("in_axes", 0)), out_axes=plain(at.get("out_axes", 0)), **options)(*args)
+        if name == "checkpoint":
+            policies = jax.checkpoint_policies
+            policy = policies.save_only_these_names(*at["names"]) if "names" in at else getattr(policies, at["policy"]) if "policy" in at else None
+            return jax.checkpoint(call(), policy=policy)(*args)
+        if name == "auto_axes": return auto_axes(call(), axes=plain(at.get("axes")), out_sharding=one_or_all([spec_of(o) for o in at["out_sharding"]]))(*args)
+        if name == "explicit_axes": return explicit_axes(call(), axes=plain(at.get("axes")), in_sharding=tuple(spec_of(i) for i in at["in_sharding"]))(*args)
+        if name == "shard_map":
+            specs = dict(in_specs=tuple(spec_of(i) for i in at["in_specs"]), out_specs=one_or_all([spec_of(o) for o in at["out_specs"]]))
+            axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
+            return jax.shard_map(call(), mesh=self.mesh, check_vma=False, **specs, **axes)(*args)
+        if name == "scan":
+            carry, rows = jax.lax.scan(lambda c, x: call()(c, x), args[0], args[1])
+            return carry, rows
+        if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
+        if name == "while_loop":
+            tupled = lambda got: got if isinstance(got, tuple) else (got,)
+            return one_or_all(jax.lax.while_loop(lambda c: call("cond_fn")(*c), lambda c: tupled(call("body_fn")(*c)), tuple(args)))
+        if name == "device_put": return jax.device_put(args[0], self.sharding(at["sharding"]))
+        if name == "reshard": return reshard(args[0], spec_of(at["sharding"]))
+        if name == "with_sharding_constraint": return jax.lax.with_sharding_constraint(args[0], spec_of(at["spec"]) if self.is_typed else self.sharding(at["spec"]))
+        if name == "checkpoint_name": return jax.ad_checkpoint.checkpoint_name(args[0], at["name"])
+        if name == "axis_index": return jax.lax.axis_index(axis)
+        if name in ("psum", "pmean", "pmax"): return getattr(jax.lax, name)(args[0], axis, axis_index_groups=at.get("axis_index_groups"))
+        if name in ("all_gather", "psum_scatter", "all_to_all", "ppermute"):
+            return getattr(jax.lax, name)(args[0], axis, **{k: [tuple(p) for p in v] if k == "perm" else v for k, v in at.items() if k != "axis_name"})
+        if name == "constant": return jnp.asarray(at["value"])
+        if name == "convert": return args[0].astype(at["dtype"])
+        if name == "matmul": return jnp.matmul(*args, out_sharding=spec_of(at["out_sharding"]) if "out_sharding" in at else None)
+        if name == "einsum": return jnp.einsum(at["subscripts"], *args)
+        if name == "concatenate": return jnp.concatenate(args, axis=at["axis"])
+        if name == "reshape": return jnp.reshape(args[0], at["shape"])
+        if name == "slice": return lax.slice(args[0], at["start"], at["limit"], at.get("stride"))
+        if name == "arange": return jnp.arange(*args, dtype=at.get("dtype"))
+        if name == "conv": return convolution(args, at)
+        if name in ("softmax", "log_softmax", "relu", "gelu", "softplus"): return getattr(jax.nn, name)(*args, **at)
+        if name == "logistic": return jax.nn.sigmoid(*args)
+        if name in ("ones", "zeros"): return getattr(jnp, name)(at["shape"])
+        return getattr(jnp, {"mul": "multiply", "sub": "subtract", "div": "divide"}.get(name, name))(*args, **{k: plain(v) for k, v in at.items()})
