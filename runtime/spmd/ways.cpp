@@ -37,11 +37,11 @@ bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
 }
 
 // The work of an op that needs dimensions whole and gives them whole (a sort), where what cuts them cuts another dimension instead, as
-// XLA has it: each piece the first one that it divides.
-std::int64_t work_in_other_parts(const OpShape& op, const std::vector<Spec>& forms) {
+// XLA has it: each piece the first one that it divides. `form`: of a tensor of the op, which has the factors of `map`.
+std::int64_t work_in_other_parts(const OpShape& op, const Spec& form, const FactorRule::TensorMap& map) {
   std::vector<Axes> pieces(op.rule.factors.size());
   Axes moved;
-  for (const FactorSharding& sharding : project(forms[0], op.rule.operands[0], op.rule.factors)) {
+  for (const FactorSharding& sharding : project(form, map, op.rule.factors)) {
     const std::size_t factor = std::size_t(sharding.factor);
     if (op.can_cut[factor])
       pieces[factor] = sharding.axes;
@@ -136,9 +136,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
     allowed = std::max(allowed, propagated_work(shape, kept));
   }
-  // XLA computes sorts in as many parts as their operands lie in.
+  // XLA computes sorts in as many parts as their operands lie in, or as their results are wanted in.
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
-    allowed = std::min(allowed, work_in_other_parts(shape, even));
+    allowed = std::min({allowed, work_in_other_parts(shape, even[0], shape.rule.operands[0]),
+                        work_in_other_parts(shape, even[node.operands.size()], shape.rule.results[0])});
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
   // propagation leaves it, be that uneven.
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {

@@ -87,6 +87,18 @@ TEST(Partition, RandomNumbersAreMadeInTheirParts) {
   }
 }
 
+// As XLA's: rows are shared out, sorted, and exchanged for columns.
+TEST(Partition, ASortIsSharedWhereItsResultIsWantedInParts) {
+  Mesh mesh = mesh_of({4, 2});
+  Build build;
+  Graph graph = build.finish({build.op("sort", {build.param({32, 64})}, Attrs{{"axis", std::int64_t(1)}})});
+  PropagationInput input = input_of(graph, mesh, {"--"});
+  input.results = {spec_of(mesh, "-a")};
+  PartitionedProgram program = partition(input);
+  EXPECT_EQ(work_per_device(program), 32 * 64 / 4);
+  EXPECT_EQ(program.wire_bytes, 12'288);
+}
+
 struct MatmulCase {
   Shape lhs, rhs;
   const char *lhs_spec, *rhs_spec;
