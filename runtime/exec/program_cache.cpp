@@ -17,6 +17,7 @@
 #include "runtime/graph/inspection.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/spmd/inspect.h"
+#include "runtime/transform/held_operands.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten.h"
 #include "runtime/transform/simplify.h"
@@ -135,7 +136,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   Graph traced = asking.trace(asked ? asked : context.mesh());
   const AtWork planning;
   const bool computes_again = has_checkpoint(traced);
-  Graph graph = transform::without_calls(std::move(traced));
+  Graph graph = transform::with_held_operands(transform::without_calls(std::move(traced)));
   // Types that Explicit axes give are checked before, as the user wrote the loops.
   const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
   if (!is_explicit) graph = without_dead_parts(graph);

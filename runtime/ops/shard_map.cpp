@@ -44,17 +44,9 @@ Types infer(const OpDef& op, const Types& types, const Attrs& attrs) {
   return results;
 }
 
-// The operands lie as in_specs say before the body sees them: a constraint each, as far as propagation is concerned. Where some axes stay
-// automatic the region says so itself.
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   bodies_of(op, attrs, 1);
-  const auto& in = attrs.shardings("in_specs");
-  const bool is_partial = !in.empty() && attrs.has("axis_names") && int(attrs.strings("axis_names").size()) < in[0].mesh().axis_count();
-  Values operands;
-  for (std::size_t i = 0; i < args.size(); ++i)
-    operands.push_back(is_partial ? value_of(b, args[i])
-                                  : b.emit1(kShardingConstraint, {value_of(b, args[i])}, Attrs{{"sharding", in.at(i)}}));
-  return b.emit(op, operands, attrs);
+  return expand_plain(b, op, args, attrs);
 }
 
 FactorRule no_rule(const Types&, const Types&, const Attrs&) { return {}; }

@@ -108,6 +108,14 @@ def checkpoints():
     summed = product + [op("s", "pmean", "h", axis_name="i"), op("h", "mul", "h", "s"), op("h", "sum", "h")]
     for name, first, w_spec, x_spec, body in (("vmap", whole, [None, "y"], [None, "x"], product + [op("h", "tanh", "h")]), ("vmap_mean", whole, ["x"], ["y"], summed), ("vmap_mean_alike", whole, [None, "y"], ["y", "x"], summed), ("in_vmap", each, [None, "x"], [None, "y"], product + [op("h", "sin", "h")]), ("in_vmap_mean", each, [None, "x"], [None, "y"], summed[:-1])):
         rows(w_spec, x_spec, body, [op("z", "sin", "z")])
+    # What per-device code under vmap takes and gives is whole along the batch, in its derivative too.
+    device = {"d": (["v"], [op("s", "psum", "v", axis_name="y"), op("r", "mul", "v", "s")], ["r"])}
+    per_device = product + [op("h", "shard_map", "h", fn="d", in_specs=[["y"]], out_specs=[["y"]]), op("h", "matmul", "h", "v"), op("h", "sin", "h")]
+    calls = {"b": [op("z", "vmap", "x", "w", "v", fn="f", in_axes=[0, None, None])], "g": [op("z", "checkpoint", "x", "w", "v", fn="f")]}
+    for name, first, specs in (("vmap_device", [op("z", "checkpoint", "x", "w", "v", fn="b")], (["x"], [None, "x"], None)), ("in_vmap_device", [op("z", "vmap", "x", "w", "v", fn="g", in_axes=[0, None, None])], (["x"], [None, "y"], ["x", "y"]))):
+        loss = first + [op("z", "sin", "z"), op("r", "sum", "z")]
+        functions = {**device, "f": (["x", "w", "v"], per_device, ["h"]), **{f: (["x", "w", "v"], body, ["z"]) for f, body in calls.items()}, "l": (["x", "w", "v"], loss, ["r"])}
+        program(f"checkpointed_{name}", {a: (shape, spec) for (a, shape), spec in zip((("x", [16, 8]), ("w", [8, 16]), ("v", [16, 8])), specs)}, [dict(let=["p", "q", "t"], op="grad", args=["x", "w", "v"], fn="l", argnums=[0, 1, 2])], ["p", "q", "t"], functions)
 
 
 def types():
