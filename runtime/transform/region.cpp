@@ -30,6 +30,11 @@ Graph reordered(Graph graph, const std::vector<std::size_t>& order) {
   return graph;
 }
 
+const Mesh& mesh_of(const Node& node) {
+  const std::vector<Sharding>& in = node.attrs.shardings("in_specs");
+  return in.empty() ? node.attrs.shardings("out_specs").at(0).mesh() : in[0].mesh();
+}
+
 std::vector<bool> is_automatic(const Node& node, const Mesh& mesh) {
   std::vector<bool> automatic(std::size_t(mesh.axis_count()), false);
   if (!node.attrs.has("axis_names")) return automatic;

@@ -47,6 +47,8 @@ Attrs with_parts(const Node& node, std::size_t consts, std::size_t carried);
 GraphRef body_ref(Graph body);
 // The same graph with its parameters in another order: order[i] is the old number of parameter i.
 Graph reordered(Graph graph, const std::vector<std::size_t>& order);
+// Of per-device code its mesh.
+const Mesh& mesh_of(const Node& node);
 // Of per-device code, per axis of the mesh whether it stays automatic.
 std::vector<bool> is_automatic(const Node& node, const Mesh& mesh);
 // A spec with one more leading dimension, cut by these axes.

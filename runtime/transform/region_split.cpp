@@ -4,6 +4,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/varying.h"
 #include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
@@ -174,8 +175,16 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
   return out;
 }
 
-// A residual is each device's own: it leaves per-device code with one more dimension, cut over all manual axes, and comes back the same
-// way.
+Sharding boxed_sharding(const Node& node, const Mesh& mesh, VaryingAxes varies, int rank) {
+  Axes axes;
+  const std::vector<bool> automatic = is_automatic(node, mesh);
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    if (!automatic[std::size_t(axis)] && (varies >> axis & 1) != 0) axes.push_back(mesh.whole_axis(axis));
+  return with_leading(Sharding(mesh, Spec(std::size_t(rank))), rank, axes);
+}
+
+// A residual is each device's own: it leaves per-device code with one more dimension, cut over the manual axes along which it may vary, and
+// comes back the same way.
 RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   const Graph& body = *node.attrs.bodies()[0];
   const auto &in = node.attrs.shardings("in_specs"), &out_specs = node.attrs.shardings("out_specs");
@@ -186,11 +195,7 @@ RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector
   const Linearized& cut = split.cut();
   GraphBuilder& first = split.builder();
 
-  const Mesh& mesh = in.empty() ? out_specs.at(0).mesh() : in[0].mesh();
-  Axes all;
-  const std::vector<bool> automatic = is_automatic(node, mesh);
-  for (int axis = 0; axis < mesh.axis_count(); ++axis)
-    if (!automatic[std::size_t(axis)]) all.push_back(mesh.whole_axis(axis));
+  const Mesh mesh = mesh_of(node);
   GraphBuilder second(body.name, config_for(body));
   std::vector<ValueId> operands, results = cut.results, args, made;
   std::vector<Sharding> known_in, known_out, linear_in, linear_out;
@@ -219,16 +224,21 @@ RegionSplit split_shard_map(GraphBuilder& b, const Node& node, const std::vector
     boxed.shape.insert(boxed.shape.begin(), 1);
     results.push_back(ops::reshaped(first, residual, boxed.shape));
     args.push_back(ops::reshaped(second, second.param(boxed), type.shape));
-    Sharding sharding = with_leading(Sharding(mesh, Spec(type.shape.size())), type.rank(), all);
-    known_out.push_back(sharding);
-    linear_in.push_back(sharding);
     saved_at.push_back(out.operands.size());
+    linear_in.emplace_back(mesh, Spec());
     out.operands.push_back({-1, kZero});
   }
   if (!results.empty()) {
     first.set_results(results);
+    const Graph code = first.finish();
+    const std::vector<VaryingAxes> varies = Varying(code, varying_params(code, known_in), mesh).results();
+    for (std::size_t i = 0; i < saved_at.size(); ++i) {
+      const std::size_t result = cut.results.size() + i;
+      known_out.push_back(boxed_sharding(node, mesh, varies[result], code.type(code.results[result]).rank() - 1));
+      linear_in[saved_at[i]] = known_out.back();
+    }
     Attrs attrs = node.attrs;
-    attrs.set("bodies", Bodies{body_ref(first.finish())}).set("in_specs", known_in).set("out_specs", known_out);
+    attrs.set("bodies", Bodies{body_ref(code)}).set("in_specs", known_in).set("out_specs", known_out);
     made = b.emit(*node.op, operands, attrs);
   }
   for (std::size_t i = 0; i < saved_at.size(); ++i) out.operands[saved_at[i]].residual = made.at(cut.results.size() + i);

@@ -5,6 +5,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
 #include "runtime/transform/transpose.h"
+#include "runtime/transform/varying.h"
 #include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
@@ -134,7 +135,8 @@ std::pair<std::vector<std::string>, std::int64_t> unnamed(const Node& node, cons
 }
 
 // psum is its own transpose. So that sums come out once: a result that is the same along axes was promised by each device, and each gets
-// its part of the cotangent; an operand that all devices along axes took has the sum of what they say.
+// its part of the cotangent; an operand that all devices along axes took has the sum of what they say. Where all say the same that is no
+// sum.
 std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   const Graph& body = *q.node.attrs.bodies()[0];
   const auto &in = q.node.attrs.shardings("in_specs"), &out = q.node.attrs.shardings("out_specs");
@@ -168,8 +170,10 @@ std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   }
   if (results.empty()) return found;
   inner.set_results(results);
+  const Graph transposed = inner.finish();
+  const Graph code = without_sums_of_equals(transposed, varying_params(transposed, in_specs), mesh_of(q.node));
   Attrs attrs = q.node.attrs;
-  attrs.set("bodies", Bodies{body_ref(inner.finish())}).set("in_specs", in_specs).set("out_specs", out_specs);
+  attrs.set("bodies", Bodies{body_ref(code)}).set("in_specs", in_specs).set("out_specs", out_specs);
   std::vector<ValueId> emitted = b.emit(*q.node.op, operands, attrs);
   for (auto next = emitted.begin(); ValueId & id : found)
     if (id != kZero) id = *next++;

@@ -172,6 +172,30 @@ TEST_F(RegionTransforms, CollectivesThatMove) {
       args);
 }
 
+// As much moves for a derivative as in JAX, which knows along which axes devices differ.
+TEST_F(RegionTransforms, DevicesThatHaveTheSameSumNothing) {
+  auto bytes = [&](const auto& local, PartitionSpec in, PartitionSpec out) {
+    auto code = shard_map(local, {.mesh = mesh, .in_specs = {in}, .out_specs = {out}});
+    auto f = jit(grad([&](const Array& x) { return sum(square(code(x))); }));
+    const std::string why = f.explain(device_put(wave({8, 4}), NamedSharding(mesh, in)));
+    const std::string end = " bytes on the wire, where loops go round once\n";
+    return std::stoll(why.substr(why.rfind('\n', why.size() - 2) + 1, why.size() - end.size()));
+  };
+  std::vector<std::pair<int, int>> ring = {{0, 1}, {1, 2}, {2, 3}, {3, 0}};
+  const std::int64_t part = 2 * 4 * 4;  // bytes of what a device holds
+  // Nobody names "b": its two devices have the same.
+  EXPECT_EQ(bytes([](const Array& x) { return sin(x); }, P("a"), P("a")), 0);
+  EXPECT_EQ(bytes([&](const Array& x) { return sin(ppermute(x, "a", ring)); }, P("a"), P("a")), 2 * 8 * part);
+  // The cotangent of a sum is the same on all devices.
+  EXPECT_EQ(bytes([](const Array& x) { return psum(sin(x), "a"); }, P("a"), P()), 2 * 3 * part * 2);
+  // In a loop, too, whose carry differs along "a" from its second round on.
+  auto loop = [&](const Array& x) {
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& c) { return c + sin(ppermute(x * c, "a", ring)); }, pvary(ones({2, 4}), "a"));
+  };
+  EXPECT_EQ(bytes(loop, P("a"), P("a")), 2 * 8 * part);
+}
+
 TEST_F(RegionTransforms, ScanWithinPerDeviceCode) {
   Function sharded = [&](const Arrays& p) {
     auto local = [](const Arrays& t) {
