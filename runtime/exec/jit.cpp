@@ -1,6 +1,6 @@
 #include "runtime/exec/jit.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <numeric>
@@ -141,18 +141,31 @@ std::vector<Array> JitFunction::call(const Call& call, Where where) const {
   return run_program(context, key_for(state_->id, call.structure, request), request);
 }
 
-std::string JitFunction::lowered(const Call& call, bool partitioned) const {
+std::string JitFunction::lowered(const Call& call, bool partitioned, Where where) const {
   Context& context = Context::current();
-  ProgramRequest request = request_of(context, state_->function, state_->options, call, {});
+  ProgramRequest request = request_of(context, state_->function, state_->options, call, where);
   if (!partitioned) return print(without_inspections(request.trace(mesh_of(request, nullptr))), true);
   return spmd::print(prepare_program(context, key_for(state_->id, call.structure, request), request)->program);
 }
 
-std::string JitFunction::explained(const Call& call) const {
+// All collectives in the order in which they are issued, those that per-device code asks for by itself among them.
+static std::string collectives_text(const comm::ProgramInfo& info) {
+  std::string text;
+  std::int64_t wire_bytes = 0;
+  for (const comm::CollectiveInfo& each : info.collectives) {
+    text +=
+        fmt::format("{}{}{}, for {}{}: {} bytes a device, {} on the wire\n", each.kind, each.axes.empty() ? "" : " over ",
+                    fmt::join(each.axes, ", "), each.op, each.where.known() ? " at " + each.where.text() : "", each.bytes, each.wire_bytes);
+    wire_bytes += each.wire_bytes;
+  }
+  return text + fmt::format("{} bytes on the wire, where loops go round once\n", wire_bytes);
+}
+
+std::string JitFunction::explained(const Call& call, Where where) const {
   Context& context = Context::current();
-  ProgramRequest request = request_of(context, state_->function, state_->options, call, {});
+  ProgramRequest request = request_of(context, state_->function, state_->options, call, where);
   const auto executable = prepare_program(context, key_for(state_->id, call.structure, request), request);
-  return spmd::text_of(spmd::explain(executable->program), executable->program);
+  return spmd::text_of(spmd::explain(executable->program), executable->program) + collectives_text(*executable->info);
 }
 
 }  // namespace shardlab

@@ -42,10 +42,11 @@ class JitFunction {
   std::vector<Array> call(const Call& call, Where where) const;
   std::vector<Array> call(const std::vector<Array>& args, Where where) const { return call(Call{args}, where); }
   // The program before (traced) or after partitioning, as text, for these arguments.
-  std::string lowered(const Call& call, bool partitioned) const;
+  std::string lowered(const Call& call, bool partitioned, Where where = {}) const;
   std::string lowered(const std::vector<Array>& args, bool partitioned) const { return lowered(Call{args}, partitioned); }
-  // Why each value has its sharding, and for each collective who asked for it, its bytes and what would avoid it.
-  std::string explained(const Call& call) const;
+  // Why each value has its sharding; for each collective who asked for it, its bytes and what would avoid it; and all of them in order,
+  // with those of per-device code.
+  std::string explained(const Call& call, Where where) const;
 
  private:
   struct State;
@@ -80,7 +81,8 @@ class Lowered {
 template <typename F>
 class Jitted : public detail::AtLine<Jitted<F>> {
  public:
-  Jitted(F function, JitOptions options) : function_(std::move(function)), options_(std::move(options)) {}
+  Jitted(F function, JitOptions options, std::source_location made)
+      : function_(std::move(function)), options_(std::move(options)), made_(made) {}
 
   using detail::AtLine<Jitted<F>>::operator();
   auto operator()(std::source_location where = std::source_location::current()) const { return call_at(where); }
@@ -98,17 +100,17 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   // The program for these arguments before and after partitioning, without running it.
   template <typename... Args>
   Lowered lower(const Args&... args) const {
-    auto state = prepared(std::source_location::current(), args...);
+    auto state = prepared(made_, args...);
     const std::string signature = state->signature;
     const JitFunction::Call call = leaves_of(*state, signature);
-    return {state->jit->lowered(call, false), state->jit->lowered(call, true)};
+    return {state->jit->lowered(call, false, Where::from(made_)), state->jit->lowered(call, true, Where::from(made_))};
   }
   // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
   template <typename... Args>
   std::string explain(const Args&... args) const {
-    auto state = prepared(std::source_location::current(), args...);
+    auto state = prepared(made_, args...);
     const std::string signature = state->signature;
-    return state->jit->explained(leaves_of(*state, signature));
+    return state->jit->explained(leaves_of(*state, signature), Where::from(made_));
   }
 
  private:
@@ -155,12 +157,13 @@ class Jitted : public detail::AtLine<Jitted<F>> {
 
   F function_;
   JitOptions options_;
+  std::source_location made_;  // the line of jit(…), for what has none of its own
   mutable std::map<std::type_index, std::shared_ptr<void>> traces_;
 };
 
 template <typename F>
-Jitted<F> jit(F function, JitOptions options = {}) {
-  return Jitted<F>(std::move(function), std::move(options));
+Jitted<F> jit(F function, JitOptions options = {}, std::source_location made = std::source_location::current()) {
+  return Jitted<F>(std::move(function), std::move(options), made);
 }
 
 }  // namespace shardlab

@@ -226,6 +226,18 @@ TEST_F(Solo, ALoweredProgramAndItsExplanation) {
   EXPECT_FLOAT_EQ(float(f(x).item<float>()), 128 * std::sin(1.0f));
 }
 
+TEST_F(Solo, AnExplanationListsWhatPerDeviceCodeAsksFor) {
+  auto mesh = make_mesh({8}, {"a"});
+  auto x = device_put(ones({16, 8}), NamedSharding(mesh, P("a")));
+  const int line = __LINE__ + 1;
+  auto f = jit(shard_map([](const Array& v) { return psum(v, "a"); }, {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P()}}));
+  const std::string here = fmt::format("program_test.cpp:{}", line), why = f.explain(x);
+  EXPECT_THAT(why,
+              ::testing::HasSubstr(fmt::format("all-reduce over a, for psum at {}: 64 bytes a device, 896 on the wire\n896 bytes", here)));
+  EXPECT_THAT(why, ::testing::HasSubstr("shard_map at " + here));
+  EXPECT_THAT(f.lower(x).as_text(), ::testing::HasSubstr("shard_map at " + here));
+}
+
 TEST_F(Solo, UncommittedArraysJoinPlacedOnes) {
   auto mesh = make_mesh({8}, {"a"});
   auto x = device_put(arange(16), NamedSharding(mesh, P("a")));
