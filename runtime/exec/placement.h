@@ -16,6 +16,13 @@ struct MeshOptions {
 };
 Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const MeshOptions& options = {},
                std::source_location where = std::source_location::current());
+// Their types alone: make_mesh({4, 2}, {"x", "y"}, {AxisType::kExplicit, AxisType::kAuto}). A template, as the braces of options compete
+// with no other (g++ 12).
+template <std::same_as<AxisType> T>
+Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, std::initializer_list<T> axis_types,
+               std::source_location where = std::source_location::current()) {
+  return make_mesh(std::move(shape), std::move(axis_names), MeshOptions{.axis_types = axis_types, .devices = {}}, where);
+}
 Mesh make_mesh(Shape shape, std::vector<std::string> axis_names, const std::vector<Device>& devices,
                std::source_location where = std::source_location::current());
 // JAX's Mesh(devices, names): the devices as they lie in the array.

@@ -22,6 +22,11 @@ Array key(std::int64_t seed, std::source_location where) {
 std::vector<Array> split(const Operand& key, std::int64_t num) {
   return apply("unstack", {one("random.split", {key}, Attrs{{"num", num}})}, {}, key.where());
 }
+Array split(const Operand& key, const Shape& shape) {
+  Shape keys = shape;
+  keys.push_back(2);
+  return reshape(Operand(one("random.split", {key}, Attrs{{"num", element_count(shape)}}), key.where()), keys);
+}
 
 Array fold_in(const Operand& key, const Operand& data) { return one("random.fold_in", {key, data}, {}); }
 

@@ -13,6 +13,8 @@ namespace shardlab::random {
 Array key(std::int64_t seed, std::source_location where = std::source_location::current());
 // Keys that are independent of each other and of `key`; use each once.
 std::vector<Array> split(const Operand& key, std::int64_t num = 2);
+// The same keys as one array [shape…, 2], to be placed or mapped over: vmap(f)(split(key, Shape{64})).
+Array split(const Operand& key, const Shape& shape);
 Array fold_in(const Operand& key, const Operand& data);
 
 // uint32 unless told: uint8, uint16 or, with enable_x64, uint64.

@@ -12,6 +12,7 @@
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/context_mesh.h"
 #include "runtime/exec/control_flow.h"
 #include "runtime/exec/custom_derivatives.h"
 #include "runtime/exec/custom_partitioning.h"

@@ -113,7 +113,8 @@ void experts(Seen& seen, const Mesh& mesh) {
 
 // Sharding in types
 void explicit_mode(Seen& seen) {
-  Mesh mesh = make_mesh({4, 2}, {"x", "y"}, {.axis_types = {AxisType::kExplicit, AxisType::kExplicit}});
+  Mesh mesh = make_mesh({4, 2}, {"x", "y"}, {AxisType::kExplicit, AxisType::kExplicit});
+  MeshScope scope(mesh);
   auto put = [&](const Array& x, PartitionSpec p) { return on(mesh, x, std::move(p)); };
   auto k = random::split(random::key(24), 3);
   auto x = put(random::normal(k[0], {8, 16}), P("x", nullptr));

@@ -4,6 +4,7 @@
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/config.h"
 #include "runtime/exec/fft.h"
+#include "runtime/exec/indexing.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/random.h"
@@ -29,6 +30,13 @@ TEST(Random, DocumentsNumbersInBothLayouts) {
 }
 
 // Document 002: numbers added to a sharded array take its sharding, and nothing is exchanged.
+TEST(Random, KeysAsOneArray) {
+  const Array key = random::key(42), keys = random::split(key, Shape{2, 3});
+  EXPECT_EQ(keys.shape(), (Shape{2, 3, 2}));
+  const Array last = keys[{1, 2}];
+  EXPECT_EQ(last.to_vector<std::uint32_t>(), random::split(key, 6)[5].to_vector<std::uint32_t>());
+}
+
 TEST(Random, NumbersTakeTheShardingOfWhatTheyAreAddedTo) {
   Mesh mesh = make_mesh({4, 2}, {"a", "b"});
   Array x = device_put(zeros({8, 6}), NamedSharding(mesh, P("a", "b")));
