@@ -51,12 +51,87 @@ Spec cover_of(const std::vector<Box>& windows, const Shape& shape, const Mesh& m
 
 bool holds(std::span<const FormId> forms, FormId form) { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
 
-// The value's entry, or where it would be.
-std::vector<Held>::iterator entry_of(HeldForms& held, ValueId value) {
-  return std::lower_bound(held.values.begin(), held.values.end(), value, [](const Held& each, ValueId id) { return each.value < id; });
+const Held* entry_of(const std::shared_ptr<const std::vector<Held>>& sorted, ValueId value) {
+  if (!sorted) return nullptr;
+  auto entry = std::lower_bound(sorted->begin(), sorted->end(), value, [](const Held& each, ValueId id) { return each.value < id; });
+  return entry != sorted->end() && entry->value == value ? &*entry : nullptr;
+}
+
+// Both sorted; what the second says of a value goes.
+std::vector<Held> merged(const std::shared_ptr<const std::vector<Held>>& before, const std::vector<Held>& after) {
+  std::vector<Held> all;
+  all.reserve((before ? before->size() : 0) + after.size());
+  auto next = after.begin();
+  if (before)
+    for (const Held& each : *before) {
+      for (; next != after.end() && next->value < each.value; ++next) all.push_back(*next);
+      const bool is_changed = next != after.end() && next->value == each.value;
+      all.push_back(is_changed ? *next++ : each);
+    }
+  all.insert(all.end(), next, after.end());
+  return all;
+}
+
+// Source: the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+HeldForms::Key key_of(const Held& each) {
+  HeldForms::Key key{mixed(std::uint64_t(each.value) + 0x9e3779b97f4a7c15u), mixed(std::uint64_t(each.value) + 0xd1b54a32d192ed03u)};
+  for (FormId form : each.forms()) key = {mixed(key.low + std::uint64_t(form) + 1), mixed(key.high ^ (std::uint64_t(form) + 1))};
+  return key;
 }
 
 }  // namespace
+
+const Held* HeldForms::find(ValueId value) const {
+  auto changed = std::find_if(changed_.begin(), changed_.end(), [&](const Held& each) { return each.value == value; });
+  const Held* entry = changed != changed_.end() ? &*changed : entry_of(recent_, value);
+  if (entry == nullptr) entry = entry_of(whole_, value);
+  return entry != nullptr && entry->count > 0 ? entry : nullptr;
+}
+
+void HeldForms::count(const Held& each, int sign) {
+  to_results_ += sign * each.to_results;
+  to_kept_ += sign * each.to_kept;
+  to_foreseen_ += sign * each.to_foreseen;
+  const Key key = key_of(each);
+  key_.low += std::uint64_t(sign) * key.low;
+  key_.high += std::uint64_t(sign) * key.high;
+}
+
+void HeldForms::put(const Held& each) {
+  if (const Held* before = find(each.value)) count(*before, -1);
+  if (each.count > 0) count(each, 1);
+  auto changed = std::find_if(changed_.begin(), changed_.end(), [&](const Held& other) { return other.value == each.value; });
+  if (changed != changed_.end())
+    *changed = each;
+  else
+    changed_.push_back(each);
+}
+
+void HeldForms::erase(ValueId value) {
+  if (find(value) != nullptr) put({.value = value});
+}
+
+void HeldForms::settle() {
+  constexpr std::size_t kRecentMax = 32;
+  if (changed_.empty()) return;
+  std::sort(changed_.begin(), changed_.end(), [](const Held& a, const Held& b) { return a.value < b.value; });
+  Entries recent = merged(recent_, changed_);
+  changed_.clear();
+  if (recent.size() <= kRecentMax) {
+    recent_ = std::make_shared<const Entries>(std::move(recent));
+    return;
+  }
+  Entries whole = merged(whole_, recent);
+  std::erase_if(whole, [](const Held& each) { return each.count == 0; });
+  whole_ = std::make_shared<const Entries>(std::move(whole));
+  recent_ = nullptr;
+}
 
 FormKeeper::FormKeeper(Problem& problem, CostTable& costs, const std::vector<NodeId>& order, bool finer_results, Foresight foresight)
     : problem_(problem),
@@ -70,6 +145,7 @@ FormKeeper::FormKeeper(Problem& problem, CostTable& costs, const std::vector<Nod
   const Graph& graph = problem.graph();
   wanted_.resize(graph.values.size());
   last_use_.assign(graph.values.size(), -1);
+  dying_.resize(order.size());
   for (NodeId n : order)
     for (ValueId id : problem.node(n).operands) note_use(id, place(n));
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
@@ -77,6 +153,8 @@ FormKeeper::FormKeeper(Problem& problem, CostTable& costs, const std::vector<Nod
     FormId form = costs_.id_of(normalised(problem.result(i)));
     if (!holds(wanted, form)) wanted.push_back(form);
   }
+  for (std::size_t value = 0; value < last_use_.size(); ++value)
+    if (last_use_[value] >= 0 && wanted_[value].empty()) dying_[std::size_t(last_use_[value])].push_back(ValueId(value));
   for (std::size_t i = 0; i < graph.params.size(); ++i)
     param_forms_[std::size_t(graph.params[i])] = costs_.id_of(normalised(problem.param(i)));
   shared_.resize(foresight_.size());
@@ -87,7 +165,7 @@ HeldForms FormKeeper::parameters() {
   HeldForms held;
   if (foresight_.empty()) return held;  // it is plain where they lie
   for (std::size_t value = 0; value < param_forms_.size(); ++value)
-    if (param_forms_[value] >= 0) hold(held, ValueId(value), param_forms_[value], -1);
+    if (param_forms_[value] >= 0 && is_needed_after(ValueId(value), -1)) hold(held, ValueId(value), param_forms_[value], -1);
   return held;
 }
 
@@ -121,9 +199,7 @@ void FormKeeper::list_shared_forms(ValueId value) {
 }
 
 std::span<const FormId> FormKeeper::forms_of(const HeldForms& held, ValueId value) const {
-  auto found =
-      std::lower_bound(held.values.begin(), held.values.end(), value, [](const Held& each, ValueId id) { return each.value < id; });
-  if (found != held.values.end() && found->value == value) return found->forms();
+  if (const Held* entry = held.find(value)) return entry->forms();
   const FormId& given = param_forms_[std::size_t(value)];
   SL_CHECK(given >= 0, "value %{} is used before it has a form", value);
   return {&given, 1};
@@ -225,18 +301,7 @@ void FormKeeper::put(HeldForms& held, Held each, int at) {
   }
   if (wanted.empty()) each.to_kept = nearest(value, each.forms(), kept_form(value));
   each.to_foreseen = foreseen_bytes(value, each.forms(), at);
-  held.to_results += each.to_results;
-  held.to_kept += each.to_kept;
-  held.to_foreseen += each.to_foreseen;
-  auto entry = entry_of(held, value);
-  if (entry != held.values.end() && entry->value == value) {
-    held.to_results -= entry->to_results;
-    held.to_kept -= entry->to_kept;
-    held.to_foreseen -= entry->to_foreseen;
-    *entry = each;
-  } else {
-    held.values.insert(entry, each);
-  }
+  held.put(each);
 }
 
 void FormKeeper::hold(HeldForms& held, ValueId value, FormId form, int at) {
@@ -258,20 +323,16 @@ void FormKeeper::add_form(HeldForms& held, ValueId value, FormId form, bool is_f
 }
 
 void FormKeeper::pass(HeldForms& held, ValueId value, int at) {
-  auto entry = entry_of(held, value);
-  if (foresight_.empty() || entry == held.values.end() || entry->value != value) return;
-  held.to_foreseen -= entry->to_foreseen;
-  entry->to_foreseen = foreseen_bytes(value, entry->forms(), at);
-  held.to_foreseen += entry->to_foreseen;
+  const Held* entry = foresight_.empty() ? nullptr : held.find(value);
+  if (entry == nullptr) return;
+  Held passed = *entry;
+  passed.to_foreseen = foreseen_bytes(value, passed.forms(), at);
+  held.put(passed);
 }
 
-void FormKeeper::drop_dead(HeldForms& held, int at) const {
-  std::erase_if(held.values, [&](const Held& each) {
-    if (is_needed_after(each.value, at)) return false;
-    held.to_kept -= each.to_kept;
-    held.to_foreseen -= each.to_foreseen;
-    return true;
-  });
+void FormKeeper::drop_dead(HeldForms& held, int after, int at) const {
+  for (int place = after + 1; place <= at; ++place)
+    for (ValueId value : dying_[std::size_t(place)]) held.erase(value);
 }
 
 }  // namespace shardlab::spmd

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,9 +25,38 @@ struct Held {
   std::span<const FormId> forms() const { return {numbers.data(), std::size_t(count)}; }
 };
 
-struct HeldForms {
-  std::vector<Held> values;  // sorted by value; a parameter that lies as given is not listed
-  std::int64_t to_results = 0, to_kept = 0, to_foreseen = 0;
+// The values of a state; a parameter that lies as given is not among them. Copies of a settled one share all of it, so that a large
+// program's states cost what they differ in.
+class HeldForms {
+ public:
+  // States that hold the same values in the same forms have equal keys, and others but for one chance in 2^128.
+  struct Key {
+    std::uint64_t low = 0, high = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  // nullptr where the value is not held.
+  const Held* find(ValueId value) const;
+  // In place of what there was of the value.
+  void put(const Held& each);
+  void erase(ValueId value);
+  // Of a state that others will be copied from: what has changed becomes a part of what copies share.
+  void settle();
+
+  std::int64_t to_results() const { return to_results_; }
+  std::int64_t to_kept() const { return to_kept_; }
+  std::int64_t to_foreseen() const { return to_foreseen_; }
+  const Key& key() const { return key_; }
+
+ private:
+  using Entries = std::vector<Held>;  // with no forms what is not held any more
+  void count(const Held& each, int sign);
+
+  // What is said of a value in a later one goes: `whole_` and `recent_` are sorted by value, nullptr without entries; few are recent.
+  std::shared_ptr<const Entries> whole_, recent_;
+  Entries changed_;  // since it was settled
+  std::int64_t to_results_ = 0, to_kept_ = 0, to_foreseen_ = 0;
+  Key key_;
 };
 
 // Where in the order a plan needs a value in a form.
@@ -72,8 +103,8 @@ class FormKeeper {
   void add_form(HeldForms& held, ValueId value, FormId form, bool is_forced, int at);
   // A need of the value has passed.
   void pass(HeldForms& held, ValueId value, int at);
-  // Values that nobody needs after the place are let go; results stay.
-  void drop_dead(HeldForms& held, int at) const;
+  // Values that were needed last after one place, but not after another, are let go; results stay.
+  void drop_dead(HeldForms& held, int after, int at) const;
 
  private:
   void put(HeldForms& held, Held each, int at);
@@ -93,6 +124,7 @@ class FormKeeper {
   std::vector<std::vector<FormId>> wanted_;  // per root
   std::vector<std::vector<FormId>> shared_;  // per root: forms that several foreseen needs could be sliced from
   std::vector<int> last_use_;                // per root: the place of a node in the order
+  std::vector<std::vector<ValueId>> dying_;  // per place: what is needed there last and is no result
 };
 
 }  // namespace shardlab::spmd

@@ -1,7 +1,6 @@
 #include "runtime/spmd/together.h"
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/spmd/held_forms.h"
 #include "runtime/spmd/layout.h"
@@ -15,6 +14,14 @@ constexpr std::size_t kBeam = 12;                   // states kept for each of t
 constexpr std::size_t kKeptOptions = 12;            // cheapest options followed from one state
 constexpr std::int64_t kSearchStepsMax = 16 << 20;  // options weighed in one search; a larger program is planned op by op
 
+// One choice on the way to a state.
+struct Trail {
+  int previous = -1;
+  NodeId node = -1;
+  int option = -1;              // -1: a constraint
+  std::vector<FormNeed> first;  // forms made before it
+};
+
 struct State {
   std::int64_t bytes = 0;
   std::int64_t work = 0;   // of one device
@@ -22,21 +29,14 @@ struct State {
   int moves = 0;           // values that had to be moved or combined: then the fewer the better
   std::int64_t parts = 0;  // how finely the results so far are cut: then the finer the better
   HeldForms held;
-  int trail = -1;  // the last choice
+  int trail = -1;  // all choices but the last one
+  Trail last;      // until the state is kept
 
-  auto by_results() const { return std::tuple(bytes + held.to_results, heavy, moves, -parts, work); }
+  auto by_results() const { return std::tuple(bytes + held.to_results(), heavy, moves, -parts, work); }
   // Without this second order ties drift away from what was propagated.
-  auto by_kept() const { return std::tuple(bytes + held.to_results + held.to_kept, heavy, moves, -parts, work); }
+  auto by_kept() const { return std::tuple(bytes + held.to_results() + held.to_kept(), heavy, moves, -parts, work); }
   // With what an earlier plan needs of the values from here on.
-  auto by_foreseen() const { return std::tuple(bytes + held.to_foreseen, heavy, moves, -parts, work); }
-};
-
-// One choice on the way to a state.
-struct Trail {
-  int previous = -1;
-  NodeId node = -1;
-  int option = -1;              // -1: a constraint
-  std::vector<FormNeed> first;  // forms made before it
+  auto by_foreseen() const { return std::tuple(bytes + held.to_foreseen(), heavy, moves, -parts, work); }
 };
 
 // A state's successor before it is made.
@@ -85,6 +85,7 @@ class Search {
   };
   std::optional<Found> run() {
     states_.push_back({.held = keeper_.parameters()});
+    states_[0].held.settle();
     for (NodeId n : order_) {
       if (problem_.node(n).op->is_constraint)
         constrain(n);
@@ -108,19 +109,19 @@ class Search {
       Supply supply = keeper_.supply_of(state.held, value, form, at);
       state.bytes += supply.bytes;
       state.moves += supply.bytes > 0;
-      Trail trail{.previous = state.trail, .node = n};
-      take(state, {value, form}, supply, true, trail, at);
-      keeper_.drop_dead(state.held, at);
-      trails_.push_back(std::move(trail));
-      state.trail = int(trails_.size()) - 1;
+      state.last = {.previous = state.trail, .node = n};
+      take(state, {value, form}, supply, true, at);
+      keeper_.drop_dead(state.held, swept_, at);
+      keep(state);
     }
+    swept_ = at;
   }
 
   // A form is made for a node, with what it goes through.
-  void take(State& state, const FormNeed& need, const Supply& supply, bool is_forced, Trail& trail, int at) {
+  void take(State& state, const FormNeed& need, const Supply& supply, bool is_forced, int at) {
     if (supply.through >= 0) {
       keeper_.add_form(state.held, need.value, supply.through, true, at);
-      trail.first.push_back({need.value, supply.through});
+      state.last.first.push_back({need.value, supply.through});
     }
     if (!costs_.is_windows(need.form)) keeper_.add_form(state.held, need.value, need.form, is_forced, at);
     keeper_.pass(state.held, need.value, at);
@@ -142,6 +143,7 @@ class Search {
     for (const State& state : states_)
       for (const Successor& successor : successors(state, n, options)) next.push_back(made(state, successor, n, options));
     keep_best(std::move(next));
+    swept_ = keeper_.place(n);
     return true;
   }
 
@@ -251,49 +253,48 @@ class Search {
     if (options.is_heavy) state.heavy += successor.work;
     state.moves += successor.moves;
     state.parts += option.parts;
-    Trail trail{.previous = from.trail, .node = n, .option = successor.option};
+    state.last = {.previous = from.trail, .node = n, .option = successor.option};
     for (std::size_t i = 0; i < option.needs.size(); ++i) {
       if (option.needs[i] < 0) continue;
       const FormNeed& need = options.needs[i][std::size_t(option.needs[i])];
       if (keeper_.is_needed_after(need.value, at))
-        take(state, need, supplies_of(from, options.needs[i], i, at)[std::size_t(option.needs[i])], false, trail, at);
+        take(state, need, supplies_of(from, options.needs[i], i, at)[std::size_t(option.needs[i])], false, at);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i)
       if (!problem_.is_costless(node.results[i]) && keeper_.is_needed_after(node.results[i], at))
         keeper_.hold(state.held, node.results[i], option.kept[i], at);
-    keeper_.drop_dead(state.held, at);
-    trails_.push_back(std::move(trail));
-    state.trail = int(trails_.size()) - 1;
+    keeper_.drop_dead(state.held, swept_, at);
     return state;
   }
 
-  // Values are written as negative numbers, so that the lists of forms end.
-  static std::vector<int> key_of(const State& state) {
-    std::vector<int> key;
-    for (const Held& held : state.held.values) {
-      key.push_back(-1 - held.value);
-      std::span<const FormId> forms = held.forms();
-      key.insert(key.end(), forms.begin(), forms.end());
-    }
-    return key;
+  void keep(State& state) {
+    trails_.push_back(std::move(state.last));
+    state.trail = int(trails_.size()) - 1;
+    state.held.settle();
   }
 
   // Of states that hold the same forms the cheapest stays; of these the best by each of the two orders.
   void keep_best(std::vector<State> next) {
-    auto by_results = [](const State& a, const State& b) { return a.by_results() < b.by_results(); };
-    auto by_second = [&](const State& a, const State& b) {
-      return looks_ahead_ ? a.by_foreseen() < b.by_foreseen() : a.by_kept() < b.by_kept();
-    };
-    std::stable_sort(next.begin(), next.end(), by_results);
-    std::set<std::vector<int>> seen;
-    std::vector<State> distinct;
-    for (State& state : next)
-      if (seen.insert(key_of(state)).second) distinct.push_back(std::move(state));
-    std::size_t count = std::min(kBeam, distinct.size());
-    std::stable_sort(distinct.begin() + std::ptrdiff_t(count), distinct.end(), by_second);
+    std::vector<const State*> sorted;
+    for (const State& state : next) sorted.push_back(&state);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const State* a, const State* b) { return a->by_results() < b->by_results(); });
+    std::vector<std::pair<HeldForms::Key, std::size_t>> keys;
+    for (std::size_t i = 0; i < sorted.size(); ++i) keys.emplace_back(sorted[i]->held.key(), i);
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t i = 1; i < keys.size(); ++i)
+      if (keys[i].first == keys[i - 1].first) sorted[keys[i].second] = nullptr;
+    std::erase(sorted, nullptr);
+    const std::size_t count = std::min(kBeam, sorted.size());
+    std::stable_sort(sorted.begin() + std::ptrdiff_t(count), sorted.end(), [&](const State* a, const State* b) {
+      return looks_ahead_ ? a->by_foreseen() < b->by_foreseen() : a->by_kept() < b->by_kept();
+    });
     // The second dozen is the best of what the first left: together they hold the best of both orders.
-    distinct.resize(std::min(2 * kBeam, distinct.size()));
-    states_ = std::move(distinct);
+    sorted.resize(std::min(2 * kBeam, sorted.size()));
+    states_.clear();
+    for (const State* state : sorted) {
+      states_.push_back(std::move(next[std::size_t(state - next.data())]));
+      keep(states_.back());
+    }
   }
 
   Choices choices_of(const State& state) const {
@@ -342,6 +343,7 @@ class Search {
   Weighed weighed_;
   std::vector<State> states_;
   std::vector<Trail> trails_;
+  int swept_ = -1;  // the last place from which on dead values were let go
   std::int64_t steps_ = 0;
   std::int64_t allowed_work_ = 0;  // of the nodes so far
 };
