@@ -234,6 +234,14 @@ Array comb(const Operand& n, const Operand& k) { return one("comb", {n, k}); }
 Array poch(const Operand& z, const Operand& m) { return one("poch", {z, m}); }
 Array boxcox(const Operand& x, const Operand& lmbda) { return one("boxcox", {x, lmbda}); }
 Array boxcox1p(const Operand& x, const Operand& lmbda) { return one("boxcox1p", {x, lmbda}); }
+Array gammainc(const Operand& a, const Operand& x) { return one("igamma", {a, x}); }
+Array gammaincc(const Operand& a, const Operand& x) { return one("igammac", {a, x}); }
+Array betainc(const Operand& a, const Operand& b, const Operand& x) { return one("regularized_incomplete_beta", {a, b, x}); }
+Array igamma_grad_a(const Operand& a, const Operand& x) { return one("igamma_grad_a", {a, x}); }
+Array random_gamma_grad(const Operand& a, const Operand& x) { return one("random_gamma_grad", {a, x}); }
+Array expn(const Operand& n, const Operand& x) { return one("expn", {n, x}); }
+Array exp1(const Operand& x) { return one("exp1", {x}); }
+Array expi(const Operand& x) { return one("expi", {x}); }
 
 Array log1mexp(const Operand& x) { return one("log1mexp", {x}); }
 Array sparse_plus(const Operand& x) { return one("sparse_plus", {x}); }

@@ -195,6 +195,17 @@ Array comb(const Operand& n, const Operand& k);
 Array poch(const Operand& z, const Operand& m);
 Array boxcox(const Operand& x, const Operand& lmbda);
 Array boxcox1p(const Operand& x, const Operand& lmbda);
+// The shares of the gamma distribution below x and above it, and of the beta distribution; jax.lax calls them igamma, igammac.
+Array gammainc(const Operand& a, const Operand& x);
+Array gammaincc(const Operand& a, const Operand& x);
+Array betainc(const Operand& a, const Operand& b, const Operand& x);
+// The derivative of gammainc by a, and that of a sample x.
+Array igamma_grad_a(const Operand& a, const Operand& x);
+Array random_gamma_grad(const Operand& a, const Operand& x);
+// Exponential integrals.
+Array expn(const Operand& n, const Operand& x);
+Array exp1(const Operand& x);
+Array expi(const Operand& x);
 
 // --- jax.nn and jax.ops.
 

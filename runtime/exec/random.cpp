@@ -61,16 +61,56 @@ Array truncated_normal(const Operand& key, const Operand& lower, const Operand& 
 
 namespace {
 
+Attrs optional_attrs(const std::optional<Shape>& shape, std::optional<DType> dtype) {
+  Attrs attrs;
+  if (shape) attrs.set("shape", *shape);
+  if (dtype) attrs.set("dtype", *dtype);
+  return attrs;
+}
+
 // No shape: that of the parameters.
 Array with_parameters(std::string_view op, const std::vector<Operand>& operands, const Shape& shape, std::optional<DType> dtype) {
-  Attrs attrs;
-  if (!shape.empty()) attrs.set("shape", shape);
-  if (dtype) attrs.set("dtype", *dtype);
-  return one(op, operands, attrs);
+  return one(op, operands, optional_attrs(shape.empty() ? std::nullopt : std::optional(shape), dtype));
 }
 
 }  // namespace
 
+Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.beta", {key, a, b}, shape, dtype);
+}
+Array binomial(const Operand& key, const Operand& n, const Operand& p, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.binomial", {key, n, p}, shape, dtype);
+}
+Array chisquare(const Operand& key, const Operand& df, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.chisquare", {key, df}, shape, dtype);
+}
+Array f(const Operand& key, const Operand& dfnum, const Operand& dfden, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.f", {key, dfnum, dfden}, shape, dtype);
+}
+Array gamma(const Operand& key, const Operand& a, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.gamma", {key, a}, shape, dtype);
+}
+Array generalized_normal(const Operand& key, const Operand& p, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.generalized_normal", {key, p}, shape, dtype);
+}
+Array loggamma(const Operand& key, const Operand& a, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.loggamma", {key, a}, shape, dtype);
+}
+Array poisson(const Operand& key, const Operand& lam, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.poisson", {key, lam}, shape, dtype);
+}
+Array t(const Operand& key, const Operand& df, const Shape& shape, std::optional<DType> dtype) {
+  return with_parameters("random.t", {key, df}, shape, dtype);
+}
+Array dirichlet(const Operand& key, const Operand& alpha, const std::optional<Shape>& shape, std::optional<DType> dtype) {
+  return one("random.dirichlet", {key, alpha}, optional_attrs(shape, dtype));
+}
+Array multinomial(const Operand& key, const Operand& n, const Operand& p, const std::optional<Shape>& shape, std::optional<DType> dtype) {
+  return one("random.multinomial", {key, n, p}, optional_attrs(shape, dtype));
+}
+Array ball(const Operand& key, std::int64_t d, double p, const Shape& shape, std::optional<DType> dtype) {
+  return one("random.ball", {key}, draw_attrs(shape, dtype).set("d", d).set("p", p));
+}
 Array double_sided_maxwell(const Operand& key, const Operand& loc, const Operand& scale, const Shape& shape, std::optional<DType> dtype) {
   return with_parameters("random.double_sided_maxwell", {key, loc, scale}, shape, dtype);
 }
@@ -99,10 +139,7 @@ Array weibull_min(const Operand& key, const Operand& scale, const Operand& conce
 
 Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance, const std::optional<Shape>& shape,
                           std::optional<DType> dtype, std::string_view method) {
-  Attrs attrs{{"method", std::string(method)}};
-  if (shape) attrs.set("shape", *shape);
-  if (dtype) attrs.set("dtype", *dtype);
-  return one("random.multivariate_normal", {key, mean, covariance}, attrs);
+  return one("random.multivariate_normal", {key, mean, covariance}, optional_attrs(shape, dtype).set("method", std::string(method)));
 }
 Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape, std::optional<DType> dtype, std::optional<std::int64_t> m) {
   return one("random.orthogonal", {key}, draw_attrs(shape, dtype).set("n", n).set("m", m.value_or(n)));

@@ -38,17 +38,33 @@ Array truncated_normal(const Operand& key, const Operand& lower, const Operand& 
                        std::optional<DType> dtype = {});
 Array maxwell(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
 // With parameters, numbers or arrays; the shape is that to which they broadcast by default.
+Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array binomial(const Operand& key, const Operand& n, const Operand& p, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array chisquare(const Operand& key, const Operand& df, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array double_sided_maxwell(const Operand& key, const Operand& loc, const Operand& scale, const Shape& shape = {},
                            std::optional<DType> dtype = {});
+Array f(const Operand& key, const Operand& dfnum, const Operand& dfden, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array gamma(const Operand& key, const Operand& a, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array generalized_normal(const Operand& key, const Operand& p, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array geometric(const Operand& key, const Operand& p, const Shape& shape = {}, std::optional<DType> dtype = {});
+// The logarithms of gamma's numbers, which may be too small themselves.
+Array loggamma(const Operand& key, const Operand& a, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array lognormal(const Operand& key, const Operand& sigma = 1.0, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array pareto(const Operand& key, const Operand& b, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array poisson(const Operand& key, const Operand& lam, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array rayleigh(const Operand& key, const Operand& scale, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array t(const Operand& key, const Operand& df, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array triangular(const Operand& key, const Operand& left, const Operand& mode, const Operand& right, const Shape& shape = {},
                  std::optional<DType> dtype = {});
 Array wald(const Operand& key, const Operand& mean, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array weibull_min(const Operand& key, const Operand& scale, const Operand& concentration, const Shape& shape = {},
                   std::optional<DType> dtype = {});
+// Shares that sum to 1; alpha's last dimension is theirs, and not in the shape. How many of n trials have each outcome, whose
+// probabilities are p's last dimension; the shape holds it. Points of the unit ball of d dimensions, by the norm of power p.
+Array dirichlet(const Operand& key, const Operand& alpha, const std::optional<Shape>& shape = {}, std::optional<DType> dtype = {});
+Array multinomial(const Operand& key, const Operand& n, const Operand& p, const std::optional<Shape>& shape = {},
+                  std::optional<DType> dtype = {});
+Array ball(const Operand& key, std::int64_t d, double p = 2, const Shape& shape = {}, std::optional<DType> dtype = {});
 // Normal vectors; `method` (cholesky, eigh or svd) factors the covariance. No shape: that of the parameters without their vectors.
 Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance, const std::optional<Shape>& shape = {},
                           std::optional<DType> dtype = {}, std::string_view method = "cholesky");

@@ -104,6 +104,18 @@ Batched parted_in_groups(GraphBuilder& b, ValueId x, std::int64_t dim, std::int6
   return {merged(b, {apart, int(dim)}, dim + 1), int(dim)};
 }
 
+// Of no elements the type alone is known.
+Batched empty_batch(GraphBuilder& b, const BatchArgs& args) {
+  std::vector<TensorType> types;
+  for (const Batched& operand : args.operands) {
+    types.push_back(b.type(operand.value));
+    if (operand.dim != kNotBatched) types.back().shape.erase(types.back().shape.begin() + operand.dim);
+  }
+  TensorType result = args.op.infer(args.op, types, args.attrs)[0];
+  result.shape.insert(result.shape.begin(), 0);
+  return {filled(b, result, 0.0), 0};
+}
+
 }  // namespace
 
 // Groups stay groups: those of the kernel's output features become those of its input features.
@@ -125,6 +137,7 @@ Values conv_transpose(GraphBuilder& b, const TransposeArgs& args) {
 std::vector<Batched> conv_batch(GraphBuilder& b, const BatchArgs& args) {
   Batched lhs = args.operands[0], rhs = args.operands[1];
   ConvDims dims(args.attrs);
+  if (args.size == 0) return {empty_batch(b, args)};
   if (rhs.dim == kNotBatched) {
     ValueId images = merged_in_groups(b, lhs, dims.lhs[0], dims.batch_groups);
     return {parted(b, convolved(b, images, rhs.value, dims), dims.out[0], args.size)};

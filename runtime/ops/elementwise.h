@@ -11,38 +11,30 @@ namespace shardlab::ops {
 
 using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
 
+template <typename F, int kOperands>
+constexpr OpDef elementwise_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {}) {
+  return {.name = name,
+          .doc = doc,
+          .aliases = aliases,
+          .operands_min = kOperands,
+          .operands_max = kOperands,
+          .expand = expand,
+          .infer = elementwise_infer<F, kOperands>,
+          .rule = elementwise_rule,
+          .kernel = elementwise_kernel<tile_of<F, kOperands>>,
+          .tile = tile_of<F, kOperands>,
+          .elementwise = true,
+          .jvp = elementwise_jvp(name),
+          .transpose = elementwise_transpose(name),
+          .samples = elementwise_samples<F, kOperands>};
+}
 template <typename F>
 constexpr OpDef unary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {}) {
-  return {.name = name,
-          .doc = doc,
-          .aliases = aliases,
-          .expand = expand,
-          .infer = elementwise_infer<F, 1>,
-          .rule = elementwise_rule,
-          .kernel = elementwise_kernel<tile_of<F, 1>>,
-          .tile = tile_of<F, 1>,
-          .elementwise = true,
-          .jvp = elementwise_jvp(name),
-          .transpose = elementwise_transpose(name),
-          .samples = elementwise_samples<F, 1>};
+  return elementwise_op<F, 1>(name, doc, expand, aliases);
 }
-
 template <typename F>
 constexpr OpDef binary_op(std::string_view name, std::string_view doc, Expand expand, std::span<const std::string_view> aliases = {}) {
-  return {.name = name,
-          .doc = doc,
-          .aliases = aliases,
-          .operands_min = 2,
-          .operands_max = 2,
-          .expand = expand,
-          .infer = elementwise_infer<F, 2>,
-          .rule = elementwise_rule,
-          .kernel = elementwise_kernel<tile_of<F, 2>>,
-          .tile = tile_of<F, 2>,
-          .elementwise = true,
-          .jvp = elementwise_jvp(name),
-          .transpose = elementwise_transpose(name),
-          .samples = elementwise_samples<F, 2>};
+  return elementwise_op<F, 2>(name, doc, expand, aliases);
 }
 
 // Complex functions are evaluated in double and rounded once.

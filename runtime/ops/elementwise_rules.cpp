@@ -59,6 +59,7 @@ SHARDLAB_DERIVATIVE(square, times(b, x, 2.0))
 SHARDLAB_DERIVATIVE(logistic, mul(b, y, minus_from(b, 1.0, y)))
 SHARDLAB_DERIVATIVE(erf, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), 2 / std::sqrt(M_PI)))
 SHARDLAB_DERIVATIVE(erfc, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), -2 / std::sqrt(M_PI)))
+SHARDLAB_DERIVATIVE(expi, div(b, unary(b, kExp, x), x))
 SHARDLAB_DERIVATIVE(erf_inv, times(b, unary(b, kExp, squared(b, y)), std::sqrt(M_PI) / 2))
 #undef SHARDLAB_DERIVATIVE
 
@@ -202,6 +203,36 @@ static Values extremum_jvp(GraphBuilder& b, const JvpArgs& args) {
 }
 Values maximum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
 Values minimum_jvp(GraphBuilder& b, const JvpArgs& args) { return extremum_jvp(b, args); }
+
+// e^-x x^(a-1) / gamma(a), which is integrated.
+static ValueId gamma_density(GraphBuilder& b, ValueId a, ValueId x) {
+  const Term shape(b, a), at(b, x);
+  return call("exp", -at + (shape - 1.0) * call("log", at) - call("lgamma", shape)).id();
+}
+Values igamma_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const ValueId a = args.operands[0], x = args.operands[1];
+  return scaled_sum(b, args, [&](std::size_t i) { return i == 0 ? b.emit1(kIgammaGradA, {a, x}) : gamma_density(b, a, x); });
+}
+Values igammac_jvp(GraphBuilder& b, const JvpArgs& args) { return {unary(b, kNeg, igamma_jvp(b, args)[0])}; }
+
+Values regularized_incomplete_beta_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term p(b, args.operands[0]), q(b, args.operands[1]), x(b, args.operands[2]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i < 2) throw_user_error("Betainc gradient with respect to a and b not supported.");
+    const Term beta = call("lgamma", p) + call("lgamma", q) - call("lgamma", p + q);
+    return call("exp", (q - 1.0) * call("log1p", -x) + (p - 1.0) * call("log", x) - beta).id();
+  });
+}
+
+// -expn(n - 1, x); below n = 1 by the recurrence.
+Values expn_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term n(b, args.operands[0]), x(b, args.operands[1]), y(b, args.results[0]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 0) throw_user_error("expn gradient with respect to n is not supported");
+    const Term lower = call(b, "expn", {call(b, "maximum", {n - 1.0, 0.0}), x});
+    return (-where(n < 1.0, (call("exp", -x) - (n - 1.0) * y) / x, lower)).id();
+  });
+}
 
 // 0 at 0, unlike the maximum that it is.
 Values relu_jvp(GraphBuilder& b, const JvpArgs& args) {

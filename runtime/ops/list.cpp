@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "runtime/ops/op_tables.h"
 #include "runtime/ops/registry.h"
 
 // clang-format off
@@ -13,6 +14,7 @@
                    X(Rint) X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
+                   X(Expi) X(Expn) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \
@@ -53,7 +55,7 @@
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
                    X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
-                   X(Boxcox) X(Boxcox1p) X(Comb) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
+                   X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
   /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \
@@ -69,6 +71,8 @@
   /* kin of it  */ X(RandomDoubleSidedMaxwell) X(RandomGeometric) X(RandomLognormal) X(RandomMaxwell) X(RandomPareto) X(RandomRayleigh) \
                    X(RandomTriangular) X(RandomWald) X(RandomWeibullMin) X(Hfft) X(Ihfft) \
                    X(RandomMultivariateNormal) X(RandomOrthogonal) \
+                   X(RandomBall) X(RandomBeta) X(RandomBinomial) X(RandomChisquare) X(RandomDirichlet) X(RandomF) X(RandomGamma) \
+                   X(RandomGammaDraw) X(RandomGeneralizedNormal) X(RandomLoggamma) X(RandomMultinomial) X(RandomPoisson) X(RandomT) \
   /* weights    */ X(GlorotNormal) X(GlorotUniform) X(HeNormal) X(HeUniform) X(LecunNormal) X(LecunUniform) X(OrthogonalInitializer) \
                    X(VarianceScaling) \
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
@@ -95,6 +99,7 @@ const std::vector<const OpDef*>& sorted_ops() {
   static const auto& sorted = *new std::vector<const OpDef*>([] {
 #define SHARDLAB_ADDRESS(name) &ops::k##name,
     std::vector<const OpDef*> all = {SHARDLAB_OPS(SHARDLAB_ADDRESS)};
+    for (const OpDef& op : ops::distribution_ops()) all.push_back(&op);
 #undef SHARDLAB_ADDRESS
     std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
     return all;

@@ -1,78 +1,34 @@
 // lognormal, rayleigh, pareto and other distributions of jax.random that are functions of the plain ones: equal to JAX's numbers.
 #include <cmath>
 
-#include "runtime/ops/compose.h"
-#include "runtime/ops/shapes.h"
+#include "runtime/ops/random_draw.h"
 
 namespace shardlab::ops {
 namespace {
 
-// A draw: the key, the parameters in the result's dtype, each broadcast to its shape.
-struct Draw {
-  GraphBuilder& b;
-  Term key;
-  DType dtype;
-  Shape shape;
-  std::vector<Term> parameters;
-
-  Term drawn(std::string_view distribution, const Term& from, const Shape& of) const {
-    return call(b, distribution, {from}, Attrs{{"shape", of}, {"dtype", dtype}});
-  }
-  Term uniform() const { return drawn("random.uniform", key, shape); }
-  Term child(std::int64_t index) const { return call("random.child", key, Attrs{{"index", index}}); }
-  Draw with_key(const Term& other) const { return {b, other, dtype, shape, parameters}; }
-};
-
-struct Parameter {
-  std::string_view name;
-  double otherwise;
-};
-
-// Parameters are operands after the key, or attributes. Without a shape it is theirs.
-Draw draw_of(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const Parameter> parameters) {
-  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
-  if (!is_floating(dtype)) throw_user_error("dtype argument to `{}` must be a float dtype, got {}", op.name.substr(7), name_of(dtype));
-  std::vector<Term> given;
-  std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    ValueId value =
-        args.size() > i + 1
-            ? value_of(b, args[i + 1], dtype)
-            : scalar_constant(b, dtype, attrs.has(parameters[i].name) ? attrs.number(parameters[i].name) : parameters[i].otherwise);
-    given.emplace_back(b, value);
-    shapes.push_back(b.shape(value));
-  }
-  Shape own = shapes.empty() ? Shape{} : broadcast_shapes(op.name, shapes);
-  Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : own;
-  check_shape(op.name, shape);
-  check_broadcasts_to(op.name, own, shape);
-  for (Term& each : given) each = broadcast(each, shape);
-  return {b, term(b, args[0]), dtype, shape, given};
-}
-
-constexpr Parameter kSigma[] = {{"sigma", 1}};
-constexpr Parameter kScale[] = {{"scale", 1}};
-constexpr Parameter kPareto[] = {{"b", 1}};
-constexpr Parameter kWeibull[] = {{"scale", 1}, {"concentration", 1}};
-constexpr Parameter kTriangle[] = {{"left", 0}, {"mode", 0.5}, {"right", 1}};
-constexpr Parameter kMean[] = {{"mean", 1}};
-constexpr Parameter kP[] = {{"p", 0.5}};
-constexpr Parameter kLocScale[] = {{"loc", 0}, {"scale", 1}};
+constexpr DrawParameter kSigma[] = {{"sigma", 1}};
+constexpr DrawParameter kScale[] = {{"scale", 1}};
+constexpr DrawParameter kPareto[] = {{"b", 1}};
+constexpr DrawParameter kWeibull[] = {{"scale", 1}, {"concentration", 1}};
+constexpr DrawParameter kTriangle[] = {{"left", 0}, {"mode", 0.5}, {"right", 1}};
+constexpr DrawParameter kMean[] = {{"mean", 1}};
+constexpr DrawParameter kP[] = {{"p", 0.5}};
+constexpr DrawParameter kLocScale[] = {{"loc", 0}, {"scale", 1}};
 
 Values expand_lognormal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kSigma);
-  return {call("exp", draw.drawn("random.normal", draw.key, draw.shape) * draw.parameters[0]).id()};
+  Draw draw = drawing(b, op, args, attrs, kSigma);
+  return {call("exp", draw.drawn("random.normal") * draw.parameters[0]).id()};
 }
 Values expand_rayleigh(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kScale);
+  Draw draw = drawing(b, op, args, attrs, kScale);
   return {(draw.parameters[0] * call("sqrt", call("log", draw.uniform()) * -2.0)).id()};
 }
 Values expand_pareto(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kPareto);
-  return {call("exp", draw.drawn("random.exponential", draw.key, draw.shape) / draw.parameters[0]).id()};
+  Draw draw = drawing(b, op, args, attrs, kPareto);
+  return {call("exp", draw.drawn("random.exponential") / draw.parameters[0]).id()};
 }
 Values expand_weibull(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kWeibull);
+  Draw draw = drawing(b, op, args, attrs, kWeibull);
   Term power = call(b, "power", {-call("log1p", -draw.uniform()), call("reciprocal", draw.parameters[1])});
   return {(power * draw.parameters[0]).id()};
 }
@@ -85,17 +41,17 @@ Term maxwell(const Draw& draw) {
   return call("sqrt", summed(x * x, {std::int64_t(draw.shape.size())}));
 }
 Values expand_maxwell(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return {maxwell(draw_of(b, op, args, attrs, {})).id()};
+  return {maxwell(drawing(b, op, args, attrs, {})).id()};
 }
 Values expand_double_sided_maxwell(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kLocScale);
+  Draw draw = drawing(b, op, args, attrs, kLocScale);
   Term size = maxwell(draw.with_key(draw.child(0)));
   Term coin = converted(draw.with_key(draw.child(1)).uniform() < 0.5, draw.dtype);
   return {((2.0 * coin - 1.0) * size * draw.parameters[1] + draw.parameters[0]).id()};
 }
 
 Values expand_triangular(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kTriangle);
+  Draw draw = drawing(b, op, args, attrs, kTriangle);
   const Term &left = draw.parameters[0], &mode = draw.parameters[1], &right = draw.parameters[2];
   Term u = draw.uniform(), width = right - left;
   Term rising = left + call("sqrt", u * width * (mode - left)), falling = right - call("sqrt", (1.0 - u) * width * (right - mode));
@@ -104,7 +60,7 @@ Values expand_triangular(GraphBuilder& b, const OpDef& op, Args args, const Attr
 
 // Source: Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots".
 Values expand_wald(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = draw_of(b, op, args, attrs, kMean);
+  Draw draw = drawing(b, op, args, attrs, kMean);
   const Term& mean = draw.parameters[0];
   Term v = draw.drawn("random.normal", draw.child(0), draw.shape), z = draw.with_key(draw.child(1)).uniform();
   Term y = v * v, squared = mean * mean;
@@ -114,20 +70,14 @@ Values expand_wald(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
 }
 
 Values expand_geometric(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Attrs own;
-  if (const AttrValue* shape = attrs.find("shape")) own.set("shape", *shape);
-  if (const AttrValue* p = attrs.find("p")) own.set("p", *p);
-  Draw draw = draw_of(b, op, args, own, kP);
-  DType dtype = dtype_or(b, attrs, WeakKind::kInteger);
-  if (!is_integer(dtype)) throw_user_error("dtype argument to `geometric` must be an int dtype, got {}", name_of(dtype));
-  Term u = draw.uniform();
-  Term trials = call("floor", call("log", where(u == 0.0, 1.0, u)) / call("log1p", -draw.parameters[0])) + 1.0;
-  return {converted(trials, dtype).id()};
+  const Draw draw = drawing_whole(b, op, args, attrs, kP);
+  const Term u = draw.uniform();
+  const Term trials = call("floor", call("log", where(u == 0.0, 1.0, u)) / call("log1p", -draw.parameters[0])) + 1.0;
+  return {converted(trials, dtype_or(b, attrs, WeakKind::kInteger)).id()};
 }
 
 using Kind = AttrDef::Kind;
-constexpr AttrDef kShape = {"shape", Kind::kScalarOrIntegers, false, "the shape of the result; that of the parameters by default"};
-constexpr AttrDef kFloat = {"dtype", Kind::kDType, false, "float32 by default"};
+constexpr AttrDef kShape = kDrawShape, kFloat = kDrawFloat;
 constexpr AttrDef number(std::string_view name, std::string_view doc) { return {name, Kind::kNumber, false, doc}; }
 constexpr AttrDef kMaxwellAttrs[] = {kShape, kFloat};
 constexpr AttrDef kSigmaAttrs[] = {kShape, kFloat, number("sigma", "the spread of the logarithm; 1 by default")};

@@ -1,7 +1,8 @@
-// Elementwise special functions of real numbers: erf and its kin, lgamma, digamma.
+// Elementwise special functions of real numbers: erf and its kin.
 #include <bit>
 
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/inverse_erf.h"
 
 namespace shardlab::ops {
 namespace {
@@ -80,38 +81,15 @@ struct ErfInv {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 };
 
-double log_gamma(double x) {
-  int sign = 0;
-  return std::isinf(x) ? std::numeric_limits<double>::infinity() : ::lgamma_r(x, &sign);
-}
-
-// The recurrence up to 10, then the asymptotic series; below 0 by reflection. NaN at 0 and the negative whole numbers.
-double digamma(double x) {
-  if (std::isnan(x) || x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
-  double result = 0;
-  if (x <= 0) {
-    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    result = -M_PI / std::tan(M_PI * (x - std::floor(x)));
-    x = 1 - x;
-  }
-  for (; x < 10; ++x) result -= 1 / x;
-  double z = 1 / (x * x);
-  double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
-  return result + std::log(x) - 0.5 / x - series;
-}
-
-SHARDLAB_REAL_FUNCTION(Lgamma, log_gamma)
-SHARDLAB_REAL_FUNCTION(Digamma, digamma)
-
 constexpr std::string_view kErfInvAliases[] = {"erfinv"};
-constexpr std::string_view kLgammaAliases[] = {"gammaln"};
 
 }  // namespace
+
+float inverse_erf(float x) { return ErfInv()(x); }
+double inverse_erf(double x) { return ErfInv()(x); }
 
 const OpDef kErf = unary_op<Erf>("erf", "The error function of real numbers.", expand_inexact);
 const OpDef kErfc = unary_op<Erfc>("erfc", "1 - erf(x), accurate for large x.", expand_inexact);
 const OpDef kErfInv = unary_op<ErfInv>("erf_inv", "The inverse of erf; infinite at -1 and 1, NaN beyond.", expand_inexact, kErfInvAliases);
-const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
-const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
 
 }  // namespace shardlab::ops

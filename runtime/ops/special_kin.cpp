@@ -164,6 +164,8 @@ Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {where(given[1] == 0.0, 1.0, call("gamma", given[0] + given[1]) / call("gamma", given[0])).id()};
 }
 
+Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }
+
 template <bool kPlusOne>
 Values expand_boxcox(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> given = reals(b, op, args);
@@ -173,13 +175,14 @@ Values expand_boxcox(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
 
 }  // namespace
 
-extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p;
+extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p, kExp1;
 
 const OpDef kNdtri = composite_of({"ndtri", "The x below which the share p of the normal distribution lies.", expand_ndtri});
 const OpDef kSpence = composite_of({"spence", "The integral of log(t) / (1 - t) from 1 to x.", expand_spence});
 const OpDef kZeta = composite_of({"zeta", "Hurwitz's zeta function: args [x, q].", expand_zeta, 2, 2});
 const OpDef kPolygamma = composite_of({"polygamma", "The n-th derivative of digamma: args [n, x].", expand_polygamma, 2, 2});
 const OpDef kComb = composite_of({"comb", "In how many ways k of N can be chosen.", expand_comb, 2, 2});
+const OpDef kExp1 = composite_of({"exp1", "expn(1, x).", expand_exp1});
 const OpDef kPoch = composite_of({"poch", "gamma(z + m) / gamma(z).", expand_poch, 2, 2});
 const OpDef kBoxcox = composite_of({"boxcox", "(x^l - 1) / l; the logarithm where l is 0.", expand_boxcox<false>, 2, 2});
 const OpDef kBoxcox1p = composite_of({"boxcox1p", "boxcox of 1 + x, accurate near 0.", expand_boxcox<true>, 2, 2});

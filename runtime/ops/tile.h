@@ -143,18 +143,28 @@ TileFn tile_of_types() {
     return VersionFor<TileLoop<F, T...>, T...>::template choose<const void* const*, const int*, void*, std::int64_t>();
 }
 
+// F on operands of one type each.
+template <typename F, typename T, typename Places>
+struct OfOneType;
+template <typename F, typename T, std::size_t... place>
+struct OfOneType<F, T, std::index_sequence<place...>> {
+  template <std::size_t>
+  using Each = T;
+  static constexpr bool kTaken = std::is_invocable_v<F, Widened<Each<place>>...>;
+  static auto result() { return std::type_identity<std::invoke_result_t<F, Widened<Each<place>>...>>(); }
+  static TileFn tile() { return tile_of_types<F, Each<place>...>(); }
+};
+
 // Result dtype of F on these operand dtypes, all the same, or nothing.
 template <typename F, int kOperands>
 std::optional<DType> result_dtype(DType operand) {
   return visit_dtype(operand, [&](auto x) -> std::optional<DType> {
-    using T = Widened<decltype(x)>;
+    using Call = OfOneType<F, decltype(x), std::make_index_sequence<kOperands>>;
     auto of = [&]<typename R>(std::type_identity<R>) {
       return Half<decltype(x)> && std::is_same_v<R, float> ? operand : dtype_of<R>::value;
     };
-    if constexpr (kOperands == 1 && std::is_invocable_v<F, T>)
-      return of(std::type_identity<std::invoke_result_t<F, T>>());
-    else if constexpr (kOperands == 2 && std::is_invocable_v<F, T, T>)
-      return of(std::type_identity<std::invoke_result_t<F, T, T>>());
+    if constexpr (Call::kTaken)
+      return of(Call::result());
     else
       return std::nullopt;
   });
@@ -163,12 +173,9 @@ std::optional<DType> result_dtype(DType operand) {
 template <typename F, int kOperands>
 TileFn tile_of(std::span<const DType> operands, DType) {
   return visit_dtype(operands[0], [&](auto x) -> TileFn {
-    using T = decltype(x);
-    using W = Widened<T>;
-    if constexpr (kOperands == 1 && std::is_invocable_v<F, W>)
-      return tile_of_types<F, T>();
-    else if constexpr (kOperands == 2 && std::is_invocable_v<F, W, W>)
-      return tile_of_types<F, T, T>();
+    using Call = OfOneType<F, decltype(x), std::make_index_sequence<kOperands>>;
+    if constexpr (Call::kTaken)
+      return Call::tile();
     else
       throw InternalError("no tile for this dtype");
   });

@@ -31,6 +31,7 @@
 #include "runtime/exec/random.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/statistics.h"
+#include "runtime/exec/stats.h"
 #include "runtime/exec/tree.h"
 #include "runtime/exec/unconstrained.h"
 #include "runtime/exec/visualize.h"

@@ -94,6 +94,8 @@ WithTangents loop_jvp(GraphBuilder& b, const Node& node, const std::vector<Value
     }
     if (!grew) break;
   }
+  if (std::none_of(wanted.begin(), wanted.end(), [](bool each) { return each; }))  // nothing that it gives varies
+    return {b.emit(*node.op, operands, node.attrs), std::vector<ValueId>(node.results.size(), kZero)};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (active[i]) tangents[i] = ops::instantiated(b, tangents[i], b.type(operands[i]));
   auto count = [&](std::size_t first, std::size_t end) {

@@ -6,6 +6,7 @@
 
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/jit.h"
+#include "runtime/exec/lax.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/vmap.h"
 
@@ -145,6 +146,15 @@ TEST(Vmap, OfAFunctionOfGradAndOfVmap) {
   auto outer = vmap(vmap(product, {.in_axes = {std::nullopt, 0}}), {.in_axes = {0, std::nullopt}});
   EXPECT_THAT(outer(ramp(2), ramp(3)).to_vector<float>(), ElementsAre(0, 0, 0, 0, 0.25, 0.5));
   EXPECT_EQ(vmap([](const Array& x) { return sin(x); }, {.out_axes = {-1}})(xs).shape(), (Shape{3, 2}));
+}
+
+TEST(Vmap, OfNoElementsOverAConvolution) {
+  auto convolved = [](const Array& x, const Array& w) { return conv(x, w, {1, 1}, "SAME"); };
+  const Array images = zeros({0, 2, 3, 5, 5}), kernels = zeros({0, 4, 3, 2, 2}), image = zeros({2, 3, 5, 5}), kernel = zeros({4, 3, 2, 2});
+  const Shape none{0, 2, 4, 5, 5};
+  EXPECT_EQ(vmap(convolved)(images, kernels).shape(), none);
+  EXPECT_EQ(vmap(convolved, {.in_axes = {0, std::nullopt}})(images, kernel).shape(), none);
+  EXPECT_EQ(vmap(convolved, {.in_axes = {std::nullopt, 0}})(image, kernels).shape(), none);
 }
 
 TEST(Autodiff, Errors) {

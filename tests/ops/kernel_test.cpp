@@ -30,25 +30,16 @@ TEST_P(Kernel, AgreesWithTheReference) {
     ++compared;
     expect_near(run(op, operands, sample.attrs)[0], *wanted, 2e-6, describe(op, sample));
   }
-  static const std::set<std::string_view> kOwnTests = {"bitcast",
-                                                       "cholesky",
-                                                       "constant",
-                                                       "convert",
-                                                       "eigh",
-                                                       "erf_inv",
-                                                       "fft_axis",
-                                                       "gcd",
-                                                       "lu",
-                                                       "nextafter",
-                                                       "pow",
-                                                       "qr",
-                                                       "random_bits",
-                                                       "random_fold_in",
-                                                       "random_indices",
-                                                       "random_split",
-                                                       "random_threefry2x32",
-                                                       "svd",
-                                                       "triangular_solve"};
+  static const std::set<std::string_view> kOwnTests = {"bitcast",      "cholesky",
+                                                       "constant",     "convert",
+                                                       "eigh",         "erf_inv",
+                                                       "fft_axis",     "gcd",
+                                                       "lu",           "nextafter",
+                                                       "pow",          "qr",
+                                                       "random_bits",  "random_fold_in",
+                                                       "random_gamma", "random_indices",
+                                                       "random_split", "random_threefry2x32",
+                                                       "svd",          "triangular_solve"};
   bool has_own_test = kOwnTests.contains(op.name);
   EXPECT_TRUE(compared > 0 || has_own_test);
 }
@@ -212,6 +203,29 @@ TEST(Values, SpecialFunctions) {
   EXPECT_NEAR(psi[2], 0.0364899740, 1e-7);
   EXPECT_TRUE(std::isnan(psi[3]));
   EXPECT_EQ(floats(call("nextafter", {tensor_of<float>({1}, {1}), tensor_of<float>({1}, {2})})[0])[0], 1 + 0x1p-23f);
+}
+
+// Of parameters whose series are too long to sum. Wanted: by scipy, derivatives by differences.
+TEST(Values, IncompleteGammaOfLargeParameters) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor a = tensor_of<double>({6}, {2e6, 2e6, 2e6, 1e10, 5e6, 5e6}),
+               x = tensor_of<double>({6}, {2e6 - 1000, 2e6, 2e6 + 2000, 1e10 + 5e4, 5.2e6, 4.99e6});
+  auto of = [&](const char* op) {
+    const Tensor result = run(*find_op(op), {a, x}, {})[0];
+    return std::vector<double>(result.as<double>(), result.as<double>() + 6);
+  };
+  auto expect = [](const std::vector<double>& got, const std::vector<double>& wanted, double tolerance) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], tolerance * (1e-9 + std::fabs(wanted[i]))) << i;
+  };
+  expect(of("igamma"), {0.23978667092857298, 0.5000940315975192, 0.921315835878439, 0.6914633414371467, 1, 3.8210705287543925e-06}, 1e-6);
+  expect(of("igammac"), {0.760213329071427, 0.49990596840248086, 0.07868416412156094, 0.30853665856285334, 0, 0.9999961789294712}, 1e-6);
+  expect(of("igamma_grad_a"), {-0.00021973227738778, -0.00028209480239958, -0.00010379414671306, -3.5206459330e-06, 0, -8.0004716e-09},
+         1e-6);
+  const std::vector<double> sample = of("random_gamma_grad");
+  EXPECT_NEAR(sample[0], 0.999750041635707, 1e-9);
+  EXPECT_NEAR(sample[2], 1.0004999168644038, 1e-9);
+  EXPECT_EQ(floats(call("igamma", {tensor_of<float>({2}, {kInf, 1}), tensor_of<float>({2}, {3, float(inf)})})[0]),
+            (std::vector<float>{0, 1}));
 }
 
 TEST(Values, NarrowAndWideIntegers) {

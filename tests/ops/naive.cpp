@@ -15,7 +15,6 @@ Number wrapped(double value, DType dtype) {
 namespace {
 
 using Arguments = std::vector<Number>;
-using ScalarFunction = std::function<Number(const Arguments&, DType)>;
 
 bool is_whole(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
 bool before(Number a, Number b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
@@ -48,12 +47,6 @@ ScalarFunction complex_or_real(Number (*of_complex)(Number), double (*of_real)(d
   return [=](const Arguments& x, DType dtype) -> Number { return is_complex(dtype) ? of_complex(x[0]) : Number(of_real(x[0].real())); };
 }
 bool shifted_out(Number count, DType dtype) { return count.real() < 0 || count.real() >= 8.0 * double(size_of(dtype)); }
-// By differences of lgamma, extrapolated.
-double digamma(double x) {
-  if (x <= 0 && x == std::floor(x)) return NAN;
-  auto difference = [&](double h) { return (std::lgamma(x + h) - std::lgamma(x - h)) / (2 * h); };
-  return (4 * difference(5e-5) - difference(1e-4)) / 3;
-}
 double count_bits(Number x, DType dtype) {
   double count = 0;
   for (int bit = 0; bit < 8 * int(size_of(dtype)); ++bit) count += double((std::int64_t(x.real()) >> bit) & 1);
@@ -113,7 +106,6 @@ const std::map<std::string_view, ScalarFunction>& functions() {
            return element_from<double>(element_from<T>(bits >> int(x[1].real())));
          });
        }},
-      {"digamma", [](const Arguments& x, DType) { return Number(digamma(x[0].real())); }},
       {"rsqrt", [](const Arguments& x, DType d) { return is_complex(d) ? 1.0 / std::sqrt(x[0]) : Number(1 / std::sqrt(x[0].real())); }},
       {"floor", real_unary(std::floor)},
       {"ceil", real_unary(std::ceil)},
@@ -301,8 +293,8 @@ std::vector<Number> naive_elementwise(const ScalarFunction& function, const std:
 
 std::optional<ScalarFunction> scalar_function(std::string_view op) {
   auto found = functions().find(op);
-  if (found == functions().end()) return std::nullopt;
-  return found->second;
+  if (found != functions().end()) return found->second;
+  return naive_integral(op);
 }
 
 std::optional<Tensor> naive_result(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {

@@ -10,6 +10,9 @@ std::vector<Shape> indices(const Shape& shape);
 std::size_t flat(const Shape& index, const Shape& shape);
 Tensor tensor_from(const TensorType& type, const std::vector<Number>& values);
 
+// digamma, igamma, expn and other functions that are integrals, or nothing.
+std::optional<ScalarFunction> naive_integral(std::string_view op);
+
 // The value as JAX wraps it around in an integer dtype.
 Number wrapped(double value, DType dtype);
 

@@ -117,7 +117,7 @@ const Mistake kMistakes[] = {
     {"/program/3", R"({"op": "make_array_from_process_local_data", "sharding": {"device": 0}, "data": ["x", "x", "x"]})", "/program/3/data",
      "the data of 3 processes for"},
     {"/program/3/op", "\"custom_partitioning\"", "/program/3", "the key 'sharding_rule' is missing"},
-    {"/program/3/op", "\"random.poisson\"", "/program/3/op", "not supported yet: the op 'random.poisson'"},
+    {"/program/3/op", "\"random.wrap_key_data\"", "/program/3/op", "not supported yet: the op 'random.wrap_key_data'"},
     {"/program/3/op", "7", "/program/3/op", "wanted a string"},
     {"/program/3", "[]", "/program/3", "wanted a statement"},
     {"/program/3", "{}", "/program/3", "needs \"op\""},

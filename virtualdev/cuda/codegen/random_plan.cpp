@@ -79,11 +79,17 @@ void plan_permutation(Planner& planner, const KernelArgs& args) {
                  {result.type.elements(), wanted, size, result.box->back().start});
 }
 
-constexpr OpPlan kPlans[] = {{"random_bits", plan_bits},
-                             {"random_split", plan_split},
-                             {"random_fold_in", plan_fold_in},
-                             {"random_threefry2x32", plan_block},
-                             {"random_indices", plan_permutation}};
+void plan_gamma(Planner& planner, const KernelArgs& args) {
+  const TensorType& type = args.results[0].type;
+  const bool is_half = size_of(type.dtype) == 2;
+  const std::int64_t drawn = type.dtype == DType::kBfloat16 ? 8 : 8 * size_of(type.dtype);
+  const std::int64_t kept = is_half ? (type.dtype == DType::kBfloat16 ? 7 : 10) : drawn == 32 ? 23 : 52;
+  planner.kernel(fmt::format("random_gamma<{}>(a)", type_name(type.dtype)), {planner.operand(0), planner.operand(1), planner.result(0)},
+                 {type.elements(), args.attrs.flag("log_space") ? 1 : 0, drawn, kept, args.attrs.flag("partitionable", true) ? 0 : 1});
+}
+
+constexpr OpPlan kPlans[] = {{"random_bits", plan_bits},          {"random_split", plan_split},         {"random_fold_in", plan_fold_in},
+                             {"random_threefry2x32", plan_block}, {"random_indices", plan_permutation}, {"random_gamma", plan_gamma}};
 
 }  // namespace
 

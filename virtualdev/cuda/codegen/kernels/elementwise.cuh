@@ -151,24 +151,9 @@ OP T op_erf(T x) {
 }
 REAL_OP(erfc, erfc)
 
-FN f64 real_lgamma(f64 x) { return isinf(x) ? infinity<f64>() : lgamma(x); }
-// The recurrence up to 10, then the asymptotic series; below 0 by reflection. NaN at 0 and the negative whole numbers.
-FN f64 real_digamma(f64 x) {
-  const f64 pi = 3.14159265358979323846;
-  if (x != x || x == -infinity<f64>()) return quiet_nan<f64>();
-  f64 result = 0;
-  if (x <= 0) {
-    if (x == floor(x)) return quiet_nan<f64>();
-    result = -pi / tan(pi * (x - floor(x)));
-    x = 1 - x;
-  }
-  for (; x < 10; ++x) result -= 1 / x;
-  f64 z = 1 / (x * x);
-  f64 series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
-  return result + log(x) - 0.5 / x - series;
-}
 REAL_OP(lgamma, real_lgamma)
 REAL_OP(digamma, real_digamma)
+REAL_OP(expi, real_expi)
 
 // erf_inv in the roundings of runtime/ops/special.cpp, so that normal random numbers have the same bits.
 FN f32 fused(f32 a, f32 b, f32 c) { return f32(f64(a) * f64(b) + f64(c)); }
@@ -231,6 +216,9 @@ OP T op_erf_inv(T x) {
     return y;
   }
 }
+
+FN f32 inverse_erf(f32 x) { return op_erf_inv(x); }
+FN f64 inverse_erf(f64 x) { return op_erf_inv(x); }
 
 // ---- two operands
 OP T op_add(T x, T y) {
@@ -309,6 +297,11 @@ OP T op_gcd(T x, T y) {
   }
   return T(a);
 }
+OP T op_expn(T n, T x) { return T(real_expn(f64(n), f64(x))); }
+OP T op_igamma(T a, T x) { return T(real_igamma(f64(a), f64(x))); }
+OP T op_igammac(T a, T x) { return T(real_igammac(f64(a), f64(x))); }
+OP T op_igamma_grad_a(T a, T x) { return T(real_igamma_grad_a(f64(a), f64(x))); }
+OP T op_random_gamma_grad(T a, T x) { return T(real_random_gamma_grad(f64(a), f64(x))); }
 OP T op_atan2(T x, T y) { return T(atan2(f64(x), f64(y))); }
 OP T op_and(T x, T y) { return T(x & y); }
 OP T op_or(T x, T y) { return T(x | y); }
@@ -337,6 +330,7 @@ OP bool op_greater_equal(T x, T y) { return less_than(y, x) || x == y; }
 
 // ---- three operands
 OP T op_select(bool condition, T x, T y) { return condition ? x : y; }
+OP T op_regularized_incomplete_beta(T a, T b, T x) { return T(real_regularized_incomplete_beta(f64(a), f64(b), f64(x))); }
 OP T op_clamp(T low, T x, T high) {
   T raised = x < low ? low : x;
   return raised > high ? high : raised;

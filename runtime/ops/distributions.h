@@ -1,0 +1,42 @@
+// jax.scipy.stats: densities, their logarithms, integrals and inverses, as functions of a value and the distribution's parameters.
+#pragma once
+
+#include <limits>
+
+#include "runtime/ops/compose.h"
+
+namespace shardlab::ops {
+
+// The value, then the parameters in their order; real numbers of one dtype, each in a shape of its own.
+using DistributionTerms = std::span<const Term>;
+using DistributionFunction = Term (*)(DistributionTerms);
+
+struct DistributionParameter {
+  std::string_view name;
+  std::optional<double> otherwise = {};
+};
+struct DistributionMember {
+  std::string_view name;  // logpdf, cdf …
+  DistributionFunction function;
+};
+struct Distribution {
+  std::string_view name, called;
+  std::span<const DistributionParameter> parameters;
+  std::span<const DistributionMember> members;
+};
+
+std::span<const Distribution> continuous_distributions();
+std::span<const Distribution> discrete_distributions();
+
+inline constexpr double kNoChance = -std::numeric_limits<double>::infinity(), kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+template <DistributionFunction function>
+Term exp_of(DistributionTerms given) {
+  return call("exp", function(given));
+}
+template <DistributionFunction function>
+Term log_of(DistributionTerms given) {
+  return call("log", function(given));
+}
+
+}  // namespace shardlab::ops

@@ -1,0 +1,234 @@
+// Distributions of real numbers.
+#include <cmath>
+
+#include "runtime/ops/distributions.h"
+
+namespace shardlab::ops {
+namespace {
+
+using Given = DistributionTerms;
+
+Term log(const Term& x) { return call("log", x); }
+Term exp(const Term& x) { return call("exp", x); }
+Term lgamma(const Term& x) { return call("lgamma", x); }
+Term call2(std::string_view op, const Item& x, const Term& y) { return call(y.builder(), op, {x, y}); }
+Term held(const Item& low, const Term& x, const Item& high) { return call(x.builder(), "clip", {x, low, high}); }
+// Where p is a share: from 0 to 1.
+Term of_share(const Term& p, const Term& value) { return where((p >= 0.0) & (p <= 1.0), value, kNoValue); }
+
+// The value in units of the last two parameters, loc and scale.
+Term scaled(Given g) { return (g[0] - g[g.size() - 2]) / g.back(); }
+Term unscaled(Given g, const Term& z) { return z * g.back() + g[g.size() - 2]; }
+// At the value mirrored at loc.
+template <DistributionFunction function>
+Term mirrored(Given g) {
+  const std::vector<Term> other{-g[0], -g[1], g[2]};
+  return function(other);
+}
+// At what lies as far below 1.
+template <DistributionFunction function>
+Term from_above(Given g) {
+  std::vector<Term> other(g.begin(), g.end());
+  other[0] = 1.0 - g[0];
+  return function(other);
+}
+
+Term norm_logpdf(Given g) {
+  const Term variance = call("square", g[2]);
+  return (log(2 * M_PI * variance) + call("square", g[0] - g[1]) / variance) / -2.0;
+}
+Term norm_cdf(Given g) { return call("ndtr", scaled(g)); }
+Term norm_logcdf(Given g) { return call("log_ndtr", scaled(g)); }
+Term norm_ppf(Given g) { return unscaled(g, call("ndtri", g[0])); }
+constexpr DistributionMember kNorm[] = {{"logpdf", norm_logpdf}, {"pdf", exp_of<norm_logpdf>}, {"cdf", norm_cdf},
+                                        {"logcdf", norm_logcdf}, {"sf", mirrored<norm_cdf>},   {"logsf", mirrored<norm_logcdf>},
+                                        {"ppf", norm_ppf},       {"isf", from_above<norm_ppf>}};
+
+Term cauchy_logpdf(Given g) { return -(log(M_PI * g[2]) + call("log1p", call("square", scaled(g)))); }
+Term cauchy_cdf(Given g) { return 0.5 + call("arctan", scaled(g)) * (1 / M_PI); }
+Term cauchy_ppf(Given g) { return unscaled(g, call("tan", M_PI * g[0] - M_PI / 2)); }
+Term cauchy_isf(Given g) { return unscaled(g, call("tan", M_PI / 2 - M_PI * g[0])); }
+constexpr DistributionMember kCauchy[] = {
+    {"logpdf", cauchy_logpdf},    {"pdf", exp_of<cauchy_logpdf>},          {"cdf", cauchy_cdf}, {"logcdf", log_of<cauchy_cdf>},
+    {"sf", mirrored<cauchy_cdf>}, {"logsf", mirrored<log_of<cauchy_cdf>>}, {"ppf", cauchy_ppf}, {"isf", cauchy_isf}};
+
+Term expon_logpdf(Given g) { return where(g[0] < g[1], kNoChance, -(scaled(g) + log(g[2]))); }
+Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, -scaled(g)); }
+Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", -scaled(g))); }
+Term expon_logcdf(Given g) { return call("log1p", -exp(expon_logsf(g))); }
+Term expon_ppf(Given g) { return of_share(g[0], g[1] - g[2] * call("log1p", -g[0])); }
+constexpr DistributionMember kExpon[] = {{"logpdf", expon_logpdf}, {"pdf", exp_of<expon_logpdf>}, {"cdf", expon_cdf},
+                                         {"logcdf", expon_logcdf}, {"sf", exp_of<expon_logsf>},   {"logsf", expon_logsf},
+                                         {"ppf", expon_ppf}};
+
+Term laplace_logpdf(Given g) { return -(call("abs", g[0] - g[1]) / g[2] + log(2.0 * g[2])); }
+Term laplace_cdf(Given g) {
+  const Term z = scaled(g);
+  return where(z <= 0.0, 0.5 * exp(z), 1.0 - 0.5 * exp(-z));
+}
+constexpr DistributionMember kLaplace[] = {{"logpdf", laplace_logpdf}, {"pdf", exp_of<laplace_logpdf>}, {"cdf", laplace_cdf}};
+
+Term logistic_logpdf(Given g) {
+  const Term half = scaled(g) / 2.0;
+  return -2.0 * call2("logaddexp", half, -half) - log(g[2]);
+}
+Term logistic_cdf(Given g) { return call("logistic", scaled(g)); }
+Term logistic_sf(Given g) { return call("logistic", -scaled(g)); }
+Term logistic_ppf(Given g) { return unscaled(g, call("logit", g[0])); }
+Term logistic_isf(Given g) { return unscaled(g, -call("logit", g[0])); }
+constexpr DistributionMember kLogistic[] = {{"logpdf", logistic_logpdf}, {"pdf", exp_of<logistic_logpdf>},
+                                            {"cdf", logistic_cdf},       {"sf", logistic_sf},
+                                            {"ppf", logistic_ppf},       {"isf", logistic_isf}};
+
+Term uniform_logpdf(Given g) { return where((g[0] > g[1] + g[2]) | (g[0] < g[1]), kNoChance, -log(g[2])); }
+Term uniform_cdf(Given g) { return where(g[0] < g[1], 0.0, where(g[0] > g[1] + g[2], 1.0, scaled(g))); }
+Term uniform_ppf(Given g) { return of_share(g[0], g[1] + g[2] * g[0]); }
+constexpr DistributionMember kUniform[] = {
+    {"logpdf", uniform_logpdf}, {"pdf", exp_of<uniform_logpdf>}, {"cdf", uniform_cdf}, {"ppf", uniform_ppf}};
+
+// Gumbel's, of the largest and of the smallest of many; without value where the scale is none.
+Term of_scale(Given g, const Term& value) { return where(g[2] > 0.0, value, kNoValue); }
+Term gumbel_quantile(Given g, const Term& logarithm, double sign) {
+  return where((g[0] > 0.0) & (g[0] < 1.0), g[1] + sign * g[2] * log(-logarithm), kNoValue);
+}
+Term gumbel_l_logpdf(Given g) { return of_scale(g, scaled(g) - exp(scaled(g)) - log(g[2])); }
+Term gumbel_l_logcdf(Given g) { return of_scale(g, log(-call("expm1", -exp(scaled(g))))); }
+Term gumbel_l_logsf(Given g) { return of_scale(g, -exp(scaled(g))); }
+Term gumbel_l_ppf(Given g) { return gumbel_quantile(g, call("log1p", -g[0]), 1); }
+Term gumbel_r_logpdf(Given g) { return of_scale(g, -(scaled(g) + exp(-scaled(g))) - log(g[2])); }
+Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
+Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(-scaled(g)))); }
+Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(-scaled(g)))); }
+Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, log(g[0]), -1); }
+constexpr DistributionMember kGumbelL[] = {{"logpdf", gumbel_l_logpdf}, {"pdf", exp_of<gumbel_l_logpdf>}, {"cdf", exp_of<gumbel_l_logcdf>},
+                                           {"logcdf", gumbel_l_logcdf}, {"sf", exp_of<gumbel_l_logsf>},   {"logsf", gumbel_l_logsf},
+                                           {"ppf", gumbel_l_ppf}};
+constexpr DistributionMember kGumbelR[] = {{"logpdf", gumbel_r_logpdf},
+                                           {"pdf", exp_of<gumbel_r_logpdf>},
+                                           {"cdf", exp_of<gumbel_r_logcdf>},
+                                           {"logcdf", gumbel_r_logcdf},
+                                           {"sf", gumbel_r_sf},
+                                           {"logsf", gumbel_r_logsf},
+                                           {"ppf", gumbel_r_ppf}};
+
+Term beta_logpdf(Given g) {
+  const Term &a = g[1], &b = g[2], &loc = g[3], &scale = g[4], z = scaled(g);
+  const Term inside = call2("xlogy", a - 1.0, z) + call2("xlog1py", b - 1.0, -z) - call2("betaln", a, b) - log(scale);
+  const Term value = where((g[0] > loc + scale) | (g[0] < loc), kNoChance, inside);
+  return where((a <= 0.0) | (b <= 0.0) | (scale <= 0.0), kNoValue, value);
+}
+Term beta_cdf(Given g) { return call(g[0].builder(), "betainc", {g[1], g[2], held(0.0, scaled(g), 1.0)}); }
+Term beta_sf(Given g) { return call(g[0].builder(), "betainc", {g[2], g[1], 1.0 - held(0.0, scaled(g), 1.0)}); }
+constexpr DistributionMember kBeta[] = {{"logpdf", beta_logpdf}, {"pdf", exp_of<beta_logpdf>},
+                                        {"cdf", beta_cdf},       {"logcdf", log_of<beta_cdf>},
+                                        {"sf", beta_sf},         {"logsf", log_of<beta_sf>}};
+
+Term above_zero(const Term& x) { return call2("maximum", 0.0, x); }
+
+Term gamma_logpdf(Given g) {
+  const Term is_within = g[0] >= g[2], z = where(is_within, scaled(g), 1.0);
+  return where(is_within, call2("xlogy", g[1] - 1.0, z) - z - (lgamma(g[1]) + log(g[3])), kNoChance);
+}
+Term gamma_cdf(Given g) { return call2("gammainc", g[1], above_zero(scaled(g))); }
+Term gamma_sf(Given g) { return call2("gammaincc", g[1], above_zero(scaled(g))); }
+constexpr DistributionMember kGamma[] = {{"logpdf", gamma_logpdf}, {"pdf", exp_of<gamma_logpdf>},
+                                         {"cdf", gamma_cdf},       {"logcdf", log_of<gamma_cdf>},
+                                         {"sf", gamma_sf},         {"logsf", log_of<gamma_sf>}};
+
+Term chi2_logpdf(Given g) {
+  const Term z = scaled(g), half = g[1] / 2.0;
+  const Term inside = -(lgamma(half) + std::log(2.0) * half) - log(g[3]) + ((half - 1.0) * log(z) - z / 2.0);
+  return where(g[0] < g[2], kNoChance, inside);
+}
+Term chi2_cdf(Given g) { return call2("gammainc", g[1] / 2.0, above_zero(scaled(g) / 2.0)); }
+Term chi2_sf(Given g) { return call2("gammaincc", g[1] / 2.0, above_zero(scaled(g) / 2.0)); }
+constexpr DistributionMember kChi2[] = {{"logpdf", chi2_logpdf}, {"pdf", exp_of<chi2_logpdf>},
+                                        {"cdf", chi2_cdf},       {"logcdf", log_of<chi2_cdf>},
+                                        {"sf", chi2_sf},         {"logsf", log_of<chi2_sf>}};
+
+Term t_logpdf(Given g) {
+  const Term &df = g[1], &scale = g[3], half = df / 2.0, z = scaled(g);
+  const Term normal = lgamma(half) + log(scale * scale * M_PI * df) / 2.0 - lgamma(half + 0.5);
+  return -(normal + (half + 0.5) * call("log1p", z * z / df));
+}
+constexpr DistributionMember kT[] = {{"logpdf", t_logpdf}, {"pdf", exp_of<t_logpdf>}};
+
+Term pareto_below(Given g) { return g[0] < g[2] + g[3]; }
+Term pareto_logpdf(Given g) { return where(pareto_below(g), kNoChance, -(log(g[3] / g[1]) + (g[1] + 1.0) * log(scaled(g)))); }
+Term pareto_above(Given g) { return call2("power", scaled(g), -g[1]); }
+Term pareto_cdf(Given g) { return where(pareto_below(g), 0.0, 1.0 - pareto_above(g)); }
+Term pareto_logcdf(Given g) { return where(pareto_below(g), kNoChance, call("log1p", -pareto_above(g))); }
+Term pareto_logsf(Given g) { return where(pareto_below(g), 0.0, -(g[1] * log(scaled(g)))); }
+Term pareto_ppf(Given g) { return of_share(g[0], g[2] + g[3] * call2("power", 1.0 - g[0], -call("reciprocal", g[1]))); }
+constexpr DistributionMember kPareto[] = {{"logpdf", pareto_logpdf}, {"pdf", exp_of<pareto_logpdf>}, {"cdf", pareto_cdf},
+                                          {"logcdf", pareto_logcdf}, {"sf", exp_of<pareto_logsf>},   {"logsf", pareto_logsf},
+                                          {"ppf", pareto_ppf}};
+
+Term gennorm_power(Given g) { return call2("power", call("abs", g[0]), g[1]); }
+Term gennorm_logpdf(Given g) { return log(0.5 * g[1]) - lgamma(1.0 / g[1]) - gennorm_power(g); }
+Term gennorm_cdf(Given g) { return 0.5 * (1.0 + call("sign", g[0]) * call2("gammainc", 1.0 / g[1], gennorm_power(g))); }
+constexpr DistributionMember kGennorm[] = {{"logpdf", gennorm_logpdf}, {"pdf", exp_of<gennorm_logpdf>}, {"cdf", gennorm_cdf}};
+
+Term vonmises_logpdf(Given g) { return where(g[1] > 0.0, g[1] * (call("cos", g[0]) - 1.0) - log(2 * M_PI * call("i0e", g[1])), kNoValue); }
+constexpr DistributionMember kVonmises[] = {{"logpdf", vonmises_logpdf}, {"pdf", exp_of<vonmises_logpdf>}};
+
+Term wrapcauchy_logpdf(Given g) {
+  const Term &x = g[0], &c = g[1], square = c * c;
+  const Term inside = log(1.0 - square) - std::log(2 * M_PI) - log(1.0 + square - 2.0 * c * call("cos", x));
+  return where((c > 0.0) & (c < 1.0), where((x >= 0.0) & (x <= 2 * M_PI), inside, kNoChance), kNoValue);
+}
+constexpr DistributionMember kWrapcauchy[] = {{"logpdf", wrapcauchy_logpdf}, {"pdf", exp_of<wrapcauchy_logpdf>}};
+
+// log(ndtr(b) - ndtr(a)), in the tail that both lie in. Source: scipy.stats, truncnorm.
+Term log_mass(const Term& a, const Term& b) {
+  const Term is_right = a > 0.0, is_central = !((b <= 0.0) | is_right);
+  const Term low = call("log_ndtr", where(is_right, -b, a)), high = call("log_ndtr", where(is_right, -a, b));
+  const Term tail = high + call("log1mexp", high - low);
+  return where(is_central, call("log1p", -call("ndtr", a) - call("ndtr", -b)), tail);
+}
+Term truncnorm_logpdf(Given g) {
+  const std::vector<Term> normal{g[0], g[3], g[4]};
+  const Term z = scaled(g), value = norm_logpdf(normal) - log_mass(g[1], g[2]);
+  return where(g[1] >= g[2], kNoValue, where((z < g[1]) | (z > g[2]), kNoChance, value));
+}
+Term truncnorm_logcdf(Given g) {
+  const Term &a = g[1], &b = g[2], z = scaled(g), mass = log_mass(a, b);
+  const Term below = log_mass(a, z) - mass, above = log_mass(z, b) - mass;
+  const Term inside = where(z <= a, kNoChance, where(below > -0.1, call("log1p", -exp(above)), below));
+  return where(a >= b, kNoValue, where(z >= b, 0.0, inside));
+}
+Term truncnorm_logsf(Given g) {
+  const std::vector<Term> other{-g[0], -g[2], -g[1], -g[3], g[4]};
+  return truncnorm_logcdf(other);
+}
+constexpr DistributionMember kTruncnorm[] = {{"logpdf", truncnorm_logpdf},      {"pdf", exp_of<truncnorm_logpdf>},
+                                             {"cdf", exp_of<truncnorm_logcdf>}, {"logcdf", truncnorm_logcdf},
+                                             {"sf", exp_of<truncnorm_logsf>},   {"logsf", truncnorm_logsf}};
+
+constexpr DistributionParameter kLocScale[] = {{"loc", 0}, {"scale", 1}}, kABLocScale[] = {{"a"}, {"b"}, {"loc", 0}, {"scale", 1}},
+                                kALocScale[] = {{"a"}, {"loc", 0}, {"scale", 1}}, kBLocScale[] = {{"b"}, {"loc", 0}, {"scale", 1}},
+                                kDfLocScale[] = {{"df"}, {"loc", 0}, {"scale", 1}}, kShape[] = {{"beta"}}, kKappa[] = {{"kappa"}},
+                                kC[] = {{"c"}};
+constexpr Distribution kAll[] = {{"beta", "the beta", kABLocScale, kBeta},
+                                 {"cauchy", "Cauchy's", kLocScale, kCauchy},
+                                 {"chi2", "the chi-squared", kDfLocScale, kChi2},
+                                 {"expon", "the exponential", kLocScale, kExpon},
+                                 {"gamma", "the gamma", kALocScale, kGamma},
+                                 {"gennorm", "the generalized normal", kShape, kGennorm},
+                                 {"gumbel_l", "Gumbel's left-skewed", kLocScale, kGumbelL},
+                                 {"gumbel_r", "Gumbel's right-skewed", kLocScale, kGumbelR},
+                                 {"laplace", "Laplace's", kLocScale, kLaplace},
+                                 {"logistic", "the logistic", kLocScale, kLogistic},
+                                 {"norm", "the normal", kLocScale, kNorm},
+                                 {"pareto", "Pareto's", kBLocScale, kPareto},
+                                 {"t", "Student's t", kDfLocScale, kT},
+                                 {"truncnorm", "the truncated normal", kABLocScale, kTruncnorm},
+                                 {"uniform", "the uniform", kLocScale, kUniform},
+                                 {"vonmises", "von Mises'", kKappa, kVonmises},
+                                 {"wrapcauchy", "Cauchy's wrapped", kC, kWrapcauchy}};
+
+}  // namespace
+
+std::span<const Distribution> continuous_distributions() { return kAll; }
+
+}  // namespace shardlab::ops

@@ -1,0 +1,70 @@
+// lgamma, digamma, igamma, igammac, betainc, expn, expi: elementwise functions of real numbers, computed in double whatever the dtype.
+#include <limits>
+
+#include "runtime/ops/elementwise.h"
+
+namespace shardlab::ops {
+namespace {
+
+// What the words of kernels mean here.
+#define FN inline
+using f64 = double;
+using std::erfc, std::exp, std::fabs, std::floor, std::isinf, std::log, std::log1p, std::pow, std::sqrt, std::tan, std::tgamma;
+template <typename T>
+constexpr T infinity() {
+  return std::numeric_limits<T>::infinity();
+}
+template <typename T>
+constexpr T quiet_nan() {
+  return std::numeric_limits<T>::quiet_NaN();
+}
+// Without the sign that ::lgamma leaves in a variable of the process.
+inline f64 lgamma(f64 x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+#include "runtime/ops/integrals.inc"
+#undef FN
+
+#define SHARDLAB_INTEGRAL(Name, function)           \
+  struct Name {                                     \
+    template <Real... T>                            \
+    auto operator()(T... x) const                   \
+      requires requires { function(double(x)...); } \
+    {                                               \
+      using First = std::common_type_t<T...>;       \
+      return First(function(double(x)...));         \
+    }                                               \
+  };
+SHARDLAB_INTEGRAL(Lgamma, real_lgamma)
+SHARDLAB_INTEGRAL(Digamma, real_digamma)
+SHARDLAB_INTEGRAL(Igamma, real_igamma)
+SHARDLAB_INTEGRAL(Igammac, real_igammac)
+SHARDLAB_INTEGRAL(IgammaGradA, real_igamma_grad_a)
+SHARDLAB_INTEGRAL(RandomGammaGrad, real_random_gamma_grad)
+SHARDLAB_INTEGRAL(IncompleteBeta, real_regularized_incomplete_beta)
+SHARDLAB_INTEGRAL(Expn, real_expn)
+SHARDLAB_INTEGRAL(Expi, real_expi)
+
+constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kIgammaAliases[] = {"gammainc"}, kIgammacAliases[] = {"gammaincc"},
+                           kBetaAliases[] = {"betainc"};
+
+}  // namespace
+
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi;
+
+const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
+const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
+const OpDef kIgamma = binary_op<Igamma>("igamma", "The integral from 0 to x of t^(a-1) e^-t over gamma(a): args [a, x]; NaN below 0.",
+                                        expand_inexact, kIgammaAliases);
+const OpDef kIgammac = binary_op<Igammac>("igammac", "1 - igamma(a, x), accurate for large x.", expand_inexact, kIgammacAliases);
+const OpDef kIgammaGradA = binary_op<IgammaGradA>("igamma_grad_a", "The derivative of igamma by a.", expand_inexact);
+const OpDef kRandomGammaGrad = binary_op<RandomGammaGrad>(
+    "random_gamma_grad", "The derivative by a of a sample x of the gamma distribution: args [a, x].", expand_inexact);
+const OpDef kIncompleteBeta = elementwise_op<IncompleteBeta, 3>(
+    "regularized_incomplete_beta", "The integral from 0 to x of t^(a-1) (1-t)^(b-1) over beta(a, b): args [a, b, x].", expand_inexact,
+    kBetaAliases);
+const OpDef kExpn = binary_op<Expn>("expn", "The integral from 1 on of e^(-x t) / t^n: args [n, x]; NaN below 0.", expand_inexact);
+const OpDef kExpi = unary_op<Expi>("expi", "The integral from -infinity to x of e^t / t, its principal value.", expand_inexact);
+
+}  // namespace shardlab::ops

@@ -1,0 +1,77 @@
+#include "runtime/ops/loops.h"
+
+#include "runtime/ops/region_types.h"
+
+namespace shardlab::ops {
+namespace {
+
+// A graph with parameters of these types, at the place of the last node that `outer` has.
+GraphRef body_of(const GraphBuilder& outer, std::string name, const std::vector<TensorType>& params,
+                 const std::function<Terms(const Terms&)>& make) {
+  GraphBuilder b(std::move(name), outer.config());
+  b.set_bound(outer.bound());
+  if (!outer.graph().nodes.empty()) b.set_place(outer.graph().nodes.back().where, outer.graph().nodes.back().user_op);
+  Terms terms;
+  for (const TensorType& type : params) terms.emplace_back(b, b.param(type));
+  b.set_results(ids(make(terms)));
+  return std::make_shared<const Graph>(b.finish());
+}
+
+Terms terms_of(GraphBuilder& b, const Values& values) {
+  Terms terms;
+  for (ValueId value : values) terms.emplace_back(b, value);
+  return terms;
+}
+
+Values ids_of(const Terms& first, const Terms& second) {
+  Values all = ids(first);
+  for (const Term& each : second) all.push_back(each.id());
+  return all;
+}
+
+std::pair<Terms, Terms> parted(const Terms& terms, std::size_t count) {
+  const auto middle = terms.begin() + std::ptrdiff_t(count);
+  return {{terms.begin(), middle}, {middle, terms.end()}};
+}
+
+}  // namespace
+
+Terms repeated_while(const Terms& constants, const Terms& init, const std::function<Term(const Terms&, const Terms&)>& condition,
+                     const std::function<Terms(const Terms&, const Terms&)>& body) {
+  GraphBuilder& b = init[0].builder();
+  std::vector<TensorType> types;
+  for (const Term& each : constants) types.push_back(each.type());
+  for (const Term& each : init) types.push_back(each.type());
+  auto of_parts = [&](auto function) {
+    return [&, function](const Terms& params) {
+      auto [fixed, carried] = parted(params, constants.size());
+      return Terms(function(fixed, carried));
+    };
+  };
+  const Bodies bodies{body_of(b, "cond_fun", types, of_parts([&](const Terms& c, const Terms& x) { return Terms{condition(c, x)}; })),
+                      body_of(b, "body_fun", types, of_parts(body))};
+  return terms_of(b,
+                  b.emit(kWhileLoop, ids_of(constants, init), Attrs{{"bodies", bodies}, {"num_consts", std::int64_t(constants.size())}}));
+}
+
+Terms repeated_over(const Terms& init, const Terms& along, const std::function<Terms(const Terms&, const Terms&)>& body) {
+  GraphBuilder& b = init[0].builder();
+  std::vector<TensorType> types;
+  for (const Term& each : init) types.push_back(each.type());
+  for (const Term& each : along) {
+    types.push_back(each.type());
+    types.back().shape.erase(types.back().shape.begin());
+  }
+  GraphRef graph = body_of(b, "body", types, [&](const Terms& params) {
+    auto [carried, slices] = parted(params, init.size());
+    return body(carried, slices);
+  });
+  return terms_of(b, b.emit(kScan, ids_of(init, along),
+                            Attrs{{"bodies", Bodies{graph}},
+                                  {"length", along[0].size(0)},
+                                  {"num_carry", std::int64_t(init.size())},
+                                  {"num_consts", std::int64_t(0)},
+                                  {"reverse", false}}));
+}
+
+}  // namespace shardlab::ops

@@ -1,0 +1,19 @@
+// Loops in expansions: repetition of terms while a condition holds, or over slices.
+#pragma once
+
+#include <functional>
+
+#include "runtime/ops/compose.h"
+
+namespace shardlab::ops {
+
+using Terms = std::vector<Term>;
+
+// The last carried values. Both functions get the constants and the carried values.
+Terms repeated_while(const Terms& constants, const Terms& init, const std::function<Term(const Terms&, const Terms&)>& condition,
+                     const std::function<Terms(const Terms&, const Terms&)>& body);
+// The last carried values, then what the body gives beyond them, stacked. It gets the carried values and slices of `along` by their
+// leading dimension.
+Terms repeated_over(const Terms& init, const Terms& along, const std::function<Terms(const Terms&, const Terms&)>& body);
+
+}  // namespace shardlab::ops

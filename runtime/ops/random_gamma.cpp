@@ -1,0 +1,133 @@
+// random_gamma: numbers of the gamma distribution, a key each.
+#include <cmath>
+
+#include "runtime/ops/derive.h"
+#include "runtime/ops/inverse_erf.h"
+#include "runtime/ops/random_draw.h"
+#include "runtime/ops/random_keys.h"
+
+namespace shardlab::ops {
+
+extern const OpDef kRandomGammaDraw, kRandomGamma, kRandomLoggamma;
+
+namespace {
+
+// What the words of kernels mean here.
+#define FN inline
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+struct Words {
+  u32 first, second;
+};
+inline Words threefry(Words key, u32 x0, u32 x1) {
+  const ThreefryBlock block = threefry(ThreefryKey{key.first, key.second}, x0, x1);
+  return {block.first, block.second};
+}
+inline u32 original_word(Words key, u64 index, u64 count) { return original_word(ThreefryKey{key.first, key.second}, index, count); }
+using std::log, std::log1p, std::pow, std::sqrt;
+#include "runtime/ops/gamma_sample.inc"
+#undef FN
+
+// Of 16-bit floats as uniform numbers draw them, computed in float.
+template <typename T>
+constexpr DrawnBits kDrawnBits = std::is_same_v<T, double>    ? DrawnBits{64, 52}
+                                 : std::is_same_v<T, float>   ? DrawnBits{32, 23}
+                                 : std::is_same_v<T, Float16> ? DrawnBits{16, 10}
+                                                              : DrawnBits{8, 7};
+
+std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  if (check_keys(op, types[0]) != types[1].shape)
+    throw_user_error("{}: one key for each parameter is needed, got {} and {}", op.name, types[0].text(), types[1].text());
+  if (!is_floating(types[1].dtype)) throw_user_error("{}: parameters are real numbers, got {}", op.name, types[1].text());
+  return {types[1]};
+}
+
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
+  FactorRule made(operands, results);
+  const int rank = operands[1].rank();
+  for (int d = 0; d < rank; ++d) made.add(operands[1].shape[std::size_t(d)], {d, d}, {d});
+  made.add(2, {rank, -1}, {-1}, FactorKind::kReplicate);
+  return made;
+}
+
+void kernel(const KernelArgs& args) {
+  const bool is_log = args.attrs.flag("log_space"), original = !args.attrs.flag("partitionable", true);
+  const u32* keys = args.operands[0].as<u32>();
+  visit_dtype(args.results[0].type.dtype, [&]<typename T>(T) {
+    if constexpr (Real<T> || Half<T>) {
+      using Wide = std::conditional_t<Half<T>, float, T>;
+      for (std::int64_t i = 0; i < args.results[0].type.elements(); ++i) {
+        const Wide alpha = Wide(args.operands[1].as<T>()[i]);
+        args.results[0].as<T>()[i] = T(gamma_of_key<Wide>({keys[2 * i], keys[2 * i + 1]}, alpha, is_log, kDrawnBits<T>, original));
+      }
+    } else {
+      throw InternalError("gamma numbers of a dtype that the shape rule refuses");
+    }
+  });
+}
+
+// As if the share of the distribution that lies below the number stayed. Source: JAX's _gamma_grad.
+Values jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term tangent(b, args.tangents[1]), alpha(b, args.operands[1]), result(b, args.results[0]);
+  if (!args.attrs.flag("log_space")) return {(tangent * call(b, "random_gamma_grad", {alpha, result})).id()};
+  const Term number = call("exp", result), tiny = filled_like(number, number.dtype() == DType::kFloat64   ? 0x1p-1022
+                                                                      : number.dtype() == DType::kFloat16 ? 0x1p-14
+                                                                                                          : 0x1p-126);
+  const Term sample = where(number == 0.0, tiny, number);
+  return {(tangent * (call(b, "random_gamma_grad", {alpha, sample}) / sample)).id()};
+}
+
+std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
+  Values operands;
+  for (const Batched& each : args.operands) operands.push_back(batched_at(b, each, 0, args.size));
+  return {{b.emit1(args.op, operands, args.attrs), 0}};
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all;
+  auto add = [&](DType dtype, const Shape& shape, const Attrs& attrs) {
+    Shape keys = shape;
+    keys.push_back(2);
+    all.push_back({{{DType::kUint32, keys}, {dtype, shape}}, attrs});
+  };
+  for (const Shape& shape : {Shape{4, 6}, Shape{7}, Shape{}, Shape{0, 3}}) add(DType::kFloat32, shape, Attrs{{"log_space", false}});
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBfloat16, DType::kFloat16}) add(dtype, {4, 6}, Attrs{{"log_space", true}});
+  add(DType::kFloat32, {8}, Attrs{{"log_space", true}, {"partitionable", false}});
+  add(DType::kFloat64, {8}, Attrs{{"log_space", false}, {"partitionable", false}});
+  return all;
+}
+
+constexpr DrawParameter kA[] = {{"a", {}}};
+template <bool kIsLog>
+Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  const Draw draw = drawing(b, op, args, attrs, kA);
+  const Term keys = call("random.split", draw.key, Attrs{{"num", draw.shape}});
+  Attrs own{{"log_space", kIsLog}};
+  if (!b.config().threefry_partitionable) own.set("partitionable", false);
+  return b.emit(kRandomGammaDraw, {keys.id(), draw.parameters[0].id()}, own);
+}
+
+constexpr AttrDef kDrawAttrs[] = {{"log_space", AttrDef::Kind::kFlag, false, "whether the result is the number's logarithm"},
+                                  {"partitionable", AttrDef::Kind::kFlag, false, "how counters are laid out; true by default"}};
+constexpr AttrDef kGammaAttrs[] = {kDrawShape, kDrawFloat, {"a", AttrDef::Kind::kNumber, false, "the parameter, where it is no operand"}};
+
+}  // namespace
+
+const OpDef kRandomGammaDraw = {.name = "random_gamma",
+                                .doc = "A number of the gamma distribution for each key and parameter: args keys, parameters.",
+                                .operands_min = 2,
+                                .operands_max = 2,
+                                .attrs = kDrawAttrs,
+                                .weakness = Weakness::kNever,
+                                .expand = expand_plain,
+                                .infer = infer,
+                                .rule = rule,
+                                .kernel = kernel,
+                                .jvp = jvp,
+                                .batch = batch,
+                                .samples = samples};
+const OpDef kRandomGamma = composite_of({"random.gamma", "The gamma distribution: args key, a.", expand<false>, 1, 2, kGammaAttrs});
+const OpDef kRandomLoggamma =
+    composite_of({"random.loggamma", "Logarithms of the gamma distribution's numbers: args key, a.", expand<true>, 1, 2, kGammaAttrs});
+
+}  // namespace shardlab::ops

@@ -1,0 +1,154 @@
+// jax.scipy.stats and the integrals that it is made of: values, gradients and shardings are JAX's (make_stats_goldens.py).
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "runtime/ops/registry.h"
+#include "tests/exec/jax_goldens.h"
+
+using namespace shardlab;  // as a user's program has it
+using testing_goldens::Seen;
+
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::map<std::string, std::vector<double>> kParameters = {{"bernoulli", {0.3}},         {"beta", {1.4, 2.3, 0.1, 1.3}},
+                                                                {"betabinom", {5, 1.2, 2.3}}, {"binom", {5, 0.3}},
+                                                                {"cauchy", {0.1, 1.3}},       {"chi2", {2.7, 0.1, 1.3}},
+                                                                {"expon", {0.1, 1.3}},        {"gamma", {1.7, 0.1, 1.3}},
+                                                                {"gennorm", {1.6}},           {"geom", {0.3, -1}},
+                                                                {"gumbel_l", {0.1, 1.3}},     {"gumbel_r", {0.1, 1.3}},
+                                                                {"laplace", {0.1, 1.3}},      {"logistic", {0.1, 1.3}},
+                                                                {"nbinom", {2.5, 0.4}},       {"norm", {0.1, 1.3}},
+                                                                {"pareto", {1.7, -1.2, 1.3}}, {"poisson", {1.7}},
+                                                                {"t", {2.7, 0.1, 1.3}},       {"truncnorm", {-0.3, 1.1, 0.1, 1.3}},
+                                                                {"uniform", {0.1, 1.3}},      {"vonmises", {1.7}},
+                                                                {"wrapcauchy", {0.4}}};
+
+Array wide() { return linspace(-0.4, 3.4, 16).reshape({8, 2}); }
+Array inside() { return linspace(0.2, 0.9, 16).reshape({8, 2}); }
+Array tamed(const Array& x) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return where(isnan(x), -7.0, where(x == infinity, 9.0, where(x == -infinity, -5.0, x)));
+}
+Array on(const Array& x, const P& spec) {
+  static const Mesh mesh = make_mesh({4, 2}, {"x", "y"});
+  return device_put(x, NamedSharding(mesh, spec));
+}
+
+// A member of a distribution, called as a scenario does.
+struct Member {
+  std::string distribution, name;
+  explicit Member(std::string_view op) {
+    const std::size_t dot = op.find('.', 6);
+    distribution = op.substr(6, dot - 6);
+    name = op.substr(dot + 1);
+  }
+  bool is_inverse() const { return name == "ppf" || name == "isf"; }
+  bool is_discrete() const {
+    static const std::set<std::string> names = {"bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"};
+    return names.contains(distribution);
+  }
+  bool has_gradient() const {
+    const bool is_beta_integral = distribution == "beta" && name != "pdf" && name != "logpdf";
+    return !is_beta_integral && !distribution.starts_with("gumbel") && !(is_discrete() && is_inverse());
+  }
+  Array operator()(const Array& x, const std::function<Array(double)>& parameter) const {
+    std::vector<Operand> operands{x};
+    for (double each : kParameters.at(distribution)) operands.emplace_back(parameter(each));
+    return apply("stats." + distribution + "." + name, operands, {}, operands[0].where()).at(0);
+  }
+};
+
+void distributions(Seen& seen) {
+  for (const OpDef* op : all_ops()) {
+    if (!op->name.starts_with("stats.")) continue;
+    const Member member(op->name);
+    const Array counts = arange(16).reshape({8, 2}) % 8 - 1;
+    const Array x = on(member.is_discrete() && !member.is_inverse() ? counts : wide(), P("x"));
+    const std::string key = member.distribution + "." + member.name;
+    seen.add(key, jit([&](const Array& t) { return tamed(member(t, [](double p) { return full({}, p, float32); })); })(x));
+    if (!member.has_gradient()) continue;
+    const Array at = member.is_discrete() ? arange(16) % (member.distribution == "bernoulli" ? 2 : 5) : inside();
+    auto total = [&](const Array& s) {
+      const Array value = member(member.is_discrete() ? at : at * s, [&](double p) { return s * p; });
+      return sum(member.name.starts_with("log") ? exp(value) : sin(value));
+    };
+    seen.add("grad." + key, jit(grad(total))(full({}, 1.0, float32)));
+  }
+}
+
+void integrals(Seen& seen) {
+  const Array a = linspace(0.1, 6.0, 16).reshape({8, 2}), x = flip(linspace(0.05, 7.0, 16)).reshape({8, 2});
+  const Array shares = linspace(0.01, 0.99, 16).reshape({8, 2}), cut_a = on(a, P("x")), cut_x = on(x, P("x")), whole_x = on(x, P());
+  auto run = [&](const std::string& name, auto f, const auto&... args) { seen.add(name, jit(f)(args...)); };
+  using Two = Array (*)(const Operand&, const Operand&);
+  for (auto [name, f] : {std::pair<std::string, Two>{"gammainc", gammainc}, {"gammaincc", gammaincc}}) {
+    run(
+        name, [f = f](const Array& s, const Array& t) { return f(s, t); }, cut_a, whole_x);
+    auto total = [f = f](const Array& s, const Array& t) { return sum(sin(f(s, t))); };
+    run("grad0." + name, grad(total), cut_a, whole_x);
+    run("grad1." + name, grad<1>(total), cut_a, whole_x);
+  }
+  run(
+      "igamma_grad_a", [](const Array& s, const Array& t) { return igamma_grad_a(s, t); }, cut_a, whole_x);
+  run(
+      "random_gamma_grad", [](const Array& s, const Array& t) { return random_gamma_grad(s, t); }, cut_a, whole_x);
+  run(
+      "betainc", [](const Array& s, const Array& t) { return betainc(s, 2.5, t); }, cut_a, on(shares, P()));
+  run("grad.betainc", grad([&](const Array& t) { return sum(sin(betainc(a, 2.5, t))); }), on(shares, P()));
+  run(
+      "exp1", [](const Array& t) { return exp1(t); }, cut_x);
+  for (int n : {0, 1, 2, 5}) {
+    run(
+        "expn." + std::to_string(n), [n](const Array& t) { return expn(n, t); }, cut_x);
+    if (n > 0) run("grad.expn." + std::to_string(n), grad([n](const Array& t) { return sum(sin(expn(n, t))); }), cut_x);
+  }
+  const Array both_signs = on(x - 2.5, P("x"));
+  run(
+      "expi", [](const Array& t) { return expi(t); }, both_signs);
+  run("grad.expi", grad([](const Array& t) { return sum(sin(expi(t))); }), both_signs);
+  run(
+      "half.gammainc", [](const Array& s) { return gammainc(s, full({}, 2, bfloat16)); }, on(a.astype(bfloat16), P()));
+  run(
+      "whole.gammainc", [](const Array& s) { return gammainc(s, 3); }, on(arange(8) + 1, P()));
+}
+
+TEST(Stats, AreJaxs) {
+  Seen seen("stats.txt");
+  distributions(seen);
+  integrals(seen);
+}
+
+TEST(Stats, ParametersHaveDefaultsAndNames) {
+  const Array x = inside();
+  EXPECT_TRUE(allclose(stats::norm::logpdf(x), stats::norm::logpdf(x, 0, 1)).item<bool>());
+  const std::vector<Operand> given{x, 2.0};
+  const Array named = apply("stats.norm.cdf", given, {{"scale", std::int64_t(1)}}, given[0].where()).at(0);
+  EXPECT_TRUE(allclose(named, stats::norm::cdf(x, 0, 2)).item<bool>());
+  EXPECT_EQ(stats::poisson::pmf(arange(3), 2).dtype(), float32);
+}
+
+template <typename F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const UserError& error) { return error.what(); }
+  return "";
+}
+
+TEST(Stats, Errors) {
+  const std::vector<Operand> alone{inside()};
+  EXPECT_THAT(error_of([&] { apply("stats.gamma.pdf", alone, {}, alone[0].where()); }),
+              HasSubstr("missing 1 required positional argument: 'a'"));
+  EXPECT_THAT(error_of([] { stats::norm::pdf(ones({2}, complex64)); }), HasSubstr("does not support complex-valued inputs."));
+  EXPECT_THAT(error_of([] { grad([](const Array& a) { return sum(betainc(a, 2, 0.5)); })(ones({2})); }),
+              HasSubstr("Betainc gradient with respect to a and b not supported."));
+  EXPECT_THAT(error_of([] { grad([](const Array& n) { return sum(expn(n, 2)); })(ones({2})); }),
+              HasSubstr("expn gradient with respect to n is not supported"));
+}
+
+}  // namespace

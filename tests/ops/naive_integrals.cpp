@@ -1,0 +1,89 @@
+// References of functions that are integrals: by the tanh-sinh rule.
+#include <cmath>
+#include <map>
+
+#include "tests/ops/naive_index.h"
+
+namespace shardlab::testing_ops {
+namespace {
+
+// From 0 to `end`; singular at the ends perhaps. Source: Takahasi and Mori, "Double exponential formulas for numerical integration".
+template <typename F>
+double integral(double end, F f) {
+  constexpr double kStep = 1.0 / 64;
+  double sum = 0;
+  for (int i = -400; i <= 400; ++i) {
+    const double t = i * kStep, s = M_PI / 2 * std::sinh(t), share = 1 / (1 + std::exp(-2 * s));
+    const double weight = M_PI / 4 * std::cosh(t) / (std::cosh(s) * std::cosh(s));
+    if (share > 0 && weight > 0 && share < 1) sum += f(end * share) * weight;
+  }
+  return sum * kStep * end;
+}
+// Central differences of fourth order.
+template <typename F>
+double slope(double x, F f) {
+  const double h = 1e-3 * std::min(1.0, std::fabs(x));
+  return (8 * (f(x + h) - f(x - h)) - (f(x + 2 * h) - f(x - 2 * h))) / (12 * h);
+}
+
+double digamma(double x) {
+  if (x <= 0 && x == std::floor(x)) return NAN;
+  auto difference = [&](double h) { return (std::lgamma(x + h) - std::lgamma(x - h)) / (2 * h); };
+  return (4 * difference(5e-5) - difference(1e-4)) / 3;
+}
+// In t = u^(1/a), the integrand is smooth at 0.
+double igamma(double a, double x) {
+  if (x < 0 || a < 0) return NAN;
+  if (a == 0) return x < 1 ? NAN : 1;
+  return integral(std::pow(x, a), [a](double u) { return std::exp(-std::pow(u, 1 / a)); }) / std::tgamma(a + 1);
+}
+double igammac(double a, double x) {
+  if (x < 0 || a < 0 || (a == 0 && x == 0)) return NAN;
+  return a == 0 ? 0 : 1 - igamma(a, x);
+}
+double igamma_by_a(double a, double x) {
+  if (x < 0 || a <= 0) return NAN;
+  return x == 0 ? 0 : slope(a, [x](double at) { return igamma(at, x); });
+}
+double random_gamma_by_a(double a, double x) {
+  return x == 0 && a > 0 ? 0 : -igamma_by_a(a, x) * std::exp(x - (a - 1) * std::log(x) + std::lgamma(a));
+}
+double incomplete_beta(double a, double b, double x) {
+  if (a < 0 || b < 0 || x < 0 || x > 1 || (a == 0 && b == 0)) return NAN;
+  if (a == 0) return x > 0 ? 1 : 0;
+  if (b == 0 || x == 1) return x == 1 ? 1 : 0;
+  const double beta = std::exp(std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b));
+  return integral(std::pow(x, a), [=](double u) { return std::pow(-std::expm1(std::log(u) / a), b - 1); }) / a / beta;
+}
+double expn(double n, double x) {
+  if (n < 0 || x < 0) return NAN;
+  if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
+  return integral(1, [=](double s) { return std::exp((n - 2) * std::log(s) - x / s); });
+}
+double expi(double x) {
+  if (x == 0) return -INFINITY;
+  const double euler = 0.57721566490153286061;
+  return euler + std::log(std::fabs(x)) + integral(x, [](double t) { return std::expm1(t) / t; });
+}
+
+}  // namespace
+
+std::optional<ScalarFunction> naive_integral(std::string_view op) {
+  auto of = [](auto function) { return [function](const std::vector<Number>& x, DType) -> Number { return function(x); }; };
+  auto one = [&](double (*f)(double)) { return of([f](const std::vector<Number>& x) { return f(x[0].real()); }); };
+  auto two = [&](double (*f)(double, double)) { return of([f](const std::vector<Number>& x) { return f(x[0].real(), x[1].real()); }); };
+  static const std::map<std::string_view, ScalarFunction> table = {{"digamma", one(digamma)},
+                                                                   {"igamma", two(igamma)},
+                                                                   {"igammac", two(igammac)},
+                                                                   {"igamma_grad_a", two(igamma_by_a)},
+                                                                   {"random_gamma_grad", two(random_gamma_by_a)},
+                                                                   {"regularized_incomplete_beta", of([](const std::vector<Number>& x) {
+                                                                      return incomplete_beta(x[0].real(), x[1].real(), x[2].real());
+                                                                    })},
+                                                                   {"expn", two(expn)},
+                                                                   {"expi", one(expi)}};
+  auto found = table.find(op);
+  return found == table.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace shardlab::testing_ops
