@@ -98,12 +98,15 @@ int default_device_count() {
   return int(count);
 }
 
+constexpr std::chrono::microseconds kWatch{50};  // longer than what lies between most steps of a program
+
 }  // namespace
 
 Context::Context(ContextOptions options) : options_(std::move(options)), next_array_(options_.first_array_id) {
   if (!options_.control) options_.control = std::make_shared<comm::SoloControl>();
   devices_ = make_devices(profile_of(options_), options_.devices_per_process);
-  cpu_ = std::make_unique<CpuBackend>(options_.worker_threads);
+  // Of several processes nobody knows how many share these cores.
+  cpu_ = std::make_unique<CpuBackend>(options_.worker_threads, process_count() == 1 ? kWatch : std::chrono::microseconds(0));
   make_platform();
   while (first_local_ < int(devices_.size()) && !is_local(first_local_)) ++first_local_;
   SL_CHECK(process_count() == 1 || options_.transport, "several processes need a transport");

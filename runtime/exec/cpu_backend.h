@@ -8,7 +8,8 @@ namespace shardlab {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(int worker_threads) : pool_(worker_threads) {}
+  // `watch`: ThreadPool's.
+  explicit CpuBackend(int worker_threads, std::chrono::microseconds watch = {}) : pool_(worker_threads, watch) {}
 
   std::string_view platform() const override { return "cpu"; }
   std::string kind() const override { return "cpu"; }

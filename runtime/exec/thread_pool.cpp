@@ -5,7 +5,7 @@
 
 namespace shardlab {
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, std::chrono::microseconds watch) : watch_(watch) {
   if (threads <= 0) threads = int(std::max(1u, std::thread::hardware_concurrency()));
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this](std::stop_token stop) { work(stop); });
 }
@@ -13,6 +13,13 @@ ThreadPool::ThreadPool(int threads) {
 ThreadPool::~ThreadPool() {
   for (std::jthread& worker : workers_) worker.request_stop();
   wake_.notify_all();
+}
+
+template <typename Condition>
+void ThreadPool::look_for(const Condition& is_so) const {
+  if (watch_.count() == 0) return;
+  const auto end = std::chrono::steady_clock::now() + watch_;
+  while (!is_so() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 void ThreadPool::run_items() {
@@ -31,10 +38,12 @@ void ThreadPool::run_items() {
 
 void ThreadPool::work(std::stop_token stop) {
   std::uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
+  auto has_more = [&] { return open_ != 0 && open_ != seen; };
   while (true) {
-    if (!wake_.wait(lock, stop, [&] { return generation_ != seen && f_ != nullptr; })) return;
-    seen = generation_;
+    look_for([&] { return has_more() || stop.stop_requested(); });
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait(lock, stop, has_more)) return;
+    seen = open_;
     ++busy_;
     lock.unlock();
     run_items();
@@ -64,13 +73,19 @@ void ThreadPool::run_with_workers(std::int64_t count, const std::function<void(s
     f_ = &f;
     count_ = count;
     next_.store(0, std::memory_order_relaxed);
-    ++generation_;
+    open_ = ++generation_;
     ++busy_;  // this thread
   }
   wake_.notify_all();
   run_items();
+  {
+    std::lock_guard lock(mutex_);
+    --busy_;
+  }
+  look_for([&] { return busy_ == 0; });
   std::unique_lock lock(mutex_);
-  if (--busy_ > 0) idle_.wait(lock, [&] { return busy_ == 0; });
+  idle_.wait(lock, [&] { return busy_ == 0; });
+  open_ = 0;
   f_ = nullptr;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,9 @@ namespace shardlab {
 // workers help one caller at a time; a loop begun meanwhile, also inside of another's items, has its caller alone.
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads);  // 0: one a core
+  // `threads`: 0 for one a core. `watch`: how long a thread with nothing to do looks for more before it sleeps. To wake it costs as much as
+  // a small step computes; but where processes share the cores, looking keeps others from theirs.
+  explicit ThreadPool(int threads, std::chrono::microseconds watch = {});
   ~ThreadPool();
   int threads() const { return int(workers_.size()) + 1; }
   // Runs f(0) … f(count - 1), in any order; returns when all are done. Rethrows the first error.
@@ -25,12 +28,17 @@ class ThreadPool {
   void work(std::stop_token stop);
   void run_items();
   void run_with_workers(std::int64_t count, const std::function<void(std::int64_t)>& f);
+  // Until it is so, or `watch_` is over.
+  template <typename Condition>
+  void look_for(const Condition& is_so) const;
 
+  const std::chrono::microseconds watch_;
   std::atomic<bool> taken_{false};  // by a caller
   std::mutex mutex_;
   std::condition_variable_any wake_, idle_;
   std::uint64_t generation_ = 0;
-  int busy_ = 0;
+  std::atomic<std::uint64_t> open_{0};  // the generation while there is something to do, else 0; changed under the mutex
+  std::atomic<int> busy_{0};            // changed under the mutex
   std::atomic<std::int64_t> next_{0};
   std::int64_t count_ = 0;
   const std::function<void(std::int64_t)>* f_ = nullptr;
