@@ -1,6 +1,8 @@
 // A program with less arithmetic, made after shardings were chosen: which of them its values take over.
 #pragma once
 
+#include <functional>
+
 #include "runtime/graph/graph.h"
 
 namespace shardlab {
@@ -9,7 +11,10 @@ namespace shardlab {
 struct LiesAs {
   ValueId value = -1;
   std::vector<int> dims;
+  bool operator==(const LiesAs&) const = default;
 };
+// Whether two values of one shape lie alike, as each is said to lie.
+using LieAlike = std::function<bool(const LiesAs&, const LiesAs&)>;
 
 struct LighterGraph {
   Graph graph;

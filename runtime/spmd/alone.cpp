@@ -41,7 +41,7 @@ class AlonePlanner {
   // By bytes alone first; what that leaves is compared in full.
   Candidate cheapest(NodeId n) {
     std::vector<Candidate> candidates = ways_to_compute(problem_, n, forms_at_hand(n));
-    if (auto allowed = allowed_work(problem_, n, candidates))
+    if (auto allowed = allowed_work(problem_, n, candidates, false))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
     if (!is_heavy(problem_.graph(), problem_.node(n)))
       for (Candidate& way : candidates) way.work = 0;

@@ -72,10 +72,13 @@ class OriginTranslator {
 }  // namespace
 
 std::optional<Propagation> lightened(const Propagation& propagation, Lighten lighten) {
-  auto spec_of = [&](ValueId id) {
-    return normalised(propagated_spec(propagation.values[std::size_t(id)], propagation.graph.type(id).shape));
+  auto spec_of = [&](const LiesAs& lies) {
+    const Shape& whole = propagation.graph.type(lies.value).shape;
+    Shape shape;
+    for (int d : lies.dims) shape.push_back(d < 0 ? 1 : whole[std::size_t(d)]);
+    return normalised(propagated_spec(along(propagation.values[std::size_t(lies.value)], lies.dims), shape));
   };
-  auto lie_alike = [&](ValueId a, ValueId b) { return a == b || spec_of(a) == spec_of(b); };
+  auto lie_alike = [&](const LiesAs& a, const LiesAs& b) { return a == b || spec_of(a) == spec_of(b); };
   std::optional<LighterGraph> lighter = lighten(propagation.graph, lie_alike);
   if (!lighter) return std::nullopt;
   Propagation result;

@@ -116,8 +116,10 @@ class OptionLister {
 Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
                    const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
-  const std::int64_t allowed = allowed_work(problem, node, ways).value_or(0);
+  const std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
+  const std::int64_t in_place = allowed_work(problem, node, ways, true).value_or(0);
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
+  options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));
   return options;
 }

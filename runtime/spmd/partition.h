@@ -9,7 +9,7 @@
 namespace shardlab::spmd {
 
 // The same program with less arithmetic, or nothing; it may make one value of two that lie alike.
-using Lighten = std::optional<LighterGraph> (*)(const Graph&, const std::function<bool(ValueId, ValueId)>& lie_alike);
+using Lighten = std::optional<LighterGraph> (*)(const Graph&, const LieAlike& lie_alike);
 
 struct PartitionOptions {
   // Results exactly as JAX's; otherwise they may stay in a finer form at fewer bytes.

@@ -296,12 +296,14 @@ std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::Tens
   return t;
 }
 
+bool has_looked_up(const OpShape& op) { return std::find(op.looked_up.begin(), op.looked_up.end(), true) != op.looked_up.end(); }
+
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms_of_mesh) {
   const FactorRule& rule = op.rule;
   const Axes atoms = prime_digits(atoms_of_mesh);
-  if (rule.operands.size() != 2 || rule.results.size() != 1) return std::nullopt;
+  if (rule.operands.size() != 2 || rule.results.size() != 1 || has_looked_up(op)) return std::nullopt;
   std::vector<ProductTensor> tensors;
   for (std::size_t i = 0; i < 3; ++i) {
     std::optional<ProductTensor> tensor = tensor_of(op, i < 2 ? rule.operands[i] : rule.results[0], forms[i], atoms);

@@ -25,6 +25,7 @@ struct Trail {
 struct State {
   std::int64_t bytes = 0;
   std::int64_t work = 0;   // of one device
+  std::int64_t spent = 0;  // of it what counts against the allowed work
   std::int64_t heavy = 0;  // of that what outweighs a collective: the less the better among equals
   int moves = 0;           // values that had to be moved or combined: then the fewer the better
   std::int64_t parts = 0;  // how finely the results so far are cut: then the finer the better
@@ -43,7 +44,7 @@ struct State {
 struct Successor {
   std::int64_t bytes = 0;  // of this node alone
   std::int64_t later = 0;  // what is foreseen of its operands and results
-  std::int64_t work = 0;
+  std::int64_t work = 0, spent = 0;
   int moves = 0, option = 0;
 };
 
@@ -189,10 +190,9 @@ class Search {
     std::vector<Successor> all;
     for (int o = 0; o < int(options.list.size()); ++o) {
       const Option& option = options.list[std::size_t(o)];
-      // Over the program so far: what an earlier node saved a later one may spend.
-      if (state.work + work_of(option, options) > allowed_work_) continue;
-      Successor successor{option.result_bytes, looks_ahead_ ? weighed_.later[std::size_t(o)] : 0, work_of(option, options),
-                          option.result_bytes > 0, o};
+      const std::int64_t work = work_of(option, options);
+      if (state.spent + std::min(work, options.allowed_work) > allowed_work_) continue;
+      Successor successor{option.result_bytes, looks_ahead_ ? weighed_.later[std::size_t(o)] : 0, work, work, option.result_bytes > 0, o};
       for (std::size_t i = 0; i < option.needs.size(); ++i) {
         if (option.needs[i] < 0) continue;
         const Supply& supply = (*supplies[i])[std::size_t(option.needs[i])];
@@ -200,6 +200,11 @@ class Search {
         successor.later += supply.later;
         successor.moves += supply.bytes > 0;
       }
+      // Who looks ahead gathers for several nodes at once, this one perhaps among them: that would be bytes bought by repeated work.
+      const bool is_in_place = !looks_ahead_ && successor.bytes == option.result_bytes && work <= options.work_in_place;
+      if (is_in_place) successor.spent = std::min(work, options.allowed_work);
+      // Over the program so far: what an earlier node saved a later one may spend.
+      if (state.spent + successor.spent > allowed_work_) continue;
       all.push_back(successor);
     }
     auto order = [&](const Successor& a, const Successor& b) {
@@ -250,6 +255,7 @@ class Search {
     State state = from;
     state.bytes += successor.bytes;
     state.work += successor.work;
+    state.spent += successor.spent;
     if (options.is_heavy) state.heavy += successor.work;
     state.moves += successor.moves;
     state.parts += option.parts;

@@ -106,7 +106,7 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::v
   return ways;
 }
 
-std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std::vector<Candidate>& ways) {
+std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std::vector<Candidate>& ways, bool as_results_lie) {
   const Node& node = problem.node(id);
   const OpShape& shape = problem.op_shape(id);
   if (only_moves_data(problem.graph(), node) || !shape.rule.present) return std::nullopt;
@@ -116,19 +116,20 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       kept.push_back(problem.propagated_form(value));
       even.push_back(problem.even_form(value));
     }
+  if (as_results_lie && node.op->elementwise)
+    for (std::vector<Spec>* forms : {&kept, &even})
+      for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
-  // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts.
-  if (node.op->reduction && iterates_over_operand(shape.rule)) {
-    for (std::size_t i = node.operands.size(); i < kept.size(); ++i) {
-      kept[i].assign(kept[i].size(), {});
-      even[i].assign(even[i].size(), {});
-    }
-    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
-  } else if (node.op->reduction) {
-    // A product may be computed as its result is left, whatever more its operands are cut into, as XLA's is.
+  if (node.op->reduction) {
     const std::int64_t xlas = product_work(shape, kept, problem.atoms());
-    clear_result_factors(shape.rule, kept);
-    clear_result_factors(shape.rule, even);
+    // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts; a product as its result is
+    // left, whatever more its operands are cut into.
+    for (std::vector<Spec>* forms : {&kept, &even}) {
+      if (!iterates_over_operand(shape.rule))
+        clear_result_factors(shape.rule, *forms);
+      else
+        for (std::size_t i = node.operands.size(); i < forms->size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
+    }
     allowed = std::min(xlas, std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even))));
   }
   // XLA computes Fourier transforms whole on every device, their batch included.

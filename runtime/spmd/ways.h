@@ -10,6 +10,9 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId node, const std:
 
 // The arithmetic of one device that a node may cost: as much as where propagation leaves its tensors, so that bytes are never bought by
 // repeated work. The least work that some way needs where that is more; nothing for ops that only move data.
-std::optional<std::int64_t> allowed_work(Problem& problem, NodeId node, const std::vector<Candidate>& ways);
+//
+// `as_results_lie`: an elementwise op as its results lie, though all its operands are cut. So XLA computes it where its operands are
+// gathered for other ops anyway; else it gathers what comes out.
+std::optional<std::int64_t> allowed_work(Problem& problem, NodeId node, const std::vector<Candidate>& ways, bool as_results_lie);
 
 }  // namespace shardlab::spmd

@@ -1,16 +1,14 @@
 #include "runtime/transform/lighten.h"
 
-#include <array>
-
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten_rules.h"
 
 namespace shardlab::transform {
 namespace {
 
-constexpr std::array<LightRule, 9> kRules{
-    operand_alone,  multiplied_before_repeating, without_signs, scaled_at_once, reshaped_reduction, reduced_at_once, repeated_at_once,
-    repeated_after, reduced_before_repeating};
+constexpr LightRule kRules[]{operand_alone,  multiplied_before_repeating, without_signs,         computed_at_once,
+                             scaled_at_once, reshaped_reduction,          reduced_at_once,       repeated_at_once,
+                             repeated_after, reduced_before_repeating,    reduced_before_joining};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   if (site.node.results.size() != 1) return std::nullopt;
@@ -19,7 +17,7 @@ std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
-std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal) {
+std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
   LightEmitter e(graph, lie_alike, merges_equal);
   std::vector<ValueId> renamed(graph.values.size(), kZero);
   bool has_changed = false;
@@ -44,13 +42,43 @@ std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bo
   return e.finish(renamed);
 }
 
+// How a value of the lighter graph lies, in the words of what that was made of.
+LiesAs composed(const LiesAs& lies, const LighterGraph& before) {
+  if (lies.value < 0) return lies;
+  const LiesAs& original = before.values[std::size_t(lies.value)];
+  LiesAs result{original.value, {}};
+  if (result.value < 0) return result;
+  for (int d : lies.dims) result.dims.push_back(d < 0 ? -1 : original.dims[std::size_t(d)]);
+  return result;
+}
+
+LighterGraph composed(const LighterGraph& before, LighterGraph after) {
+  for (LiesAs& lies : after.values) lies = composed(lies, before);
+  std::vector<ValueId> renamed;
+  for (ValueId id : before.renamed) renamed.push_back(id < 0 ? -1 : after.renamed[std::size_t(id)]);
+  after.renamed = std::move(renamed);
+  return after;
+}
+
+// What one pass leaves may be what another rule asks for.
+std::optional<LighterGraph> lightened(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
+  constexpr int kPassesMax = 4;
+  std::optional<LighterGraph> lighter = lightened_once(graph, lie_alike, merges_equal);
+  for (int pass = 1; lighter && pass < kPassesMax; ++pass) {
+    auto lie_alike_now = [&](const LiesAs& a, const LiesAs& b) {
+      const LiesAs left = composed(a, *lighter), right = composed(b, *lighter);
+      return a == b || (left.value >= 0 && right.value >= 0 && lie_alike(left, right));
+    };
+    std::optional<LighterGraph> next = lightened_once(lighter->graph, lie_alike_now, merges_equal);
+    if (!next) break;
+    lighter = composed(*lighter, std::move(*next));
+  }
+  return lighter;
+}
+
 }  // namespace
 
-std::optional<LighterGraph> lightened(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike) {
-  return lightened(graph, lie_alike, true);
-}
-std::optional<LighterGraph> lightened_apart(const Graph& graph, const std::function<bool(ValueId, ValueId)>& lie_alike) {
-  return lightened(graph, lie_alike, false);
-}
+std::optional<LighterGraph> lightened(const Graph& graph, const LieAlike& lie_alike) { return lightened(graph, lie_alike, true); }
+std::optional<LighterGraph> lightened_apart(const Graph& graph, const LieAlike& lie_alike) { return lightened(graph, lie_alike, false); }
 
 }  // namespace shardlab::transform

@@ -6,11 +6,12 @@
 #include "runtime/graph/barrier.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/ops/lower.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/transform/fold_integers.h"
 
 namespace shardlab::transform {
 
-LightEmitter::LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal)
+LightEmitter::LightEmitter(const Graph& original, const LieAlike& lie_alike, bool merges_equal)
     : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), uses_(original.values.size()), b_(original.name) {
   for (const Node& node : original.nodes)
     for (ValueId id : node.operands) ++uses_[std::size_t(id)];
@@ -36,9 +37,25 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
   return node != nullptr && node->op == &op ? node : nullptr;
 }
 
+// Of a broadcast of what elementwise ops make of numbers: each is rounded to the dtype, as a kernel does.
+std::optional<double> LightEmitter::computed_filling(ValueId id) const {
+  const Node* node = producer(id);
+  while (node != nullptr && (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape)) node = producer(node->operands[0]);
+  const bool is_known =
+      node != nullptr && (node->op == &ops::kAdd || node->op == &ops::kSub || node->op == &ops::kMul || node->op == &ops::kDiv);
+  if (!is_known || type(node->results[0]).rank() > 0) return std::nullopt;
+  const DType dtype = type(node->results[0]).dtype;
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return std::nullopt;
+  const std::optional<double> x = filling(node->operands[0]), y = filling(node->operands[1]);
+  if (!x || !y) return std::nullopt;
+  const double exact = node->op == &ops::kAdd ? *x + *y : node->op == &ops::kSub ? *x - *y : node->op == &ops::kMul ? *x * *y : *x / *y;
+  return dtype == DType::kFloat32 ? double(float(exact)) : exact;
+}
+
 std::optional<double> LightEmitter::filling(ValueId id) const {
   const Literal* literal = constant_spread(graph(), id);
-  if (literal == nullptr || literal->type.elements() == 0) return std::nullopt;
+  if (literal == nullptr) return computed_filling(id);
+  if (literal->type.elements() == 0) return std::nullopt;
   return visit_dtype(literal->type.dtype, [&]<typename T>(T) -> std::optional<double> {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
       const T* elements = literal->data->as<T>();
@@ -77,7 +94,7 @@ const std::vector<ValueId>* LightEmitter::equal_of(const Key& key, const Attrs& 
 
 bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const {
   const LiesAs& other = lies_[std::size_t(existing)];
-  return lies.dims == other.dims && lies.value >= 0 && other.value >= 0 && lie_alike_(lies.value, other.value);
+  return lies.value >= 0 && other.value >= 0 && lie_alike_(lies, other);
 }
 
 std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
@@ -119,8 +136,7 @@ std::vector<ValueId> LightEmitter::emit_copy(const Node& node, const std::vector
 }
 
 // XLA has cut its module by then: users find the value as the one lies that is left out.
-ValueId LightEmitter::as(ValueId value, ValueId original) {
-  const LiesAs lies = like(original);
+ValueId LightEmitter::as(ValueId value, const LiesAs& lies) {
   if (is_free_[std::size_t(value)] || are_one(value, lies)) return value;
   const ValueId name = emit(ops::kReshape, {value}, Attrs{{"shape", type(value).shape}}, lies);
   numbers_[std::size_t(name)] = numbers_[std::size_t(value)];

@@ -13,7 +13,7 @@ namespace shardlab::transform {
 class LightEmitter {
  public:
   // `merges_equal`: otherwise equal nodes stay two.
-  LightEmitter(const Graph& original, const std::function<bool(ValueId, ValueId)>& lie_alike, bool merges_equal);
+  LightEmitter(const Graph& original, const LieAlike& lie_alike, bool merges_equal);
 
   GraphBuilder& builder() { return b_; }
   const Graph& graph() const { return b_.graph(); }
@@ -35,8 +35,9 @@ class LightEmitter {
   // A node of the original on the operands that stand for its own.
   std::vector<ValueId> emit_copy(const Node& node, const std::vector<ValueId>& operands);
   ValueId emit(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const LiesAs& lies);
-  // The value, by another name where it lies otherwise than the original does that it stands for.
-  ValueId as(ValueId value, ValueId original);
+  // The value, by another name where it lies otherwise than what it stands for.
+  ValueId as(ValueId value, const LiesAs& lies);
+  ValueId as(ValueId value, ValueId original) { return as(value, like(original)); }
   // A number in every element.
   ValueId filled(TensorType type, double number);
   // Along dimensions of an original value.
@@ -46,6 +47,7 @@ class LightEmitter {
   LighterGraph finish(const std::vector<ValueId>& renamed);
 
  private:
+  std::optional<double> computed_filling(ValueId id) const;
   using Key = std::pair<const OpDef*, std::vector<int>>;
   // The node's earlier equal, whether or not both can be one.
   const std::vector<ValueId>* equal_of(const Key& key, const Attrs& attrs) const;
@@ -53,7 +55,7 @@ class LightEmitter {
   std::vector<ValueId> emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const std::vector<LiesAs>& lies);
   bool are_one(ValueId existing, const LiesAs& lies) const;
 
-  const std::function<bool(ValueId, ValueId)>& lie_alike_;
+  const LieAlike& lie_alike_;
   const Graph& original_;
   const bool merges_equal_;
   std::vector<int> uses_;  // per original value, by nodes and as results

@@ -13,6 +13,9 @@ namespace {
 
 bool is_any_of(const OpDef* op, std::initializer_list<const OpDef*> ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
 
+// Whether op(x, x) is x.
+bool is_idempotent(const OpDef* op) { return is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr}); }
+
 // What the op gives where an operand is this number: the other operand.
 struct Neutral {
   const OpDef* op;
@@ -45,7 +48,7 @@ bool is_never_negative(const LightEmitter& e, ValueId id) {
 // y).
 bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
   const Node* node = e.producer(e.named_by(x));
-  if (node == nullptr || !is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr})) return false;
+  if (node == nullptr || !is_idempotent(op)) return false;
   const bool is_alike = node->op == op || (op == &ops::kMaximum && node->op == &ops::kRelu);
   return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
@@ -78,9 +81,16 @@ Shape sizes_at(const Shape& shape, const std::vector<int>& dims) {
   return sizes;
 }
 
-bool is_reduction(const OpDef& op) {
-  return is_any_of(&op, {&ops::kReduceSum, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr, &ops::kReduceProd});
+// The op that makes of the reductions of two parts the one of both; nullptr of what is no reduction.
+const OpDef* combiner_of(const OpDef& op) {
+  static const std::pair<const OpDef*, const OpDef*> kCombiners[] = {{&ops::kReduceSum, &ops::kAdd},     {&ops::kReduceProd, &ops::kMul},
+                                                                     {&ops::kReduceMax, &ops::kMaximum}, {&ops::kReduceMin, &ops::kMinimum},
+                                                                     {&ops::kReduceAnd, &ops::kAnd},     {&ops::kReduceOr, &ops::kOr}};
+  for (const auto& [reduction, combiner] : kCombiners)
+    if (reduction == &op) return combiner;
+  return nullptr;
 }
+bool is_reduction(const OpDef& op) { return combiner_of(op) != nullptr; }
 
 // The number of equal elements.
 std::int64_t repeats(const Shape& shape, const std::vector<bool>& varies) {
@@ -127,11 +137,15 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   if (op == &ops::kAbs && is_never_negative(e, x)) return x;
   if (op == &ops::kRelu && e.producer(e.named_by(x)) != nullptr && e.producer(e.named_by(x))->op == &ops::kRelu) return x;
   if (const Node* neg = op == &ops::kNeg ? e.producer(x, ops::kNeg) : nullptr) return neg->operands[0];
+  const bool goes_along_axis = is_any_of(op, {&ops::kSort, &ops::kCumsum, &ops::kCumprod, &ops::kCummax, &ops::kCummin});
+  if (goes_along_axis && site.operands.size() == 1 && e.type(x) == e.type_of_original(site.node.results[0]) &&
+      e.type(x).shape[std::size_t(site.node.attrs.integer("axis"))] == 1)
+    return x;
   if (op == &ops::kDynamicUpdateSlice && e.type(x) == e.type(site.operands[1])) return site.operands[1];  // a start that fits is 0
   if (!op->elementwise || site.operands.size() != 2) return std::nullopt;
   const ValueId y = site.operands[1];
   if (e.type(x).shape != e.type(y).shape) return std::nullopt;
-  if (is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr}) && e.are_equal(x, y)) return x;
+  if (is_idempotent(op) && e.are_equal(x, y)) return x;
   if (has_taken(e, op, x, y)) return x;
   if (has_taken(e, op, y, x)) return y;
   if (is_neutral(e, op, y, false)) return x;
@@ -157,37 +171,14 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   if (is_any_of(op, {&ops::kAbs, &ops::kCos}) && negs[0] != nullptr) return made(*op, {negs[0]->operands[0]});
   if (site.operands.size() != 2) return std::nullopt;
   const ValueId x = site.operands[0], y = site.operands[1];
+  const Node *left = e.producer(x, ops::kAbs), *right = e.producer(y, ops::kAbs);
+  if (op == &ops::kMul && left != nullptr && right != nullptr && e.are_equal(left->operands[0], right->operands[0]))
+    return made(*op, {left->operands[0], right->operands[0]});
   if (is_any_of(op, {&ops::kMul, &ops::kDiv}) && negs[0] != nullptr && negs[1] != nullptr)
     return made(*op, {negs[0]->operands[0], negs[1]->operands[0]});
   if (op == &ops::kAdd && negs[1] != nullptr) return made(ops::kSub, {x, negs[1]->operands[0]});
   if (op == &ops::kAdd && negs[0] != nullptr) return made(ops::kSub, {y, negs[0]->operands[0]});
   if (op == &ops::kSub && negs[1] != nullptr) return made(ops::kAdd, {x, negs[1]->operands[0]});
-  return std::nullopt;
-}
-
-std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
-  const ValueId result = site.node.results[0];
-  const TensorType type = e.type_of_original(result);
-  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
-  auto scalar_in = [&](ValueId id) {
-    const Node* spread = e.producer(id, ops::kBroadcastInDim);
-    return spread != nullptr && e.type(spread->operands[0]).rank() == 0 ? spread->operands[0] : kZero;
-  };
-  auto is_power_of_two = [&](ValueId id) {
-    int exponent = 0;
-    return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
-  };
-  for (std::size_t outer : {0, 1}) {
-    const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
-    if (product == nullptr || scalar_in(site.operands[outer]) == kZero) continue;
-    for (std::size_t inner : {0, 1}) {
-      if (scalar_in(product->operands[inner]) == kZero) continue;
-      if (!is_power_of_two(site.operands[outer]) && !is_power_of_two(product->operands[inner])) continue;
-      const ValueId x = product->operands[1 - inner], first = scalar_in(product->operands[inner]), second = scalar_in(site.operands[outer]);
-      const LiesAs lies = e.like(result);
-      return e.emit(ops::kMul, {x, spread(e, e.emit(ops::kMul, {first, second}, {}, {}), type.shape, {}, lies)}, {}, lies);
-    }
-  }
   return std::nullopt;
 }
 
@@ -256,7 +247,11 @@ std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site) {
   const std::vector<int> dims = where_set(varies);
   const LiesAs inside = LightEmitter::like(result, dims);
   std::vector<ValueId> operands;
-  for (ValueId id : site.operands) operands.push_back(along(e, id, type.shape, dims, inside));
+  for (std::size_t i = 0; i < site.operands.size(); ++i) {
+    const ValueId operand = along(e, site.operands[i], type.shape, dims, inside);
+    const bool is_scalar = e.type(operand).rank() == 0;
+    operands.push_back(is_scalar ? operand : e.as(operand, LightEmitter::like(site.node.operands[i], dims)));
+  }
   return spread(e, e.emit(op, operands, site.node.attrs, inside), type.shape, dims, e.like(result));
 }
 
@@ -333,6 +328,30 @@ std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightS
 
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site) {
   return is_reduction(*site.node.op) ? reduced_at_once(e, site, site.operands[0]) : std::nullopt;
+}
+
+std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site) {
+  const Node* join = is_reduction(*site.node.op) ? e.producer(site.operands[0], ops::kConcatenate) : nullptr;
+  if (join == nullptr) return std::nullopt;
+  const auto& axes = site.node.attrs.integers("axes");
+  if (std::find(axes.begin(), axes.end(), join->attrs.integer("axis")) == axes.end()) return std::nullopt;
+  const std::vector<ValueId> parts = join->operands;
+  auto first_equal = [&](std::size_t i) {
+    return std::size_t(std::find_if(parts.begin(), parts.end(), [&](ValueId id) { return e.are_equal(id, parts[i]); }) - parts.begin());
+  };
+  bool any_is_repeated = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) any_is_repeated |= first_equal(i) < i;
+  if (!any_is_repeated) return std::nullopt;
+  const LiesAs lies = e.like(site.node.results[0]);
+  const OpDef* combiner = combiner_of(*site.node.op);
+  std::vector<ValueId> reduced;
+  ValueId all = kZero;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t first = first_equal(i);
+    reduced.push_back(first < i ? reduced[first] : e.emit(*site.node.op, {parts[i]}, site.node.attrs, lies));
+    all = i == 0 ? reduced[0] : first < i && is_idempotent(combiner) ? all : e.emit(*combiner, {all, reduced[i]}, {}, lies);
+  }
+  return all;
 }
 
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site) {

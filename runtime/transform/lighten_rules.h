@@ -14,11 +14,13 @@ struct LightSite {
 };
 using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
 
-// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x.
+// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x, a sort or running sum of single elements.
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
-// A product by two numbers, one a power of two, so that nothing is rounded otherwise: by their product.
+// Sums or products with two numbers, one after the other: with one. Floats may be rounded otherwise, as XLA's are.
+std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
+// A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast or reshape of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
@@ -28,6 +30,8 @@ std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
+// A reduction along a join of parts of which some are equal: of each once.
+std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_ops;
 
-bool always(ValueId, ValueId) { return true; }
+bool always(const LiesAs&, const LiesAs&) { return true; }
 
 struct Case {
   const char* name;
@@ -143,6 +143,41 @@ INSTANTIATE_TEST_SUITE_P(
              "%3 = dot_general(%2, %1) {batch = [], contract = [1, 0]} : float32[4,5]\nreturn %3\n",
              "%2 = dot_general(%0, %1) {batch = [], contract = [0, 0]} : float32[5]\n"
              "%3 = broadcast_in_dim(%2) {dims = [1], shape = [4, 5]} : float32[4,5]\nreturn %3\n"},
+        Case{"SumsAndProductsWithTwoNumbers", "%0: float32[4], %1: int32[4]",
+             "%2 = constant() {value = float32[]{0.75}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = mul(%0, %3) : float32[4]\n%5 = mul(%4, %3) : float32[4]\n"
+             "%6 = constant() {value = int32[]{5}} : int32[]\n%7 = broadcast_in_dim(%6) {dims = [], shape = [4]} : int32[4]\n"
+             "%8 = sub(%7, %1) : int32[4]\n%9 = sub(%8, %7) : int32[4]\nreturn %5, %9\n",
+             "%2 = constant() {value = float32[]{0.5625}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = mul(%0, %3) : float32[4]\n%5 = constant() {value = int32[]{0}} : int32[]\n"
+             "%6 = broadcast_in_dim(%5) {dims = [], shape = [4]} : int32[4]\n%7 = sub(%6, %1) : int32[4]\nreturn %4, %7\n"},
+        Case{"WhatUndoesASum", "%0: int32[4]",
+             "%1 = constant() {value = int32[]{3}} : int32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : int32[4]\n"
+             "%3 = add(%0, %2) : int32[4]\n%4 = sub(%3, %2) : int32[4]\n%5 = neg(%4) : int32[4]\nreturn %5\n",
+             "%1 = neg(%0) : int32[4]\nreturn %1\n"},
+        Case{"MeanOfEqualElements", "%0: float32[5]",
+             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [8, 5]} : float32[8,5]\n%2 = reduce_sum(%1) {axes = [0]} : float32[5]\n"
+             "%3 = reshape(%2) {shape = [1, 5]} : float32[1,5]\n%4 = constant() {value = float32[]{8}} : float32[]\n"
+             "%5 = broadcast_in_dim(%4) {dims = [], shape = [1, 5]} : float32[1,5]\n%6 = div(%3, %5) : float32[1,5]\nreturn %6\n",
+             "%1 = reshape(%0) {shape = [1, 5]} : float32[1,5]\nreturn %1\n"},
+        Case{"SignsOfWhatRepeats", "%0: float32[6]",
+             "%1 = neg(%0) : float32[6]\n%2 = broadcast_in_dim(%1) {dims = [1], shape = [4, 6]} : float32[4,6]\n"
+             "%3 = mul(%2, %2) : float32[4,6]\nreturn %3\n",
+             "%1 = mul(%0, %0) : float32[6]\n%2 = broadcast_in_dim(%1) {dims = [1], shape = [4, 6]} : float32[4,6]\nreturn %2\n"},
+        Case{"SquareOfAnAbsolute", "%0: float32[6]", "%1 = abs(%0) : float32[6]\n%2 = mul(%1, %1) : float32[6]\nreturn %2\n",
+             "%1 = mul(%0, %0) : float32[6]\nreturn %1\n"},
+        Case{"ReductionsOfEqualParts", "%0: int32[3,4], %1: int32[2,4]",
+             "%2 = concatenate(%0, %1, %0) {axis = 0} : int32[8,4]\n%3 = reduce_max(%2) {axes = [0]} : int32[4]\n"
+             "%4 = reduce_sum(%2) {axes = [0]} : int32[4]\nreturn %3, %4\n",
+             "%2 = reduce_max(%0) {axes = [0]} : int32[4]\n%3 = reduce_max(%1) {axes = [0]} : int32[4]\n%4 = maximum(%2, %3) : int32[4]\n"
+             "%5 = reduce_sum(%0) {axes = [0]} : int32[4]\n%6 = reduce_sum(%1) {axes = [0]} : int32[4]\n%7 = add(%5, %6) : int32[4]\n"
+             "%8 = add(%7, %5) : int32[4]\nreturn %4, %8\n"},
+        Case{"PartsSideBySide", "%0: int32[3,4]",
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reduce_sum(%1) {axes = [0]} : int32[8]\nreturn %2\n", ""},
+        Case{"SortOfSingleElements", "%0: float32[1,6]",
+             "%1 = sort(%0) {axis = 0} : float32[1,6]\n%2 = cumsum(%1) {axis = 0} : float32[1,6]\n"
+             "%3 = sin(%2) : float32[1,6]\nreturn %3\n",
+             "%1 = sin(%0) : float32[1,6]\nreturn %1\n"},
         Case{"UpdateOfAll", "%0: float32[4,6], %1: float32[4,6], %2: int32[]",
              "%3 = dynamic_update_slice(%0, %1, %2, %2) : float32[4,6]\nreturn %3\n", "return %1\n"}),
     [](const auto& each) { return std::string(each.param.name); });
@@ -153,7 +188,7 @@ TEST(LightenNames, WhatLiesElsewhereStaysApart) {
       "f(%0: float32[4]) {\n%1 = maximum(%0, %0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = sin(%0) : float32[4]\n"
       "return %1, %2, %3\n}\n",
       find_op);
-  EXPECT_EQ(print(transform::lightened(graph, [](ValueId a, ValueId b) { return a == b; })->graph),
+  EXPECT_EQ(print(transform::lightened(graph, [](const LiesAs& a, const LiesAs& b) { return a == b; })->graph),
             "f(%0: float32[4]) {\n  %1 = reshape(%0) {shape = [4]} : float32[4]\n  %2 = sin(%0) : float32[4]\n"
             "  %3 = sin(%0) : float32[4]\n  return %1, %2, %3\n}\n");
 }

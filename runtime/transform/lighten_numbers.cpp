@@ -1,0 +1,104 @@
+// Chains of arithmetic with numbers.
+#include <cmath>
+#include <limits>
+
+#include "runtime/ops/primitives.h"
+#include "runtime/ops/shapes.h"
+#include "runtime/transform/lighten_rules.h"
+
+namespace shardlab::transform {
+namespace {
+
+// x * factor + shift where one of the two does nothing, or shift - x.
+struct Affine {
+  ValueId x = kZero;
+  double factor = 1, shift = 0;
+};
+
+bool is_exact_in(DType dtype, double number) {
+  return visit_dtype(dtype, [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>)
+      return number >= double(std::numeric_limits<T>::min()) && number <= double(std::numeric_limits<T>::max()) &&
+             std::abs(number) < 0x1p53;
+    return false;
+  });
+}
+
+bool may_hold(DType dtype, double number) {
+  if (!is_floating(dtype)) return is_exact_in(dtype, number);
+  const double size = std::abs(number);
+  return size == 0 || (size <= std::numeric_limits<float>::max() && size >= std::numeric_limits<float>::min());
+}
+
+// Of one operand that varies and a number.
+std::optional<Affine> affine_of(const LightEmitter& e, const OpDef* op, ValueId first, ValueId second, DType dtype) {
+  const std::optional<double> left = e.filling(first), right = e.filling(second);
+  if (left.has_value() == right.has_value()) return std::nullopt;
+  const ValueId x = left ? second : first;
+  const double number = left ? *left : *right;
+  if (op == &ops::kMul) return Affine{.x = x, .factor = number};
+  if (op == &ops::kDiv && right && is_floating(dtype) && number != 0) return Affine{.x = x, .factor = 1 / number};
+  if (op == &ops::kAdd) return Affine{.x = x, .shift = number};
+  if (op == &ops::kSub && right) return Affine{.x = x, .shift = -number};
+  if (op == &ops::kSub) return Affine{.x = x, .factor = -1, .shift = number};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site) {
+  const OpDef* op = site.node.op;
+  const bool scales = op == &ops::kMul || op == &ops::kDiv;
+  if (!scales && op != &ops::kAdd && op != &ops::kSub) return std::nullopt;
+  const TensorType type = e.type_of_original(site.node.results[0]);
+  const bool is_real = is_floating(type.dtype) ? !is_half(type.dtype) : type.dtype != DType::kBool;
+  if (!is_real) return std::nullopt;
+  const auto outer = affine_of(e, op, site.operands[0], site.operands[1], type.dtype);
+  if (!outer || (!scales && outer->factor != 1) || e.type(outer->x) != type) return std::nullopt;
+  // A reshape between them may come first as well.
+  const Node* between = e.producer(outer->x, ops::kReshape);
+  const ValueId before_it = between != nullptr ? between->operands[0] : outer->x;
+  std::optional<Affine> inner;
+  for (const OpDef* before : {scales ? &ops::kMul : &ops::kAdd, scales ? &ops::kDiv : &ops::kSub})
+    if (const Node* node = e.producer(before_it, *before)) inner = affine_of(e, before, node->operands[0], node->operands[1], type.dtype);
+  if (!inner || e.type(inner->x).shape != e.type(before_it).shape) return std::nullopt;
+  Affine all{inner->x, inner->factor * outer->factor, inner->shift + outer->shift};
+  if (!may_hold(type.dtype, all.factor) || !may_hold(type.dtype, all.shift)) return std::nullopt;
+  const LiesAs lies = e.like(site.node.results[0]);
+  if (between != nullptr) all.x = e.emit(ops::kReshape, {all.x}, Attrs{{"shape", type.shape}}, lies);
+  if (all.factor == 1 && all.shift == 0) return all.x;
+  if (scales) return e.emit(ops::kMul, {all.x, e.filled(type, all.factor)}, {}, lies);
+  const ValueId shift = e.filled(type, all.shift);
+  return all.factor == 1 ? e.emit(ops::kAdd, {all.x, shift}, {}, lies) : e.emit(ops::kSub, {shift, all.x}, {}, lies);
+}
+
+std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
+  const ValueId result = site.node.results[0];
+  const TensorType type = e.type_of_original(result);
+  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  auto scalar_in = [&](ValueId id) {
+    const Node* spread = e.producer(id, ops::kBroadcastInDim);
+    return spread != nullptr && e.type(spread->operands[0]).rank() == 0 ? spread->operands[0] : kZero;
+  };
+  auto is_power_of_two = [&](ValueId id) {
+    int exponent = 0;
+    return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
+  };
+  for (std::size_t outer : {0, 1}) {
+    const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
+    if (product == nullptr || scalar_in(site.operands[outer]) == kZero) continue;
+    for (std::size_t inner : {0, 1}) {
+      if (scalar_in(product->operands[inner]) == kZero) continue;
+      if (!is_power_of_two(site.operands[outer]) && !is_power_of_two(product->operands[inner])) continue;
+      const ValueId x = product->operands[1 - inner], first = scalar_in(product->operands[inner]), second = scalar_in(site.operands[outer]);
+      const LiesAs lies = e.like(result);
+      return e.emit(ops::kMul,
+                    {x, e.emit(ops::kBroadcastInDim, {e.emit(ops::kMul, {first, second}, {}, {})},
+                               Attrs{{"shape", type.shape}, {"dims", std::vector<std::int64_t>{}}}, lies)},
+                    {}, lies);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardlab::transform
