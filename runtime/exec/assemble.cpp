@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 
@@ -25,9 +26,11 @@ Array assembled(TensorType type, const Sharding& sharding, std::vector<BufferRef
   return Array(std::move(impl));
 }
 
-void check_sharding(const Shape& shape, const Sharding& sharding, std::string_view what) {
-  for (int device : sharding.mesh().devices()) Context::current().device(device);  // throws where one does not exist
-  sharding.check_divisible({DType::kFloat32, shape}, what);
+void check_sharding(const TensorType& type, const Sharding& sharding, std::string_view what, Where where) {
+  at_place(where, [&] {
+    for (int device : sharding.mesh().devices()) Context::current().device(device);  // throws where one does not exist
+    sharding.check_divisible(type, what);
+  });
 }
 
 // Mesh positions of this process.
@@ -70,7 +73,7 @@ std::int64_t uniform_count(const std::vector<Box>& boxes, const std::vector<int>
 
 CallbackParts ask_callback(const Shape& shape, const Sharding& sharding, const PartCallback& data, std::optional<DType> dtype,
                            Where where) {
-  check_sharding(shape, sharding, "make_array_from_callback arguments");
+  check_sharding({dtype.value_or(DType::kFloat32), shape}, sharding, "make_array_from_callback arguments", where);
   std::vector<Box> boxes = sharding.boxes(shape);
   CallbackParts result;
   for (int position : local_positions(sharding)) {
@@ -120,7 +123,7 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
 
 DType check_device_data(const Shape& shape, const Sharding& sharding, const std::vector<Array>& arrays, std::optional<DType> dtype,
                         Where where) {
-  check_sharding(shape, sharding, "make_array_from_single_device_arrays arguments");
+  check_sharding({dtype.value_or(DType::kFloat32), shape}, sharding, "make_array_from_single_device_arrays arguments", where);
   std::vector<int> positions = local_positions(sharding), given;
   std::map<int, const Array*> by_device;
   for (const Array& array : arrays) {
@@ -243,7 +246,7 @@ std::vector<std::map<std::int64_t, std::int64_t>> offsets_in_process_data(const 
 }  // namespace
 
 void check_process_data(const Sharding& sharding, const Shape& local, const Shape& shape, Where where) {
-  check_sharding(shape, sharding, "make_array_from_process_local_data arguments");
+  check_sharding({DType::kFloat32, shape}, sharding, "make_array_from_process_local_data arguments", where);
   offsets_in_process_data(sharding.boxes(shape), local_positions(sharding), local, shape, where);
 }
 
@@ -255,7 +258,7 @@ Array make_array_from_process_local_data(const Sharding& sharding, const Array& 
 Array array_from_process_data(const Sharding& sharding, const Array& local_data, const std::optional<Shape>& global_shape, Where where) {
   const Shape& local = local_data.shape();
   Shape shape = shape_of_process_data(sharding, local, global_shape, device_owners(Context::current()), where);
-  check_sharding(shape, sharding, "make_array_from_process_local_data arguments");
+  check_sharding({local_data.dtype(), shape}, sharding, "make_array_from_process_local_data arguments", where);
   std::vector<Box> boxes = sharding.boxes(shape);
   std::vector<int> positions = local_positions(sharding);
   auto offsets = offsets_in_process_data(boxes, positions, local, shape, where);

@@ -146,6 +146,27 @@ auto cond(const Operand& predicate, const T& when_true, const F& when_false, con
   return detail::choose<F, T>(predicate, {when_false, when_true}, line, a, b, c);
 }
 
+// switch_(index, std::tuple{f, g, h}, operands…): jax.lax.switch; up to three trees.
+template <typename... Fs>
+auto switch_(const Operand& index, const std::tuple<Fs...>& branches, std::source_location line = std::source_location::current()) {
+  return detail::choose(index, std::tuple<const Fs&...>(branches), line);
+}
+template <typename... Fs, detail::Tree A>
+auto switch_(const Operand& index, const std::tuple<Fs...>& branches, const A& a,
+             std::source_location line = std::source_location::current()) {
+  return detail::choose(index, std::tuple<const Fs&...>(branches), line, a);
+}
+template <typename... Fs, detail::Tree A, detail::Tree B>
+auto switch_(const Operand& index, const std::tuple<Fs...>& branches, const A& a, const B& b,
+             std::source_location line = std::source_location::current()) {
+  return detail::choose(index, std::tuple<const Fs&...>(branches), line, a, b);
+}
+template <typename... Fs, detail::Tree A, detail::Tree B, detail::Tree C>
+auto switch_(const Operand& index, const std::tuple<Fs...>& branches, const A& a, const B& b, const C& c,
+             std::source_location line = std::source_location::current()) {
+  return detail::choose(index, std::tuple<const Fs&...>(branches), line, a, b, c);
+}
+
 // f of every slice along the leading dimension of the leaves.
 template <typename F, typename Xs>
 auto map(const F& function, const Xs& xs, std::source_location line = std::source_location::current()) {

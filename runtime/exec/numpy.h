@@ -131,7 +131,6 @@ Array quantile(const Operand& x, const Operand& q, const QuantileOptions& option
 Array percentile(const Operand& x, const Operand& q, const QuantileOptions& options);
 Array nanquantile(const Operand& x, const Operand& q, const QuantileOptions& options = {});
 Array nanpercentile(const Operand& x, const Operand& q, const QuantileOptions& options = {});
-Array nanmedian(const Operand& x, const ReduceOptions& options = {});
 
 // --- Calculus and geometry.
 
@@ -223,7 +222,6 @@ struct AttentionOptions {
 // [batch, length, heads, width] each; fewer heads of keys and values serve groups of heads of queries.
 Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
 Array standardize(const Operand& x, const AxisList& axis = -1, double epsilon = 1e-5);
-Array logmeanexp(const Operand& x, const ReduceOptions& options = {});
 // Rows combined by the segment that each belongs to, [number of segments, …].
 Array segment_sum(const Operand& rows, const Operand& segments, std::int64_t num_segments);
 Array segment_prod(const Operand& rows, const Operand& segments, std::int64_t num_segments);

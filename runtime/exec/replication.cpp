@@ -59,7 +59,8 @@ void check_replication(const Graph& body, const std::vector<Sharding>& in_specs,
                                     "out_specs{} is {} which implies that the corresponding output value is only varying across "
                                     "mesh axes {{{}}} and not {{{}}}, but it was inferred to be possibly varying over {{{}}}",
                                     key, out_specs[i].spec_text(), names_of(named, mesh), names_of(extra, mesh), names_of(got, mesh));
-    failures.push_back(fmt::format("{}: {}", text, why));
+    failures.push_back(fmt::format("{}: {}; psum, pmean or pmax over '{}' makes it the same there, or name '{}' in out_specs{}", text, why,
+                                   names_of(first, mesh), names_of(first, mesh), key));
   }
   if (failures.empty()) return;
   std::string text = failures.size() == 1 ? failures[0] : fmt::format("* {}", fmt::join(failures, "\n\n* "));

@@ -57,8 +57,11 @@ std::vector<PartitionSpec> shard_map_specs(std::string_view which, const ShardMa
   if (!each) {
     std::size_t leaves = std::accumulate(parts.begin(), parts.end(), std::size_t(0));
     throw_user_error(
-        "shard_map {}_specs specification must be a tree prefix of the corresponding value: got {} specs for {} values{} of '{}'", which,
-        given.size(), parts.size(), leaves == parts.size() ? "" : fmt::format(" with {} leaves", leaves), options.name);
+        "shard_map {0}_specs specification must be a tree prefix of the corresponding value: got {1} specs for {2} {3}{4}{5} of '{6}'; "
+        "give "
+        "one for each {3}, or one for each leaf",
+        which, given.size(), parts.size(), which == "in" ? "argument" : "result", parts.size() == 1 ? "" : "s",
+        leaves == parts.size() ? "" : fmt::format(" with {} leaves", leaves), options.name);
   }
   return *each;
 }

@@ -1,6 +1,7 @@
 // shard_map: per-device code over the shards of arrays.
 #pragma once
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/control_flow.h"
 
 namespace shardlab {
@@ -35,7 +36,7 @@ class ShardMapped : public detail::AtLine<ShardMapped<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     detail::Flattened<F, Args...> local(function_, where, args...);
     ShardMapOptions options = options_;
-    options.in_specs = shard_map_specs("in", options, local.counts());
+    options.in_specs = at_place(Where::from(where), [&] { return shard_map_specs("in", options, local.counts()); });
     return local.result(
         shard_map([&](const std::vector<Array>& leaves) { return local(leaves); }, options, local.leaves(), Where::from(where)));
   }

@@ -8,7 +8,6 @@ namespace shardlab {
 // Weights of the shape of x, or of the shape of the axes.
 Array average(const Operand& x, const ReduceOptions& options = {});
 Array average(const Operand& x, const Operand& weights, const ReduceOptions& options = {});
-Array median(const Operand& x, const ReduceOptions& options = {});
 // Linear between elements; 0 <= q <= 1.
 Array quantile(const Operand& x, double q, const ReduceOptions& options = {});
 Array percentile(const Operand& x, double q, const ReduceOptions& options = {});

@@ -53,19 +53,29 @@ inline Array standard_basis(const Array& x) {
   return reshape(eye(x.size(), x.dtype()), shape);
 }
 
-template <typename F, bool forward>
-class Jacobian : public AtLine<Jacobian<F, forward>> {
+// Along the argument `argnum`, an array; the others are trees that stay as they are.
+template <typename F, bool forward, int argnum>
+class Jacobian : public AtLine<Jacobian<F, forward, argnum>> {
  public:
   explicit Jacobian(F function) : function_(std::move(function)) {}
-  Array call_at(std::source_location where, const Array& x) const {
+  template <typename... Args>
+  Array call_at(std::source_location where, const Args&... args) const {
+    static_assert(argnum >= 0 && argnum < int(sizeof...(Args)), "argnum names an argument that the function lacks");
+    const std::tuple<Args...> all(args...);
+    const Array& x = std::get<std::size_t(argnum)>(all);
+    auto function = [&](const Array& changed) {
+      std::tuple<Args...> given = all;
+      std::get<std::size_t(argnum)>(given) = changed;
+      return std::apply([&](const auto&... each) { return invoke_at(function_, where, each...); }, given);
+    };
     Shape shape;
     Array rows;
     if constexpr (forward) {
-      auto [y, push] = linearize_at(where, function_, x);
+      auto [y, push] = linearize_at(where, function, x);
       rows = vmap(push, {.out_axes = {-1}}).call_at(where, standard_basis(x));
       shape = y.shape();
     } else {
-      auto [y, pull] = vjp_at(where, function_, x);
+      auto [y, pull] = vjp_at(where, function, x);
       auto first = [&pull = pull](const Array& cotangent) { return std::get<0>(pull(cotangent)); };
       rows = vmap(first).call_at(where, standard_basis(y));
       shape = y.shape();
@@ -80,18 +90,19 @@ class Jacobian : public AtLine<Jacobian<F, forward>> {
 
 }  // namespace detail
 
-// The Jacobian of a function of one array, of shape y.shape + x.shape: column by column (for few inputs), or row by row (few outputs).
-template <typename F>
+// The Jacobian along one argument, of shape y.shape + x.shape: column by column (for few inputs), or row by row (few outputs).
+// jacfwd(f)(x, w), jacrev<1>(f)(x, w)
+template <int argnum = 0, typename F>
 auto jacfwd(F function) {
-  return detail::Jacobian<F, true>(std::move(function));
+  return detail::Jacobian<F, true, argnum>(std::move(function));
 }
-template <typename F>
+template <int argnum = 0, typename F>
 auto jacrev(F function) {
-  return detail::Jacobian<F, false>(std::move(function));
+  return detail::Jacobian<F, false, argnum>(std::move(function));
 }
-template <typename F>
+template <int argnum = 0, typename F>
 auto hessian(F function) {
-  return jacfwd(jacrev(std::move(function)));
+  return jacfwd<argnum>(jacrev<argnum>(std::move(function)));
 }
 
 }  // namespace shardlab

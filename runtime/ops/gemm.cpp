@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -72,18 +73,19 @@ Inner best_inner() {
 void gemm_float(GemmSize size, const float* a, const float* b, float* c) {
   static const Inner inner = best_inner();
   if (size.k == 0) std::fill_n(c, size.m * size.n, 0.0f);
-  std::vector<float> panel(std::size_t(kDepth * inner.columns));
+  // As deep as is needed and not cleared: of many small products the panel would cost more than they do.
+  const auto panel = std::make_unique_for_overwrite<float[]>(std::size_t(std::min(kDepth, size.k) * inner.columns));
   for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth) {
     std::int64_t depth = std::min(kDepth, size.k - k0);
     for (std::int64_t n0 = 0; n0 < size.n; n0 += inner.columns) {
       std::int64_t columns = std::min(inner.columns, size.n - n0);
       for (std::int64_t p = 0; p < depth; ++p) {
-        float* to = panel.data() + p * inner.columns;
+        float* to = panel.get() + p * inner.columns;
         std::copy_n(b + (k0 + p) * size.n + n0, columns, to);
         std::fill(to + columns, to + inner.columns, 0.0f);
       }
       for (std::int64_t m0 = 0; m0 < size.m; m0 += inner.rows)
-        inner.run(a + m0 * size.k + k0, size.k, panel.data(), depth, c + m0 * size.n + n0, size.n, std::min(inner.rows, size.m - m0),
+        inner.run(a + m0 * size.k + k0, size.k, panel.get(), depth, c + m0 * size.n + n0, size.n, std::min(inner.rows, size.m - m0),
                   columns, k0 > 0);
     }
   }

@@ -133,6 +133,14 @@ TEST(Autodiff, JacobiansAndTheHessian) {
   EXPECT_THAT(jacrev(f)(ramp(2)).to_vector<float>(), ElementsAre(0, 0, 0, 1));
   auto cube = [](const Array& x) { return sum(x * x * x); };
   EXPECT_THAT(hessian(cube)(ramp(2)).to_vector<float>(), ElementsAre(0, 0, 0, near(3)));
+  // Along one of several arguments, which may be trees and numbers.
+  using Weights = std::map<std::string, Array>;
+  auto scaled = [](const Weights& w, const Array& x, int power) { return w.at("a") * x * x * double(power); };
+  const Weights weights{{"a", full({2}, 3.0)}};
+  EXPECT_THAT(jacfwd<1>(scaled)(weights, ramp(2), 2).to_vector<float>(), ElementsAre(0, 0, 0, 6));
+  EXPECT_THAT(jit(jacrev<1>(scaled))(weights, ramp(2), 2).to_vector<float>(), ElementsAre(0, 0, 0, 6));
+  auto energy = [&](const Array& x, const Weights& w) { return sum(scaled(w, x, 1)); };
+  EXPECT_THAT(hessian(energy)(ramp(2), weights).to_vector<float>(), ElementsAre(6, 0, 0, 6));
 }
 
 TEST(Vmap, OfAFunctionOfGradAndOfVmap) {

@@ -61,6 +61,10 @@ TEST_F(ControlFlow, ForiLoopCondSwitchMap) {
   for (int i = 0; i < 3; ++i) branches.push_back([i](const std::vector<Array>& v) { return std::vector<Array>{v[0] + i * 10}; });
   for (auto [index, add] : {std::pair{-5, 0}, {1, 10}, {9, 20}})  // clamped
     EXPECT_EQ(switch_branches(index, branches, {x}, Where{}).at(0).to_vector<std::int32_t>(), (Ints{add, add + 1, add + 2}));
+  auto given = std::tuple{[](const Array& v) { return v; }, [](const Array& v) { return v * 2; }, [](const Array& v) { return -v; }};
+  EXPECT_EQ(switch_(1, given, x).to_vector<std::int32_t>(), (Ints{0, 2, 4}));
+  auto chosen = jit([&](const Array& i, const Array& v) { return switch_(i, given, v); });
+  EXPECT_EQ(chosen(full({}, 2), x).to_vector<std::int32_t>(), (Ints{0, -1, -2}));
   EXPECT_EQ(map([](const Array& v) { return v * v; }, arange(4)).to_vector<std::int32_t>(), (Ints{0, 1, 4, 9}));
 }
 

@@ -15,6 +15,7 @@
 namespace shardlab {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Ints = std::vector<std::int32_t>;
 using Strings = std::vector<std::string>;
@@ -291,6 +292,7 @@ TEST_F(Solo, ReplicationIsChecked) {
   EXPECT_THAT(text, HasSubstr("The mesh given has shape (4, 2) with corresponding axis names ('a', 'b')."));
   EXPECT_THAT(text, HasSubstr("out_specs is P('a',) which implies that the corresponding output value is replicated across mesh axis 'b', "
                               "but could not infer replication over any axes: argument 0 is cut over 'b' by in_specs[0] = P('a', 'b')"));
+  EXPECT_THAT(text, HasSubstr("keeps that; psum, pmean or pmax over 'b' makes it the same there, or name 'b' in out_specs"));
   EXPECT_THAT(text, HasSubstr("passing the check_vma=False argument"));
   EXPECT_THAT(error_of([&] {
                 shard_map(same, {.mesh = mesh, .in_specs = {P("a", "b")}, .out_specs = {P()}})(zeros({8, 8}));
@@ -319,7 +321,8 @@ TEST_F(Solo, ErrorsHaveJaxsTexts) {
   EXPECT_THAT(error_of([&] {
                 shard_map(same, {.mesh = mesh, .in_specs = {P("a"), P("b")}, .out_specs = {P("a")}})(zeros({8}));
               }),
-              HasSubstr("got 2 specs for 1 values"));
+              AllOf(HasSubstr("got 2 specs for 1 argument of 'f'; give one for each argument, or one for each leaf"),
+                    HasSubstr("shard_map_test.cpp:")));
 }
 
 // The same bits for every layout of processes.
