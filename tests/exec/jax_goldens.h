@@ -12,7 +12,8 @@
 
 namespace shardlab::testing_goldens {
 
-// What JAX's program printed: a name, the type with its sharding, the sum and the sum of magnitudes.
+// What JAX's program printed: a name, the type with its sharding, the sum and the sum of magnitudes; or a program's name, "wire" and the
+// bytes that its compiled module moves.
 struct Wanted {
   std::string type;
   double sum = 0, magnitudes = 0;
@@ -55,6 +56,17 @@ class Seen {
       EXPECT_NEAR(magnitudes, wanted.magnitudes, slack) << key;
       ++seen_;
     }
+  }
+
+  // The results of a jitted function, which moves no more than JAX's (what loops do, once).
+  template <typename F, typename... Args>
+  void run(const std::string& name, const F& jitted, const Args&... args) {
+    add(name, jitted(args...));
+    ASSERT_EQ(wanted_[name].type, "wire") << name;
+    const std::string why = jitted.explain(args...), end = " bytes on the wire, where loops go round once\n";
+    const std::size_t line = why.rfind('\n', why.size() - 2);
+    EXPECT_LE(std::stod(why.substr(line == std::string::npos ? 0 : line + 1, why.size() - end.size())), wanted_[name].sum) << name;
+    ++seen_;
   }
 
  private:
