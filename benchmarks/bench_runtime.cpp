@@ -201,6 +201,44 @@ struct Bench {
     });
   }
 
+  // Attention and a network of two products, twelve times, with gradients: a program of many small steps. The first call compiles it.
+  void layers() const {
+    constexpr std::size_t kLayers = 12;
+    using Weights = std::vector<Array>;
+    auto make_step = [](double rate) {
+      auto loss = [](const Weights& w, Array x) {
+        for (std::size_t i = 0; i < kLayers; ++i) {
+          Array q = matmul(x, w[3 * i]), scores = softmax(einsum("bqd,bkd->bqk", q, q) / 8.0);
+          x = x + einsum("bqk,bkd->bqd", scores, q);
+          Array centred = x - mean(x, {.axis = -1, .keepdims = true});
+          Array y = centred / sqrt(mean(square(centred), {.axis = -1, .keepdims = true}) + 1e-5);
+          x = x + matmul(gelu(matmul(y, w[3 * i + 1])), w[3 * i + 2]);
+        }
+        return mean(square(x));
+      };
+      return jit([loss, rate](Weights w, const Array& x) {
+        auto [value, gradients] = value_and_grad(loss)(w, x);
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = w[i] - rate * gradients[i];
+        return std::pair(w, value);
+      });
+    };
+    auto weights = [this] {
+      Weights w;
+      for (std::size_t i = 0; i < kLayers; ++i) {
+        w.push_back(values({64, 64}, on(None, "b")));
+        w.push_back(values({64, 256}, on(None, "b")));
+        w.push_back(values({256, 64}, on("b", None)));
+      }
+      return w;
+    };
+    auto batch = [this] { return values({32, 16, 64}, on("a")); };
+    timed("layers_12", 9, 1, [&] { return [step = make_step(1e-3), w = weights(), x = batch()] { return step(w, x).second; }; });
+    timed("layers_12_first_call", 3, 1, [&] {
+      // Another rate each time, so that it is another program.
+      return [make_step, w = weights(), x = batch(), n = 0]() mutable { return make_step(1e-3 / ++n)(w, x).second; };
+    });
+  }
+
   void transforms() const {
     const Sharding slab_z = NamedSharding(flat, P(None, "g")), slab_xy = NamedSharding(flat, P(None, None, "g"));
     auto cube = [&] { return jit([](const Array& x) { return astype(x, complex64); })(values({128, 128, 128}, slab_z)); };
@@ -225,5 +263,6 @@ int main(int argc, char** argv) {
   bench.random_numbers();
   bench.collectives();
   bench.networks();
+  bench.layers();
   bench.transforms();
 }

@@ -5,6 +5,7 @@
 
 With --process it is one of PROCESSES processes at localhost:PORT that share the devices, over gloo.
 """
+import itertools
 import os
 import sys
 import time
@@ -166,6 +167,38 @@ network("network_1024", 1024, 5, gradient)
 if only & {"network_8192_dp", "network_8192_dp_tp"}:
     network("network_8192", 8192, 1, gradient)
 network("mlp_step", 1024, 5, step)
+
+LAYERS = 12
+
+
+def layers_loss(w, x):
+    for i in range(LAYERS):
+        q = x @ w[3 * i]
+        scores = jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", q, q) / 8.0)
+        x = x + jnp.einsum("bqk,bkd->bqd", scores, q)
+        centred = x - jnp.mean(x, axis=-1, keepdims=True)
+        y = centred / jnp.sqrt(jnp.mean(centred ** 2, axis=-1, keepdims=True) + 1e-5)
+        x = x + jax.nn.gelu(y @ w[3 * i + 1]) @ w[3 * i + 2]
+    return jnp.mean(x ** 2)
+
+
+def layers_step(rate):
+    def step(w, x):
+        value, gradients = jax.value_and_grad(layers_loss)(w, x)
+        return [a - rate * g for a, g in zip(w, gradients)], value
+
+    return jax.jit(step)
+
+
+def layers():
+    w = [values(shape, on(*axes)) for _ in range(LAYERS)
+         for shape, axes in (((64, 64), (None, "b")), ((64, 256), (None, "b")), ((256, 64), ("b", None)))]
+    return w, values((32, 16, 64), on("a"))
+
+
+timed("layers_12", 9, 1, layers_step(1e-3), layers)
+rates = itertools.count(1)
+timed("layers_12_first_call", 3, 1, lambda w, x: layers_step(1e-3 / next(rates))(w, x), layers)
 
 slab_z, slab_xy = P(None, "g"), P(None, None, "g")
 

@@ -1,5 +1,6 @@
 // dot_general: sums of products over contracting dimensions, for each index of the batch dimensions.
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "runtime/ops/derive.h"
@@ -104,7 +105,7 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
 }
 
 // The operand with its dimensions in the given order; copied into `storage` where that is not its own.
-const std::byte* ordered(const ConstView& operand, const std::vector<std::vector<int>>& groups, std::vector<std::byte>& storage) {
+const std::byte* ordered(const ConstView& operand, const std::vector<std::vector<int>>& groups, std::unique_ptr<std::byte[]>& storage) {
   Shape own_strides = strides_of(operand.type.shape), shape, strides;
   for (const auto& group : groups)
     for (int d : group) {
@@ -120,15 +121,15 @@ const std::byte* ordered(const ConstView& operand, const std::vector<std::vector
       previous = d;
     }
   if (in_order) return operand.data;
-  storage.resize(std::size_t(operand.type.bytes()));
-  strided_copy(shape, strides, operand.data, storage.data(), size_of(operand.type.dtype));
-  return storage.data();
+  storage = std::make_unique_for_overwrite<std::byte[]>(std::size_t(operand.type.bytes()));
+  strided_copy(shape, strides, operand.data, storage.get(), size_of(operand.type.dtype));
+  return storage.get();
 }
 
 void kernel(const KernelArgs& args) {
   const ConstView &left = args.operands[0], &right = args.operands[1];
   DotDims dims = dims_of(args.attrs, left.type.rank(), right.type.rank());
-  std::vector<std::byte> left_storage, right_storage;
+  std::unique_ptr<std::byte[]> left_storage, right_storage;
   const std::byte* a = ordered(left, {dims.lhs_batch, dims.lhs_free, dims.lhs_contract}, left_storage);
   const std::byte* b = ordered(right, {dims.rhs_batch, dims.rhs_contract, dims.rhs_free}, right_storage);
   GemmSize size{element_count(sizes_of(left.type.shape, dims.lhs_free)), element_count(sizes_of(right.type.shape, dims.rhs_free)),

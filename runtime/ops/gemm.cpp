@@ -1,6 +1,7 @@
 #include "runtime/ops/gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -26,8 +27,6 @@ Vector4 fma4(Vector4 x, Vector4 y, Vector4 sum) {
 #define SHARDLAB_GEMM_NAME inner_baseline
 #define SHARDLAB_GEMM_TARGET
 #define SHARDLAB_GEMM_BYTES 16
-#define SHARDLAB_GEMM_ROWS 6
-#define SHARDLAB_GEMM_WIDE 2
 #define SHARDLAB_GEMM_FMA fma4
 #include "runtime/ops/gemm_kernel.inc"
 
@@ -35,16 +34,12 @@ Vector4 fma4(Vector4 x, Vector4 y, Vector4 sum) {
 #define SHARDLAB_GEMM_NAME inner_avx2
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx2,fma")]]
 #define SHARDLAB_GEMM_BYTES 32
-#define SHARDLAB_GEMM_ROWS 4
-#define SHARDLAB_GEMM_WIDE 3
 #define SHARDLAB_GEMM_FMA(x, y, sum) Vector(_mm256_fmadd_ps(__m256(x), __m256(y), __m256(sum)))
 #include "runtime/ops/gemm_kernel.inc"
 
 #define SHARDLAB_GEMM_NAME inner_avx512
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 #define SHARDLAB_GEMM_BYTES 64
-#define SHARDLAB_GEMM_ROWS 8
-#define SHARDLAB_GEMM_WIDE 3
 #define SHARDLAB_GEMM_FMA(x, y, sum) Vector(_mm512_fmadd_ps(__m512(x), __m512(y), __m512(sum)))
 #include "runtime/ops/gemm_kernel.inc"
 #endif
@@ -55,29 +50,33 @@ struct Inner {
   void (*run)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t, std::int64_t, std::int64_t, bool);
   std::int64_t rows, columns;
 };
+using Inners = std::array<Inner, 3>;  // one, two and three vectors wide, with as many rows as the registers hold beside them
 
-Inner best_inner() {
+Inners best_inners() {
 #if defined(__x86_64__)
   switch (machine_isa()) {
     case Isa::kAvx512:
-      return {inner_avx512, 8, 48};
+      return {{{inner_avx512<16, 1>, 16, 16}, {inner_avx512<12, 2>, 12, 32}, {inner_avx512<8, 3>, 8, 48}}};
     case Isa::kAvx2:
-      return {inner_avx2, 4, 24};
+      return {{{inner_avx2<8, 1>, 8, 8}, {inner_avx2<6, 2>, 6, 16}, {inner_avx2<4, 3>, 4, 24}}};
     case Isa::kBaseline:
       break;
   }
 #endif
-  return {inner_baseline, 6, 8};
+  return {{{inner_baseline<8, 1>, 8, 4}, {inner_baseline<6, 2>, 6, 8}, {inner_baseline<4, 3>, 4, 12}}};
 }
 
 void gemm_float(GemmSize size, const float* a, const float* b, float* c) {
-  static const Inner inner = best_inner();
+  static const Inners inners = best_inners();
   if (size.k == 0) std::fill_n(c, size.m * size.n, 0.0f);
   // As deep as is needed and not cleared: of many small products the panel would cost more than they do.
-  const auto panel = std::make_unique_for_overwrite<float[]>(std::size_t(std::min(kDepth, size.k) * inner.columns));
+  const auto panel = std::make_unique_for_overwrite<float[]>(std::size_t(std::min(kDepth, size.k) * inners.back().columns));
   for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth) {
     std::int64_t depth = std::min(kDepth, size.k - k0);
-    for (std::int64_t n0 = 0; n0 < size.n; n0 += inner.columns) {
+    for (std::int64_t n0 = 0; n0 < size.n;) {
+      // The narrowest that takes what is left, or the widest.
+      auto fits = std::find_if(inners.begin(), inners.end() - 1, [&](const Inner& each) { return size.n - n0 <= each.columns; });
+      const Inner& inner = *fits;
       std::int64_t columns = std::min(inner.columns, size.n - n0);
       for (std::int64_t p = 0; p < depth; ++p) {
         float* to = panel.get() + p * inner.columns;
@@ -87,6 +86,7 @@ void gemm_float(GemmSize size, const float* a, const float* b, float* c) {
       for (std::int64_t m0 = 0; m0 < size.m; m0 += inner.rows)
         inner.run(a + m0 * size.k + k0, size.k, panel.get(), depth, c + m0 * size.n + n0, size.n, std::min(inner.rows, size.m - m0),
                   columns, k0 > 0);
+      n0 += columns;
     }
   }
 }
