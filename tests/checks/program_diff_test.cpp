@@ -61,6 +61,8 @@ TEST(ProgramDiff, TypesAndEnds) {
   EXPECT_THAT(told(program("  %1 = sin(%0) : float32[8]\n"), program("  %1 = sin(%0) : float64[8]\n")),
               ElementsAre("type of %1 = sin is float32[8] on A and float64[8] on B"));
   EXPECT_THAT(told("", "barrier x"), ElementsAre("the program is absent on A and barrier x on B"));
+  EXPECT_THAT(told("barrier x int32[2] from P('p',) to P()", "barrier y int32[2] from P('p',) to P()"),
+              ElementsAre("the program is barrier x on A and barrier y on B"));
   std::string many_a, many_b;
   for (int i = 0; i < 50; ++i) {
     many_a += "  %" + std::to_string(i + 1) + " = sin(%0) : float32[8]\n";

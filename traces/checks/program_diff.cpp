@@ -164,10 +164,22 @@ std::string head_value(std::string_view text) {
   return std::string(text);
 }
 
+// Two texts without the words at their ends that they have in common: "barrier a", "barrier b" of what both move in the same way.
+std::pair<std::string, std::string> without_common_end(const std::string& a, const std::string& b) {
+  std::size_t same = 0, words = 0;
+  for (; same < std::min(a.size(), b.size()) && a[a.size() - 1 - same] == b[b.size() - 1 - same]; ++same)
+    if (a[a.size() - 1 - same] == ' ') words = same + 1;
+  return {a.substr(0, a.size() - words), b.substr(0, b.size() - words)};
+}
+
 void compare(const Line& a, const Line& b, std::vector<ProgramDifference>& found) {
-  if (a.kind == Line::Kind::kHead || a.kind == Line::Kind::kOther) {
-    bool head = a.kind == Line::Kind::kHead;
-    found.push_back({place_of(a), head ? "devices" : "text", head ? head_value(a.text) : a.text, head ? head_value(b.text) : b.text});
+  if (a.kind == Line::Kind::kHead) {
+    found.push_back({place_of(a), "devices", head_value(a.text), head_value(b.text)});
+    return;
+  }
+  if (a.kind == Line::Kind::kOther) {
+    auto [left, right] = without_common_end(a.text, b.text);
+    found.push_back({place_of(a), "text", std::move(left), std::move(right)});
     return;
   }
   if (a.op != b.op) {
