@@ -47,6 +47,14 @@ class Counting(unittest.TestCase):
         self.assertEqual(counted(f"  %z = f32[] constant(0)\n  %s = f32[4]{{0}} reduce(%p, %z), dimensions={{1}}, to_apply=%add\n"
                                  f"  ROOT %r = f32[4]{{0}} all-reduce(%s), {over}"), {"reduce": 32})
 
+    def test_sums_stay_sums_under_factors_that_are_known(self):
+        over = "replica_groups={{0,1}}, to_apply=%add"
+        summed = "  %z = f32[] constant(0)\n  %s = f32[4]{0} reduce(%p, %z), dimensions={1}, to_apply=%add\n  %c = f32[4]{0} broadcast(%z), dimensions={}\n"
+        scaled = summed + f"  %m = f32[4]{{0}} multiply(%s, %c)\n  ROOT %r = f32[4]{{0}} all-reduce(%m), {over}"
+        self.assertEqual(counted(scaled), {"reduce": 32, "multiply": 4})
+        spread = summed + "  %b = f32[4,8]{1,0} broadcast(%s), dimensions={0}\n  %m = f32[4,8]{1,0} multiply(%p, %b)\n"
+        self.assertEqual(counted(spread + f"  ROOT %r = f32[4,8]{{1,0}} all-reduce(%m), {over}"), {"reduce": 32, "multiply": 32, "all-reduce": 32})
+
     def test_a_maximum_of_sums_is_none_of_them(self):
         largest = "%max (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n  ROOT %m = f32[] maximum(%x, %y)\n}\n"
         self.assertEqual(counted("  %z = f32[] constant(0)\n  %s = f32[4]{0} reduce(%p, %z), dimensions={1}, to_apply=%add\n"

@@ -22,7 +22,7 @@ reshape reverse slice transpose tuple
 KNOWN = frozenset("constant iota partition-id replica-id".split())
 COMBINING = frozenset("all-reduce all-reduce-start reduce-scatter".split())
 REDUCING = COMBINING | frozenset("reduce reduce-window scatter".split())  # by the computation that they name
-LINEAR = frozenset("add convert divide multiply negate subtract".split())  # of sums they give sums
+LINEAR = frozenset("add convert negate subtract".split())  # of sums they give sums; products do by what is known
 INSTRUCTION = re.compile(r"\s*(?P<root>ROOT )?%?(?P<name>[\w.\-]+) = (?P<type>.+?) (?P<op>[a-z][\w\-]*)\((?P<rest>.*)")
 
 
@@ -123,7 +123,9 @@ class Counter:
         earlier = {value.combined_by for value in operands} - {""}
         if each.op in MOVES and len(earlier) == 1:
             return earlier.pop()
-        return "add" if each.op in LINEAR and "add" in earlier else ""
+        varying = [value.combined_by for value in operands if not value.is_known]
+        is_sum = all(combined_by == "add" for combined_by in varying) and bool(varying)
+        return "add" if is_sum and (each.op in LINEAR or each.op in ("multiply", "divide") and len(varying) == 1) else ""
 
     def inside(self, name, arguments, count, times=1):
         value, inner = self.walk(name, arguments)

@@ -3,7 +3,7 @@
 
     jax_side.py SCENARIOS…        (.json, or .jsonl with one a line; needs `pip install jax`)
 
-Prints one line for each scenario: {"name": …, "arithmetic": {op: elements}, "wire_bytes": bytes or null where a loop hides them}, or its
+Prints one line for each scenario: {"name": …, "arithmetic": {op: elements}, "wire_bytes": bytes or null where loops or branches hide them}, or its
 "error". Nothing of a `jit` runs, its module is read (hlo_arithmetic.py). Behind a first line with JAX's version it is the record xla.jsonl.
 """
 import collections
@@ -35,7 +35,7 @@ class Compiled(jax_scenarios.Run):
         lowered = jax.jit(function, **options).lower(*args)
         hlo = lowered.compile().as_text()
         self.arithmetic.update(hlo_arithmetic.arithmetic_of(hlo))
-        hides_bytes = self.wire_bytes is None or " while(" in hlo
+        hides_bytes = self.wire_bytes is None or " while(" in hlo or " conditional(" in hlo
         self.wire_bytes = None if hides_bytes else self.wire_bytes + sum(
             found.wire_bytes for found in hlo_bytes.collectives_of(hlo, len(self.devices)))
         # Later statements need no more than how results look.

@@ -276,22 +276,27 @@ std::optional<Digits> digits_of(const Axes& pieces, const Axes& atoms) {
   return digits;
 }
 
-// Each cut dimension of one factor alone.
+// Whether one of the dimension's factors is a window's: the others are places that it is put to.
+bool is_walked(const FactorRule& rule, const std::vector<int>& dim) {
+  return dim.size() > 1 &&
+         std::any_of(dim.begin(), dim.end(), [&](int f) { return rule.factors[std::size_t(f)].kind == FactorKind::kReduce; });
+}
+
+// Cut within its factors, and not along windows.
 std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::TensorMap& map, const Spec& form, const Axes& atoms) {
   const std::size_t factors = op.rule.factors.size();
   ProductTensor t{{}, std::vector<Digits>(factors), Parts(factors, 1)};
   for (std::size_t d = 0; d < map.size(); ++d) {
-    int real = 0;
+    if (!form[d].empty() && is_walked(op.rule, map[d])) return std::nullopt;
     for (int factor : map[d]) {
       t.order.push_back(factor);
       t.sizes[std::size_t(factor)] = op.rule.factors[std::size_t(factor)].size;
-      real += op.rule.factors[std::size_t(factor)].size > 1;
     }
-    if (form[d].empty()) continue;
-    const std::optional<Digits> digits = digits_of(form[d], atoms);
-    if (real != 1 || !digits) return std::nullopt;
-    for (int factor : map[d])
-      if (op.rule.factors[std::size_t(factor)].size > 1) t.cuts[std::size_t(factor)] = *digits;
+  }
+  for (const FactorSharding& sharding : project(form, map, op.rule.factors)) {
+    const std::optional<Digits> digits = digits_of(sharding.axes, atoms);
+    if (!digits || !sharding.overflow.empty()) return std::nullopt;
+    t.cuts[std::size_t(sharding.factor)] = *digits;
   }
   return t;
 }

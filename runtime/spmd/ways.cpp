@@ -116,12 +116,12 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       kept.push_back(problem.propagated_form(value));
       even.push_back(problem.even_form(value));
     }
+  const std::int64_t product = node.op->reduction ? product_work(shape, kept, problem.atoms()) : std::numeric_limits<std::int64_t>::max();
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
   if (node.op->reduction) {
-    const std::int64_t xlas = product_work(shape, kept, problem.atoms());
     // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts; a product as its result is
     // left, whatever more its operands are cut into.
     for (std::vector<Spec>* forms : {&kept, &even}) {
@@ -130,7 +130,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       else
         for (std::size_t i = node.operands.size(); i < forms->size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
     }
-    allowed = std::min(xlas, std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even))));
+    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
   }
   // XLA computes Fourier transforms whole on every device, their batch included.
   if (transforms_whole_dimensions(node, shape.rule)) {
@@ -153,7 +153,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   }
   std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);
-  return std::max(allowed, least);
+  return std::max(std::min(allowed, product), least);
 }
 
 }  // namespace shardlab::spmd
