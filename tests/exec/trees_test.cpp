@@ -148,7 +148,7 @@ TEST_F(TreesInShardMap, OneSpecForAllLeavesOfAnArgument) {
   auto g = shard_map(sums, {.mesh = mesh, .in_specs = {P("a"), P("b")}, .out_specs = {P()}});
   EXPECT_EQ(g(Layer{arange(4.0), ones({4})}).item<float>(), 10);
   auto h = shard_map(sums, {.mesh = mesh, .in_specs = {P("a"), P("b"), P()}, .out_specs = {P()}});
-  EXPECT_THAT(error_of([&] { h(Layer{ones({4}), ones({4})}); }), HasSubstr("got 3 specs for 1 values with 2 leaves"));
+  EXPECT_THAT(error_of([&] { h(Layer{ones({4}), ones({4})}); }), HasSubstr("got 3 specs for 1 argument with 2 leaves"));
 }
 
 TEST_F(TreesInShardMap, SizesOfAxesAreNumbers) {
