@@ -29,7 +29,7 @@ Spec even_form(const PartitionedProgram& program, ValueId id) {
 }
 
 // Of one device where every op is computed as propagation leaves its tensors: cut as its results are, or as its operands agree;
-// of a reduction where its operand lies, of a product as its result is left.
+// of a reduction where its operand lies, of a product and of an elementwise op as its result is left.
 std::int64_t propagated_work_of(const PartitionedProgram& program) {
   std::int64_t work = 0;
   for (const Node& node : program.graph.nodes) {
@@ -43,7 +43,10 @@ std::int64_t propagated_work_of(const PartitionedProgram& program) {
     for (const auto* ids : {&node.operands, &node.results})
       for (ValueId id : *ids) forms.push_back(even_form(program, id));
     std::int64_t own = propagated_work({rule, cuttable_factors(*node.op, rule)}, forms);
-    if (node.op->reduction && node.operands.size() == 1) {
+    if (node.op->elementwise) {  // as its results lie, where its operands are whole for others
+      for (std::size_t i = 0; i < rule.operands.size(); ++i) forms[i].assign(forms[i].size(), {});
+      own = std::max(own, propagated_work({rule, cuttable_factors(*node.op, rule)}, forms));
+    } else if (node.op->reduction && node.operands.size() == 1) {
       forms.back().assign(forms.back().size(), {});
       own = std::max(own, propagated_work({rule, cuttable_factors(*node.op, rule)}, forms));
     } else if (node.op->reduction) {
