@@ -137,10 +137,9 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
     allowed = std::max(allowed, propagated_work(shape, kept));
   }
-  // XLA computes sorts in as many parts as their operands lie in, or as their results are wanted in.
+  // XLA computes sorts in as many parts as their results lie in, whatever their operands are cut into.
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
-    allowed = std::min({allowed, work_in_other_parts(shape, even[0], shape.rule.operands[0]),
-                        work_in_other_parts(shape, even[node.operands.size()], shape.rule.results[0])});
+    allowed = std::min(allowed, work_in_other_parts(shape, even[node.operands.size()], shape.rule.results[0]));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
   // propagation leaves it, be that uneven.
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {
