@@ -1,5 +1,7 @@
 #include "runtime/exec/fft.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab::fft {
 namespace {
 
@@ -47,4 +49,39 @@ Array ifftshift(const Operand& x, const AxisList& axes) { return shifted("fft.if
 Array fftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.fftfreq", n, d, where); }
 Array rfftfreq(std::int64_t n, double d, std::source_location where) { return frequencies("fft.rfftfreq", n, d, where); }
 
+namespace {
+
+Array cosine(std::string_view op, const Operand& x, const CosineOptions& options) {
+  Attrs attrs{{"axis", options.axis}, {"norm", options.norm}};
+  if (options.n) attrs.set("n", *options.n);
+  return shardlab::detail::one(op, {x}, attrs);
+}
+Array cosine_over(std::string_view op, const Operand& x, const std::vector<std::int64_t>& axes, const std::string& norm) {
+  Attrs attrs{{"norm", norm}};
+  if (!axes.empty()) attrs.set("axes", axes);
+  return shardlab::detail::one(op, {x}, attrs);
+}
+
+}  // namespace
+
+Array dct(const Operand& x, const CosineOptions& options) { return cosine("fft.dct", x, options); }
+Array idct(const Operand& x, const CosineOptions& options) { return cosine("fft.idct", x, options); }
+Array dctn(const Operand& x, const std::vector<std::int64_t>& axes, const std::string& norm) {
+  return cosine_over("fft.dctn", x, axes, norm);
+}
+Array idctn(const Operand& x, const std::vector<std::int64_t>& axes, const std::string& norm) {
+  return cosine_over("fft.idctn", x, axes, norm);
+}
+
 }  // namespace shardlab::fft
+
+namespace shardlab::signals {
+
+Array convolve(const Operand& x, const Operand& y, const std::string& mode) {
+  return shardlab::detail::one("signal.convolve", {x, y}, {{"mode", mode}});
+}
+Array fftconvolve(const Operand& x, const Operand& y, const std::string& mode) {
+  return shardlab::detail::one("signal.fftconvolve", {x, y}, {{"mode", mode}});
+}
+
+}  // namespace shardlab::signals

@@ -47,4 +47,25 @@ Array ifftshift(const Operand& x, const AxisList& axes = AxisList::all());
 Array fftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());
 Array rfftfreq(std::int64_t n, double d = 1, std::source_location where = std::source_location::current());
 
+// jax.scipy.fft's cosine transforms of type 2; `norm`: backward or ortho. A signal is filled up with zeros to length n.
+struct CosineOptions {
+  shardlab::detail::ByNameOnly by_name{};
+  std::optional<std::int64_t> n = {};
+  std::int64_t axis = -1;
+  std::string norm = "backward";
+};
+Array dct(const Operand& x, const CosineOptions& options = {});
+Array idct(const Operand& x, const CosineOptions& options = {});
+// Over several axes; all where the list is empty.
+Array dctn(const Operand& x, const std::vector<std::int64_t>& axes = {}, const std::string& norm = "backward");
+Array idctn(const Operand& x, const std::vector<std::int64_t>& axes = {}, const std::string& norm = "backward");
+
 }  // namespace shardlab::fft
+
+namespace shardlab::signals {
+
+// jax.scipy.signal's convolutions of arrays of any dimensions; `mode`: full, same as x, or valid.
+Array convolve(const Operand& x, const Operand& y, const std::string& mode = "full");
+Array fftconvolve(const Operand& x, const Operand& y, const std::string& mode = "full");
+
+}  // namespace shardlab::signals

@@ -149,4 +149,65 @@ Array integer_pow(const Operand& x, std::int64_t y) { return one("integer_pow", 
 Array clz(const Operand& x) { return one("clz", {x}); }
 Array shift_right_logical(const Operand& x, const Operand& y) { return one("shift_right_logical", {x, y}); }
 
+namespace {
+
+std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs) {
+  std::vector<Array> found = apply(name, operands, attrs, operands.front().where());
+  return {found[0], found[1]};
+}
+std::vector<std::string> layouts_or(const std::array<std::string, 3>& given, std::array<std::string, 3> otherwise) {
+  const std::array<std::string, 3>& taken = given[0].empty() ? otherwise : given;
+  return {taken.begin(), taken.end()};
+}
+
+}  // namespace
+
+Array cumlogsumexp(const Operand& x, std::int64_t axis, bool reverse) {
+  return one("cumlogsumexp", {x}, {{"axis", axis}, {"reverse", reverse}});
+}
+Array reduce_precision(const Operand& x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
+  return one("reduce_precision", {x}, {{"exponent_bits", exponent_bits}, {"mantissa_bits", mantissa_bits}});
+}
+Array broadcast(const Operand& x, const Shape& sizes) { return one("broadcast", {x}, {{"sizes", sizes}}); }
+std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension) {
+  return two("sort_key_val", {keys, values}, {{"dimension", dimension}});
+}
+std::pair<Array, Array> approx_max_k(const Operand& x, std::int64_t k, std::int64_t reduction_dimension) {
+  return two("approx_max_k", {x}, {{"k", k}, {"reduction_dimension", reduction_dimension}});
+}
+std::pair<Array, Array> approx_min_k(const Operand& x, std::int64_t k, std::int64_t reduction_dimension) {
+  return two("approx_min_k", {x}, {{"k", k}, {"reduction_dimension", reduction_dimension}});
+}
+Array select_n(const Operand& which, const Operands& cases) {
+  std::vector<Operand> operands{which};
+  for (const Operand& each : cases.operands()) operands.push_back(each);
+  return one("select_n", operands);
+}
+Array ragged_dot(const Operand& rows, const Operand& matrices, const Operand& group_sizes) {
+  return one("ragged_dot", {rows, matrices, group_sizes});
+}
+Array conv_transpose(const Operand& lhs, const Operand& kernel, const std::vector<std::int64_t>& strides, const WindowPadding& padding,
+                     const ConvTransposeOptions& options) {
+  static const std::string kSpatial[] = {"", "H", "HW", "HWD"};
+  const std::string& between = kSpatial[std::min<std::size_t>(strides.size(), 3)];
+  Attrs attrs{{"strides", strides},
+              {"transpose_kernel", options.transpose_kernel},
+              {"dimension_numbers", layouts_or(options.dimension_numbers, {"N" + between + "C", between + "IO", "N" + between + "C"})}};
+  set_if_any(attrs, "rhs_dilation", options.rhs_dilation);
+  padding.set(attrs);
+  return one("conv_transpose", {lhs, kernel}, attrs);
+}
+Array conv_general_dilated_patches(const Operand& x, const Shape& filter_shape, const std::vector<std::int64_t>& window_strides,
+                                   const WindowPadding& padding, const ConvOptions& options) {
+  std::string spatial;
+  for (std::size_t i = 0; i < filter_shape.size(); ++i) spatial += char('0' + i);
+  Attrs attrs{{"filter_shape", filter_shape},
+              {"window_strides", window_strides},
+              {"dimension_numbers", layouts_or(options.dimension_numbers, {"NC" + spatial, "OI" + spatial, "NC" + spatial})}};
+  set_if_any(attrs, "lhs_dilation", options.lhs_dilation);
+  set_if_any(attrs, "rhs_dilation", options.rhs_dilation);
+  padding.set(attrs);
+  return one("conv_general_dilated_patches", {x}, attrs);
+}
+
 }  // namespace shardlab

@@ -109,4 +109,30 @@ Array integer_pow(const Operand& x, std::int64_t y);
 Array clz(const Operand& x);  // leading zeros
 Array shift_right_logical(const Operand& x, const Operand& y);
 
+// The running logarithm of sums of exponentials.
+Array cumlogsumexp(const Operand& x, std::int64_t axis = 0, bool reverse = false);
+// Rounded to numbers of fewer bits.
+Array reduce_precision(const Operand& x, std::int64_t exponent_bits, std::int64_t mantissa_bits);
+Array broadcast(const Operand& x, const Shape& sizes);  // new dimensions before x's own
+std::pair<Array, Array> sort_key_val(const Operand& keys, const Operand& values, std::int64_t dimension = -1);
+// The k largest or least, and their places; on CPUs they are exact, as in JAX.
+std::pair<Array, Array> approx_max_k(const Operand& x, std::int64_t k, std::int64_t reduction_dimension = -1);
+std::pair<Array, Array> approx_min_k(const Operand& x, std::int64_t k, std::int64_t reduction_dimension = -1);
+// Each element from the case of its number; `which` is bool or int32, a scalar or of the cases' shape.
+Array select_n(const Operand& which, const Operands& cases);
+// Rows [m, k] in groups of these sizes, each times its group's matrix [g, k, n].
+Array ragged_dot(const Operand& rows, const Operand& matrices, const Operand& group_sizes);
+
+struct ConvTransposeOptions {
+  detail::ByNameOnly by_name{};
+  std::vector<std::int64_t> rhs_dilation = {};
+  std::array<std::string, 3> dimension_numbers = {};  // {"NHWC", "HWIO", "NHWC"} of two spatial dimensions by default, and so on
+  bool transpose_kernel = false;                      // turned, as in the gradient of a convolution
+};
+Array conv_transpose(const Operand& lhs, const Operand& kernel, const std::vector<std::int64_t>& strides, const WindowPadding& padding,
+                     const ConvTransposeOptions& options = {});
+// Each window's elements as features of the result; dimensions as in conv_general_dilated.
+Array conv_general_dilated_patches(const Operand& x, const Shape& filter_shape, const std::vector<std::int64_t>& window_strides,
+                                   const WindowPadding& padding, const ConvOptions& options = {});
+
 }  // namespace shardlab

@@ -96,4 +96,59 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularSolve
               {"unit_diagonal", options.unit_diagonal}});
 }
 
+LuFactorResult lu_factor(const Operand& x) {
+  std::vector<Array> found = all("linalg.lu_factor", {x});
+  return {found[0], found[1]};
+}
+Array lu_solve(const LuFactorResult& factors, const Operand& b, int trans) {
+  return one("linalg.lu_solve", {Operand(factors.lu, b.where()), Operand(factors.pivots, b.where()), b}, {{"trans", std::int64_t(trans)}});
+}
+Array lu_pivots_to_permutation(const Operand& pivots, std::int64_t permutation_size) {
+  return one("lu_pivots_to_permutation", {pivots}, {{"permutation_size", permutation_size}});
+}
+Array cho_factor(const Operand& x, bool lower) { return one("linalg.cho_factor", {x}, {{"lower", lower}}); }
+std::pair<Array, Array> polar(const Operand& x, std::string_view side, std::string_view method) {
+  std::vector<Array> found = all("linalg.polar", {x}, {{"side", std::string(side)}, {"method", std::string(method)}});
+  return {found[0], found[1]};
+}
+Array expm(const Operand& x, bool upper_triangular, std::int64_t max_squarings) {
+  return one("linalg.expm", {x}, {{"upper_triangular", upper_triangular}, {"max_squarings", max_squarings}});
+}
+Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b) {
+  return one("tridiagonal_solve", {below, diagonal, above, b});
+}
+
+namespace {
+
+Array with_second(std::string_view op, const Operand& first, const std::optional<Operand>& second) {
+  return second ? one(op, {first, *second}) : one(op, {first});
+}
+Array of_size(std::string_view op, std::int64_t n, std::source_location where, Attrs attrs = {}) {
+  return std::move(apply(op, {}, attrs.set("n", n), Where::from(where)).at(0));
+}
+
+}  // namespace
+
+Array toeplitz(const Operand& column, const std::optional<Operand>& row) { return with_second("linalg.toeplitz", column, row); }
+Array hankel(const Operand& column, const std::optional<Operand>& last_row) { return with_second("linalg.hankel", column, last_row); }
+Array circulant(const Operand& column) { return one("linalg.circulant", {column}); }
+Array convolution_matrix(const Operand& x, std::int64_t n, std::string_view mode) {
+  return one("linalg.convolution_matrix", {x}, {{"n", n}, {"mode", std::string(mode)}});
+}
+Array companion(const Operand& coefficients) { return one("linalg.companion", {coefficients}); }
+Array fiedler(const Operand& x) { return one("linalg.fiedler", {x}); }
+Array leslie(const Operand& births, const Operand& rates) { return one("linalg.leslie", {births, rates}); }
+Array hilbert(std::int64_t n, std::source_location where) { return of_size("linalg.hilbert", n, where); }
+Array invhilbert(std::int64_t n, std::source_location where) { return of_size("linalg.invhilbert", n, where); }
+Array hadamard(std::int64_t n, std::optional<DType> dtype, std::source_location where) {
+  return of_size("linalg.hadamard", n, where, dtype ? Attrs{{"dtype", *dtype}} : Attrs{});
+}
+Array pascal(std::int64_t n, std::string_view kind, std::source_location where) {
+  return of_size("linalg.pascal", n, where, {{"kind", std::string(kind)}});
+}
+Array helmert(std::int64_t n, bool full, std::source_location where) { return of_size("linalg.helmert", n, where, {{"full", full}}); }
+Array dft(std::int64_t n, std::string_view scale, std::source_location where) {
+  return of_size("linalg.dft", n, where, scale.empty() ? Attrs{} : Attrs{{"scale", std::string(scale)}});
+}
+
 }  // namespace shardlab::linalg

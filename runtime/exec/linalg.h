@@ -51,6 +51,39 @@ Array tensorinv(const Operand& x, std::int64_t ind = 2);
 Array tensorsolve(const Operand& a, const Operand& b, const std::vector<std::int64_t>& axes = {});
 // jax.scipy.linalg's: matrices along the diagonal of one.
 Array block_diag(const Operands& blocks);
+// jax.scipy.linalg's factors, and what they solve. Of pivots, the row that each step exchanged with its own.
+struct LuFactorResult {
+  Array lu, pivots;
+};
+LuFactorResult lu_factor(const Operand& x);
+// `trans` 1: of A's transpose, 2: of its conjugate transpose.
+Array lu_solve(const LuFactorResult& factors, const Operand& b, int trans = 0);
+Array lu_pivots_to_permutation(const Operand& pivots, std::int64_t permutation_size);
+// Of Hermitian positive definite matrices; cho_solve takes it.
+Array cho_factor(const Operand& x, bool lower = false);
+// A unitary and a Hermitian matrix whose product x is; `side` right: U P, left: P U.
+std::pair<Array, Array> polar(const Operand& x, std::string_view side = "right", std::string_view method = "qdwh");
+Array expm(const Operand& x, bool upper_triangular = false, std::int64_t max_squarings = 16);
+// Diagonals [..., n], b [..., n, k]; the first number below the diagonal and the last above it are not used.
+Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b);
+
+// Matrices that vectors say: by their first column and row (or last row, of hankel), births and rates, or a polynomial's coefficients.
+Array toeplitz(const Operand& column, const std::optional<Operand>& row = {});
+Array hankel(const Operand& column, const std::optional<Operand>& last_row = {});
+Array circulant(const Operand& column);
+Array convolution_matrix(const Operand& x, std::int64_t n, std::string_view mode = "full");
+Array companion(const Operand& coefficients);
+Array fiedler(const Operand& x);
+Array leslie(const Operand& births, const Operand& rates);
+// Matrices that sizes say.
+Array hilbert(std::int64_t n, std::source_location where = std::source_location::current());
+Array invhilbert(std::int64_t n, std::source_location where = std::source_location::current());
+Array hadamard(std::int64_t n, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Array pascal(std::int64_t n, std::string_view kind = "symmetric", std::source_location where = std::source_location::current());
+Array helmert(std::int64_t n, bool full = false, std::source_location where = std::source_location::current());
+// `scale`: "", "sqrtn" or "n".
+Array dft(std::int64_t n, std::string_view scale = "", std::source_location where = std::source_location::current());
+
 struct TriangularOptions {
   bool lower = false;
   int trans = 0;  // 1: of A's transpose, 2: of its conjugate transpose

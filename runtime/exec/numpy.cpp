@@ -105,6 +105,39 @@ Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optio
   return one("setxor1d", {x, y}, filled(size, fill_value));
 }
 
+namespace {
+
+std::vector<Operand> joined(std::vector<Operand> operands, const Operands& more) {
+  for (const Operand& each : more.operands()) operands.push_back(each);
+  return operands;
+}
+
+}  // namespace
+
+Array select(const Operands& conditions, const Operands& choices, const Operand& otherwise) {
+  if (conditions.operands().size() != choices.operands().size())
+    throw_user_error("condlist must have length equal to choicelist ({} vs {})", conditions.operands().size(), choices.operands().size());
+  std::vector<Operand> operands = joined(conditions.operands(), choices);
+  operands.push_back(otherwise);
+  return one("numpy.select", operands);
+}
+Array choose(const Operand& numbers, const Operands& choices, std::string_view mode) {
+  return one("choose", joined({numbers}, choices), {{"mode", std::string(mode)}});
+}
+Array ravel_multi_index(const Operands& indices, const Shape& dims, std::string_view mode, char order) {
+  return one("ravel_multi_index", indices.operands(), {{"dims", dims}, {"mode", std::string(mode)}, {"order", std::string(1, order)}});
+}
+std::vector<Array> ix_(const Operands& vectors) { return all("ix_", vectors.operands()); }
+Array block(const std::vector<std::vector<Array>>& rows) {
+  std::vector<Operand> made;
+  for (const std::vector<Array>& row : rows) {
+    std::vector<Operand> parts;
+    for (const Array& each : row) parts.emplace_back(each.shape().size() < 2 ? one("atleast_2d", {Operand(each)}) : each);
+    made.emplace_back(one("concatenate", parts, {{"axis", std::int64_t(-1)}}));
+  }
+  return one("concatenate", made, {{"axis", std::int64_t(-2)}});
+}
+
 Array fill_diagonal(const Operand& x, const Operand& values) { return one("fill_diagonal", {x, values}); }
 Array diagflat(const Operand& x, std::int64_t k) { return one("diagflat", {x}, {{"k", k}}); }
 Array put(const Operand& x, const Operand& indices, const Operand& values, std::string_view mode) {

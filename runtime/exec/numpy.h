@@ -74,6 +74,17 @@ Array intersect1d(const Operand& x, const Operand& y, std::int64_t size, std::op
 Array setdiff1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
 Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
 
+// The choice of the first condition that holds, else the default.
+Array select(const Operands& conditions, const Operands& choices, const Operand& otherwise = 0);
+// Each element from the choice of its number; `mode` of numbers outside: clip or wrap.
+Array choose(const Operand& numbers, const Operands& choices, std::string_view mode);
+// Places counted through a shape; `mode` of indices outside: clip, wrap or ignore; `order` F: columns first.
+Array ravel_multi_index(const Operands& indices, const Shape& dims, std::string_view mode, char order = 'C');
+// Vectors, each along a dimension of its own.
+std::vector<Array> ix_(const Operands& vectors);
+// Rows of matrices side by side, the rows one below the other.
+Array block(const std::vector<std::vector<Array>>& rows);
+
 // --- Elements replaced.
 
 Array fill_diagonal(const Operand& x, const Operand& values);

@@ -226,4 +226,23 @@ Array pmf(const Operand& k, const Operand& mu, const Operand& loc) { return one(
 Array cdf(const Operand& k, const Operand& mu, const Operand& loc) { return one("stats.poisson.cdf", {k, mu, loc}); }
 }  // namespace poisson
 
+namespace multivariate_normal {
+Array logpdf(const Operand& x, const Operand& mean, const Operand& cov) { return one("stats.multivariate_normal.logpdf", {x, mean, cov}); }
+Array pdf(const Operand& x, const Operand& mean, const Operand& cov) { return one("stats.multivariate_normal.pdf", {x, mean, cov}); }
+}  // namespace multivariate_normal
+namespace dirichlet {
+Array logpdf(const Operand& x, const Operand& alpha) { return one("stats.dirichlet.logpdf", {x, alpha}); }
+Array pdf(const Operand& x, const Operand& alpha) { return one("stats.dirichlet.pdf", {x, alpha}); }
+}  // namespace dirichlet
+namespace multinomial {
+Array logpmf(const Operand& x, const Operand& n, const Operand& p) { return one("stats.multinomial.logpmf", {x, n, p}); }
+Array pmf(const Operand& x, const Operand& n, const Operand& p) { return one("stats.multinomial.pmf", {x, n, p}); }
+}  // namespace multinomial
+
+Array sem(const Operand& x, std::optional<std::int64_t> axis, std::int64_t ddof) {
+  Attrs attrs{{"ddof", ddof}};
+  return one("stats.sem", {x}, axis ? attrs.set("axis", *axis) : attrs.set("flatten", true));
+}
+Array rankdata(const Operand& x, std::string_view method) { return one("stats.rankdata", {x}, {{"method", std::string(method)}}); }
+
 }  // namespace shardlab::stats

@@ -159,4 +159,23 @@ Array pmf(const Operand& k, const Operand& mu, const Operand& loc = 0.0);
 Array cdf(const Operand& k, const Operand& mu, const Operand& loc = 0.0);
 }  // namespace poisson
 
+// Of vectors: the last dimension, of dirichlet the first.
+namespace multivariate_normal {
+Array logpdf(const Operand& x, const Operand& mean, const Operand& cov);
+Array pdf(const Operand& x, const Operand& mean, const Operand& cov);
+}  // namespace multivariate_normal
+namespace dirichlet {
+Array logpdf(const Operand& x, const Operand& alpha);
+Array pdf(const Operand& x, const Operand& alpha);
+}  // namespace dirichlet
+namespace multinomial {
+Array logpmf(const Operand& x, const Operand& n, const Operand& p);
+Array pmf(const Operand& x, const Operand& n, const Operand& p);
+}  // namespace multinomial
+
+// The standard error of the mean; nothing for an axis: of all elements.
+Array sem(const Operand& x, std::optional<std::int64_t> axis = 0, std::int64_t ddof = 1);
+// Places in ascending order from 1 on; `method` of equal elements: average, min, max, dense or ordinal.
+Array rankdata(const Operand& x, std::string_view method = "average");
+
 }  // namespace shardlab::stats

@@ -34,6 +34,8 @@ class Term {
   ValueId id_;
 };
 
+using Terms = std::vector<Term>;
+
 // An operand of `call`: a term, or a number that takes the other operands' dtype.
 struct Item {
   Arg arg;

@@ -75,6 +75,16 @@
                    X(RandomGammaDraw) X(RandomGeneralizedNormal) X(RandomLoggamma) X(RandomMultinomial) X(RandomPoisson) X(RandomT) \
   /* weights    */ X(GlorotNormal) X(GlorotUniform) X(HeNormal) X(HeUniform) X(LecunNormal) X(LecunUniform) X(OrthogonalInitializer) \
                    X(VarianceScaling) \
+  /* of jax.lax */ X(ApproxMaxK) X(ApproxMinK) X(Broadcast) X(ConvPatches) X(ConvTranspose) X(Cumlogsumexp) X(RaggedDot) X(ReducePrecision) \
+                   X(SortKeyVal) \
+  /* choices    */ X(Choose) X(Ix) X(NumpySelect) X(RavelMultiIndex) X(SelectN) \
+  /* images     */ X(ImageResize) X(MapCoordinates) X(ScaleAndTranslate) \
+  /* scipy      */ X(ChoFactor) X(Expm) X(LuFactor) X(LuPivots) X(LuSolve) X(Polar) X(TridiagonalSolve) \
+                   X(Circulant) X(Companion) X(ConvolutionMatrix) X(Dft) X(Fiedler) X(Hadamard) X(Hankel) X(Helmert) X(Hilbert) X(Invhilbert) \
+                   X(Leslie) X(Pascal) X(Toeplitz) \
+  /* stats      */ X(DirichletLogpdf) X(DirichletPdf) X(MultinomialLogpmf) X(MultinomialPmf) X(MultivariateNormalLogpdf) \
+                   X(MultivariateNormalPdf) X(Rankdata) X(Sem) \
+  /* signals    */ X(Dct) X(Dctn) X(Fftconvolve) X(Idct) X(Idctn) X(SignalConvolve) \
   /* fourier    */ X(Fft) X(Fft2) X(FftAxis) X(Fftfreq) X(Fftn) X(Fftshift) X(Ifftshift) X(Ifft) X(Ifft2) X(Ifftn) X(Irfft) X(Irfft2) X(Irfftn) \
                    X(Rfft) X(Rfft2) \
                    X(Rfftfreq) X(Rfftn)

@@ -74,4 +74,13 @@ Terms repeated_over(const Terms& init, const Terms& along, const std::function<T
                                   {"reverse", false}}));
 }
 
+Terms either(const Term& condition, const Terms& operands, const std::function<Terms(const Terms&)>& yes,
+             const std::function<Terms(const Terms&)>& no) {
+  GraphBuilder& b = condition.builder();
+  std::vector<TensorType> types;
+  for (const Term& each : operands) types.push_back(each.type());
+  const Bodies bodies{body_of(b, "branch", types, no), body_of(b, "branch", types, yes)};
+  return terms_of(b, b.emit(kCond, ids_of({converted(condition, DType::kInt32)}, operands), Attrs{{"bodies", bodies}}));
+}
+
 }  // namespace shardlab::ops

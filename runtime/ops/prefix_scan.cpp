@@ -7,83 +7,60 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-class Scan {
- public:
-  Scan(GraphBuilder& b, const OpDef& combine, std::size_t axis) : b_(b), combine_(combine), axis_(axis) {}
+Terms each(const Terms& x, const std::function<Term(const Term&)>& f) {
+  Terms results;
+  for (const Term& term : x) results.push_back(f(term));
+  return results;
+}
+Terms sliced(const Terms& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t stride) {
+  return each(x, [=](const Term& term) { return sliced(term, axis, start, stop, stride); });
+}
 
-  ScannedTangents run(const ScannedTangents& x) const {
-    const std::int64_t count = length(x);
-    if (count < 2) return x;
-    ScannedTangents odd = run(combined(sliced(x, 0, count - 1, 2), sliced(x, 1, count, 2)));
-    ScannedTangents even = sliced(x, 0, 1, 1);
-    if (count > 2) {
-      ScannedTangents before = count % 2 == 0 ? sliced(odd, 0, length(odd) - 1, 1) : odd;
-      ScannedTangents rest = combined(before, sliced(x, 2, count, 2));
-      even = each({even, rest}, [&](std::vector<ValueId> parts) {
-        return b_.emit1(kConcatenate, parts, Attrs{{"axis", std::int64_t(axis_)}});
-      });
-    }
-    return each({even, odd}, [&](std::vector<ValueId> parts) { return interleaved(parts[0], parts[1]); });
-  }
-
- private:
-  std::int64_t length(const ScannedTangents& x) const { return b_.shape(x.primal)[axis_]; }
-
-  template <typename F>
-  ScannedTangents each(const std::vector<ScannedTangents>& operands, F&& f) const {
-    std::vector<ValueId> primals, tangents;
-    for (const ScannedTangents& operand : operands) {
-      primals.push_back(operand.primal);
-      tangents.push_back(operand.tangent);
-    }
-    ValueId primal = f(primals);
-    return {primal, f(tangents)};
-  }
-
-  ScannedTangents sliced(const ScannedTangents& x, std::int64_t start, std::int64_t limit, std::int64_t step) const {
-    return each({x}, [&](std::vector<ValueId> value) {
-      List starts(b_.shape(value[0]).size(), 0), limits = b_.shape(value[0]), steps(starts.size(), 1);
-      starts[axis_] = start;
-      limits[axis_] = limit;
-      steps[axis_] = step;
-      return b_.emit1(kSlice, value, Attrs{{"start", starts}, {"limit", limits}, {"stride", steps}});
-    });
-  }
-
-  ScannedTangents combined(const ScannedTangents& x, const ScannedTangents& y) const {
-    Values primals{x.primal, y.primal}, tangents{x.tangent, y.tangent}, results{b_.emit1(combine_, primals)};
-    const Attrs none;
-    ValueId tangent = combine_.jvp(b_, {combine_, none, primals, results, tangents})[0];
-    return {results[0], tangent};
-  }
-
-  // Both spread out and added.
-  ValueId interleaved(ValueId even, ValueId odd) const {
-    const bool is_as_long = b_.shape(even)[axis_] == b_.shape(odd)[axis_];
-    auto spread = [&](ValueId x, std::int64_t low, std::int64_t high) {
-      List padding(3 * b_.shape(x).size(), 0);
-      padding[3 * axis_] = low;
-      padding[3 * axis_ + 1] = high;
-      padding[3 * axis_ + 2] = 1;
-      return b_.emit1(kPad, {x, scalar_constant(b_, b_.type(x).dtype, 0.0)}, Attrs{{"padding", padding}});
-    };
-    ValueId left = spread(even, 0, is_as_long ? 1 : 0);
-    return b_.emit1(kAdd, {left, spread(odd, 1, is_as_long ? 0 : 1)});
-  }
-
-  GraphBuilder& b_;
-  const OpDef& combine_;
-  std::size_t axis_;
-};
+// Both spread out and added.
+Term interleaved(const Term& even, const Term& odd, int axis) {
+  GraphBuilder& b = even.builder();
+  const bool is_as_long = even.size(axis) == odd.size(axis);
+  auto spread = [&](const Term& x, std::int64_t low, std::int64_t high) {
+    List padding(3 * std::size_t(x.rank()), 0);
+    const std::size_t at = 3 * std::size_t(axis);
+    padding[at] = low;
+    padding[at + 1] = high;
+    padding[at + 2] = 1;
+    return b.emit1(kPad, {x.id(), scalar_constant(b, x.dtype(), 0.0)}, Attrs{{"padding", padding}});
+  };
+  ValueId left = spread(even, 0, is_as_long ? 1 : 0);
+  return {b, b.emit1(kAdd, {left, spread(odd, 1, is_as_long ? 0 : 1)})};
+}
 
 }  // namespace
+
+Terms scanned(const Terms& x, int axis, const std::function<Terms(const Terms&, const Terms&)>& combine) {
+  const std::int64_t count = x[0].size(axis);
+  if (count < 2) return x;
+  const Terms odd = scanned(combine(sliced(x, axis, 0, count - 1, 2), sliced(x, axis, 1, count, 2)), axis, combine);
+  Terms even = sliced(x, axis, 0, 1, 1);
+  if (count > 2) {
+    const Terms before = count % 2 == 0 ? sliced(odd, axis, 0, odd[0].size(axis) - 1, 1) : odd;
+    const Terms rest = combine(before, sliced(x, axis, 2, count, 2));
+    for (std::size_t i = 0; i < even.size(); ++i) even[i] = joined({even[i], rest[i]}, axis);
+  }
+  Terms results;
+  for (std::size_t i = 0; i < even.size(); ++i) results.push_back(interleaved(even[i], odd[i], axis));
+  return results;
+}
 
 ScannedTangents scanned_tangents(GraphBuilder& b, const OpDef& combine, ValueId x, ValueId tangent, std::size_t axis, bool reverse) {
   auto turned = [&](ValueId value) { return reverse ? b.emit1(kRev, {value}, Attrs{{"dims", List{std::int64_t(axis)}}}) : value; };
   ValueId from = turned(x);
-  ScannedTangents scanned = Scan(b, combine, axis).run({from, turned(tangent)});
-  ValueId primal = turned(scanned.primal);
-  return {primal, turned(scanned.tangent)};
+  const Terms both{{b, from}, {b, turned(tangent)}};
+  const Terms found = scanned(both, int(axis), [&](const Terms& left, const Terms& right) {
+    Values primals{left[0].id(), right[0].id()}, tangents{left[1].id(), right[1].id()}, results{b.emit1(combine, primals)};
+    const Attrs none;
+    ValueId change = combine.jvp(b, {combine, none, primals, results, tangents})[0];
+    return Terms{{b, results[0]}, {b, change}};
+  });
+  ValueId primal = turned(found[0].id());
+  return {primal, turned(found[1].id())};
 }
 
 }  // namespace shardlab::ops

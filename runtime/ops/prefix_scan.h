@@ -1,9 +1,16 @@
-// The derivative of a running combination, by jax.lax.associative_scan: what JAX differentiates in place of cumprod, cummax and cummin.
+// Running combinations by jax.lax.associative_scan's recursion, and their derivative: what JAX differentiates in place of cumprod, cummax
+// and cummin.
 #pragma once
 
+#include <functional>
+
+#include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
 
 namespace shardlab::ops {
+
+// The running combinations of arrays of equal length along a dimension.
+Terms scanned(const Terms& x, int axis, const std::function<Terms(const Terms&, const Terms&)>& combine);
 
 // The running combinations of x along a dimension and their tangents, by a binary op that has a derivative.
 struct ScannedTangents {

@@ -3,6 +3,7 @@
 
 #include "runtime/core/mesh.h"
 #include "runtime/core/sharding.h"
+#include "runtime/exec/along.h"
 #include "runtime/exec/array.h"
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/assemble.h"
@@ -19,6 +20,7 @@
 #include "runtime/exec/device.h"
 #include "runtime/exec/devices.h"
 #include "runtime/exec/fft.h"
+#include "runtime/exec/image.h"
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/initializers.h"
 #include "runtime/exec/jit.h"

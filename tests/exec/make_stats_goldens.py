@@ -57,3 +57,21 @@ run("grad.expi", grad(lambda t: jnp.sum(jnp.sin(special.expi(t)))), on(x - 2.5, 
 half = jnp.bfloat16
 run("half.gammainc", lambda s: special.gammainc(s, half(2)), on(a.astype(half)))
 run("whole.gammainc", lambda s: special.gammainc(s, 3), on(jnp.arange(8) + 1))
+
+vectors = jnp.sin(jnp.arange(8 * 3.0)).reshape(8, 3)
+mean, covariance = jnp.array([0.1, -0.2, 0.3]), jnp.array([[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]])
+total = lambda f: lambda *args: jnp.sum(jnp.sin(f(*args)))
+normal = stats.multivariate_normal
+run("mvn.logpdf", lambda t: normal.logpdf(t, mean, covariance), on(vectors, "x"))
+run("mvn.pdf", lambda t: normal.pdf(t, mean, 1.5), on(vectors, "x"))
+run("mvn.scalar", lambda t: normal.logpdf(t, 0.5, 1.5), on(vectors, "x"))
+run("grad.mvn", grad(total(lambda c: normal.logpdf(vectors, mean, c))), on(covariance))
+simplex = jax.nn.softmax(vectors, axis=1).T
+run("dirichlet.logpdf", lambda t: stats.dirichlet.logpdf(t, jnp.array([0.5, 1.5, 2.5])), on(simplex))
+run("dirichlet.pdf", lambda t: stats.dirichlet.pdf(t[:2], jnp.array([0.5, 1.5, 2.5])), on(simplex))
+run("multinomial.logpmf", lambda p: stats.multinomial.logpmf(jnp.array([3, 4, 5]), 12, p), on(jnp.array([0.2, 0.5, 0.3])))
+run("multinomial.pmf", lambda p: stats.multinomial.pmf(jnp.array([3, 4, 5]), 11, p), on(jnp.array([0.2, 0.5, 0.3])))
+run("sem", lambda t: stats.sem(t), on(vectors, "x"))
+run("sem.all", lambda t: stats.sem(t, axis=None, ddof=0), on(vectors))
+ties = jnp.floor(vectors * 3)
+for method in ("average", "min", "max", "dense", "ordinal"): run("rankdata." + method, lambda t: stats.rankdata(t, method), on(ties))

@@ -65,8 +65,9 @@ struct Member {
 
 void distributions(Seen& seen) {
   for (const OpDef* op : all_ops()) {
-    if (!op->name.starts_with("stats.")) continue;
+    if (!op->name.starts_with("stats.") || op->name.find('.', 6) == std::string_view::npos) continue;
     const Member member(op->name);
+    if (!kParameters.contains(member.distribution)) continue;  // of vectors
     const Array counts = arange(16).reshape({8, 2}) % 8 - 1;
     const Array x = on(member.is_discrete() && !member.is_inverse() ? counts : wide(), P("x"));
     const std::string key = member.distribution + "." + member.name;
@@ -117,8 +118,45 @@ void integrals(Seen& seen) {
       "whole.gammainc", [](const Array& s) { return gammainc(s, 3); }, on(arange(8) + 1, P()));
 }
 
+void of_vectors(Seen& seen) {
+  namespace normal = stats::multivariate_normal;
+  auto run = [&](const std::string& name, auto f, const Array& at) { seen.add(name, jit(f)(at)); };
+  const Array vectors = sin(arange(24, float32)).reshape({8, 3}), cut = on(vectors, P("x"));
+  const Array mean = array<float>({0.1F, -0.2F, 0.3F}),
+              covariance = array<float>({2, 0.3F, 0.1F, 0.3F, 1.5F, -0.2F, 0.1F, -0.2F, 1}, {3, 3});
+  run(
+      "mvn.logpdf", [&](const Array& t) { return normal::logpdf(t, mean, covariance); }, cut);
+  run(
+      "mvn.pdf", [&](const Array& t) { return normal::pdf(t, mean, 1.5); }, cut);
+  run(
+      "mvn.scalar", [](const Array& t) { return normal::logpdf(t, 0.5, 1.5); }, cut);
+  run("grad.mvn", grad([&](const Array& c) { return sum(sin(normal::logpdf(vectors, mean, c))); }), on(covariance, P()));
+  const Array simplex = on(transpose(softmax(vectors, {.axis = 1})), P()), alpha = array<float>({0.5F, 1.5F, 2.5F});
+  run(
+      "dirichlet.logpdf", [&](const Array& t) { return stats::dirichlet::logpdf(t, alpha); }, simplex);
+  run(
+      "dirichlet.pdf",
+      [&](const Array& t) {
+        return stats::dirichlet::pdf(slice(t, {0, 0}, {2, 8}), alpha);
+      },
+      simplex);
+  const Array counts = array<std::int32_t>({3, 4, 5}), chances = on(array<float>({0.2F, 0.5F, 0.3F}), P());
+  run(
+      "multinomial.logpmf", [&](const Array& p) { return stats::multinomial::logpmf(counts, 12, p); }, chances);
+  run(
+      "multinomial.pmf", [&](const Array& p) { return stats::multinomial::pmf(counts, 11, p); }, chances);
+  run(
+      "sem", [](const Array& t) { return stats::sem(t); }, cut);
+  run(
+      "sem.all", [](const Array& t) { return stats::sem(t, std::nullopt, 0); }, on(vectors, P()));
+  for (std::string method : {"average", "min", "max", "dense", "ordinal"})
+    run(
+        "rankdata." + method, [method](const Array& t) { return stats::rankdata(t, method); }, on(floor(vectors * 3), P()));
+}
+
 TEST(Stats, AreJaxs) {
   Seen seen("stats.txt");
+  of_vectors(seen);
   distributions(seen);
   integrals(seen);
 }
@@ -147,6 +185,10 @@ TEST(Stats, Errors) {
   EXPECT_THAT(error_of([] { stats::norm::pdf(ones({2}, complex64)); }), HasSubstr("does not support complex-valued inputs."));
   EXPECT_THAT(error_of([] { grad([](const Array& a) { return sum(betainc(a, 2, 0.5)); })(ones({2})); }),
               HasSubstr("Betainc gradient with respect to a and b not supported."));
+  EXPECT_THAT(error_of([] { stats::multinomial::pmf(1.5, 2, ones({2})); }), HasSubstr("x and n must be of integer type"));
+  EXPECT_THAT(error_of([] { stats::dirichlet::pdf(ones({4}), ones({2})); }),
+              HasSubstr("or one entry fewer; got x.shape=(4,), alpha.shape=(2,)"));
+  EXPECT_THAT(error_of([] { stats::rankdata(ones({4}), "best"); }), HasSubstr("unknown method 'best'"));
   EXPECT_THAT(error_of([] { grad([](const Array& n) { return sum(expn(n, 2)); })(ones({2})); }),
               HasSubstr("expn gradient with respect to n is not supported"));
 }
