@@ -10,6 +10,7 @@
 #include "runtime/exec/multihost.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "tests/support/error_of.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -17,14 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::on_job;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
-
 std::vector<int> iota_vector(std::int64_t begin, std::int64_t end) {
   std::vector<int> values(std::size_t(end - begin));
   std::iota(values.begin(), values.end(), int(begin));

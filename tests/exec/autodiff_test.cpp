@@ -9,6 +9,7 @@
 #include "runtime/exec/lax.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 
@@ -24,14 +25,6 @@ using testing::FloatNear;
 using testing::HasSubstr;
 
 auto near(float value) { return FloatNear(value, 1e-5f); }
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
-
 Array ramp(std::int64_t n) { return arange(n, float32) * 0.5; }
 
 TEST(Autodiff, GradOfAScalarFunction) {

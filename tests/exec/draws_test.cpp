@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 using testing_goldens::Seen;
@@ -96,14 +97,6 @@ TEST(Draws, CountsHaveNoDerivatives) {
   EXPECT_THAT(grad([&](const Array& x) { return sum(random::poisson(key, x) * 1.0); })(p).to_vector<float>(), ElementsAre(0, 0));
   EXPECT_THAT(grad([&](const Array& x) { return sum(random::binomial(key, 10, x)); })(p).to_vector<float>(), ElementsAre(0, 0));
   EXPECT_THAT(grad([&](const Array& x) { return sum(random::multinomial(key, 10, x)); })(p).to_vector<float>(), ElementsAre(0, 0));
-}
-
-template <typename F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "";
 }
 
 TEST(Draws, Errors) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 using testing_goldens::Seen;
@@ -156,14 +157,6 @@ TEST(Functions, AreJaxs) {
     draw(mode, [&](const Array& k) { return init::variance_scaling(k, {6, 8}, 0.5, mode, "normal"); });
   draw("columns", [](const Array& k) { return init::orthogonal(k, {3, 3, 4}, 2.0); });
   draw("rows", [](const Array& k) { return init::orthogonal(k, {3, 6}, 1.0, 0); });
-}
-
-template <typename F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "";
 }
 
 TEST(Functions, Errors) {

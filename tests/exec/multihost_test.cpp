@@ -11,6 +11,7 @@
 #include "runtime/exec/assemble.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "tests/support/error_of.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -19,14 +20,6 @@ namespace {
 using namespace multihost_utils;
 using ::testing::HasSubstr;
 using testing::on_job;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
-
 const std::vector<std::vector<int>> kLayouts{{1}, {3}, {1, 1}, {2, 1, 3}, {2, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1}};
 
 TEST(Allgather, OfWhatEachProcessHas) {

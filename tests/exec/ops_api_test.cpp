@@ -15,6 +15,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/ops/registry.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 
@@ -173,14 +174,6 @@ TEST(OpsApi, ShapesAndProducts) {
   EXPECT_THAT(floats(einsum("ij,kj->ik", std::vector<Array>{x, x})), ElementsAre(5, 14, 14, 50));
   EXPECT_THAT(floats(einsum("ij->j", x)), ElementsAre(3, 5, 7));
   EXPECT_THAT(floats(dot(x, array<float>({1, 1, 1}))), ElementsAre(3, 12));
-}
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
 }
 
 std::string at_line(int line) { return fmt::format("ops_api_test.cpp:{}", line); }

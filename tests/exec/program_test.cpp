@@ -12,6 +12,7 @@
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/shard_map.h"
+#include "tests/support/error_of.h"
 #include "tests/support/thread_job.h"
 
 namespace shardlab {
@@ -27,12 +28,6 @@ class Solo : public ::testing::Test {
     ContextOptions options;
     options.devices_per_process = {count};
     Context::set_current(std::make_shared<Context>(options));
-  }
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const UserError& error) { return error.what(); }
-    return "no error";
   }
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 using testing_goldens::Seen;
@@ -288,14 +289,6 @@ TEST(Scipy, IsJaxs) {
     lax_functions({seen, prefix}, NamedSharding(mesh, spec));
     signals({seen, prefix}, NamedSharding(mesh, spec));
   }
-}
-
-template <typename F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "";
 }
 
 TEST(Scipy, Errors) {

@@ -7,6 +7,7 @@
 
 #include "runtime/ops/registry.h"
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 using namespace shardlab;  // as a user's program has it
 using testing_goldens::Seen;
@@ -168,14 +169,6 @@ TEST(Stats, ParametersHaveDefaultsAndNames) {
   const Array named = apply("stats.norm.cdf", given, {{"scale", std::int64_t(1)}}, given[0].where()).at(0);
   EXPECT_TRUE(allclose(named, stats::norm::cdf(x, 0, 2)).item<bool>());
   EXPECT_EQ(stats::poisson::pmf(arange(3), 2).dtype(), float32);
-}
-
-template <typename F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "";
 }
 
 TEST(Stats, Errors) {

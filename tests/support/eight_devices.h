@@ -13,6 +13,7 @@
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/ops.h"
+#include "tests/support/error_of.h"
 
 namespace shardlab {
 
@@ -25,13 +26,6 @@ class OnEightDevices : public ::testing::Test {
   }
   void TearDown() override { Context::set_current(nullptr); }
 };
-
-inline std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UserError& error) { return error.what(); }
-  return "no error";
-}
 
 // Values of no symmetry, so that a wrong order shows.
 inline Array wave(const Shape& shape, double step = 0.7) { return sin(arange(element_count(shape), float32) * step + 0.3).reshape(shape); }
