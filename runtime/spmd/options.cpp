@@ -117,7 +117,8 @@ Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::v
                    const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
   const std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
-  const std::int64_t in_place = allowed_work(problem, node, ways, true).value_or(0);
+  const bool may_be_in_place = problem.node(node).op->elementwise;
+  const std::int64_t in_place = may_be_in_place ? allowed_work(problem, node, ways, true).value_or(0) : allowed;
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
   options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));

@@ -281,8 +281,8 @@ class Search {
 
   // Of states that hold the same forms the cheapest stays; of these the best by each of the two orders.
   void keep_best(std::vector<State> next) {
-    std::vector<const State*> sorted;
-    for (const State& state : next) sorted.push_back(&state);
+    std::vector<State*> sorted;
+    for (State& state : next) sorted.push_back(&state);
     std::stable_sort(sorted.begin(), sorted.end(), [](const State* a, const State* b) { return a->by_results() < b->by_results(); });
     std::vector<std::pair<HeldForms::Key, std::size_t>> keys;
     for (std::size_t i = 0; i < sorted.size(); ++i) keys.emplace_back(sorted[i]->held.key(), i);
@@ -297,8 +297,8 @@ class Search {
     // The second dozen is the best of what the first left: together they hold the best of both orders.
     sorted.resize(std::min(2 * kBeam, sorted.size()));
     states_.clear();
-    for (const State* state : sorted) {
-      states_.push_back(std::move(next[std::size_t(state - next.data())]));
+    for (State* state : sorted) {
+      states_.push_back(std::move(*state));
       keep(states_.back());
     }
   }
