@@ -5,6 +5,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/run_graph.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
@@ -12,21 +13,10 @@
 namespace shardlab {
 namespace {
 
-std::vector<TensorType> types_of(const std::vector<Array>& arrays) {
-  std::vector<TensorType> types;
-  for (const Array& each : arrays) types.push_back(each.type());
-  return types;
-}
-
 std::vector<Operand> operands_of(const std::vector<Array>& arrays, Where where) {
   std::vector<Operand> operands;
   for (const Array& each : arrays) operands.emplace_back(each, where);
   return operands;
-}
-
-std::vector<Array> joined(std::vector<Array> a, const std::vector<Array>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 // What several bodies captured, each array once.
@@ -89,7 +79,8 @@ std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunctio
   std::vector<TracedBody> bodies = traced_with_carry(init, where, [&](const std::vector<Array>& carry) {
     std::vector<TracedBody> traced;
     for (auto [name, function] : {std::pair("cond_fun", &condition), std::pair("body_fun", &body)})
-      traced.push_back(Tracer::trace_body(context, name, types_of(carry), *function, nullptr, std::nullopt, weak_types(carry)));
+      traced.push_back(Tracer::trace_body(context, name, types_of(carry), *function, nullptr, mesh_of_arrays(context, carry, name, where),
+                                          weak_types(carry)));
     return traced;
   });
   const std::vector<bool> weak = bodies[1].weak_results;
@@ -123,8 +114,10 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& giv
   std::vector<TracedBody> bodies = traced_with_carry(init, where, [&](const std::vector<Array>& carry) {
     std::vector<TensorType> params = types_of(carry);
     params.insert(params.end(), slices.begin(), slices.end());
+    const std::vector<Array> all = joined(carry, xs);
+    Context& context = Context::current();
     std::vector<TracedBody> one;
-    one.push_back(Tracer::trace_body(Context::current(), "body", params, body, nullptr, std::nullopt, weak_types(joined(carry, xs))));
+    one.push_back(Tracer::trace_body(context, "body", params, body, nullptr, mesh_of_arrays(context, all, "scan", where), weak_types(all)));
     return one;
   });
   TracedBody traced = std::move(bodies[0]);
@@ -160,10 +153,11 @@ std::vector<Array> fori_loop(std::int64_t lower, std::int64_t upper, const Array
 std::vector<Array> switch_branches(const Operand& index, const std::vector<ArrayFunction>& branches, const std::vector<Array>& operands,
                                    Where where) {
   if (branches.empty()) throw_user_error("Empty branch sequence: switch at {} has no branches", where.text());
+  Context& context = Context::current();
   std::vector<TracedBody> bodies;
   for (std::size_t i = 0; i < branches.size(); ++i)
-    bodies.push_back(Tracer::trace_body(Context::current(), fmt::format("branch{}", i), types_of(operands), branches[i], nullptr,
-                                        std::nullopt, weak_types(operands)));
+    bodies.push_back(Tracer::trace_body(context, fmt::format("branch{}", i), types_of(operands), branches[i], nullptr,
+                                        mesh_of_arrays(context, operands, "switch", where), weak_types(operands)));
   std::vector<bool> weak = bodies[0].weak_results;  // what is weak in all branches
   for (const TracedBody& each : bodies)
     for (std::size_t i = 0; i < weak.size() && i < each.weak_results.size(); ++i) weak[i] = weak[i] && each.weak_results[i];

@@ -44,7 +44,10 @@ class GraphTyping {
     }
   }
 
-  ExplicitTypes run(const std::vector<Spec>& params, const std::vector<bool>& has_out_sharding) {
+  ExplicitTypes run(const std::vector<Spec>& params, const std::vector<bool>& params_on_mesh, MeshSource source,
+                    const std::vector<bool>& has_out_sharding) {
+    source_ = source;
+    on_mesh_ = values_on_mesh(graph_, params_on_mesh, source);
     asked_ = asked_for(graph_, has_out_sharding);
     for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
     for (const Node& node : graph_.nodes) add(node);
@@ -106,9 +109,10 @@ class GraphTyping {
     }
   }
 
-  // What vmap repeats, over the axes that cut the batch. Source: JAX's _check_ema_unmapped_args.
+  // What vmap repeats of what is on the mesh, over the axes that cut the batch. Source: broadcast and _check_ema_unmapped_args in JAX.
   Spec cut_as_batch(const Node& node, AxisSet typed) const {
     Spec result = spec(node.operands[0], typed);
+    if (!on_mesh_[std::size_t(node.operands[0])]) return result;
     const Axes batch = spec(node.operands[1], typed)[std::size_t(node.attrs.integer("like_dim"))];
     if ((axes_in(result) & axes_in({batch})) != 0)
       throw_user_error(
@@ -247,9 +251,13 @@ class GraphTyping {
     }
   }
 
-  // Types body number `b` on these parameters.
-  std::vector<Spec> type_body(Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes) const {
-    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes).run(params, {});
+  // Types body number `b` on these parameters, which are the node's last operands. It is traced, also outside of jit.
+  std::vector<Spec> type_body(const Node& node, Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes) const {
+    std::vector<bool> on_mesh;
+    for (std::size_t i = node.operands.size() - params.size(); i < node.operands.size(); ++i)
+      on_mesh.push_back(on_mesh_[std::size_t(node.operands[i])]);
+    const MeshSource source = source_ == MeshSource::kOperands ? source_ : MeshSource::kTracedOps;
+    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes).run(params, on_mesh, source, {});
     bodies[b] = std::make_shared<const Graph>(std::move(typed.graph));
     return typed.results;
   }
@@ -264,7 +272,8 @@ class GraphTyping {
     for (std::size_t i = 0; i < out.size(); ++i) results.push_back(within(out[i].spec(graph_.type(node.results[i]).rank()), typed));
     if ((typed & ~manual) == 0) return results;
     Bodies bodies = node.attrs.bodies();
-    const std::vector<Spec> inner = type_body(bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual);
+    const std::vector<Spec> inner =
+        type_body(node, bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual);
     for (std::size_t i = 0; i < results.size(); ++i)
       for (std::size_t d = 0; d < results[i].size(); ++d) results[i][d].insert(results[i][d].end(), inner[i][d].begin(), inner[i][d].end());
     return results;
@@ -316,8 +325,8 @@ class GraphTyping {
     std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed),
                       carry(params.begin() + std::ptrdiff_t(consts), params.end());
     Bodies bodies = node.attrs.bodies();
-    type_body(bodies, 0, params, typed);
-    const std::vector<Spec> made = type_body(bodies, 1, params, typed);
+    type_body(node, bodies, 0, params, typed);
+    const std::vector<Spec> made = type_body(node, bodies, 1, params, typed);
     if (cut_repeated(node, consts, made, typed)) return while_results(node, typed);
     check_carry("body_fun", node, carry, made);
     node.attrs.set("bodies", bodies);
@@ -335,7 +344,7 @@ class GraphTyping {
       params[i].erase(params[i].begin());
     }
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> results = type_body(bodies, 0, params, typed);
+    std::vector<Spec> results = type_body(node, bodies, 0, params, typed);
     if (cut_repeated(node, consts, {results.begin(), results.begin() + std::ptrdiff_t(carried)}, typed)) return scan_results(node, typed);
     node.attrs.set("bodies", bodies);
     check_carry("scan body", node, carry, {results.begin(), results.begin() + std::ptrdiff_t(carried)});
@@ -345,9 +354,9 @@ class GraphTyping {
 
   std::vector<Spec> branch_results(Node& node, AxisSet typed) {
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> params = operand_specs(node, 1, node.operands.size(), typed), first = type_body(bodies, 0, params, typed);
+    std::vector<Spec> params = operand_specs(node, 1, node.operands.size(), typed), first = type_body(node, bodies, 0, params, typed);
     for (std::size_t b = 1; b < bodies.size(); ++b) {
-      std::vector<Spec> other = type_body(bodies, b, params, typed);
+      std::vector<Spec> other = type_body(node, bodies, b, params, typed);
       for (std::size_t r = 0; r < first.size(); ++r)
         if (first[r] != other[r])
           throw_user_error(
@@ -367,8 +376,8 @@ class GraphTyping {
   Graph typed_;
   std::vector<Spec> specs_;   // per value
   std::vector<ValueId> now_;  // which value stands for one of `graph_`
-  std::vector<bool> asked_;
-  std::vector<bool> is_constant_;  // per value
+  std::vector<bool> asked_, is_constant_, on_mesh_;  // per value
+  MeshSource source_ = MeshSource::kOperands;
 };
 
 }  // namespace
@@ -378,12 +387,15 @@ bool has_explicit_nodes(const Graph& graph, const Mesh& mesh) {
                      [&](const Node& node) { return typed_axes(node, mesh, 0) != 0 || node.op == &ops::kCutAsBatch; });
 }
 
-ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
+ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params, MeshSource source,
                                   const std::vector<bool>& has_out_sharding) {
+  std::vector<bool> on_mesh;
   std::vector<Spec> specs;
-  for (std::size_t i = 0; i < graph.params.size(); ++i)
-    specs.push_back(params[i] ? *params[i] : Spec(std::size_t(graph.type(graph.params[i]).rank())));
-  return GraphTyping(graph, mesh, explicit_axes_of(mesh)).run(specs, has_out_sharding);
+  for (std::size_t i = 0; i < graph.params.size(); ++i) {
+    on_mesh.push_back(params[i].has_value());
+    specs.push_back(params[i].value_or(Spec(std::size_t(graph.type(graph.params[i]).rank()))));
+  }
+  return GraphTyping(graph, mesh, explicit_axes_of(mesh)).run(specs, on_mesh, source, has_out_sharding);
 }
 
 }  // namespace shardlab

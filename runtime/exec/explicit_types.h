@@ -7,6 +7,7 @@
 
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
+#include "runtime/exec/values_on_mesh.h"
 #include "runtime/graph/graph.h"
 
 namespace shardlab {
@@ -27,13 +28,13 @@ struct ExplicitTypes {
 };
 
 // The graph with the shardings that its values' types say, held by constraints; `params` are the parameters' specs (nothing:
-// replicated), `has_out_sharding` tells which results are asked for in some sharding. Nothing is left to propagation on Explicit axes; on
-// the Auto axes of the same mesh all is, but for what with_sharding_constraint says of them.
-// UserError with JAX's ShardingTypeError texts where an op's result would be ambiguous: operands cut differently, a contraction of cut
-// dimensions without an out-sharding, sorting a cut dimension, an axis used twice.
-// In nodes marked by auto_axes their axes are left to propagation, in those marked by explicit_axes theirs are typed, on any mesh.
-// Source: jax-ml/jax, the sharding rules in jax/_src/lax.
-ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params,
+// replicated, and not on the mesh), `source` says which other values are on it, `has_out_sharding` tells which results are asked for in
+// some sharding. Nothing is left to propagation on Explicit axes; on the Auto axes of the same mesh all is, but for what
+// with_sharding_constraint says of them. UserError with JAX's ShardingTypeError texts where an op's result would be ambiguous: operands cut
+// differently, a contraction of cut dimensions without an out-sharding, sorting a cut dimension, an axis used twice. In nodes marked by
+// auto_axes their axes are left to propagation, in those marked by explicit_axes theirs are typed, on any mesh. Source: jax-ml/jax, the
+// sharding rules in jax/_src/lax.
+ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params, MeshSource source,
                                   const std::vector<bool>& has_out_sharding);
 
 // Whether some node is typed on a mesh without Explicit axes.

@@ -193,7 +193,8 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (mesh->has_explicit_axes() || has_explicit_nodes(graph, *mesh)) {
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
-    ExplicitTypes typed = with_explicit_types(graph, *mesh, input.params, has_out_sharding);
+    const MeshSource source = !context.mesh() ? MeshSource::kOperands : request.is_jitted ? MeshSource::kTracedOps : MeshSource::kEagerOps;
+    ExplicitTypes typed = with_explicit_types(graph, *mesh, input.params, source, has_out_sharding);
     graph = without_dead_parts(std::move(typed.graph));
     // What its type cuts along every dimension lies just so, over no further axis (JAX: its out_sharding is its type's).
     for (std::size_t i = 0; i < typed.results.size(); ++i)

@@ -3,6 +3,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/weak_types.h"
+#include "runtime/ops/calls.h"
 #include "runtime/ops/registry.h"
 #include "runtime/transform/inline.h"
 
@@ -121,7 +122,7 @@ ValueId Tracer::value_of(const Array& array, Where where) {
   auto literal = std::make_shared<const Literal>(Literal{impl.type, data});
   const OpDef* constant = find_op("constant");
   SL_CHECK(constant != nullptr);
-  return builder_.emit1(*constant, {}, Attrs{{"value", literal}});
+  return builder_.emit1(*constant, {}, Attrs{{"value", literal}, {ops::kCapturedCommitted, array.committed()}});
 }
 
 Array Tracer::tracer_array(ValueId value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/exec/context.h"
+#include "runtime/exec/context_mesh.h"
 #include "runtime/exec/custom_partitioning.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/transformed.h"
@@ -37,6 +38,9 @@ ArrayFunction with_first(std::vector<Array> consts, ArrayFunction function) {
 }  // namespace
 
 void Interpreter::run() {
+  std::optional<MeshScope> context_mesh;
+  if (document_.meshes.size() == 1 && document_.meshes.begin()->second.has_explicit_axes())
+    context_mesh.emplace(document_.meshes.begin()->second);
   for (std::size_t i = 0; i < document_.program.size(); ++i) {
     statement_ = int(i);
     if (!runs(document_.program[i])) continue;
