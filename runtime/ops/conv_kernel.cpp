@@ -1,6 +1,6 @@
 // The convolution of one device's parts, as products of matrices: the kernel [outputs, features x window] times the patches that the window
-// sees [features x window, results]. Source: im2col, Chellapilla et al., "High Performance Convolutional Neural Networks for Document
-// Processing" (2006).
+// sees [features x window, results], which are made as the product uses them. Source: im2col, Chellapilla et al., "High Performance
+// Convolutional Neural Networks for Document Processing" (2006).
 //
 // What the window sees outside the operand's part is zero: padding, or other devices' in a dimension whose partial results are added. As in
 // XLA an infinite weight on padding gives NaN.
@@ -8,13 +8,14 @@
 
 #include <algorithm>
 
+#include "runtime/ops/copy_run.h"
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/regions.h"
 
 namespace shardlab::ops {
 namespace {
 
-constexpr std::int64_t kPatchBytesMax = 512 << 10;  // of patches made at a time: they stay in the second-level cache, where a line fits
+constexpr std::int64_t kProductBytesMax = 128 << 10;  // of results made at a time: they stay in the second-level cache, where a line fits
 
 // A tensor's part, with its dimensions in the order [batch, feature, spatial…].
 struct Part {
@@ -46,7 +47,7 @@ Shape first_of(const std::vector<Interval>& box) {
 
 // Results are made line by line: runs along the last spatial dimension (of one element where there is none).
 template <typename T>
-class Convolution {
+class Convolution : GemmPanels {
  public:
   Convolution(const KernelArgs& args, const ConvDims& dims)
       : lhs_(*args.operands[0].box, args.operands[0].type.shape, dims.lhs),
@@ -67,6 +68,8 @@ class Convolution {
     lines_box_ = {out_.box[0]};
     if (spatial_ > 0) lines_box_.insert(lines_box_.end(), out_.box.begin() + 2, out_.box.end() - 1);
     line_ = spatial_ > 0 ? out_.box.back() : Interval{0, 1};
+    for (std::int64_t tap = spatial_ > 0 ? taps_box_.back().start : 0; spatial_ > 0 && tap < taps_box_.back().stop; ++tap)
+      runs_.push_back(run_of(tap));
   }
 
   void run() {
@@ -91,19 +94,19 @@ class Convolution {
     std::vector<T> weights = weights_of(group, outputs, depth);
     std::int64_t lines_left = 1;
     for (const Interval& interval : lines_box_) lines_left *= interval.size();
-    const std::int64_t fit = kPatchBytesMax / std::max<std::int64_t>(std::int64_t(sizeof(T)) * depth * line_.size(), 1);
+    const std::int64_t fit = kProductBytesMax / (std::int64_t(sizeof(T)) * outputs.size() * line_.size());
     Shape first = first_of(lines_box_);
     while (lines_left > 0) {
       const std::int64_t lines = std::clamp<std::int64_t>(fit, 1, lines_left), columns = lines * line_.size();
-      T* patches = room(patches_, depth * columns);
       T* product = room(product_, outputs.size() * columns);
+      lines_.clear();
       Shape index = first;
       for (std::int64_t l = 0; l < lines; ++l) {
-        patch_line(index, patches + l * line_.size(), columns);
+        lines_.push_back(line_at(index));
         advance(index, lines_box_);
       }
-      gemm(dtype_, {outputs.size(), columns, depth}, reinterpret_cast<const std::byte*>(weights.data()),
-           reinterpret_cast<const std::byte*>(patches), reinterpret_cast<std::byte*>(product));
+      gemm(dtype_, {outputs.size(), columns, depth}, {reinterpret_cast<const std::byte*>(weights.data()), depth}, *this,
+           reinterpret_cast<std::byte*>(product));
       for (std::int64_t l = 0; l < lines; ++l) {
         write_line(first, outputs, product + l * line_.size(), columns);
         advance(first, lines_box_);
@@ -136,27 +139,51 @@ class Convolution {
     return weights;
   }
 
-  // One line's columns of the patches, for each feature and tap: `index` is its batch element and its spatial indices but the last.
-  void patch_line(const Shape& index, T* to, std::int64_t columns) const {
-    for (std::int64_t f = features_.start; f < features_.stop; ++f) {
-      const T* from = x_ + (first_batch_ + index[0] - lhs_.box[0].start) * lhs_.strides[0] + (f - lhs_.box[1].start) * lhs_.strides[1];
-      Shape tap = first_of(taps_box_);
-      for (std::int64_t t = 0; t < taps_; ++t, to += columns) {
-        std::int64_t at = 0;
-        bool is_here = true;
-        for (std::size_t i = 0; i + 1 < spatial_ && is_here; ++i) {
-          const std::int64_t element = element_at(i, index[i + 1], tap[i]);
-          is_here = element >= 0;
-          at += (element - lhs_.box[i + 2].start) * lhs_.strides[i + 2];
-        }
-        if (!is_here)
-          std::fill_n(to, line_.size(), T());
-        else if (spatial_ == 0)
-          *to = from[0];
-        else
-          copy_run(from + at, tap.back(), to);
-        advance(tap, taps_box_);
+  // What a line of results sees: the operand's first element of its batch, and for each tap the place of the line there, or -1 for none.
+  struct Line {
+    const T* batch = nullptr;
+    std::vector<std::int64_t> seen;
+  };
+  // `index`: of the batch, and the spatial ones but the last.
+  Line line_at(const Shape& index) const {
+    Line line{x_ + (first_batch_ + index[0] - lhs_.box[0].start) * lhs_.strides[0], {}};
+    Shape tap = first_of(taps_box_);
+    for (std::int64_t t = 0; t < taps_; ++t) {
+      std::int64_t at = 0;
+      for (std::size_t i = 0; i + 1 < spatial_ && at >= 0; ++i) {
+        const std::int64_t element = element_at(i, index[i + 1], tap[i]);
+        at = element < 0 ? -1 : at + (element - lhs_.box[i + 2].start) * lhs_.strides[i + 2];
       }
+      line.seen.push_back(at);
+      advance(tap, taps_box_);
+    }
+    return line;
+  }
+
+  // Rows of the patches are features and taps, columns the results of lines_.
+  void pack(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::byte* out,
+            std::int64_t to_stride) const override {
+    T* const to = reinterpret_cast<T*>(out);
+    for (std::int64_t done = 0; done < columns;) {
+      const Line& line = lines_[std::size_t((column + done) / line_.size())];
+      const std::int64_t begin = (column + done) % line_.size(), end = std::min(line_.size(), begin + columns - done);
+      std::int64_t t = row % taps_;
+      const T* feature = line.batch + (features_.start + row / taps_ - lhs_.box[1].start) * lhs_.strides[1];
+      T* at = to + done;
+      for (std::int64_t i = 0; i < rows; ++i, at += to_stride) {
+        const std::int64_t seen = line.seen[std::size_t(t)];
+        if (seen < 0)
+          std::fill_n(at, end - begin, T());
+        else if (spatial_ == 0)
+          *at = *feature;
+        else
+          see_run(feature + seen, runs_[std::size_t(t) % runs_.size()], begin, end, at);
+        if (++t == taps_) {
+          t = 0;
+          feature += lhs_.strides[1];
+        }
+      }
+      done += end - begin;
     }
   }
 
@@ -169,33 +196,45 @@ class Convolution {
     return element >= lhs_.box[i + 2].start && element < lhs_.box[i + 2].stop ? element : -1;
   }
 
-  // What a tap sees along a line of results; `from`: the part's first element of the operand's line.
-  void copy_run(const T* from, std::int64_t tap, T* to) const {
+  // Which results of a line, from its first on, see elements of the part with one of the last dimension's taps, and the element that the
+  // first of them sees.
+  struct Run {
+    std::int64_t tap = 0, first = 0, last = 0, element = 0;
+  };
+  Run run_of(std::int64_t tap) const {
     const std::size_t i = spatial_ - 1;
     const ConvWindow& window = windows_[i];
-    const std::int64_t begin = lhs_.box[i + 2].start, end = lhs_.box[i + 2].stop, stride = lhs_.strides[i + 2];
-    if (window.lhs_dilation > 1) {
-      for (std::int64_t r = line_.start; r < line_.stop; ++r) {
-        const std::int64_t element = element_at(i, r, tap);
-        *to++ = element >= 0 ? from[(element - begin) * stride] : T();
-      }
-      return;
-    }
-    // Results first … last - 1 see elements of the part.
+    const std::int64_t begin = lhs_.box[i + 2].start, end = lhs_.box[i + 2].stop;
     const std::int64_t offset = tap * window.rhs_dilation - window.low;
     auto result_at = [&](std::int64_t element) {  // the first result that sees the element or one behind it
       const std::int64_t room = element - offset;
       return std::clamp(room <= 0 ? 0 : (room + window.stride - 1) / window.stride, line_.start, line_.stop);
     };
     const std::int64_t first = result_at(begin), last = std::max(first, result_at(end));
-    to = std::fill_n(to, first - line_.start, T());
-    const std::int64_t step = window.stride * stride;
-    const T* element = from + (first * window.stride + offset - begin) * stride;
+    return {tap, first - line_.start, last - line_.start, first * window.stride + offset - begin};
+  }
+
+  // What a tap sees from results [begin, end) of a line; `from`: the part's first element of the operand's line.
+  void see_run(const T* from, const Run& run, std::int64_t begin, std::int64_t end, T* to) const {
+    const std::size_t i = spatial_ - 1;
+    const std::int64_t stride = lhs_.strides[i + 2];
+    if (windows_[i].lhs_dilation > 1) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        const std::int64_t element = element_at(i, line_.start + r, run.tap);
+        *to++ = element >= 0 ? from[(element - lhs_.box[i + 2].start) * stride] : T();
+      }
+      return;
+    }
+    const std::int64_t first = std::clamp(run.first, begin, end), last = std::clamp(run.last, first, end);
+    for (std::int64_t r = begin; r < first; ++r) *to++ = T();
+    const std::int64_t step = windows_[i].stride * stride, count = last - first;
+    const T* element = from + (run.element + (first - run.first) * windows_[i].stride) * stride;
     if (step == 1)
-      to = std::copy_n(element, last - first, to);
+      copy_run(element, count, to);
     else
-      for (std::int64_t r = first; r < last; ++r, element += step) *to++ = *element;
-    std::fill_n(to, line_.stop - last, T());
+      for (std::int64_t r = 0; r < count; ++r) to[r] = element[r * step];
+    to += count;
+    for (std::int64_t r = last; r < end; ++r) *to++ = T();
   }
 
   void write_line(const Shape& index, Interval outputs, const T* product, std::int64_t columns) {
@@ -204,7 +243,10 @@ class Convolution {
     const std::int64_t stride = spatial_ > 0 ? out_.strides.back() : 1;
     for (std::int64_t o = outputs.start; o < outputs.stop; ++o, product += columns) {
       T* to = line + (o - out_.box[1].start) * out_.strides[1];
-      for (std::int64_t r = 0; r < line_.size(); ++r) to[r * stride] = product[r];
+      if (stride == 1)
+        copy_run(product, line_.size(), to);
+      else
+        for (std::int64_t r = 0; r < line_.size(); ++r) to[r * stride] = product[r];
     }
   }
 
@@ -218,9 +260,11 @@ class Convolution {
   std::vector<Interval> taps_box_;   // what is here of the window
   std::vector<Interval> lines_box_;  // of the result: batch, and the spatial dimensions but the last
   Interval line_;                    // the last one
+  std::vector<Run> runs_;            // of the last dimension's taps
   Interval features_;                // of the operand, in the group at work
   std::int64_t first_batch_ = 0;     // likewise
-  Buffer patches_{0}, product_{0};
+  std::vector<Line> lines_;          // that are being made
+  Buffer product_{0};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/gemm.h"
@@ -104,41 +105,67 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
   return rule;
 }
 
-// The operand with its dimensions in the given order; copied into `storage` where that is not its own.
-const std::byte* ordered(const ConstView& operand, const std::vector<std::vector<int>>& groups, std::unique_ptr<std::byte[]>& storage) {
-  Shape own_strides = strides_of(operand.type.shape), shape, strides;
-  for (const auto& group : groups)
-    for (int d : group) {
-      shape.push_back(operand.type.shape[std::size_t(d)]);
-      strides.push_back(own_strides[std::size_t(d)]);
-    }
-  std::int64_t previous = -1;
-  bool in_order = true;
-  for (const auto& group : groups)
-    for (int d : group) {
-      if (operand.type.shape[std::size_t(d)] == 1) continue;
-      in_order &= d > previous;
-      previous = d;
-    }
-  if (in_order) return operand.data;
-  storage = std::make_unique_for_overwrite<std::byte[]>(std::size_t(operand.type.bytes()));
-  strided_copy(shape, strides, operand.data, storage.get(), size_of(operand.type.dtype));
-  return storage.get();
+// The stride that walks through some dimensions as through one; nothing where there is none.
+std::optional<std::int64_t> common_stride(const Shape& shape, const Shape& strides, const std::vector<int>& dims) {
+  std::optional<std::int64_t> common;
+  std::int64_t next = 0;  // stride that the next dimension outwards must have
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    const auto d = std::size_t(dims[i]);
+    if (shape[d] == 1) continue;
+    if (common && strides[d] != next) return std::nullopt;
+    if (!common) common = strides[d];
+    next = strides[d] * shape[d];
+  }
+  return common.value_or(1);
+}
+
+// An operand as a batch of matrices.
+struct Matrices {
+  GemmOperand first;
+  Shape batch, batch_strides;
+  std::unique_ptr<std::byte[]> storage;  // of a copy, where rows or columns lie on no stride
+};
+
+Matrices matrices_of(const ConstView& operand, const std::vector<int>& batch, const std::vector<int>& rows,
+                     const std::vector<int>& columns) {
+  const Shape& shape = operand.type.shape;
+  Shape strides = strides_of(shape);
+  Matrices result;
+  result.batch = sizes_of(shape, batch);
+  auto row_stride = common_stride(shape, strides, rows), column_stride = common_stride(shape, strides, columns);
+  const std::byte* data = operand.data;
+  if (!row_stride || !column_stride) {
+    std::vector<int> order = batch;
+    order.insert(order.end(), rows.begin(), rows.end());
+    order.insert(order.end(), columns.begin(), columns.end());
+    result.storage = std::make_unique_for_overwrite<std::byte[]>(std::size_t(operand.type.bytes()));
+    const Shape sizes = sizes_of(shape, order), dense = strides_of(sizes);
+    strided_copy(sizes, sizes_of(strides, order), operand.data, result.storage.get(), size_of(operand.type.dtype));
+    data = result.storage.get();
+    for (std::size_t i = 0; i < order.size(); ++i) strides[std::size_t(order[i])] = dense[i];
+    column_stride = 1;
+    row_stride = element_count(sizes_of(shape, columns));
+  }
+  result.batch_strides = sizes_of(strides, batch);
+  result.first = {data, *row_stride, *column_stride};
+  return result;
 }
 
 void kernel(const KernelArgs& args) {
   const ConstView &left = args.operands[0], &right = args.operands[1];
   DotDims dims = dims_of(args.attrs, left.type.rank(), right.type.rank());
-  std::unique_ptr<std::byte[]> left_storage, right_storage;
-  const std::byte* a = ordered(left, {dims.lhs_batch, dims.lhs_free, dims.lhs_contract}, left_storage);
-  const std::byte* b = ordered(right, {dims.rhs_batch, dims.rhs_contract, dims.rhs_free}, right_storage);
+  const Matrices a = matrices_of(left, dims.lhs_batch, dims.lhs_free, dims.lhs_contract);
+  const Matrices b = matrices_of(right, dims.rhs_batch, dims.rhs_contract, dims.rhs_free);
   GemmSize size{element_count(sizes_of(left.type.shape, dims.lhs_free)), element_count(sizes_of(right.type.shape, dims.rhs_free)),
                 element_count(sizes_of(left.type.shape, dims.lhs_contract))};
-  std::int64_t bytes = size_of(left.type.dtype);
-  std::int64_t batches = element_count(sizes_of(left.type.shape, dims.lhs_batch));
+  const std::int64_t bytes = size_of(left.type.dtype), batches = element_count(a.batch);
+  auto matrix = [&](const Matrices& of, std::int64_t i) {
+    GemmOperand operand = of.first;
+    for (std::size_t d = of.batch.size(); d-- > 0; i /= of.batch[d]) operand.data += i % of.batch[d] * of.batch_strides[d] * bytes;
+    return operand;
+  };
   for (std::int64_t i = 0; i < batches; ++i)
-    gemm(left.type.dtype, size, a + i * size.m * size.k * bytes, b + i * size.k * size.n * bytes,
-         args.results[0].data + i * size.m * size.n * bytes);
+    gemm(left.type.dtype, size, matrix(a, i), matrix(b, i), args.results[0].data + i * size.m * size.n * bytes);
 }
 
 std::vector<std::int64_t> both_sides(const std::vector<int>& lhs, const std::vector<int>& rhs) {

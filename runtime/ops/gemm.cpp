@@ -10,87 +10,188 @@
 #include <immintrin.h>
 #endif
 
+#include "runtime/ops/copy_run.h"
 #include "runtime/ops/half_loops.h"
 #include "runtime/ops/isa.h"
+#include "runtime/ops/transpose_block.h"
 
 namespace shardlab::ops {
 namespace {
 
-using Vector4 = float __attribute__((vector_size(16), aligned(4), may_alias));
-
 // In software where the C library knows no better; every machine that is in use has the instruction.
-Vector4 fma4(Vector4 x, Vector4 y, Vector4 sum) {
-  for (int i = 0; i < 4; ++i) sum[i] = std::fma(x[i], y[i], sum[i]);
+template <typename V>
+V fma_by_element(V x, V y, V sum) {
+  for (std::size_t i = 0; i < sizeof(V) / sizeof(x[0]); ++i) sum[i] = std::fma(x[i], y[i], sum[i]);
   return sum;
 }
 
 #define SHARDLAB_GEMM_NAME inner_baseline
 #define SHARDLAB_GEMM_TARGET
 #define SHARDLAB_GEMM_BYTES 16
-#define SHARDLAB_GEMM_FMA fma4
+#define SHARDLAB_GEMM_FMA fma_by_element
 #include "runtime/ops/gemm_kernel.inc"
 
 #if defined(__x86_64__)
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 fma256(__m256 x, __m256 y, __m256 sum) { return _mm256_fmadd_ps(x, y, sum); }
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256d fma256(__m256d x, __m256d y, __m256d sum) {
+  return _mm256_fmadd_pd(x, y, sum);
+}
 #define SHARDLAB_GEMM_NAME inner_avx2
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx2,fma")]]
 #define SHARDLAB_GEMM_BYTES 32
-#define SHARDLAB_GEMM_FMA(x, y, sum) Vector(_mm256_fmadd_ps(__m256(x), __m256(y), __m256(sum)))
+#define SHARDLAB_GEMM_FMA fma256
 #include "runtime/ops/gemm_kernel.inc"
 
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512 fma512(__m512 x, __m512 y, __m512 sum) { return _mm512_fmadd_ps(x, y, sum); }
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512d fma512(__m512d x, __m512d y, __m512d sum) {
+  return _mm512_fmadd_pd(x, y, sum);
+}
 #define SHARDLAB_GEMM_NAME inner_avx512
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 #define SHARDLAB_GEMM_BYTES 64
-#define SHARDLAB_GEMM_FMA(x, y, sum) Vector(_mm512_fmadd_ps(__m512(x), __m512(y), __m512(sum)))
+#define SHARDLAB_GEMM_FMA fma512
 #include "runtime/ops/gemm_kernel.inc"
 #endif
 
-constexpr std::int64_t kDepth = 256;  // elements of k that are summed in registers; part of the result's definition
+constexpr std::int64_t kDepth = 256;        // elements of k that are summed in registers; part of the result's definition
+constexpr std::int64_t kBlockRows = 240;    // of `a` at a time: they stay in the second-level cache while panels of `b` pass
+constexpr std::int64_t kStripStride = 272;  // of rows that are copied: at a power of two all would lie in one set of the cache
+constexpr std::int64_t kFewRows = 8;        // so many read `b` where it lies: a copy would cost more than the product
 
+template <typename T>
 struct Inner {
-  void (*run)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t, std::int64_t, std::int64_t, bool);
+  void (*run)(const T*, std::int64_t, const T*, std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t, std::int64_t, bool);
   std::int64_t rows, columns;
 };
-using Inners = std::array<Inner, 3>;  // one, two and three vectors wide, with as many rows as the registers hold beside them
 
-Inners best_inners() {
+// As many rows as the registers hold beside the vectors.
+template <typename T>
+struct Inners {
+  std::array<Inner<T>, 2> panels;  // one and two vectors wide
+  std::array<Inner<T>, 3> few;     // for one row, for some, and for kFewRows
+};
+
+template <typename T>
+Inners<T> best_inners() {
+  constexpr std::int64_t kOne = 16 / sizeof(T);  // elements of the narrowest vector
 #if defined(__x86_64__)
   switch (machine_isa()) {
     case Isa::kAvx512:
-      return {{{inner_avx512<16, 1>, 16, 16}, {inner_avx512<12, 2>, 12, 32}, {inner_avx512<8, 3>, 8, 48}}};
+      return {{{{inner_avx512<T, 16, 1>, 16, 4 * kOne}, {inner_avx512<T, 12, 2>, 12, 8 * kOne}}},
+              {{{inner_avx512<T, 1, 4>, 1, 16 * kOne}, {inner_avx512<T, 4, 4>, 4, 16 * kOne}, {inner_avx512<T, 8, 3>, 8, 12 * kOne}}}};
     case Isa::kAvx2:
-      return {{{inner_avx2<8, 1>, 8, 8}, {inner_avx2<6, 2>, 6, 16}, {inner_avx2<4, 3>, 4, 24}}};
+      return {{{{inner_avx2<T, 8, 1>, 8, 2 * kOne}, {inner_avx2<T, 6, 2>, 6, 4 * kOne}}},
+              {{{inner_avx2<T, 1, 4>, 1, 8 * kOne}, {inner_avx2<T, 4, 2>, 4, 4 * kOne}, {inner_avx2<T, 8, 1>, 8, 2 * kOne}}}};
     case Isa::kBaseline:
       break;
   }
 #endif
-  return {{{inner_baseline<8, 1>, 8, 4}, {inner_baseline<6, 2>, 6, 8}, {inner_baseline<4, 3>, 4, 12}}};
+  return {{{{inner_baseline<T, 8, 1>, 8, kOne}, {inner_baseline<T, 6, 2>, 6, 2 * kOne}}},
+          {{{inner_baseline<T, 1, 4>, 1, 4 * kOne}, {inner_baseline<T, 4, 2>, 4, 2 * kOne}, {inner_baseline<T, 8, 1>, 8, kOne}}}};
 }
 
-void gemm_float(GemmSize size, const float* a, const float* b, float* c) {
-  static const Inners inners = best_inners();
-  if (size.k == 0) std::fill_n(c, size.m * size.n, 0.0f);
-  // As deep as is needed and not cleared: of many small products the panel would cost more than they do.
-  const auto panel = std::make_unique_for_overwrite<float[]>(std::size_t(std::min(kDepth, size.k) * inners.back().columns));
-  for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth) {
-    std::int64_t depth = std::min(kDepth, size.k - k0);
-    for (std::int64_t n0 = 0; n0 < size.n;) {
-      // The narrowest that takes what is left, or the widest.
-      auto fits = std::find_if(inners.begin(), inners.end() - 1, [&](const Inner& each) { return size.n - n0 <= each.columns; });
-      const Inner& inner = *fits;
-      std::int64_t columns = std::min(inner.columns, size.n - n0);
-      for (std::int64_t p = 0; p < depth; ++p) {
-        float* to = panel.get() + p * inner.columns;
-        std::copy_n(b + (k0 + p) * size.n + n0, columns, to);
-        std::fill(to + columns, to + inner.columns, 0.0f);
-      }
-      for (std::int64_t m0 = 0; m0 < size.m; m0 += inner.rows)
-        inner.run(a + m0 * size.k + k0, size.k, panel.get(), depth, c + m0 * size.n + n0, size.n, std::min(inner.rows, size.m - m0),
-                  columns, k0 > 0);
+// A matrix of T, as GemmOperand.
+template <typename T>
+struct Matrix {
+  const T* data;
+  std::int64_t row_stride, column_stride;
+
+  Matrix from(std::int64_t row, std::int64_t column) const {
+    return {data + row * row_stride + column * column_stride, row_stride, column_stride};
+  }
+  // Copies a corner of it; to[i * to_stride + j].
+  void copy(std::int64_t rows, std::int64_t columns, T* to, std::int64_t to_stride) const {
+    if (column_stride == 1) {
+      for (std::int64_t i = 0; i < rows; ++i) copy_run(data + i * row_stride, columns, to + i * to_stride);
+    } else if (row_stride == 1) {
+      transpose_block(reinterpret_cast<const std::byte*>(data), column_stride, reinterpret_cast<std::byte*>(to), to_stride, columns, rows,
+                      sizeof(T));
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = data[i * row_stride + j * column_stride];
+    }
+  }
+};
+
+// A right side: where it lies, or what makes it.
+template <typename T>
+struct RightSide {
+  Matrix<T> matrix{};
+  const GemmPanels* made = nullptr;
+
+  bool has_rows() const { return made == nullptr && matrix.column_stride == 1; }
+  void copy(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, T* to, std::int64_t to_stride) const {
+    if (made != nullptr)
+      made->pack(row, rows, column, columns, reinterpret_cast<std::byte*>(to), to_stride);
+    else
+      matrix.from(row, column).copy(rows, columns, to, to_stride);
+  }
+};
+
+// Blocks of both sides that stay in the caches, those of `b` as panels of contiguous rows. Source: Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication" (2008).
+template <typename T>
+class RealGemm {
+ public:
+  RealGemm(GemmSize size, const Matrix<T>& a, const RightSide<T>& b, T* c) : size_(size), a_(a), b_(b), c_(c) {
+    if (size.k == 0) std::fill_n(c, size.m * size.n, T(0));
+    for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth)
+      for (std::int64_t m0 = 0; m0 < size.m; m0 += kBlockRows)
+        block(m0, std::min(kBlockRows, size.m - m0), k0, std::min(kDepth, size.k - k0));
+  }
+
+ private:
+  void block(std::int64_t m0, std::int64_t rows, std::int64_t k0, std::int64_t depth) {
+    Matrix<T> left = a_.from(m0, k0);
+    if (left.column_stride != 1) {
+      T* to = room(strips_, rows * kStripStride);
+      left.copy(rows, depth, to, kStripStride);
+      left = {to, kStripStride, 1};
+    }
+    const Inners<T>& inners = all_inners();
+    const bool reads_in_place = size_.m <= kFewRows && b_.has_rows();
+    const Inner<T>& few = *std::find_if(inners.few.begin(), inners.few.end() - 1, [&](const Inner<T>& each) { return rows <= each.rows; });
+    for (std::int64_t n0 = 0; n0 < size_.n;) {
+      const std::int64_t left_over = size_.n - n0;
+      const bool in_place = reads_in_place && left_over >= few.columns;
+      const Inner<T>& inner = in_place ? few : inners.panels[left_over > inners.panels[0].columns];
+      const std::int64_t columns = std::min(inner.columns, left_over);
+      const T* panel = in_place ? b_.matrix.from(k0, n0).data : packed(k0, depth, n0, columns, inner.columns);
+      const std::int64_t panel_stride = in_place ? b_.matrix.row_stride : inner.columns;
+      for (std::int64_t r = 0; r < rows; r += inner.rows)
+        inner.run(left.data + r * left.row_stride, left.row_stride, panel, panel_stride, depth, c_ + (m0 + r) * size_.n + n0, size_.n,
+                  std::min(inner.rows, rows - r), columns, k0 > 0);
       n0 += columns;
     }
   }
-}
 
+  // With zeros up to the vectors' width.
+  const T* packed(std::int64_t k0, std::int64_t depth, std::int64_t n0, std::int64_t columns, std::int64_t width) {
+    T* to = room(panel_, std::min(kDepth, size_.k) * all_inners().panels.back().columns);
+    b_.copy(k0, depth, n0, columns, to, width);
+    for (std::int64_t p = 0; columns < width && p < depth; ++p) std::fill(to + p * width + columns, to + (p + 1) * width, T(0));
+    return to;
+  }
+
+  // Not cleared: of many small products that would cost more than they do.
+  static T* room(std::unique_ptr<T[]>& storage, std::int64_t elements) {
+    if (!storage) storage = std::make_unique_for_overwrite<T[]>(std::size_t(elements));
+    return storage.get();
+  }
+
+  static const Inners<T>& all_inners() {
+    static const Inners<T> inners = best_inners<T>();
+    return inners;
+  }
+
+  const GemmSize size_;
+  const Matrix<T> a_;
+  const RightSide<T> b_;
+  T* const c_;
+  std::unique_ptr<T[]> strips_, panel_;
+};
+
+// Of whole and complex numbers.
 template <typename T>
 struct PlainGemm {
   SHARDLAB_INLINE static void run(GemmSize size, const T* a, const T* b, T* c) {
@@ -108,8 +209,6 @@ struct PlainGemm {
         row[j] = row[j] | (factor & x[j]);
       else if constexpr (Whole<T>)
         row[j] = T(Wrapping<T>(row[j]) + Wrapping<T>(factor) * Wrapping<T>(x[j]));
-      else if constexpr (Real<T>)
-        row[j] += factor * x[j];
       else
         row[j] = T(row[j].real() + (factor.real() * x[j].real() - factor.imag() * x[j].imag()),
                    row[j].imag() + (factor.real() * x[j].imag() + factor.imag() * x[j].real()));
@@ -123,24 +222,52 @@ void gemm_half(GemmSize size, const H* a, const H* b, H* c) {
   std::vector<float> left(std::size_t(size.m * size.k)), right(std::size_t(size.k * size.n)), result(std::size_t(size.m * size.n));
   widen(a, left.data(), size.m * size.k);
   widen(b, right.data(), size.k * size.n);
-  gemm_float(size, left.data(), right.data(), result.data());
+  RealGemm<float>(size, {left.data(), size.k, 1}, {{right.data(), size.n, 1}}, result.data());
   narrow(result.data(), c, size.m * size.n);
+}
+
+// Dense row-major; copied into `storage` where it does not lie so.
+template <typename T>
+const T* dense(const RightSide<T>& side, std::int64_t rows, std::int64_t columns, std::unique_ptr<T[]>& storage) {
+  if (side.has_rows() && (side.matrix.row_stride == columns || rows == 1)) return side.matrix.data;
+  storage = std::make_unique_for_overwrite<T[]>(std::size_t(rows * columns));
+  side.copy(0, rows, 0, columns, storage.get(), columns);
+  return storage.get();
+}
+
+template <typename T>
+Matrix<T> matrix_of(const GemmOperand& operand) {
+  return {reinterpret_cast<const T*>(operand.data), operand.row_stride, operand.column_stride};
+}
+
+template <typename T>
+void multiply(GemmSize size, const Matrix<T>& a, const RightSide<T>& b, T* c) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    RealGemm<T>(size, a, b, c);
+  } else {
+    std::unique_ptr<T[]> left_storage, right_storage;
+    const T* left = dense<T>({a}, size.m, size.k, left_storage);
+    const T* right = dense(b, size.k, size.n, right_storage);
+    if constexpr (Half<T>)
+      gemm_half(size, left, right, c);
+    else
+      best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, c);
+  }
 }
 
 }  // namespace
 
-void gemm(DType dtype, GemmSize size, const std::byte* a, const std::byte* b, std::byte* result) {
+void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmOperand& b, std::byte* result) {
   visit_dtype(dtype, [&](auto sample) {
     using T = decltype(sample);
-    const T* left = reinterpret_cast<const T*>(a);
-    const T* right = reinterpret_cast<const T*>(b);
-    T* out = reinterpret_cast<T*>(result);
-    if constexpr (std::is_same_v<T, float>)
-      gemm_float(size, left, right, out);
-    else if constexpr (Half<T>)
-      gemm_half(size, left, right, out);
-    else
-      best_version<PlainGemm<T>, GemmSize, const T*, const T*, T*>()(size, left, right, out);
+    multiply<T>(size, matrix_of<T>(a), {matrix_of<T>(b)}, reinterpret_cast<T*>(result));
+  });
+}
+
+void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmPanels& b, std::byte* result) {
+  visit_dtype(dtype, [&](auto sample) {
+    using T = decltype(sample);
+    multiply<T>(size, matrix_of<T>(a), {{}, &b}, reinterpret_cast<T*>(result));
   });
 }
 
