@@ -7,6 +7,8 @@ namespace shardlab::ops {
 
 // An attribute of broadcast_in_dim, which dimension of its result vmap repeats the operand along.
 inline constexpr const char* kRepeatedDim = "repeated_dim";
+// Of broadcast_in_dim, that it is what an op does with a smaller operand, and no op of the user's: every user has its own.
+inline constexpr const char* kImplicit = "implicit";
 // Of a constant that is an array of the user's: whether that was committed to a sharding.
 inline constexpr const char* kCapturedCommitted = "captured_committed";
 // The first operand, which vmap repeats along "dim" and gives back. Where shardings are in types it is cut there as the second operand is

@@ -51,7 +51,7 @@ ValueId batched_at(GraphBuilder& b, const Batched& x, int dim, std::int64_t size
   std::vector<std::int64_t> dims;
   for (int d = 0; d < int(shape.size()); ++d) dims.push_back(dim_in_batch(d, dim));
   shape.insert(shape.begin() + dim, size);
-  return b.emit1(kBroadcastInDim, {x.value}, Attrs{{"shape", shape}, {"dims", dims}, {kRepeatedDim, std::int64_t(dim)}});
+  return b.emit1(kBroadcastInDim, {x.value}, Attrs{{"shape", shape}, {"dims", dims}, {kRepeatedDim, std::int64_t(dim)}, {kImplicit, true}});
 }
 
 std::vector<std::int64_t> dims_in_batch(const std::vector<std::int64_t>& dims, int batch_dim) {

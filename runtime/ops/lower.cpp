@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/calls.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -96,7 +97,9 @@ ValueId converted(GraphBuilder& b, ValueId value, DType dtype) {
   return b.emit1(kConvert, {value}, Attrs{{"dtype", dtype}});
 }
 
-ValueId broadcast_to(GraphBuilder& b, ValueId value, const Shape& shape) {
+namespace {
+
+ValueId broadcast(GraphBuilder& b, ValueId value, const Shape& shape, bool is_implicit) {
   const Shape from = b.shape(value);
   if (from == shape) return value;
   SL_CHECK(from.size() <= shape.size(), "broadcast of {} to {}", text_of(from), text_of(shape));
@@ -108,8 +111,14 @@ ValueId broadcast_to(GraphBuilder& b, ValueId value, const Shape& shape) {
     kept.push_back(from[d]);
     dims.push_back(std::int64_t(added + d));
   }
-  return b.emit1(kBroadcastInDim, {reshaped(b, value, kept)}, Attrs{{"shape", shape}, {"dims", dims}});
+  Attrs attrs{{"shape", shape}, {"dims", dims}};
+  if (is_implicit) attrs.set(kImplicit, true);
+  return b.emit1(kBroadcastInDim, {reshaped(b, value, kept)}, std::move(attrs));
 }
+
+}  // namespace
+
+ValueId broadcast_to(GraphBuilder& b, ValueId value, const Shape& shape) { return broadcast(b, value, shape, false); }
 
 ValueId reshaped(GraphBuilder& b, ValueId value, const Shape& shape) {
   if (b.shape(value) == shape) return value;
@@ -129,7 +138,7 @@ Values broadcast_together(GraphBuilder& b, std::string_view op, Args args, DType
     if (std::holds_alternative<ValueId>(arg)) shapes.push_back(shape_of_arg(b, arg));
   Shape shape = broadcast_shapes(op, shapes);
   Values values;
-  for (const Arg& arg : args) values.push_back(broadcast_to(b, value_of(b, arg, dtype), shape));
+  for (const Arg& arg : args) values.push_back(broadcast(b, value_of(b, arg, dtype), shape, true));
   return values;
 }
 
@@ -149,8 +158,8 @@ Values expand_plain(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
 
 ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, ValueId y) {
   Shape shape = broadcast_shapes(op.name, {b.shape(x), b.shape(y)});
-  ValueId left = broadcast_to(b, x, shape);
-  return b.emit1(op, {left, broadcast_to(b, y, shape)});
+  ValueId left = broadcast(b, x, shape, true);
+  return b.emit1(op, {left, broadcast(b, y, shape, true)});
 }
 
 ValueId binary(GraphBuilder& b, const OpDef& op, ValueId x, double y) { return b.emit1(op, {x, filled(b, b.type(x), y)}); }

@@ -46,7 +46,7 @@ std::vector<bool> cloned_nodes(const Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     bool scalar = std::all_of(node.results.begin(), node.results.end(), [&](ValueId v) { return graph.type(v).rank() == 0; });
-    cloned.push_back(!scalar && (constant[n] || is_scalar_broadcast(graph, node)));
+    cloned.push_back(!scalar && (constant[n] || is_scalar_broadcast(graph, node) || node.attrs.has("implicit")));
   }
   return cloned;
 }

@@ -41,9 +41,9 @@ TEST(Expand, Texts) {
 )");
   EXPECT_EQ(text("add", {f32({4, 1}), i32({2})}), R"(main(%0: float32[4,1], %1: int32[2]) {
   %2 = reshape(%0) {shape = [4]} : float32[4]
-  %3 = broadcast_in_dim(%2) {dims = [0], shape = [4, 2]} : float32[4,2]
+  %3 = broadcast_in_dim(%2) {dims = [0], implicit = true, shape = [4, 2]} : float32[4,2]
   %4 = convert(%1) {dtype = float32} : float32[2]
-  %5 = broadcast_in_dim(%4) {dims = [1], shape = [4, 2]} : float32[4,2]
+  %5 = broadcast_in_dim(%4) {dims = [1], implicit = true, shape = [4, 2]} : float32[4,2]
   %6 = add(%3, %5) : float32[4,2]
   return %6
 }
@@ -56,13 +56,13 @@ TEST(Expand, Texts) {
   %5 = reshape(%4) {shape = [1, 2]} : float32[1,2]
   %6 = stop_gradient(%5) : float32[1,2]
   %7 = reshape(%6) {shape = [2]} : float32[2]
-  %8 = broadcast_in_dim(%7) {dims = [1], shape = [4, 2]} : float32[4,2]
+  %8 = broadcast_in_dim(%7) {dims = [1], implicit = true, shape = [4, 2]} : float32[4,2]
   %9 = sub(%0, %8) : float32[4,2]
   %10 = exp(%9) : float32[4,2]
   %11 = reduce_sum(%10) {axes = [0]} : float32[2]
   %12 = reshape(%11) {shape = [1, 2]} : float32[1,2]
   %13 = reshape(%12) {shape = [2]} : float32[2]
-  %14 = broadcast_in_dim(%13) {dims = [1], shape = [4, 2]} : float32[4,2]
+  %14 = broadcast_in_dim(%13) {dims = [1], implicit = true, shape = [4, 2]} : float32[4,2]
   %15 = div(%10, %14) : float32[4,2]
   return %15
 }

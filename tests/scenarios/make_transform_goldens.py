@@ -109,6 +109,9 @@ def checkpoints():
     summed = product + [op("s", "pmean", "h", axis_name="i"), op("h", "mul", "h", "s"), op("h", "sum", "h")]
     for name, first, w_spec, x_spec, body in (("vmap", whole, [None, "y"], [None, "x"], product + [op("h", "tanh", "h")]), ("vmap_mean", whole, ["x"], ["y"], summed), ("vmap_mean_alike", whole, [None, "y"], ["y", "x"], summed), ("in_vmap", each, [None, "x"], [None, "y"], product + [op("h", "sin", "h")]), ("in_vmap_mean", each, [None, "x"], [None, "y"], summed[:-1])):
         rows(w_spec, x_spec, body, [op("z", "sin", "z")])
+    # What is smaller is repeated anew by each op that uses it, forward and backward.
+    held = [*summed[:-1], op("h", "with_sharding_constraint", "h", spec=[None]), op("h", "matmul", "h", "v"), op("h", "sin", "h")]
+    program("checkpointed_vmap_mean_held", {"x": ([16, 8], [None, "y"]), "w": ([8, 16], [None, "y"]), "v": ([16, 8], ["y"])}, [dict(let=["p", "q", "t"], op="grad", args=["x", "w", "v"], fn="l", argnums=[0, 1, 2])], ["p", "q", "t"], {"f": (["x", "w", "v"], held, ["h"]), "b": (["x", "w", "v"], [op("z", "vmap", "x", "w", "v", fn="f", in_axes=[0, None, None], axis_name="i")], ["z"]), "l": (["x", "w", "v"], [op("z", "checkpoint", "x", "w", "v", fn="b"), op("r", "sum", "z")], ["r"])})
     # What per-device code under vmap takes and gives is whole along the batch, in its derivative too.
     device = {"d": (["v"], [op("s", "psum", "v", axis_name="y"), op("r", "mul", "v", "s")], ["r"])}
     per_device = product + [op("h", "shard_map", "h", fn="d", in_specs=[["y"]], out_specs=[["y"]]), op("h", "matmul", "h", "v"), op("h", "sin", "h")]
