@@ -66,18 +66,23 @@ bool Ledger::try_match(Program& program, std::vector<int>& changed) {
   return true;
 }
 
-// Who came last kept all others waiting since the last of them came.
+// Who came last kept all others waiting since the last of them came. What it planned longer than that one is a first call's, and no
+// lateness.
 void Ledger::note_lateness(const std::vector<int>& members) {
   if (members.size() < 2) return;
   int last = members[0];
   for (int p : members)
     if (at(p).head_since_ns > at(last).head_since_ns) last = p;
-  std::int64_t others_ns = 0;
+  int before = -1;
   for (int p : members)
-    if (p != last) others_ns = std::max(others_ns, at(p).head_since_ns);
-  std::int64_t late_ns = at(last).head_since_ns - others_ns;
+    if (p != last && (before < 0 || at(p).head_since_ns > at(before).head_since_ns)) before = p;
+  std::int64_t late_ns = at(last).head_since_ns - at(before).head_since_ns;
   if (late_ns < kLatenessToldNs) return;
   LatenessEvidence& late = at(last).evidence.late;
+  const std::int64_t planned_ns = std::clamp<std::int64_t>(head(last)->call.planned_ns - head(before)->call.planned_ns, 0, late_ns);
+  late.planned_ns += planned_ns;
+  late_ns -= planned_ns;
+  if (late_ns < kLatenessToldNs) return;
   ++late.calls;
   late.ns += late_ns;
   if (late_ns <= late.longest_ns) return;

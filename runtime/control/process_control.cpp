@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "runtime/base/planning_time.h"
 #include "runtime/base/text.h"
 #include "runtime/control/own_time.h"
 #include "traces/checks/choices.h"
@@ -36,6 +37,8 @@ void ProcessControl::issued(const comm::Launch& launch) {
   {
     std::lock_guard lock(steps_mutex_);
     ++calls_;
+    const std::int64_t planned_ns = PlanningTime::total_ns();
+    call.planned_ns = planned_ns - std::exchange(planned_before_ns_, planned_ns);
     callers_.issued(launch.number, launch.where, __builtin_frame_address(0));
     come_to(launch.where);
   }
@@ -127,7 +130,7 @@ void ProcessControl::keep(Step step) {
   step.after = calls_;
   if (step.where.known()) come_to(step.where);
   steps_.push_back(std::move(step));
-  if (steps_.size() > kStepsKept) steps_.pop_front();
+  if (steps_.size() > kStepsRemembered) steps_.pop_front();
 }
 
 // From the executing thread, at each round of a loop: the last word on a run replaces those before, and the issuing thread is elsewhere.

@@ -41,7 +41,6 @@ class ProcessControl : public comm::Control {
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
   static constexpr std::size_t kChoicesKept = 64;
-  static constexpr std::size_t kStepsKept = 64;  // local launches, reads and observations
   // Of its own time, that a process issues on after a poison; and that one is given whose first word on the dispute is still missing.
   static constexpr std::chrono::milliseconds kLookAhead{50}, kComingUp{1000};
 
@@ -128,7 +127,8 @@ class ProcessControl : public comm::Control {
   std::vector<comm::ProcessIndex> awaited_;  // now, since then
   comm::Ns awaited_since_ns_ = 0;
   std::int64_t awaited_launch_ = -1;
-  std::int64_t calls_ = 0;  // issued
+  std::int64_t calls_ = 0;              // issued
+  std::int64_t planned_before_ns_ = 0;  // PlanningTime as of the last of them
   Callers callers_;
   Where at_;
   std::function<void(Where)> put_place_;

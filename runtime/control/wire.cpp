@@ -118,6 +118,7 @@ wire::Call to_wire(const CallEvidence& call) {
   message.set_where(utf8(call.where));
   message.set_statement(call.statement);
   message.set_issued_ns(call.issued_ns);
+  message.set_planned_ns(call.planned_ns);
   message.set_value_hash(call.value_hash);
   for (const std::string& element : call.value_head) message.add_value_head(element);
   return message;
@@ -132,6 +133,7 @@ CallEvidence from_wire(const wire::Call& message) {
           .where = message.where(),
           .statement = message.statement(),
           .issued_ns = message.issued_ns(),
+          .planned_ns = message.planned_ns(),
           .matched = false,
           .value_hash = message.value_hash(),
           .value_head = {message.value_head().begin(), message.value_head().end()}};

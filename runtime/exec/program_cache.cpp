@@ -7,6 +7,7 @@
 #include "runtime/base/at_place.h"
 #include "runtime/base/at_work.h"
 #include "runtime/base/number_list.h"
+#include "runtime/base/planning_time.h"
 #include "runtime/base/selected.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
@@ -132,6 +133,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     if (!asked && !context.mesh()) key += fmt::format(" on {}", context.default_device());
   }
   if (auto found = context.programs().find(key)) return found;
+  const PlanningTime first_call;
   if (!asked) asked = mesh_of(asking, nullptr);
   Graph traced = asking.trace(asked ? asked : context.mesh());
   const AtWork planning;

@@ -11,7 +11,6 @@
 namespace shardlab::simulate {
 namespace {
 
-constexpr std::size_t kStepsKept = 64;
 constexpr std::int64_t kMs = 1'000'000;
 
 }  // namespace
@@ -184,7 +183,7 @@ void Simulation::keep(int process, StepEvidence step) {
   Process& state = processes_[std::size_t(process)];
   step.after = std::int64_t(state.order.size());
   state.steps.push_back(std::move(step));
-  if (state.steps.size() > 2 * kStepsKept) state.steps.erase(state.steps.begin(), state.steps.end() - kStepsKept);
+  if (state.steps.size() > 2 * kStepsRemembered) state.steps.erase(state.steps.begin(), state.steps.end() - kStepsRemembered);
 }
 
 // A read is known from when it is waited at.
@@ -330,7 +329,7 @@ void Simulation::finish() {
   }
   for (int p = 0; p < int(processes_.size()); ++p) {
     Process& state = processes_[std::size_t(p)];
-    if (state.steps.size() > kStepsKept) state.steps.erase(state.steps.begin(), state.steps.end() - kStepsKept);
+    if (state.steps.size() > kStepsRemembered) state.steps.erase(state.steps.begin(), state.steps.end() - kStepsRemembered);
     std::vector<StepEvidence> steps = state.steps;
     for (const auto& [peer, waited] : state.waited) steps.push_back(waited);
     ledger_.recent(p, std::move(steps), state.at, state.at_statement);

@@ -25,10 +25,11 @@ class LedgerTest : public testing::Test {
     program.processes = std::move(processes);
     ledger.declare(program);
   }
-  void issue(int process, char name, std::int64_t time_ns = 0) {
-    ledger.issued(
-        process,
-        {.launch = next[process]++, .fingerprint = std::uint64_t(name), .group = 1, .op = std::string(1, name), .issued_ns = time_ns});
+  void issue(int process, char name, std::int64_t time_ns = 0, std::int64_t planned_ns = 0) {
+    CallEvidence call{.launch = next[process]++, .fingerprint = std::uint64_t(name), .group = 1, .op = std::string(1, name)};
+    call.issued_ns = time_ns;
+    call.planned_ns = planned_ns;
+    ledger.issued(process, std::move(call));
   }
   void issue(int process, const std::string& names) {
     for (char name : names) issue(process, name);
@@ -47,6 +48,26 @@ TEST_F(LedgerTest, MatchesWhenAllAreThere) {
   EXPECT_EQ(ledger.matched_of(2), 1);
   EXPECT_EQ(ledger.first_open(0), -1);
   EXPECT_FALSE(ledger.finding());
+}
+
+TEST_F(LedgerTest, WhatTheLastOnePlansLongerIsNoLateness) {
+  constexpr std::int64_t kMs = 1'000'000;
+  declare('A', {0, 1, 2, 3});
+  auto late = [&](std::int64_t planned_by_others_ms, std::int64_t planned_ms) {
+    const std::int64_t now = 1000 * kMs * (next[0] + 1);
+    for (int p : {0, 1, 2}) issue(p, 'A', now, planned_by_others_ms * kMs);
+    const LatenessEvidence before = ledger.evidence(now).processes[3].late;
+    issue(3, 'A', now + 300 * kMs, planned_ms * kMs);
+    const LatenessEvidence after = ledger.evidence(now).processes[3].late;
+    return std::vector<std::int64_t>{(after.ns - before.ns) / kMs, (after.planned_ns - before.planned_ns) / kMs,
+                                     after.calls - before.calls};
+  };
+  EXPECT_THAT(late(0, 0), ElementsAre(300, 0, 1));
+  EXPECT_THAT(late(0, 100), ElementsAre(200, 100, 1));
+  EXPECT_THAT(late(0, 300), ElementsAre(0, 300, 0));
+  EXPECT_THAT(late(0, 900), ElementsAre(0, 300, 0)) << "it planned while the call before was open";
+  EXPECT_THAT(late(900, 900), ElementsAre(300, 0, 1)) << "all planned as long, and it was late beside";
+  EXPECT_THAT(late(900, 1000), ElementsAre(200, 100, 1));
 }
 
 TEST_F(LedgerTest, MatchesInChains) {

@@ -232,6 +232,19 @@ TEST(Verdict, IsPrintedOnce) {
   EXPECT_EQ(ran.output.find("program-mismatch:", first + 1), std::string::npos) << ran.output;
 }
 
+// Who plans a first call longer than the others is no straggler; who works as long is.
+TEST(Straggler, IsNobodyForPlanningAFirstCall) {
+  const std::string trace = testing::TempDir() + "/first-call-" + std::to_string(getpid()) + ".db";
+  auto told = [&](const std::string& how) {
+    Ran ran = shell("$BIN/shardlab run --limit 60 -n 4 -d 1 --trace " + trace + " -- " + SHARDLAB_FIRST_CALL + how);
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    return shell("$BIN/shardlab report " + trace).output;
+  };
+  EXPECT_THAT(told(""), testing::Not(HasSubstr("straggler")));
+  EXPECT_THAT(told(" work"), testing::AllOf(HasSubstr("straggler"), HasSubstr("processes 1, 2 and 3 waited"), HasSubstr("for process 0")));
+  std::remove(trace.c_str());
+}
+
 TEST(Leaving, LaunchesThatOutliveMain) {
   const std::string program = SHARDLAB_LEAVES_EARLY;
   Ran alone = shell("SHARDLAB_NUM_CPU_DEVICES=8 " + program), together = shell("$BIN/shardlab run --limit 60 -n 4 -d 2 -- " + program);

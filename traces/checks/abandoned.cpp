@@ -62,7 +62,7 @@ Diagnosis diagnosis_of(const Positions& positions, const Abandoned& call) {
     if (std::find(positions.processes().begin(), positions.processes().end(), p) != positions.processes().end()) others.push_back(p);
   diagnosis.participants = sides(positions, diagnosis.processes, others);
   diagnosis.details.emplace_back("look_ahead", std::to_string(positions.evidence().look_ahead_calls));
-  add_origin(positions, call.lack.front(), call.have.front(), diagnosis);
+  add_origin(positions, call.lack.front(), call.have.front(), Dispute::kCalls, diagnosis);
   return diagnosis;
 }
 

@@ -3,6 +3,7 @@
 // Filled by the live ledger and, afterwards, from the trace: the rules are pure functions over it. Depends on base alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ struct CallEvidence {
   std::string where;              // "toy.cpp:31"
   std::int32_t statement = -1;    // of a scenario
   std::int64_t issued_ns = 0;
+  std::int64_t planned_ns = 0;  // what the process planned and compiled since the call before
   bool matched = false;
   bool sent = false;  // a buffered send that is over for its process, and not yet received
   // Of a value that every process brings whole: it must be equal on all. Its hash (0: there is none) and its first elements.
@@ -45,6 +47,9 @@ struct StepEvidence {
   std::uint64_t fingerprint = 0;  // of a local launch's program, or the observed value's hash
   std::int64_t after = 0;         // calls that it had issued before
 };
+
+// So many of its last local launches, reads and observations a process remembers.
+inline constexpr std::size_t kStepsRemembered = 64;
 
 // What is known of a program by its fingerprint.
 struct ProgramEvidence {
@@ -87,7 +92,8 @@ struct LatenessEvidence {
   std::int64_t calls = 0, ns = 0, longest_ns = 0;
   std::string op, where;  // of the longest
   std::int32_t statement = -1;
-  std::vector<int> waiting;  // for the longest
+  std::vector<int> waiting;     // for the longest
+  std::int64_t planned_ns = 0;  // what it took longer than they to plan and compile first calls, which is none of it
 };
 
 struct ProcessEvidence {
@@ -105,13 +111,13 @@ struct ProcessEvidence {
   std::int64_t since_ns = 0;        // when this state began
   std::uint64_t history = 0;        // rolling hash over all matched calls
   bool joined = false;              // ever heard of
-  std::vector<StepEvidence> steps;  // the last ones, in order
+  std::vector<StepEvidence> steps;  // the last kStepsRemembered, in order
   std::string at;                   // the line that it began last
   std::int32_t at_statement = -1;
   LatenessEvidence late;
-  std::vector<StepEvidence> unused;  // kUnused
-  std::vector<int> awaits;           // in a wait beside its calls (`doing`), which those must end, and that is proved to be for ever
-  std::vector<StepEvidence> waited;  // kWaited, one a process that it waited for; the place is that of the longest wait
+  std::vector<StepEvidence> unused;   // kUnused
+  std::vector<int> awaits;            // in a wait beside its calls (`doing`), which those must end, and that is proved to be for ever
+  std::vector<StepEvidence> waited;   // kWaited, one a process that it waited for; the place is that of the longest wait
   std::vector<StepEvidence> callers;  // kCalled, of open launches and the last ones
 };
 

@@ -10,14 +10,14 @@ using Json = nlohmann::json;
 }
 
 // nlohmann finds these by argument-dependent lookup; every field is named once.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, matched, sent,
-                                   value_hash, value_head)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CallEvidence, launch, seq, fingerprint, group, op, where, statement, issued_ns, planned_ns,
+                                                matched, sent, value_hash, value_head)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepEvidence, kind, what, where, statement, value, fingerprint, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProgramEvidence::Collective, kind, dtype, shape, reduction, op, groups, pairs, bytes, where,
                                                 axes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramEvidence, fingerprint, group, name, text, mesh, devices, processes, operands, results,
                                    collectives, channel, message, receives, buffered, from, to)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LatenessEvidence, calls, ns, longest_ns, op, where, statement, waiting)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LatenessEvidence, calls, ns, longest_ns, op, where, statement, waiting, planned_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcessEvidence, process, state, exit_code, signal, error, where, statement, doing, issued,
                                                 matched, calls, since_ns, history, joined, steps, at, at_statement, late, unused, awaits,
                                                 waited, callers)

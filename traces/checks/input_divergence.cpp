@@ -73,7 +73,7 @@ Diagnosis of_versions(const Positions& positions, const std::map<std::uint64_t, 
   diagnosis.message =
       fmt::format("the processes bring different values to {}{}", call_at(positions.evidence(), *reference.call), difference);
   diagnosis.details.emplace_back("what", reference.call->op);
-  add_origin(positions, other.processes.front(), reference.processes.front(), diagnosis);
+  add_origin(positions, other.processes.front(), reference.processes.front(), Dispute::kOperands, diagnosis);
   if (index) {
     const bool is_one = element_at(*other.call, *index).place == fmt::format("element {}", *index);
     diagnosis.details.emplace_back("first index", is_one ? std::to_string(*index) : element_at(*other.call, *index).place);

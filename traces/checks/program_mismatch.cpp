@@ -80,7 +80,10 @@ Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreem
   }
   diagnosis.details.emplace_back("look_ahead", std::to_string(evidence.look_ahead_calls));
   int one = two.guilty->guilty.empty() ? two.guilty->processes.front() : two.guilty->guilty.front();
-  add_origin(positions, one, two.others.front(), diagnosis);
+  // The same op of another type or sharding: where its operands come from.
+  const bool same_op = std::find(diagnosis.fields.begin(), diagnosis.fields.end(), "op") == diagnosis.fields.end();
+  const bool is_given_otherwise = two.guilty->alignment.relation == Relation::kProgram && same_op;
+  add_origin(positions, one, two.others.front(), is_given_otherwise ? Dispute::kOperands : Dispute::kCalls, diagnosis);
   return diagnosis;
 }
 

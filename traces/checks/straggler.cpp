@@ -35,6 +35,8 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     diagnosis.details.emplace_back("waited_ms", fmt::format("{:.3f}", double(late.ns) / 1e6));
     diagnosis.details.emplace_back("longest_ms", fmt::format("{:.3f}", double(late.longest_ns) / 1e6));
     diagnosis.details.emplace_back("calls", std::to_string(late.calls));
+    if (late.planned_ns > 0)
+      diagnosis.details.emplace_back("planned_ms", fmt::format("{:.3f}, not counted", double(late.planned_ns) / 1e6));
     found.push_back(std::move(diagnosis));
   }
   return found;
@@ -52,7 +54,7 @@ std::vector<Diagnosis> slow_links(const Positions& positions) {
     for (const StepEvidence& step : positions.at(p).waited) {
       int peer = int(step.after);
       if (!std::binary_search(positions.processes().begin(), positions.processes().end(), peer)) continue;
-      std::int64_t ns = std::atoll(step.value.c_str()) - positions.at(peer).late.ns;
+      std::int64_t ns = std::atoll(step.value.c_str()) - positions.at(peer).late.ns - positions.at(peer).late.planned_ns;
       if (ns <= 0) continue;
       Link& link = links[peer];
       link.waiting.push_back(p);
@@ -97,7 +99,8 @@ const CheckDef kStraggler{
     .summary = "who waited how long for whom: one process came later to the calls than all others",
     .explain =
         "Nothing is wrong with this run but its speed: in some calls all processes were there but one, and waited until it came. What is "
-        "told is the time from when the last but one came, summed over the run, and the call where it was longest. Look at what that "
+        "told is the time from when the last but one came, summed over the run, and the call where it was longest; planning and compiling "
+        "first calls does not count. Look at what that "
         "process does alone before the call: reading data, logging, a slower machine, other work on its cores. Where it came in time and "
         "its data did not, `fields` says `link`. It never ends a run.",
     .run = run_all,
