@@ -11,6 +11,7 @@
 #include "runtime/exec/beside.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/flush_denormals.h"
 #include "runtime/exec/intermediates.h"
 #include "runtime/exec/program_info.h"
 #include "runtime/exec/slot_use.h"
@@ -43,6 +44,7 @@ bool preset(Executable& executable, const Executable::Compute& step, bool is_kno
     call.operand_boxes.push_back(&executable.slot_boxes[std::size_t(operand)]);
   }
   ThreadPool alone(1);
+  const FlushDenormals flush;
   compute(call, alone);
   executable.presets.emplace_back(slot, placed(*executable.backend, buffers, executable.program.mesh.devices()));
   before.emplace(slot, std::move(buffers));

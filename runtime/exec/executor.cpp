@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/checksums.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/flush_denormals.h"
 #include "runtime/exec/launch_aware.h"
 
 namespace shardlab {
@@ -215,6 +216,7 @@ std::shared_ptr<LaunchFailure> Executor::try_run(Task& task) {
   // The others wait for the messages of that one, and would take these for them.
   if (spans && broken_) return broken_;
   std::shared_ptr<LaunchFailure> failure;
+  const FlushDenormals flush;
   try {
     if (spans && !context_.control().may_run(task.launch.number))
       throw TransportError("not run: the processes no longer agree on what they run");

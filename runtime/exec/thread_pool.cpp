@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/exec/flush_denormals.h"
+
 namespace shardlab {
 
 ThreadPool::ThreadPool(int threads, std::chrono::microseconds watch) : watch_(watch) {
@@ -37,6 +39,7 @@ void ThreadPool::run_items() {
 }
 
 void ThreadPool::work(std::stop_token stop) {
+  const FlushDenormals flush;
   std::uint64_t seen = 0;
   auto has_more = [&] { return open_ != 0 && open_ != seen; };
   while (true) {

@@ -116,13 +116,16 @@ Values expand_frexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {where(is_special, x, fraction).id(), where(is_special, 0, exponent).id()};
 }
 
-// The distance to the next number away from 0.
+// The distance to the next number away from 0; of float16, as in JAX, to the next larger one. A distance that would be denormal counts as
+// zero in arithmetic, and is JAX's smallest number.
 Values expand_spacing(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Term x = as_inexact(term(b, args[0]));
-  layout_of(op, x);
-  double infinity = std::numeric_limits<double>::infinity();
-  Term away = where(call("signbit", x), filled_like(x, -infinity), filled_like(x, infinity));
-  return {(call(b, "nextafter", {x, away}) - x).id()};
+  const Layout layout = layout_of(op, x);
+  const Term upwards = filled_like(x, std::numeric_limits<double>::infinity());
+  if (x.dtype() == DType::kFloat16) return {(call(b, "nextafter", {x, upwards}) - x).id()};
+  const Term distance = call(b, "nextafter", {x, call(b, "copysign", {upwards, x})}) - x;
+  const Term smallest = filled_like(x, std::ldexp(1.0, int(1 - layout.bias() - layout.mantissa)));
+  return {where(distance == 0.0, call(b, "copysign", {smallest, x}), distance).id()};
 }
 
 template <bool kComplex>

@@ -43,7 +43,7 @@ struct Sign {
   }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x) const {
-    return x > 0 ? T(1) : (x < 0 ? T(-1) : x);
+    return x > 0 ? T(1) : (x < 0 ? T(-1) : x * T(0));  // a denormal counts as zero
   }
   template <Cplx T>
   SHARDLAB_INLINE T operator()(T x) const {
