@@ -1,6 +1,7 @@
 // shardlab run: starts the processes of a program, records, diagnoses.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -73,7 +74,10 @@ void write_trace(const std::string& out, const std::string& parts, const LaunchR
   merge.title = fs::path(program[0]).filename().string();
   for (const std::string& word : program) merge.command_line += (merge.command_line.empty() ? "" : " ") + word;
   for (const std::string& problem : recorder::merge_parts(merge).problems) fmt::print(stderr, "shardlab: trace: {}\n", problem);
-  fmt::print(stderr, "shardlab: trace {}\n", out);
+  const bool is_diagnosed =
+      std::any_of(result.diagnoses.begin(), result.diagnoses.end(), [](const auto& each) { return each.severity == "error"; });
+  fmt::print(stderr, "shardlab: trace {}{}\n", out,
+             is_diagnosed ? fmt::format(" (explained by: shardlab report {0}, shown by: shardlab view {0})", out) : "");
 }
 
 // Of the first process that did not end well by itself.

@@ -46,6 +46,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"AAB", "BAB", Relation::kProgram, 1}, Case{"BABAB", "ABAB", Relation::kExtra, 1},
                     Case{"XAAA", "AAA", Relation::kExtra, 1}));
 
+// Under a condition in a loop one process computes what it prints: the others go on with the loop.
+TEST(AlignTracks, NewCallsBeforeAReadOfItsOwnAreExtraInALoop) {
+  StepEvidence print{.kind = StepEvidence::Kind::kRead, .what = "print", .where = "toy.cpp:4"};
+  auto track = [&](std::string_view names, std::string_view made_before, int line, bool prints) {
+    Track result = calls(names);
+    for (TrackItem& item : result.items) item.made_before = made_before.find(item.op) != made_before.npos;
+    if (!result.items.empty()) result.items.front().where = line == 3 ? "toy.cpp:3" : line == 5 ? "toy.cpp:5" : "toy.cpp:9";
+    if (prints) result.items.push_back({{0, 0}, print.what, print.where, &print});
+    return result;
+  };
+  Alignment extra = align(track("XYZUVW", "J", 3, true), track("JJJJS", "J", 5, false));
+  EXPECT_EQ(extra.relation, Relation::kExtra);
+  EXPECT_EQ(extra.length, 6);
+  EXPECT_EQ(align(track("JJJJS", "J", 5, false), track("XYZUVW", "J", 3, true)).relation, Relation::kSkipped) << "seen by the others";
+  // It may have left the loop: what it does stands behind it.
+  EXPECT_EQ(align(track("XY", "J", 9, true), track("JJJJS", "J", 5, false)).relation, Relation::kExtra);
+  EXPECT_EQ(align(track("XYZUVW", "J", 9, true), track("JS", "J", 5, false)).relation, Relation::kSkipped);
+}
+
 // A process that waits at a read shows nothing of what would follow; whether the other one comes to that read tells.
 TEST(AlignTracks, AReadThatTheOtherNeverComesTo) {
   StepEvidence read{.kind = StepEvidence::Kind::kRead, .what = "fetch", .where = "toy.cpp:4"};

@@ -5,6 +5,7 @@
 #include "tests/checks/diagnoses.h"
 #include "tests/checks/evidence_builder.h"
 #include "traces/checks/check_def.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab {
 namespace {
@@ -128,6 +129,24 @@ TEST(Judge, RaisedIsNamedWhenItIsNeeded) {
   EXPECT_THAT(d.processes, ElementsAre(1));
   EXPECT_EQ(d.message, "process 1 raised \"index 9 is out of range\" at toy.cpp:12; processes 0 and 2 wait for it in A at toy.cpp:30");
   EXPECT_EQ(d.participants[0].where, "toy.cpp:12");
+}
+
+// Past its last call, which is no part of what is wrong.
+TEST(Judge, WhoEndedBetweenItsCallsIsInNone) {
+  for (ProcessState state : {ProcessState::kRaised, ProcessState::kKilled, ProcessState::kSilent}) {
+    EvidenceBuilder b(3);
+    b.program("A").program("B");
+    for (int p : {0, 1, 2}) b.call(p, "A", true);
+    b.calls({0, 2}, "B").state(1, state);
+    (state == ProcessState::kRaised ? b.process(1).where : b.process(1).at) = "toy.cpp:88";
+    Diagnosis d = only(b.evidence());
+    EXPECT_THAT(d.processes, ElementsAre(1));
+    EXPECT_EQ(d.participants[0].op, "");
+    EXPECT_EQ(d.participants[0].seq, -1);
+    EXPECT_EQ(d.participants[0].where, "toy.cpp:88");
+    EXPECT_THAT(d.participants[0].state, HasSubstr(", after A at toy.cpp:30"));
+    EXPECT_THAT(text_of(d), HasSubstr("\n  process 1: in no call at toy.cpp:88, "));
+  }
 }
 
 TEST(Judge, RaisedIsNoVerdictWhileOthersRunOn) {

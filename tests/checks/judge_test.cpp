@@ -111,13 +111,17 @@ Diagnosis only_remark(const Evidence& evidence) {
 
 TEST(Remarks, WhoWaitedHowLongForWhom) {
   EvidenceBuilder b(3);
-  for (int p = 0; p < 3; ++p) b.state(p, ProcessState::kLeft);
+  b.program("A");
+  for (int p = 0; p < 3; ++p) b.call(p, "A", true).state(p, ProcessState::kLeft);
   b.process(1).late = {.calls = 2, .ns = 350'000'000, .longest_ns = 300'000'000, .op = "sum", .where = "toy.cpp:31", .waiting = {0, 2}};
   Diagnosis d = only_remark(b.evidence());
   EXPECT_EQ(d.code, "straggler");
   EXPECT_EQ(d.severity, "info");
   EXPECT_THAT(d.processes, ElementsAre(1));
   EXPECT_EQ(d.message, "processes 0 and 2 waited 0.350 s for process 1 in all, 0.300 s of it in sum at toy.cpp:31");
+  ASSERT_EQ(d.participants.size(), 3u);
+  EXPECT_EQ(d.participants[0].state, "came last");
+  EXPECT_EQ(d.participants[0].kind, "") << "of the call that it came last to, not of its last one";
   b.process(1).late.ns = 90'000'000;  // too little to speak of
   EXPECT_TRUE(remarks(b.evidence()).empty());
   b.process(1).late.ns = 110'000'000;  // much, but the others are as late, each in turn

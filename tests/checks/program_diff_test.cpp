@@ -57,6 +57,12 @@ TEST(ProgramDiff, DevicesInAnotherOrder) {
   EXPECT_THAT(told(program(kNodes), program(kNodes, "[1,0]")), ElementsAre("the order of devices is [0,1] on A and [1,0] on B"));
 }
 
+TEST(ProgramDiff, WhoSendsToWhomIsToldInPairs) {
+  EXPECT_THAT(told(program("  %1 = ppermute(%0) {axes = [\"a\"], perm = [0, 1, 1, 0]} : float32[8]\n"),
+                   program("  %1 = ppermute(%0) {axes = [\"a\"], perm = [1, 0]} : float32[8]\n")),
+              ElementsAre("attribute perm of %1 = ppermute is 0->1, 1->0 on A and 1->0 on B"));
+}
+
 TEST(ProgramDiff, TypesAndEnds) {
   EXPECT_THAT(told(program("  %1 = sin(%0) : float32[8]\n"), program("  %1 = sin(%0) : float64[8]\n")),
               ElementsAre("type of %1 = sin is float32[8] on A and float64[8] on B"));

@@ -287,8 +287,9 @@ TEST(Run, TheToyProgramPrintsTheSameValueEitherWay) {
 }
 
 TEST(Run, DeadlocksExitWithTwoAndNameBothLines) {
-  Ran ran = shell("$SHARDLAB run -n 4 -d 4 --limit 60 -- $BIN/deadlock_swapped");
+  Ran ran = shell("$SHARDLAB run -n 4 -d 4 --limit 60 --trace swapped.db -- $BIN/deadlock_swapped");
   EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("(explained by: shardlab report swapped.db, shown by: shardlab view swapped.db)"));
   EXPECT_THAT(ran.output, HasSubstr("deadlock_swapped.cpp:14"));
   EXPECT_THAT(ran.output, HasSubstr("deadlock_swapped.cpp:16"));
   ran = shell("$SHARDLAB run -n 3 -d 2 --limit 60 -- $BIN/deadlock_device_put");

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "traces/checks/wording.h"
 
@@ -109,6 +110,7 @@ class Table {
   const TrackItem& reference(std::size_t j) const { return b_.items[j]; }
   std::size_t tail_size() const { return m_; }
   std::size_t reference_size() const { return n_; }
+  bool tail_apart() const { return tail_apart_; }
 
  private:
   // The track ends in a read that the other one never comes to: what led to it is nothing that the other does later.
@@ -221,10 +223,31 @@ int block_length(const Table& table, std::size_t i, std::size_t j, Table::State 
   }
 }
 
+// Two tracks without a call in common leave open who lacks what. Where the tail begins with calls that nobody has made before and ends in a
+// read that the reference never comes to, and the reference goes on with a call that both have made before, as in a loop, the tail has
+// calls of its own: it prints under a condition. How many; 0: it is not so, or the tail may have left the loop.
+int calls_of_its_own(const Table& table, const Track& tail, const Track& reference) {
+  auto first_call = [](const Track& track) {
+    return std::find_if(track.items.begin(), track.items.end(), [](const TrackItem& item) { return !item.step; });
+  };
+  auto mine = first_call(tail), theirs = first_call(reference);
+  if (mine == tail.items.end() || theirs == reference.items.end() || !table.tail_apart()) return 0;
+  if (mine->made_before || !theirs->made_before || mine->op == theirs->op || is_before(theirs->where, mine->where)) return 0;
+  int length = 0;
+  for (const TrackItem& item : tail.items) {
+    auto is_same = [&](const TrackItem& other) { return !other.step && other.key == item.key; };
+    if (item.step) continue;
+    if (std::any_of(reference.items.begin(), reference.items.end(), is_same)) return 0;
+    ++length;
+  }
+  return length;
+}
+
 }  // namespace
 
 Alignment align(const Track& tail, const Track& reference) {
   Table table(tail, reference);
+  if (int length = calls_of_its_own(table, tail, reference)) return {Relation::kExtra, length, nullptr};
   Permutation permutation = best_permutation(table, tail, reference);
   if (permutation.score > table.score(0, 0, Table::kPair)) return {Relation::kOrder, permutation.length, nullptr};
   std::size_t i = 0, j = 0;
@@ -273,8 +296,15 @@ Track track(const Positions& positions, int p, int q) {
       if (process.steps[next].kind != StepEvidence::Kind::kObserved) result.items.push_back(item_of(process.steps[next]));
   };
   take_steps();
+  bool has_call = false;
   for (const CallEvidence* call : calls) {
-    if (positions.includes(*call, q)) result.items.push_back(item_of(positions, *call));
+    if (positions.includes(*call, q)) {
+      result.items.push_back(item_of(positions, *call));
+      if (!std::exchange(has_call, true))
+        result.items.back().made_before = std::any_of(process.calls.begin(), process.calls.end(), [&](const CallEvidence& earlier) {
+          return earlier.matched && key_of(earlier) == key_of(*call);
+        });
+    }
     ++issued;
     take_steps();
   }

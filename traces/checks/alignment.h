@@ -28,6 +28,7 @@ struct TrackItem {
   std::string_view op, where;
   const StepEvidence* step = nullptr;  // nothing: a call
   std::string_view text = {};          // a call's program, whether it is waited in or not
+  bool made_before = false;            // the first call: like one that is matched, which both have made
 };
 
 struct Track {

@@ -172,6 +172,16 @@ std::pair<std::string, std::string> without_common_end(const std::string& a, con
   return {a.substr(0, a.size() - words), b.substr(0, b.size() - words)};
 }
 
+// "[0, 1, 1, 0]" of who sends to whom -> "0->1, 1->0".
+std::string pairs_text(std::string_view flat) {
+  if (!flat.starts_with('[') || !flat.ends_with(']')) return std::string(flat);
+  const std::vector<std::string_view> numbers = split(flat.substr(1, flat.size() - 2), ',');
+  std::string text;
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2)
+    text += fmt::format("{}{}->{}", text.empty() ? "" : ", ", trimmed(numbers[i]), trimmed(numbers[i + 1]));
+  return text;
+}
+
 void compare(const Line& a, const Line& b, std::vector<ProgramDifference>& found) {
   if (a.kind == Line::Kind::kHead) {
     found.push_back({place_of(a), "devices", head_value(a.text), head_value(b.text)});
@@ -191,7 +201,11 @@ void compare(const Line& a, const Line& b, std::vector<ProgramDifference>& found
   for (const auto& [name, value] : b.attributes) attributes[name].second = value;
   std::size_t before = found.size();
   for (const auto& [name, values] : attributes)
-    if (values.first != values.second) found.push_back({place_of(a), "attribute " + name, values.first, values.second});
+    if (values.first != values.second) {
+      const bool is_pairs = name == "perm";
+      found.push_back({place_of(a), "attribute " + name, is_pairs ? pairs_text(values.first) : values.first,
+                       is_pairs ? pairs_text(values.second) : values.second});
+    }
   std::string mine = sharding_of(a.type), theirs = sharding_of(b.type);
   if (mine != theirs)
     found.push_back({place_of(a), "sharding", mine, theirs});

@@ -15,7 +15,6 @@ constexpr std::int64_t kToldNs = 100'000'000;  // what a process must cost the o
 constexpr std::int64_t kShare = 4;             // and that it is at least so large a part (1/kShare) of all that anybody cost
 
 std::vector<Diagnosis> run(const Evidence& evidence) {
-  Positions positions(evidence);
   std::int64_t all_ns = 0;
   for (const ProcessEvidence& process : evidence.processes) all_ns += process.late.ns;
   std::vector<Diagnosis> found;
@@ -23,13 +22,11 @@ std::vector<Diagnosis> run(const Evidence& evidence) {
     const LatenessEvidence& late = process.late;
     if (late.ns < kToldNs || late.ns * kShare < all_ns) continue;
     Diagnosis diagnosis{.processes = {process.process}};
-    diagnosis.participants = sides(positions, {process.process}, late.waiting);
-    for (Participant& side : diagnosis.participants) {
-      side.op = late.op;
-      side.state = side.process == process.process ? "came last" : "waited";
-      side.where = late.where;
-      side.statement = late.statement;
-    }
+    auto side = [&](int p, const char* state) {
+      return Participant{.process = p, .op = late.op, .where = late.where, .statement = late.statement, .state = state};
+    };
+    diagnosis.participants.push_back(side(process.process, "came last"));
+    for (int p : late.waiting) diagnosis.participants.push_back(side(p, "waited"));
     diagnosis.message = fmt::format("{} waited {:.3f} s for process {} in all, {:.3f} s of it in {}{}", processes_text(late.waiting),
                                     double(late.ns) / 1e9, process.process, double(late.longest_ns) / 1e9, late.op, where_text(late.where));
     diagnosis.details.emplace_back("waited_ms", fmt::format("{:.3f}", double(late.ns) / 1e6));

@@ -93,7 +93,7 @@ struct SideField {
   std::string (*value)(const Participant&);
 };
 constexpr SideField kSideFields[] = {
-    {"op", [](const Participant& side) { return side.op.empty() ? "no call yet" : side.op; }},
+    {"op", [](const Participant& side) { return side.op.empty() ? "in no call" : side.op; }},
     {"seq", [](const Participant& side) { return side.seq < 0 ? std::string() : std::to_string(side.seq); }},
     {"kind", [](const Participant& side) { return side.kind; }},
     {"type", [](const Participant& side) { return side.dtype + side.shape; }},
@@ -203,8 +203,13 @@ Participant participant(const Positions& positions, int process, const CallEvide
   bool dead = evidence.state == ProcessState::kKilled || evidence.state == ProcessState::kExited;
   bool last_seen_at = (silent || dead) && !evidence.at.empty();
   if (!call) call = positions.head(process);
-  // One that ended with nothing open was last seen in the last call that it made.
-  if (!call && !evidence.calls.empty()) call = &evidence.calls.back();
+  // One that ended with nothing open was last seen in the last call that it made, unless it is known where it went on to.
+  const CallEvidence* last = !call && !evidence.calls.empty() ? &evidence.calls.back() : nullptr;
+  const std::string& place = own_place ? evidence.where : evidence.at;
+  if (last && (own_place || last_seen_at) && place != last->where)
+    side.state += fmt::format(", after {}{}", last->op, where_text(last->where));
+  else if (last)
+    call = last;
   if (call) {
     side.seq = call->seq;
     side.op = call->op;
