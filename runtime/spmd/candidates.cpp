@@ -258,8 +258,14 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) 
   for (std::size_t t = operand_count; t < tensors.size(); ++t)
     for (const FactorSharding& sharding : tensors[t])
       if (pieces[std::size_t(sharding.factor)].empty()) take(sharding.factor, sharding.axes);
-  for (int f = 0; f < int(pieces.size()); ++f)
-    if (pieces[std::size_t(f)].empty()) take(f, agreed_pieces({tensors.begin(), tensors.begin() + std::ptrdiff_t(operand_count)}, f));
+  for (int f = 0; f < int(pieces.size()); ++f) {
+    const Axes agreed = agreed_pieces({tensors.begin(), tensors.begin() + std::ptrdiff_t(operand_count)}, f);
+    Axes& own = pieces[std::size_t(f)];
+    if (!own.empty() && prefix_kind(own, agreed) != PrefixKind::kStrict) continue;
+    for (const AxisPiece& piece : own) used.erase(std::find(used.begin(), used.end(), piece));
+    own.clear();
+    take(f, agreed);
+  }
   return work_of(op, pieces);
 }
 

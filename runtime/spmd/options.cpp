@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/gathered.h"
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/reduce.h"
@@ -117,8 +118,8 @@ Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::v
                    const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
   const std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
-  const bool may_be_in_place = problem.node(node).op->elementwise;
-  const std::int64_t in_place = may_be_in_place ? allowed_work(problem, node, ways, true).value_or(0) : allowed;
+  std::int64_t in_place = problem.node(node).op->elementwise ? allowed_work(problem, node, ways, true).value_or(0) : allowed;
+  if (in_place > allowed && !is_gathered_for_others(problem, node)) in_place = allowed;
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
   options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));

@@ -121,7 +121,8 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   PartitionedProgram program = planned_in_versions(lighter ? std::move(*lighter) : propagated, input, options);
   if (lighter && program.wire_bytes > 0) {
     PartitionedProgram as_written = planned_in_versions(std::move(propagated), input, options);
-    if (as_written.wire_bytes < program.wire_bytes) program = std::move(as_written);
+    if (as_written.wire_bytes < program.wire_bytes && work_per_device(as_written) <= work_per_device(program))
+      program = std::move(as_written);
   }
   program = with_foreign_code(std::move(program));
   verify(program);

@@ -6,9 +6,18 @@
 namespace shardlab::transform {
 namespace {
 
-constexpr LightRule kRules[]{operand_alone,  multiplied_before_repeating, without_signs,         computed_at_once,
-                             scaled_at_once, reshaped_reduction,          reduced_at_once,       repeated_at_once,
-                             repeated_after, reduced_before_repeating,    reduced_before_joining};
+constexpr LightRule kRules[]{operand_alone,
+                             multiplied_before_repeating,
+                             without_signs,
+                             computed_at_once,
+                             scaled_at_once,
+                             reshaped_reduction,
+                             reduced_at_once,
+                             repeated_at_once,
+                             sliced_before_repeating,
+                             repeated_after,
+                             reduced_before_repeating,
+                             reduced_before_joining};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   if (site.node.results.size() != 1) return std::nullopt;

@@ -2,16 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
 #include "runtime/ops/unary.h"
 
 namespace shardlab::transform {
-namespace {
 
 bool is_any_of(const OpDef* op, std::initializer_list<const OpDef*> ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
+
+std::vector<int> where_set(const std::vector<bool>& mask) {
+  std::vector<int> dims;
+  for (std::size_t d = 0; d < mask.size(); ++d)
+    if (mask[d]) dims.push_back(int(d));
+  return dims;
+}
+
+namespace {
 
 // Whether op(x, x) is x.
 bool is_idempotent(const OpDef* op) { return is_any_of(op, {&ops::kMaximum, &ops::kMinimum, &ops::kAnd, &ops::kOr}); }
@@ -53,34 +63,6 @@ bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
   return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
 
-// The dimensions along which an operand of an elementwise op differs from element to element; all where it is made otherwise.
-std::vector<bool> varying_dims(const LightEmitter& e, ValueId id, const Shape& shape) {
-  std::vector<bool> varies(shape.size(), e.type(id).rank() > 0);
-  const Node* spread = e.producer(id, ops::kBroadcastInDim);
-  if (spread == nullptr || e.type(id).shape != shape) return varies;
-  const Shape& from = e.type(spread->operands[0]).shape;
-  const auto& dims = spread->attrs.integers("dims");
-  std::vector<bool> mapped(shape.size(), false);
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (from[i] != shape[std::size_t(dims[i])]) return varies;
-    mapped[std::size_t(dims[i])] = true;
-  }
-  return mapped;
-}
-
-std::vector<int> where_set(const std::vector<bool>& mask) {
-  std::vector<int> dims;
-  for (std::size_t d = 0; d < mask.size(); ++d)
-    if (mask[d]) dims.push_back(int(d));
-  return dims;
-}
-
-Shape sizes_at(const Shape& shape, const std::vector<int>& dims) {
-  Shape sizes;
-  for (int d : dims) sizes.push_back(shape[std::size_t(d)]);
-  return sizes;
-}
-
 // The op that makes of the reductions of two parts the one of both; nullptr of what is no reduction.
 const OpDef* combiner_of(const OpDef& op) {
   static const std::pair<const OpDef*, const OpDef*> kCombiners[] = {{&ops::kReduceSum, &ops::kAdd},     {&ops::kReduceProd, &ops::kMul},
@@ -91,30 +73,6 @@ const OpDef* combiner_of(const OpDef& op) {
   return nullptr;
 }
 bool is_reduction(const OpDef& op) { return combiner_of(op) != nullptr; }
-
-// The number of equal elements.
-std::int64_t repeats(const Shape& shape, const std::vector<bool>& varies) {
-  std::int64_t times = 1;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (!varies[d]) times *= shape[d];
-  return times;
-}
-
-int place_of(int dim, const std::vector<int>& dims) { return int(std::find(dims.begin(), dims.end(), dim) - dims.begin()); }
-
-ValueId spread(LightEmitter& e, ValueId id, const Shape& shape, const std::vector<int>& dims, const LiesAs& lies) {
-  if (e.type(id).shape == shape) return id;
-  return e.emit(ops::kBroadcastInDim, {id}, Attrs{{"shape", shape}, {"dims", ops::integers_of(dims)}}, lies);
-}
-
-// An operand that varies at most along `dims`, without the others.
-ValueId along(LightEmitter& e, ValueId id, const Shape& shape, const std::vector<int>& dims, const LiesAs& lies) {
-  if (e.type(id).rank() == 0) return id;
-  const Node* node = e.producer(id, ops::kBroadcastInDim);
-  std::vector<int> places;
-  for (std::int64_t d : node->attrs.integers("dims")) places.push_back(place_of(int(d), dims));
-  return spread(e, node->operands[0], sizes_at(shape, dims), places, lies);
-}
 
 // The site's reduction of x, where that is one of the same kind, which nobody else uses.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, ValueId x) {
@@ -182,160 +140,58 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
-namespace {
-
-// For each dimension of the operand that varies the result's that it becomes, where the node only places dimensions; else -1.
-std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSite& site, const std::vector<bool>& varies) {
-  const Node& node = site.node;
-  const Shape &from = e.type(site.operands[0]).shape, &to = e.type_of_original(node.results[0]).shape;
-  std::vector<int> dims;
-  if (node.op == &ops::kBroadcastInDim) {
-    const auto& given = node.attrs.integers("dims");
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (from[i] != to[std::size_t(given[i])]) return std::nullopt;
-      dims.push_back(int(given[i]));
-    }
-    return dims;
-  }
-  // A reshape leaves the dimensions that vary where they are when as many elements precede them as before.
-  if (node.op != &ops::kReshape || e.type(site.operands[0]).elements() == 0) return std::nullopt;
-  std::int64_t before = 1, passed = 1;
-  std::size_t next = 0;
-  for (std::size_t d = 0; d < from.size(); ++d) {
-    dims.push_back(-1);
-    if (varies[d]) {
-      while (next < to.size() && (passed != before || to[next] != from[d])) passed *= to[next++];
-      if (next == to.size()) return std::nullopt;
-      dims.back() = int(next);
-      passed *= to[next++];
-    }
-    before *= from[d];
-  }
-  return dims;
-}
-
-}  // namespace
-
-std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site) {
-  if (site.node.op != &ops::kBroadcastInDim && site.node.op != &ops::kReshape) return std::nullopt;
-  const Node* inner = e.producer(site.operands[0], ops::kBroadcastInDim);
-  if (inner == nullptr) return std::nullopt;
-  const Shape &source = e.type(inner->operands[0]).shape, &between = e.type(site.operands[0]).shape;
-  const std::vector<bool> varies = varying_dims(e, site.operands[0], between);
-  if (repeats(between, varies) <= 1) return std::nullopt;
-  const auto placed = placed_dims(e, site, varies);
-  if (!placed) return std::nullopt;
-  std::vector<int> dims;
-  for (std::int64_t d : inner->attrs.integers("dims")) dims.push_back((*placed)[std::size_t(d)]);
-  if (std::find(dims.begin(), dims.end(), -1) != dims.end() || dims.size() != source.size()) return std::nullopt;
-  return spread(e, inner->operands[0], e.type_of_original(site.node.results[0]).shape, dims, e.like(site.node.results[0]));
-}
-
-std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site) {
-  const OpDef& op = *site.node.op;
-  if (!op.elementwise || op.is_constraint || op.uses_position || op.member || !op.collective.empty() || site.operands.empty())
-    return std::nullopt;
-  const ValueId result = site.node.results[0];
-  const TensorType& type = e.type_of_original(result);
-  std::vector<bool> varies(type.shape.size(), false);
-  for (ValueId id : site.operands) {
-    if (e.type(id).rank() > 0 && e.type(id).shape != type.shape) return std::nullopt;
-    const std::vector<bool> own = varying_dims(e, id, type.shape);
-    for (std::size_t d = 0; d < varies.size(); ++d) varies[d] = varies[d] || own[d];
-  }
-  if (repeats(type.shape, varies) <= 1) return std::nullopt;
-  const std::vector<int> dims = where_set(varies);
-  const LiesAs inside = LightEmitter::like(result, dims);
-  std::vector<ValueId> operands;
-  for (std::size_t i = 0; i < site.operands.size(); ++i) {
-    const ValueId operand = along(e, site.operands[i], type.shape, dims, inside);
-    const bool is_scalar = e.type(operand).rank() == 0;
-    operands.push_back(is_scalar ? operand : e.as(operand, LightEmitter::like(site.node.operands[i], dims)));
-  }
-  return spread(e, e.emit(op, operands, site.node.attrs, inside), type.shape, dims, e.like(result));
-}
-
-std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site) {
-  const OpDef& op = *site.node.op;
-  if (!is_any_of(&op, {&ops::kReduceSum, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr})) return std::nullopt;
-  const ValueId result = site.node.results[0];
-  const TensorType type = e.type(site.operands[0]);
-  const std::vector<bool> varies = varying_dims(e, site.operands[0], type.shape);
-  if (repeats(type.shape, varies) <= 1) return std::nullopt;
-  std::vector<bool> is_reduced(type.shape.size(), false);
-  for (std::int64_t axis : site.node.attrs.integers("axes")) is_reduced[std::size_t(axis)] = true;
-  const std::vector<int> inner = where_set(varies);
-  std::vector<int> reduced, left;  // dimensions of what is repeated; those of the result that the rest of them become
-  std::int64_t times = 1;
-  int kept = 0;
-  for (int d = 0; d < type.rank(); ++d) {
-    if (is_reduced[std::size_t(d)] && varies[std::size_t(d)]) reduced.push_back(place_of(d, inner));
-    if (is_reduced[std::size_t(d)] && !varies[std::size_t(d)]) times *= type.shape[std::size_t(d)];
-    if (!is_reduced[std::size_t(d)] && varies[std::size_t(d)]) left.push_back(kept);
-    kept += !is_reduced[std::size_t(d)];
-  }
-  // n times an integer, or what float32 holds exactly and adds up in no wider type, is a product.
-  const bool is_sum = op.reduction == Reduction::kSum;
-  if (times == 0 || (is_sum && times > 1 && (is_half(type.dtype) || times > (1 << 24)))) return std::nullopt;
-  const LiesAs inside = LightEmitter::like(result, left);
-  ValueId value = along(e, site.operands[0], type.shape, inner, {});
-  if (!reduced.empty()) value = e.emit(op, {value}, Attrs{{"axes", ops::integers_of(reduced)}}, inside);
-  if (is_sum && times > 1) value = e.emit(ops::kMul, {value, e.filled(e.type(value), double(times))}, {}, inside);
-  return spread(e, value, e.type_of_original(result).shape, left, e.like(result));
-}
-
-std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site) {
-  if (site.node.op != &ops::kDotGeneral) return std::nullopt;
-  const ValueId result = site.node.results[0];
-  const Shape& shape = e.type_of_original(result).shape;
-  std::vector<bool> is_left(shape.size(), true);  // dimensions of the result in which it varies
-  std::vector<std::vector<int>> kept;             // per operand
-  std::size_t next = site.node.attrs.integers("batch").size() / 2;
-  for (std::size_t side : {0, 1}) {
-    const Shape own = e.type(site.operands[side]).shape;
-    const std::vector<bool> varies = varying_dims(e, site.operands[side], own);
-    std::vector<bool> is_free(own.size(), true), keeps(own.size(), true);
-    for (std::string_view name : {"batch", "contract"}) {
-      const auto& both = site.node.attrs.integers(name);
-      for (std::size_t i = 0; i < both.size() / 2; ++i) is_free[std::size_t(both[side * both.size() / 2 + i])] = false;
-    }
-    for (std::size_t d = 0; d < own.size(); ++d) {
-      if (!is_free[d]) continue;
-      is_left[next++] = keeps[d] = varies[d] || own[d] == 1;
-    }
-    kept.push_back(where_set(keeps));
-  }
-  if (repeats(shape, is_left) <= 1) return std::nullopt;
-  std::vector<ValueId> operands;
-  Attrs attrs = site.node.attrs;
-  for (std::size_t side : {0, 1}) {
-    const Shape own = e.type(site.operands[side]).shape;
-    const bool is_whole = kept[side].size() == own.size();
-    operands.push_back(is_whole ? site.operands[side]
-                                : along(e, site.operands[side], own, kept[side], LightEmitter::like(site.node.operands[side], kept[side])));
-    for (std::string_view name : {"batch", "contract"}) {
-      std::vector<std::int64_t> both = attrs.integers(name);
-      for (std::size_t i = 0; i < both.size() / 2; ++i) {
-        std::int64_t& dim = both[side * both.size() / 2 + i];
-        dim = place_of(int(dim), kept[side]);
-      }
-      attrs.set(name, both);
-    }
-  }
-  const std::vector<int> left = where_set(is_left);
-  return spread(e, e.emit(ops::kDotGeneral, operands, attrs, LightEmitter::like(result, left)), shape, left, e.like(result));
-}
-
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site) {
   return is_reduction(*site.node.op) ? reduced_at_once(e, site, site.operands[0]) : std::nullopt;
 }
 
-std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site) {
-  const Node* join = is_reduction(*site.node.op) ? e.producer(site.operands[0], ops::kConcatenate) : nullptr;
-  if (join == nullptr) return std::nullopt;
-  const auto& axes = site.node.attrs.integers("axes");
-  if (std::find(axes.begin(), axes.end(), join->attrs.integer("axis")) == axes.end()) return std::nullopt;
+namespace {
+
+// What a value is joined from along a dimension.
+struct Joined {
+  std::vector<ValueId> parts;
+  std::int64_t axis = 0;
+};
+
+// Of a join, or of a reshape of one that leaves its parts one behind the other: these are reshaped then, by `reshape`.
+std::optional<Joined> joined_from(const LightEmitter& e, ValueId id, const std::function<ValueId(ValueId, Shape, std::int64_t)>& reshape) {
+  if (const Node* join = e.producer(id, ops::kConcatenate)) return Joined{join->operands, join->attrs.integer("axis")};
+  const Node* reshaped = e.producer(id, ops::kReshape);
+  const Node* join = reshaped != nullptr ? e.producer(reshaped->operands[0], ops::kConcatenate) : nullptr;
+  if (join == nullptr || e.type(id).elements() == 0) return std::nullopt;
+  const Shape from = e.type(reshaped->operands[0]).shape, to = e.type(id).shape;
+  const std::size_t axis = std::size_t(join->attrs.integer("axis"));
+  const std::int64_t before = std::accumulate(from.begin(), from.begin() + std::ptrdiff_t(axis), std::int64_t(1), std::multiplies<>());
+  // The dimension before which as many elements are counted as before the joined one.
+  std::size_t d = 0;
+  for (std::int64_t passed = 1; d < to.size() && (passed < before || to[d] == 1);) passed *= to[d++];
+  const std::int64_t inner =
+      std::accumulate(to.begin() + std::ptrdiff_t(std::min(d + 1, to.size())), to.end(), before, std::multiplies<>());
+  if (d == to.size() || inner * to[d] != e.type(id).elements()) return std::nullopt;
+  auto fits = [&](ValueId part) { return e.type(part).elements() % inner == 0; };
+  if (!std::all_of(join->operands.begin(), join->operands.end(), fits)) return std::nullopt;
+  Joined joined{{}, std::int64_t(d)};
   const std::vector<ValueId> parts = join->operands;
+  for (ValueId part : parts) {
+    Shape shape = to;
+    shape[d] = e.type(part).elements() / inner;
+    joined.parts.push_back(reshape(part, shape, joined.axis));
+  }
+  return joined;
+}
+
+}  // namespace
+
+std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site) {
+  if (!is_reduction(*site.node.op)) return std::nullopt;
+  const auto joined = joined_from(e, site.operands[0], [&](ValueId part, Shape shape, std::int64_t axis) {
+    LiesAs lies = e.like(site.node.operands[0]);
+    lies.dims[std::size_t(axis)] = -1;
+    return e.emit(ops::kReshape, {part}, Attrs{{"shape", shape}}, lies);
+  });
+  if (!joined) return std::nullopt;
+  const auto& axes = site.node.attrs.integers("axes");
+  if (std::find(axes.begin(), axes.end(), joined->axis) == axes.end()) return std::nullopt;
+  const std::vector<ValueId>& parts = joined->parts;
   auto first_equal = [&](std::size_t i) {
     return std::size_t(std::find_if(parts.begin(), parts.end(), [&](ValueId id) { return e.are_equal(id, parts[i]); }) - parts.begin());
   };

@@ -1,6 +1,7 @@
 // What a node is where less than its arithmetic gives the same: each rule returns what stands for its only result, or nothing.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 
 #include "runtime/transform/lighten_emitter.h"
@@ -24,17 +25,23 @@ std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast or reshape of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
+// A slice of what repeats: of what is repeated.
+std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite& site);
 // An elementwise op on operands that repeat along the same dimensions: on what is repeated.
 std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
 // A product of what repeats along a dimension of the result: of what is repeated.
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
-// A reduction along a join of parts of which some are equal: of each once.
+// A reduction along a join of parts of which some are equal, or along a reshape of one: of each once.
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
+
+bool is_any_of(const OpDef* op, std::initializer_list<const OpDef*> ops);
+// The places that are true.
+std::vector<int> where_set(const std::vector<bool>& mask);
 
 }  // namespace shardlab::transform

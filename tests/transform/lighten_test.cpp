@@ -174,6 +174,30 @@ INSTANTIATE_TEST_SUITE_P(
              "%8 = add(%7, %5) : int32[4]\nreturn %4, %8\n"},
         Case{"PartsSideBySide", "%0: int32[3,4]",
              "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reduce_sum(%1) {axes = [0]} : int32[8]\nreturn %2\n", ""},
+        Case{"ReductionOfAReshapedJoin", "%0: int32[3,4], %1: int32[2,4]",
+             "%2 = concatenate(%0, %0, %1) {axis = 0} : int32[8,4]\n%3 = reshape(%2) {shape = [32]} : int32[32]\n"
+             "%4 = reduce_max(%3) {axes = [0]} : int32[]\nreturn %4\n",
+             "%2 = reshape(%0) {shape = [12]} : int32[12]\n%3 = reshape(%1) {shape = [8]} : int32[8]\n"
+             "%4 = reduce_max(%2) {axes = [0]} : int32[]\n%5 = reduce_max(%3) {axes = [0]} : int32[]\n%6 = maximum(%4, %5) : int32[]\n"
+             "return %6\n"},
+        Case{"PartsThatAReshapeMixes", "%0: int32[3,4]",
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reshape(%1) {shape = [24]} : int32[24]\n"
+             "%3 = reduce_max(%2) {axes = [0]} : int32[]\nreturn %3\n",
+             ""},
+        Case{"PartsThatAReshapeCuts", "%0: int32[3,2]",
+             "%1 = concatenate(%0, %0) {axis = 0} : int32[6,2]\n%2 = reshape(%1) {shape = [3, 4]} : int32[3,4]\n"
+             "%3 = reduce_max(%2) {axes = [0]} : int32[4]\nreturn %3\n",
+             ""},
+        Case{"SliceOfWhatRepeats", "%0: float32[5,6]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [4, 5, 6]} : float32[4,5,6]\n"
+             "%2 = slice(%1) {limit = [4, 5, 6], start = [0, 1, 2], stride = [2, 1, 2]} : float32[2,4,2]\n"
+             "%3 = sin(%2) : float32[2,4,2]\nreturn %3\n",
+             "%1 = slice(%0) {limit = [5, 6], start = [1, 2], stride = [1, 2]} : float32[4,2]\n%2 = sin(%1) : float32[4,2]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [1, 2], shape = [2, 4, 2]} : float32[2,4,2]\nreturn %3\n"},
+        Case{"SliceOfRepeatsAlone", "%0: float32[6]",
+             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [4, 6]} : float32[4,6]\n"
+             "%2 = slice(%1) {limit = [3, 6], start = [1, 0]} : float32[2,6]\nreturn %2\n",
+             "%1 = broadcast_in_dim(%0) {dims = [1], shape = [2, 6]} : float32[2,6]\nreturn %1\n"},
         Case{"SortOfSingleElements", "%0: float32[1,6]",
              "%1 = sort(%0) {axis = 0} : float32[1,6]\n%2 = cumsum(%1) {axis = 0} : float32[1,6]\n"
              "%3 = sin(%2) : float32[1,6]\nreturn %3\n",

@@ -1,0 +1,62 @@
+#include "runtime/spmd/gathered.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/reduce.h"
+#include "runtime/spmd/ways.h"
+
+namespace shardlab::spmd {
+namespace {
+
+// The forms of a node's operands in the ways that move the fewest elements from and to the kept forms.
+std::vector<std::vector<Spec>> operand_forms_alone(Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  std::vector<Spec> kept;
+  for (ValueId value : node.operands) kept.push_back(problem.kept(value));
+  const std::vector<Candidate> ways = ways_to_compute(problem, id, kept);
+  const std::optional<std::int64_t> allowed = allowed_work(problem, id, ways, false);
+  std::vector<std::vector<Spec>> cheapest;
+  std::int64_t least = 0;
+  for (const Candidate& way : ways) {
+    if (allowed && way.work > *allowed) continue;
+    if (std::any_of(way.windows.begin(), way.windows.end(), [](const auto& windows) { return !windows.empty(); })) continue;
+    std::int64_t moved = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (!problem.is_costless(node.operands[i]))
+        moved += problem.reshards().elements(problem.type(node.operands[i]).shape, kept[i], way.operands[i]);
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      const PartialForm made{problem.type(node.results[i]).shape, way.results[i], way.partial};
+      moved += reduction_elements(problem.reshards(), problem.mesh(), made, problem.kept(node.results[i]));
+    }
+    if (!cheapest.empty() && moved > least) continue;
+    if (moved < least) cheapest.clear();
+    least = moved;
+    cheapest.push_back(way.operands);
+  }
+  return cheapest;
+}
+
+}  // namespace
+
+bool is_gathered_for_others(Problem& problem, NodeId elementwise) {
+  const Node& node = problem.node(elementwise);
+  const Uses uses = uses_of(problem.graph());
+  const Spec& wanted = problem.kept(node.results[0]);
+  auto holds_all = [&](ValueId value, const Spec& form) {
+    return problem.reshards().elements(problem.type(value).shape, form, wanted) == 0;
+  };
+  auto is_gathered_for = [&](ValueId value, const Use& use) {
+    if (use.node < 0 || use.node == elementwise || !problem.is_planned(use.node)) return false;
+    const auto alone = operand_forms_alone(problem, use.node);
+    return std::any_of(alone.begin(), alone.end(), [&](const auto& forms) { return holds_all(value, forms[std::size_t(use.operand)]); });
+  };
+  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId value) {
+    if (problem.is_costless(value) || holds_all(value, problem.kept(value))) return true;
+    const auto& users = uses[std::size_t(value)];
+    return std::any_of(users.begin(), users.end(), [&](const Use& use) { return is_gathered_for(value, use); });
+  });
+}
+
+}  // namespace shardlab::spmd
