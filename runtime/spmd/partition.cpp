@@ -8,6 +8,7 @@
 #include "runtime/spmd/lightened.h"
 #include "runtime/spmd/slim_loops.h"
 #include "runtime/spmd/together.h"
+#include "runtime/spmd/ways.h"
 #include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
@@ -64,6 +65,23 @@ PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   return program;
 }
 
+// Whether work of a device is no more than another plan's, or than devices may do for the nodes of a program where propagation leaves its
+// values. What loops and branches may do nobody says.
+bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagation, const PropagationInput& input) {
+  if (work <= other) return true;
+  Problem problem(propagation, input, Rounding::kAsPropagated, Composition::kSlices);
+  std::int64_t allowed = 0;
+  for (NodeId n = 0; n < NodeId(propagation.graph.nodes.size()); ++n) {
+    const Node& node = problem.node(n);
+    if (node.op->region != RegionKind::kNone) return true;
+    if (!problem.is_planned(n)) continue;
+    std::vector<Spec> kept;
+    for (ValueId value : node.operands) kept.push_back(problem.kept(value));
+    allowed += allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);
+  }
+  return work <= allowed;
+}
+
 // The plan of a propagated program, rounded and composed one way or the other, whichever moves less.
 PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
   PartitionedProgram program;
@@ -71,7 +89,9 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
     if (!is_first && program.wire_bytes == 0) return;
     Problem problem(propagation, input, rounding, composition, options.lighten);
     PartitionedProgram next = planned(problem, options);
-    if (is_first || next.wire_bytes < program.wire_bytes) program = std::move(next);
+    auto work_of = [&](const PartitionedProgram& each) { return work_per_device(propagation.graph, each); };
+    if (is_first || (next.wire_bytes < program.wire_bytes && may_do(work_of(next), work_of(program), propagation, input)))
+      program = std::move(next);
   };
   plan(Rounding::kAsPropagated, Composition::kSlices, true);
   for (Composition composition : {Composition::kSlices, Composition::kIndexMaps}) {
@@ -108,6 +128,11 @@ PartitionedProgram planned_in_versions(Propagation propagated, const Propagation
   return program;
 }
 
+// Whether a program moves fewer bytes than the plan even where each of its ops is planned alone, about as XLA does.
+bool moves_less_alone(const PartitionedProgram& plan, const Propagation& propagated, const PropagationInput& input) {
+  return planned_in_versions(propagated, input, {.search = false}).wire_bytes < plan.wire_bytes;
+}
+
 }  // namespace
 
 PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
@@ -118,10 +143,11 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
-  PartitionedProgram program = planned_in_versions(lighter ? std::move(*lighter) : propagated, input, options);
+  PartitionedProgram program = planned_in_versions(lighter ? *lighter : propagated, input, options);
   if (lighter && program.wire_bytes > 0) {
-    PartitionedProgram as_written = planned_in_versions(std::move(propagated), input, options);
-    if (as_written.wire_bytes < program.wire_bytes && work_per_device(as_written) <= work_per_device(program))
+    PartitionedProgram as_written = planned_in_versions(propagated, input, options);
+    if (as_written.wire_bytes < program.wire_bytes &&
+        (may_do(work_per_device(as_written), work_per_device(program), *lighter, input) || moves_less_alone(program, propagated, input)))
       program = std::move(as_written);
   }
   program = with_foreign_code(std::move(program));

@@ -16,7 +16,8 @@ struct PartitionOptions {
   bool exact_results = true;
   // Chooses the forms of all values together where that saves bytes; otherwise each op alone, and inner values stay as propagated.
   bool search = true;
-  // Applied once shardings are chosen, and taken where that moves no more bytes; nullptr: every node is computed as it is written.
+  // Applied once shardings are chosen, and taken where that moves no more bytes, or less arithmetic for no more bytes than op by op;
+  // nullptr: every node is computed as it is written.
   Lighten lighten = nullptr;
 };
 

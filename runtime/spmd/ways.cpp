@@ -141,14 +141,17 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
     allowed = std::min(allowed, work_in_other_parts(shape, even[node.operands.size()], shape.rule.results[0]));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
-  // propagation leaves it, be that uneven.
+  // propagation leaves it, be that uneven; by no more than the operands' cuts leave where nothing is reduced (a running sum).
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {
     const ValueId result = node.results[0];
     const Shape& elements = problem.type(result).shape;
     const std::int64_t in_kept = local_elements(elements, problem.kept(result));
     const std::int64_t in_propagated = local_elements(elements, problem.propagated_form(result));
-    for (const Candidate& way : ways)
-      if (way.partial.empty() && way.results[0] == problem.kept(result)) allowed = way.work / in_kept * std::min(in_kept, in_propagated);
+    for (const Candidate& way : ways) {
+      if (!way.partial.empty() || way.results[0] != problem.kept(result)) continue;
+      const std::int64_t work = way.work / in_kept * std::min(in_kept, in_propagated);
+      allowed = node.op->reduction ? work : std::min(allowed, work);
+    }
   }
   std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "runtime/graph/barrier.h"
 #include "runtime/graph/known_numbers.h"
@@ -34,6 +35,7 @@ bool combines(const Graph& graph, const Node& node) {
 bool only_moves_data(const Graph& graph, const Node& node) {
   const OpDef& op = *node.op;
   if (op.pass_through || op.backward_first || op.is_constraint || is_barrier(op) || op.constant) return true;
+  if (!op.collective.empty() && !op.reduction) return true;
   return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }
 
@@ -64,6 +66,30 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked
   return elements;
 }
 
+// Per value with what its device has combined several elements into it; nothing where it has not. Linear ops make sums of sums.
+std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
+  std::vector<std::optional<Reduction>> combined(graph.values.size());
+  const std::vector<bool> constant = constant_expressions(graph);
+  for (const Node& node : graph.nodes) {
+    if (node.results.size() != 1) continue;
+    std::optional<Reduction>& result = combined[std::size_t(node.results[0])];
+    if (node.op->reduction) {
+      result = node.op->reduction;
+      continue;
+    }
+    std::vector<ValueId> varying;
+    for (ValueId id : node.operands) {
+      const NodeId producer = graph.values[std::size_t(id)].producer;
+      if (producer < 0 || !constant[std::size_t(producer)]) varying.push_back(id);
+    }
+    if (varying.size() != 1) continue;
+    const std::optional<Reduction> before = combined[std::size_t(varying[0])];
+    const bool is_linear = node.op->elementwise && node.op->transpose != nullptr;
+    if (only_moves_data(graph, node) || (is_linear && before == Reduction::kSum)) result = before;
+  }
+  return combined;
+}
+
 using Work = std::map<std::string_view, std::vector<std::int64_t>>;  // by op, per position of the mesh
 using Counted = bool (*)(const Graph&, const Node&);
 
@@ -77,7 +103,7 @@ std::vector<std::int64_t> totals(const Work& work, int positions) {
 class Counter {
  public:
   Counter(const Graph& graph, const PartitionedProgram& program, Counted counted)
-      : graph_(graph), program_(program), counted_(counted), known_(known_numbers(graph)) {}
+      : graph_(graph), program_(program), counted_(counted), known_(known_numbers(graph)), combined_(combined_on_device(graph)) {}
 
   Work run() {
     for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
@@ -101,6 +127,7 @@ class Counter {
   void add(const ComputeStep& step) {
     const Node& node = graph_.nodes[std::size_t(step.node)];
     if (known_[std::size_t(node.results[0])] || !counted_(graph_, node)) return;
+    if (!node.op->collective.empty()) return add_combination(step, node);
     FactorRule rule = rule_of(graph_, node);
     const std::vector<bool> looked_up = looked_up_factors(*node.op, rule);
     std::vector<std::vector<Box>> operands = boxes(step.operands), results = boxes(step.results);
@@ -112,6 +139,16 @@ class Counter {
     for (std::size_t p = 0; p < work.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
       work[p] += rule.present ? elements_at(rule, looked_up, operands, results, p) : element_count(results[0][p]);
+    }
+  }
+
+  // A collective of per-device code combines what devices have combined already, or does it for them: then all that goes in counts.
+  void add_combination(const ComputeStep& step, const Node& node) {
+    const std::vector<std::vector<Box>> operands = boxes(step.operands);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (combined_[std::size_t(node.operands[i])] == node.op->reduction) continue;
+      std::vector<std::int64_t>& work = work_of(node.op->name);
+      for (std::size_t p = 0; p < work.size(); ++p) work[p] += element_count(operands[i][p]);
     }
   }
 
@@ -142,6 +179,7 @@ class Counter {
   const PartitionedProgram& program_;
   Counted counted_;
   const std::vector<bool> known_;  // per value
+  const std::vector<std::optional<Reduction>> combined_;
   Work work_;
 };
 
@@ -156,7 +194,9 @@ std::int64_t of_busiest(const Graph& graph, const PartitionedProgram& program, C
 
 }  // namespace
 
-std::int64_t work_per_device(const PartitionedProgram& program) { return of_busiest(program.graph, program, computes); }
+std::int64_t work_per_device(const PartitionedProgram& program) { return work_per_device(program.graph, program); }
+
+std::int64_t work_per_device(const Graph& graph, const PartitionedProgram& program) { return of_busiest(graph, program, computes); }
 
 std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program) { return of_busiest(graph, program, is_heavy); }
 

@@ -9,7 +9,8 @@
 
 namespace shardlab::spmd {
 
-// Reshapes, slices, broadcasts, constants and their like: no element of a result is made of more than one. A running sum or a window is.
+// Reshapes, slices, broadcasts, constants, collectives that combine nothing and their like: no element of a result is made of more than
+// one. A running sum or a window is.
 bool only_moves_data(const Graph& graph, const Node& node);
 
 // Whether an op computes more than an elementwise step or a reduction does with each element: products, convolutions, sorts, transforms.
@@ -21,7 +22,8 @@ bool is_heavy(const Graph& graph, const Node& node);
 std::int64_t work_per_device(const PartitionedProgram& program);
 // The same device's by the names of the ops.
 std::map<std::string_view, std::int64_t> work_by_op(const PartitionedProgram& program);
-// Of heavy ops alone, in a program that has not got its graph yet.
+// Of a program that has not got its graph yet: all, and of heavy ops alone.
+std::int64_t work_per_device(const Graph& graph, const PartitionedProgram& program);
 std::int64_t heavy_work_per_device(const Graph& graph, const PartitionedProgram& program);
 
 }  // namespace shardlab::spmd
