@@ -160,7 +160,7 @@ Executable::Region compile_region(Context& context, const PartitionedProgram& p,
   Executable::Region region{&p.graph.nodes[std::size_t(step.node)], step.operands, step.results, {}};
   RegionKind kind = region.node->op->region;
   Surroundings inside = surroundings;
-  inside.is_per_device |= kind == RegionKind::kManual;
+  inside.is_per_device |= kind == RegionKind::kManual && step.bodies[0]->is_manual;
   inside.may_part |= surroundings.is_per_device && (kind == RegionKind::kWhile || kind == RegionKind::kBranch);
   std::size_t first_call = info.collectives.size();
   for (const auto& body : step.bodies) region.bodies.push_back(compile_steps(context, *body, inside, info));

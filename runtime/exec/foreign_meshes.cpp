@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/mesh_change.h"
+#include "runtime/spmd/partial_manual.h"
 
 namespace shardlab {
 
@@ -57,7 +58,8 @@ std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result
   if (!node.op->is_constraint && node.op->region != RegionKind::kManual) return std::nullopt;
   const Sharding& wanted =
       node.op->is_constraint ? node.attrs.sharding("sharding") : node.attrs.shardings("out_specs")[std::size_t(value.result_index)];
-  return nests(wanted, mesh, graph.type(result).rank()) ? std::nullopt : std::optional(wanted);
+  const bool is_there = node.attrs.flag(spmd::kPlanned) || !nests(wanted, mesh, graph.type(result).rank());
+  return is_there ? std::optional(wanted) : std::nullopt;
 }
 
 Graph with_constraints_on(const Graph& graph, const Mesh& mesh) {

@@ -14,6 +14,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/foreign_meshes.h"
+#include "runtime/exec/parts_on_meshes.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/ops/region_types.h"
@@ -42,6 +43,18 @@ std::vector<bool> used_arguments(const ProgramRequest& request, const Graph& gra
   if (!request.is_jitted || has_inspections(graph)) return {};
   std::vector<bool> used = transform::used_params(graph);
   return std::find(used.begin(), used.end(), false) == used.end() ? std::vector<bool>() : used;
+}
+
+// How arguments lie where somebody says it.
+std::vector<std::optional<Sharding>> given_shardings(const ProgramRequest& request) {
+  std::vector<std::optional<Sharding>> given;
+  for (std::size_t i = 0; i < request.args.size(); ++i) {
+    const bool is_told = i < request.in_shardings.size() && request.in_shardings[i];
+    given.push_back(is_told                       ? request.in_shardings[i]
+                    : request.args[i].committed() ? std::optional(request.args[i].sharding())
+                                                  : std::nullopt);
+  }
+  return given;
 }
 
 bool has_checkpoint(const Graph& graph) {
@@ -147,12 +160,18 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   graph = transform::simplified(graph, asking.is_jitted);
   const ProgramRequest request = used.empty() ? asking : with_args(asking, used);
   std::optional<Mesh> mesh = mesh_of(asking, &graph, used);
-  if (mesh && !mesh->has_explicit_axes())
-    if (auto code = mesh_of_code(graph, *mesh)) mesh = code;
   // Nobody said a mesh but arguments that are not taken: in a cache of several processes this device is not the others'.
   const bool is_own = !mesh && asked && !context.mesh() && context.only_describes();
   if (!mesh) mesh = context.mesh() ? *context.mesh() : Mesh::single(context.default_device());
 
+  const auto out_shardings = result_shardings(request.out_shardings, *request.result_parts, *request.result_paths, graph.results.size(),
+                                              request.name, request.where);
+  if (!mesh->has_explicit_axes()) {
+    if (auto parted = with_parts_on_meshes(graph, *mesh, given_shardings(request), out_shardings))
+      graph = *std::move(parted);
+    else if (auto code = mesh_of_code(graph, *mesh))
+      mesh = code;
+  }
   spmd::PropagationInput input{&graph, *mesh, {}, {}};
   spmd::ForeignLayouts foreign;
   for (std::size_t i = 0; i < request.args.size(); ++i) {
@@ -168,8 +187,6 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     const bool is_foreign = arg.committed() && !input.params.back();
     foreign.params.push_back(is_foreign ? std::optional(arg.sharding()) : std::nullopt);
   }
-  const auto out_shardings = result_shardings(request.out_shardings, *request.result_parts, *request.result_paths, graph.results.size(),
-                                              request.name, request.where);
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     if (i < out_shardings.size() && out_shardings[i]) {
       const TensorType& type = graph.type(graph.results[i]);

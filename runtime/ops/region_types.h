@@ -5,7 +5,7 @@
 
 namespace shardlab::ops {
 
-extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kCustomPartitioning, kInspectSharding;
+extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kOnMesh, kCustomPartitioning, kInspectSharding;
 // No region: how values enter auto_axes.
 extern const OpDef kEnterAutoAxes;
 extern const OpDef kCheckpoint, kCustomJvpCall, kCustomVjpCall, kCustomVjpTangents;

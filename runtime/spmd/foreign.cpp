@@ -42,17 +42,12 @@ MoveStep exchange(PartitionedProgram& program, SlotId from, SlotId to, std::stri
     step.transfers.clear();
     step.calls = 1;
   }
-  program.wire_bytes += wire_bytes_of(program, step);
   return step;
 }
 
-}  // namespace
-
-namespace {
-
-// The move that made a form.
-const MoveStep* made_by(const PartitionedProgram& program, SlotId id) {
-  for (const Step& step : program.steps)
+// The move among the steps that made a form.
+const MoveStep* made_by(const std::vector<Step>& steps, SlotId id) {
+  for (const Step& step : steps)
     if (const auto* move = std::get_if<MoveStep>(&step); move != nullptr && move->to == id) return move;
   return nullptr;
 }
@@ -72,8 +67,8 @@ void visit_uses(PartitionedProgram& program, const std::function<void(SlotId&)>&
 // Windows that were given up and are wanted again are those that were there; moves to forms that nobody uses then are left out.
 void leave_out_detours(PartitionedProgram& program) {
   visit_uses(program, [&](SlotId& id) {
-    const MoveStep* last = made_by(program, id);
-    const MoveStep* first = last == nullptr ? nullptr : made_by(program, last->from);
+    const MoveStep* last = made_by(program.steps, id);
+    const MoveStep* first = last == nullptr ? nullptr : made_by(program.steps, last->from);
     if (first == nullptr) return;
     const Slot &before = program.slots[std::size_t(first->from)], &after = program.slots[std::size_t(id)];
     if (before.value == after.value && before.partial.empty() && boxes_of(before, program.mesh) == boxes_of(after, program.mesh))
@@ -92,15 +87,29 @@ void leave_out_detours(PartitionedProgram& program) {
   }
 }
 
-// One node's exchanges.
-void exchange_around(PartitionedProgram& program, RegionStep& region, std::vector<Step>& before, std::vector<Step>& after) {
+// From the form, or from one that it was moved from: whichever moves less.
+MoveStep cheapest_exchange(PartitionedProgram& program, const std::vector<Step>& steps, SlotId from, SlotId to, const std::string& cause) {
+  MoveStep best = exchange(program, from, to, cause);
+  for (const MoveStep* move = made_by(steps, from); move != nullptr; move = made_by(steps, move->from)) {
+    const Slot& earlier = program.slots[std::size_t(move->from)];
+    if (earlier.value != program.slots[std::size_t(to)].value || !earlier.partial.empty()) break;
+    MoveStep other = exchange(program, move->from, to, cause);
+    if (wire_bytes_of(program, other) < wire_bytes_of(program, best)) best = std::move(other);
+  }
+  program.wire_bytes += wire_bytes_of(program, best);
+  return best;
+}
+
+// One node's exchanges; `done`: the steps in front of it.
+void exchange_around(PartitionedProgram& program, RegionStep& region, const std::vector<Step>& done, std::vector<Step>& before,
+                     std::vector<Step>& after) {
   const Node& node = program.graph.nodes[std::size_t(region.node)];
   const auto swap = [&](SlotId& id, const Sharding& sharding, bool is_operand, std::size_t i) {
     if (!is_foreign(sharding, program.slots[std::size_t(id)].type.rank(), program.mesh)) return;
     const SlotId inner = std::exchange(id, add_slot(program, id, sharding));
     const std::string cause =
         fmt::format("{} {} of {} lies on {}", is_operand ? "operand" : "result", i, node.op->name, sharding.mesh().text());
-    MoveStep step = is_operand ? exchange(program, inner, id, cause) : exchange(program, id, inner, cause);
+    MoveStep step = is_operand ? cheapest_exchange(program, done, inner, id, cause) : cheapest_exchange(program, {}, id, inner, cause);
     step.node = region.node;
     if (is_operand) step.operand = int(i);
     (is_operand ? before : after).emplace_back(std::move(step));
@@ -124,7 +133,7 @@ PartitionedProgram with_foreign_code(PartitionedProgram program) {
     auto* region = std::get_if<RegionStep>(&step);
     std::vector<Step> before, after;
     if (region != nullptr && program.graph.nodes[std::size_t(region->node)].op->region == RegionKind::kManual)
-      exchange_around(program, *region, before, after);
+      exchange_around(program, *region, steps, before, after);
     has_changed |= !before.empty() || !after.empty();
     std::move(before.begin(), before.end(), std::back_inserter(steps));
     steps.push_back(std::move(step));
@@ -163,16 +172,16 @@ PartitionedProgram with_foreign(PartitionedProgram program, const ForeignLayouts
     if (!foreign.params[i]) continue;
     SlotId inner = program.params[i];
     program.params[i] = add_slot(program, inner, *foreign.params[i]);
-    first.emplace_back(
-        exchange(program, program.params[i], inner, fmt::format("argument {} lies on {}", i, foreign.params[i]->mesh().text())));
+    first.emplace_back(cheapest_exchange(program, {}, program.params[i], inner,
+                                         fmt::format("argument {} lies on {}", i, foreign.params[i]->mesh().text())));
   }
   program.steps.insert(program.steps.begin(), first.begin(), first.end());
   for (std::size_t i = 0; i < foreign.results.size(); ++i) {
     if (!foreign.results[i]) continue;
     SlotId inner = program.results[i];
     program.results[i] = add_slot(program, inner, *foreign.results[i]);
-    program.steps.emplace_back(
-        exchange(program, inner, program.results[i], fmt::format("result {} is wanted on {}", i, foreign.results[i]->mesh().text())));
+    program.steps.emplace_back(cheapest_exchange(program, {}, inner, program.results[i],
+                                                 fmt::format("result {} is wanted on {}", i, foreign.results[i]->mesh().text())));
   }
   leave_out_detours(program);
   verify(program);

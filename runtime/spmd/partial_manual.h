@@ -11,6 +11,8 @@ Mesh mesh_of_code(const Node& node, const Mesh& mesh);
 // Per axis of the mesh whether the node's code is per device along it.
 std::vector<bool> manual_axes(const Node& node, const Mesh& mesh);
 bool is_partial_manual(const Node& node, const Mesh& mesh);
+// An attribute of a node whose body is no per-device code, but a part of the program that is planned on the mesh of its specs.
+inline constexpr const char* kPlanned = "planned";
 
 // The pieces of automatic axes (of manual ones) alone, dimension by dimension, in their order.
 Spec automatic_part(Spec spec, const std::vector<bool>& manual);

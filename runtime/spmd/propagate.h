@@ -11,6 +11,9 @@
 
 namespace shardlab::spmd {
 
+// An attribute of a node that takes values of several meshes: it takes no sharding from them, nor gives them any.
+inline constexpr const char* kMeetsMeshes = "meets_meshes";
+
 // One dimension's sharding during propagation.
 struct DimSharding {
   Axes axes;

@@ -206,6 +206,16 @@ std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, co
   return std::make_shared<const PartitionedProgram>(std::move(program));
 }
 
+// A part of the program that is planned on a mesh of its own.
+std::shared_ptr<const PartitionedProgram> partition_there(const RegionContext& context, const Node& node) {
+  const Graph& body = *node.attrs.bodies()[0];
+  PropagationInput input{&body, mesh_of_code(node, context.mesh), {}, {}};
+  const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+  for (std::size_t i = 0; i < in.size(); ++i) input.params.emplace_back(in[i].spec(body.type(body.params[i]).rank()));
+  for (std::size_t i = 0; i < out.size(); ++i) input.results.emplace_back(out[i].spec(body.type(body.results[i]).rank()));
+  return shared(partition(input, {.lighten = context.lighten}));
+}
+
 RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   RegionPlan plan;
   std::vector<Spec> operands = specs_on(node, "in_specs", node.operands, context.graph, context.mesh);
@@ -213,6 +223,10 @@ RegionPlan plan_manual(const RegionContext& context, const Node& node) {
   if (is_partial_manual(node, context.mesh)) return plan_partial_manual(context, node, operands, results);
   for (Spec& spec : operands) plan.operands.push_back(normalised(spec));
   for (Spec& spec : results) plan.results.push_back(normalised(spec));
+  if (node.attrs.flag(kPlanned)) {
+    plan.bodies.push_back(partition_there(context, node));
+    return plan;
+  }
   plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], mesh_of_code(node, context.mesh)));
   return plan;
 }

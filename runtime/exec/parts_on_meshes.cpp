@@ -1,0 +1,255 @@
+#include "runtime/exec/parts_on_meshes.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "runtime/exec/foreign_meshes.h"
+#include "runtime/graph/builder.h"
+#include "runtime/ops/region_types.h"
+#include "runtime/spmd/partial_manual.h"
+#include "runtime/spmd/propagate.h"
+
+namespace shardlab {
+namespace {
+
+using Shardings = std::vector<std::optional<Sharding>>;
+
+bool is_code(const Node& node) { return node.op->region == RegionKind::kManual; }
+
+// The shardings that a node speaks of, and the values that lie so.
+void visit_shardings(const Node& node, const std::function<void(const Sharding&, ValueId)>& visit) {
+  if (node.op->is_constraint) visit(node.attrs.sharding("sharding"), node.results[0]);
+  if (!is_code(node)) return;
+  const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+  for (std::size_t i = 0; i < in.size(); ++i) visit(in[i], node.operands[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) visit(out[i], node.results[i]);
+}
+
+// The meshes whose axes do not nest with those of the program's, by what lies on them.
+class Meshes {
+ public:
+  Meshes(const Graph& graph, const Mesh& mesh, const Shardings& params) : mesh_(mesh) {
+    auto look_at = [&](const Sharding& sharding, int rank) {
+      if (!spmd::is_foreign(sharding, rank, mesh_) || number(sharding.mesh()) > 0) return;
+      can_part_ &= !sharding.mesh().has_explicit_axes();
+      others_.push_back(sharding.mesh());
+    };
+    for (std::size_t i = 0; i < params.size(); ++i)
+      if (params[i]) look_at(*params[i], graph.type(graph.params[i]).rank());
+    for (const Node& node : graph.nodes) {
+      visit_shardings(node, [&](const Sharding& sharding, ValueId id) { look_at(sharding, graph.type(id).rank()); });
+      if (!is_code(node)) look_into_bodies(node);
+    }
+    for (const Node& node : graph.nodes) can_part_ &= number_of(node) <= 0 || !is_code(node) || is_wholly_manual(node, at(number_of(node)));
+  }
+
+  bool can_part() const { return can_part_ && !others_.empty(); }
+  // 0: the program's own; -1: the node speaks of none.
+  int number_of(const Node& node) const {
+    if (node.op->is_constraint) return number(node.attrs.sharding("sharding").mesh());
+    if (!is_code(node)) return -1;
+    const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
+    return number((in.empty() ? out : in).at(0).mesh());
+  }
+  int number(const Mesh& mesh) const {
+    const auto found = std::find(others_.begin(), others_.end(), mesh);
+    return found == others_.end() ? 0 : int(found - others_.begin()) + 1;
+  }
+  const Mesh& at(int number) const { return number == 0 ? mesh_ : others_[std::size_t(number) - 1]; }
+
+ private:
+  void look_into_bodies(const Node& node) {
+    for (const GraphRef& body : node.attrs.bodies())
+      visit_nodes(*body, [&](const Node& inner) {
+        for (const auto& [name, value] : inner.attrs.entries()) {
+          auto differs = [&](const Sharding& sharding) { return sharding.mesh() != mesh_ && sharding.mesh().same_devices(mesh_); };
+          if (auto* sharding = std::get_if<Sharding>(&value)) can_part_ &= !differs(*sharding);
+          if (auto* all = std::get_if<std::vector<Sharding>>(&value)) can_part_ &= std::none_of(all->begin(), all->end(), differs);
+        }
+      });
+  }
+
+  const Mesh& mesh_;
+  std::vector<Mesh> others_;
+  bool can_part_ = true;
+};
+
+// Where a value lies: on which mesh (-1: on whichever its users do), and how many times what it is computed from went over to another one.
+struct Home {
+  int mesh = -1;
+  int level = 0;
+  bool operator<(const Home& other) const { return std::pair(level, mesh) < std::pair(other.level, other.mesh); }
+};
+
+class Parting {
+ public:
+  Parting(const Graph& graph, const Meshes& meshes, const Shardings& params, const Shardings& results)
+      : graph_(graph),
+        meshes_(meshes),
+        params_(params),
+        results_(results),
+        homes_(graph.values.size()),
+        renamed_(graph.values.size(), -1),
+        shardings_(graph.values.size()),
+        out_(graph.name) {}
+
+  Graph run() {
+    for (std::size_t i = 0; i < graph_.params.size(); ++i) {
+      const auto id = std::size_t(graph_.params[i]);
+      renamed_[id] = out_.param(graph_.values[id].type);
+      if (!params_[i]) continue;
+      homes_[id].mesh = meshes_.number(params_[i]->mesh());
+      if (homes_[id].mesh > 0) shardings_[id] = params_[i];
+    }
+    std::map<Home, std::vector<std::size_t>> groups;  // the program's own mesh comes first in its level
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      Home home = home_of(graph_.nodes[n]);
+      for (ValueId id : graph_.nodes[n].results) homes_[std::size_t(id)] = home;
+      home.mesh = std::max(home.mesh, 0);
+      groups[home].push_back(n);
+    }
+    for (const auto& [home, nodes] : groups)
+      if (home.mesh == 0)
+        for (std::size_t n : nodes) emit(graph_.nodes[n]);
+      else
+        emit_part(home.mesh, nodes);
+    std::vector<ValueId> results;
+    for (ValueId id : graph_.results) results.push_back(renamed_[std::size_t(id)]);
+    out_.set_results(std::move(results));
+    return without_dead_nodes(out_.finish());
+  }
+
+ private:
+  Home& home(ValueId id) { return homes_[std::size_t(id)]; }
+
+  Home home_of(const Node& node) {
+    Home found{meshes_.number_of(node), 0};
+    if (found.mesh < 0 && node.results.empty()) found.mesh = 0;
+    if (found.mesh < 0)
+      for (ValueId id : node.operands) {
+        if (home(id).mesh < 0) continue;
+        found.mesh = found.mesh < 0 || found.mesh == home(id).mesh ? home(id).mesh : 0;
+      }
+    for (ValueId id : node.operands)
+      found.level = std::max(found.level, home(id).level + (home(id).mesh >= 0 && home(id).mesh != found.mesh));
+    return found;
+  }
+
+  std::vector<ValueId> operands_of(const Node& node) const {
+    std::vector<ValueId> operands;
+    for (ValueId id : node.operands) operands.push_back(renamed_[std::size_t(id)]);
+    return operands;
+  }
+
+  void emit(const Node& node) {
+    Attrs attrs = node.attrs;
+    if (meshes_.number_of(node) < 0 &&
+        std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return home(id).mesh > 0; }))
+      attrs.set(spmd::kMeetsMeshes, true);
+    out_.set_place(node.where, node.user_op);
+    const std::vector<ValueId> found = out_.emit(*node.op, operands_of(node), attrs);
+    for (std::size_t r = 0; r < found.size(); ++r) renamed_[std::size_t(node.results[r])] = found[r];
+  }
+
+  // A part's own graph, and what it takes from around it.
+  struct Body {
+    explicit Body(std::string name) : builder(std::move(name)) {}
+    GraphBuilder builder;
+    std::map<ValueId, ValueId> values;                         // of this part
+    std::map<std::pair<ValueId, std::string>, ValueId> taken;  // from around it, each way that it is taken
+    std::vector<ValueId> operands;                             // of `out_`
+    std::vector<Sharding> in_specs;
+  };
+
+  void emit_part(int mesh, const std::vector<std::size_t>& nodes) {
+    Body body("on_mesh");
+    std::vector<ValueId> made;
+    for (std::size_t n : nodes) {
+      add(body, graph_.nodes[n], mesh);
+      made.insert(made.end(), graph_.nodes[n].results.begin(), graph_.nodes[n].results.end());
+    }
+    std::vector<ValueId> results;
+    for (ValueId id : made) results.push_back(body.values.at(id));
+    body.builder.set_results(results);
+    Graph graph = body.builder.finish();
+    const std::vector<Sharding> out_specs = lie(graph, body, mesh, made);
+    const Node& last = graph_.nodes[nodes.back()];
+    out_.set_place(last.where, last.user_op);
+    const std::vector<ValueId> found = out_.emit(ops::kOnMesh, body.operands,
+                                                 Attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(graph))}},
+                                                       {"axis_names", meshes_.at(mesh).axis_names()},
+                                                       {spmd::kPlanned, true},
+                                                       {"in_specs", body.in_specs},
+                                                       {"out_specs", out_specs}});
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      renamed_[std::size_t(made[i])] = found[i];
+      shardings_[std::size_t(made[i])] = out_specs[i];
+    }
+  }
+
+  void add(Body& body, const Node& node, int mesh) {
+    std::vector<ValueId> operands;
+    for (std::size_t i = 0; i < node.operands.size(); ++i) operands.push_back(operand(body, node, i, mesh));
+    body.builder.set_place(node.where, node.user_op);
+    const std::vector<ValueId> found = body.builder.emit(*node.op, operands, node.attrs);
+    for (std::size_t r = 0; r < found.size(); ++r) body.values[node.results[r]] = found[r];
+  }
+
+  // What lies nowhere is computed anew; what comes from around the part comes as its user wants it.
+  ValueId operand(Body& body, const Node& node, std::size_t i, int mesh) {
+    const ValueId id = node.operands[i];
+    if (auto found = body.values.find(id); found != body.values.end()) return found->second;
+    const NodeId producer = graph_.values[std::size_t(id)].producer;
+    if (home(id).mesh < 0 && producer >= 0) {
+      add(body, graph_.nodes[std::size_t(producer)], mesh);
+      return body.values.at(id);
+    }
+    const Sharding sharding = home(id).mesh == mesh    ? *shardings_[std::size_t(id)]
+                              : home(id).mesh < 0      ? Sharding(meshes_.at(mesh), Spec{})
+                              : node.op->is_constraint ? node.attrs.sharding("sharding")
+                                                       : node.attrs.shardings("in_specs")[i];
+    auto [taken, is_new] = body.taken.try_emplace({id, sharding.text()}, -1);
+    if (is_new) {
+      taken->second = body.builder.param(graph_.type(id));
+      body.operands.push_back(renamed_[std::size_t(id)]);
+      body.in_specs.push_back(sharding);
+    }
+    return taken->second;
+  }
+
+  // How the part's results lie: as propagation leaves them on its mesh, or as they are asked for there.
+  std::vector<Sharding> lie(const Graph& graph, const Body& body, int mesh, const std::vector<ValueId>& made) const {
+    const Mesh& own = meshes_.at(mesh);
+    spmd::PropagationInput input{&graph, own, {}, {}};
+    for (std::size_t i = 0; i < graph.params.size(); ++i)
+      input.params.emplace_back(body.in_specs[i].spec(graph.type(graph.params[i]).rank()));
+    for (ValueId id : made) {
+      std::optional<Spec>& wanted = input.results.emplace_back();
+      for (std::size_t r = 0; r < graph_.results.size(); ++r)
+        if (graph_.results[r] == id && r < results_.size() && results_[r] && results_[r]->mesh() == own)
+          wanted = results_[r]->spec(graph_.type(id).rank());
+    }
+    std::vector<Sharding> found;
+    for (const Spec& spec : spmd::propagate(input).results) found.emplace_back(own, spec);
+    return found;
+  }
+
+  const Graph& graph_;
+  const Meshes& meshes_;
+  const Shardings &params_, &results_;
+  std::vector<Home> homes_;       // per value
+  std::vector<ValueId> renamed_;  // per value, in `out_`
+  Shardings shardings_;           // per value on another mesh
+  GraphBuilder out_;
+};
+
+}  // namespace
+
+std::optional<Graph> with_parts_on_meshes(const Graph& graph, const Mesh& mesh, const Shardings& params, const Shardings& results) {
+  const Meshes meshes(graph, mesh, params);
+  if (!meshes.can_part()) return std::nullopt;
+  return Parting(graph, meshes, params, results).run();
+}
+
+}  // namespace shardlab
