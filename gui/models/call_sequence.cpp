@@ -66,6 +66,33 @@ int majority(const std::map<int, std::vector<int>>& processes_by_program) {
   return most == second ? kMissingProgram : program;
 }
 
+// Whether there is an order of the columns in which every process has issued its calls.
+bool have_one_order(const std::map<int, std::vector<SequenceCell>>& cells_of, std::size_t columns) {
+  std::vector<std::vector<int>> next(columns);
+  std::vector<int> before(columns, 0);
+  bool by_columns = true;
+  for (const auto& [process, cells] : cells_of) {
+    std::vector<std::pair<int, int>> issued;  // a process's launches lie in the order of issue
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      if (cells[c].launch >= 0) issued.emplace_back(cells[c].launch, int(c));
+    by_columns &= std::is_sorted(issued.begin(), issued.end());
+    std::sort(issued.begin(), issued.end());
+    for (std::size_t i = 1; i < issued.size(); ++i) {
+      next[std::size_t(issued[i - 1].second)].push_back(issued[i].second);
+      ++before[std::size_t(issued[i].second)];
+    }
+  }
+  if (by_columns) return true;
+  std::vector<int> ready;
+  for (std::size_t c = 0; c < columns; ++c)
+    if (before[c] == 0) ready.push_back(int(c));
+  std::size_t placed = 0;
+  for (; placed < ready.size(); ++placed)
+    for (const int after : next[std::size_t(ready[placed])])
+      if (--before[std::size_t(after)] == 0) ready.push_back(after);
+  return placed == columns;
+}
+
 }  // namespace
 
 CallSequence make_call_sequence(const TraceData& trace) {
@@ -109,6 +136,7 @@ CallSequence make_call_sequence(const TraceData& trace) {
     sequence.divergence_count += column.divergent;
     sequence.columns.push_back(column);
   }
+  sequence.in_one_order = have_one_order(cells_of, sequence.columns.size());
   // Processes that did the same are one row.
   std::map<std::vector<std::pair<CallMatch, int>>, SequenceRow> rows;
   for (auto& [process, cells] : cells_of) {
@@ -139,6 +167,10 @@ CallSequence make_call_sequence(const TraceData& trace) {
       if (cell.same_as < 0 || int(c) - *before < cell.same_as - int(c)) cell.same_as = *before;
     }
   return sequence;
+}
+
+const char* same_words(const CallSequence& sequence) {
+  return sequence.in_one_order ? "the same on all processes" : "the same on all processes, but in orders that do not fit together";
 }
 
 std::string program_name(const TraceData& trace, int program) {

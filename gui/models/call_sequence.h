@@ -40,11 +40,14 @@ struct CallSequence {
   std::vector<SequenceRow> rows;        // most processes first
   int first_divergence = -1;            // a column
   std::size_t divergence_count = 0;
+  bool in_one_order = true;  // false: each process makes the calls in an order of its own, and no order suits all
 };
 
 // Launches that span processes; where none does, all.
 CallSequence make_call_sequence(const TraceData& trace);
 
+// Of calls none of which differs: "the same on all processes", and whether in one order.
+const char* same_words(const CallSequence& sequence);
 // "matmul", "(unknown)".
 std::string program_name(const TraceData& trace, int program);
 // What a cell is, in words: "process 3 runs matmul at toy.cpp:13, which most run as call 4".

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "gui/models/array_uses.h"
+
 namespace shardlab::gui {
 namespace {
 
@@ -253,6 +255,22 @@ std::vector<HeldArray> held_at(const TraceData& trace, int device, Ns time) {
   }
   std::stable_sort(held.begin(), held.end(), [](const HeldArray& a, const HeldArray& b) { return a.bytes > b.bytes; });
   return held;
+}
+
+void find_takers(const TraceData& trace, int device, Ns time, std::vector<HeldArray>& held) {
+  const Device* owner = trace.device(device);
+  if (!owner || !trace.array_uses) return;
+  for (HeldArray& each : held) {
+    std::int64_t last = -1;  // a launch may take it twice
+    trace.array_uses->for_each_of(each.array, [&](const ArrayUse& use) {
+      if (use.process != owner->process || use.gives || use.launch == last) return;
+      const Launch* launch = trace.launch(use.process, use.launch);
+      if (!launch || launch->done <= time) return;
+      last = use.launch;
+      ++each.takers;
+      each.last_taker = int(launch - trace.launches.data());
+    });
+  }
 }
 
 std::string held_text(const TraceData& trace, const HeldArray& held) {

@@ -73,10 +73,16 @@ struct HeldArray {
   std::int64_t bytes = 0;
   Ns begin = 0, end = kOpen;  // there
   bool donated = false;
+  int last_taker = -1;  // of find_takers
+  std::int64_t takers = 0;
 };
 
 // What the device held at that time of the trace's clock, the largest first.
 std::vector<HeldArray> held_at(const TraceData& trace, int device, Ns time);
+
+// Adds to each how many launches of the device's process, from that time on, take it, and the last of them: index into the trace's, -1:
+// none.
+void find_takers(const TraceData& trace, int device, Ns time, std::vector<HeldArray>& held);
 
 // "x float32[8,16] at toy.cpp:31".
 std::string held_text(const TraceData& trace, const HeldArray& held);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
 
 namespace shardlab::gui {
@@ -46,6 +47,7 @@ MemoryPicture make_memory_picture(const TraceData& trace, TimeRange range, Memor
   picture.moment = at == MemoryAt::kMost ? memory.peak(range, only) : memory.at(at == MemoryAt::kBegin ? range.begin : range.end, only);
   if (device >= 0) picture.moment.device = device;
   picture.held = held_at(trace, picture.moment.device, picture.moment.time);
+  find_takers(trace, picture.moment.device, picture.moment.time, picture.held);
   return picture;
 }
 
@@ -59,6 +61,28 @@ QString memory_sentence(const TraceData& trace, const MemoryPicture& picture) {
                           duration_text(picture.moment.time - trace.range.begin));
   if (picture.moment.with_steps > picture.moment.arrays)
     text += QStringLiteral("; at most %1 with what launches hold between their steps").arg(bytes_text(picture.moment.with_steps));
+  if (trace.array_uses && trace.array_uses->told()) {
+    std::int64_t bytes = 0, arrays = 0;
+    for (const HeldArray& each : picture.held)
+      if (each.last_taker < 0) {
+        bytes += each.bytes;
+        ++arrays;
+      }
+    if (arrays > 0)
+      text +=
+          QStringLiteral("; %1 of it in %2 that no launch takes any more").arg(bytes_text(bytes), count_text(arrays, "array", "arrays"));
+  }
+  return text;
+}
+
+QString kept_for_text(const TraceData& trace, const HeldArray& held) {
+  if (!trace.array_uses || !trace.array_uses->told()) return {};
+  if (held.last_taker < 0) return QStringLiteral("no launch");
+  const Launch& launch = trace.launches[std::size_t(held.last_taker)];
+  const std::string name = launch.program < 0 ? "a launch" : trace.programs[std::size_t(launch.program)].name;
+  const std::string place = trace.site_text(launch.site);
+  QString text = qstr(place.empty() ? name : name + " at " + place);
+  if (held.takers > 1) text += QStringLiteral(", last of %1 launches").arg(held.takers);
   return text;
 }
 
@@ -131,6 +155,8 @@ QVariant HeldArrayModel::data(const QModelIndex& index, int role) const {
                                             : trace_->site_text(array.site));
     case kSince:
       return duration_text(held.begin - trace_->range.begin);
+    case kKeptFor:
+      return kept_for_text(*trace_, held);
     default:
       if (held.end == kOpen) return QStringLiteral("the end");
       return duration_text(held.end - trace_->range.begin) + (held.donated ? QStringLiteral(", donated") : QString());
@@ -138,13 +164,14 @@ QVariant HeldArrayModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant HeldArrayModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static constexpr const char* kTitles[] = {"Array", "Type", "Sharding", "Bytes", "Share", "Made at", "Since", "Until"};
+  static constexpr const char* kTitles[] = {"Array", "Type", "Sharding", "Bytes", "Share", "Made at", "Kept for", "Since", "Until"};
   static constexpr const char* kDocs[] = {"Its name, or the op's that made it",
                                           "Of the whole array",
                                           "How it lies",
                                           "Of the device's part",
                                           "Of what the device holds of arrays",
                                           "The line that made it",
+                                          "The last launch that takes it from this moment on; none: the program alone holds it",
                                           "When the launch that makes it began",
                                           "When nobody held it any more, or it was donated"};
   return header(kTitles, kDocs, section, orientation, role);
@@ -166,6 +193,7 @@ void HeldArrayModel::sort(int column, Qt::SortOrder order) {
     if (column == kBytes || column == kShare) return x.bytes < y.bytes;
     if (column == kSince) return x.begin < y.begin;
     if (column == kUntil) return x.end < y.end;
+    if (column == kKeptFor) return x.last_taker < y.last_taker;
     return text(x) < text(y);
   });
   changePersistentIndexList(persistentIndexList(), QModelIndexList(persistentIndexList().size()));

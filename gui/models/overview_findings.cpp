@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kDiagnosesMax = 5;
 // Shares of the devices' time from which a thing is worth a sentence.
+constexpr Ns kWaitWarned = 100'000'000;  // and so long others must have waited for one until that is a warning
 constexpr double kWaitShare = 0.05, kPlaceShare = 0.10, kUnevenFactor = 1.25;
 
 class Findings {
@@ -81,7 +82,8 @@ class Findings {
     const std::size_t sides = by_process ? trace_.processes.size() : trace_.devices.size();
     if (sides < 2 || double(overview_.total.wait) < kWaitShare * device_time_) return;
     struct Blame {
-      Ns waited = 0;
+      Ns waited = 0;   // by all devices together
+      Ns longest = 0;  // by the one that waited longest, over all calls
       std::int64_t calls = 0;
     };
     std::map<int, Blame> blame;
@@ -93,6 +95,7 @@ class Findings {
       for (const auto& member : call.members) came.emplace_back(member.enter, by_process ? member.process : member.device);
       std::sort(came.begin(), came.end());
       int last_counted = -1;
+      Ns longest = 0;
       for (const auto& member : call.members) {
         if (member.start == kOpen || member.start <= member.enter) continue;
         const auto last = std::lower_bound(came.begin(), came.end(), std::pair(member.start, 0));
@@ -101,8 +104,13 @@ class Findings {
         const Ns waited = (member.start - member.enter) * Ns(process ? process->devices.size() : 1);
         Blame& it = blame[last->second];
         it.waited += waited;
-        if (last_counted != last->second) ++it.calls;
+        if (last_counted != last->second) {
+          ++it.calls;
+          longest = 0;
+        }
         last_counted = last->second;
+        it.longest += std::max<Ns>(0, member.start - member.enter - longest);
+        longest = std::max(longest, member.start - member.enter);
         all += waited;
       }
     }
@@ -112,10 +120,10 @@ class Findings {
     const double share = double(worst->second.waited) / double(std::max<Ns>(all, 1));
     if (share < std::max(0.4, 1.6 / double(sides))) return;
     const QString who = by_process ? QStringLiteral("process:%1").arg(worst->first) : QStringLiteral("device:%1").arg(worst->first);
-    add(VerdictLevel::kWarning,
-        QStringLiteral("Most waiting was for %1: %2 of all of it, over %3 to which it came last")
+    add(worst->second.longest < kWaitWarned ? VerdictLevel::kNote : VerdictLevel::kWarning,
+        QStringLiteral("Most waiting was for %1: %2 of all of it, over %3 to which it came last, by up to %4 in all")
             .arg(QString(who).replace(QLatin1Char(':'), QLatin1Char(' ')), percent_text(share),
-                 count_text(worst->second.calls, "collective", "collectives")),
+                 count_text(worst->second.calls, "collective", "collectives"), duration_text(worst->second.longest)),
         who);
   }
 

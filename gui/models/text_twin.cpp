@@ -12,6 +12,7 @@
 #include "gui/models/launch_events.h"
 #include "gui/models/memory.h"
 #include "gui/models/shard_grid.h"
+#include "gui/models/side_facts.h"
 
 namespace shardlab::gui {
 namespace {
@@ -219,6 +220,28 @@ QString reshard_text(const TraceData& trace, const Reshard& reshard) {
   return text + padded_text({}, rows);
 }
 
+namespace {
+
+// What the trace knows of a side beside the verdict.
+QString side_text(const TraceData& trace, const Participant& side) {
+  const Launch* launch = launch_of_side(trace, side);
+  if (!launch) return {};
+  QStringList facts, takes, gives;
+  if (const std::string callers = callers_text(trace, *launch); !callers.empty()) facts << QStringLiteral("called in ") + qstr(callers);
+  for (const SideArray& each : arrays_of_side(trace, *launch)) {
+    const Array& array = trace.arrays[std::size_t(each.array)];
+    QString text = qstr(array.display_name() + " " + array.type_text() + " " + array.layout->spec);
+    if (!each.made.empty()) text += QStringLiteral(" of ") + qstr(each.made);
+    (each.gives ? gives : takes) << text;
+  }
+  if (!takes.isEmpty()) facts << QStringLiteral("takes ") + takes.join(QStringLiteral(", "));
+  if (!gives.isEmpty()) facts << QStringLiteral("gives ") + gives.join(QStringLiteral(", "));
+  if (facts.isEmpty()) return {};
+  return QStringLiteral("  process %1: %2\n").arg(side.process).arg(facts.join(QStringLiteral("; ")));
+}
+
+}  // namespace
+
 QString diagnosis_text(const TraceData& trace, int index) {
   if (trace.diagnoses.empty()) return QStringLiteral("no diagnosis\n");
   const Diagnosis& diagnosis = trace.diagnoses[std::size_t(std::clamp(index, 0, int(trace.diagnoses.size()) - 1))];
@@ -235,6 +258,7 @@ QString diagnosis_text(const TraceData& trace, int index) {
                         qstr(side.state)};
   }
   text += padded_text({}, rows);
+  for (const auto& side : diagnosis.participants) text += side_text(trace, side);
   if (!diagnosis.explain.empty()) text += qstr(diagnosis.explain) + QLatin1Char('\n');
   for (const auto& [name, value] : diagnosis.details) text += QStringLiteral("%1: %2\n").arg(qstr(name), qstr(value));
   return text;
@@ -243,7 +267,7 @@ QString diagnosis_text(const TraceData& trace, int index) {
 QString sequence_text(const TraceData& trace, const CallSequence& sequence) {
   if (sequence.columns.empty()) return QStringLiteral("no calls were recorded\n");
   QString text = count_text(std::int64_t(sequence.columns.size()), "call", "calls") + QStringLiteral(", ");
-  if (sequence.first_divergence < 0) return text + QStringLiteral("the same on all processes\n");
+  if (sequence.first_divergence < 0) return text + qstr(same_words(sequence)) + QLatin1Char('\n');
   text += QStringLiteral("%1 differ, the first is call %2\n")
               .arg(sequence.divergence_count)
               .arg(sequence.columns[std::size_t(sequence.first_divergence)].seq);

@@ -135,6 +135,12 @@ std::string state_text(const TraceData& trace, int process, Ns time) {
   const Process* row = trace.process(process);
   if (!row) return "is not part of the trace";
   if (time >= row->last) {
+    // It was ended for that afterwards.
+    for (const Diagnosis& diagnosis : trace.diagnoses)
+      for (const Participant& side : diagnosis.participants)
+        if (diagnosis.code == "process-stuck" && side.process == process &&
+            std::find(diagnosis.processes.begin(), diagnosis.processes.end(), process) != diagnosis.processes.end())
+          return fmt::format("does not go on{}{}", side.where.empty() ? "" : " at ", side.where);
     if (row->signal != 0) return fmt::format("was killed by signal {}", row->signal);
     if (row->state == "raised") return fmt::format("raised an error{}{}", row->where.empty() ? "" : " at ", row->where);
     if (row->state == "exited") return fmt::format("exited with code {}", row->exit_code);

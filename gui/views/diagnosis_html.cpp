@@ -4,6 +4,7 @@
 
 #include "gui/models/format.h"
 #include "gui/models/selection.h"
+#include "gui/models/side_facts.h"
 #include "gui/models/source_lines.h"
 #include "gui/models/statement_text.h"
 #include "gui/models/verdict.h"
@@ -21,7 +22,7 @@ struct FieldDef {
 };
 constexpr FieldDef kFields[] = {
     {"Op", [](const Participant& p) { return p.op; }},
-    {"Collective", [](const Participant& p) { return p.kind == "launch" ? std::string() : p.kind; }},
+    {"Collective", [](const Participant& p) { return p.kind == "launch" || is_own_step(p) ? std::string() : p.kind; }},
     {"Where", [](const Participant& p) { return p.where; }},
     {"Seq", [](const Participant& p) { return p.seq < 0 ? std::string() : std::to_string(p.seq); }},
     {"Shape", [](const Participant& p) { return p.shape; }},
@@ -67,6 +68,56 @@ QString process_links(const Side& side) {
   return (side.processes.size() == 1 ? QStringLiteral("process ") : QStringLiteral("processes ")) + links.join(QStringLiteral(", "));
 }
 
+constexpr std::size_t kArraysMax = 6;  // of a side
+
+// "x float32[8,8] P('a', None), of device_put at toy.cpp:31" of what the side's launch takes, or of what it gives.
+QString arrays_html(const TraceData& trace, const Launch* launch, bool gives) {
+  QStringList lines;
+  std::size_t more = 0;
+  for (const SideArray& each : launch ? arrays_of_side(trace, *launch) : std::vector<SideArray>()) {
+    if (each.gives != gives) continue;
+    if (std::size_t(lines.size()) == kArraysMax) {
+      ++more;
+      continue;
+    }
+    const Array& array = trace.arrays[std::size_t(each.array)];
+    lines << QStringLiteral("<a href='array:%1'>%2</a> %3%4%5")
+                 .arg(each.array)
+                 .arg(html(array.display_name()), html(array.type_text() + " " + array.layout->spec),
+                      each.made.empty() ? QString() : QStringLiteral(", of ") + html(each.made),
+                      each.donated ? QStringLiteral(", donated") : QString());
+  }
+  if (more > 0) lines << QStringLiteral("and %1 more").arg(more);
+  return lines.join(QStringLiteral("<br>"));
+}
+
+// What the trace knows of each side beside the verdict: a row where it knows it of any.
+QString facts_rows(const TraceData& trace, const std::vector<Side>& sides, std::size_t shown, const Theme& theme) {
+  struct Fact {
+    const char* title;
+    QString (*text)(const TraceData&, const Launch*);
+  };
+  static constexpr Fact kFacts[] = {
+      {"Called in", [](const TraceData& of, const Launch* launch) { return launch ? html(callers_text(of, *launch)) : QString(); }},
+      {"Takes", [](const TraceData& of, const Launch* launch) { return arrays_html(of, launch, false); }},
+      {"Gives", [](const TraceData& of, const Launch* launch) { return arrays_html(of, launch, true); }},
+  };
+  QString rows;
+  for (const Fact& fact : kFacts) {
+    QString row;
+    bool any = false;
+    for (std::size_t i = 0; i < shown; ++i) {
+      const QString text = fact.text(trace, launch_of_side(trace, *sides[i].participant));
+      any |= !text.isEmpty();
+      row += QStringLiteral("<td>%1</td>").arg(text.isEmpty() ? QStringLiteral("–") : text);
+    }
+    if (any)
+      rows += QStringLiteral("<tr><td style='white-space:nowrap'><font color='%1'>%2</font></td>%3</tr>")
+                  .arg(theme.muted.name(), qstr(fact.title), row);
+  }
+  return rows;
+}
+
 QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const std::vector<Side>& sides, const Theme& theme) {
   const std::size_t shown = std::min(sides.size(), kSidesMax);
   const int width = int(88 / std::max<std::size_t>(shown, 1));
@@ -103,6 +154,7 @@ QString sides_table(const TraceData& trace, const Diagnosis& diagnosis, const st
     rows += QStringLiteral("</tr>");
   }
   if (any_device) rows += devices + QStringLiteral("</tr>");
+  rows += facts_rows(trace, sides, shown, theme);
   if (any_source)
     rows += sources + QStringLiteral("</tr>");
   else if (!sides[0].participant->where.empty() && sides[0].participant->statement < 0)
@@ -136,13 +188,20 @@ QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
   const QColor tone = diagnosis.severity == "error" ? theme.error : diagnosis.severity == "warning" ? theme.warning : theme.muted;
   QString text = QStringLiteral("<p style='margin-top:2px; margin-bottom:8px'><b><font color='%1'>%2</font></b> &nbsp; %3</p>")
                      .arg(tone.name(), html(diagnosis.code), html(diagnosis.message));
-  const auto sides = sides_of(diagnosis);
+  // Sides are compared with their like: those that disagree, then the steps of their own that led them there.
+  std::vector<Side> sides = sides_of(diagnosis);
+  const auto own = std::stable_partition(sides.begin(), sides.end(), [](const Side& side) { return !is_own_step(*side.participant); });
+  const std::vector<Side> steps(own, sides.end());
+  sides.erase(own, sides.end());
   if (!sides.empty()) text += sides_table(trace, diagnosis, sides, theme);
+  if (!steps.empty())
+    text += QStringLiteral("<p style='margin-bottom:2px'><b>Where they went apart</b></p>") + sides_table(trace, diagnosis, steps, theme);
   if (diagnosis.tie)
     text += QStringLiteral("<p><font color='%1'>No majority: all sides are shown, none is blamed.</font></p>").arg(theme.muted.name());
   if (!diagnosis.explain.empty()) text += QStringLiteral("<p>%1</p>").arg(html(diagnosis.explain));
   QStringList facts;
-  for (const auto& [name, value] : diagnosis.details) facts << QStringLiteral("%1: %2").arg(html(name), html(value));
+  for (const auto& [name, value] : diagnosis.details)
+    if (name != "look_ahead") facts << QStringLiteral("%1: %2").arg(html(name), html(value));
   if (diagnosis.detected_ns > diagnosis.evidence_ns && diagnosis.evidence_ns > 0)
     facts << QStringLiteral("told %1 after the evidence was complete").arg(duration_text(diagnosis.detected_ns - diagnosis.evidence_ns));
   if (const int collective = collective_of_diagnosis(trace, index); collective >= 0)

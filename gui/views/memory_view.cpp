@@ -76,7 +76,7 @@ class MemoryView : public QWidget {
     sentence_ = new QLabel(this);
     sentence_->setWordWrap(true);
     sentence_->setTextFormat(Qt::PlainText);
-    static constexpr int kDeviceWidths[] = {74, 56, 70, 70, 100}, kHeldWidths[] = {110, 130, 110, 74, 60, 120, 74, 90};
+    static constexpr int kDeviceWidths[] = {74, 56, 70, 70, 100}, kHeldWidths[] = {96, 116, 96, 70, 56, 100, 150, 74, 90};
     device_table_ = make_table(devices_, QStringLiteral("What each device holds at most"), kDeviceWidths, this);
     held_table_ = make_table(held_, QStringLiteral("Arrays that the device holds"), kHeldWidths, this);
     held_table_->setSortingEnabled(true);

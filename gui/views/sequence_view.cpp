@@ -131,7 +131,7 @@ class SequenceView : public QWidget {
     } else {
       const QString calls = count_text(std::int64_t(sequence.columns.size()), "call", "calls");
       summary_->setText(sequence.first_divergence < 0
-                            ? QStringLiteral("%1, the same on all processes.").arg(calls)
+                            ? QStringLiteral("%1, %2.").arg(calls, qstr(same_words(sequence)))
                             : QStringLiteral("%1. The first that differs is call %2; %3.")
                                   .arg(calls)
                                   .arg(sequence.columns[std::size_t(sequence.first_divergence)].seq)

@@ -56,6 +56,25 @@ TEST(CallSequence, DisjointGroupsDoNotDivergeAndAbsenceDoes) {
                                                           : CallMatch::kOutside);
 }
 
+// Each call is made by all that it needs, and yet none of them can be first.
+TEST(CallSequence, OrdersThatDoNotFitTogetherAreTold) {
+  for (const bool circle : {false, true}) {
+    Job job(3);
+    const int calls[] = {job.program("a", {0, 1}), job.program("b", {1, 2}), job.program("c", {0, 2})};
+    const auto both = [&](int process, int first, int second) {
+      job.launch(process, calls[first], 0, 10 + process);
+      job.launch(process, calls[second], 0, 20 + process);
+    };
+    both(0, 0, 2);
+    both(1, circle ? 1 : 0, circle ? 0 : 1);
+    both(2, circle ? 2 : 1, circle ? 1 : 2);
+    const CallSequence sequence = make_call_sequence(job.trace);
+    EXPECT_EQ(sequence.first_divergence, -1);
+    EXPECT_EQ(sequence.in_one_order, !circle);
+    EXPECT_EQ(sequence_text(job.trace, sequence).contains(QStringLiteral("orders that do not fit together")), circle);
+  }
+}
+
 TEST(CallSequence, TwoAgainstTwoBlamesNobody) {
   Job job(4);
   const int a = job.program("a", {0, 1, 2, 3}), b = job.program("b", {0, 1, 2, 3});
@@ -208,6 +227,22 @@ TEST(WaitGraph, OfSomeWaitsOneIsEnough) {
   const WaitGraph graph = make_wait_graph(job.trace, waits, 10);
   EXPECT_TRUE(graph.any.contains({graph.node_of(0), graph.node_of(2)}));
   EXPECT_FALSE(graph.any.contains({graph.node_of(1), graph.node_of(0)}));
+}
+
+// The launcher kills who is stuck once the verdict is there: that is not why the others waited.
+TEST(WaitGraph, WhoIsStuckIsNotSaidToHaveBeenKilled) {
+  Job job(2);
+  job.trace.processes[1].signal = 9;
+  job.trace.processes[1].last = 400;
+  const auto reason = [&] {
+    const WaitGraph graph = make_wait_graph(job.trace, {{wait(0, 1, 1000)}}, 500);
+    return graph.nodes[std::size_t(graph.node_of(1))].reason;
+  };
+  EXPECT_EQ(reason(), "was killed by signal 9");
+  Diagnosis stuck{.code = "process-stuck", .severity = "error", .processes = {1}};
+  stuck.participants.push_back({.process = 1, .where = "toy.cpp:17"});
+  job.trace.diagnoses.push_back(stuck);
+  EXPECT_EQ(reason(), "does not go on at toy.cpp:17");
 }
 
 // Barriers and keys are waited for beside the launches: the verdict's evidence knows for whom.

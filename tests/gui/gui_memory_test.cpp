@@ -14,6 +14,7 @@
 
 #include "gui/app/main_window.h"
 #include "gui/app/options.h"
+#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
 #include "gui/models/memory_model.h"
 #include "gui/models/retime.h"
@@ -183,6 +184,28 @@ TEST(MemoryModel, TablesHoldWhatTheySay) {
   held.set(trace, {});
   devices.set(nullptr, {});
   EXPECT_EQ(held.rowCount() + devices.rowCount(), 0);
+}
+
+// Which launch is the last to take an array, and which arrays the program alone holds.
+TEST(MemoryModel, SaysWhatArraysAreKeptFor) {
+  TraceData trace = *sample::held();
+  ASSERT_FALSE(trace.launches.empty());
+  const MemoryPicture unknown = make_memory_picture(trace, trace.range, MemoryAt::kMost, 0);
+  EXPECT_EQ(kept_for_text(trace, unknown.held.front()), QString()) << "the trace does not tell";
+  const int kept = unknown.held.front().array;
+  trace.array_uses = std::make_shared<const ArrayUses>(std::vector<ArrayUse>{{.array = kept, .process = 0, .launch = 0, .position = 0}},
+                                                       trace.arrays.size(), true);
+  trace.launches[0].site = trace.arrays[0].site;
+  trace.launches[0].started = unknown.moment.time;
+  trace.launches[0].done = unknown.moment.time + 1;
+  const MemoryPicture picture = make_memory_picture(trace, trace.range, MemoryAt::kMost, 0);
+  ASSERT_GE(picture.held.size(), 2U);
+  EXPECT_TRUE(kept_for_text(trace, picture.held[0]).startsWith(QStringLiteral("matmul at toy.cpp:")));
+  EXPECT_EQ(kept_for_text(trace, picture.held[1]), QStringLiteral("no launch"));
+  EXPECT_TRUE(memory_sentence(trace, picture).contains(QStringLiteral("that no launch takes any more")))
+      << memory_sentence(trace, picture).toStdString();
+  trace.launches[0].done = unknown.moment.time;
+  EXPECT_EQ(kept_for_text(trace, make_memory_picture(trace, trace.range, MemoryAt::kMost, 0).held[0]), QStringLiteral("no launch"));
 }
 
 TEST(MemoryModel, TheMomentAndTheDeviceAreChosen) {

@@ -19,12 +19,12 @@ namespace shardlab::gui {
 namespace {
 
 // Two processes with a device each: process 1 computes for 900 and process 0 for 300, then they meet for 100.
-TracePtr late() {
+TracePtr late(Ns unit = 1) {
   sample::TraceBuilder b(2, 1, 1);
   const int line = b.site("toy.cpp", 11);
-  b.compute(0, 300, "matmul", line);
-  b.compute(1, 900, "matmul", line);
-  b.collective(sample::all_reduce({"matmul", "[8]", "a", 32, 64, line}), b.all(), 100);
+  b.compute(0, 300 * unit, "matmul", line);
+  b.compute(1, 900 * unit, "matmul", line);
+  b.collective(sample::all_reduce({"matmul", "[8]", "a", 32, 64, line}), b.all(), 100 * unit);
   return b.done("late.db");
 }
 
@@ -56,6 +56,19 @@ TEST(Overview, SaysWhomTheOthersWaitedFor) {
   EXPECT_TRUE(says(overview, "matmul at toy.cpp:11 took 50 %"));
   EXPECT_TRUE(says(overview, "Uneven work: CPU 1"));
   for (const Finding& each : overview.findings) EXPECT_FALSE(each.link.isEmpty()) << each.text.toStdString();
+}
+
+// A program whose processes start side by side is no reason to warn.
+TEST(Overview, WarnsOfWaitingThatLasts) {
+  for (const auto& [unit, level] : {std::pair{Ns(1000), VerdictLevel::kNote}, {Ns(1'000'000), VerdictLevel::kWarning}}) {
+    const Overview overview = make_overview(*late(unit));
+    const auto found = std::find_if(overview.findings.begin(), overview.findings.end(), [](const Finding& each) {
+      return each.text.startsWith(QStringLiteral("Most waiting was for process 1"));
+    });
+    ASSERT_NE(found, overview.findings.end());
+    EXPECT_EQ(found->level, level);
+    EXPECT_TRUE(found->text.contains(QStringLiteral("by up to 6"))) << found->text.toStdString();
+  }
 }
 
 TEST(Overview, PutsTheGravestFirst) {

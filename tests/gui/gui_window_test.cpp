@@ -16,7 +16,9 @@
 
 #include "gui/app/main_window.h"
 #include "gui/app/screenshot.h"
+#include "gui/models/array_uses.h"
 #include "gui/models/format.h"
+#include "gui/models/text_twin.h"
 #include "gui/views/diagnosis_html.h"
 #include "gui/views/mesh_widget.h"
 #include "gui/views/shard_widget.h"
@@ -319,6 +321,32 @@ TEST(Diagnoses, PutBothSidesBesideEachOtherAndMarkWhatDiffers) {
   EXPECT_TRUE(text.contains(QStringLiteral("≠ Sharding")));
   EXPECT_FALSE(text.contains(QStringLiteral("≠ Op")));
   EXPECT_TRUE(text.contains(QStringLiteral("toy.cpp:13")) && text.contains(QStringLiteral("toy.cpp:11")));
+}
+
+// Sides are compared with their like; the trace adds the callers with their lines, and the arrays.
+TEST(Diagnoses, TellCallersArraysAndOwnStepsApart) {
+  TraceData trace = *sample::deadlock();
+  Diagnosis& diagnosis = trace.diagnoses[0];
+  Participant& side = diagnosis.participants.front();
+  trace.programs.push_back({.name = side.op, .devices = side.devices});
+  trace.frames = {{"main", "src/toy.cpp", 40, -1}, {"step", "src/toy.cpp", 13, 0}};
+  trace.launches = {
+      {.process = side.process, .number = 7, .seq = side.seq, .program = int(trace.programs.size()) - 1, .site = 0, .frame = 1}};
+  ASSERT_GE(trace.arrays.size(), 2U);
+  trace.array_uses = std::make_shared<const ArrayUses>(
+      std::vector<ArrayUse>{{.array = 0, .process = side.process, .launch = 7, .position = 0},
+                            {.array = 1, .process = side.process, .launch = 7, .position = 0, .gives = true}},
+      trace.arrays.size(), true);
+  for (const int process : {3, 0})
+    diagnosis.participants.push_back(
+        {.process = process, .kind = "local", .op = "arange", .where = "toy.cpp:9", .state = "differs here first"});
+  const QString text = diagnosis_html(trace, 0, light_theme());
+  EXPECT_TRUE(text.contains(QStringLiteral("step (toy.cpp:13), main (toy.cpp:40)"))) << text.toStdString();
+  EXPECT_TRUE(text.contains(QStringLiteral("<a href='array:0'>")) && text.contains(QStringLiteral("<a href='array:1'>")));
+  EXPECT_TRUE(text.contains(QStringLiteral("Where they went apart")));
+  EXPECT_FALSE(text.contains(QStringLiteral("≠ Op"))) << "steps of their own are not compared with the calls";
+  const QString twin = diagnosis_text(trace, 0);
+  EXPECT_TRUE(twin.contains(QStringLiteral("called in step (toy.cpp:13), main (toy.cpp:40); takes "))) << twin.toStdString();
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ Diagnosis diagnosis_of(const Positions& positions, const Disagreement& disagreem
   const ProgramEvidence* a = evidence.program(*two.guilty->call);
   const ProgramEvidence* b = evidence.program(*two.other->call);
   diagnosis.fields = differing_fields(a, b);
-  if (a && b) {
+  // Of calls in one place; a call that is missing is no other version of the one that comes instead.
+  if (a && b && two.guilty->alignment.relation == Relation::kProgram) {
     LineDifference difference = first_difference(a->text, b->text);
     if (difference.line > 0) {
       diagnosis.details.emplace_back("first differing line", std::to_string(difference.line));

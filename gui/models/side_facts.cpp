@@ -1,0 +1,63 @@
+#include "gui/models/side_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "gui/models/array_uses.h"
+
+namespace shardlab::gui {
+
+bool is_own_step(const Participant& side) { return side.kind == "local" || side.kind == "predicate"; }
+
+const Launch* launch_of_side(const TraceData& trace, const Participant& side) {
+  if (is_own_step(side) || side.seq < 0) return nullptr;
+  // Launches lie by process, then in the order of issue; a rank counts on one set of devices alone.
+  const auto first =
+      std::partition_point(trace.launches.begin(), trace.launches.end(), [&](const Launch& each) { return each.process < side.process; });
+  for (auto launch = first; launch != trace.launches.end() && launch->process == side.process; ++launch) {
+    if (launch->seq != side.seq || launch->program < 0) continue;
+    const Program& program = trace.programs[std::size_t(launch->program)];
+    if (program.name == side.op && (side.devices.empty() || side.devices == program.devices)) return &*launch;
+  }
+  return nullptr;
+}
+
+std::string callers_text(const TraceData& trace, const Launch& launch) {
+  std::string text;
+  for (int i = launch.frame; i >= 0; i = trace.frames[std::size_t(i)].parent) {
+    const Frame& frame = trace.frames[std::size_t(i)];
+    if (frame.function.empty()) continue;
+    if (!text.empty()) text += ", ";
+    text += frame.function;
+    if (!frame.file.empty()) text += fmt::format(" ({}:{})", std::filesystem::path(frame.file).filename().string(), frame.line);
+    if (frame.function == "main") break;
+  }
+  return text;
+}
+
+namespace {
+
+std::string maker_of(const TraceData& trace, const Array& array) {
+  std::string text;
+  if (const Launch* launch = array.launch < 0 ? nullptr : trace.launch(array.process, array.launch); launch && launch->program >= 0)
+    text = trace.programs[std::size_t(launch->program)].name;
+  const std::string place = trace.site_text(array.site);
+  if (!place.empty()) text += (text.empty() ? "at " : " at ") + place;
+  return text;
+}
+
+}  // namespace
+
+std::vector<SideArray> arrays_of_side(const TraceData& trace, const Launch& launch) {
+  std::vector<SideArray> arrays;
+  if (!trace.array_uses) return arrays;
+  for (const ArrayUse& use : trace.array_uses->of_launch(launch.process, launch.number)) {
+    const Array& array = trace.arrays[std::size_t(use.array)];
+    arrays.push_back({use.array, use.gives, use.donated, use.gives ? std::string() : maker_of(trace, array)});
+  }
+  return arrays;
+}
+
+}  // namespace shardlab::gui
