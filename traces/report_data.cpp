@@ -147,7 +147,16 @@ std::string bytes_text(std::int64_t bytes) {
 std::string ReportData::file_of(std::string_view place) const {
   for (const auto& site : sites)
     if (site.known() && site.text() == place) return std::string(site.file);
-  return std::string(place.substr(0, place.rfind(':')));
+  // A line where nothing was launched, as of an error: the one file of that name.
+  const std::string_view name = place.substr(0, place.rfind(':'));
+  std::string_view file;
+  for (const auto& site : sites) {
+    if (!site.known() || site.line <= 0 || site.file == file) continue;
+    if (std::string_view(site.file).substr(site.file.rfind('/') + 1) != name) continue;
+    if (!file.empty()) return std::string(name);
+    file = site.file;
+  }
+  return std::string(file.empty() ? name : file);
 }
 
 const SiteRow& ReportData::site_of(const Deviation& deviation) const {

@@ -81,9 +81,7 @@ QString kept_for_text(const TraceData& trace, const HeldArray& held) {
   const Launch& launch = trace.launches[std::size_t(held.last_taker)];
   const std::string name = launch.program < 0 ? "a launch" : trace.programs[std::size_t(launch.program)].name;
   const std::string place = trace.site_text(launch.site);
-  QString text = qstr(place.empty() ? name : name + " at " + place);
-  if (held.takers > 1) text += QStringLiteral(", last of %1 launches").arg(held.takers);
-  return text;
+  return qstr(place.empty() ? name : name + " at " + place);
 }
 
 void DeviceMemoryModel::set(TracePtr trace, std::vector<MemoryPicture::Row> rows) {
@@ -156,7 +154,9 @@ QVariant HeldArrayModel::data(const QModelIndex& index, int role) const {
     case kSince:
       return duration_text(held.begin - trace_->range.begin);
     case kKeptFor:
-      return kept_for_text(*trace_, held);
+      return role == Qt::ToolTipRole && held.takers > 1
+                 ? QStringLiteral("%1, the last of %2 launches").arg(kept_for_text(*trace_, held)).arg(held.takers)
+                 : kept_for_text(*trace_, held);
     default:
       if (held.end == kOpen) return QStringLiteral("the end");
       return duration_text(held.end - trace_->range.begin) + (held.donated ? QStringLiteral(", donated") : QString());

@@ -39,8 +39,7 @@ MemoryPicture make_memory_picture(const TraceData& trace, TimeRange range, Memor
 // "CPU 3 of process 1 holds 1.5 MiB in 12 arrays, at 12.3 ms".
 QString memory_sentence(const TraceData& trace, const MemoryPicture& picture);
 
-// "matmul at toy.cpp:31, last of 3 launches": what the array is kept for; "no launch": the program alone holds it; "" where the trace does
-// not tell.
+// "matmul at toy.cpp:31": what the array is kept for; "no launch": the program alone holds it; "" where the trace does not tell.
 QString kept_for_text(const TraceData& trace, const HeldArray& held);
 
 class DeviceMemoryModel : public QAbstractTableModel {

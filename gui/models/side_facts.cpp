@@ -24,6 +24,21 @@ const Launch* launch_of_side(const TraceData& trace, const Participant& side) {
   return nullptr;
 }
 
+std::string place_with_folders(const TraceData& trace, const std::string& where) {
+  const std::size_t colon = where.rfind(':');
+  if (colon == std::string::npos) return where;
+  for (const Site& site : trace.sites)
+    if (site.text() == where) return site.path();
+  // A line where nothing was launched, as of an error.
+  std::string_view file;
+  for (const Site& site : trace.sites) {
+    if (site.line <= 0 || site.file == file || std::filesystem::path(site.file).filename() != where.substr(0, colon)) continue;
+    if (!file.empty()) return where;
+    file = site.file;
+  }
+  return file.empty() ? where : std::string(file) + where.substr(colon);
+}
+
 std::string callers_text(const TraceData& trace, const Launch& launch) {
   std::string text;
   for (int i = launch.frame; i >= 0; i = trace.frames[std::size_t(i)].parent) {

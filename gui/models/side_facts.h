@@ -18,6 +18,9 @@ const Launch* launch_of_side(const TraceData& trace, const Participant& side);
 // "step (toy.cpp:31), train (toy.cpp:60), main (toy.cpp:72)": from where the launch was issued to main; "" where the trace does not tell.
 std::string callers_text(const TraceData& trace, const Launch& launch);
 
+// A place of a verdict, "toy.cpp:31", with the folders of its file, where the trace knows one file of that name alone.
+std::string place_with_folders(const TraceData& trace, const std::string& where);
+
 // An array that the side's launch takes or gives.
 struct SideArray {
   int array = -1;

@@ -52,8 +52,7 @@ SourceLines lines_of(const TraceData& trace, const Participant& side) {
   const std::string& where = side.where;
   if (const auto pointer = where.rfind("(/"); side.statement >= 0 && pointer != std::string::npos && where.back() == ')')
     return read_statement_lines(scenario_of(trace.path), where.substr(pointer + 1, where.size() - pointer - 2), kSourceContext);
-  const auto site = std::find_if(trace.sites.begin(), trace.sites.end(), [&](const Site& each) { return each.text() == where; });
-  return read_source_lines(site == trace.sites.end() ? where : site->path(), trace.path, kSourceContext);
+  return read_source_lines(place_with_folders(trace, where), trace.path, kSourceContext);
 }
 
 QString process_links(const Side& side) {

@@ -18,6 +18,7 @@
 #include "gui/app/screenshot.h"
 #include "gui/models/array_uses.h"
 #include "gui/models/format.h"
+#include "gui/models/side_facts.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/diagnosis_html.h"
 #include "gui/views/mesh_widget.h"
@@ -321,6 +322,18 @@ TEST(Diagnoses, PutBothSidesBesideEachOtherAndMarkWhatDiffers) {
   EXPECT_TRUE(text.contains(QStringLiteral("≠ Sharding")));
   EXPECT_FALSE(text.contains(QStringLiteral("≠ Op")));
   EXPECT_TRUE(text.contains(QStringLiteral("toy.cpp:13")) && text.contains(QStringLiteral("toy.cpp:11")));
+}
+
+TEST(Diagnoses, FindTheFileOfALineWhereNothingWasLaunched) {
+  TraceData trace;
+  trace.sites = {{.file = "/src/toy.cpp", .line = 31}, {.file = "/src/toy.cpp", .line = 33}, {.file = "/other/boy.cpp", .line = 34}};
+  EXPECT_EQ(place_with_folders(trace, "toy.cpp:33"), "/src/toy.cpp:33");
+  EXPECT_EQ(place_with_folders(trace, "toy.cpp:34"), "/src/toy.cpp:34");
+  EXPECT_EQ(place_with_folders(trace, "man.cpp:34"), "man.cpp:34");
+  EXPECT_EQ(place_with_folders(trace, "process 3"), "process 3");
+  trace.sites.push_back({.file = "/other/toy.cpp", .line = 35});
+  EXPECT_EQ(place_with_folders(trace, "toy.cpp:34"), "toy.cpp:34") << "two of that name";
+  EXPECT_EQ(place_with_folders(trace, "toy.cpp:35"), "/other/toy.cpp:35");
 }
 
 // Sides are compared with their like; the trace adds the callers with their lines, and the arrays.

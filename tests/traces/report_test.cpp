@@ -96,6 +96,17 @@ TEST(Report, Sarif) {
   EXPECT_TRUE(Json::parse(report("toy", "sarif"))["runs"][0]["results"].is_array());
 }
 
+// The line of an error, where nothing was launched: its file is known by the lines around it.
+TEST(Report, AFileIsKnownByItsName) {
+  ReportData data;
+  data.sites = {{}, {.file = "/src/toy.cpp", .line = 31}, {.file = "/src/toy.cpp", .line = 33}};
+  EXPECT_EQ(data.file_of("toy.cpp:33"), "/src/toy.cpp");
+  EXPECT_EQ(data.file_of("toy.cpp:34"), "/src/toy.cpp");
+  EXPECT_EQ(data.file_of("boy.cpp:34"), "boy.cpp");
+  data.sites.push_back({.file = "/other/toy.cpp", .line = 33});
+  EXPECT_EQ(data.file_of("toy.cpp:34"), "toy.cpp") << "two of that name";
+}
+
 TEST(Report, Junit) {
   const std::string bad = report("deadlock", "junit");
   EXPECT_THAT(bad, HasSubstr("tests=\"1\" failures=\"1\""));
