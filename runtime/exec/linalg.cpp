@@ -46,6 +46,16 @@ EighResult eigh(const Operand& x, char uplo, bool symmetrize_input) {
   return {found.at(0), found.at(1)};
 }
 Array eigvalsh(const Operand& x, char uplo, bool symmetrize_input) { return one("linalg.eigvalsh", {x}, of_eigh(uplo, symmetrize_input)); }
+EigResult eig(const Operand& x) {
+  std::vector<Array> found = all("eig", {x});
+  return {found.at(0), found.at(1)};
+}
+Array eigvals(const Operand& x) { return one("linalg.eigvals", {x}); }
+SchurResult schur(const Operand& x, const std::string& output) {
+  std::vector<Array> found = all("linalg.schur", {x}, {{"output", output}});
+  return {found.at(0), found.at(1)};
+}
+Array sqrtm(const Operand& x) { return one("linalg.sqrtm", {x}); }
 SvdResult svd(const Operand& x, bool full_matrices) {
   std::vector<Array> found = all("linalg.svd", {x}, {{"full_matrices", full_matrices}});
   return {found.at(0), found.at(1), found.at(2)};

@@ -36,6 +36,18 @@ struct EighResult {
 EighResult eigh(const Operand& x, char uplo = 'L', bool symmetrize_input = true);
 Array eigvalsh(const Operand& x, char uplo = 'L', bool symmetrize_input = true);
 
+struct EigResult {
+  Array eigenvalues, eigenvectors;  // complex, in no order; columns of length 1
+};
+EigResult eig(const Operand& x);
+Array eigvals(const Operand& x);
+struct SchurResult {
+  Array T, Z;  // x = Z T Z^H, both complex
+};
+// `output` "complex": the triangular form. The quasi-triangular one of real matrices has no op, and is an error.
+SchurResult schur(const Operand& x, const std::string& output = "complex");
+Array sqrtm(const Operand& x);
+
 struct SvdResult {
   Array U, S, Vh;  // S descending
 };

@@ -167,6 +167,7 @@ std::pair<Array, Array> polydiv(const Operand& p, const Operand& q) { return two
 Array polyder(const Operand& p, std::int64_t m) { return one("polyder", {p}, {{"m", m}}); }
 Array polyint(const Operand& p, std::int64_t m) { return one("polyint", {p}, {{"m", m}}); }
 Array poly(const Operand& zeros) { return one("poly", {zeros}); }
+Array roots(const Operand& coefficients) { return one("roots", {coefficients}); }
 Array vander(const Operand& x, std::optional<std::int64_t> columns, bool increasing) {
   Attrs attrs{{"increasing", increasing}};
   if (columns) attrs.set("N", *columns);

@@ -105,6 +105,8 @@ std::pair<Array, Array> polydiv(const Operand& p, const Operand& q);
 Array polyder(const Operand& p, std::int64_t m = 1);
 Array polyint(const Operand& p, std::int64_t m = 1);
 Array poly(const Operand& zeros);
+// Of coefficients, the highest power's first and not 0; complex, in no order.
+Array roots(const Operand& coefficients);
 // The polynomial of least squares.
 Array polyfit(const Operand& x, const Operand& y, std::int64_t deg, const std::optional<Operand>& w = {}, std::optional<double> rcond = {});
 Array vander(const Operand& x, std::optional<std::int64_t> columns = {}, bool increasing = false);

@@ -60,7 +60,7 @@
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \
   /* norms      */ X(MatrixNorm) X(MatrixPower) X(Matvec) X(MultiDot) X(Norm) X(Vecdot) X(Vecmat) X(VectorNorm) \
-  /* linalg     */ X(Cholesky) X(Eigh) X(Lu) X(Qr) X(Svd) X(TriangularSolve) \
+  /* linalg     */ X(Cholesky) X(Eig) X(Eigh) X(Eigvals) X(LinalgSchur) X(Roots) X(Schur) X(Sqrtm) X(Lu) X(Qr) X(Svd) X(TriangularSolve) \
                    X(ChoSolve) X(ConditionNumber) X(Det) X(Eigvalsh) X(Inv) X(LinalgCholesky) X(LinalgEigh) X(LinalgQr) X(LinalgSvd) X(Lstsq) \
                    X(BlockDiag) X(Tensorinv) X(Tensorsolve) \
                    X(MatrixRank) X(Pinv) X(Slogdet) X(Solve) X(SolveTriangular) X(Svdvals) \
@@ -90,7 +90,7 @@
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, nodes without results, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \
-  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(OptimizationBarrier) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(OnMesh) X(OptimizationBarrier) X(Scan) X(ShardMap) X(WhileLoop) \
   /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
   /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on

@@ -116,6 +116,25 @@ void programs(Seen& seen, const std::string& name, const Given& at) {
       "complex", [](const Array& v) { return abs(la::inv(v)); }, at.z);
   run(
       "hermitian", [](const Array& v) { return la::eigvalsh(v); }, at.z);
+  run(
+      "eigvals", [](const Array& v) { return la::eigvals(v); }, at.x);
+  run(
+      "eig",
+      [](const Array& v) {
+        auto [values, vectors] = la::eig(v);
+        return matmul(vectors, expand_dims(sin(values), -1) * la::inv(vectors));
+      },
+      at.x);
+  run(
+      "complex_eigvals", [](const Array& v) { return la::eigvals(v); }, at.z);
+  run(
+      "roots",
+      [](const Array& v) {
+        return roots(v[{0, 0}]);
+      },
+      at.x);
+  run(
+      "sqrtm", [](const Array& v) { return la::sqrtm(v[1] + 9 * eye(6)); }, at.x);
   gradient(
       "cholesky", [](const Array& v) { return sum(sin(la::cholesky(v))); }, at.positive);
   gradient(
@@ -130,6 +149,8 @@ void programs(Seen& seen, const std::string& name, const Given& at) {
       "values", [](const Array& v) { return sum(tanh(la::eigvalsh(v))); }, at.x);
   gradient(
       "projector", [](const Array& v) { return sum(sin(projector(v))); }, at.x);
+  gradient(
+      "eigvals", [](const Array& v) { return sum(sin(real(la::eigvals(v))) * cosh(imag(la::eigvals(v)))); }, at.x);
   gradient(
       "nuclear", [](const Array& v) { return sum(la::svdvals(v)); }, at.wide);
   gradient(
@@ -165,6 +186,8 @@ TEST(Linalg, ErrorsSayWhatIsWrong) {
   expect("The input to cholesky must be a square matrix. Got shape (3, 4).", [&] { la::cholesky(x); });
   expect("Input 0 to qr must have rank at least 2, but got shape=(3,)", [&] { la::qr(ones({3})); });
   expect("shapes a=[..., m, m] and b=[..., m, k] or b=[m]; got a=(3, 3) and b=(4, 2)", [&] { la::solve(square, ones({4, 2})); });
+  expect("Expected 'output' to be either 'real' or 'complex', got output=both.", [&] { la::schur(square, "both"); });
+  expect("the quasi-triangular form of real matrices has no op", [&] { la::schur(square, "real"); });
   expect("Unsupported dtype bfloat16", [&] { la::svd(square.astype(bfloat16)); });
   expect("Singular value decomposition JVP not implemented for full matrices",
          [&] { grad([](const Array& v) { return sum(la::svd(v).U); })(x); });

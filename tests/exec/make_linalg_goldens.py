@@ -42,6 +42,12 @@ def programs(place):
     yield lambda n: run(n + "spectral", lambda v: la.norm(v, ord=2, axis=(1, 2)), t_)
     yield lambda n: run(n + "complex", lambda v: jnp.abs(la.inv(v)), z_)
     yield lambda n: run(n + "hermitian", la.eigvalsh, z_)
+    # Matrices that need not be Hermitian; sums, as nothing orders eigenvalues.
+    yield lambda n: run(n + "eigvals", la.eigvals, x_)
+    yield lambda n: run(n + "eig", lambda v: (lambda e: e[1] @ (jnp.sin(e[0])[..., None] * la.inv(e[1])))(la.eig(v)), x_)
+    yield lambda n: run(n + "complex_eigvals", la.eigvals, z_)
+    yield lambda n: run(n + "roots", lambda v: jnp.roots(v[0, 0], strip_zeros=False), x_)
+    yield lambda n: run(n + "sqrtm", lambda v: scipy.sqrtm(v[1] + 9 * jnp.eye(6)), x_)
     # Derivatives.
     for name, f, v in (("cholesky", lambda v: jnp.sum(jnp.sin(la.cholesky(v))), p_),
                        ("logdet", lambda v: jnp.sum(la.slogdet(v)[1]), x_),
@@ -50,6 +56,7 @@ def programs(place):
                        ("complete", lambda v: jnp.sum(jnp.sin(la.qr(v, mode="complete")[0])), t_),
                        ("values", lambda v: jnp.sum(jnp.tanh(la.eigvalsh(v))), x_),
                        ("projector", lambda v: jnp.sum(jnp.sin((lambda e: e[1] @ (jnp.tanh(e[0])[..., None] * jnp.swapaxes(e[1], -1, -2)))(la.eigh(v)))), x_),
+                       ("eigvals", lambda v: jnp.sum(jnp.sin(la.eigvals(v).real) * jnp.cosh(la.eigvals(v).imag)), x_),
                        ("nuclear", lambda v: jnp.sum(la.svdvals(v)), w_),
                        ("polar", lambda v: jnp.sum(jnp.sin((lambda s: s[0] @ s[2])(la.svd(v, full_matrices=False)))), t_)):
         yield lambda n, name=name, f=f, v=v: run(n + "grad." + name, grad(f), v)

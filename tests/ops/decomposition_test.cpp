@@ -234,6 +234,69 @@ TEST(Decompositions, EighHasOrthogonalVectorsOfItsValues) {
     }
 }
 
+TEST(Decompositions, SchurIsTriangularBetweenUnitaryVectors) {
+  std::mt19937 random(8);
+  for (const Of& of : all_of(kSquares)) {
+    Tensor x = random_tensor({of.dtype, of.shape}, random);
+    std::vector<Tensor> results = run(op("schur"), {x}, {});
+    std::vector<Matrix> wanted = matrices_of(x), t = matrices_of(results[0]), u = matrices_of(results[1]);
+    for (std::size_t m = 0; m < wanted.size(); ++m) {
+      expect_equal(product(product(u[m], t[m]), adjoint(u[m])), wanted[m], 8 * tolerance_of(of.dtype), of.text());
+      expect_equal(product(adjoint(u[m]), u[m]), identity(wanted[m].rows), 4 * tolerance_of(of.dtype), of.text());
+      for (std::int64_t i = 0; i < t[m].rows; ++i)
+        for (std::int64_t j = 0; j < i; ++j) { EXPECT_EQ(t[m].at(i, j), Number(0)) << of.text(); }
+    }
+  }
+}
+
+TEST(Decompositions, EigHasVectorsOfLengthOneOfItsValues) {
+  std::mt19937 random(9);
+  for (const Of& of : all_of(kSquares)) {
+    Tensor x = random_tensor({of.dtype, of.shape}, random);
+    std::vector<Tensor> results = run(op("eig"), {x}, {});
+    std::vector<Matrix> given = matrices_of(x), v = matrices_of(results[1]);
+    std::vector<std::vector<Number>> w = vectors_of(results[0]);
+    for (std::size_t m = 0; m < given.size(); ++m) {
+      Matrix scaled = v[m];
+      for (std::int64_t j = 0; j < scaled.columns; ++j) {
+        double square = 0;
+        for (std::int64_t i = 0; i < scaled.rows; ++i) {
+          square += std::norm(v[m].at(i, j));
+          scaled.at(i, j) *= w[m][std::size_t(j)];
+        }
+        EXPECT_NEAR(square, 1, 4 * tolerance_of(of.dtype)) << of.text();
+      }
+      expect_equal(product(given[m], v[m]), scaled, 8 * tolerance_of(of.dtype), of.text());
+    }
+  }
+}
+
+// Blocks of Jordan, a permutation, zeros, and numbers of very different sizes: steps that come to an end; what is not finite is no number.
+TEST(Decompositions, SchurOfMatricesThatAreHard) {
+  const std::int64_t n = 6;
+  auto of = [&](auto entry) {
+    std::vector<double> entries;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) entries.push_back(entry(i, j));
+    return testing_ops::tensor_of<double>(Shape(2, n), entries);
+  };
+  const std::vector<Tensor> hard = {of([](auto i, auto j) { return i == j       ? 2.0
+                                                                   : j == i + 1 ? 1.0
+                                                                                : 0.0; }),
+                                    of([&](auto i, auto j) { return (i + 1) % n == j ? 1.0 : 0.0; }), of([](auto, auto) { return 0.0; }),
+                                    of([](auto i, auto j) { return std::pow(1e3, double(i - j)); })};
+  for (const Tensor& x : hard) {
+    std::vector<Tensor> results = run(op("schur"), {x}, {});
+    Matrix wanted = matrices_of(x)[0], t = matrices_of(results[0])[0], u = matrices_of(results[1])[0];
+    double size = 1;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) size = std::max(size, std::abs(wanted.at(i, j)));
+    expect_equal(product(product(u, t), adjoint(u)), wanted, 1e-14 * size, "hard");
+  }
+  Tensor broken = of([](auto i, auto) { return i == 3 ? std::numeric_limits<double>::infinity() : 1.0; });
+  EXPECT_TRUE(std::isnan(vectors_of(run(op("eig"), {broken}, {})[0])[0][0].real()));
+}
+
 TEST(Decompositions, SvdHasUnitaryVectorsAndDescendingValues) {
   std::mt19937 random(6);
   for (bool full : {false, true})

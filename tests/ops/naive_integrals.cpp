@@ -61,7 +61,7 @@ double expn(double n, double x) {
   return integral(1, [=](double s) { return std::exp((n - 2) * std::log(s) - x / s); });
 }
 double expi(double x) {
-  if (x == 0) return -INFINITY;
+  if (x == 0 || x == INFINITY) return NAN;  // as in JAX
   const double euler = 0.57721566490153286061;
   return euler + std::log(std::fabs(x)) + integral(x, [](double t) { return std::expm1(t) / t; });
 }

@@ -79,8 +79,32 @@ void plan_svd(Planner& planner, const KernelArgs& args) {
       {of.count, of.rows, of.columns, vectors, full});
 }
 
-constexpr OpPlan kPlans[] = {{"cholesky", plan_cholesky}, {"lu", plan_lu},  {"triangular_solve", plan_triangular_solve}, {"qr", plan_qr},
-                             {"eigh", plan_eigh},         {"svd", plan_svd}};
+// Of matrices that need not be Hermitian, in complex numbers.
+void plan_schur(Planner& planner, const KernelArgs& args) {
+  const Matrices of(args.operands[0].type), found(args.results[1].type);
+  const std::int64_t all = of.rows * of.rows;
+  planner.kernel(fmt::format("schur<{}, {}>(a)", of.type, found.type),
+                 {planner.operand(0), planner.result(0), planner.result(1), found.temporary(planner, all), found.temporary(planner, all)},
+                 {of.count, of.rows});
+}
+
+void plan_eig(Planner& planner, const KernelArgs& args) {
+  const Matrices of(args.operands[0].type), found(args.results[1].type);
+  const std::int64_t all = of.rows * of.rows;
+  planner.kernel(fmt::format("eig<{}, {}>(a)", of.type, found.type),
+                 {planner.operand(0), planner.result(0), planner.result(1), found.temporary(planner, all), found.temporary(planner, all),
+                  found.temporary(planner, all), found.temporary(planner, of.rows)},
+                 {of.count, of.rows});
+}
+
+constexpr OpPlan kPlans[] = {{"cholesky", plan_cholesky},
+                             {"lu", plan_lu},
+                             {"triangular_solve", plan_triangular_solve},
+                             {"qr", plan_qr},
+                             {"eigh", plan_eigh},
+                             {"svd", plan_svd},
+                             {"schur", plan_schur},
+                             {"eig", plan_eig}};
 
 }  // namespace
 
