@@ -102,7 +102,8 @@ Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Values xy = inexact_pair(b, op, args);
   if (is_complex(b.type(xy[0]).dtype)) throw_user_error("{} does not accept dtype {}; take a part", op.name, name_of(b.type(xy[0]).dtype));
-  ValueId at_zero = choose(b, binary(b, kGreater, xy[0], 0.0), 1.0, xy[1]);
+  const ValueId not_signed = choose(b, is_nan(b, xy[0]), xy[0], xy[1]);
+  ValueId at_zero = choose(b, binary(b, kGreater, xy[0], 0.0), 1.0, not_signed);
   return {choose(b, binary(b, kLess, xy[0], 0.0), 0.0, at_zero)};
 }
 
@@ -119,8 +120,9 @@ Values expand_signbit(GraphBuilder& b, const OpDef& op, Args args, const Attrs&)
 
 Values expand_copysign(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Values xy = inexact_pair(b, op, args);
-  ValueId size = unary(b, kAbs, xy[0]);
-  return {choose(b, signbit(b, op, xy[1]), unary(b, kNeg, size), size)};
+  const ValueId is_negative = signbit(b, op, xy[1]);
+  const ValueId negative = unary(b, kNeg, unary(b, kAbs, xy[0]));
+  return {choose(b, is_negative, negative, unary(b, kAbs, xy[0]))};
 }
 
 ValueId is_infinite(GraphBuilder& b, ValueId x) { return binary(b, kEqual, unary(b, kAbs, x), kInfinity); }
@@ -197,10 +199,21 @@ Values expand_ldexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 }
 
 // The quotient rounded down, and the remainder with the sign of y.
-Values expand_divmod(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  const OpDef& divide = *find_op("floor_divide");
-  ValueId quotient = divide.expand(b, divide, args, {}).at(0);
-  return {quotient, expand_promoted(b, kRemainder, args, {}).at(0)};
+// Of floats the remainder takes the divisor's sign, as in CPython; x / 0 is infinite.
+Values expand_divmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  if (!is_floating(promoted_dtype(b, args))) {
+    const OpDef& divide = *find_op("floor_divide");
+    ValueId quotient = divide.expand(b, divide, args, {}).at(0);
+    return {quotient, expand_promoted(b, kRemainder, args, {}).at(0)};
+  }
+  const Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
+  const ValueId rest = b.emit1(kRem, xy);
+  const ValueId multiple = choose(b, binary(b, kEqual, xy[1], 0.0), xy[0], b.emit1(kSub, {xy[0], rest}));
+  const ValueId quotient = b.emit1(kDiv, {multiple, xy[1]});
+  const ValueId signs_differ = b.emit1(kNotEqual, {unary(b, kSign, xy[1]), unary(b, kSign, rest)});
+  const ValueId is_off = b.emit1(kAnd, {binary(b, kNotEqual, rest, 0.0), signs_differ});
+  const ValueId remainder = choose(b, is_off, b.emit1(kAdd, {rest, xy[1]}), rest);
+  return {unary(b, kRound, choose(b, is_off, binary(b, kSub, quotient, 1.0), quotient)), remainder};
 }
 
 // The fraction, with the sign of x, and the whole part.
@@ -293,7 +306,7 @@ const OpDef kSinc = strong(composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 
 const OpDef kHypot = strong(composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot));
 const OpDef kLogaddexp = composite("logaddexp", "log(exp(x) + exp(y)), without overflow.", 2, expand_logaddexp<false>);
 const OpDef kLogaddexp2 = strong(composite("logaddexp2", "log2(2^x + 2^y), without overflow.", 2, expand_logaddexp<true>));
-const OpDef kHeaviside = strong(composite("heaviside", "0 below 0, 1 above it, y at it.", 2, expand_heaviside));
+const OpDef kHeaviside = strong(composite("heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", 2, expand_heaviside));
 const OpDef kSignbit = composite("signbit", "Whether the sign bit is set, that of -0.0 too.", 1, expand_signbit);
 const OpDef kCopysign = composite("copysign", "The size of x with the sign of y.", 2, expand_copysign);
 const OpDef kIsInf = composite("isinf", "Whether it is infinite.", 1, expand_isinf);

@@ -142,9 +142,25 @@ Values expand_log_ndtr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   return {where(x > high, -normal_below(-x), where(x > low, near, logarithm + call("log", sum))).id()};
 }
 
-Values expand_betaln(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  auto xy = inexact_terms(b, op, args);
-  return {(call("lgamma", xy[0]) + (call("lgamma", xy[1]) - call("lgamma", xy[0] + xy[1]))).id()};
+// log(gamma(b) / gamma(a + b)) where b is at least 8: algdiv of SciPy's cdflib.
+Term log_gamma_ratio(const Term& a, const Term& b) {
+  constexpr double kCorrection[] = {0.833333333333333e-01,  -0.277777777760991e-02, 0.793650666825390e-03,
+                                    -0.595202931351870e-03, 0.837308034031215e-03,  -0.165322962780713e-02};
+  const Term h = a / b, c = h / (1.0 + h), x = h / (1.0 + h), d = b + (a - 0.5), square = x * x, inverse = 1.0 / b, t = inverse * inverse;
+  std::vector<Term> powers{1.0 + (x + square)};  // sums of powers of x
+  while (powers.size() < 5) powers.push_back(1.0 + (x + square * powers.back()));
+  Term w = kCorrection[5] * powers[4] * t;
+  for (int i = 4; i >= 1; --i) w = (w + kCorrection[i] * powers[std::size_t(i) - 1]) * t;
+  w = (w + kCorrection[0]) * (c / b);
+  const Term u = d * call("log1p", a / b), v = a * (call("log", b) - 1.0);
+  return where(u <= v, (w - v) - u, (w - u) - v);
+}
+
+Values expand_betaln(GraphBuilder& builder, const OpDef& op, Args args, const Attrs&) {
+  const auto xy = inexact_terms(builder, op, args);
+  const Term a = call(builder, "minimum", {xy[0], xy[1]}), b = call(builder, "maximum", {xy[0], xy[1]});
+  const Term near = call("lgamma", a) + (call("lgamma", b) - call("lgamma", a + b));
+  return {where(b < 8.0, near, call("lgamma", a) + log_gamma_ratio(a, b)).id()};
 }
 Values expand_beta(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return {unary(b, kExp, expand_betaln(b, op, args, attrs)[0])};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/ops/lower.h"
+#include "runtime/ops/registry.h"
 
 namespace shardlab::ops {
 namespace {
@@ -66,17 +67,15 @@ Values expand_isnan(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {b.emit1(kNotEqual, {x, x})};
 }
 
-// div, then floor; for integers the quotient is corrected where the signs differ and a remainder is left.
+// Of floats divmod's; of integers the quotient is corrected where the signs differ and a remainder is left.
 Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   DType dtype = promoted_dtype(b, args);
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; divide the parts", op.name, name_of(dtype));
   if (dtype == DType::kBool) dtype = default_dtype(WeakKind::kInteger, b.config().enable_x64);
   Values xy = broadcast_together(b, op.name, args, dtype);
   if (is_floating(dtype)) {
-    ValueId rest = b.emit1(kRemainder, xy);
-    ValueId is_zero = binary(b, kEqual, xy[1], 0.0);
-    ValueId multiple = b.emit1(kSelect, {is_zero, xy[0], b.emit1(kSub, {xy[0], rest})});  // x / 0 is infinite, as in JAX
-    return {unary(b, kRound, b.emit1(kDiv, {multiple, xy[1]}))};
+    const OpDef& both = *find_op("divmod");
+    return {both.expand(b, both, args, {}).at(0)};
   }
   ValueId quotient = b.emit1(kDiv, xy);
   if (is_unsigned_integer(dtype)) return {quotient};

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "runtime/graph/barrier.h"
-#include "runtime/graph/known_numbers.h"
 #include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
 
@@ -90,6 +89,35 @@ std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
   return combined;
 }
 
+// Per value whether it follows from constants alone.
+std::vector<bool> known_values(const Graph& graph) {
+  std::vector<bool> known(graph.values.size(), false);
+  for (const Node& node : graph.nodes) {
+    const OpDef& op = *node.op;
+    auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
+    const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
+                         std::all_of(node.operands.begin(), node.operands.end(), is_known);
+    for (ValueId id : node.results) known[std::size_t(id)] = op.constant || follows;
+  }
+  return known;
+}
+
+// Of an op that looks at computed places: what it writes there. What it reads there it moves, or masks for a sum over devices.
+std::int64_t elements_at_places(const std::vector<std::vector<Box>>& operands, const std::vector<Box>& result, bool is_whole,
+                                std::size_t position) {
+  if (operands.back()[position].empty()) return 0;  // one place: a slice, or the update of one
+  if (operands.size() > 2) return element_count(operands.back()[position]);
+  return is_whole ? 0 : element_count(result[position]);
+}
+
+// Of a sort, a transform, a decomposition: the largest of what it looks at and gives.
+std::int64_t largest_at(const std::vector<std::vector<Box>>& operands, const std::vector<std::vector<Box>>& results, std::size_t position) {
+  std::int64_t largest = 0;
+  for (const auto* tensors : {&operands, &results})
+    for (const std::vector<Box>& boxes : *tensors) largest = std::max(largest, element_count(boxes[position]));
+  return largest;
+}
+
 using Work = std::map<std::string_view, std::vector<std::int64_t>>;  // by op, per position of the mesh
 using Counted = bool (*)(const Graph&, const Node&);
 
@@ -103,7 +131,7 @@ std::vector<std::int64_t> totals(const Work& work, int positions) {
 class Counter {
  public:
   Counter(const Graph& graph, const PartitionedProgram& program, Counted counted)
-      : graph_(graph), program_(program), counted_(counted), known_(known_numbers(graph)), combined_(combined_on_device(graph)) {}
+      : graph_(graph), program_(program), counted_(counted), known_(known_values(graph)), combined_(combined_on_device(graph)) {}
 
   Work run() {
     for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
@@ -135,10 +163,15 @@ class Counter {
     // in p parts are n - p additions on devices and p - 1 between them.
     const bool is_whole = program_.slots[std::size_t(step.results[0])].partial.empty();
     const bool may_copy = is_whole && node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
+    const bool has_places = node.op->uses_position && node.op->needs == nullptr && operands.size() > 1;
+    const bool is_one_walk = node.op->elementwise || node.op->reduction || node.op->needs != nullptr;
     std::vector<std::int64_t>& work = work_of(node.op->name);
     for (std::size_t p = 0; p < work.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
-      work[p] += rule.present ? elements_at(rule, looked_up, operands, results, p) : element_count(results[0][p]);
+      if (has_places)
+        work[p] += elements_at_places(operands, results[0], is_whole, p);
+      else
+        work[p] += is_one_walk && rule.present ? elements_at(rule, looked_up, operands, results, p) : largest_at(operands, results, p);
     }
   }
 

@@ -17,8 +17,8 @@ bool only_moves_data(const Graph& graph, const Node& node);
 bool is_heavy(const Graph& graph, const Node& node);
 
 // Of the busiest device: the elements of the iteration spaces of the ops that compute, with reduced and contracted dimensions multiplied
-// in. Bodies count once an iteration, of branches the largest, of a while loop one iteration. Numbers that are made of constants alone
-// (known_numbers in runtime/graph/known_numbers.h) do not count: they are there before the program runs.
+// in; of sorts, transforms and decompositions their elements, of a scatter its updates. Bodies count once an iteration, of branches the
+// largest, of a while loop one iteration. What follows from constants alone does not count.
 std::int64_t work_per_device(const PartitionedProgram& program);
 // The same device's by the names of the ops.
 std::map<std::string_view, std::int64_t> work_by_op(const PartitionedProgram& program);

@@ -101,4 +101,63 @@ std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
+namespace {
+
+// What a comparison of known numbers says everywhere, also negated or joined with others.
+std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
+  const Node* node = e.producer(e.named_by(id));
+  while (node != nullptr && (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape)) node = e.producer(node->operands[0]);
+  if (node == nullptr) return std::nullopt;
+  const OpDef* op = node->op;
+  if (op == &ops::kNot) {
+    const std::optional<bool> x = known_truth(e, node->operands[0]);
+    return x ? std::optional(!*x) : std::nullopt;
+  }
+  if (is_any_of(op, {&ops::kAnd, &ops::kOr})) {
+    const std::optional<bool> x = known_truth(e, node->operands[0]), y = known_truth(e, node->operands[1]);
+    const bool decides = op == &ops::kOr;
+    if (x == decides || y == decides) return decides;
+    return x && y ? std::optional(!decides) : std::nullopt;
+  }
+  if (!is_any_of(op, {&ops::kEqual, &ops::kNotEqual, &ops::kLess, &ops::kLessEqual, &ops::kGreater, &ops::kGreaterEqual}))
+    return std::nullopt;
+  const std::optional<double> x = e.filling(node->operands[0]), y = e.filling(node->operands[1]);
+  if (!x || !y) return std::nullopt;
+  if (op == &ops::kEqual) return *x == *y;
+  if (op == &ops::kNotEqual) return *x != *y;
+  if (op == &ops::kLess) return *x < *y;
+  if (op == &ops::kLessEqual) return *x <= *y;
+  return op == &ops::kGreater ? *x > *y : *x >= *y;
+}
+
+}  // namespace
+
+std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site) {
+  const OpDef* op = site.node.op;
+  if (op == &ops::kSelect) {
+    const std::optional<bool> truth = known_truth(e, site.operands[0]);
+    return truth ? std::optional(site.operands[*truth ? 1 : 2]) : std::nullopt;
+  }
+  if (!is_any_of(op, {&ops::kAnd, &ops::kOr}) || e.type_of_original(site.node.results[0]).dtype != DType::kBool) return std::nullopt;
+  for (std::size_t i : {0, 1})
+    if (known_truth(e, site.operands[i]) == (op == &ops::kAnd)) return site.operands[1 - i];
+  return std::nullopt;
+}
+
+std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kMinimum) return std::nullopt;
+  for (std::size_t outer : {0, 1}) {
+    const Node* largest = e.is_used_once(site.node.operands[1 - outer]) ? e.producer(site.operands[1 - outer], ops::kMaximum) : nullptr;
+    const std::optional<double> high = e.filling(site.operands[outer]);
+    if (largest == nullptr || !high) continue;
+    for (std::size_t inner : {0, 1}) {
+      const std::optional<double> low = e.filling(largest->operands[inner]);
+      if (!low || !(*low <= *high)) continue;
+      return e.emit(ops::kClamp, {largest->operands[inner], largest->operands[1 - inner], site.operands[outer]}, {},
+                    e.like(site.node.results[0]));
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace shardlab::transform

@@ -23,6 +23,10 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 // A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
+// A choice by a comparison of numbers: what it chooses; a truth and one that is known: the truth.
+std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
+// The minimum of a number and of the maximum of another one and x: x held between them.
+std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast or reshape of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 // A slice of what repeats: of what is repeated.

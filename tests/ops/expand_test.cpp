@@ -236,6 +236,7 @@ TEST(Expand, ValuesOfViewsAndTruth) {
   EXPECT_EQ(call("broadcast_to", {x}, Attrs{{"shape", Shape{2, 4, 3}}})[0].type.shape, (Shape{2, 4, 3}));
   EXPECT_EQ(call("reshape", {x}, Attrs{{"shape", std::int64_t(-1)}})[0].type.shape, (Shape{3}));
   EXPECT_TRUE(call("isnan", {x})[0].as<bool>()[2]);
+  EXPECT_TRUE(std::isnan(call("heaviside", {x, x})[0].as<float>()[2]));
   EXPECT_FALSE(call("logical_and", {x, x})[0].as<bool>()[0]);
   EXPECT_TRUE(call("logical_not", {x})[0].as<bool>()[0]);
   expect_floats(call("clip", {tensor_of<float>({3}, {-5, 0.5, 5})}, {}, {Scalar{std::int64_t(-1)}, Scalar{std::int64_t(1)}})[0],

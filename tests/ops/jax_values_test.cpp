@@ -99,6 +99,11 @@ TEST(JaxValues, OfSeveralResultsAndAttributes) {
   std::vector<Tensor> divided = call("divmod", {x, two});
   expect_values(reals(divided[0]), {3, -4}, 0, "divmod");
   expect_values(reals(divided[1]), {1, 1}, 0, "divmod");
+  divided = call("divmod", {tensor_of<float>({4}, {7, -7, 1, 0.5f}), tensor_of<float>({4}, {-2, -2, 0, 0.5f})});
+  expect_values(reals(divided[0]), {-4, 3, kInf, 1}, 0, "divmod of signs and by 0");
+  expect_values(reals(divided[1]), {-1, -1, std::nan(""), 0}, 0, "divmod of signs and by 0");
+  Tensor large = call("betaln", {tensor_of<float>({3}, {3, 0.5f, 40}), tensor_of<float>({3}, {1e6f, 4, 9})})[0];
+  expect_values(reals(large), {-40.75339126586914, -0.08961308002471924, -23.437557220458984}, 2e-6, "betaln of large numbers");
   std::vector<Tensor> parts = call("modf", {tensor_of<float>({2}, {1.5f, -2.25f})});
   expect_values(reals(parts[0]), {0.5, -0.25}, 0, "modf");
   expect_values(reals(parts[1]), {1, -2}, 0, "modf");

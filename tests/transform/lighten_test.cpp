@@ -194,6 +194,24 @@ INSTANTIATE_TEST_SUITE_P(
              "%3 = sin(%2) : float32[2,4,2]\nreturn %3\n",
              "%1 = slice(%0) {limit = [5, 6], start = [1, 2], stride = [1, 2]} : float32[4,2]\n%2 = sin(%1) : float32[4,2]\n"
              "%3 = broadcast_in_dim(%2) {dims = [1, 2], shape = [2, 4, 2]} : float32[2,4,2]\nreturn %3\n"},
+        Case{"ChosenByNumbers", "%0: float32[4], %1: float32[4]",
+             "%2 = constant() {value = float32[]{1.0}} : float32[]\n%3 = constant() {value = float32[]{0}} : float32[]\n"
+             "%4 = greater(%2, %3) : bool[]\n%5 = broadcast_in_dim(%4) {dims = [], shape = [4]} : bool[4]\n"
+             "%6 = less(%0, %1) : bool[4]\n%7 = and(%5, %6) : bool[4]\n%8 = not(%5) : bool[4]\n"
+             "%9 = select(%8, %0, %1) : float32[4]\n%10 = select(%7, %0, %9) : float32[4]\nreturn %10\n",
+             "%2 = less(%0, %1) : bool[4]\n%3 = select(%2, %0, %1) : float32[4]\nreturn %3\n"},
+        Case{"HeldBetweenNumbers", "%0: float32[4]",
+             "%1 = constant() {value = float32[]{-0.5}} : float32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%3 = constant() {value = float32[]{0.5}} : float32[]\n%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n"
+             "%5 = maximum(%2, %0) : float32[4]\n%6 = minimum(%4, %5) : float32[4]\nreturn %6\n",
+             "%1 = constant() {value = float32[]{-0.5}} : float32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%3 = constant() {value = float32[]{0.5}} : float32[]\n%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n"
+             "%5 = clamp(%2, %0, %4) : float32[4]\nreturn %5\n"},
+        Case{"LimitsThatCross", "%0: float32[4]",
+             "%1 = constant() {value = float32[]{0.5}} : float32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%3 = constant() {value = float32[]{-0.5}} : float32[]\n%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n"
+             "%5 = maximum(%2, %0) : float32[4]\n%6 = minimum(%4, %5) : float32[4]\nreturn %6\n",
+             ""},
         Case{"SliceOfRepeatsAlone", "%0: float32[6]",
              "%1 = broadcast_in_dim(%0) {dims = [1], shape = [4, 6]} : float32[4,6]\n"
              "%2 = slice(%1) {limit = [3, 6], start = [1, 0]} : float32[2,6]\nreturn %2\n",
