@@ -110,8 +110,10 @@ std::int64_t elements_at_places(const std::vector<std::vector<Box>>& operands, c
   return is_whole ? 0 : element_count(result[position]);
 }
 
-// Of a sort, a transform, a decomposition: the largest of what it looks at and gives.
-std::int64_t largest_at(const std::vector<std::vector<Box>>& operands, const std::vector<std::vector<Box>>& results, std::size_t position) {
+// Of a transform what it gives; of a sort or a decomposition the largest of what it looks at and gives.
+std::int64_t largest_at(const OpDef& op, const std::vector<std::vector<Box>>& operands, const std::vector<std::vector<Box>>& results,
+                        std::size_t position) {
+  if (op.transpose != nullptr && operands.size() == 1) return element_count(results[0][position]);
   std::int64_t largest = 0;
   for (const auto* tensors : {&operands, &results})
     for (const std::vector<Box>& boxes : *tensors) largest = std::max(largest, element_count(boxes[position]));
@@ -171,7 +173,8 @@ class Counter {
       if (has_places)
         work[p] += elements_at_places(operands, results[0], is_whole, p);
       else
-        work[p] += is_one_walk && rule.present ? elements_at(rule, looked_up, operands, results, p) : largest_at(operands, results, p);
+        work[p] +=
+            is_one_walk && rule.present ? elements_at(rule, looked_up, operands, results, p) : largest_at(*node.op, operands, results, p);
     }
   }
 

@@ -1,12 +1,20 @@
 """Runs scenarios under JAX: one mesh "m", one process, statements as docs/scenarios.md has them."""
-import contextlib
-import jax, jax.ad_checkpoint, jax.numpy as jnp, numpy as np
+import contextlib, functools
+import jax, jax.ad_checkpoint, jax.numpy as jnp, jax.scipy.fft, jax.scipy.linalg, jax.scipy.ndimage, jax.scipy.signal, jax.scipy.special, jax.scipy.stats, numpy as np
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, auto_axes, explicit_axes, reshard
 
 plain = lambda x: tuple(x) if isinstance(x, list) else x
 one_or_all = lambda x: x[0] if len(x) == 1 else tuple(x)
 spec_of = lambda spec: P(*[P.UNCONSTRAINED if e == "UNCONSTRAINED" else plain(e) for e in spec])
+
+
+def named(name):
+    """JAX's function of an op of this name, wherever JAX keeps it."""
+    name = {"mul": "multiply", "sub": "subtract", "div": "divide"}.get(name, name)
+    for place in (jnp, jax.scipy, jax.scipy.special, jax.nn, lax, jax):
+        with contextlib.suppress(AttributeError): return functools.reduce(getattr, name.split("."), place)
+    raise AttributeError(f"JAX has no function {name}")
 
 
 def convolution(args, at):
@@ -99,4 +107,4 @@ class Run:
         if name in ("softmax", "log_softmax", "relu", "gelu", "softplus"): return getattr(jax.nn, name)(*args, **at)
         if name == "logistic": return jax.nn.sigmoid(*args)
         if name in ("ones", "zeros"): return getattr(jnp, name)(at["shape"])
-        return getattr(jnp, {"mul": "multiply", "sub": "subtract", "div": "divide"}.get(name, name))(*args, **{k: plain(v) for k, v in at.items()})
+        return named(name)(*args, **{k: plain(v) for k, v in at.items()})
