@@ -1,5 +1,9 @@
 #include "runtime/spmd/partition.h"
 
+#include <algorithm>
+#include <future>
+
+#include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/alone.h"
 #include "runtime/spmd/foreign.h"
 #include "runtime/spmd/hoist.h"
@@ -14,7 +18,8 @@
 namespace shardlab::spmd {
 namespace {
 
-constexpr std::size_t kPartedMax = 3;  // times that a program is taken apart further
+constexpr std::size_t kPartedMax = 3;    // times that a program is taken apart further
+constexpr std::size_t kBesideMin = 256;  // nodes from which on versions of a program are planned beside each other
 
 Emitter with_params(Problem& problem) {
   Emitter emitter(problem);
@@ -133,6 +138,18 @@ bool moves_less_alone(const PartitionedProgram& plan, const Propagation& propaga
   return planned_in_versions(propagated, input, {.search = false}).wire_bytes < plan.wire_bytes;
 }
 
+// Partition callbacks are the user's, who expects them in his own thread.
+bool has_partition_callbacks(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const Bodies& bodies = node.attrs.bodies();
+    return std::any_of(bodies.begin(), bodies.end(),
+                       [](const GraphRef& body) { return partition_of(body) != nullptr || has_partition_callbacks(*body); });
+  });
+}
+
+// Whether to plan two versions of a program beside each other: it is large enough to be worth a thread.
+bool is_planned_beside(const Graph& graph) { return graph.nodes.size() >= kBesideMin && !has_partition_callbacks(graph); }
+
 }  // namespace
 
 PartitionedProgram partition(const PropagationInput& input, const PartitionOptions& options) {
@@ -143,12 +160,20 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
-  PartitionedProgram program = planned_in_versions(lighter ? *lighter : propagated, input, options);
-  if (lighter && program.wire_bytes > 0) {
-    PartitionedProgram as_written = planned_in_versions(propagated, input, options);
-    if (as_written.wire_bytes < program.wire_bytes &&
-        (may_do(work_per_device(as_written), work_per_device(program), *lighter, input) || moves_less_alone(program, propagated, input)))
-      program = std::move(as_written);
+  PartitionedProgram program;
+  if (lighter) {
+    // Where no thread can be had the second one waits until it is asked for.
+    const auto policy = is_planned_beside(propagated.graph) ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    std::future<PartitionedProgram> beside = std::async(policy, [&] { return planned_in_versions(propagated, input, options); });
+    program = planned_in_versions(*lighter, input, options);
+    if (program.wire_bytes > 0) {
+      PartitionedProgram as_written = beside.get();
+      if (as_written.wire_bytes < program.wire_bytes &&
+          (may_do(work_per_device(as_written), work_per_device(program), *lighter, input) || moves_less_alone(program, propagated, input)))
+        program = std::move(as_written);
+    }
+  } else {
+    program = planned_in_versions(std::move(propagated), input, options);
   }
   program = with_foreign_code(std::move(program));
   verify(program);

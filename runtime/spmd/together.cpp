@@ -140,10 +140,10 @@ class Search {
     weighed_ = {.supplies = std::vector<std::vector<Weighed::Source>>(options.needs.size())};
     if (looks_ahead_)
       for (const Option& option : options.list) weighed_.later.push_back(later_of_results(n, option));
-    std::vector<State> next;
+    made_ = 0;
     for (const State& state : states_)
-      for (const Successor& successor : successors(state, n, options)) next.push_back(made(state, successor, n, options));
-    keep_best(std::move(next));
+      for (const Successor& successor : successors(state, n, options)) make(state, successor, n, options);
+    keep_best();
     swept_ = keeper_.place(n);
     return true;
   }
@@ -180,14 +180,15 @@ class Search {
     return added.supplies;
   }
 
-  // The cheapest options from a state, and the cheapest ones that leave a result as propagated or as wanted.
-  std::vector<Successor> successors(const State& state, NodeId n, const Options& options) {
+  // The cheapest options from a state, and the cheapest ones that leave a result as propagated or as wanted. Valid until the next call.
+  const std::vector<Successor>& successors(const State& state, NodeId n, const Options& options) {
     const Node& node = problem_.node(n);
     const int at = keeper_.place(n);
-    std::vector<const std::vector<Supply>*> supplies(options.needs.size());
+    supplies_.assign(options.needs.size(), nullptr);
     for (std::size_t i = 0; i < options.needs.size(); ++i)
-      if (!options.needs[i].empty()) supplies[i] = &supplies_of(state, options.needs[i], i, at);
-    std::vector<Successor> all;
+      if (!options.needs[i].empty()) supplies_[i] = &supplies_of(state, options.needs[i], i, at);
+    std::vector<Successor>& all = all_successors_;
+    all.clear();
     for (int o = 0; o < int(options.list.size()); ++o) {
       const Option& option = options.list[std::size_t(o)];
       const std::int64_t work = work_of(option, options);
@@ -195,7 +196,7 @@ class Search {
       Successor successor{option.result_bytes, looks_ahead_ ? weighed_.later[std::size_t(o)] : 0, work, work, option.result_bytes > 0, o};
       for (std::size_t i = 0; i < option.needs.size(); ++i) {
         if (option.needs[i] < 0) continue;
-        const Supply& supply = (*supplies[i])[std::size_t(option.needs[i])];
+        const Supply& supply = (*supplies_[i])[std::size_t(option.needs[i])];
         successor.bytes += supply.bytes;
         successor.later += supply.later;
         successor.moves += supply.bytes > 0;
@@ -213,7 +214,8 @@ class Search {
       };
       return key(a) < key(b);
     };
-    std::vector<Successor> chosen;
+    std::vector<Successor>& chosen = chosen_successors_;
+    chosen.clear();
     auto add_best_with = [&](auto&& fits) {
       const Successor* best = nullptr;
       for (const Successor& successor : all)
@@ -248,11 +250,14 @@ class Search {
     return options.allowed_work == 0 ? 0 : options.ways[std::size_t(option.way)].work;
   }
 
-  State made(const State& from, const Successor& successor, NodeId n, const Options& options) {
+  // The next of next_, which keeps the memory of an earlier one.
+  void make(const State& from, const Successor& successor, NodeId n, const Options& options) {
     const Node& node = problem_.node(n);
     const Option& option = options.list[std::size_t(successor.option)];
     const int at = keeper_.place(n);
-    State state = from;
+    if (made_ == next_.size()) next_.emplace_back();
+    State& state = next_[made_++];
+    state = from;
     state.bytes += successor.bytes;
     state.work += successor.work;
     state.spent += successor.spent;
@@ -270,7 +275,6 @@ class Search {
       if (!problem_.is_costless(node.results[i]) && keeper_.is_needed_after(node.results[i], at))
         keeper_.hold(state.held, node.results[i], option.kept[i], at);
     keeper_.drop_dead(state.held, swept_, at);
-    return state;
   }
 
   void keep(State& state) {
@@ -279,26 +283,41 @@ class Search {
     state.held.settle();
   }
 
+  // A state that has been made, as the two orders rank it; what was made first goes first among equals.
+  template <typename Rank>
+  static auto by(Rank rank) {
+    return [=](const State* a, const State* b) {
+      const auto x = rank(*a), y = rank(*b);
+      return x != y ? x < y : a < b;
+    };
+  }
+
   // Of states that hold the same forms the cheapest stays; of these the best by each of the two orders.
-  void keep_best(std::vector<State> next) {
-    std::vector<State*> sorted;
-    for (State& state : next) sorted.push_back(&state);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const State* a, const State* b) { return a->by_results() < b->by_results(); });
-    std::vector<std::pair<HeldForms::Key, std::size_t>> keys;
-    for (std::size_t i = 0; i < sorted.size(); ++i) keys.emplace_back(sorted[i]->held.key(), i);
+  void keep_best() {
+    const auto by_results = by([](const State& state) { return state.by_results(); });
+    std::vector<std::pair<HeldForms::Key, State*>> keys;
+    keys.reserve(made_);
+    for (std::size_t i = 0; i < made_; ++i) keys.emplace_back(next_[i].held.key(), &next_[i]);
     std::sort(keys.begin(), keys.end());
-    for (std::size_t i = 1; i < keys.size(); ++i)
-      if (keys[i].first == keys[i - 1].first) sorted[keys[i].second] = nullptr;
-    std::erase(sorted, nullptr);
-    const std::size_t count = std::min(kBeam, sorted.size());
-    std::stable_sort(sorted.begin() + std::ptrdiff_t(count), sorted.end(), [&](const State* a, const State* b) {
-      return looks_ahead_ ? a->by_foreseen() < b->by_foreseen() : a->by_kept() < b->by_kept();
-    });
+    std::vector<State*> kept;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i == 0 || keys[i].first != keys[i - 1].first)
+        kept.push_back(keys[i].second);
+      else if (by_results(keys[i].second, kept.back()))
+        kept.back() = keys[i].second;
+    }
+    auto best_first = [&](std::size_t begin, auto order) {
+      const std::size_t end = std::min(begin + kBeam, kept.size());
+      std::partial_sort(kept.begin() + std::ptrdiff_t(begin), kept.begin() + std::ptrdiff_t(end), kept.end(), order);
+      return end;
+    };
+    std::size_t count = best_first(0, by_results);
     // The second dozen is the best of what the first left: together they hold the best of both orders.
-    sorted.resize(std::min(2 * kBeam, sorted.size()));
+    count = looks_ahead_ ? best_first(count, by([](const State& state) { return std::tuple_cat(state.by_foreseen(), state.by_results()); }))
+                         : best_first(count, by([](const State& state) { return std::tuple_cat(state.by_kept(), state.by_results()); }));
     states_.clear();
-    for (State* state : sorted) {
-      states_.push_back(std::move(*state));
+    for (std::size_t i = 0; i < count; ++i) {
+      states_.push_back(std::move(*kept[i]));
       keep(states_.back());
     }
   }
@@ -347,8 +366,12 @@ class Search {
   FormKeeper keeper_;
   std::map<ValueId, Spec> last_forms_;  // per root: a form that it surely has or could have
   Weighed weighed_;
-  std::vector<State> states_;
+  std::vector<State> states_, next_;  // of next_ the first made_
+  std::size_t made_ = 0;
   std::vector<Trail> trails_;
+  // While one state is weighed.
+  std::vector<const std::vector<Supply>*> supplies_;
+  std::vector<Successor> all_successors_, chosen_successors_;
   int swept_ = -1;  // the last place from which on dead values were let go
   std::int64_t steps_ = 0;
   std::int64_t allowed_work_ = 0;  // of the nodes so far

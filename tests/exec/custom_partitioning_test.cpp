@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "runtime/exec/custom_partitioning.h"
 #include "runtime/exec/fft.h"
 #include "runtime/exec/ops.h"
@@ -136,6 +138,32 @@ TEST_F(CustomPartitioning, ProcessesAgree) {
     Array whole = device_put(eager, Sharding(all, P()));
     expect_near(whole.to_vector<Complex>(), fft::fftn(x).to_vector<Complex>(), 1e-2F);
   });
+}
+
+// Versions of a large program are planned on several threads, but where there are callbacks.
+TEST_F(CustomPartitioning, LargeProgramsCallTheCallbackInTheCallersThread) {
+  std::vector<std::thread::id> threads;
+  ArrayFunction local = [](const std::vector<Array>& tiles) { return std::vector<Array>{sin(tiles.at(0))}; };
+  CustomPartitioningOptions options = demanding(local, P("gpus"), "noted_sin");
+  options.partition = [&threads, demanded = options.partition](const Mesh& on, const std::vector<ShardedType>& args,
+                                                               const std::vector<ShardedType>& results) {
+    threads.push_back(std::this_thread::get_id());
+    return demanded(on, args, results);
+  };
+  auto noted_sin = custom_partitioning([](const Array& x) { return sin(x); }, options);
+  auto body = [this](Array y, const std::function<Array(const Array&)>& f) {
+    for (int i = 0; i < 100; ++i) y = sin(y) * 2.0 * 3.0 + 1.0;
+    return with_sharding_constraint(f(y), NamedSharding(mesh, P(None, "gpus")));
+  };
+  const auto x = device_put(arange(8 * 8 * 8).reshape({8, 8, 8}) * 0.01, NamedSharding(mesh, P("gpus")));
+  const Program with([&](const Array& y) { return body(y, noted_sin); }), without([&](const Array& y) { return body(y, sin); });
+  EXPECT_EQ(with(x).to_vector<float>(), without(x).to_vector<float>());
+  ASSERT_FALSE(threads.empty());
+  for (std::thread::id thread : threads) EXPECT_EQ(thread, std::this_thread::get_id());
+  // What is planned on two threads is what is planned again.
+  const std::string text = without.text(x);
+  EXPECT_EQ(text, Program([&](const Array& y) { return body(y, sin); }).text(x));
+  EXPECT_GT(count(text, "all-to-all"), 0);
 }
 
 TEST_F(CustomPartitioning, WithoutCallbackTheRuleDecides) {
