@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "runtime/comm/digest.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
@@ -190,6 +191,9 @@ Buffer Array::fetch_at(Where where, std::string_view what) const {
   for (int p : positions)
     copy_box(backend.to_host(impl.shards[std::size_t(p)])->data(), boxes[std::size_t(p)], whole_value.data(), all, boxes[std::size_t(p)],
              size_of(impl.type.dtype));
+  // Where processes disagree later it may be because they have seen different numbers.
+  if (Context& context = Context::current(); context.process_count() > 1 && impl.type.elements() == 1)
+    context.control().observed("fetched value", comm::digest_of(impl.type, {whole_value.data(), whole_value.size()}).head.at(0), where);
   return whole_value;
 }
 

@@ -46,6 +46,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"AAB", "BAB", Relation::kProgram, 1}, Case{"BABAB", "ABAB", Relation::kExtra, 1},
                     Case{"XAAA", "AAA", Relation::kExtra, 1}));
 
+// A local sum that all make is not what one makes in the place of the others' next sum.
+TEST(AlignTracks, AStepThatBothMakeStandsInThePlaceOfNoCall) {
+  StepEvidence local{.what = "S", .where = "toy.cpp:4", .fingerprint = 1};
+  StepEvidence read{.kind = StepEvidence::Kind::kRead, .what = "wait", .where = "toy.cpp:4"};
+  for (const bool both : {true, false}) {
+    Track tail, reference;
+    tail.items.push_back({{1, 0}, local.what, local.where, &local});
+    if (both) reference.items = tail.items;
+    for (TrackItem& item : calls("X").items) tail.items.push_back(item);
+    for (TrackItem& item : calls("S").items) reference.items.push_back(item);
+    tail.items.push_back({{0, 0}, read.what, read.where, &read});
+    const Alignment alignment = align(tail, reference);
+    EXPECT_EQ(alignment.step == nullptr, both);
+    EXPECT_EQ(alignment.relation, both ? Relation::kExtra : Relation::kProgram);
+  }
+}
+
 // Under a condition in a loop one process computes what it prints: the others go on with the loop.
 TEST(AlignTracks, NewCallsBeforeAReadOfItsOwnAreExtraInALoop) {
   StepEvidence print{.kind = StepEvidence::Kind::kRead, .what = "print", .where = "toy.cpp:4"};

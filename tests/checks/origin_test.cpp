@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tests/checks/diagnoses.h"
 #include "tests/checks/evidence_builder.h"
 
@@ -130,6 +133,27 @@ TEST(Origin, AnOperandThatWasMadeBeforeOtherCallsIsNamed) {
   EXPECT_EQ(d.participants[d.participants.size() - 2].where, "own.cpp:22");
   EXPECT_EQ(d.participants.back().where, "own.cpp:21");
   EXPECT_EQ(d.participants.back().state, "differed here before");
+}
+
+// What a program went by that did otherwise: with what the other one saw at that line.
+TEST(Origin, ValuesThatWereSeenOtherwiseAreToldWithBoth) {
+  EvidenceBuilder b = three();
+  auto see = [&](int process, const std::string& value, const std::string& where) {
+    StepEvidence step{.kind = StepEvidence::Kind::kObserved, .what = "fetched value", .where = where, .value = value};
+    step.fingerprint = std::hash<std::string>{}(value);
+    step.after = b.process(process).issued;
+    b.process(process).steps.push_back(step);
+  };
+  for (int p : {0, 1, 2}) see(p, std::to_string(p), "toy.cpp:5");  // before a call that all agreed on
+  matched(b, "A");
+  for (int p : {0, 1, 2}) {
+    see(p, "7", "toy.cpp:6");
+    see(p, p == 1 ? "2.5" : "3.5", "toy.cpp:8");
+  }
+  b.calls({0, 2}, "BC").calls({1}, "C");
+  const Diagnosis d = only(b.evidence());
+  EXPECT_EQ(detail(d, "may have decided"), "fetched value = 2.5 on process 1, 3.5 on process 0 at toy.cpp:8");
+  EXPECT_EQ(std::count_if(d.details.begin(), d.details.end(), [](const auto& each) { return each.first == "may have decided"; }), 1);
 }
 
 // What one has forgotten is no difference.

@@ -245,6 +245,14 @@ TEST(Straggler, IsNobodyForPlanningAFirstCall) {
   std::remove(trace.c_str());
 }
 
+// What a process went by that did otherwise is told with what another one saw.
+TEST(Verdict, TellsTheValueThatDecided) {
+  Ran ran = shell(std::string("$BIN/shardlab run --limit 60 -n 4 -d 1 -- ") + SHARDLAB_FIRST_CALL + " decide");
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("missing-participant: process 3 runs max(P('d',)) at first_call.cpp:27"));
+  EXPECT_THAT(ran.output, HasSubstr("may have decided: fetched value = 6.0 on process 3, 0.0 on process 0 at first_call.cpp:27"));
+}
+
 TEST(Leaving, LaunchesThatOutliveMain) {
   const std::string program = SHARDLAB_LEAVES_EARLY;
   Ran alone = shell("SHARDLAB_NUM_CPU_DEVICES=8 " + program), together = shell("$BIN/shardlab run --limit 60 -n 4 -d 2 -- " + program);

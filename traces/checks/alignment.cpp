@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -72,6 +73,8 @@ class Table {
         n_(std::min(reference.items.size(), kItemsMax)),
         tail_apart_(ends_apart(tail, reference)),
         reference_apart_(ends_apart(reference, tail)) {
+    mark_common_steps(tail, reference, a_common_);
+    mark_common_steps(reference, tail, b_common_);
     scores_.resize((m_ + 1) * (n_ + 1));
     for (std::size_t i = m_ + 1; i-- > 0;)
       for (std::size_t j = n_ + 1; j-- > 0;)
@@ -89,7 +92,7 @@ class Table {
     auto offer = [&](double score, State next) {
       if (score > step.score) step = {score, next, false};
     };
-    if (i < m_ && j < n_) offer(pair_score(a_.items[i], b_.items[j]) + score(i + 1, j + 1, kPair), kPair);
+    if (i < m_ && j < n_ && may_pair(i, j)) offer(pair_score(a_.items[i], b_.items[j]) + score(i + 1, j + 1, kPair), kPair);
     // A step between the calls of a block does not divide it.
     auto against_order = [&](const TrackItem& other, const TrackItem& alone, State block) {
       return state != block && !alone.step && is_before(other.where, alone.where) ? kAgainstOrder : 0.0;
@@ -113,6 +116,19 @@ class Table {
   bool tail_apart() const { return tail_apart_; }
 
  private:
+  // Which steps of `track` the other one makes too, at the same line.
+  static void mark_common_steps(const Track& track, const Track& other, std::vector<bool>& common) {
+    std::set<std::pair<std::string_view, std::string_view>> lines;
+    for (const TrackItem& item : other.items)
+      if (item.step) lines.insert({item.op, item.where});
+    for (const TrackItem& item : track.items) common.push_back(item.step && lines.contains({item.op, item.where}));
+  }
+  // A step that both make stands in the place of no call.
+  bool may_pair(std::size_t i, std::size_t j) const {
+    const bool is_step = a_.items[i].step != nullptr, other_is_step = b_.items[j].step != nullptr;
+    return is_step == other_is_step || !(is_step ? a_common_[i] : b_common_[j]);
+  }
+
   // The track ends in a read that the other one never comes to: what led to it is nothing that the other does later.
   static bool ends_apart(const Track& track, const Track& other) {
     if (track.items.empty() || !track.items.back().step || track.items.back().step->kind != StepEvidence::Kind::kRead) return false;
@@ -133,6 +149,7 @@ class Table {
   const Track& b_;
   std::size_t m_, n_;
   bool tail_apart_, reference_apart_;
+  std::vector<bool> a_common_, b_common_;
   std::vector<std::array<double, 3>> scores_;
 };
 

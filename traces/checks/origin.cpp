@@ -182,20 +182,36 @@ class Origin {
   std::set<Line> used_to_a_, used_to_b_;
 };
 
+// What the guilty process has seen since the last call that was agreed on, and the other one never, or otherwise: at most so many lines,
+// the last ones.
+void add_observed(const Positions& positions, int guilty, int other, Diagnosis& diagnosis) {
+  constexpr std::size_t kLinesTold = 4;
+  const ProcessEvidence &a = positions.at(guilty), &b = positions.at(other);
+  const std::int64_t agreed = a.issued - std::int64_t(positions.tail(guilty).size());
+  std::vector<const StepEvidence*> seen;
+  for (const StepEvidence& step : a.steps) {
+    if (step.kind != StepEvidence::Kind::kObserved || step.after < agreed || is_choice(step)) continue;
+    auto at_its_line = [&](const StepEvidence& each) { return each.where == step.where && each.what == step.what; };
+    std::erase_if(seen, [&](const StepEvidence* each) { return at_its_line(*each); });
+    if (std::none_of(b.steps.begin(), b.steps.end(), [&](const StepEvidence& each) { return at_its_line(each) && same(each, step); }))
+      seen.push_back(&step);
+  }
+  if (seen.size() > kLinesTold) seen.erase(seen.begin(), seen.end() - kLinesTold);
+  for (const StepEvidence* step : seen) {
+    auto theirs = std::find_if(b.steps.rbegin(), b.steps.rend(), [&](const StepEvidence& each) {
+      return each.kind == step->kind && each.where == step->where && each.what == step->what;
+    });
+    std::string text = fmt::format("{} = {} on process {}", step->what, step->value, guilty);
+    if (theirs != b.steps.rend()) text += fmt::format(", {} on process {}", theirs->value, other);
+    diagnosis.details.emplace_back(kMayHaveDecided, text + where_text(step->where));
+  }
+}
+
 }  // namespace
 
 void add_origin(const Positions& positions, int guilty, int other, Dispute dispute, Diagnosis& diagnosis) {
   Origin(positions, guilty, other, dispute).tell(diagnosis);
-  const ProcessEvidence &a = positions.at(guilty), &b = positions.at(other);
-  const std::int64_t agreed = a.issued - std::int64_t(positions.tail(guilty).size());
-  for (const StepEvidence& step : a.steps) {
-    if (step.kind != StepEvidence::Kind::kObserved || step.after < agreed || is_choice(step)) continue;
-    bool differs = std::none_of(b.steps.begin(), b.steps.end(),
-                                [&](const StepEvidence& each) { return each.where == step.where && same(each, step); });
-    if (differs)
-      diagnosis.details.emplace_back("decided by",
-                                     fmt::format("{} = {} on process {}{}", step.what, step.value, guilty, where_text(step.where)));
-  }
+  add_observed(positions, guilty, other, diagnosis);
 }
 
 }  // namespace shardlab

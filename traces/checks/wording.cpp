@@ -348,6 +348,8 @@ std::string text_of(const Diagnosis& diagnosis) {
     if (name == "op" || name == "seq" || name == "at" || name == "mesh" || value.empty()) continue;
     add(name, value, std::exchange(separator, ", "));
   }
+  for (const auto& [name, value] : diagnosis.details)
+    if (name == kMayHaveDecided) text += fmt::format("\n  {}: {}", name, value);
   return text;
 }
 

@@ -41,6 +41,9 @@ struct LineDifference {
 };
 LineDifference first_difference(std::string_view a, std::string_view b);
 
+// The name of details on values that processes have seen otherwise before they disagreed.
+inline constexpr std::string_view kMayHaveDecided = "may have decided";
+
 // The sides beside each other: those that stand alike are one, and what is equal on all is told once.
 struct FoldedSide {
   const Participant* side = nullptr;  // the first of them
