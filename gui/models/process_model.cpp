@@ -62,7 +62,7 @@ QString ProcessModel::text(const Device& device, int column) const {
   Ns busy = 0;
   for (const auto& lane : trace_->lanes)
     if (lane.device == device.ordinal) busy += lane.events->summary().busy;
-  return QStringLiteral("%1 % busy or waiting").arg(100.0 * double(busy) / double(trace_->range.length()), 0, 'f', 0);
+  return QStringLiteral("%1 % in use").arg(100.0 * double(busy) / double(trace_->range.length()), 0, 'f', 0);
 }
 
 QVariant ProcessModel::data(const QModelIndex& index, int role) const {
