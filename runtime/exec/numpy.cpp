@@ -276,6 +276,9 @@ Array random_gamma_grad(const Operand& a, const Operand& x) { return one("random
 Array expn(const Operand& n, const Operand& x) { return one("expn", {n, x}); }
 Array exp1(const Operand& x) { return one("exp1", {x}); }
 Array expi(const Operand& x) { return one("expi", {x}); }
+Array hyp1f1(const Operand& a, const Operand& b, const Operand& x) { return one("hyp1f1", {a, b, x}); }
+Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x) { return one("hyp2f1", {a, b, c, x}); }
+Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) { return one("bessel_jn", {z}, {{"v", v}, {"n_iter", n_iter}}); }
 
 Array log1mexp(const Operand& x) { return one("log1mexp", {x}); }
 Array sparse_plus(const Operand& x) { return one("sparse_plus", {x}); }

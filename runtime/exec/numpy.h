@@ -218,6 +218,11 @@ Array random_gamma_grad(const Operand& a, const Operand& x);
 Array expn(const Operand& n, const Operand& x);
 Array exp1(const Operand& x);
 Array expi(const Operand& x);
+Array hyp1f1(const Operand& a, const Operand& b, const Operand& x);
+Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x);
+// Bessel functions of the first kind of the orders 0 … v along a new leading dimension, by a recurrence from order `n_iter` down; no number
+// at 0.
+Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter = 50);
 
 // --- jax.nn and jax.ops.
 

@@ -234,6 +234,22 @@ Values expn_jvp(GraphBuilder& b, const JvpArgs& args) {
   });
 }
 
+// By x; by the parameters JAX sums series of digamma functions.
+Values hyp1f1_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term p(b, args.operands[0]), q(b, args.operands[1]), x(b, args.operands[2]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i < 2) throw_user_error("hyp1f1 gradient with respect to a and b is not supported");
+    return (p / q * call(b, "hyp1f1", {p + 1.0, q + 1.0, x})).id();
+  });
+}
+Values hyp2f1_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term p(b, args.operands[0]), q(b, args.operands[1]), r(b, args.operands[2]), x(b, args.operands[3]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i < 3) throw_user_error("hyp2f1 gradient with respect to a, b and c is not supported");
+    return (p * q / r * call(b, "hyp2f1", {p + 1.0, q + 1.0, r + 1.0, x})).id();
+  });
+}
+
 // 0 at 0, unlike the maximum that it is.
 Values relu_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId x = args.operands[0], g = args.tangents[0];

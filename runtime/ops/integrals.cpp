@@ -45,13 +45,15 @@ SHARDLAB_INTEGRAL(RandomGammaGrad, real_random_gamma_grad)
 SHARDLAB_INTEGRAL(IncompleteBeta, real_regularized_incomplete_beta)
 SHARDLAB_INTEGRAL(Expn, real_expn)
 SHARDLAB_INTEGRAL(Expi, real_expi)
+SHARDLAB_INTEGRAL(Hyp1f1, real_hyp1f1)
+SHARDLAB_INTEGRAL(Hyp2f1, real_hyp2f1)
 
 constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kIgammaAliases[] = {"gammainc"}, kIgammacAliases[] = {"gammaincc"},
                            kBetaAliases[] = {"betainc"};
 
 }  // namespace
 
-extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi;
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1;
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
@@ -66,5 +68,7 @@ const OpDef kIncompleteBeta = elementwise_op<IncompleteBeta, 3>(
     kBetaAliases);
 const OpDef kExpn = binary_op<Expn>("expn", "The integral from 1 on of e^(-x t) / t^n: args [n, x]; NaN below 0.", expand_inexact);
 const OpDef kExpi = unary_op<Expi>("expi", "The integral from -infinity to x of e^t / t, its principal value.", expand_inexact);
+const OpDef kHyp1f1 = elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact);
+const OpDef kHyp2f1 = elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact);
 
 }  // namespace shardlab::ops

@@ -14,7 +14,7 @@
                    X(Rint) X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
-                   X(Expi) X(Expn) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) \
+                   X(Expi) X(Expn) X(Hyp1f1) X(Hyp2f1) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \
@@ -55,7 +55,7 @@
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
                    X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
-                   X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
+                   X(BesselJn) X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
   /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \

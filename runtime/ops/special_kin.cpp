@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "runtime/ops/compose.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/shapes.h"
 
 namespace shardlab::ops {
@@ -166,6 +167,31 @@ Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 
 Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }
 
+// From high orders down, then by the sum of the even ones. Source: Zhang, Jin, Computation of Special Functions (1996), as JAX.
+Values expand_bessel_jn(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  const Term z = reals(b, op, args)[0];
+  const std::int64_t orders = attrs.integer("v"), steps = attrs.integer("n_iter", 50);
+  constexpr std::int64_t kStepsMax = 100000;
+  if (orders < 0 || steps < orders || steps > kStepsMax)
+    throw_user_error("{}: wanted 0 <= v <= n_iter <= {}, got v={} and n_iter={}", op.name, kStepsMax, orders, steps);
+  const Term zero = z * 0.0;
+  const DType dtype = z.dtype();
+  const Term ks = call(b, "arange", {steps, -1, -1}, Attrs{{"dtype", DType::kInt32}});
+  const Terms found = repeated_over({zero, zero + 1e-16, zero, z}, {ks}, [&](const Terms& carry, const Terms& slice) {
+    const Term k = converted(slice[0], dtype);
+    const Term f = (k + 1.0) * 2.0 * carry[1] / carry[3] - carry[0];
+    GraphBuilder& body = slice[0].builder();
+    const Term is_even = converted(call(body, "equal", {call(body, "remainder", {slice[0], 2}), 0}), dtype);
+    return Terms{carry[1], f, carry[2] + f * is_even * 2.0, carry[3], f};
+  });
+  const Term values = call("flip", found[4], Attrs{{"axis", std::int64_t(0)}});
+  const Term scale = expanded(found[2] - part(values, 0, 0), 0);
+  return {(sliced(values, 0, 0, orders + 1) / scale).id()};
+}
+
+constexpr AttrDef kBesselAttrs[] = {{"v", AttrDef::Kind::kInteger, true, "the highest order"},
+                                    {"n_iter", AttrDef::Kind::kInteger, false, "from which order the recurrence goes down; 50 by default"}};
+
 template <bool kPlusOne>
 Values expand_boxcox(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> given = reals(b, op, args);
@@ -175,13 +201,15 @@ Values expand_boxcox(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
 
 }  // namespace
 
-extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p, kExp1;
+extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p, kExp1, kBesselJn;
 
 const OpDef kNdtri = composite_of({"ndtri", "The x below which the share p of the normal distribution lies.", expand_ndtri});
 const OpDef kSpence = composite_of({"spence", "The integral of log(t) / (1 - t) from 1 to x.", expand_spence});
 const OpDef kZeta = composite_of({"zeta", "Hurwitz's zeta function: args [x, q].", expand_zeta, 2, 2});
 const OpDef kPolygamma = composite_of({"polygamma", "The n-th derivative of digamma: args [n, x].", expand_polygamma, 2, 2});
 const OpDef kComb = composite_of({"comb", "In how many ways k of N can be chosen.", expand_comb, 2, 2});
+const OpDef kBesselJn = composite_of(
+    {"bessel_jn", "Bessel functions of the first kind of the orders 0 to v, [v + 1, ...].", expand_bessel_jn, 1, 1, kBesselAttrs});
 const OpDef kExp1 = composite_of({"exp1", "expn(1, x).", expand_exp1});
 const OpDef kPoch = composite_of({"poch", "gamma(z + m) / gamma(z).", expand_poch, 2, 2});
 const OpDef kBoxcox = composite_of({"boxcox", "(x^l - 1) / l; the logarithm where l is 0.", expand_boxcox<false>, 2, 2});

@@ -54,6 +54,11 @@ for n in (0, 1, 2, 5):
     if n > 0: run(f"grad.expn.{n}", grad(lambda t: jnp.sum(jnp.sin(special.expn(n, t)))), on(x, "x"))
 run("expi", special.expi, on(x - 2.5, "x"))
 run("grad.expi", grad(lambda t: jnp.sum(jnp.sin(special.expi(t)))), on(x - 2.5, "x"))
+for name, f in {"hyp1f1": lambda t: special.hyp1f1(1.3, 2.7, t), "hyp2f1": lambda t: special.hyp2f1(1.3, 0.6, 2.7, t / 9)}.items():
+    run(name, f, on(x, "x"))
+    run("grad." + name, grad(lambda t: jnp.sum(jnp.sin(f(t)))), on(x, "x"))
+run("bessel_jn", lambda t: special.bessel_jn(t + 6, v=3), on(x, "x"))
+run("grad.bessel_jn", grad(lambda t: jnp.sum(jnp.sin(special.bessel_jn(t + 6, v=2)))), on(x, "x"))
 half = jnp.bfloat16
 run("half.gammainc", lambda s: special.gammainc(s, half(2)), on(a.astype(half)))
 run("whole.gammainc", lambda s: special.gammainc(s, 3), on(jnp.arange(8) + 1))

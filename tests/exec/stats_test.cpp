@@ -113,6 +113,15 @@ void integrals(Seen& seen) {
   run(
       "expi", [](const Array& t) { return expi(t); }, both_signs);
   run("grad.expi", grad([](const Array& t) { return sum(sin(expi(t))); }), both_signs);
+  auto kummer = [](const Array& t) { return hyp1f1(1.3, 2.7, t); };
+  auto gauss = [](const Array& t) { return hyp2f1(1.3, 0.6, 2.7, t / 9); };
+  run("hyp1f1", kummer, cut_x);
+  run("grad.hyp1f1", grad([=](const Array& t) { return sum(sin(kummer(t))); }), cut_x);
+  run("hyp2f1", gauss, cut_x);
+  run("grad.hyp2f1", grad([=](const Array& t) { return sum(sin(gauss(t))); }), cut_x);
+  run(
+      "bessel_jn", [](const Array& t) { return bessel_jn(t + 6, 3); }, cut_x);
+  run("grad.bessel_jn", grad([](const Array& t) { return sum(sin(bessel_jn(t + 6, 2))); }), cut_x);
   run(
       "half.gammainc", [](const Array& s) { return gammainc(s, full({}, 2, bfloat16)); }, on(a.astype(bfloat16), P()));
   run(

@@ -297,6 +297,10 @@ OP T op_gcd(T x, T y) {
   }
   return T(a);
 }
+OP T op_hyp1f1(T a, T b, T x) { return T(real_hyp1f1(f64(a), f64(b), f64(x))); }
+OP T op_hyp2f1(T a, T b, T c, T x) {
+  return T(real_hyp2f1(f64(a), f64(b), f64(c), f64(x)));
+}
 OP T op_expn(T n, T x) { return T(real_expn(f64(n), f64(x))); }
 OP T op_igamma(T a, T x) { return T(real_igamma(f64(a), f64(x))); }
 OP T op_igammac(T a, T x) { return T(real_igammac(f64(a), f64(x))); }
