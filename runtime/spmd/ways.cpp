@@ -81,6 +81,22 @@ void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
         if (is_in_result[std::size_t(factor)]) forms[i][d].clear();
 }
 
+// Of an elementwise op where its operands lie; nothing where they lie apart.
+std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, std::vector<Spec> forms) {
+  const Node& node = problem.node(id);
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    if (problem.is_costless(node.operands[i])) continue;
+    if (!first) first = i;
+    if (forms[i] != forms[*first]) return std::nullopt;
+  }
+  if (!first) return std::nullopt;
+  for (std::size_t i = 0; i < node.operands.size(); ++i)
+    if (forms[i].size() == forms[*first].size()) forms[i] = forms[*first];
+  for (std::size_t i = node.operands.size(); i < forms.size(); ++i) forms[i].assign(forms[i].size(), {});
+  return propagated_work(problem.op_shape(id), forms);
+}
+
 }  // namespace
 
 std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::vector<Spec>& at_hand) {
@@ -121,6 +137,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
+  // XLA computes an elementwise op as its operands lie where they lie alike, in smaller parts than the result's.
+  if (!as_results_lie && node.op->elementwise)
+    for (const std::vector<Spec>& forms : {kept, even})
+      if (auto work = work_as_operands_lie(problem, id, forms)) allowed = std::min(allowed, *work);
   if (node.op->reduction) {
     // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts; a product as its result is
     // left, whatever more its operands are cut into.
