@@ -1,13 +1,14 @@
 #include "runtime/exec/compute.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
-#include <mutex>
+#include <optional>
+#include <utility>
 
 namespace shardlab {
 namespace {
 
-constexpr std::int64_t kParallelElements = 32 * 1024;  // below this a parallel loop costs more than it gains
 
 // Positions that share one computation.
 struct Class {
@@ -47,25 +48,80 @@ std::vector<Class> classes_of(const ComputeCall& call) {
 
 TensorType local_type(const ComputeCall& call, ValueId value, const Box& box) { return {call.graph.type(value).dtype, shape_of(box)}; }
 
-void run_kernel(const ComputeCall& call, const Class& each) {
+// Which operands have the first dimension of the results as their first, so that rows of the results need those rows of them alone.
+using RowOperands = std::vector<bool>;
+
+// Nothing where rows of the results cannot be computed by themselves.
+std::optional<RowOperands> row_operands(const ComputeCall& call, int position) {
+  const OpDef& op = *call.node.op;
+  if (op.rule == nullptr || op.uses_position || op.needs != nullptr || call.results.empty()) return std::nullopt;
+  std::vector<TensorType> operand_types, result_types;
+  for (ValueId id : call.node.operands) operand_types.push_back(call.graph.type(id));
+  for (ValueId id : call.node.results) result_types.push_back(call.graph.type(id));
+  const FactorRule rule = op.rule(operand_types, result_types, call.node.attrs);
+  if (!rule.present || rule.results[0].empty() || rule.results[0][0].size() != 1) return std::nullopt;
+  const int factor = rule.results[0][0][0];
+  if (rule.factors[std::size_t(factor)].kind != FactorKind::kPass) return std::nullopt;
+  const Interval rows = (*call.result_boxes[0])[std::size_t(position)][0];
+  // Whether the dimensions have the factor as their first one alone; nothing where they have it otherwise.
+  auto has_rows = [&](const std::vector<std::vector<int>>& dims, const Box& box) -> std::optional<bool> {
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (std::find(dims[d].begin(), dims[d].end(), factor) != dims[d].end())
+        return d == 0 && dims[d].size() == 1 && box[0] == rows ? std::optional(true) : std::nullopt;
+    return false;
+  };
+  for (std::size_t i = 0; i < call.results.size(); ++i)
+    if (!has_rows(rule.results[i], (*call.result_boxes[i])[std::size_t(position)]).value_or(false)) return std::nullopt;
+  RowOperands with_rows;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    const auto has = has_rows(rule.operands[i], (*call.operand_boxes[i])[std::size_t(position)]);
+    if (!has) return std::nullopt;
+    with_rows.push_back(*has);
+  }
+  return with_rows;
+}
+
+// What a thread computes at a time: all of a class, or some of its rows.
+struct Item {
+  const Class* each = nullptr;
+  const RowOperands* with_rows = nullptr;  // nullptr: all
+  Interval rows = {};                      // from the first one of the class
+};
+
+void run_kernel(const ComputeCall& call, const Item& item) {
+  const Class& each = *item.each;
   int position = each.positions[0];
   std::vector<ConstView> operands;
   std::vector<MutableView> results;
+  std::vector<Box> cut;  // the boxes of what is cut
+  cut.reserve(call.operands.size() + call.results.size());
+  // The box of the rows, and how many elements come before them.
+  auto rows_of = [&](const Box& box) {
+    Box part = box;
+    part[0] = {box[0].start + item.rows.start, box[0].start + item.rows.stop};
+    cut.push_back(std::move(part));
+    return std::pair(&cut.back(), element_count(box) / std::max<std::int64_t>(1, box[0].size()) * item.rows.start);
+  };
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
-    operands.push_back({local_type(call, call.node.operands[i], box), (*call.operands[i])[std::size_t(position)]->data(), &box,
+    const bool is_cut = item.with_rows != nullptr && (*item.with_rows)[i];
+    const auto [part, skipped] = is_cut ? rows_of(box) : std::pair(&box, std::int64_t(0));
+    const TensorType type = local_type(call, call.node.operands[i], *part);
+    operands.push_back({type, (*call.operands[i])[std::size_t(position)]->data() + skipped * size_of(type.dtype), part,
                         &call.graph.type(call.node.operands[i]).shape});
   }
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Box& box = (*call.result_boxes[i])[std::size_t(position)];
-    results.push_back({local_type(call, call.node.results[i], box), each.results[i]->data(), &box});
+    const auto [part, skipped] = item.with_rows != nullptr ? rows_of(box) : std::pair(&box, std::int64_t(0));
+    const TensorType type = local_type(call, call.node.results[i], *part);
+    results.push_back({type, each.results[i]->data() + skipped * size_of(type.dtype), part});
   }
   call.node.op->kernel({operands, results, call.node.attrs});
 }
 
 }  // namespace
 
-void compute(ComputeCall& call, ThreadPool& pool) {
+void compute(ComputeCall& call, ThreadPool& pool, std::int64_t worth) {
   std::vector<Class> classes = classes_of(call);
   std::int64_t work = 0;
   for (Class& each : classes) {
@@ -78,11 +134,27 @@ void compute(ComputeCall& call, ThreadPool& pool) {
     for (const auto* boxes : call.operand_boxes) work += element_count((*boxes)[std::size_t(each.positions[0])]);
   }
   SL_CHECK(call.node.op->kernel != nullptr, "{} has no kernel", call.node.op->name);
-  auto run = [&](std::int64_t i) { run_kernel(call, classes[std::size_t(i)]); };
-  if (work >= kParallelElements)
-    pool.parallel_for(std::int64_t(classes.size()), run);
+  // Fewer computations than threads are done in rows.
+  std::vector<Item> items;
+  std::deque<std::optional<RowOperands>> kept;
+  const auto count = std::int64_t(classes.size());
+  for (const Class& each : classes) {
+    std::int64_t parts = count == 0 ? 1 : std::min(pool.threads() / count, work / count / worth);
+    const RowOperands* with_rows = nullptr;
+    if (parts > 1 && (kept.emplace_back(row_operands(call, each.positions[0])), kept.back())) with_rows = &*kept.back();
+    if (with_rows == nullptr) {
+      items.push_back({&each});
+      continue;
+    }
+    const std::int64_t rows = (*call.result_boxes[0])[std::size_t(each.positions[0])][0].size();
+    parts = std::clamp<std::int64_t>(parts, 1, rows);
+    for (std::int64_t p = 0; p < parts; ++p) items.push_back({&each, with_rows, {rows * p / parts, rows * (p + 1) / parts}});
+  }
+  auto run = [&](std::int64_t i) { run_kernel(call, items[std::size_t(i)]); };
+  if (work >= worth)
+    pool.parallel_for(std::int64_t(items.size()), run);
   else
-    for (std::int64_t i = 0; i < std::int64_t(classes.size()); ++i) run(i);
+    for (std::int64_t i = 0; i < std::int64_t(items.size()); ++i) run(i);
   for (const Class& each : classes)
     for (std::size_t i = 0; i < call.results.size(); ++i)
       for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];

@@ -22,7 +22,9 @@ struct ComputeCall {
   const Epilogue* epilogue = nullptr;  // of a product whose result is that of the last node that it does
 };
 
-// Fills the results at the local positions. Devices whose operands are the same buffers share one computation and its result.
-void compute(ComputeCall& call, ThreadPool& pool);
+// Fills the results at the local positions. Devices whose operands are the same buffers share one computation and its result; where there
+// are fewer computations than threads, rows of a result are computed beside each other. `worth`: elements of operands and results from
+// which on a thread of its own gains more than it costs.
+void compute(ComputeCall& call, ThreadPool& pool, std::int64_t worth = 32 * 1024);
 
 }  // namespace shardlab

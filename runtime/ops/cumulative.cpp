@@ -84,30 +84,56 @@ Shape strides_as_rows(const Box& box, std::size_t axis) {
   return strides;
 }
 
+// Halves of the box along the other dimensions, the outer ones first, until each has no more elements than are wanted.
+template <typename F>
+void in_blocks(const Box& box, std::size_t axis, std::int64_t elements, const F& f) {
+  for (std::size_t d = 0; d < box.size() && element_count(box) > elements; ++d) {
+    if (d == axis || box[d].size() < 2) continue;
+    const std::int64_t middle = box[d].start + box[d].size() / 2;
+    Box half = box;
+    half[d].stop = middle;
+    in_blocks(half, axis, elements, f);
+    half[d] = {middle, box[d].stop};
+    in_blocks(half, axis, elements, f);
+    return;
+  }
+  f(box);
+}
+
+// A block, combined from its end of the axis on, and what of it is in the result.
 template <Reduction kReduction>
-void kernel(const KernelArgs& args) {
+void block_kernel(const KernelArgs& args, const Box& block, std::size_t axis, bool reverse, std::vector<std::byte>& rows) {
   const ConstView& operand = args.operands[0];
   const MutableView& result = args.results[0];
-  if (result.type.elements() == 0) return;
-  std::size_t axis = std::size_t(args.attrs.integer("axis"));
-  bool reverse = args.attrs.flag("reverse");
-  Box box = *result.box;  // of what is combined
-  (reverse ? box[axis].stop : box[axis].start) = reverse ? (*operand.array)[axis] : 0;
-  std::int64_t item = size_of(result.type.dtype), count = box[axis].size(), width = element_count(box) / count;
-  std::vector<std::byte> rows(std::size_t(element_count(box) * item));
-  Shape as_rows = strides_as_rows(box, axis), first, first_result;
-  std::int64_t start = reverse ? (count - 1) * as_rows[axis] : 0;  // of the box's first element in the rows
+  const std::int64_t item = size_of(result.type.dtype), count = block[axis].size(), width = element_count(block) / count;
+  rows.resize(std::size_t(element_count(block) * item));
+  Shape as_rows = strides_as_rows(block, axis), first, first_result;
+  const std::int64_t start = reverse ? (count - 1) * as_rows[axis] : 0;  // of the block's first element in the rows
   if (reverse) as_rows[axis] = -as_rows[axis];
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    first.push_back(box[d].start);
-    first_result.push_back((*result.box)[d].start);
+  Box wanted = block;
+  wanted[axis] = (*result.box)[axis];
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    first.push_back(block[d].start);
+    first_result.push_back(wanted[d].start);
   }
-  copy_region(shape_of(box), {operand.data, offset_in(*operand.box, first), strides_of(operand.type.shape)}, {rows.data(), start, as_rows},
-              item);
+  copy_region(shape_of(block), {operand.data, offset_in(*operand.box, first), strides_of(operand.type.shape)},
+              {rows.data(), start, as_rows}, item);
   scan_rows(kReduction, result.type.dtype, rows.data(), count, width);
-  std::int64_t skipped = (*result.box)[axis].start - box[axis].start;
-  copy_region(result.type.shape, {rows.data(), start + skipped * as_rows[axis], as_rows}, {result.data, 0, strides_of(result.type.shape)},
-              item);
+  const std::int64_t skipped = wanted[axis].start - block[axis].start;
+  copy_region(shape_of(wanted), {rows.data(), start + skipped * as_rows[axis], as_rows},
+              {result.data, offset_in(*result.box, first_result), strides_of(result.type.shape)}, item);
+}
+
+template <Reduction kReduction>
+void kernel(const KernelArgs& args) {
+  constexpr std::int64_t kBlockElements = 32 * 1024;  // a block and its copies stay in the second-level cache
+  if (args.results[0].type.elements() == 0) return;
+  const std::size_t axis = std::size_t(args.attrs.integer("axis"));
+  const bool reverse = args.attrs.flag("reverse");
+  Box box = *args.results[0].box;  // of what is combined
+  (reverse ? box[axis].stop : box[axis].start) = reverse ? (*args.operands[0].array)[axis] : 0;
+  std::vector<std::byte> rows;
+  in_blocks(box, axis, kBlockElements, [&](const Box& block) { block_kernel<kReduction>(args, block, axis, reverse, rows); });
 }
 
 double neutral(Reduction reduction, DType dtype) {
