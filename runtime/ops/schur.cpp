@@ -86,6 +86,7 @@ void kernel_eig(const KernelArgs& args) {
 // Of simple eigenvalues; vectors keep their length and the phase of their largest element. Source: as eigh's.
 Values jvp_eig(GraphBuilder& b, const JvpArgs& args) {
   const Term values(b, args.results[0]), v(b, args.results[1]);
+  if (v.size(-1) == 0) return {kZero, kZero};
   const Term inner = call(b, "linalg.solve", {v, matrix_product(converted(Term(b, args.tangents[0]), v.dtype()), v)});
   const Term one = unit_matrix(v, v.size(-1));
   const Term apart = 1.0 / (one + expanded(values, values.rank() - 1) - expanded(values, values.rank())) - one;
