@@ -20,6 +20,8 @@ class FlushDenormals {
  private:
   static constexpr unsigned kFlushResults = 0x8000, kFlushOperands = 0x0040;
   unsigned before_;
+
+ public:
 #elif defined(__aarch64__)
   FlushDenormals() {
     asm volatile("mrs %0, fpcr" : "=r"(before_));
@@ -30,8 +32,11 @@ class FlushDenormals {
  private:
   static constexpr std::uint64_t kFlush = std::uint64_t(1) << 24;
   std::uint64_t before_;
-#endif
+
  public:
+#else
+  FlushDenormals() = default;  // no way is known: they are computed with
+#endif
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 };

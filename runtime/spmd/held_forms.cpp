@@ -8,8 +8,7 @@
 namespace shardlab::spmd {
 namespace {
 
-constexpr std::size_t kSharedMax = 6;     // forms weighed for several needs of a value
-constexpr std::size_t kChangedUsual = 6;  // values of which a step changes something
+constexpr std::size_t kSharedMax = 6;  // forms weighed for several needs of a value
 
 // The finest form that both can be sliced from.
 Spec joined(const Spec& a, const Spec& b) {
@@ -110,10 +109,8 @@ void HeldForms::put(const Held& each) {
   auto changed = std::find_if(changed_.begin(), changed_.end(), [&](const Held& other) { return other.value == each.value; });
   if (changed != changed_.end())
     *changed = each;
-  else {
-    if (changed_.empty()) changed_.reserve(kChangedUsual);
+  else
     changed_.push_back(each);
-  }
 }
 
 void HeldForms::erase(ValueId value) {
