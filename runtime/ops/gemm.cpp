@@ -25,7 +25,7 @@ V fma_by_element(V x, V y, V sum) {
   return sum;
 }
 
-#define SHARDLAB_GEMM_NAME inner_baseline
+#define SHARDLAB_GEMM_NAME Baseline
 #define SHARDLAB_GEMM_TARGET
 #define SHARDLAB_GEMM_BYTES 16
 #define SHARDLAB_GEMM_FMA fma_by_element
@@ -36,7 +36,7 @@ V fma_by_element(V x, V y, V sum) {
 [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256d fma256(__m256d x, __m256d y, __m256d sum) {
   return _mm256_fmadd_pd(x, y, sum);
 }
-#define SHARDLAB_GEMM_NAME inner_avx2
+#define SHARDLAB_GEMM_NAME Avx2
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx2,fma")]]
 #define SHARDLAB_GEMM_BYTES 32
 #define SHARDLAB_GEMM_FMA fma256
@@ -46,7 +46,7 @@ V fma_by_element(V x, V y, V sum) {
 [[gnu::target("avx512f"), gnu::always_inline]] inline __m512d fma512(__m512d x, __m512d y, __m512d sum) {
   return _mm512_fmadd_pd(x, y, sum);
 }
-#define SHARDLAB_GEMM_NAME inner_avx512
+#define SHARDLAB_GEMM_NAME Avx512
 #define SHARDLAB_GEMM_TARGET [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 #define SHARDLAB_GEMM_BYTES 64
 #define SHARDLAB_GEMM_FMA fma512
@@ -54,8 +54,7 @@ V fma_by_element(V x, V y, V sum) {
 #endif
 
 constexpr std::int64_t kDepth = 256;        // elements of k that are summed in registers; part of the result's definition
-constexpr std::int64_t kBlockRows = 240;    // of `a` at a time: they stay in the second-level cache while panels of `b` pass
-constexpr std::int64_t kStripStride = 272;  // of rows that are copied: at a power of two all would lie in one set of the cache
+constexpr std::int64_t kStripStride = 272;  // of rows of `a`, copied: at a power of two all would lie in one set of the cache
 constexpr std::int64_t kFewRows = 8;        // so many read `b` where it lies: a copy would cost more than the product
 
 template <typename T>
@@ -64,30 +63,53 @@ struct Inner {
   std::int64_t rows, columns;
 };
 
-// As many rows as the registers hold beside the vectors.
+// For some rows, the smallest that takes them all, else the largest.
+template <typename T>
+using ByRows = std::array<Inner<T>, 3>;
+template <typename T>
+const Inner<T>& inner_for(const ByRows<T>& inners, std::int64_t rows) {
+  return *std::find_if(inners.begin(), inners.end() - 1, [&](const Inner<T>& each) { return rows <= each.rows; });
+}
+
 template <typename T>
 struct Inners {
-  std::array<Inner<T>, 2> panels;  // one and two vectors wide
-  std::array<Inner<T>, 3> few;     // for one row, for some, and for kFewRows
+  ByRows<T> wide, narrow;   // two vectors and one; as many rows as the registers hold beside them
+  ByRows<T> few;            // up to kFewRows
+  std::int64_t block_rows;  // of `a` at a time: they stay in the second-level cache while panels of `b` pass
 };
+
+template <typename Version, typename T, int kWide, std::int64_t kStride, int... kRows>
+ByRows<T> by_rows() {
+  return {{{&Version::template run<T, kRows, kWide, kStride>, kRows, kWide * Version::kBytes / std::int64_t(sizeof(T))}...}};
+}
+template <typename Version, typename T, int kWide, int kRows>
+Inner<T> in_place() {
+  return by_rows<Version, T, kWide, 0, kRows, kRows, kRows>()[0];
+}
 
 template <typename T>
 Inners<T> best_inners() {
-  constexpr std::int64_t kOne = 16 / sizeof(T);  // elements of the narrowest vector
+  constexpr std::int64_t kStride = kStripStride;
 #if defined(__x86_64__)
   switch (machine_isa()) {
     case Isa::kAvx512:
-      return {{{{inner_avx512<T, 16, 1>, 16, 4 * kOne}, {inner_avx512<T, 12, 2>, 12, 8 * kOne}}},
-              {{{inner_avx512<T, 1, 4>, 1, 16 * kOne}, {inner_avx512<T, 4, 4>, 4, 16 * kOne}, {inner_avx512<T, 8, 3>, 8, 12 * kOne}}}};
+      return {by_rows<Avx512, T, 2, kStride, 4, 8, 12>(),
+              by_rows<Avx512, T, 1, kStride, 4, 8, 12>(),
+              {in_place<Avx512, T, 4, 1>(), in_place<Avx512, T, 4, 4>(), in_place<Avx512, T, 3, kFewRows>()},
+              480};
     case Isa::kAvx2:
-      return {{{{inner_avx2<T, 8, 1>, 8, 2 * kOne}, {inner_avx2<T, 6, 2>, 6, 4 * kOne}}},
-              {{{inner_avx2<T, 1, 4>, 1, 8 * kOne}, {inner_avx2<T, 4, 2>, 4, 4 * kOne}, {inner_avx2<T, 8, 1>, 8, 2 * kOne}}}};
+      return {by_rows<Avx2, T, 2, kStride, 2, 4, 6>(),
+              by_rows<Avx2, T, 1, kStride, 2, 4, 6>(),
+              {in_place<Avx2, T, 4, 1>(), in_place<Avx2, T, 2, 4>(), in_place<Avx2, T, 1, kFewRows>()},
+              240};
     case Isa::kBaseline:
       break;
   }
 #endif
-  return {{{{inner_baseline<T, 8, 1>, 8, kOne}, {inner_baseline<T, 6, 2>, 6, 2 * kOne}}},
-          {{{inner_baseline<T, 1, 4>, 1, 4 * kOne}, {inner_baseline<T, 4, 2>, 4, 2 * kOne}, {inner_baseline<T, 8, 1>, 8, kOne}}}};
+  return {by_rows<Baseline, T, 2, kStride, 2, 4, 6>(),
+          by_rows<Baseline, T, 1, kStride, 2, 4, 6>(),
+          {in_place<Baseline, T, 4, 1>(), in_place<Baseline, T, 2, 4>(), in_place<Baseline, T, 1, kFewRows>()},
+          240};
 }
 
 // A matrix of T, as GemmOperand.
@@ -102,13 +124,32 @@ struct Matrix {
   // Copies a corner of it; to[i * to_stride + j].
   void copy(std::int64_t rows, std::int64_t columns, T* to, std::int64_t to_stride) const {
     if (column_stride == 1) {
-      for (std::int64_t i = 0; i < rows; ++i) copy_run(data + i * row_stride, columns, to + i * to_stride);
+      switch (columns * sizeof(T)) {
+        case 128:
+          return copy_rows<128>(rows, to, to_stride);
+        case 64:
+          return copy_rows<64>(rows, to, to_stride);
+        default:
+          for (std::int64_t i = 0; i < rows; ++i) copy_run(data + i * row_stride, columns, to + i * to_stride);
+      }
     } else if (row_stride == 1) {
       transpose_block(reinterpret_cast<const std::byte*>(data), column_stride, reinterpret_cast<std::byte*>(to), to_stride, columns, rows,
                       sizeof(T));
     } else {
       for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = data[i * row_stride + j * column_stride];
+    }
+  }
+
+ private:
+  // Panels: what lies behind them is wanted next.
+  template <std::size_t kBytes>
+  void copy_rows(std::int64_t rows, T* to, std::int64_t to_stride) const {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const T* from = data + i * row_stride;
+      for (std::size_t line = 0; line < kBytes; line += 64)
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(from) + kBytes + line, 0, 2);
+      std::memcpy(to + i * to_stride, from, kBytes);
     }
   }
 };
@@ -135,39 +176,52 @@ class RealGemm {
  public:
   RealGemm(GemmSize size, const Matrix<T>& a, const RightSide<T>& b, T* c) : size_(size), a_(a), b_(b), c_(c) {
     if (size.k == 0) std::fill_n(c, size.m * size.n, T(0));
+    const std::int64_t most = inners().wide.back().rows;
+    const std::int64_t blocks = (size.m + inners().block_rows - 1) / inners().block_rows;
+    const std::int64_t block_rows = blocks == 0 ? 1 : ((size.m + blocks - 1) / blocks + most - 1) / most * most;
+    strips_rows_ = std::min(block_rows, size.m) + most;
     for (std::int64_t k0 = 0; k0 < size.k; k0 += kDepth)
-      for (std::int64_t m0 = 0; m0 < size.m; m0 += kBlockRows)
-        block(m0, std::min(kBlockRows, size.m - m0), k0, std::min(kDepth, size.k - k0));
+      for (std::int64_t m0 = 0; m0 < size.m; m0 += block_rows)
+        block(m0, std::min(block_rows, size.m - m0), k0, std::min(kDepth, size.k - k0));
   }
 
  private:
   void block(std::int64_t m0, std::int64_t rows, std::int64_t k0, std::int64_t depth) {
     Matrix<T> left = a_.from(m0, k0);
-    if (left.column_stride != 1) {
-      T* to = room(strips_, rows * kStripStride);
+    auto copy_left = [&] {
+      T* to = room(strips_, strips_rows_ * kStripStride);
       left.copy(rows, depth, to, kStripStride);
       left = {to, kStripStride, 1};
+    };
+    T* const out = c_ + m0 * size_.n;
+    std::int64_t n0 = 0;
+    if (size_.m <= kFewRows && b_.has_rows()) {
+      if (left.column_stride != 1) copy_left();
+      const Inner<T>& few = inner_for(inners().few, rows);
+      for (; n0 + few.columns <= size_.n; n0 += few.columns)
+        few.run(left.data, left.row_stride, b_.matrix.from(k0, n0).data, b_.matrix.row_stride, depth, out + n0, size_.n, rows, few.columns,
+                k0 > 0);
     }
-    const Inners<T>& inners = all_inners();
-    const bool reads_in_place = size_.m <= kFewRows && b_.has_rows();
-    const Inner<T>& few = *std::find_if(inners.few.begin(), inners.few.end() - 1, [&](const Inner<T>& each) { return rows <= each.rows; });
-    for (std::int64_t n0 = 0; n0 < size_.n;) {
+    if (n0 == size_.n) return;
+    if (left.data != strips_.get()) copy_left();
+    while (n0 < size_.n) {
       const std::int64_t left_over = size_.n - n0;
-      const bool in_place = reads_in_place && left_over >= few.columns;
-      const Inner<T>& inner = in_place ? few : inners.panels[left_over > inners.panels[0].columns];
-      const std::int64_t columns = std::min(inner.columns, left_over);
-      const T* panel = in_place ? b_.matrix.from(k0, n0).data : packed(k0, depth, n0, columns, inner.columns);
-      const std::int64_t panel_stride = in_place ? b_.matrix.row_stride : inner.columns;
-      for (std::int64_t r = 0; r < rows; r += inner.rows)
-        inner.run(left.data + r * left.row_stride, left.row_stride, panel, panel_stride, depth, c_ + (m0 + r) * size_.n + n0, size_.n,
+      const ByRows<T>& by_rows = left_over > inners().narrow[0].columns ? inners().wide : inners().narrow;
+      const std::int64_t width = by_rows[0].columns, columns = std::min(width, left_over);
+      const T* panel = packed(k0, depth, n0, columns, width);
+      for (std::int64_t r = 0; r < rows;) {
+        const Inner<T>& inner = inner_for(by_rows, rows - r);
+        inner.run(left.data + r * kStripStride, kStripStride, panel, width, depth, out + r * size_.n + n0, size_.n,
                   std::min(inner.rows, rows - r), columns, k0 > 0);
+        r += inner.rows;
+      }
       n0 += columns;
     }
   }
 
   // With zeros up to the vectors' width.
   const T* packed(std::int64_t k0, std::int64_t depth, std::int64_t n0, std::int64_t columns, std::int64_t width) {
-    T* to = room(panel_, std::min(kDepth, size_.k) * all_inners().panels.back().columns);
+    T* to = room(panel_, std::min(kDepth, size_.k) * inners().wide[0].columns);
     b_.copy(k0, depth, n0, columns, to, width);
     for (std::int64_t p = 0; columns < width && p < depth; ++p) std::fill(to + p * width + columns, to + (p + 1) * width, T(0));
     return to;
@@ -179,7 +233,7 @@ class RealGemm {
     return storage.get();
   }
 
-  static const Inners<T>& all_inners() {
+  static const Inners<T>& inners() {
     static const Inners<T> inners = best_inners<T>();
     return inners;
   }
@@ -188,6 +242,7 @@ class RealGemm {
   const Matrix<T> a_;
   const RightSide<T> b_;
   T* const c_;
+  std::int64_t strips_rows_ = 0;  // with what kernels read behind them
   std::unique_ptr<T[]> strips_, panel_;
 };
 
