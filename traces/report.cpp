@@ -54,6 +54,24 @@ Json sums_to_json(const std::vector<CollectiveSum>& sums) {
   return list;
 }
 
+Json diagnosis_to_json(const ReportData& data, std::size_t index) {
+  Json json = diagnosis_to_report(data.diagnoses[index]);
+  for (std::size_t s = 0; s < data.callers[index].size(); ++s) {
+    Json& side = json["participants"][s];
+    if (!data.callers[index][s].empty()) side["callers"] = Json::array();
+    for (const FrameRow& caller : data.callers[index][s]) {
+      side["callers"].push_back({{"function", caller.function}});
+      if (!caller.file.empty()) side["callers"].back().update({{"file", caller.file}, {"line", caller.line}});
+    }
+  }
+  return json;
+}
+
+std::string_view status_of(const ReportData& data) {
+  const bool is_told = std::any_of(data.diagnoses.begin(), data.diagnoses.end(), [](const auto& each) { return each.severity == "error"; });
+  return is_told ? "diagnosed" : data.diagnosed ? "error" : data.notices.empty() ? "passed" : "inconclusive";
+}
+
 Json process_to_json(const ProcessRow& process) {
   Json json = {{"process", process.process},     {"pid", process.pid},
                {"host", process.host},           {"state", enum_name("process_state", int(process.state))},
@@ -117,9 +135,7 @@ void write_report_json(const ReportData& data, std::ostream& out) {
                {"title", data.title},
                {"command_line", data.command_line},
                {"shardlab_version", data.version},
-               {"status", data.diagnosed         ? "diagnosed"
-                          : data.notices.empty() ? "passed"
-                                                 : "inconclusive"},
+               {"status", status_of(data)},
                {"verdict", data.verdict},
                {"duration_ms", double(data.duration_ns) / 1e6},
                {"devices", data.devices},
@@ -135,7 +151,7 @@ void write_report_json(const ReportData& data, std::ostream& out) {
                               {"live", epoch.live},
                               {"gone", epoch.gone},
                               {"came", epoch.came}});
-  for (const auto& diagnosis : data.diagnoses) json["diagnoses"].push_back(diagnosis_to_report(diagnosis));
+  for (std::size_t i = 0; i < data.diagnoses.size(); ++i) json["diagnoses"].push_back(diagnosis_to_json(data, i));
   json["otherwise_than_planned"] = Json::array();
   for (const auto& deviation : data.deviations) {
     Json each = {

@@ -78,10 +78,17 @@ void add_collectives(TraceReader& reader, ReportData& data) {
 std::string verdict_of(const ReportData& data) {
   for (const auto& diagnosis : data.diagnoses)
     if (diagnosis.severity == "error") return fmt::format("{}: {}", diagnosis.code, diagnosis.message);
-  std::string ends;
-  for (const auto& process : data.processes)
-    if (ended_badly(process)) ends += fmt::format("{}process {} {}", ends.empty() ? "" : ", ", process.process, end_text(process));
-  if (!ends.empty()) return fmt::format("No diagnosis was recorded, but {}.", ends);
+  std::vector<std::pair<std::string, std::vector<int>>> ends;  // how, and who
+  for (const auto& process : data.processes) {
+    if (!ended_badly(process)) continue;
+    std::string end = end_text(process);
+    auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& each) { return each.first == end; });
+    if (same == ends.end()) same = ends.insert(ends.end(), {std::move(end), {}});
+    same->second.push_back(process.process);
+  }
+  std::string told;
+  for (const auto& [end, who] : ends) told += fmt::format("{}{} {}", told.empty() ? "" : "; ", processes_text(who), end);
+  if (!told.empty()) return fmt::format("No diagnosis was recorded, but {}.", told);
   std::string agree = data.unmatched > 0    ? fmt::format("{} of them are not matched on all processes", data.unmatched)
                       : data.unfinished > 0 ? fmt::format("{} of them never ended", data.unfinished)
                                             : "all of them match";
@@ -106,9 +113,17 @@ std::string end_text(const ProcessRow& process) {
 }
 
 std::string end_text(const ReportData& data, ProcessRow process) {
+  const auto first =
+      std::find_if(data.processes.begin(), data.processes.end(), [&](const auto& each) { return each.error == process.error; });
+  const bool is_again = !process.error.empty() && first != data.processes.end() && first->process != process.process;
+  std::string of_diagnosis;
   for (const Diagnosis& diagnosis : data.diagnoses)
     if (std::string_view(process.error).starts_with(fmt::format("{}: {}", diagnosis.code, diagnosis.message)))
-      process.error = fmt::format("told of the {}", diagnosis.code);
+      of_diagnosis = diagnosis.code;
+  if (!of_diagnosis.empty())
+    process.error = fmt::format("told of the {}", of_diagnosis);
+  else if (is_again)
+    process.error = fmt::format("the same as process {}", first->process);
   return end_text(process);
 }
 
@@ -177,6 +192,7 @@ ReportData collect_report(TraceReader& reader) {
   data.processes = reader.processes();
   data.epochs = read_epochs(reader.path());
   data.diagnoses = reader.diagnoses();
+  data.callers = add_callers(reader, data.diagnoses);
   data.evidence = reader.evidence();
   add_collectives(reader, data);
   data.deviations = deviations_from_plan(reader);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/callers.h"
 #include "traces/epochs.h"
 #include "traces/plan_record.h"
 #include "traces/report.h"
@@ -38,6 +39,7 @@ struct ReportData {
   std::vector<ProcessRow> processes;
   std::vector<EpochRow> epochs;  // of an elastic job
   std::vector<Diagnosis> diagnoses;
+  std::vector<std::vector<Callers>> callers;  // by diagnosis and participant; borrowed from the reader
   std::vector<Deviation> deviations;     // from what was planned
   std::optional<Evidence> evidence;      // the ledger's last
   std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
@@ -57,7 +59,7 @@ ReportData collect_report(TraceReader& reader);
 
 // "killed by signal 9 (SIGKILL)", "left", "raised: ValueError …".
 std::string end_text(const ProcessRow& process);
-// The same, short where the process ended in a diagnosis that the report has.
+// The same, short where the process ended in a diagnosis that the report has, or in the error of one before it.
 std::string end_text(const ReportData& data, ProcessRow process);
 // "epoch 2 after 1.50 ms: processes 0, 1 and 3; process 2 is gone".
 std::string epoch_text(const ReportData& data, const EpochRow& epoch);

@@ -59,6 +59,16 @@ Json location_of(const ReportData& data, const Participant& side) {
   return location;
 }
 
+Json stack_of(const Participant& side, const Callers& callers) {
+  Json stack = {{"message", {{"text", fmt::format("process {}: {}", side.process, side.op)}}}, {"frames", Json::array()}};
+  for (const FrameRow& caller : callers) {
+    Json location = caller.file.empty() ? Json::object() : place_of(caller.file, caller.line, -1);
+    location["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", caller.function}, {"kind", "function"}}});
+    stack["frames"].push_back({{"location", std::move(location)}});
+  }
+  return stack;
+}
+
 Json rule_of(const std::string& code) {
   Json rule = {{"id", code}};
   for (auto checks : {all_checks(), all_remarks()})
@@ -96,10 +106,13 @@ void write_report_sarif(const ReportData& data, std::ostream& out) {
     result.update(about);
     results.push_back(std::move(result));
   };
-  for (const auto& diagnosis : data.diagnoses) {
+  for (std::size_t i = 0; i < data.diagnoses.size(); ++i) {
+    const Diagnosis& diagnosis = data.diagnoses[i];
     Json result = {{"level", level_of(diagnosis)}, {"message", {{"text", diagnosis.message}}}};
     int id = 0;
-    for (const auto& side : diagnosis.participants) {
+    for (std::size_t s = 0; s < diagnosis.participants.size(); ++s) {
+      const Participant& side = diagnosis.participants[s];
+      if (!data.callers[i][s].empty()) result["stacks"].push_back(stack_of(side, data.callers[i][s]));
       Json location = location_of(data, side);
       if (id > 0) location["id"] = id;
       result[id++ == 0 ? "locations" : "relatedLocations"].push_back(std::move(location));

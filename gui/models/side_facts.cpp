@@ -1,11 +1,10 @@
 #include "gui/models/side_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "gui/models/array_uses.h"
+#include "traces/callers.h"
 
 namespace shardlab::gui {
 
@@ -17,9 +16,9 @@ const Launch* launch_of_side(const TraceData& trace, const Participant& side) {
   const auto first =
       std::partition_point(trace.launches.begin(), trace.launches.end(), [&](const Launch& each) { return each.process < side.process; });
   for (auto launch = first; launch != trace.launches.end() && launch->process == side.process; ++launch) {
-    if (launch->seq != side.seq || launch->program < 0) continue;
+    if (launch->program < 0) continue;
     const Program& program = trace.programs[std::size_t(launch->program)];
-    if (program.name == side.op && (side.devices.empty() || side.devices == program.devices)) return &*launch;
+    if (traces::stands_in(side, launch->seq, program.name, program.devices)) return &*launch;
   }
   return nullptr;
 }
@@ -40,16 +39,13 @@ std::string place_with_folders(const TraceData& trace, const std::string& where)
 }
 
 std::string callers_text(const TraceData& trace, const Launch& launch) {
-  std::string text;
+  traces::Callers callers;
   for (int i = launch.frame; i >= 0; i = trace.frames[std::size_t(i)].parent) {
     const Frame& frame = trace.frames[std::size_t(i)];
-    if (frame.function.empty()) continue;
-    if (!text.empty()) text += ", ";
-    text += frame.function;
-    if (!frame.file.empty()) text += fmt::format(" ({}:{})", std::filesystem::path(frame.file).filename().string(), frame.line);
+    if (!frame.function.empty()) callers.push_back({.function = frame.function, .file = frame.file, .line = frame.line});
     if (frame.function == "main") break;
   }
-  return text;
+  return traces::callers_text(callers);
 }
 
 namespace {

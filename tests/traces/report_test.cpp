@@ -118,6 +118,79 @@ TEST(Report, Junit) {
   EXPECT_THAT(killed, HasSubstr("SIGKILL"));
 }
 
+// Two processes that went apart two calls below main; of process 1 no lines are known.
+void write_called(const std::string& path) {
+  TraceWriter writer(path);
+  const auto frame = [&](Id parent, const char* function, int line) {
+    return writer.frame({.parent = parent, .function = function, .file = line > 0 ? "/home/user/train.cpp" : "", .line = line});
+  };
+  const Id step = frame(frame(frame(0, "main", 40), "train", 30), "step", 20), bare = frame(frame(0, "main", 0), "eval", 0);
+  const Id own = writer.site({.file = "/home/user/train.cpp", .function = "step", .line = 20});
+  const Id other = writer.site({.file = "/home/user/train.cpp", .function = "eval", .line = 9});
+  const Id program = writer.add(ProgramRow{.name = "sum", .devices = {0, 1}, .processes = {0, 1}});
+  // Another launch of that rank, on other devices.
+  const Id elsewhere = writer.add(ProgramRow{.name = "sum", .devices = {0}, .processes = {0}});
+  writer.add(LaunchRow{.process = 0, .launch = 0, .seq = 7, .program = elsewhere, .site = own, .issued_ns = 1});
+  writer.add(LaunchRow{.process = 0, .launch = 1, .seq = 7, .program = program, .site = own, .issued_ns = 2, .frame = step});
+  writer.add(LaunchRow{.process = 1, .launch = 0, .seq = 7, .program = program, .site = other, .issued_ns = 1, .frame = bare});
+  Diagnosis diagnosis{.code = "program-mismatch", .severity = "error", .message = "they differ", .processes = {1}};
+  diagnosis.participants = {{.process = 1, .seq = 7, .op = "sum", .where = "train.cpp:9", .state = "waiting", .devices = {0, 1}},
+                            {.process = 0, .seq = 7, .op = "sum", .where = "train.cpp:20", .state = "waiting", .devices = {0, 1}},
+                            {.process = 0, .seq = 7, .op = "sum", .where = "train.cpp:21", .state = "raised", .devices = {0, 1}}};
+  writer.add(diagnosis);
+  writer.finish();
+}
+
+TEST(Report, EachSideIsToldWithTheCallsThatLedToIt) {
+  const auto path = (std::filesystem::temp_directory_path() / ("shardlab_called_" + std::to_string(getpid()) + ".db")).string();
+  write_called(path);
+  TraceReader reader(path);
+  const auto in = [&](std::string_view format) {
+    std::ostringstream out;
+    write_report(reader, format, out);
+    return out.str();
+  };
+  EXPECT_THAT(in("text"), HasSubstr("process 1: sum #7 at train.cpp:9, called in eval, main, waiting\n"));
+  EXPECT_THAT(in("text"),
+              HasSubstr("process 0: sum #7 at train.cpp:20, called in step, train (train.cpp:30), main (train.cpp:40), waiting\n"))
+      << "the launch's own line is not told twice";
+  EXPECT_THAT(in("text"), HasSubstr("process 0: sum #7 at train.cpp:21, raised\n")) << "it has gone on from its launch";
+  EXPECT_THAT(in("html"), HasSubstr("called in: <code>step, train (train.cpp:30), main (train.cpp:40)</code>"));
+  const Json sides = Json::parse(in("json"))["diagnoses"][0]["participants"];
+  EXPECT_EQ(sides[0]["callers"], Json::parse(R"([{"function":"eval"},{"function":"main"}])"));
+  EXPECT_EQ(sides[1]["callers"].at(1), Json::parse(R"({"function":"train","file":"/home/user/train.cpp","line":30})"));
+  EXPECT_FALSE(sides[2].contains("callers"));
+  const Json result = Json::parse(in("sarif"))["runs"][0]["results"][0];
+  ASSERT_EQ(result["stacks"].size(), 2U);
+  EXPECT_EQ(result["stacks"][1]["message"]["text"], "process 0: sum");
+  const Json& frame = result["stacks"][1]["frames"].at(2)["location"];
+  EXPECT_EQ(frame["physicalLocation"]["artifactLocation"]["uri"], "file:///home/user/train.cpp");
+  EXPECT_EQ(frame["physicalLocation"]["region"]["startLine"], 40);
+  EXPECT_EQ(frame["logicalLocations"][0]["fullyQualifiedName"], "main");
+  EXPECT_FALSE(result["stacks"][0]["frames"][0]["location"].contains("physicalLocation"));
+  std::filesystem::remove(path);
+}
+
+TEST(Report, AnErrorThatAllRaisedIsToldOnce) {
+  const auto path = (std::filesystem::temp_directory_path() / ("shardlab_raised_" + std::to_string(getpid()) + ".db")).string();
+  {
+    TraceWriter writer(path);
+    for (int p = 0; p < 4; ++p)
+      writer.add(ProcessRow{
+          .process = p, .state = ProcessState::kRaised, .exit_code = 1, .error = p == 2 ? "no such file" : "16 is not divisible by 6"});
+    writer.finish();
+  }
+  TraceReader reader(path);
+  std::ostringstream text, json;
+  write_report(reader, "text", text);
+  write_report(reader, "json", json);
+  EXPECT_THAT(text.str(), StartsWith("No diagnosis was recorded, but processes 0, 1 and 3 raised, exit code 1: 16 is not divisible by 6; "
+                                     "process 2 raised, exit code 1: no such file.\n"));
+  EXPECT_THAT(text.str(), HasSubstr("raised, exit code 1: the same as process 0\n"));
+  EXPECT_EQ(Json::parse(json.str())["status"], "error");
+  std::filesystem::remove(path);
+}
+
 TEST(Report, HtmlLoadsNothingAndEscapes) {
   const std::string html = report("deadlock", "html");
   EXPECT_THAT(html, HasSubstr("class='side guilty'"));
