@@ -88,9 +88,9 @@ class ControlClient::Link final : public Uplink {
 
   const std::vector<Member>& members() const { return members_; }
 
-  void set_key(const std::string& key, const std::string& value, bool only_new) {
+  void set_key(const std::string& key, const std::string& value, bool only_new, std::chrono::milliseconds limit) {
     grpc::ClientContext context;
-    prepare(context, std::chrono::milliseconds(kKeyMs));
+    prepare(context, limit);
     wire::KeyValue request;
     request.set_key(key);
     request.set_value(value);
@@ -375,7 +375,9 @@ ControlClient::~ControlClient() = default;
 
 Uplink& ControlClient::uplink() { return *link_; }
 const std::vector<Member>& ControlClient::members() const { return link_->members(); }
-void ControlClient::set_key(const std::string& key, const std::string& value, bool only_new) { link_->set_key(key, value, only_new); }
+void ControlClient::set_key(const std::string& key, const std::string& value, bool only_new, std::chrono::milliseconds limit) {
+  link_->set_key(key, value, only_new, limit);
+}
 std::string ControlClient::get_key(const std::string& key, std::chrono::milliseconds limit) { return link_->get_key(key, limit); }
 
 void ControlClient::wait_at_barrier(const std::string& barrier, std::chrono::milliseconds timeout, const std::vector<int>& participants,

@@ -46,7 +46,8 @@ class ControlClient final : public ProcessControl {
 
   // The key-value store, for addresses and the like. get_key waits until the key is set; both throw TransportError, and set_key with
   // `only_new` UserError where the key has a value.
-  void set_key(const std::string& key, const std::string& value, bool only_new = false);
+  void set_key(const std::string& key, const std::string& value, bool only_new = false,
+               std::chrono::milliseconds limit = std::chrono::milliseconds(10'000));
   std::string get_key(const std::string& key, std::chrono::milliseconds limit);
   // The same of a program, by whose line and name for the key it is told, from the issuing thread: DiagnosisError when the verdict comes
   // meanwhile.

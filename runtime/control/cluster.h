@@ -31,6 +31,7 @@ struct ClusterDef {
   // Where it is not present, but this process was started as one of several there: what is missing; otherwise empty.
   std::string (*incomplete)();
   ClusterPlace (*describe)(const ClusterQuestion&);  // throws UserError
+  bool joins_output;                                 // what all processes print comes out in one place
 };
 
 extern const ClusterDef kOpenMpiCluster;

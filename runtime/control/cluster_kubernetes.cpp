@@ -167,6 +167,7 @@ const ClusterDef kKubernetesCluster{
     .present = present,
     .incomplete = [] { return std::string(); },
     .describe = describe,
+    .joins_output = false,
 };
 
 }  // namespace shardlab::control

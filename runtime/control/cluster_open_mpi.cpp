@@ -60,6 +60,7 @@ const ClusterDef kOpenMpiCluster{
     .present = present,
     .incomplete = incomplete,
     .describe = describe,
+    .joins_output = true,
 };
 
 }  // namespace shardlab::control

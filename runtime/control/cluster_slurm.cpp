@@ -57,6 +57,7 @@ const ClusterDef kSlurmCluster{
     .present = present,
     .incomplete = incomplete,
     .describe = describe,
+    .joins_output = true,
 };
 
 }  // namespace shardlab::control

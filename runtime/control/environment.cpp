@@ -36,6 +36,7 @@ std::optional<JobEnvironment> from_launcher() {
   environment.process_index = number_variable(kProcessIndexVariable, 0);
   environment.num_processes = number_variable(kNumProcessesVariable, 1);
   environment.shm = variable(kShmVariable);
+  environment.joined_output = !variable(kVerdictToldVariable).empty();
   if (environment.process_index >= environment.num_processes)
     throw_user_error("{} is {}, but the job has {} processes", kProcessIndexVariable, environment.process_index, environment.num_processes);
   return environment;
@@ -111,16 +112,17 @@ std::optional<JobEnvironment> from_words(JobRequest request) {
   bool said = request.coordinator_address || request.num_processes || request.process_id || named;
   bool complete = request.coordinator_address && request.num_processes && request.process_id;
   std::optional<ClusterPlace> place;
-  if (!complete)
-    if (const ClusterDef* cluster = cluster_for(request))
-      place = cluster->describe({.coordinator = !request.coordinator_address,
-                                 .num_processes = !request.num_processes,
-                                 .process_index = !request.process_id,
-                                 .limit = std::chrono::milliseconds(request.initialization_timeout_ms)});
+  const ClusterDef* cluster = complete ? nullptr : cluster_for(request);
+  if (cluster)
+    place = cluster->describe({.coordinator = !request.coordinator_address,
+                               .num_processes = !request.num_processes,
+                               .process_index = !request.process_id,
+                               .limit = std::chrono::milliseconds(request.initialization_timeout_ms)});
   if (!said && !place) return std::nullopt;
 
   JobEnvironment environment;
   environment.source = place ? JobEnvironment::Source::kCluster : JobEnvironment::Source::kExplicit;
+  environment.joined_output = cluster && cluster->joins_output;
   std::string job;
   if (!request.coordinator_address && place) {
     bool port_given = !variable("JAX_COORDINATOR_PORT").empty();

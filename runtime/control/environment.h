@@ -55,6 +55,7 @@ struct JobEnvironment {
   std::string trace;               // where the trace goes that the job's coordinator merges; empty: none asked for, or a command does
   std::string transport = "auto";
   TlsOptions tls;
+  bool joined_output = false;          // whoever started the processes prints in one place what each of them prints
   bool recoverable = false;            // an elastic job
   std::optional<int> num_cpu_devices;  // the number of virtual devices asked for
   int join_timeout_ms = 300'000, heartbeat_timeout_ms = 100'000, shutdown_timeout_ms = 300'000;

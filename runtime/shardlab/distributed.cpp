@@ -61,9 +61,20 @@ int milliseconds(int seconds, const char* name, Where where) {
   return seconds * 1000;
 }
 
+// Prints what other processes of the job may end with, too: one of them whole, the others who that is. Whether this one did.
+bool print_once(const std::string& text, std::string_view what) {
+  auto job = current_job();
+  const auto say = [&] { print_error(text); };
+  const int teller = job ? job->say_once(text, say) : (say(), -1);
+  if (teller < 0) return true;
+  print_error(
+      fmt::format("shardlab: process {} ends in the same {}, which process {} tells", job->context()->process_index(), what, teller));
+  return false;
+}
+
 // Every process of a job has the verdict; one that somebody supervises leaves it to him to say it, once.
 void print_verdict(const comm::DiagnosisError& error) {
-  if (std::getenv(control::kVerdictToldVariable) == nullptr) print_error(error.what());
+  if (std::getenv(control::kVerdictToldVariable) == nullptr) print_once(error.what(), error.code());
 }
 
 // Ends the process now: what is recorded is written out, other threads are not waited for.
@@ -80,9 +91,9 @@ void print_verdict(const comm::DiagnosisError& error) {
 
 // Here, with the calls that led to the error, which still stand on the stack, and the others.
 void tell_uncaught(const std::string& printed, const std::string& error) {
-  print_error(printed);  // before files are read
+  const bool is_told_here = print_once(printed, "error");  // before files are read
   std::vector<CallPlace> places = call_places(call_stack());
-  if (!places.empty()) print_error(fmt::format("  called in {}", text_of(places)));
+  if (is_told_here && !places.empty()) print_error(fmt::format("  called in {}", text_of(places)));
   Where where;
   if (!places.empty() && places[0].line > 0)
     where = {.file = intern(places[0].file), .function = intern(places[0].function), .line = std::uint32_t(places[0].line)};
@@ -98,9 +109,7 @@ void tell_uncaught(const std::string& printed, const std::string& error) {
   } catch (const comm::DiagnosisError& error) {
     print_verdict(error);
     end_with(kDiagnosedStatus);
-  } catch (const std::exception& error) {
-    tell_uncaught(fmt::format("error: {}", error.what()), error.what());
-  } catch (...) {
+  } catch (const std::exception& error) { tell_uncaught(fmt::format("error: {}", error.what()), error.what()); } catch (...) {
     constexpr const char* kText = "an error that is no std::exception was not caught";
     tell_uncaught(kText, kText);
   }
@@ -138,7 +147,7 @@ void end_job(Job& job, int status) {
       print_verdict(error);
       end_with(kDiagnosedStatus);
     } catch (const std::exception& error) {
-      print_error(fmt::format("error: {}", error.what()));
+      print_once(fmt::format("error: {}", error.what()), "error");
       job.raised(error.what(), {});
       end_with(kErrorStatus);
     }

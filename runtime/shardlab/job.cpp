@@ -17,6 +17,7 @@
 #include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job_trace.h"
 #include "runtime/shardlab/lone_controls.h"
+#include "runtime/shardlab/say_once.h"
 #include "runtime/shardlab/subset_transport.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
@@ -341,6 +342,15 @@ std::vector<int> Job::failed_processes() const {
 
 void Job::raised(std::string_view text, Where where) {
   if (control_) control_->raised(text, where);
+}
+
+int Job::say_once(const std::string& text, const std::function<void()>& say) {
+  if (!control_) return say(), -1;
+  // Processes that print to places of their own, as in several terminals, are each read alone.
+  const std::string place = environment_.joined_output ? std::string() : output_identity();
+  const int own = environment_.process_index;
+  const int teller = shardlab::say_once(*control_, own, fmt::format("{}/{}/", epoch_, place), text, say);
+  return teller == own ? -1 : teller;
 }
 
 Job::~Job() {

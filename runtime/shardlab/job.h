@@ -52,6 +52,8 @@ class Job {
   void leave();
   // Tells the others that this process ends in an error, and closes the record.
   void raised(std::string_view text, Where where);
+  // Says what others may end with alike: one of the job's processes calls `say`, see say_once.h. Who did; -1: this process.
+  int say_once(const std::string& text, const std::function<void()>& say);
   std::vector<distributed::LinkTraffic> link_traffic();
   JobRecord& record() { return record_; }
   // After the record is closed, where this process started the coordinator and the job is over or ends soon: waits until the trace is

@@ -314,6 +314,17 @@ TEST(Judge, TellsInWhichFunctionsACallWasMade) {
   EXPECT_THAT(text_of(diagnosis), HasSubstr("processes 0 and 1: A #0 at toy.cpp:30, called in train, main"));
 }
 
+// A process of which no functions are heard stands with those that it stands like; two that are called in two functions do not.
+TEST(Judge, ASideWhoseCallersAreNotKnownStandsWithItsLike) {
+  EvidenceBuilder b(5);
+  b.program("A").program("X").calls({0, 1, 3, 4}, "A").calls({2}, "X");
+  for (int p : {1, 2, 3, 4})
+    b.process(p).callers = {{.kind = StepEvidence::Kind::kCalled, .what = p == 4 ? "evaluate, main" : "train, main", .after = 0}};
+  const std::string text = text_of(only(b.evidence()));
+  EXPECT_THAT(text, HasSubstr("processes 0, 1 and 3: A #0 at toy.cpp:30, called in train, main"));
+  EXPECT_THAT(text, HasSubstr("process 4: A #0 at toy.cpp:30, called in evaluate, main"));
+}
+
 // Where in its launch a side communicates: a jitted function's line alone would not say.
 TEST(Judge, TellsAxesAndTheCallChain) {
   EvidenceBuilder b(4);

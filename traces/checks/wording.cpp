@@ -87,6 +87,8 @@ bool roots_differ(const ProgramEvidence& a, const ProgramEvidence& b) {
 }
 
 constexpr std::size_t kDevicesTold = 256;  // of one side; the mesh says more about larger sets
+constexpr std::string_view kCalledIn = "called in";
+
 // What a side is, in the order of telling.
 struct SideField {
   std::string_view name;
@@ -100,7 +102,7 @@ constexpr SideField kSideFields[] = {
     {"sharding", [](const Participant& side) { return side.sharding.substr(side.sharding.starts_with(' ') ? 1 : 0); }},
     {"mesh", [](const Participant& side) { return side.mesh; }},
     {"at", [](const Participant& side) { return side.where == "unknown place" ? std::string() : side.where; }},
-    {"called in", [](const Participant& side) { return side.callers; }},
+    {kCalledIn, [](const Participant& side) { return side.callers; }},
     {"state", [](const Participant& side) { return side.state; }},
 };
 
@@ -301,17 +303,30 @@ LineDifference first_difference(std::string_view a, std::string_view b) {
 
 SideTable side_table(const Diagnosis& diagnosis) {
   SideTable table;
-  std::map<std::vector<std::string>, std::size_t> alike;
+  // By what is known of every side. In which functions it was called is not: a process that stands like others may have said nothing of
+  // them.
+  std::map<std::vector<std::string>, std::vector<std::size_t>> alike;
   std::vector<std::vector<std::string>> values;  // by side and field
   for (const Participant& side : diagnosis.participants) {
-    std::vector<std::string> own;
-    for (const SideField& field : kSideFields) own.push_back(field.value(side));
-    auto [found, is_new] = alike.try_emplace(own, table.sides.size());
-    if (is_new) {
+    std::vector<std::string> own, known;
+    for (const SideField& field : kSideFields) {
+      own.push_back(field.value(side));
+      if (field.name != kCalledIn) known.push_back(own.back());
+    }
+    std::vector<std::size_t>& candidates = alike[std::move(known)];
+    auto same = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t i) {
+      const std::string& callers = table.sides[i].side->callers;
+      return callers == side.callers || callers.empty() || side.callers.empty();
+    });
+    if (same == candidates.end()) {
+      same = candidates.insert(candidates.end(), table.sides.size());
       table.sides.push_back({&side, {}});
       values.push_back(std::move(own));
+    } else if (table.sides[*same].side->callers.empty()) {
+      table.sides[*same].side = &side;
+      values[*same] = std::move(own);
     }
-    table.sides[found->second].processes.push_back(side.process);
+    table.sides[*same].processes.push_back(side.process);
   }
   for (FoldedSide& side : table.sides) std::sort(side.processes.begin(), side.processes.end());
   for (std::size_t i = 0; i < std::size(kSideFields); ++i) {
@@ -331,17 +346,17 @@ std::string text_of(const Diagnosis& diagnosis) {
   const SideTable table = side_table(diagnosis);
   auto add = [&](std::string_view name, std::string_view value, std::string_view separator) {
     if (value.empty()) return;
-    text += name == "at" ? fmt::format(" at {}", value) : fmt::format("{}{}{}", separator, name == "called in" ? "called in " : "", value);
+    text += name == "at" ? fmt::format(" at {}", value) : fmt::format("{}{}{}", separator, name == kCalledIn ? "called in " : "", value);
   };
   for (std::size_t i = 0; i < table.sides.size(); ++i) {
     const Participant& side = *table.sides[i].side;  // the call and its place are told of every side
     text += fmt::format("\n  {}: {}", processes_text(table.sides[i].processes), kSideFields[0].value(side));
     if (side.seq >= 0) text += fmt::format(" #{}", side.seq);
     for (const auto& [name, values] : table.differing)
-      if (name != "op" && name != "seq" && name != "at" && name != "called in" && name != "state") add(name, values[i], ", ");
+      if (name != "op" && name != "seq" && name != "at" && name != kCalledIn && name != "state") add(name, values[i], ", ");
     text += where_text(side.where);
     for (const auto& [name, values] : table.differing)
-      if (name == "called in" || name == "state") add(name, values[i], ", ");
+      if (name == kCalledIn || name == "state") add(name, values[i], ", ");
   }
   std::string_view separator = "\n  all: ";
   for (const auto& [name, value] : table.common) {

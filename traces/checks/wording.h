@@ -46,7 +46,7 @@ inline constexpr std::string_view kMayHaveDecided = "may have decided";
 
 // The sides beside each other: those that stand alike are one, and what is equal on all is told once.
 struct FoldedSide {
-  const Participant* side = nullptr;  // the first of them
+  const Participant* side = nullptr;  // the first of them that says in which functions it was called
   std::vector<int> processes;
 };
 struct SideTable {
