@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "runtime/ops/loops.h"
 #include "runtime/ops/moves.h"
 #include "runtime/ops/registry.h"
 
@@ -48,7 +49,16 @@ Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& 
   ValueId x = inexact_value(b, args[0]);
   return {choose(b, binary(b, kGreaterEqual, x, 0.0), x, times(b, x, number_or(attrs, "negative_slope", 0.01)))};
 }
-ValueId relu6(GraphBuilder& b, ValueId x) { return binary(b, kMinimum, binary(b, kMaximum, x, 0.0), 6.0); }
+// Of slope 0 at both ends, unlike the extrema that it is made of.
+ValueId relu6(GraphBuilder& b, ValueId x) {
+  auto value = [](const Terms& at) {
+    GraphBuilder& b = at[0].builder();
+    return Term(b, binary(b, kMinimum, binary(b, kMaximum, at[0].id(), 0.0), 6.0));
+  };
+  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return where((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0); };
+  const Term at(b, x);
+  return (is_floating(at.dtype()) ? with_derivative({at}, {value, tangent}) : value({at})).id();
+}
 Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, value_of(b, args[0]))}; }
 ValueId hard_sigmoid(GraphBuilder& b, ValueId x) { return binary(b, kDiv, relu6(b, binary(b, kAdd, x, 3.0)), 6.0); }
 Values expand_hard_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {hard_sigmoid(b, inexact_value(b, args[0]))}; }

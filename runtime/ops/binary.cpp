@@ -1,5 +1,6 @@
 // Elementwise ops of two operands of one dtype.
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/loops.h"
 
 namespace shardlab::ops {
 namespace {
@@ -199,7 +200,7 @@ struct NextAfter {
 };
 
 // x ** n for a whole number n given as a scalar: multiplications, as lax.integer_pow.
-ValueId integer_power(GraphBuilder& b, ValueId x, std::int64_t exponent) {
+ValueId multiplied(GraphBuilder& b, ValueId x, std::int64_t exponent) {
   if (exponent == 0) return filled(b, b.type(x), 1.0);
   std::uint64_t rest = exponent < 0 ? 0 - std::uint64_t(exponent) : std::uint64_t(exponent);
   ValueId result = -1;
@@ -209,6 +210,16 @@ ValueId integer_power(GraphBuilder& b, ValueId x, std::int64_t exponent) {
     if (rest > 0) x = b.emit1(kMul, {x, x});
   }
   return exponent < 0 ? b.emit1(kDiv, {filled(b, b.type(result), 1.0), result}) : result;
+}
+
+// Its derivative is n x ** (n - 1), in fewer multiplications than those of the product.
+Term integer_power(const Term& x, std::int64_t exponent) {
+  auto value = [exponent](const Terms& at) { return Term(at[0].builder(), multiplied(at[0].builder(), at[0].id(), exponent)); };
+  if ((exponent >= 0 && exponent <= 2) || !is_inexact(x.dtype())) return value({x});
+  auto tangent = [exponent](const Terms& at, const Term&, const Terms& tangents) {
+    return tangents[0] * (double(exponent) * integer_power(at[0], exponent - 1));
+  };
+  return with_derivative({x}, {value, tangent});
 }
 
 // What jnp's arithmetic makes of bool: numbers.
@@ -245,7 +256,7 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   if (*exponent < 0 && is_integer(b.type(x).dtype))
     throw_user_error("{}: Integers cannot be raised to negative powers, got integer dtype {} and exponent {}; convert to float32 first",
                      op.name, name_of(b.type(x).dtype), *exponent);
-  return {integer_power(b, x, *exponent)};
+  return {integer_power(Term(b, x), *exponent).id()};
 }
 
 // jnp.right_shift keeps the sign of signed integers.

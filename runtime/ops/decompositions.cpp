@@ -1,5 +1,7 @@
 #include "runtime/ops/decompositions.h"
 
+#include <numeric>
+
 namespace shardlab::ops {
 
 void check_matrix(const OpDef& op, const TensorType& type, std::size_t operand) {
@@ -95,15 +97,41 @@ Term triangular_solution(const Term& a, const Term& b, const TriangularSolve& ho
                                                {"unit_diagonal", how.unit_diagonal}})};
 }
 
+namespace {
+
+constexpr TriangularSolve kByLower{.left_side = true, .lower = true, .unit_diagonal = true}, kByUpper{.left_side = true};
+
+TriangularSolve adjoint_of(TriangularSolve how) {
+  how.transpose_a = how.conjugate_a = true;
+  return how;
+}
+
+}  // namespace
+
+Term permuted_rows(const Term& x, const Term& order) {
+  if (x.elements() == 0) return x;
+  const std::int64_t row = x.rank() - 2;
+  std::vector<std::int64_t> batch(std::size_t(row), 0);
+  std::iota(batch.begin(), batch.end(), 0);
+  Shape sizes(std::size_t(row) + 1, 1);
+  sizes.push_back(x.size(-1));
+  const Attrs attrs{{"offset_dims", std::vector<std::int64_t>{row + 1}},
+                    {"collapsed_slice_dims", std::vector<std::int64_t>{row}},
+                    {"start_index_map", std::vector<std::int64_t>{row}},
+                    {"operand_batching_dims", batch},
+                    {"start_indices_batching_dims", batch},
+                    {"slice_sizes", sizes},
+                    {"is_masked", true}};  // none lies out of bounds
+  return {x.builder(), x.builder().emit1(kGather, {x.id(), expanded(order, order.rank()).id()}, attrs)};
+}
+
+Term lower_solution(const Term& factors, const Term& permutation, const Term& b) {
+  return triangular_solution(factors, permuted_rows(b, permutation), kByLower);
+}
 Term lu_solution(const Term& factors, const Term& permutation, const Term& b, bool adjoint) {
-  auto rows = [](const Term& x, const Term& order) {
-    Term places = broadcast(expanded(order, order.rank()), x.shape());
-    return call(x.builder(), "take_along_axis", {x, places}, Attrs{{"axis", std::int64_t(-2)}});
-  };
-  const TriangularSolve lower{.left_side = true, .lower = true, .transpose_a = adjoint, .conjugate_a = adjoint, .unit_diagonal = true};
-  const TriangularSolve upper{.left_side = true, .transpose_a = adjoint, .conjugate_a = adjoint};
-  if (!adjoint) return triangular_solution(factors, triangular_solution(factors, rows(b, permutation), lower), upper);
-  return rows(triangular_solution(factors, triangular_solution(factors, b, upper), lower), call("argsort", permutation));
+  if (!adjoint) return triangular_solution(factors, lower_solution(factors, permutation, b), kByUpper);
+  const Term x = triangular_solution(factors, triangular_solution(factors, b, adjoint_of(kByUpper)), adjoint_of(kByLower));
+  return permuted_rows(x, call("argsort", permutation));
 }
 
 std::int64_t matrix_count(const ConstView& view) {

@@ -51,8 +51,12 @@ struct TriangularSolve {
   bool left_side = false, lower = false, transpose_a = false, conjugate_a = false, unit_diagonal = false;
 };
 Term triangular_solution(const Term& a, const Term& b, const TriangularSolve& how);
+// Of each matrix the rows in an order, a permutation.
+Term permuted_rows(const Term& x, const Term& order);
 // x with A x = b (or A^H x = b), from the factors of A and its rows' permutation; b: [..., n, k].
 Term lu_solution(const Term& factors, const Term& permutation, const Term& b, bool adjoint = false);
+// L^-1 P b, the first half of it.
+Term lower_solution(const Term& factors, const Term& permutation, const Term& b);
 
 // --- Kernels.
 

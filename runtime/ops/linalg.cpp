@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "runtime/ops/decompositions.h"
+#include "runtime/ops/loops.h"
 
 namespace shardlab::ops {
 namespace {
@@ -111,9 +112,14 @@ Values expand_solved(GraphBuilder& b, const OpDef& op, Args args, Solve&& solve)
   return {solved(op, as_inexact(both[0]), as_inexact(both[1]), solve).id()};
 }
 
+// x with A x = b from A, b and A's factors and permutation, of which the derivative knows A alone: A dx = db - dA x.
+Term solution(const Terms& given) { return lu_solution(given[2], given[3], given[1]); }
+Term solution_tangent(const Terms& given, const Term& x, const Terms& tangents) {
+  return lu_solution(given[2], given[3], tangents[1] - matrix_product(tangents[0], x));
+}
 Term solution_by_lu(const Term& a, const Term& right) {
-  std::vector<Term> factors = call_all(a.builder(), "lu", {a});
-  return lu_solution(factors[0], factors[2], right);
+  const Terms factors = call_all(a.builder(), "lu", {a});
+  return with_derivative({a, right, factors[0], factors[2]}, {solution, solution_tangent});
 }
 
 Values expand_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return expand_solved(b, op, args, solution_by_lu); }
@@ -134,49 +140,6 @@ Values expand_cho_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     Term x = triangular_solution(factor, right, {.left_side = true, .lower = lower, .transpose_a = !lower, .conjugate_a = !lower});
     return triangular_solution(factor, x, {.left_side = true, .lower = lower, .transpose_a = lower, .conjugate_a = lower});
   });
-}
-
-// --- Determinants.
-
-struct LogDeterminant {
-  Term sign, log;
-};
-LogDeterminant log_determinant(const Term& x) {
-  std::vector<Term> factors = call_all(x.builder(), "lu", {x});
-  Term on = diagonal(factors[0]), sizes = call("abs", on);
-  Term step = call(x.builder(), "arange", {x.size(-1)}, Attrs{{"dtype", DType::kInt32}});
-  const int axis = on.rank() - 1;
-  Term swaps = summed(converted(factors[1] != step, DType::kInt32), {axis});
-  Term parity = 1.0 - 2.0 * converted(call(x.builder(), "remainder", {swaps, 2}), x.dtype());
-  Term units = is_complex(x.dtype()) ? on / converted(sizes, x.dtype()) : call("sign", on);
-  Term is_zero = call("any", on == 0.0, Attrs{{"axis", std::int64_t(axis)}});
-  Term sign = where(is_zero, 0.0, call("prod", units, Attrs{{"axis", std::int64_t(axis)}}) * parity);
-  Term log = where(is_zero, -std::numeric_limits<double>::infinity(), summed(call("log", sizes), {axis}));
-  return {sign, log};
-}
-
-Values expand_slogdet(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  LogDeterminant found = log_determinant(square(b, op, args[0]));
-  return {found.sign.id(), found.log.id()};
-}
-
-// Of up to three rows by their elements, as JAX has it.
-Values expand_det(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Term x = square(b, op, args[0]);
-  const std::int64_t size = x.size(-1);
-  auto at = [&](std::int64_t row, std::int64_t column) { return part(part(x, x.rank() - 2, row), x.rank() - 2, column); };
-  if (size == 2) return {(at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0)).id()};
-  if (size == 3) {
-    std::optional<Term> sum;
-    for (std::int64_t k = 0; k < 3; ++k) {
-      Term down = at(0, k) * at(1, (k + 1) % 3) * at(2, (k + 2) % 3);
-      sum = sum ? *sum + down : down;
-    }
-    for (std::int64_t k = 0; k < 3; ++k) sum = *sum - at(0, (k + 2) % 3) * at(1, (k + 1) % 3) * at(2, k);
-    return {sum->id()};
-  }
-  LogDeterminant found = log_determinant(x);
-  return {(found.sign * converted(call("exp", found.log), x.dtype())).id()};
 }
 
 // --- By singular values.
@@ -264,7 +227,7 @@ constexpr AttrDef kCondAttrs[] = {{"p", Kind::kLiteral, false, "the norm's order
 }  // namespace
 
 extern const OpDef kLinalgCholesky, kLinalgQr, kLinalgEigh, kEigvalsh, kLinalgSvd, kSvdvals, kSolve, kInv, kSolveTriangular, kChoSolve,
-    kSlogdet, kDet, kPinv, kMatrixRank, kLstsq, kConditionNumber;
+    kPinv, kMatrixRank, kLstsq, kConditionNumber;
 
 const OpDef kLinalgCholesky =
     composite_of({"linalg.cholesky", "The Cholesky factor of Hermitian positive definite matrices; NaN where they are not.",
@@ -282,8 +245,6 @@ const OpDef kSolveTriangular = composite_of(
     {"linalg.solve_triangular", "x with A x = b, of triangular A: args [A, b].", expand_solve_triangular, 2, 2, kTriangularAttrs});
 const OpDef kChoSolve = composite_of(
     {"linalg.cho_solve", "x with A x = b, from A's Cholesky factor: args [factor, b].", expand_cho_solve, 2, 2, kChoSolveAttrs});
-const OpDef kSlogdet = composite_of({"linalg.slogdet", "The determinant's sign and the logarithm of its size.", expand_slogdet});
-const OpDef kDet = composite_of({"linalg.det", "The determinant of square matrices.", expand_det});
 const OpDef kPinv = composite_of({"linalg.pinv", "The pseudo-inverse of matrices.", expand_pinv, 1, 1, kToleranceAttrs});
 const OpDef kMatrixRank =
     composite_of({"linalg.matrix_rank", "How many singular values are not small; int32.", expand_matrix_rank, 1, 1, kToleranceAttrs});

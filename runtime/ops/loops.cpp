@@ -1,20 +1,45 @@
 #include "runtime/ops/loops.h"
 
+#include "runtime/graph/custom_derivative.h"
 #include "runtime/ops/region_types.h"
 
 namespace shardlab::ops {
 namespace {
 
-// A graph with parameters of these types, at the place of the last node that `outer` has.
-GraphRef body_of(const GraphBuilder& outer, std::string name, const std::vector<TensorType>& params,
-                 const std::function<Terms(const Terms&)>& make) {
-  GraphBuilder b(std::move(name), outer.config());
-  b.set_bound(outer.bound());
-  if (!outer.graph().nodes.empty()) b.set_place(outer.graph().nodes.back().where, outer.graph().nodes.back().user_op);
+// What a body takes over from the graph around it: of the last node that this has, the place.
+struct Surroundings {
+  Config config;
+  std::shared_ptr<const BoundAxes> bound;
+  Where where;
+  std::string user_op;
+
+  explicit Surroundings(const GraphBuilder& outer) : config(outer.config()), bound(outer.bound()) {
+    if (outer.graph().nodes.empty()) return;
+    where = outer.graph().nodes.back().where;
+    user_op = outer.graph().nodes.back().user_op;
+  }
+};
+
+using Types = std::vector<TensorType>;
+
+// A graph with parameters of these types.
+Graph graph_of(const Surroundings& around, std::string name, const Types& params, const std::function<Terms(const Terms&)>& make) {
+  GraphBuilder b(std::move(name), around.config);
+  b.set_bound(around.bound);
+  b.set_place(around.where, around.user_op);
   Terms terms;
   for (const TensorType& type : params) terms.emplace_back(b, b.param(type));
   b.set_results(ids(make(terms)));
-  return std::make_shared<const Graph>(b.finish());
+  return b.finish();
+}
+GraphRef body_of(const GraphBuilder& outer, std::string name, const Types& params, const std::function<Terms(const Terms&)>& make) {
+  return std::make_shared<const Graph>(graph_of(Surroundings(outer), std::move(name), params, make));
+}
+
+Types types_of(const Terms& terms) {
+  Types types;
+  for (const Term& each : terms) types.push_back(each.type());
+  return types;
 }
 
 Terms terms_of(GraphBuilder& b, const Values& values) {
@@ -39,8 +64,7 @@ std::pair<Terms, Terms> parted(const Terms& terms, std::size_t count) {
 Terms repeated_while(const Terms& constants, const Terms& init, const std::function<Term(const Terms&, const Terms&)>& condition,
                      const std::function<Terms(const Terms&, const Terms&)>& body) {
   GraphBuilder& b = init[0].builder();
-  std::vector<TensorType> types;
-  for (const Term& each : constants) types.push_back(each.type());
+  Types types = types_of(constants);
   for (const Term& each : init) types.push_back(each.type());
   auto of_parts = [&](auto function) {
     return [&, function](const Terms& params) {
@@ -56,8 +80,7 @@ Terms repeated_while(const Terms& constants, const Terms& init, const std::funct
 
 Terms repeated_over(const Terms& init, const Terms& along, const std::function<Terms(const Terms&, const Terms&)>& body) {
   GraphBuilder& b = init[0].builder();
-  std::vector<TensorType> types;
-  for (const Term& each : init) types.push_back(each.type());
+  Types types = types_of(init);
   for (const Term& each : along) {
     types.push_back(each.type());
     types.back().shape.erase(types.back().shape.begin());
@@ -77,10 +100,28 @@ Terms repeated_over(const Terms& init, const Terms& along, const std::function<T
 Terms either(const Term& condition, const Terms& operands, const std::function<Terms(const Terms&)>& yes,
              const std::function<Terms(const Terms&)>& no) {
   GraphBuilder& b = condition.builder();
-  std::vector<TensorType> types;
-  for (const Term& each : operands) types.push_back(each.type());
+  const Types types = types_of(operands);
   const Bodies bodies{body_of(b, "branch", types, no), body_of(b, "branch", types, yes)};
   return terms_of(b, b.emit(kCond, ids_of({converted(condition, DType::kInt32)}, operands), Attrs{{"bodies", bodies}}));
+}
+
+Term with_derivative(const Terms& operands, const DerivedFunction& function) {
+  GraphBuilder& b = operands[0].builder();
+  const Surroundings around(b);
+  const Types types = types_of(operands);
+  CustomDerivative derivative;
+  derivative.jvp = [=] {
+    Types all = types;
+    all.insert(all.end(), types.begin(), types.end());
+    return graph_of(around, "jvp", all, [&](const Terms& params) {
+      const auto [given, tangents] = parted(params, types.size());
+      const Term value = with_derivative(given, function);
+      return Terms{value, function.tangent(given, value, tangents)};
+    });
+  };
+  auto value = [&](const Terms& params) { return Terms{function.value(params)}; };
+  const GraphRef body = shardlab::with_derivative(graph_of(around, "function", types, value), std::move(derivative));
+  return {b, b.emit1(kCustomJvpCall, ids(operands), Attrs{{"bodies", Bodies{body}}})};
 }
 
 }  // namespace shardlab::ops

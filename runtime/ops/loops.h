@@ -1,4 +1,4 @@
-// Loops in expansions: repetition of terms while a condition holds, or over slices.
+// Nodes with bodies in expansions: loops and branches of terms, and functions with a derivative of their own.
 #pragma once
 
 #include <functional>
@@ -16,5 +16,14 @@ Terms repeated_over(const Terms& init, const Terms& along, const std::function<T
 // What one of the functions gives of the operands, by a scalar condition.
 Terms either(const Term& condition, const Terms& operands, const std::function<Terms(const Terms&)>& yes,
              const std::function<Terms(const Terms&)>& no);
+
+// A function of operands and what its tangent is, by the operands, its value and the operands' tangents (zeros where one does not vary), in
+// which it must be linear. Both travel with the program: they must not hold terms.
+struct DerivedFunction {
+  std::function<Term(const Terms& operands)> value;
+  std::function<Term(const Terms& operands, const Term& value, const Terms& tangents)> tangent;
+};
+// Its value, as jax.custom_jvp would give it. All operands have tangents.
+Term with_derivative(const Terms& operands, const DerivedFunction& function);
 
 }  // namespace shardlab::ops

@@ -87,9 +87,7 @@ Values jvp(GraphBuilder& b, const JvpArgs& args) {
     Term row = call(b, "arange", {columns}, Attrs{{"dtype", DType::kInt32}});
     upper = upper + where(expanded(row >= steps, 1), unit_matrix(factors, columns), 0.0);
   }
-  Term places = broadcast(expanded(permutation, permutation.rank()), tangent.shape());
-  Term permuted = call(b, "take_along_axis", {tangent, places}, Attrs{{"axis", std::int64_t(-2)}});
-  Term inner = triangular_solution(lower, permuted, {.left_side = true, .lower = true, .unit_diagonal = true});
+  Term inner = triangular_solution(lower, permuted_rows(tangent, permutation), {.left_side = true, .lower = true, .unit_diagonal = true});
   inner = triangular_solution(upper, inner, {});
   Term change = matrix_product(lower, lower_triangle(inner, -1)) + matrix_product(upper_triangle(inner), upper);
   return {change.id(), kZero, kZero};

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/ops/compose.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/reductions.h"
 #include "runtime/ops/shapes.h"
 
@@ -77,8 +77,12 @@ Values expand_sparse_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Att
   return {(0.5 * call(b, "clip", {as_inexact(term(b, args[0])) + 1.0, 0.0, 2.0})).id()};
 }
 Values expand_log1mexp(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Term x = as_inexact(term(b, args[0]));
-  return {where(x < std::log(2.0), call("log", -call("expm1", -x)), call("log1p", -call("exp", -x))).id()};
+  const Term x = as_inexact(term(b, args[0]));
+  auto value = [](const Terms& at) {
+    return where(at[0] < std::log(2.0), call("log", -call("expm1", -at[0])), call("log1p", -call("exp", -at[0])));
+  };
+  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return tangents[0] / call("expm1", at[0]); };
+  return {with_derivative({x}, {value, tangent}).id()};
 }
 Values expand_logmeanexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = as_inexact(term(b, args[0]));

@@ -102,22 +102,10 @@ Values expand_gelu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs)
     ValueId error = unary(b, kErf, binary(b, kDiv, x, std::sqrt(2.0)));
     return {binary(b, kDiv, b.emit1(kMul, {x, binary(b, kAdd, error, 1.0)}), 2.0)};
   }
-  ValueId cube = b.emit1(kMul, {x, b.emit1(kMul, {x, x})});
+  ValueId cube = call(b, "power", {Term(b, x), 3}).id();
   ValueId inner = times(b.emit1(kAdd, {x, times(cube, 0.044715)}), std::sqrt(2.0 / M_PI));
   ValueId cdf = times(binary(b, kAdd, unary(b, kTanh, inner), 1.0), 0.5);
   return {b.emit1(kMul, {x, cdf})};
-}
-
-// logaddexp(x, 0): max(x, 0) + log1p(exp(-|x|)), NaN passed on.
-Values expand_softplus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
-  ValueId zero = filled(b, b.type(x), 0.0);
-  ValueId larger = b.emit1(kMaximum, {x, zero});
-  ValueId difference = b.emit1(kSub, {x, zero});
-  ValueId is_nan = b.emit1(kNotEqual, {difference, difference});
-  ValueId distance = b.emit1(kSub, {b.emit1(kMinimum, {x, zero}), larger});  // whose derivative is 0 at 0, as |x| has none
-  ValueId tail = unary(b, kLog1p, unary(b, kExp, distance));
-  return {b.emit1(kSelect, {is_nan, b.emit1(kAdd, {x, zero}), b.emit1(kAdd, {larger, tail})})};
 }
 
 Values expand_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
@@ -136,7 +124,7 @@ constexpr std::string_view kSiluAliases[] = {"swish"};
 
 }  // namespace
 
-extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSoftplus, kSilu;
+extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSilu;
 
 const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
 const OpDef kSoftmax = {.name = "softmax",
@@ -162,7 +150,6 @@ const OpDef kGelu = {.name = "gelu",
                      .attrs = kGeluAttrs,
                      .weakness = Weakness::kNever,
                      .expand = expand_gelu};
-const OpDef kSoftplus = {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus};
 const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu};
 
 }  // namespace shardlab::ops

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/random.h"
 #include "runtime/ops/registry.h"
 
@@ -50,12 +51,16 @@ Values expand_fabs(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {unary(b, kAbs, x)};
 }
 
+// The k-th derivative of sin(x) / x at 0, whose own derivative is the next.
+Term sinc_derivative_at_0(const Term& x, int k) {
+  auto value = [k](const Terms& at) { return filled_like(at[0], k % 2 != 0 ? 0 : (k % 4 == 0 ? 1.0 : -1.0) / (k + 1)); };
+  auto tangent = [k](const Terms& at, const Term&, const Terms& tangents) { return sinc_derivative_at_0(at[0], k + 1) * tangents[0]; };
+  return with_derivative({x}, {value, tangent});
+}
 // sin(pi x) / (pi x), 1 at 0.
 Values expand_sinc(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
-  ValueId is_zero = binary(b, kEqual, x, 0.0);
-  ValueId scaled = binary(b, kMul, choose(b, is_zero, 1.0, x), M_PI);
-  return {choose(b, is_zero, 1.0, b.emit1(kDiv, {unary(b, kSin, scaled), scaled}))};
+  const Term x(b, inexact_value(b, args[0])), is_zero = x == 0.0, scaled = x * M_PI, safe = where(is_zero, 1.0, scaled);
+  return {where(is_zero, sinc_derivative_at_0(scaled, 0), call("sin", safe) / safe).id()};
 }
 
 // The larger times sqrt(1 + ratio^2): without overflow. Infinite where a side is.
@@ -69,34 +74,6 @@ Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   ValueId ratio = b.emit1(kDiv, {smaller, choose(b, is_zero, 1.0, larger)});
   ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {ratio, ratio}), 1.0));
   return {choose(b, is_infinite, kInfinity, choose(b, is_zero, larger, b.emit1(kMul, {larger, root})))};
-}
-
-// The remainder of x + a by 2 a, less a.
-ValueId wrapped_between(GraphBuilder& b, ValueId x, double a) {
-  ValueId rest = binary(b, kRem, binary(b, kAdd, x, a), 2 * a);
-  rest = choose(b, binary(b, kLess, rest, 0.0), binary(b, kAdd, rest, 2 * a), rest);
-  return binary(b, kSub, rest, a);
-}
-
-// max(x, y) + log1p(exp(-|x - y|)), in base e or 2; NaN passed on. Of complex numbers, with the imaginary part in one turn.
-template <bool kBaseTwo>
-Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = inexact_pair(b, op, args);
-  DType dtype = b.type(xy[0]).dtype;
-  ValueId larger = b.emit1(kMaximum, xy), difference = -1, distance = -1;
-  if (is_complex(dtype)) {
-    distance = b.emit1(kSub, {b.emit1(kAdd, xy), binary(b, kMul, larger, 2.0)});
-  } else {
-    difference = b.emit1(kSub, xy);
-    distance = b.emit1(kSub, {b.emit1(kMinimum, xy), larger});  // whose derivative is 0 where they are equal, as |x - y| has none
-  }
-  ValueId tail = unary(b, kLog1p, unary(b, kBaseTwo ? kExp2 : kExp, distance));
-  if (kBaseTwo) tail = binary(b, kDiv, tail, std::log(2.0));
-  ValueId sum = b.emit1(kAdd, {larger, tail});
-  if (!is_complex(dtype)) return {choose(b, is_nan(b, difference), b.emit1(kAdd, xy), sum)};
-  ValueId angle = converted(b, wrapped_between(b, unary(b, kImag, sum), kBaseTwo ? M_PI / std::log(2.0) : M_PI), dtype);
-  ValueId turned = b.emit1(kMul, {angle, filled(b, b.type(angle), Scalar{std::complex<double>(0, 1)})});
-  return {b.emit1(kAdd, {converted(b, unary(b, kReal, sum), dtype), turned})};
 }
 
 Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
@@ -292,8 +269,8 @@ constexpr OpDef composite(std::string_view name, std::string_view doc, int opera
 
 }  // namespace
 
-extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kLogaddexp, kLogaddexp2, kHeaviside,
-    kSignbit, kCopysign, kIsInf, kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
+extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kHeaviside, kSignbit, kCopysign, kIsInf,
+    kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
 
 const OpDef kLog2 = strong(composite("log2", "The logarithm in base 2.", 1, expand_log_base<2>));
 const OpDef kLog10 = strong(composite("log10", "The logarithm in base 10.", 1, expand_log_base<10>));
@@ -304,8 +281,6 @@ const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive, k
 const OpDef kFabs = composite("fabs", "The absolute value as a float.", 1, expand_fabs);
 const OpDef kSinc = strong(composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc));
 const OpDef kHypot = strong(composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot));
-const OpDef kLogaddexp = composite("logaddexp", "log(exp(x) + exp(y)), without overflow.", 2, expand_logaddexp<false>);
-const OpDef kLogaddexp2 = strong(composite("logaddexp2", "log2(2^x + 2^y), without overflow.", 2, expand_logaddexp<true>));
 const OpDef kHeaviside = strong(composite("heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", 2, expand_heaviside));
 const OpDef kSignbit = composite("signbit", "Whether the sign bit is set, that of -0.0 too.", 1, expand_signbit);
 const OpDef kCopysign = composite("copysign", "The size of x with the sign of y.", 2, expand_copysign);

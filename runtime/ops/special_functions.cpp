@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/ops/compose.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/shapes.h"
 
 namespace shardlab::ops {
@@ -52,62 +52,97 @@ Term series(const Term& t, std::span<const double> coefficients) {
   double least = t.dtype() == DType::kFloat64 ? 1e-17 : 1e-9;
   std::size_t n = coefficients.size();
   while (n > 2 && std::abs(coefficients[n - 1]) < least) --n;
+  const Term twice = 2.0 * t;
   Term next = filled_like(t, 0), now = filled_like(t, coefficients[n - 1]);
   for (std::size_t i = n - 1; i-- > 1;) {
-    Term before = 2.0 * t * now - next + coefficients[i];
+    Term before = twice * now - next + coefficients[i];
     next = now;
     now = before;
   }
   return t * now - next + coefficients[0];
 }
 
-// 16-bit floats compute in float32.
-Term widened(const Term& x) { return is_half(x.dtype()) ? converted(x, DType::kFloat32) : x; }
-
 // exp(-|x|) I0(x), or I1 with x's sign.
 template <int kOrder>
-Term scaled_bessel(const Term& given) {
-  Term x = widened(given), size = x * call("sign", x),  // of derivative 0 at 0
-      safe = where(size > 8.0, size, 8.0);
+Term bessel_value(const Terms& at) {
+  const Term &x = at[0], size = call("abs", x), safe = where(size > 8.0, size, 8.0);
   Term small = series(size / 4.0 - 1.0, kOrder == 0 ? std::span<const double>(kI0Small) : std::span<const double>(kI1Small));
   Term large =
       series(16.0 * call("reciprocal", safe) - 1.0, kOrder == 0 ? std::span<const double>(kI0Large) : std::span<const double>(kI1Large));
   large = large / call("sqrt", safe);
-  if (kOrder == 0) return converted(where(size <= 8.0, small, large), given.dtype());
-  Term result = where(size <= 8.0, small * x, where(x < 0.0, -large, large));
-  return converted(result, given.dtype());
+  if (kOrder == 0) return where(size <= 8.0, small, large);
+  return where(size <= 8.0, small * x, where(x < 0.0, -large, large));
 }
+template <int kOrder>
+Term scaled_bessel(const Term& x);
+Term scaled_i0_tangent(const Terms& at, const Term& y, const Terms& tangents) {
+  return tangents[0] * (scaled_bessel<1>(at[0]) - call("sign", at[0]) * y);
+}
+Term scaled_i1_tangent(const Terms& at, const Term& y, const Terms& tangents) {
+  const Term& x = at[0];
+  const double least =
+      x.dtype() == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : double(std::numeric_limits<float>::epsilon());
+  const Term is_tiny = call("abs", x) <= least, safe = where(is_tiny, least, x);
+  const Term slope = scaled_bessel<0>(safe) - y * (call("sign", safe) + call("reciprocal", safe));
+  return tangents[0] * where(is_tiny, 0.5, slope);
+}
+template <int kOrder>
+Term scaled_bessel(const Term& x) {
+  return with_derivative({x}, {bessel_value<kOrder>, kOrder == 0 ? scaled_i0_tangent : scaled_i1_tangent});
+}
+// Without the scale I0's derivative is I1.
+template <int kOrder>
+Term bessel(const Terms& at) {
+  return call("exp", call("abs", at[0])) * scaled_bessel<kOrder>(at[0]);
+}
+Term i0_tangent(const Terms& at, const Term&, const Terms& tangents) { return tangents[0] * bessel<1>(at); }
+
 template <int kOrder, bool kScaled>
 Values expand_bessel(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Term x = inexact_term(b, op, args);
-  if (is_complex(x.dtype())) throw_user_error("{} does not accept dtype {}; it takes real numbers", op.name, name_of(x.dtype()));
-  Term result = scaled_bessel<kOrder>(x);
-  return {kScaled ? result.id() : (call("exp", x * call("sign", x)) * result).id()};
+  const Term given = inexact_term(b, op, args);
+  if (is_complex(given.dtype())) throw_user_error("{} does not accept dtype {}; it takes real numbers", op.name, name_of(given.dtype()));
+  const Term x = is_half(given.dtype()) ? converted(given, DType::kFloat32) : given;
+  if (kScaled) return {converted(scaled_bessel<kOrder>(x), given.dtype()).id()};
+  return {converted(kOrder == 0 ? with_derivative({x}, {bessel<0>, i0_tangent}) : bessel<1>({x}), given.dtype()).id()};
 }
 
-// x log(y), 0 where x is 0. There y is replaced where it has no logarithm, so that the derivative by x is log(y), as in JAX.
-Term xlog(const Term& x, const Term& y, std::string_view log) {
-  if (is_complex(x.dtype())) return where((x != 0.0) | (y != y), x * call(log, y), 0.0);
-  double least = log == "log" ? 0 : -1;
-  Term has_none = (y <= least) | (y == kInfinity);
-  return x * call(log, where((x == 0.0) & has_none, 1.0, y));
+// x log(y), 0 where x is 0; its derivative by x is log(y) there too.
+template <bool kPlusOne>
+Term logarithm(const Term& y) {
+  return call(kPlusOne ? "log1p" : "log", y);
 }
+template <bool kPlusOne>
+Term xlogy_value(const Terms& xy) {
+  const Term &x = xy[0], &y = xy[1];
+  return where((x != 0.0) | (y != y), x * logarithm<kPlusOne>(y), 0.0);
+}
+template <bool kPlusOne>
+Term xlogy_tangent(const Terms& xy, const Term&, const Terms& tangents) {
+  const Term &x = xy[0], &y = xy[1];
+  return tangents[0] * logarithm<kPlusOne>(y) + tangents[1] * x / (kPlusOne ? 1.0 + y : y);
+}
+template <bool kPlusOne>
+Term xlogy(const Term& x, const Term& y) {
+  return with_derivative({x, y}, {xlogy_value<kPlusOne>, xlogy_tangent<kPlusOne>});
+}
+Term xlogx(const Term& x) {
+  auto value = [](const Terms& at) { return xlogy<false>(at[0], at[0]); };
+  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return tangents[0] * (call("log", at[0]) + 1.0); };
+  return with_derivative({x}, {value, tangent});
+}
+template <bool kPlusOne>
 Values expand_xlogy(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   auto xy = inexact_terms(b, op, args);
-  return {xlog(xy[0], xy[1], "log").id()};
-}
-Values expand_xlog1py(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  auto xy = inexact_terms(b, op, args);
-  return {xlog(xy[0], xy[1], "log1p").id()};
+  return {xlogy<kPlusOne>(xy[0], xy[1]).id()};
 }
 Values expand_entr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Term x = inexact_term(b, op, args);
-  return {where(x < 0.0, -kInfinity, -xlog(x, x, "log")).id()};
+  return {where(x < 0.0, -kInfinity, -xlogx(x)).id()};
 }
 Term relative_entropy(const Term& p, const Term& q) {
   Term both = (p > 0.0) & (q > 0.0), none = (p == 0.0) & (q >= 0.0);
   Term safe_p = where(both, p, 1.0), safe_q = where(both, q, 1.0);
-  return where(both, xlog(safe_p, safe_p, "log") - xlog(safe_p, safe_q, "log"), where(none, filled_like(p, 0), filled_like(p, kInfinity)));
+  return where(both, xlogx(safe_p) - xlogy<false>(safe_p, safe_q), where(none, filled_like(p, 0), filled_like(p, kInfinity)));
 }
 Values expand_rel_entr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   auto pq = inexact_terms(b, op, args);
@@ -118,8 +153,10 @@ Values expand_kl_div(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
   return {(relative_entropy(pq[0], pq[1]) - pq[0] + pq[1]).id()};
 }
 Values expand_logit(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Term x = inexact_term(b, op, args);
-  return {call("log", x / (1.0 - x)).id()};
+  const Term x = inexact_term(b, op, args);
+  auto value = [](const Terms& at) { return call("log", at[0] / (1.0 - at[0])); };
+  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return tangents[0] / (at[0] * (1.0 - at[0])); };
+  return {with_derivative({x}, {value, tangent}).id()};
 }
 
 // The share of a normal distribution below x.
@@ -131,15 +168,23 @@ Term normal_below(const Term& x) {
 Values expand_ndtr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {normal_below(inexact_term(b, op, args)).id()}; }
 
 // Far above 0 -ndtr(-x), far below it an asymptotic series of three terms.
-Values expand_log_ndtr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Term x = inexact_term(b, op, args);
+Term log_normal_below(const Terms& at) {
+  const Term& x = at[0];
   double low = x.dtype() == DType::kFloat64 ? -20 : -10, high = x.dtype() == DType::kFloat64 ? 8 : 5;
-  Term far = call(b, "minimum", {x, low}), square = far * far;
+  Term far = call(x.builder(), "minimum", {x, low}), square = far * far;
   Term logarithm = -0.5 * square - call("log", -far) - 0.5 * std::log(2 * M_PI);
   Term fourth = square * square;
-  Term sum = 1.0 + 3.0 * call("reciprocal", fourth) - (call("reciprocal", square) + 15.0 * call("reciprocal", fourth * square));
-  Term near = call("log", normal_below(call(b, "maximum", {x, low})));
-  return {where(x > high, -normal_below(-x), where(x > low, near, logarithm + call("log", sum))).id()};
+  Term sum = 1.0 + 3.0 / fourth - (1.0 / square + 15.0 / (fourth * square));
+  Term is_high = x > high, share = normal_below(where(is_high, -x, call(x.builder(), "maximum", {x, low})));
+  return where(is_high, -share, where(x > low, call("log", share), logarithm + call("log", sum)));
+}
+// The density over the share below.
+Term log_normal_tangent(const Terms& at, const Term& y, const Terms& tangents) {
+  const Term log_density = -0.5 * call("square", at[0]) - 0.5 * std::log(2 * M_PI);
+  return tangents[0] * call("exp", log_density - y);
+}
+Values expand_log_ndtr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  return {with_derivative({inexact_term(b, op, args)}, {log_normal_below, log_normal_tangent}).id()};
 }
 
 // log(gamma(b) / gamma(a + b)) where b is at least 8: algdiv of SciPy's cdflib.
@@ -205,8 +250,8 @@ const OpDef kI0 = composite_of({"i0", "The modified Bessel function of order 0."
 const OpDef kI0e = composite_of({"i0e", "i0 times exp(-|x|).", expand_bessel<0, true>, 1, 1, {}, kI0eAliases});
 const OpDef kI1 = composite_of({"i1", "The modified Bessel function of order 1.", expand_bessel<1, false>});
 const OpDef kI1e = composite_of({"i1e", "i1 times exp(-|x|).", expand_bessel<1, true>, 1, 1, {}, kI1eAliases});
-const OpDef kXlogy = composite_of({"xlogy", "x log(y), 0 where x is 0.", expand_xlogy, 2, 2});
-const OpDef kXlog1py = composite_of({"xlog1py", "x log(1 + y), 0 where x is 0.", expand_xlog1py, 2, 2});
+const OpDef kXlogy = composite_of({"xlogy", "x log(y), 0 where x is 0.", expand_xlogy<false>, 2, 2});
+const OpDef kXlog1py = composite_of({"xlog1py", "x log(1 + y), 0 where x is 0.", expand_xlogy<true>, 2, 2});
 const OpDef kEntr = composite_of({"entr", "-x log(x), 0 at 0, -infinity below it.", expand_entr});
 const OpDef kRelEntr = composite_of({"rel_entr", "x log(x / y), 0 where x is 0, infinite where it has no value.", expand_rel_entr, 2, 2});
 const OpDef kKlDiv = composite_of({"kl_div", "rel_entr(x, y) - x + y.", expand_kl_div, 2, 2});

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/ops/compose.h"
 #include "runtime/ops/loops.h"
 #include "runtime/ops/shapes.h"
 
@@ -162,7 +161,12 @@ Values expand_comb(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 
 Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> given = reals(b, op, args);
-  return {where(given[1] == 0.0, 1.0, call("gamma", given[0] + given[1]) / call("gamma", given[0])).id()};
+  auto value = [](const Terms& zm) { return where(zm[1] == 0.0, 1.0, call("gamma", zm[0] + zm[1]) / call("gamma", zm[0])); };
+  auto tangent = [](const Terms& zm, const Term& y, const Terms& tangents) {
+    const Term by_m = call("digamma", zm[0] + zm[1]);
+    return tangents[0] * ((by_m - call("digamma", zm[0])) * y) + tangents[1] * (by_m * y);
+  };
+  return {with_derivative(given, {value, tangent}).id()};
 }
 
 Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }

@@ -7,6 +7,7 @@
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/lax.h"
+#include "runtime/exec/linalg.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/vmap.h"
 #include "tests/support/error_of.h"
@@ -55,6 +56,57 @@ TEST(Autodiff, WhereTheTermsOfALogarithmAreEqual) {
     EXPECT_THAT(std::get<0>(both).item<float>(), near(0.5f)) << op;
     EXPECT_THAT(std::get<1>(both).item<float>(), near(0.5f)) << op;
   }
+}
+
+// Functions whose derivative is a rule of its own, as JAX's is: where those of the ops that they are made of have a kink, no value or no
+// digits left, and once more derived. The numbers are JAX's.
+TEST(Autodiff, OwnRules) {
+  auto by_name = [](std::string_view op) { return [op](const Array& x) { return apply(op, {x}, {}, {}).at(0); }; };
+  auto slope = [&](std::string_view op, double at) { return grad(by_name(op))(full({}, at)).item<float>(); };
+  auto bend = [&](std::string_view op, double at) { return grad(grad(by_name(op)))(full({}, at)).item<float>(); };
+  for (auto [at, wanted] : {std::pair{0.0, 0.0f}, {3.0, 1.0f}, {6.0, 0.0f}}) EXPECT_EQ(slope("relu6", at), wanted);
+  EXPECT_EQ(slope("sinc", 0), 0);
+  EXPECT_THAT(bend("sinc", 0), near(-3.2898684f));
+  EXPECT_THAT(slope("entr", 0.5), near(-0.30685282f));
+  EXPECT_THAT(bend("entr", 0.5), near(-2));
+  EXPECT_THAT(slope("log_ndtr", -30), FloatNear(30.032578f, 1e-4f));
+  EXPECT_THAT(slope("log_ndtr", 8), FloatNear(5.0522754e-15f, 1e-19f));
+  EXPECT_THAT(bend("log_ndtr", -1), near(-0.800902f));
+  EXPECT_THAT(slope("i0", 0), near(0));
+  EXPECT_THAT(slope("i0", 1.5), near(0.9816665f));
+  EXPECT_THAT(bend("i0", 1.5), near(0.9922789f));
+  EXPECT_THAT(slope("i0e", -9), near(0.0077345f));
+  EXPECT_THAT(bend("i0e", 1.5), near(0.1507622f));
+  EXPECT_THAT(slope("i1", 0), near(0.5f));
+  EXPECT_THAT(slope("i1e", -9), near(-0.0064016f));
+  EXPECT_THAT(bend("i1e", 1.5), near(-0.0549899f));
+  EXPECT_THAT(slope("logit", 0.25), near(5.3333335f));
+  EXPECT_THAT(bend("logit", 0.25), near(-14.222223f));
+  EXPECT_THAT(slope("log1mexp", 0.3), near(2.8582962f));
+  EXPECT_THAT(bend("softplus", 0.5), near(0.23500371f));
+  auto poch = grad<0, 1>([](const Array& z, const Array& m) { return apply("poch", {z, m}, {}, {}).at(0); })(full({}, 2.5), full({}, 1.5));
+  EXPECT_THAT(std::get<0>(poch).item<float>(), near(2.4958003f));
+  EXPECT_THAT(std::get<1>(poch).item<float>(), near(5.6695127f));
+  auto by_zero = grad<0, 1>([](const Array& x, const Array& y) { return apply("xlogy", {x, y}, {}, {}).at(0); })(zeros({}), full({}, 2.0));
+  EXPECT_THAT(std::get<0>(by_zero).item<float>(), near(0.6931472f));
+  EXPECT_EQ(std::get<1>(by_zero).item<float>(), 0);
+  EXPECT_THAT(grad(grad([](const Array& x) { return power(x, 5); }))(full({}, 2.0)).item<float>(), near(160));
+  EXPECT_THAT(grad([](const Array& x) { return power(x, -2); })(full({}, 2.0)).item<float>(), near(-0.25f));
+}
+
+// Solutions, inverses and determinants by their factors; of a singular matrix the determinant has a gradient too.
+TEST(Autodiff, OwnRulesOfMatrices) {
+  const Array a = array<float>({1, 2, 3, 4, 2, 4, 6, 9, 0, 1, 1, 1, 1, 0, 2, 1}, {4, 4}), b = 3 * eye(4) + a;
+  const Array singular = array<float>({1, 2, 3, 4, 2, 4, 6, 8, 0, 1, 1, 1, 1, 0, 2, 1}, {4, 4});
+  EXPECT_THAT(grad([](const Array& x) { return linalg::det(x); })(singular).reshape({16}).to_vector<float>(),
+              testing::Pointwise(FloatNear(1e-4f), {6, 4, -2, -2, -3, -2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}));
+  auto bend = [](auto f) { return grad(grad(f))(full({}, 0.3)).template item<float>(); };
+  const Array i = arange(4, float32);
+  auto turned = [&](const Array& t) { return linalg::det(a + t * (i.reshape({4, 1}) * (i + 1)) + t * t * eye(4)); };
+  EXPECT_THAT(bend(turned), FloatNear(37.422997f, 1e-3f));
+  EXPECT_THAT(bend([&](const Array& t) { return sum(sin(linalg::inv(b + t * a))); }), FloatNear(0.27723333f, 1e-4f));
+  EXPECT_THAT(bend([&](const Array& t) { return sum(sin(linalg::solve(b + t * a, a * t * t))); }), FloatNear(3.3253841f, 1e-4f));
+  EXPECT_THAT(bend([&](const Array& t) { return linalg::slogdet(b + t * a).logabsdet; }), near(-0.13435215f));
 }
 
 TEST(Autodiff, SeveralArgumentsAndTheValue) {

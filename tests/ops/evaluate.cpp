@@ -70,7 +70,8 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {
   for (const Node& node : graph.nodes) {
     std::vector<Tensor> operands;
     for (ValueId id : node.operands) operands.push_back(values[std::size_t(id)]);
-    std::vector<Tensor> results = run(*node.op, operands, node.attrs);
+    const bool is_call = node.op->region == RegionKind::kCall;
+    std::vector<Tensor> results = is_call ? run(*node.attrs.bodies()[0], operands) : run(*node.op, operands, node.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) values[std::size_t(node.results[i])] = results[i];
   }
   std::vector<Tensor> results;

@@ -4,6 +4,7 @@
 #include "runtime/graph/builder.h"
 #include "runtime/ops/registry.h"
 #include "runtime/spmd/partition.h"
+#include "runtime/transform/inline.h"
 #include "tests/spmd/specs.h"
 
 namespace shardlab::testing {
@@ -23,9 +24,10 @@ struct Build {
     return op("with_sharding_constraint", {x}, Attrs{{"sharding", Sharding(mesh, spec_of(mesh, spec))}});
   }
 
+  // As it is planned: without the calls that only transformations see.
   Graph finish(std::vector<ValueId> results) {
     b.set_results(std::move(results));
-    return b.finish();
+    return transform::without_calls(b.finish());
   }
 };
 
