@@ -1,12 +1,13 @@
 // The convolution of one device's parts, as products of matrices: the kernel [outputs, features x window] times the patches that the window
-// sees [features x window, results], which are made as the product uses them. Source: im2col, Chellapilla et al., "High Performance
-// Convolutional Neural Networks for Document Processing" (2006).
+// sees [features x window, results]. Sources: im2col, Chellapilla et al., "High Performance Convolutional Neural Networks for Document
+// Processing" (2006), and patches that nobody copies, Dukhan, "The Indirect Convolution Algorithm" (2019).
 //
 // What the window sees outside the operand's part is zero: padding, or other devices' in a dimension whose partial results are added. As in
 // XLA an infinite weight on padding gives NaN.
 #include "runtime/ops/conv_kernel.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/ops/copy_run.h"
 #include "runtime/ops/gemm.h"
@@ -15,7 +16,11 @@
 namespace shardlab::ops {
 namespace {
 
-constexpr std::int64_t kProductBytesMax = 128 << 10;  // of results made at a time: they stay in the second-level cache, where a line fits
+constexpr std::int64_t kBlockBytes = 512 << 10;  // of the operand, and of results, that are worked on at a time: in the second-level cache
+constexpr std::int64_t kResultsMin = 256;        // but so many results: the weights are read once for each block
+constexpr std::int64_t kLineBytes = 64;
+// Products over results that nobody wants are worth while up to so many outputs a copied element of the patches.
+constexpr std::int64_t kOutputsPerCopy = 10;
 
 // A tensor's part, with its dimensions in the order [batch, feature, spatial…].
 struct Part {
@@ -45,7 +50,74 @@ Shape first_of(const std::vector<Interval>& box) {
   return index;
 }
 
-// Results are made line by line: runs along the last spatial dimension (of one element where there is none).
+// All of them; one without dimensions, too.
+std::vector<Shape> indices_of(const std::vector<Interval>& box) {
+  std::vector<Shape> indices;
+  for (const Interval& interval : box)
+    if (interval.size() <= 0) return indices;
+  Shape index = first_of(box);
+  do indices.push_back(index);
+  while (advance(index, box));
+  return indices;
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// The batch, or a spatial dimension, of results. A tap sees from result r the place stride * (r + shift) + phase of the dilated operand:
+// all results see with it what lies side by side among the places of its phase.
+struct Axis {
+  struct Tap {
+    std::int64_t phase = 0, shift = 0;  // of Axis::phases; from the least shift
+  };
+  Interval results, operand;  // of the parts
+  std::int64_t result_stride, operand_stride;
+  std::int64_t stride = 1, dilation = 1;  // of the window; of the operand
+  std::vector<std::int64_t> phases{0};
+  std::vector<Tap> taps{{}};
+  std::int64_t shift_min = 0, span = 0;  // of the shifts: least, and from least to greatest
+
+  Axis(const Part& lhs, const Part& out, std::size_t dim)
+      : results(out.box[dim]), operand(lhs.box[dim]), result_stride(out.strides[dim]), operand_stride(lhs.strides[dim]) {}
+
+  void look_through(const ConvWindow& window, Interval window_part) {
+    stride = window.stride;
+    dilation = window.lhs_dilation;
+    phases.clear();
+    taps.clear();
+    std::int64_t shift_max = 0;
+    for (std::int64_t t = window_part.start; t < window_part.stop; ++t) {
+      const std::int64_t place = t * window.rhs_dilation - window.low, shift = floor_divide(place, stride);
+      const std::int64_t phase = place - shift * stride;
+      auto found = std::find(phases.begin(), phases.end(), phase);
+      taps.push_back({found - phases.begin(), shift});
+      if (found == phases.end()) phases.push_back(phase);
+      shift_min = taps.size() == 1 ? shift : std::min(shift_min, shift);
+      shift_max = taps.size() == 1 ? shift : std::max(shift_max, shift);
+    }
+    span = shift_max - shift_min;
+    for (Tap& tap : taps) tap.shift -= shift_min;
+  }
+
+  // Each result sees one element, its neighbour the next one.
+  bool is_plain() const { return taps.size() == 1 && stride == 1 && dilation == 1; }
+  // Becomes one axis with the next where both are plain and all of the next lies side by side.
+  bool merge(const Axis& next) {
+    const std::int64_t size = next.results.size();
+    if (!is_plain() || !next.is_plain() || next.operand.size() != size || next.results.start + next.shift_min != next.operand.start ||
+        operand_stride != size * next.operand_stride || result_stride != size * next.result_stride)
+      return false;
+    for (Interval* each : {&results, &operand}) *each = {each->start * size, each->stop * size};
+    shift_min *= size;
+    operand_stride = next.operand_stride;
+    result_stride = next.result_stride;
+    return true;
+  }
+};
+
+// Works on blocks of results. The part of the operand that a block sees is copied into a grid [feature, phases, batch, places…], padded and
+// dilated; each tap sees from all results a copy of the results' box in it, at an offset of its own. As one line from the first result to
+// the last such a copy is a row of the patches, with some elements between the lines of results that nobody wants: the product reads it
+// where it lies. Where those would be too many the lines are packed without them.
 template <typename T>
 class Convolution : GemmPanels {
  public:
@@ -56,27 +128,32 @@ class Convolution : GemmPanels {
         x_(args.operands[0].as<T>()),
         w_(args.operands[1].as<T>()),
         result_(args.results[0].as<T>()),
-        dtype_(args.results[0].type.dtype),
-        spatial_(dims.spatial()) {
+        dtype_(args.results[0].type.dtype) {
     const Shape& kernel = *args.operands[1].array;
     per_group_ = kernel[std::size_t(dims.rhs[0])] / dims.output_groups();
     if (dims.groups > 1) inputs_ = kernel[std::size_t(dims.rhs[1])];
     if (dims.batch_groups > 1) batch_ = (*args.operands[0].array)[std::size_t(dims.lhs[0])] / dims.batch_groups;
-    for (std::size_t i = 0; i < spatial_; ++i) windows_.push_back(dims.window(i, kernel));
-    taps_box_.assign(rhs_.box.begin() + 2, rhs_.box.end());
-    for (const Interval& interval : taps_box_) taps_ *= interval.size();
-    lines_box_ = {out_.box[0]};
-    if (spatial_ > 0) lines_box_.insert(lines_box_.end(), out_.box.begin() + 2, out_.box.end() - 1);
-    line_ = spatial_ > 0 ? out_.box.back() : Interval{0, 1};
-    for (std::int64_t tap = spatial_ > 0 ? taps_box_.back().start : 0; spatial_ > 0 && tap < taps_box_.back().stop; ++tap)
-      runs_.push_back(run_of(tap));
+    for (std::size_t dim = 0; dim < out_.box.size(); ++dim) {
+      if (dim == 1) continue;  // the features
+      Axis axis(lhs_, out_, dim);
+      if (dim > 1) axis.look_through(dims.window(dim - 2, kernel), rhs_.box[dim]);
+      if (dim < 3 || !axes_.back().merge(axis)) axes_.push_back(std::move(axis));
+    }
+    std::vector<Interval> phases;
+    for (const Axis& axis : axes_) phases.push_back({0, std::int64_t(axis.phases.size())});
+    planes_ = indices_of(phases);
+    std::vector<Interval> window(rhs_.box.begin() + 2, rhs_.box.end());
+    for (const Shape& tap : indices_of(window)) {
+      std::int64_t at = 0;
+      for (std::size_t i = 0; i < tap.size(); ++i) at += (tap[i] - window[i].start) * rhs_.strides[i + 2];
+      weight_places_.push_back(at);
+    }
   }
 
   void run() {
     const Interval outputs = out_.box[1];
-    if (outputs.size() <= 0 || line_.size() <= 0) return;
-    for (const Interval& interval : lines_box_)
-      if (interval.size() <= 0) return;
+    for (const Axis& axis : axes_)
+      if (axis.results.size() <= 0) return;
     for (std::int64_t start = outputs.start; start < outputs.stop;) {
       const std::int64_t group = start / per_group_, stop = std::min(outputs.stop, (group + 1) * per_group_);
       run_group(group, {start, stop});
@@ -90,29 +167,54 @@ class Convolution : GemmPanels {
     first_batch_ = group * batch_;
     features_ = {std::max(group * inputs_ + rhs_.box[1].start, lhs_.box[1].start),
                  std::min(group * inputs_ + rhs_.box[1].stop, lhs_.box[1].stop)};
-    const std::int64_t depth = std::max<std::int64_t>(features_.size(), 0) * taps_;
-    std::vector<T> weights = weights_of(group, outputs, depth);
-    std::int64_t lines_left = 1;
-    for (const Interval& interval : lines_box_) lines_left *= interval.size();
-    const std::int64_t fit = kProductBytesMax / (std::int64_t(sizeof(T)) * outputs.size() * line_.size());
-    Shape first = first_of(lines_box_);
-    while (lines_left > 0) {
-      const std::int64_t lines = std::clamp<std::int64_t>(fit, 1, lines_left), columns = lines * line_.size();
-      T* product = room(product_, outputs.size() * columns);
-      lines_.clear();
-      Shape index = first;
-      for (std::int64_t l = 0; l < lines; ++l) {
-        lines_.push_back(line_at(index));
-        advance(index, lines_box_);
+    features_.stop = std::max(features_.start, features_.stop);
+    const std::vector<T> weights = weights_of(group, outputs);
+    const Shape sizes = block_sizes(outputs.size());
+    std::vector<Interval> blocks;
+    for (std::size_t i = 0; i < axes_.size(); ++i) blocks.push_back({0, (axes_[i].results.size() + sizes[i] - 1) / sizes[i]});
+    Shape index = first_of(blocks);
+    do {
+      block_.clear();
+      for (std::size_t i = 0; i < axes_.size(); ++i) {
+        const std::int64_t start = axes_[i].results.start + index[i] * sizes[i];
+        block_.push_back({start, std::min(axes_[i].results.stop, start + sizes[i])});
       }
-      gemm(dtype_, {outputs.size(), columns, depth}, {reinterpret_cast<const std::byte*>(weights.data()), depth}, *this,
-           reinterpret_cast<std::byte*>(product));
-      for (std::int64_t l = 0; l < lines; ++l) {
-        write_line(first, outputs, product + l * line_.size(), columns);
-        advance(first, lines_box_);
-      }
-      lines_left -= lines;
+      run_block(outputs, weights);
+    } while (advance(index, blocks));
+  }
+
+  // As many results along the last axes as fit.
+  Shape block_sizes(std::int64_t outputs) const {
+    const std::int64_t deepest = std::max<std::int64_t>({1, features_.size() * std::int64_t(planes_.size()), outputs});
+    const std::int64_t places_max = kBlockBytes / (std::int64_t(sizeof(T)) * deepest);
+    Shape sizes(axes_.size(), 1);
+    std::int64_t places = 1, results = 1;
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      const Axis& axis = axes_[i];
+      sizes[i] = std::clamp<std::int64_t>(std::max(places_max / places - axis.span, kResultsMin / results), 1, axis.results.size());
+      if (sizes[i] < axis.results.size()) break;
+      places *= sizes[i] + axis.span;
+      results *= sizes[i];
     }
+    return sizes;
+  }
+
+  void run_block(Interval outputs, const std::vector<T>& weights) {
+    make_grid();
+    place_lines();
+    const std::int64_t line = block_.back().size(), results = std::int64_t(lines_.size()) * line, span = lines_.back() + line;
+    const bool in_place = (span - results) * outputs.size() <= kOutputsPerCopy * results;
+    const std::int64_t columns = in_place ? span : results;
+    T* product = room(product_, outputs.size() * columns);
+    const GemmSize size{outputs.size(), columns, std::int64_t(offsets_.size())};
+    const GemmOperand left{reinterpret_cast<const std::byte*>(weights.data()), size.k};
+    if (in_place)
+      gemm(dtype_, size, left, GemmRows{reinterpret_cast<const std::byte*>(grid_.as<T>()), offsets_.data()},
+           reinterpret_cast<std::byte*>(product));
+    else
+      gemm(dtype_, size, left, *this, reinterpret_cast<std::byte*>(product));
+    for (std::size_t l = 0; l < lines_.size(); ++l)
+      write_line(line_indices_[l], outputs, product + (in_place ? lines_[l] : std::int64_t(l) * line), columns);
   }
 
   // Not set to anything: all of it is written.
@@ -122,131 +224,114 @@ class Convolution : GemmPanels {
   }
 
   // [outputs, features, taps]
-  std::vector<T> weights_of(std::int64_t group, Interval outputs, std::int64_t depth) const {
+  std::vector<T> weights_of(std::int64_t group, Interval outputs) const {
     std::vector<T> weights;
-    weights.reserve(std::size_t(outputs.size() * depth));
+    weights.reserve(std::size_t(outputs.size() * features_.size()) * weight_places_.size());
     for (std::int64_t o = outputs.start; o < outputs.stop; ++o)
       for (std::int64_t f = features_.start; f < features_.stop; ++f) {
         const T* from = w_ + (o - rhs_.box[0].start) * rhs_.strides[0] + (f - group * inputs_ - rhs_.box[1].start) * rhs_.strides[1];
-        Shape tap = first_of(taps_box_);
-        for (std::int64_t t = 0; t < taps_; ++t) {
-          std::int64_t at = 0;
-          for (std::size_t i = 0; i < spatial_; ++i) at += (tap[i] - taps_box_[i].start) * rhs_.strides[i + 2];
-          weights.push_back(from[at]);
-          advance(tap, taps_box_);
-        }
+        for (std::int64_t place : weight_places_) weights.push_back(from[place]);
       }
     return weights;
   }
 
-  // What a line of results sees: the operand's first element of its batch, and for each tap the place of the line there, or -1 for none.
-  struct Line {
-    const T* batch = nullptr;
+  // Of the block: the grid, and where each row of the patches begins in it.
+  void make_grid() {
+    Shape places;
+    for (std::size_t i = 0; i < axes_.size(); ++i) places.push_back(block_[i].size() + axes_[i].span);
+    grid_strides_ = strides_of(places);
+    const std::int64_t plane = element_count(places);
+    // Features lie an odd number of cache lines apart: at a power of two all would lie in one set of the cache.
+    constexpr std::int64_t kPerLine = std::max<std::int64_t>(1, kLineBytes / std::int64_t(sizeof(T)));
+    const std::int64_t feature_stride = ((plane * std::int64_t(planes_.size()) + kPerLine - 1) / kPerLine | 1) * kPerLine;
+    T* grid = room(grid_, features_.size() * feature_stride);
+    std::vector<Interval> taps;
+    for (const Axis& axis : axes_) taps.push_back({0, std::int64_t(axis.taps.size())});
     std::vector<std::int64_t> seen;
-  };
-  // `index`: of the batch, and the spatial ones but the last.
-  Line line_at(const Shape& index) const {
-    Line line{x_ + (first_batch_ + index[0] - lhs_.box[0].start) * lhs_.strides[0], {}};
-    Shape tap = first_of(taps_box_);
-    for (std::int64_t t = 0; t < taps_; ++t) {
-      std::int64_t at = 0;
-      for (std::size_t i = 0; i + 1 < spatial_ && at >= 0; ++i) {
-        const std::int64_t element = element_at(i, index[i + 1], tap[i]);
-        at = element < 0 ? -1 : at + (element - lhs_.box[i + 2].start) * lhs_.strides[i + 2];
+    for (const Shape& tap : indices_of(taps)) {
+      std::int64_t of_plane = 0, offset = 0;
+      for (std::size_t i = 0; i < axes_.size(); ++i) {
+        const Axis::Tap& each = axes_[i].taps[std::size_t(tap[i])];
+        of_plane = of_plane * std::int64_t(axes_[i].phases.size()) + each.phase;
+        offset += each.shift * grid_strides_[i];
       }
-      line.seen.push_back(at);
-      advance(tap, taps_box_);
+      seen.push_back(of_plane * plane + offset);
     }
-    return line;
-  }
-
-  // Rows of the patches are features and taps, columns the results of lines_.
-  void pack(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::byte* out,
-            std::int64_t to_stride) const override {
-    T* const to = reinterpret_cast<T*>(out);
-    for (std::int64_t done = 0; done < columns;) {
-      const Line& line = lines_[std::size_t((column + done) / line_.size())];
-      const std::int64_t begin = (column + done) % line_.size(), end = std::min(line_.size(), begin + columns - done);
-      std::int64_t t = row % taps_;
-      const T* feature = line.batch + (features_.start + row / taps_ - lhs_.box[1].start) * lhs_.strides[1];
-      T* at = to + done;
-      for (std::int64_t i = 0; i < rows; ++i, at += to_stride) {
-        const std::int64_t seen = line.seen[std::size_t(t)];
-        if (seen < 0)
-          std::fill_n(at, end - begin, T());
-        else if (spatial_ == 0)
-          *at = *feature;
-        else
-          see_run(feature + seen, runs_[std::size_t(t) % runs_.size()], begin, end, at);
-        if (++t == taps_) {
-          t = 0;
-          feature += lhs_.strides[1];
-        }
-      }
-      done += end - begin;
+    offsets_.clear();
+    for (std::int64_t f = 0; f < features_.size(); ++f) {
+      const T* from = x_ + (features_.start + f - lhs_.box[1].start) * lhs_.strides[1];
+      for (std::size_t p = 0; p < planes_.size(); ++p) fill(0, planes_[p], from, grid + f * feature_stride + std::int64_t(p) * plane);
+      for (std::int64_t offset : seen) offsets_.push_back(f * feature_stride + offset);
     }
   }
 
-  // The operand's index that a tap sees from a result, or -1: none of this part.
-  std::int64_t element_at(std::size_t i, std::int64_t result, std::int64_t tap) const {
-    const ConvWindow& window = windows_[i];
-    const std::int64_t place = window.begin(result) + tap * window.rhs_dilation;
-    if (place < 0 || place % window.lhs_dilation != 0) return -1;
-    const std::int64_t element = place / window.lhs_dilation;
-    return element >= lhs_.box[i + 2].start && element < lhs_.box[i + 2].stop ? element : -1;
-  }
-
-  // Which results of a line, from its first on, see elements of the part with one of the last dimension's taps, and the element that the
-  // first of them sees.
-  struct Run {
-    std::int64_t tap = 0, first = 0, last = 0, element = 0;
-  };
-  Run run_of(std::int64_t tap) const {
-    const std::size_t i = spatial_ - 1;
-    const ConvWindow& window = windows_[i];
-    const std::int64_t begin = lhs_.box[i + 2].start, end = lhs_.box[i + 2].stop;
-    const std::int64_t offset = tap * window.rhs_dilation - window.low;
-    auto result_at = [&](std::int64_t element) {  // the first result that sees the element or one behind it
-      const std::int64_t room = element - offset;
-      return std::clamp(room <= 0 ? 0 : (room + window.stride - 1) / window.stride, line_.start, line_.stop);
-    };
-    const std::int64_t first = result_at(begin), last = std::max(first, result_at(end));
-    return {tap, first - line_.start, last - line_.start, first * window.stride + offset - begin};
-  }
-
-  // What a tap sees from results [begin, end) of a line; `from`: the part's first element of the operand's line.
-  void see_run(const T* from, const Run& run, std::int64_t begin, std::int64_t end, T* to) const {
-    const std::size_t i = spatial_ - 1;
-    const std::int64_t stride = lhs_.strides[i + 2];
-    if (windows_[i].lhs_dilation > 1) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        const std::int64_t element = element_at(i, line_.start + r, run.tap);
-        *to++ = element >= 0 ? from[(element - lhs_.box[i + 2].start) * stride] : T();
-      }
+  // The places of the plane of some phases, from an axis on; `from`: where the operand's part begins in what is before the axis.
+  void fill(std::size_t i, const Shape& phases, const T* from, T* to) const {
+    const Axis& axis = axes_[i];
+    const Interval& part = axis.operand;
+    const std::int64_t stride = axis.operand_stride, count = block_[i].size() + axis.span;
+    const std::int64_t begin =
+        axis.stride * (block_[i].start + axis.shift_min) + axis.phases[std::size_t(phases[i])] + (i == 0 ? first_batch_ : 0);
+    if (i + 1 == axes_.size() && axis.dilation == 1) {
+      // The places [first, last) lie in the part.
+      auto place_of = [&](std::int64_t element) { return std::clamp<std::int64_t>(-floor_divide(begin - element, axis.stride), 0, count); };
+      const std::int64_t first = place_of(part.start), last = std::max(first, place_of(part.stop)), step = axis.stride * stride;
+      const T* at = from + (begin + first * axis.stride - part.start) * stride;
+      std::fill_n(to, first, T());
+      if (step == 1)
+        copy_run(at, last - first, to + first);
+      else
+        for (std::int64_t r = first; r < last; ++r, at += step) to[r] = *at;
+      std::fill_n(to + last, count - last, T());
       return;
     }
-    const std::int64_t first = std::clamp(run.first, begin, end), last = std::clamp(run.last, first, end);
-    for (std::int64_t r = begin; r < first; ++r) *to++ = T();
-    const std::int64_t step = windows_[i].stride * stride, count = last - first;
-    const T* element = from + (run.element + (first - run.first) * windows_[i].stride) * stride;
-    if (step == 1)
-      copy_run(element, count, to);
-    else
-      for (std::int64_t r = 0; r < count; ++r) to[r] = element[r * step];
-    to += count;
-    for (std::int64_t r = last; r < end; ++r) *to++ = T();
+    for (std::int64_t r = 0; r < count; ++r, to += grid_strides_[i]) {
+      const std::int64_t place = begin + r * axis.stride, element = floor_divide(place, axis.dilation);
+      if (element * axis.dilation != place || element < part.start || element >= part.stop)
+        std::fill_n(to, grid_strides_[i], T());
+      else if (i + 1 == axes_.size())
+        *to = from[(element - part.start) * stride];
+      else
+        fill(i + 1, phases, from + (element - part.start) * stride, to);
+    }
   }
 
+  // Where the lines of results begin in what a tap sees of the grid.
+  void place_lines() {
+    lines_.clear();
+    line_indices_ = indices_of({block_.begin(), block_.end() - 1});
+    for (const Shape& index : line_indices_) {
+      std::int64_t at = 0;
+      for (std::size_t i = 0; i < index.size(); ++i) at += (index[i] - block_[i].start) * grid_strides_[i];
+      lines_.push_back(at);
+    }
+  }
+
+  // Rows of the patches are features and taps, columns the results of the lines.
+  void pack(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::byte* out,
+            std::int64_t to_stride) const override {
+    const T* grid = grid_.as<T>();
+    const std::int64_t line = block_.back().size();
+    for (std::int64_t done = 0; done < columns;) {
+      const std::int64_t begin = (column + done) % line, count = std::min(line - begin, columns - done);
+      const T* from = grid + lines_[std::size_t((column + done) / line)] + begin;
+      T* to = reinterpret_cast<T*>(out) + done;
+      for (std::int64_t i = 0; i < rows; ++i, to += to_stride) copy_run(from + offsets_[std::size_t(row + i)], count, to);
+      done += count;
+    }
+  }
+
+  // `index`: of the axes but the last.
   void write_line(const Shape& index, Interval outputs, const T* product, std::int64_t columns) {
-    T* line = result_ + (index[0] - out_.box[0].start) * out_.strides[0];
-    for (std::size_t i = 0; i + 1 < spatial_; ++i) line += (index[i + 1] - out_.box[i + 2].start) * out_.strides[i + 2];
-    const std::int64_t stride = spatial_ > 0 ? out_.strides.back() : 1;
+    T* line = result_ + (block_.back().start - axes_.back().results.start) * axes_.back().result_stride;
+    for (std::size_t i = 0; i < index.size(); ++i) line += (index[i] - axes_[i].results.start) * axes_[i].result_stride;
+    const std::int64_t stride = axes_.back().result_stride, count = block_.back().size();
     for (std::int64_t o = outputs.start; o < outputs.stop; ++o, product += columns) {
       T* to = line + (o - out_.box[1].start) * out_.strides[1];
       if (stride == 1)
-        copy_run(product, line_.size(), to);
+        copy_run(product, count, to);
       else
-        for (std::int64_t r = 0; r < line_.size(); ++r) to[r * stride] = product[r];
+        for (std::int64_t r = 0; r < count; ++r) to[r * stride] = product[r];
     }
   }
 
@@ -254,17 +339,17 @@ class Convolution : GemmPanels {
   const T *x_, *w_;
   T* result_;
   DType dtype_;
-  std::size_t spatial_;
-  std::int64_t per_group_ = 1, inputs_ = 0, batch_ = 0, taps_ = 1;  // of a group: outputs; features and batch, 0 where all groups see all
-  std::vector<ConvWindow> windows_;
-  std::vector<Interval> taps_box_;   // what is here of the window
-  std::vector<Interval> lines_box_;  // of the result: batch, and the spatial dimensions but the last
-  Interval line_;                    // the last one
-  std::vector<Run> runs_;            // of the last dimension's taps
-  Interval features_;                // of the operand, in the group at work
-  std::int64_t first_batch_ = 0;     // likewise
-  std::vector<Line> lines_;          // that are being made
-  Buffer product_{0};
+  std::int64_t per_group_ = 1, inputs_ = 0, batch_ = 0;  // of a group: outputs; features and batch, 0 where all groups see all
+  std::vector<Axis> axes_;                               // the batch, then the spatial ones
+  std::vector<Shape> planes_;                            // the phases of each
+  std::vector<std::int64_t> weight_places_;              // of the taps, in the kernel's part
+  Interval features_;                                    // of the operand, in the group at work
+  std::int64_t first_batch_ = 0;                         // likewise
+  std::vector<Interval> block_;                          // of results, at work
+  Shape grid_strides_;                                   // of the axes
+  std::vector<std::int64_t> offsets_, lines_;            // of rows of the patches, of lines of results
+  std::vector<Shape> line_indices_;                      // of the axes but the last
+  Buffer grid_{0}, product_{0};
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ constexpr std::int64_t kFewRows = 8;        // so many read `b` where it lies: a
 
 template <typename T>
 struct Inner {
-  void (*run)(const T*, std::int64_t, const T*, std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t, std::int64_t, bool);
+  void (*run)(const T*, std::int64_t, const T*, std::int64_t, const std::int64_t*, std::int64_t, T*, std::int64_t, std::int64_t,
+              std::int64_t, bool);
   std::int64_t rows, columns;
 };
 
@@ -74,17 +75,18 @@ const Inner<T>& inner_for(const ByRows<T>& inners, std::int64_t rows) {
 template <typename T>
 struct Inners {
   ByRows<T> wide, narrow;   // two vectors and one; as many rows as the registers hold beside them
+  ByRows<T> placed;         // two vectors of rows that lie anywhere
   ByRows<T> few;            // up to kFewRows
   std::int64_t block_rows;  // of `a` at a time: they stay in the second-level cache while panels of `b` pass
 };
 
-template <typename Version, typename T, int kWide, std::int64_t kStride, int... kRows>
+template <typename Version, typename T, int kWide, std::int64_t kStride, bool kPlaced, int... kRows>
 ByRows<T> by_rows() {
-  return {{{&Version::template run<T, kRows, kWide, kStride>, kRows, kWide * Version::kBytes / std::int64_t(sizeof(T))}...}};
+  return {{{&Version::template run<T, kRows, kWide, kStride, kPlaced>, kRows, kWide * Version::kBytes / std::int64_t(sizeof(T))}...}};
 }
 template <typename Version, typename T, int kWide, int kRows>
 Inner<T> in_place() {
-  return by_rows<Version, T, kWide, 0, kRows, kRows, kRows>()[0];
+  return by_rows<Version, T, kWide, 0, false, kRows, kRows, kRows>()[0];
 }
 
 template <typename T>
@@ -93,21 +95,24 @@ Inners<T> best_inners() {
 #if defined(__x86_64__)
   switch (machine_isa()) {
     case Isa::kAvx512:
-      return {by_rows<Avx512, T, 2, kStride, 4, 8, 12>(),
-              by_rows<Avx512, T, 1, kStride, 4, 8, 12>(),
+      return {by_rows<Avx512, T, 2, kStride, false, 4, 8, 12>(),
+              by_rows<Avx512, T, 1, kStride, false, 4, 8, 12>(),
+              by_rows<Avx512, T, 2, kStride, true, 4, 8, 12>(),
               {in_place<Avx512, T, 4, 1>(), in_place<Avx512, T, 4, 4>(), in_place<Avx512, T, 3, kFewRows>()},
               480};
     case Isa::kAvx2:
-      return {by_rows<Avx2, T, 2, kStride, 2, 4, 6>(),
-              by_rows<Avx2, T, 1, kStride, 2, 4, 6>(),
+      return {by_rows<Avx2, T, 2, kStride, false, 2, 4, 6>(),
+              by_rows<Avx2, T, 1, kStride, false, 2, 4, 6>(),
+              by_rows<Avx2, T, 2, kStride, true, 2, 4, 6>(),
               {in_place<Avx2, T, 4, 1>(), in_place<Avx2, T, 2, 4>(), in_place<Avx2, T, 1, kFewRows>()},
               240};
     case Isa::kBaseline:
       break;
   }
 #endif
-  return {by_rows<Baseline, T, 2, kStride, 2, 4, 6>(),
-          by_rows<Baseline, T, 1, kStride, 2, 4, 6>(),
+  return {by_rows<Baseline, T, 2, kStride, false, 2, 4, 6>(),
+          by_rows<Baseline, T, 1, kStride, false, 2, 4, 6>(),
+          by_rows<Baseline, T, 2, kStride, true, 2, 4, 6>(),
           {in_place<Baseline, T, 4, 1>(), in_place<Baseline, T, 2, 4>(), in_place<Baseline, T, 1, kFewRows>()},
           240};
 }
@@ -154,16 +159,19 @@ struct Matrix {
   }
 };
 
-// A right side: where it lies, or what makes it.
+// A right side: where it lies, where its rows lie, or what makes it.
 template <typename T>
 struct RightSide {
   Matrix<T> matrix{};
+  const std::int64_t* offsets = nullptr;  // of rows
   const GemmPanels* made = nullptr;
 
-  bool has_rows() const { return made == nullptr && matrix.column_stride == 1; }
+  bool has_rows() const { return made == nullptr && offsets == nullptr && matrix.column_stride == 1; }
   void copy(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, T* to, std::int64_t to_stride) const {
     if (made != nullptr)
       made->pack(row, rows, column, columns, reinterpret_cast<std::byte*>(to), to_stride);
+    else if (offsets != nullptr)
+      for (std::int64_t i = 0; i < rows; ++i) copy_run(matrix.data + offsets[row + i] + column, columns, to + i * to_stride);
     else
       matrix.from(row, column).copy(rows, columns, to, to_stride);
   }
@@ -199,19 +207,21 @@ class RealGemm {
       if (left.column_stride != 1) copy_left();
       const Inner<T>& few = inner_for(inners().few, rows);
       for (; n0 + few.columns <= size_.n; n0 += few.columns)
-        few.run(left.data, left.row_stride, b_.matrix.from(k0, n0).data, b_.matrix.row_stride, depth, out + n0, size_.n, rows, few.columns,
-                k0 > 0);
+        few.run(left.data, left.row_stride, b_.matrix.from(k0, n0).data, b_.matrix.row_stride, nullptr, depth, out + n0, size_.n, rows,
+                few.columns, k0 > 0);
     }
     if (n0 == size_.n) return;
     if (left.data != strips_.get()) copy_left();
     while (n0 < size_.n) {
       const std::int64_t left_over = size_.n - n0;
-      const ByRows<T>& by_rows = left_over > inners().narrow[0].columns ? inners().wide : inners().narrow;
+      const bool in_place = b_.offsets != nullptr && left_over >= inners().placed[0].columns;
+      const ByRows<T>& by_rows = in_place ? inners().placed : left_over > inners().narrow[0].columns ? inners().wide : inners().narrow;
       const std::int64_t width = by_rows[0].columns, columns = std::min(width, left_over);
-      const T* panel = packed(k0, depth, n0, columns, width);
+      const T* panel = in_place ? b_.matrix.data + n0 : packed(k0, depth, n0, columns, width);
+      const std::int64_t* offsets = in_place ? b_.offsets + k0 : nullptr;
       for (std::int64_t r = 0; r < rows;) {
         const Inner<T>& inner = inner_for(by_rows, rows - r);
-        inner.run(left.data + r * kStripStride, kStripStride, panel, width, depth, out + r * size_.n + n0, size_.n,
+        inner.run(left.data + r * kStripStride, kStripStride, panel, width, offsets, depth, out + r * size_.n + n0, size_.n,
                   std::min(inner.rows, rows - r), columns, k0 > 0);
         r += inner.rows;
       }
@@ -319,10 +329,18 @@ void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmOperand& b
   });
 }
 
+void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmRows& b, std::byte* result) {
+  visit_dtype(dtype, [&](auto sample) {
+    using T = decltype(sample);
+    multiply<T>(size, matrix_of<T>(a), {.matrix = {reinterpret_cast<const T*>(b.data), 0, 1}, .offsets = b.offsets},
+                reinterpret_cast<T*>(result));
+  });
+}
+
 void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmPanels& b, std::byte* result) {
   visit_dtype(dtype, [&](auto sample) {
     using T = decltype(sample);
-    multiply<T>(size, matrix_of<T>(a), {{}, &b}, reinterpret_cast<T*>(result));
+    multiply<T>(size, matrix_of<T>(a), {.made = &b}, reinterpret_cast<T*>(result));
   });
 }
 

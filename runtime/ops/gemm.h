@@ -18,6 +18,12 @@ struct GemmOperand {
   std::int64_t row_stride = 0, column_stride = 1;
 };
 
+// A right side whose rows lie anywhere, and may overlap: element (i, j) is data[offsets[i] + j], in elements.
+struct GemmRows {
+  const std::byte* data = nullptr;
+  const std::int64_t* offsets = nullptr;
+};
+
 // A right side that is made while it is used: nobody holds all of it.
 class GemmPanels {
  public:
@@ -33,6 +39,7 @@ class GemmPanels {
 // sums are added from left to right: vectors of any width give the same bits. 16-bit floats are multiplied and summed in float32, rounded
 // at the end.
 void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmOperand& b, std::byte* result);
+void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmRows& b, std::byte* result);
 void gemm(DType dtype, GemmSize size, const GemmOperand& a, const GemmPanels& b, std::byte* result);
 
 }  // namespace shardlab::ops
