@@ -48,13 +48,14 @@ std::vector<Class> classes_of(const ComputeCall& call) {
 
 TensorType local_type(const ComputeCall& call, ValueId value, const Box& box) { return {call.graph.type(value).dtype, shape_of(box)}; }
 
-// Which operands have the first dimension of the results as their first, so that rows of the results need those rows of them alone.
+// Which operands have the first dimension of the results as their first, so that rows of the results need those rows of them alone. The
+// others are given whole.
 using RowOperands = std::vector<bool>;
 
 // Nothing where rows of the results cannot be computed by themselves.
 std::optional<RowOperands> row_operands(const ComputeCall& call, int position) {
   const OpDef& op = *call.node.op;
-  if (op.rule == nullptr || op.uses_position || op.needs != nullptr || call.results.empty()) return std::nullopt;
+  if (op.rule == nullptr || (op.uses_position && op.needs == nullptr) || call.results.empty()) return std::nullopt;
   std::vector<TensorType> operand_types, result_types;
   for (ValueId id : call.node.operands) operand_types.push_back(call.graph.type(id));
   for (ValueId id : call.node.results) result_types.push_back(call.graph.type(id));
@@ -62,6 +63,7 @@ std::optional<RowOperands> row_operands(const ComputeCall& call, int position) {
   if (!rule.present || rule.results[0].empty() || rule.results[0][0].size() != 1) return std::nullopt;
   const int factor = rule.results[0][0][0];
   if (rule.factors[std::size_t(factor)].kind != FactorKind::kPass) return std::nullopt;
+  if (op.needs != nullptr) return RowOperands(call.operands.size(), false);  // any box of the results may be asked for
   const Interval rows = (*call.result_boxes[0])[std::size_t(position)][0];
   // Whether the dimensions have the factor as their first one alone; nothing where they have it otherwise.
   auto has_rows = [&](const std::vector<std::vector<int>>& dims, const Box& box) -> std::optional<bool> {
