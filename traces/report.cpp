@@ -101,6 +101,7 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   if (!said) fmt::print(out, "{}\n", data.verdict);
   for (const auto& diagnosis : data.diagnoses) {
     fmt::print(out, "{}\n", text_of(diagnosis));
+    if (!diagnosis.fields.empty()) fmt::print(out, "  differs in: {}\n", fmt::join(diagnosis.fields, ", "));
     if (!diagnosis.explain.empty()) fmt::print(out, "  {}\n", diagnosis.explain);
   }
   if (!data.deviations.empty()) fmt::print(out, "\nOtherwise than planned\n");

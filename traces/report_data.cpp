@@ -92,8 +92,12 @@ std::string verdict_of(const ReportData& data) {
   std::string agree = data.unmatched > 0    ? fmt::format("{} of them are not matched on all processes", data.unmatched)
                       : data.unfinished > 0 ? fmt::format("{} of them never ended", data.unfinished)
                                             : "all of them match";
-  return fmt::format("No diagnosis: {} process{} ran {} collective{}, and {}{}.", data.processes.size(),
-                     data.processes.size() == 1 ? "" : "es", data.collectives, data.collectives == 1 ? "" : "s", agree,
+  std::string remarks;
+  for (const auto& diagnosis : data.diagnoses)
+    if (remarks.find(diagnosis.code) == std::string::npos) remarks += (remarks.empty() ? "" : ", ") + diagnosis.code;
+  return fmt::format("{}: {} process{} ran {} collective{}, and {}{}{}.", remarks.empty() ? "No diagnosis" : "No error",
+                     data.processes.size(), data.processes.size() == 1 ? "" : "es", data.collectives, data.collectives == 1 ? "" : "s",
+                     agree, remarks.empty() ? "" : "; worth knowing: " + remarks,
                      data.notices.empty() ? "" : "; but the trace is not whole, see the notices");
 }
 
@@ -125,6 +129,21 @@ std::string end_text(const ReportData& data, ProcessRow process) {
   else if (is_again)
     process.error = fmt::format("the same as process {}", first->process);
   return end_text(process);
+}
+
+std::vector<std::pair<std::string, std::string>> details_told(const Diagnosis& diagnosis) {
+  const bool knows_callers =
+      std::any_of(diagnosis.participants.begin(), diagnosis.participants.end(), [](const auto& side) { return !side.callers.empty(); });
+  std::vector<std::pair<std::string, std::string>> told;
+  for (auto [name, value] : diagnosis.details) {
+    if (name == "look_ahead") continue;
+    if (knows_callers && name.starts_with("call chain on ")) {
+      value = value.substr(0, value.find(", called in "));
+      if (value.find(", in ") == std::string::npos) continue;  // the call itself
+    }
+    told.emplace_back(std::move(name), std::move(value));
+  }
+  return told;
 }
 
 std::string epoch_text(const ReportData& data, const EpochRow& epoch) {
@@ -183,7 +202,8 @@ ReportData collect_report(TraceReader& reader) {
   ReportData data{.path = reader.path(),
                   .title = reader.meta("title"),
                   .command_line = reader.meta("command_line"),
-                  .version = reader.meta("shardlab_version")};
+                  .version = reader.meta("shardlab_version"),
+                  .scenario = reader.meta("scenario")};
   data.duration_ns = std::max<Ns>(0, reader.meta_integer("last_ns") - reader.meta_integer("first_ns"));
   data.devices = std::int64_t(reader.devices().size());
   data.arrays = std::int64_t(reader.arrays().size());

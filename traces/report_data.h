@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "traces/callers.h"
@@ -32,6 +33,7 @@ struct SlowCollective {
 
 struct ReportData {
   std::string path, title, command_line, version;
+  std::string scenario;    // the document that was run, as JSON; empty where it was another program
   std::string verdict;     // one sentence
   bool diagnosed = false;  // an error among the diagnoses, or a process that ended badly
   Ns duration_ns = 0;
@@ -40,10 +42,10 @@ struct ReportData {
   std::vector<EpochRow> epochs;  // of an elastic job
   std::vector<Diagnosis> diagnoses;
   std::vector<std::vector<Callers>> callers;  // by diagnosis and participant; borrowed from the reader
-  std::vector<Deviation> deviations;     // from what was planned
-  std::optional<Evidence> evidence;      // the ledger's last
-  std::vector<CollectiveSum> sums;       // most wire bytes first; without transfers
-  std::vector<CollectiveSum> transfers;  // device_put and the like: not part of wire_bytes
+  std::vector<Deviation> deviations;          // from what was planned
+  std::optional<Evidence> evidence;           // the ledger's last
+  std::vector<CollectiveSum> sums;            // most wire bytes first; without transfers
+  std::vector<CollectiveSum> transfers;       // device_put and the like: not part of wire_bytes
   std::int64_t collectives = 0, wire_bytes = 0, unmatched = 0, unfinished = 0;
   std::vector<SlowCollective> slowest;  // at most kSlowestMax, slowest first
   std::vector<std::string> notices;
@@ -66,6 +68,9 @@ std::string epoch_text(const ReportData& data, const EpochRow& epoch);
 // "1.50 ms", "12.0 KiB".
 std::string duration_text(Ns ns);
 std::string bytes_text(std::int64_t bytes);
+
+// Details as people read them: without what the sides say themselves, or what counts for tools alone.
+std::vector<std::pair<std::string, std::string>> details_told(const Diagnosis& diagnosis);
 
 void write_report_text(const ReportData& data, std::ostream& out);
 void write_report_json(const ReportData& data, std::ostream& out);

@@ -71,7 +71,7 @@ std::string wait_graph_svg(const Evidence& evidence) {
     auto [x, y] = place(process);
     const CallEvidence* head = positions.head(process);
     std::string label = head ? call_text(evidence, *head) : state_text(positions.at(process));
-    std::string where = head ? head->where : positions.at(process).where;
+    std::string where = head ? head->where : participant(positions, process).where;
     bool right = x > cx + 1, middle = std::abs(x - cx) <= 1;
     double tx = middle ? x : x + (right ? kNode + 6 : -kNode - 6), ty = middle ? (y < cy ? y - kNode - 22 : y + kNode + 16) : y - 2;
     svg += fmt::format(

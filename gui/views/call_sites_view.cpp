@@ -14,7 +14,6 @@
 
 #include "gui/models/call_site_model.h"
 #include "gui/models/format.h"
-#include "gui/models/statement_text.h"
 #include "gui/models/text_twin.h"
 #include "gui/views/source_html.h"
 #include "gui/views/table_export.h"
@@ -243,8 +242,9 @@ class CallSitesView : public QWidget {
 
   void show_site(const Site& site) {
     const Theme& theme = theme_of(this);
-    const SourceLines lines = site.statement >= 0 ? read_statement_lines(scenario_of(trace_->path), site.pointer, kSourceContext)
-                                                  : read_source_lines(site.path(), trace_->path, kSourceContext);
+    const traces::SourceLines lines = site.statement >= 0
+                                          ? traces::read_statement_lines(traces::scenario_of(trace_->path), site.pointer, kSourceContext)
+                                          : traces::read_source_lines(site.path(), trace_->path, kSourceContext);
     const QString text = source_html(lines, theme);
     source_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(html(site.text())) +
                      (text.isEmpty() ? quiet(theme, QStringLiteral("not readable from here: %1").arg(html(site.path()))) : text));

@@ -5,8 +5,6 @@
 #include "gui/models/format.h"
 #include "gui/models/selection.h"
 #include "gui/models/side_facts.h"
-#include "gui/models/source_lines.h"
-#include "gui/models/statement_text.h"
 #include "gui/models/verdict.h"
 #include "gui/views/source_html.h"
 
@@ -48,11 +46,10 @@ bool differs(const std::vector<Side>& sides, const FieldDef& field) {
 }
 
 // A participant names its line without folders, which the trace's sites know; or its statement, with the place in the document.
-SourceLines lines_of(const TraceData& trace, const Participant& side) {
-  const std::string& where = side.where;
-  if (const auto pointer = where.rfind("(/"); side.statement >= 0 && pointer != std::string::npos && where.back() == ')')
-    return read_statement_lines(scenario_of(trace.path), where.substr(pointer + 1, where.size() - pointer - 2), kSourceContext);
-  return read_source_lines(place_with_folders(trace, where), trace.path, kSourceContext);
+traces::SourceLines lines_of(const TraceData& trace, const Participant& side) {
+  if (const std::string pointer = traces::pointer_of(side.where); side.statement >= 0 && !pointer.empty())
+    return traces::read_statement_lines(traces::scenario_of(trace.path), pointer, kSourceContext);
+  return traces::read_source_lines(place_with_folders(trace, side.where), trace.path, kSourceContext);
 }
 
 QString process_links(const Side& side) {

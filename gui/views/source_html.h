@@ -3,12 +3,12 @@
 
 #include <QString>
 
-#include "gui/models/source_lines.h"
 #include "gui/views/theme.h"
+#include "traces/source_lines.h"
 
 namespace shardlab::gui {
 
 // Empty where the file is not readable.
-QString source_html(const SourceLines& source, const Theme& theme);
+QString source_html(const traces::SourceLines& source, const Theme& theme);
 
 }  // namespace shardlab::gui

@@ -20,7 +20,7 @@ constexpr OptionDef kOptions[] = {
 std::string coloured(const std::string& text) {
   std::size_t end = std::min(text.find("\n\n"), text.size());
   std::string head = text.substr(0, end);
-  return (head.starts_with("No diagnosis") ? green(head, 1) : red(head, 1)) + text.substr(end);
+  return ((head.starts_with("No diagnosis:") || head.starts_with("No error:")) ? green(head, 1) : red(head, 1)) + text.substr(end);
 }
 
 int run(const Arguments& arguments) {

@@ -43,6 +43,22 @@ TEST(Judge, WhoIsStoppedIsNamedThoughAllItsCallsAreMatched) {
   EXPECT_THAT(d.message, HasSubstr("process 1 has fallen silent, stopped or cut off at toy.cpp:88; processes 0 and 2 wait for it in A"));
 }
 
+// The read that it has been through is not where it is.
+TEST(Judge, WhoIsKilledStandsWhereItWasSeenLast) {
+  EvidenceBuilder b(3);
+  b.program("A").program("B");
+  for (int p = 0; p < 3; ++p) b.call(p, "A", true);
+  b.calls({0, 2}, "B").state(1, ProcessState::kKilled);
+  ProcessEvidence& killed = b.process(1);
+  killed.signal = 9;
+  killed.where = "toy.cpp:70", killed.statement = 3, killed.doing = "fetch";
+  killed.at = "toy.cpp:88", killed.at_statement = 4;
+  Diagnosis d = only(b.evidence());
+  EXPECT_THAT(d.message, HasSubstr("process 1 was killed by signal 9 (SIGKILL) at toy.cpp:88"));
+  EXPECT_EQ(d.participants[0].where, "toy.cpp:88");
+  EXPECT_EQ(d.participants[0].statement, 4);
+}
+
 // Its connection is gone: it will not come back, whoever waits.
 TEST(Judge, WhoIsLostIsNamedThoughNobodyWaits) {
   EvidenceBuilder b(2);

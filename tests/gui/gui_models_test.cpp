@@ -7,7 +7,6 @@
 
 #include "gui/models/prediction.h"
 #include "gui/models/process_model.h"
-#include "gui/models/statement_text.h"
 #include "gui/models/table_def.h"
 #include "gui/views/diagnosis_html.h"
 #include "tests/gui/sample_traces.h"
@@ -135,21 +134,6 @@ TEST(Prediction, ComparesThePlanWithTheRecord) {
   EXPECT_FALSE(compare_with_plan(*trace)[0].as_planned);
   trace->launches.back().done = kOpen;
   EXPECT_TRUE(compare_with_plan(*trace)[0].as_planned);
-}
-
-TEST(StatementText, ShowsAStatementAmongItsNeighbours) {
-  const std::string scenario =
-      R"({"program": [{"let": "x", "op": "ones", "shape": [4, 8]}, {"let": "y", "op": "device_put", "args": ["x"], "sharding": ["a", null]},
-          {"repeat": 3, "body": [{"let": "s", "op": "sum", "args": ["y", 1.5]}, {"op": "fetch", "args": ["s"]}]}]})";
-  const SourceLines whole = read_statement_lines(scenario, "/program/1", 2);
-  EXPECT_EQ(whole.first, 0);
-  EXPECT_EQ(whole.line, 1);
-  EXPECT_EQ(whole.lines, (QStringList{QStringLiteral("x = ones(shape: [4, 8])"), QStringLiteral("y = device_put(x, sharding: [a, None])"),
-                                      QStringLiteral("body: 2 statements, repeat: 3")}));
-  EXPECT_EQ(read_statement_lines(scenario, "/program/2/body/0", 0).lines, QStringList{QStringLiteral("s = sum(y, 1.5)")});
-  for (const char* nowhere : {"", "/program", "/program/3", "/program/1/body/0", "/limits/0"})
-    EXPECT_TRUE(read_statement_lines(scenario, nowhere, 1).lines.isEmpty()) << nowhere;
-  EXPECT_TRUE(read_statement_lines("no document", "/program/1", 1).lines.isEmpty());
 }
 
 // A real file: both sides' statements stand in the page, in the words of the document.

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/traces/sample_trace.h"
 #include "traces/report_data.h"
 #include "traces/sharding_svg.h"
+#include "traces/source_lines.h"
 #include "traces/trace_writer.h"
 #include "traces/wait_graph_svg.h"
 
@@ -191,6 +193,103 @@ TEST(Report, AnErrorThatAllRaisedIsToldOnce) {
   std::filesystem::remove(path);
 }
 
+TEST(Report, HtmlShowsTheStatementsOfBothSidesAndFoldsProcesses) {
+  const auto path = (std::filesystem::temp_directory_path() / ("shardlab_html_" + std::to_string(getpid()) + ".db")).string();
+  {
+    TraceWriter writer(path);
+    writer.meta("scenario", R"({"program": [{"op": "matmul", "args": ["x", "w<"]}, {"op": "matmul", "args": ["w", "x"]}]})");
+    for (int p = 0; p < 512; ++p)
+      writer.add(ProcessRow{.process = p, .pid = 1000 + p, .host = p < 256 ? "a" : "b", .state = ProcessState::kLeft});
+    Diagnosis diagnosis{
+        .code = "program-mismatch", .severity = "error", .message = "they differ", .explain = "see `fields`", .processes = {9}};
+    for (int p : {9, 0, 1}) {
+      const std::string n = std::to_string(p == 9);
+      diagnosis.participants.push_back(
+          {.process = p, .op = "matmul", .where = "statement " + n + " (/program/" + n + ")", .statement = p == 9});
+    }
+    diagnosis.fields = {"shape", "dtype"};
+    writer.add(diagnosis);
+    writer.finish();
+  }
+  TraceReader reader(path);
+  std::ostringstream out;
+  write_report(reader, "html", out);
+  const std::string html = out.str();
+  EXPECT_THAT(html, HasSubstr("<span class='here'>   1  matmul(w, x)</span>"));
+  EXPECT_THAT(html, HasSubstr("<span class='here'>   0  matmul(x, w&lt;)</span>"));
+  EXPECT_THAT(html, HasSubstr("<b>process 9</b> <span class='tag'>"));
+  EXPECT_THAT(html, HasSubstr("Differs in: <b>shape, dtype</b>"));
+  EXPECT_THAT(html, HasSubstr("see <code>fields</code>"));
+  EXPECT_EQ(html.find("they differ"), html.rfind("they differ")) << "the verdict is told once";
+  EXPECT_THAT(html, HasSubstr("<td class='name'>0-255<td class='name'>1000-1255<td class='name'>a<td>left"));
+  std::filesystem::remove(path);
+}
+
+TEST(Report, DetailsLeaveOutWhatTheSidesSay) {
+  Diagnosis diagnosis;
+  diagnosis.details = {{"look_ahead", "2"},
+                       {"calls", "4"},
+                       {"call chain on process 1", "matmul at a.cpp:1, called in f"},
+                       {"call chain on process 0", "all-reduce of sum at a.cpp:2, in step at a.cpp:1, called in f"}};
+  diagnosis.participants.resize(1);
+  EXPECT_EQ(details_told(diagnosis).size(), 3U);
+  diagnosis.participants[0].callers = "f (a.cpp:1)";
+  EXPECT_THAT(details_told(diagnosis),
+              testing::ElementsAre(testing::Pair("calls", "4"),
+                                   testing::Pair("call chain on process 0", "all-reduce of sum at a.cpp:2, in step at a.cpp:1")));
+}
+
+TEST(Report, ARunWithARemarkAloneHasNoError) {
+  const auto path = (std::filesystem::temp_directory_path() / ("shardlab_remark_" + std::to_string(getpid()) + ".db")).string();
+  {
+    TraceWriter writer(path);
+    writer.add(ProcessRow{.process = 0, .state = ProcessState::kLeft});
+    writer.add(Diagnosis{.code = "straggler", .severity = "info", .message = "they waited"});
+    writer.finish();
+  }
+  TraceReader reader(path);
+  std::ostringstream out;
+  write_report(reader, "text", out);
+  EXPECT_THAT(
+      out.str(),
+      StartsWith("No error: 1 process ran 0 collectives, and all of them match; worth knowing: straggler.\nstraggler: they waited"));
+  std::filesystem::remove(path);
+}
+
+TEST(SourceLines, ShowAStatementAmongItsNeighbours) {
+  const std::string scenario =
+      R"({"program": [{"let": "x", "op": "ones", "shape": [4, 8]}, {"let": "y", "op": "device_put", "args": ["x"], "sharding": ["a", null]},
+          {"repeat": 3, "body": [{"let": "s", "op": "sum", "args": ["y", 1.5]}, {"op": "fetch", "args": ["s"]}]}]})";
+  const SourceLines whole = read_statement_lines(scenario, "/program/1", 2);
+  EXPECT_EQ(whole.first, 0);
+  EXPECT_EQ(whole.line, 1);
+  EXPECT_THAT(whole.lines,
+              testing::ElementsAre("x = ones(shape: [4, 8])", "y = device_put(x, sharding: [a, None])", "repeat: 3, body: 2 statements"));
+  EXPECT_THAT(read_statement_lines(scenario, "/program/2/body/0", 0).lines, testing::ElementsAre("s = sum(y, 1.5)"));
+  for (const char* nowhere : {"", "/program", "/program/3", "/program/1/body/0", "/limits/0", "/program/x", "/~/1"})
+    EXPECT_TRUE(read_statement_lines(scenario, nowhere, 1).lines.empty()) << nowhere;
+  EXPECT_TRUE(read_statement_lines("no document", "/program/1", 1).lines.empty());
+  EXPECT_EQ(pointer_of("statement 4 (/program/4)"), "/program/4");
+  EXPECT_EQ(pointer_of("toy.cpp:4"), "");
+  EXPECT_EQ(pointer_of(""), "");
+}
+
+TEST(SourceLines, AreFoundAsGivenAndBesideTheTrace) {
+  const auto folder = std::filesystem::temp_directory_path() / ("shardlab_lines_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "toy.cpp") << "int main() {\r\n  f();\r\n}\n";
+  const std::string trace = (folder / "t.db").string();
+  for (const std::string& file : {(folder / "toy.cpp").string(), std::string("/nowhere/toy.cpp"), std::string("toy.cpp")}) {
+    const SourceLines lines = read_source_lines(file + ":2", trace, 1);
+    EXPECT_EQ(lines.file, (folder / "toy.cpp").string());
+    EXPECT_THAT(lines.lines, testing::ElementsAre("int main() {", "  f();", "}"));
+    EXPECT_EQ(lines.first, 1);
+  }
+  for (const char* nowhere : {"toy.cpp", "toy.cpp:0", "toy.cpp:9", ":2", "boy.cpp:1", ""})
+    EXPECT_TRUE(read_source_lines(nowhere, trace, 1).lines.empty()) << nowhere;
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Report, HtmlLoadsNothingAndEscapes) {
   const std::string html = report("deadlock", "html");
   EXPECT_THAT(html, HasSubstr("class='side guilty'"));
@@ -243,7 +342,7 @@ TEST(Report, AShardingIsDrawnWithItsDevices) {
   const std::vector<int> devices{0, 1, 2, 3, 4, 5};
   const std::string cut = sharding_svg("float32[6,4] P('a', 'b')", "Mesh('a': 3, 'b': 2)", devices);
   expect_balanced(cut);
-  for (int d : devices) EXPECT_THAT(cut, HasSubstr(">" + std::to_string(d) + "</text>"));
+  for (int d : devices) EXPECT_THAT(cut, HasSubstr(fmt::format(">{}</text>", d)));
   // Two axes on one dimension, and the other order of the mesh.
   EXPECT_THAT(sharding_svg("float32[12] P(('b', 'a'),)", "Mesh('a': 3, 'b': 2)", devices), HasSubstr(">0</text>"));
   EXPECT_THAT(sharding_svg("float32[6,4] P('a', None)", "Mesh('a': 3, 'b': 2)", {5, 4, 3, 2, 1, 0}), HasSubstr(">5,4</text>"));

@@ -238,7 +238,7 @@ Participant participant(const Positions& positions, int process, const CallEvide
       side.kind = "launch";
     }
   }
-  if (own_place || (side.where.empty() && !evidence.where.empty())) {
+  if (own_place || (side.where.empty() && !last_seen_at && !evidence.where.empty())) {
     side.where = evidence.where;
     side.statement = evidence.statement;
   } else if (last_seen_at) {
