@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 
 #include "traces/regrow.h"
 #include "traces/schema.h"
@@ -26,6 +28,12 @@ void check_kind(Database& database, const std::string& path) {
     throw IoError(
         fmt::format("{}: written with trace schema {}, this program reads up to {}; use a newer shardlab", path, version, kSchemaVersion));
   if (version < 0) throw IoError(fmt::format("{}: not a trace: its schema version is {}", path, version));
+}
+
+bool begins_as_sqlite(const std::string& path) {
+  std::array<char, 16> head{};
+  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+  return std::string_view(head.data(), head.size()) == std::string_view("SQLite format 3", 16);
 }
 
 }  // namespace
@@ -54,6 +62,7 @@ Database TraceReader::open_checked(const std::string& path, std::map<std::string
         torn["file"] = regrown->missing;
         return std::move(regrown->database);
       }
+      if (!begins_as_sqlite(path)) throw CorruptFile(fmt::format("{}: not a trace: it is no SQLite file", path));
       throw CorruptFile(fmt::format("{}: not a trace, or one of which not even the list of tables can be read ({})", path, damage.what()));
     }
   }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "runtime/base/text.h"
 #include "runtime/exec/platform.h"
@@ -16,6 +17,7 @@
 #include "runtime/ops/registry.h"
 #include "scenarios/cli/commands.h"
 #include "scenarios/cli/terminal.h"
+#include "virtualdev/transports/transport_def.h"
 
 namespace shardlab::cli {
 namespace {
@@ -75,9 +77,12 @@ int run(const Arguments&) {
   fmt::print("shared memory   {}\n", shared_memory_text());
   fmt::print("ops             {}\n", all_ops().size());
   fmt::print("Fourier         {}\n", ops::fft_library());
-  fmt::print("transports      local (inside a process), shm (between processes of this host)\n");
-  fmt::print("MPI             {}; not used by this version, which starts its processes itself\n",
-             in_path("mpirun") ? "mpirun found" : "mpirun not found");
+  std::string_view heading = "transports";
+  for (const TransportDef* transport : all_transports())
+    fmt::print("{:<16}{}: {}\n", std::exchange(heading, ""), transport->name, transport->doc);
+  fmt::print("MPI             {}\n", in_path("mpirun")
+                                         ? "mpirun found: it starts the processes of run --hosts and run --transport mpi"
+                                         : "mpirun not found: run starts processes of this host alone (apt install openmpi-bin)");
   for (const PlatformDef& platform : platforms()) fmt::print("GPU             {}: {}\n", platform.name, platform_text(platform));
   fmt::print("workbench       {}\n", workbench_text());
   return 0;

@@ -51,8 +51,12 @@ std::string file_name_of(std::string_view name) {
   return result.substr(0, 100);
 }
 
+void make_folder_of(const fs::path& file) {
+  if (file.has_parent_path()) fs::create_directories(file.parent_path());
+}
+
 void keep(const std::string& from, const fs::path& to) {
-  if (to.has_parent_path()) fs::create_directories(to.parent_path());
+  make_folder_of(to);
   fs::copy_file(from, to, fs::copy_options::overwrite_existing);
 }
 
@@ -82,6 +86,7 @@ void run_document(Report& report, const Loaded& loaded, const RunOptions& option
     std::string trace = options.trace;
     if (trace.empty() && document.find_check<TraceCheck>() != nullptr) trace = temporary.emplace("trace") / "trace.db";
     if (!trace.empty()) {
+      make_folder_of(trace);
       SimulatedTrace wanted{trace, loaded.name, fmt::format("shardlab replay {}", loaded.source), std::move(run.choices), report.diagnoses};
       for (const std::string& problem : write_simulated_trace(document, wanted)) report.notes.push_back("trace: " + problem);
     }

@@ -40,6 +40,7 @@ TEST(Command, MistakesSayWhatToTry) {
   EXPECT_EQ(shell("$SHARDLAB replay /nowhere.json").code, 3);
   EXPECT_EQ(shell("$SHARDLAB run -- ./no-such-program").code, 3);
   EXPECT_EQ(shell("$SHARDLAB").code, 3);
+  EXPECT_THAT(shell("$SHARDLAB report /etc/passwd").output, HasSubstr("/etc/passwd: not a trace: it is no SQLite file\n"));
   ran = shell("$SHARDLAB run --trace /no/such/folder/t.db -- echo it ran");
   EXPECT_EQ(ran.code, 3);
   EXPECT_THAT(ran.output, HasSubstr("no trace can be written to /no/such/folder/t.db: /no/such/folder: No such file or directory"));
@@ -51,6 +52,13 @@ TEST(Command, DoctorIsHonest) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.output, HasSubstr("usable cores"));
   EXPECT_THAT(ran.output, HasSubstr("GPU"));
+  for (const char* transport : {" auto: ", " shm: ", " tcp: ", " mpi: "}) EXPECT_THAT(ran.output, HasSubstr(transport));
+}
+
+TEST(Replay, MakesTheFolderOfASimulatedTrace) {
+  Ran ran = shell("rm -rf made; $SHARDLAB replay " + corpus("straggler.json") + " --run simulated --trace-dir made/here; ls made/here");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("\n0000-straggler.db"));
 }
 
 TEST(Replay, TheToyOfFourProcesses) {
