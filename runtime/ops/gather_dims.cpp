@@ -88,7 +88,7 @@ ValueId along_dim(GraphBuilder& b, ValueId x, ValueId indices, int dim) {
     dims.operand_batching.push_back(d);
     dims.indices_batching.push_back(d);
   }
-  Attrs attrs{{"slice_sizes", sizes}};
+  Attrs attrs{{"slice_sizes", sizes}, {"is_masked", true}};
   dims.set(attrs);
   shape.push_back(1);
   return b.emit1(kGather, {x, reshaped(b, indices, shape)}, attrs);

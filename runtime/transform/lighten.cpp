@@ -18,6 +18,7 @@ constexpr LightRule kRules[]{operand_alone,
                              repeated_at_once,
                              sliced_before_repeating,
                              repeated_after,
+                             repeated_and_reshaped_after,
                              reduced_before_repeating,
                              reduced_before_joining};
 

@@ -37,19 +37,38 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
   return node != nullptr && node->op == &op ? node : nullptr;
 }
 
-// Of a broadcast of what elementwise ops make of numbers: each is rounded to the dtype, as a kernel does.
+// What an elementwise op of real floats makes of numbers, by its own kernel.
+std::optional<double> evaluated(const OpDef& op, const std::vector<double>& operands, DType dtype) {
+  const std::vector<DType> dtypes(operands.size(), dtype);
+  const TileFn tile = op.tile == nullptr ? nullptr : op.tile(dtypes, dtype);
+  if (tile == nullptr) return std::nullopt;
+  return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<T> given(operands.begin(), operands.end());
+      std::vector<const void*> places;
+      for (const T& number : given) places.push_back(&number);
+      const std::vector<int> strides(given.size(), 1);
+      T result{};
+      tile(places.data(), strides.data(), &result, 1);
+      return double(result);
+    }
+    return std::nullopt;
+  });
+}
+
+// Of a broadcast of what elementwise ops make of numbers.
 std::optional<double> LightEmitter::computed_filling(ValueId id) const {
   const Node* node = producer(id);
   while (node != nullptr && (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape)) node = producer(node->operands[0]);
-  const bool is_known =
-      node != nullptr && (node->op == &ops::kAdd || node->op == &ops::kSub || node->op == &ops::kMul || node->op == &ops::kDiv);
-  if (!is_known || type(node->results[0]).rank() > 0) return std::nullopt;
+  if (node == nullptr || !node->op->elementwise || !node->attrs.entries().empty() || type(node->results[0]).rank() > 0) return std::nullopt;
   const DType dtype = type(node->results[0]).dtype;
-  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return std::nullopt;
-  const std::optional<double> x = filling(node->operands[0]), y = filling(node->operands[1]);
-  if (!x || !y) return std::nullopt;
-  const double exact = node->op == &ops::kAdd ? *x + *y : node->op == &ops::kSub ? *x - *y : node->op == &ops::kMul ? *x * *y : *x / *y;
-  return dtype == DType::kFloat32 ? double(float(exact)) : exact;
+  std::vector<double> numbers;
+  for (ValueId operand : node->operands) {
+    const std::optional<double> number = type(operand).dtype == dtype ? filling(operand) : std::nullopt;
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers.empty() ? std::nullopt : evaluated(*node->op, numbers, dtype);
 }
 
 std::optional<double> LightEmitter::filling(ValueId id) const {

@@ -43,6 +43,8 @@ class LightEmitter {
   // Along dimensions of an original value.
   static LiesAs like(ValueId original, std::vector<int> dims) { return {original, std::move(dims)}; }
   LiesAs like(ValueId original) const;
+  // How a value of the lighter program lies.
+  const LiesAs& lies_as(ValueId id) const { return lies_[std::size_t(id)]; }
 
   LighterGraph finish(const std::vector<ValueId>& renamed);
 

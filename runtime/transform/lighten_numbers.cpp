@@ -122,6 +122,11 @@ std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
   if (!is_any_of(op, {&ops::kEqual, &ops::kNotEqual, &ops::kLess, &ops::kLessEqual, &ops::kGreater, &ops::kGreaterEqual}))
     return std::nullopt;
   const std::optional<double> x = e.filling(node->operands[0]), y = e.filling(node->operands[1]);
+  // max(z, low) is never less than a number up to low.
+  const Node* held = op == &ops::kLess && y ? e.producer(node->operands[0], ops::kMaximum) : nullptr;
+  if (held != nullptr)
+    for (ValueId low : held->operands)
+      if (e.filling(low) >= y) return false;
   if (!x || !y) return std::nullopt;
   if (op == &ops::kEqual) return *x == *y;
   if (op == &ops::kNotEqual) return *x != *y;

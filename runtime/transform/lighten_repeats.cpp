@@ -115,28 +115,86 @@ std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite&
   return spread(e, value, shape, dims, e.like(site.node.results[0]));
 }
 
-std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site) {
-  const OpDef& op = *site.node.op;
-  if (!op.elementwise || op.is_constraint || op.uses_position || op.member || !op.collective.empty() || site.operands.empty())
-    return std::nullopt;
-  const ValueId result = site.node.results[0];
-  const TensorType& type = e.type_of_original(result);
-  std::vector<bool> varies(type.shape.size(), false);
-  for (ValueId id : site.operands) {
-    if (e.type(id).rank() > 0 && e.type(id).shape != type.shape) return std::nullopt;
-    const std::vector<bool> own = varying_dims(e, id, type.shape);
+namespace {
+
+LiesAs part_of(const LiesAs& whole, const std::vector<int>& dims) {
+  LiesAs part{whole.value, {}};
+  for (int d : dims) part.dims.push_back(whole.value < 0 ? -1 : whole.dims[std::size_t(d)]);
+  return part;
+}
+
+// An operand of an elementwise op, and how what it stands for lies.
+struct Operand {
+  ValueId value;
+  LiesAs lies;
+};
+
+// The op on what the operands repeat, spread to `shape`; nothing where they do not all repeat along a dimension.
+std::optional<ValueId> computed_once(LightEmitter& e, const Node& node, const std::vector<Operand>& given, const Shape& shape,
+                                     const LiesAs& lies) {
+  std::vector<bool> varies(shape.size(), false);
+  for (const Operand& operand : given) {
+    if (e.type(operand.value).rank() > 0 && e.type(operand.value).shape != shape) return std::nullopt;
+    const std::vector<bool> own = varying_dims(e, operand.value, shape);
     for (std::size_t d = 0; d < varies.size(); ++d) varies[d] = varies[d] || own[d];
   }
-  if (repeats(type.shape, varies) <= 1) return std::nullopt;
+  if (repeats(shape, varies) <= 1) return std::nullopt;
   const std::vector<int> dims = where_set(varies);
-  const LiesAs inside = LightEmitter::like(result, dims);
+  const LiesAs inside = part_of(lies, dims);
   std::vector<ValueId> operands;
-  for (std::size_t i = 0; i < site.operands.size(); ++i) {
-    const ValueId operand = along(e, site.operands[i], type.shape, dims, inside);
-    const bool is_scalar = e.type(operand).rank() == 0;
-    operands.push_back(is_scalar ? operand : e.as(operand, LightEmitter::like(site.node.operands[i], dims)));
+  for (const Operand& operand : given) {
+    const ValueId value = along(e, operand.value, shape, dims, inside);
+    operands.push_back(e.type(value).rank() == 0 ? value : e.as(value, part_of(operand.lies, dims)));
   }
-  return spread(e, e.emit(op, operands, site.node.attrs, inside), type.shape, dims, e.like(result));
+  return spread(e, e.emit(*node.op, operands, node.attrs, inside), shape, dims, lies);
+}
+
+bool is_plain_elementwise(const LightSite& site) {
+  const OpDef& op = *site.node.op;
+  return op.elementwise && !op.is_constraint && !op.uses_position && !op.member && op.collective.empty() && !site.operands.empty();
+}
+
+}  // namespace
+
+std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site) {
+  if (!is_plain_elementwise(site)) return std::nullopt;
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < site.operands.size(); ++i) operands.push_back({site.operands[i], e.like(site.node.operands[i])});
+  const ValueId result = site.node.results[0];
+  return computed_once(e, site.node, operands, e.type_of_original(result).shape, e.like(result));
+}
+
+std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightSite& site) {
+  if (!is_plain_elementwise(site)) return std::nullopt;
+  const Shape& shape = e.type_of_original(site.node.results[0]).shape;
+  auto is_one_number = [&](ValueId id) {
+    const std::vector<bool> varies = varying_dims(e, id, shape);
+    return std::find(varies.begin(), varies.end(), true) == varies.end();
+  };
+  std::optional<Operand> first;  // before it is reshaped
+  for (ValueId id : site.operands) {
+    if (is_one_number(id)) continue;
+    const Node* reshape = e.producer(id, ops::kReshape);
+    if (reshape == nullptr || e.type(id).shape != shape) return std::nullopt;
+    const ValueId before = reshape->operands[0];
+    if (first && e.type(first->value).shape != e.type(before).shape) return std::nullopt;
+    if (!first) first = {before, e.lies_as(before)};
+  }
+  if (!first) return std::nullopt;
+  const Shape whole = e.type(first->value).shape;
+  std::vector<Operand> operands;
+  for (ValueId id : site.operands) {
+    if (is_one_number(id)) {
+      const ValueId number = along(e, id, shape, {}, {});
+      operands.push_back({e.type(id).rank() == 0 ? id : spread(e, number, whole, {}, first->lies), first->lies});
+    } else {
+      const ValueId before = e.producer(id, ops::kReshape)->operands[0];
+      operands.push_back({before, e.lies_as(before)});
+    }
+  }
+  const std::optional<ValueId> value = computed_once(e, site.node, operands, whole, first->lies);
+  if (!value) return std::nullopt;
+  return e.emit(ops::kReshape, {*value}, Attrs{{"shape", shape}}, e.like(site.node.results[0]));
 }
 
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site) {

@@ -95,6 +95,8 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   if (op == &ops::kAbs && is_never_negative(e, x)) return x;
   if (op == &ops::kRelu && e.producer(e.named_by(x)) != nullptr && e.producer(e.named_by(x))->op == &ops::kRelu) return x;
   if (const Node* neg = op == &ops::kNeg ? e.producer(x, ops::kNeg) : nullptr) return neg->operands[0];
+  if (const Node* reshape = op == &ops::kReshape ? e.producer(x, ops::kReshape) : nullptr)
+    if (e.type(reshape->operands[0]) == e.type_of_original(site.node.results[0])) return reshape->operands[0];
   const bool goes_along_axis = is_any_of(op, {&ops::kSort, &ops::kCumsum, &ops::kCumprod, &ops::kCummax, &ops::kCummin});
   if (goes_along_axis && site.operands.size() == 1 && e.type(x) == e.type_of_original(site.node.results[0]) &&
       e.type(x).shape[std::size_t(site.node.attrs.integer("axis"))] == 1)

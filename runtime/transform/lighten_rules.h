@@ -15,7 +15,8 @@ struct LightSite {
 };
 using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
 
-// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x, a sort or running sum of single elements.
+// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x, a sort or running sum of single elements,
+// a reshape of x back to its own shape.
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
@@ -33,6 +34,8 @@ std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite& site);
 // An elementwise op on operands that repeat along the same dimensions: on what is repeated.
 std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
+// The same on reshapes of operands that do so.
+std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightSite& site);
 // A product of what repeats along a dimension of the result: of what is repeated.
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.

@@ -58,6 +58,36 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"Maximum", "%0: float32[4,6]", "%1 = maximum(%0, %0) : float32[4,6]\n%2 = sin(%1) : float32[4,6]\nreturn %2\n",
              "%2 = sin(%0) : float32[4,6]\nreturn %2\n"},
+        Case{"RepeatedThenReshaped", "%0: float32[4]",
+             "%1 = broadcast_in_dim(%0) {dims = [0], shape = [4,2]} : float32[4,2]\n%2 = reshape(%1) {shape = [8]} : float32[8]\n"
+             "%3 = constant() {value = float32[]{3.0}} : float32[]\n%4 = broadcast_in_dim(%3) {dims = [], shape = [8]} : float32[8]\n"
+             "%5 = mul(%4, %2) : float32[8]\nreturn %5\n",
+             "%1 = constant() {value = float32[]{3.0}} : float32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
+             "%3 = mul(%2, %0) : float32[4]\n%4 = broadcast_in_dim(%3) {dims = [0], shape = [4,2]} : float32[4,2]\n"
+             "%5 = reshape(%4) {shape = [8]} : float32[8]\nreturn %5\n"},
+        Case{"ReshapedOtherwise", "%0: float32[4], %1: float32[8]",
+             "%2 = broadcast_in_dim(%0) {dims = [0], shape = [4,2]} : float32[4,2]\n%3 = reshape(%2) {shape = [8]} : float32[8]\n"
+             "%4 = mul(%3, %1) : float32[8]\nreturn %4\n",
+             ""},
+        Case{"ReshapedBack", "%0: float32[4,2]",
+             "%1 = reshape(%0) {shape = [8]} : float32[8]\n%2 = reshape(%1) {shape = [4,2]} : float32[4,2]\n%3 = sin(%2) : float32[4,2]\n"
+             "return %3\n",
+             "%1 = sin(%0) : float32[4,2]\nreturn %1\n"},
+        Case{"FunctionOfANumber", "%0: float32[4]",
+             "%1 = constant() {value = float32[]{1.0}} : float32[]\n%2 = log(%1) : float32[]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n%4 = add(%0, %3) : float32[4]\n%5 = sin(%4) : float32[4]\n"
+             "return %5\n",
+             "%1 = sin(%0) : float32[4]\nreturn %1\n"},
+        Case{"NeverLess", "%0: int32[4], %1: int32[4]",
+             "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
+             "%4 = maximum(%0, %3) : int32[4]\n%5 = less(%4, %3) : bool[4]\n%6 = select(%5, %1, %4) : int32[4]\nreturn %6\n",
+             "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
+             "%4 = maximum(%0, %3) : int32[4]\nreturn %4\n"},
+        Case{"LessAfterAll", "%0: int32[4], %1: int32[4]",
+             "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
+             "%4 = constant() {value = int32[]{1}} : int32[]\n%5 = broadcast_in_dim(%4) {dims = [], shape = [4]} : int32[4]\n"
+             "%6 = maximum(%0, %3) : int32[4]\n%7 = less(%6, %5) : bool[4]\n%8 = select(%7, %1, %6) : int32[4]\nreturn %8\n",
+             ""},
         Case{"MaximumOfWhatIsTakenAlready", "%0: float32[4], %1: float32[4]",
              "%2 = maximum(%0, %1) : float32[4]\n%3 = maximum(%1, %2) : float32[4]\nreturn %3\n",
              "%2 = maximum(%0, %1) : float32[4]\nreturn %2\n"},
