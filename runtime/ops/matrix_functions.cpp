@@ -76,15 +76,16 @@ Values expand_expm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   const Quotient quotient = is_wide ? pade(scaled, kPade13) : pade(scaled, kPade7);
   Term result = attrs.flag("upper_triangular") ? triangular_solution(quotient.under, quotient.over, {.left_side = true})
                                                : call(b, "linalg.solve", {quotient.under, quotient.over});
-  // As often as some matrix needs it; matrices that need no more stay.
+  // As often as some matrix needs it; of several those that need no more stay.
   const Term steps = numbers(b, count.dtype(), squarings_max);
-  result = repeated_over({result, count}, {steps}, [](const Terms& carry, const Terms& slices) {
-    const Term is_due = slices[0] < carry[1];
-    return Terms{either(
-                     call("any", is_due), {carry[0], is_due},
-                     [](const Terms& given) { return Terms{where(widened(given[1]), matrix_product(given[0], given[0]), given[0])}; },
-                     [](const Terms& given) { return Terms{given[0]}; })[0],
-                 carry[1]};
+  auto squared = [](const Terms& given) {
+    const Term square = matrix_product(given[0], given[0]);
+    return Terms{given[1].rank() == 0 ? square : where(widened(given[1]), square, given[0])};
+  };
+  auto as_it_is = [](const Terms& given) { return Terms{given[0]}; };
+  result = repeated_over({result, count}, {steps}, [&](const Terms& carry, const Terms& slices) {
+    const Term is_due = slices[0] < carry[1], is_any_due = is_due.rank() == 0 ? is_due : call("any", is_due);
+    return Terms{either(is_any_due, {carry[0], is_due}, squared, as_it_is)[0], carry[1]};
   })[0];
   return {where(widened(count > double(squarings_max)), std::numeric_limits<double>::quiet_NaN(), result).id()};
 }

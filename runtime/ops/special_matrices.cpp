@@ -1,4 +1,5 @@
 // toeplitz, hankel, circulant, hilbert and other matrices of jax.scipy.linalg that vectors or sizes say.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/ops/compose.h"
@@ -15,7 +16,7 @@ Term column_numbers(GraphBuilder& b, DType dtype, std::int64_t columns) { return
 
 Term vectors(GraphBuilder& b, const Arg& arg) { return call("atleast_1d", term(b, arg)); }
 Term flipped(const Term& x) { return call("flip", x, Attrs{{"axis", std::int64_t(-1)}}); }
-Term without_first(const Term& x) { return sliced(x, x.rank() - 1, 1, x.size(-1)); }
+Term without_first(const Term& x) { return sliced(x, x.rank() - 1, std::min<std::int64_t>(1, x.size(-1)), x.size(-1)); }
 
 // Two operands' vectors, of one dtype, with equal leading dimensions.
 std::pair<Term, Term> paired(const OpDef& op, const Term& x, const Term& y) {
@@ -38,17 +39,25 @@ std::pair<Term, Term> paired(const OpDef& op, const Term& x, const Term& y) {
 // Element [i, j] is element places[i, j] of the vector.
 Term placed(const Term& vector, const Term& places) { return taken(vector, places, vector.rank() - 1); }
 
+// Element [i, j] is element i + j of the vector: its windows, as JAX has them, so that rows lie as the vector does.
+Term windows(const Term& vector, std::int64_t rows, std::int64_t columns) {
+  GraphBuilder& b = vector.builder();
+  Shape shape = vector.shape(), lines{vector.elements() / std::max<std::int64_t>(shape.back(), 1), shape.back(), 1};
+  shape.back() = rows;
+  shape.push_back(columns);
+  if (element_count(shape) == 0) return {b, filled(b, {vector.dtype(), shape}, 0.0)};
+  if (!is_inexact(vector.dtype())) return placed(vector, row_numbers(b, DType::kInt32, rows) + column_numbers(b, DType::kInt32, columns));
+  const Attrs attrs{{"filter_shape", std::vector<std::int64_t>{columns}},
+                    {"window_strides", std::vector<std::int64_t>{1}},
+                    {"padding", "VALID"},
+                    {"dimension_numbers", std::vector<std::string>{"NTC", "IOT", "NTC"}}};
+  return reshaped(call("conv_general_dilated_patches", reshaped(vector, lines), attrs), shape);
+}
+
 Term toeplitz(const OpDef& op, const Term& column, const Term& row) {
-  GraphBuilder& b = column.builder();
   const auto [c, r] = paired(op, column, row);
-  const std::int64_t m = c.size(-1), n = r.size(-1);
-  if (m == 0 || n == 0) {
-    Shape shape = c.shape();
-    shape.push_back(n);
-    return {b, filled(b, {c.dtype(), shape}, 0.0)};
-  }
-  const Term places = column_numbers(b, DType::kInt32, n) - row_numbers(b, DType::kInt32, m) + (m - 1);
-  return placed(joined({flipped(c), without_first(r)}, c.rank() - 1), places);
+  const Term lines = windows(joined({flipped(c), without_first(r)}, c.rank() - 1), c.size(-1), r.size(-1));
+  return call("flip", lines, Attrs{{"axis", std::int64_t(-2)}});
 }
 Values expand_toeplitz(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const Term c = vectors(b, args[0]);
@@ -61,8 +70,7 @@ Values expand_hankel(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
       throw_user_error("{}: {} must be at least 1-dimensional, got a scalar.", op.name, i == 0 ? "c" : "r");
   const Term column = vectors(b, args[0]);
   const auto [c, r] = paired(op, column, args.size() > 1 ? vectors(b, args[1]) : filled_like(column, 0));
-  const Term places = row_numbers(b, DType::kInt32, c.size(-1)) + column_numbers(b, DType::kInt32, r.size(-1));
-  return {placed(joined({c, without_first(r)}, c.rank() - 1), places).id()};
+  return {windows(joined({c, without_first(r)}, c.rank() - 1), c.size(-1), r.size(-1)).id()};
 }
 
 Values expand_circulant(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
@@ -97,10 +105,11 @@ Values expand_companion(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   if (a.size(-1) < 2)
     throw_user_error("{}: The length of `a` along the last axis must be at least 2; got shape {}.", op.name, text_of(a.shape()));
   const std::int64_t n = a.size(-1) - 1;
-  const Term first = expanded(-without_first(a) / sliced(a, a.rank() - 1, 0, 1), a.rank() - 1);
-  const Term is_first = row_numbers(b, DType::kInt32, n) == 0;
-  const Term is_below = row_numbers(b, DType::kInt32, n) == column_numbers(b, DType::kInt32, n) + 1;
-  return {where(is_first, first, converted(is_below, a.dtype())).id()};
+  const Term first = -without_first(a) / sliced(a, a.rank() - 1, 0, 1);
+  const Term below = converted(call(b, "eye", {n}, Attrs{{"k", std::int64_t(-1)}}), a.dtype());
+  Shape shape = first.shape();
+  shape.push_back(n);
+  return {call(b, "dynamic_update_index_in_dim", {broadcast(below, shape), first, 0}, Attrs{{"axis", std::int64_t(a.rank() - 1)}}).id()};
 }
 
 Values expand_fiedler(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {

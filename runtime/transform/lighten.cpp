@@ -20,7 +20,8 @@ constexpr LightRule kRules[]{operand_alone,
                              repeated_after,
                              repeated_and_reshaped_after,
                              reduced_before_repeating,
-                             reduced_before_joining};
+                             reduced_before_joining,
+                             with_smaller_window};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   if (site.node.results.size() != 1) return std::nullopt;

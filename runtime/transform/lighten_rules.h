@@ -47,6 +47,9 @@ std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
 
+// A convolution by a kernel that is larger than the operand: with both exchanged.
+std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& site);
+
 bool is_any_of(const OpDef* op, std::initializer_list<const OpDef*> ops);
 // The places that are true.
 std::vector<int> where_set(const std::vector<bool>& mask);

@@ -88,6 +88,16 @@ INSTANTIATE_TEST_SUITE_P(
              "%4 = constant() {value = int32[]{1}} : int32[]\n%5 = broadcast_in_dim(%4) {dims = [], shape = [4]} : int32[4]\n"
              "%6 = maximum(%0, %3) : int32[4]\n%7 = less(%6, %5) : bool[4]\n%8 = select(%7, %1, %6) : int32[4]\nreturn %8\n",
              ""},
+        Case{"LargeWindow", "%0: float32[2,3,4], %1: float32[5,3,9]",
+             "%2 = conv(%0, %1) {batch_group_count = 1, feature_group_count = 1, lhs_dilation = [2], lhs_spec = [0,1,2], out_spec = "
+             "[0,2,1], pads = [3,5], rhs_dilation = [1], rhs_spec = [0,1,2], window_strides = [2]} : float32[2,4,5]\nreturn %2\n",
+             "%2 = rev(%1) {dims = [2]} : float32[5,3,9]\n%3 = rev(%0) {dims = [2]} : float32[2,3,4]\n"
+             "%4 = conv(%2, %3) {batch_group_count = 1, feature_group_count = 1, lhs_dilation = [1], lhs_spec = [0,1,2], out_spec = "
+             "[2,0,1], pads = [1,3], rhs_dilation = [2], rhs_spec = [0,1,2], window_strides = [2]} : float32[2,4,5]\nreturn %4\n"},
+        Case{"SmallWindow", "%0: float32[2,3,4], %1: float32[5,3,4]",
+             "%2 = conv(%0, %1) {batch_group_count = 1, feature_group_count = 1, lhs_dilation = [2], lhs_spec = [0,1,2], out_spec = "
+             "[0,2,1], pads = [3,5], rhs_dilation = [1], rhs_spec = [0,1,2], window_strides = [2]} : float32[2,6,5]\nreturn %2\n",
+             ""},
         Case{"MaximumOfWhatIsTakenAlready", "%0: float32[4], %1: float32[4]",
              "%2 = maximum(%0, %1) : float32[4]\n%3 = maximum(%1, %2) : float32[4]\nreturn %3\n",
              "%2 = maximum(%0, %1) : float32[4]\nreturn %2\n"},
