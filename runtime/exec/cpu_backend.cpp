@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/at_work.h"
 #include "runtime/exec/compute.h"
 #include "runtime/exec/fuse.h"
+#include "runtime/ops/combine.h"
 
 namespace shardlab {
 
@@ -33,29 +35,27 @@ class CombinedTile {
   CombinedTile(Reduction reduction, DType dtype, std::int64_t first, std::int64_t count)
       : reduction_(reduction), dtype_(dtype), offset_(std::size_t(first * size_of(dtype))), count_(count) {}
 
-  void run(std::span<const Backend::Stretch> values, std::byte* to, std::size_t level = 0) const {
-    if (values.size() == 1) {
-      std::copy_n(at(values[0]), bytes(), to);
-      return;
-    }
-    const std::size_t middle = std::size_t(tree_split(int(values.size())));
-    run(values.first(middle), to, level);
-    const std::span<const Backend::Stretch> right = values.subspan(middle);
-    if (right.size() == 1) {
-      shardlab::combine(reduction_, dtype_, to, at(right[0]), count_);
-      return;
-    }
-    thread_local std::vector<std::vector<std::byte>> scratch;
-    if (scratch.size() <= level) scratch.resize(level + 1);
-    if (scratch[level].size() < bytes()) scratch[level].resize(bytes());
-    std::byte* other = scratch[level].data();
-    run(right, other, level + 1);
-    shardlab::combine(reduction_, dtype_, to, other, count_);
+  void run(std::span<const Backend::Stretch> values, std::byte* to) const {
+    if (const std::byte* combined = value(values, to, 0); combined != to) std::copy_n(combined, bytes(), to);
   }
 
  private:
+  // Where the combined values are: in `to`, or where a single one lies.
+  const std::byte* value(std::span<const Backend::Stretch> values, std::byte* to, std::size_t level) const {
+    if (values.size() == 1) return values[0].buffer->data() + values[0].offset + offset_;
+    const std::size_t middle = std::size_t(tree_split(int(values.size())));
+    const std::byte* left = value(values.first(middle), to, level);
+    const std::byte* right = value(values.subspan(middle), scratch(level, bytes()), level + 1);
+    ops::combine(reduction_, dtype_, to, left, right, count_);
+    return to;
+  }
+  static std::byte* scratch(std::size_t level, std::size_t bytes) {
+    thread_local std::deque<Buffer> buffers;
+    while (buffers.size() <= level) buffers.emplace_back(0);
+    if (buffers[level].size() < bytes) buffers[level] = Buffer(bytes);
+    return buffers[level].data();
+  }
   std::size_t bytes() const { return std::size_t(count_ * size_of(dtype_)); }
-  const std::byte* at(const Backend::Stretch& value) const { return value.buffer->data() + value.offset + offset_; }
 
   Reduction reduction_;
   DType dtype_;
