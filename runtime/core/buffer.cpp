@@ -12,6 +12,10 @@ void Buffer::Free::operator()(std::byte* data) const { free_buffer_memory(data, 
 
 void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const Box& to_box, const Box& box, std::int64_t element_bytes) {
   if (element_count(box) == 0) return;
+  if (box == from_box && box == to_box) {
+    std::memcpy(to, from, std::size_t(element_count(box) * element_bytes));
+    return;
+  }
   std::size_t rank = box.size();
   Shape from_strides = strides_of(shape_of(from_box)), to_strides = strides_of(shape_of(to_box));
   // Trailing dimensions that are whole on both sides are one run.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "runtime/exec/position_classes.h"
+
 namespace shardlab {
 namespace {
-
 
 // Positions that share one computation.
 struct Class {
@@ -16,33 +16,27 @@ struct Class {
   std::vector<std::shared_ptr<Buffer>> results;
 };
 
-std::vector<std::int64_t> class_key(const ComputeCall& call, int position) {
-  std::vector<std::int64_t> key;
-  for (const auto* operand : call.operands) {
-    SL_CHECK(std::size_t(position) < operand->size() && (*operand)[std::size_t(position)], "{} lacks an operand at position {}",
-             call.node.op->name, position);
-    key.push_back(reinterpret_cast<std::int64_t>((*operand)[std::size_t(position)]->data()));
-  }
-  // One buffer may be several parts of an array whose elements are all equal.
-  if (call.node.op->uses_position)
-    for (const auto* boxes : call.operand_boxes)
-      for (const Interval& interval : (*boxes)[std::size_t(position)]) key.push_back(interval.start);
-  for (const auto* boxes : call.result_boxes)
-    for (const Interval& interval : (*boxes)[std::size_t(position)]) {
-      key.push_back(interval.size());
-      if (call.node.op->uses_position) key.push_back(interval.start);
-    }
-  return key;
-}
-
 std::vector<Class> classes_of(const ComputeCall& call) {
-  std::vector<Class> classes;
-  std::map<std::vector<std::int64_t>, std::size_t> index;
+  PositionKeys keys(call.local.size());
   for (int position : call.local) {
-    auto [found, is_new] = index.try_emplace(class_key(call, position), classes.size());
-    if (is_new) classes.emplace_back();
-    classes[found->second].positions.push_back(position);
+    keys.begin(position);
+    for (const auto* operand : call.operands) {
+      SL_CHECK(std::size_t(position) < operand->size() && (*operand)[std::size_t(position)], "{} lacks an operand at position {}",
+               call.node.op->name, position);
+      keys.add(reinterpret_cast<std::int64_t>((*operand)[std::size_t(position)]->data()));
+    }
+    // One buffer may be several parts of an array whose elements are all equal.
+    if (call.node.op->uses_position)
+      for (const auto* boxes : call.operand_boxes)
+        for (const Interval& interval : (*boxes)[std::size_t(position)]) keys.add(interval.start);
+    for (const auto* boxes : call.result_boxes)
+      for (const Interval& interval : (*boxes)[std::size_t(position)]) {
+        keys.add(interval.size());
+        if (call.node.op->uses_position) keys.add(interval.start);
+      }
   }
+  std::vector<Class> classes;
+  for (std::vector<int>& positions : keys.classes()) classes.push_back({std::move(positions), {}});
   return classes;
 }
 
@@ -96,7 +90,9 @@ void run_kernel(const ComputeCall& call, const Item& item) {
   std::vector<ConstView> operands;
   std::vector<MutableView> results;
   std::vector<Box> cut;  // the boxes of what is cut
-  cut.reserve(call.operands.size() + call.results.size());
+  if (item.with_rows != nullptr) cut.reserve(call.operands.size() + call.results.size());
+  operands.reserve(call.operands.size());
+  results.reserve(call.results.size());
   // The box of the rows, and how many elements come before them.
   auto rows_of = [&](const Box& box) {
     Box part = box;
@@ -108,15 +104,16 @@ void run_kernel(const ComputeCall& call, const Item& item) {
     const Box& box = (*call.operand_boxes[i])[std::size_t(position)];
     const bool is_cut = item.with_rows != nullptr && (*item.with_rows)[i];
     const auto [part, skipped] = is_cut ? rows_of(box) : std::pair(&box, std::int64_t(0));
-    const TensorType type = local_type(call, call.node.operands[i], *part);
-    operands.push_back({type, (*call.operands[i])[std::size_t(position)]->data() + skipped * size_of(type.dtype), part,
-                        &call.graph.type(call.node.operands[i]).shape});
+    TensorType type = local_type(call, call.node.operands[i], *part);
+    const std::byte* data = (*call.operands[i])[std::size_t(position)]->data() + skipped * size_of(type.dtype);
+    operands.push_back({std::move(type), data, part, &call.graph.type(call.node.operands[i]).shape});
   }
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Box& box = (*call.result_boxes[i])[std::size_t(position)];
     const auto [part, skipped] = item.with_rows != nullptr ? rows_of(box) : std::pair(&box, std::int64_t(0));
-    const TensorType type = local_type(call, call.node.results[i], *part);
-    results.push_back({type, each.results[i]->data() + skipped * size_of(type.dtype), part});
+    TensorType type = local_type(call, call.node.results[i], *part);
+    std::byte* data = each.results[i]->data() + skipped * size_of(type.dtype);
+    results.push_back({std::move(type), data, part});
   }
   call.node.op->kernel({operands, results, call.node.attrs});
 }
@@ -128,10 +125,10 @@ void compute(ComputeCall& call, ThreadPool& pool, std::int64_t worth) {
   std::int64_t work = 0;
   for (Class& each : classes) {
     for (std::size_t i = 0; i < call.results.size(); ++i) {
-      const Box& box = (*call.result_boxes[i])[std::size_t(each.positions[0])];
-      TensorType type = local_type(call, call.node.results[i], box);
-      each.results.push_back(std::make_shared<Buffer>(std::size_t(type.bytes())));
-      work += type.elements();
+      const std::int64_t elements = element_count((*call.result_boxes[i])[std::size_t(each.positions[0])]);
+      const std::int64_t bytes = elements * size_of(call.graph.type(call.node.results[i]).dtype);
+      each.results.push_back(std::make_shared<Buffer>(std::size_t(bytes)));
+      work += elements;
     }
     for (const auto* boxes : call.operand_boxes) work += element_count((*boxes)[std::size_t(each.positions[0])]);
   }

@@ -306,11 +306,15 @@ class Fuser {
   std::vector<int> free_;
 };
 
+// Of sizes [first, last).
+std::int64_t product(const Shape& sizes, std::size_t first, std::size_t last) {
+  return std::accumulate(sizes.begin() + std::ptrdiff_t(first), sizes.begin() + std::ptrdiff_t(last), std::int64_t(1), std::multiplies<>());
+}
+
 }  // namespace
 
 FusedStep::Rows FusedStep::rows(const Shape& local) const {
-  const auto row = local.begin() + std::ptrdiff_t(row_rank);
-  return {element_count(Shape(local.begin(), row)), element_count(Shape(row, local.end()))};
+  return {product(local, 0, std::size_t(row_rank)), product(local, std::size_t(row_rank), local.size())};
 }
 
 bool FusedStep::reduces() const {
@@ -319,13 +323,8 @@ bool FusedStep::reduces() const {
 
 std::vector<FusedStep::Repeats> FusedStep::repeats(const Shape& local) const {
   std::vector<Repeats> result;
-  for (const Repetition& each : repetitions) {
-    auto product = [&](std::size_t from, std::size_t to) {
-      return std::accumulate(local.begin() + std::ptrdiff_t(from), local.begin() + std::ptrdiff_t(to), std::int64_t(1),
-                             std::multiplies<>());
-    };
-    result.push_back({product(each.last, local.size()), product(each.first, each.last)});
-  }
+  for (const Repetition& each : repetitions)
+    result.push_back({product(local, each.last, local.size()), product(local, each.first, each.last)});
   return result;
 }
 

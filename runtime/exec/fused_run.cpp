@@ -1,8 +1,8 @@
 // Runs fused steps, tile by tile.
 #include <algorithm>
-#include <map>
 
 #include "runtime/exec/fuse.h"
+#include "runtime/exec/position_classes.h"
 
 namespace shardlab {
 namespace {
@@ -130,16 +130,23 @@ void run_tile(const FusedStep& step, const Class& each, std::int64_t first, std:
 void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                std::vector<std::vector<BufferRef>>& slots, ThreadPool& pool) {
   if (step.outputs.empty()) return;
-  std::vector<Class> classes;
-  std::map<std::pair<std::vector<const std::byte*>, Shape>, std::size_t> index;
   const auto& boxes = slot_boxes[std::size_t(step.layout_slot)];
+  PositionKeys keys(local.size());
   for (int position : local) {
-    std::vector<const std::byte*> inputs;
-    for (int slot : step.inputs) inputs.push_back(slots[std::size_t(slot)].at(std::size_t(position))->data());
-    Shape shape = shape_of(boxes[std::size_t(position)]);
-    auto [found, is_new] = index.try_emplace({inputs, shape}, classes.size());
-    if (is_new) classes.push_back({{}, std::move(inputs), {}, {}, step.rows(shape), step.repeats(shape)});
-    classes[found->second].positions.push_back(position);
+    keys.begin(position);
+    for (int slot : step.inputs) keys.add(reinterpret_cast<std::int64_t>(slots[std::size_t(slot)].at(std::size_t(position))->data()));
+    for (const Interval& interval : boxes[std::size_t(position)]) keys.add(interval.size());
+  }
+  std::vector<Class> classes;
+  for (std::vector<int>& positions : keys.classes()) {
+    const auto first = std::size_t(positions[0]);
+    const Shape shape = shape_of(boxes[first]);
+    Class each{std::move(positions), {}, {}, {}, step.rows(shape), step.repeats(shape)};
+    each.inputs.reserve(step.inputs.size());
+    for (int slot : step.inputs) each.inputs.push_back(slots[std::size_t(slot)][first]->data());
+    each.buffers.reserve(step.outputs.size());
+    each.outputs.reserve(step.outputs.size());
+    classes.push_back(std::move(each));
   }
   struct Item {
     const Class* each;

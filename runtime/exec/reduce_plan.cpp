@@ -11,13 +11,12 @@ namespace {
 
 // Where the elements of a part of a shard begin that lie in it side by side; nothing where they do not.
 std::optional<std::int64_t> place_of_run(const Box& held, const Box& part) {
-  const Shape strides = strides_of(shape_of(held));
   std::size_t d = 0;
   while (d < part.size() && part[d].size() == 1) ++d;
   for (std::size_t rest = d + 1; rest < part.size(); ++rest)
     if (part[rest] != held[rest]) return std::nullopt;
-  std::int64_t first = 0;
-  for (d = 0; d < part.size(); ++d) first += (part[d].start - held[d].start) * strides[d];
+  std::int64_t first = 0, stride = 1;
+  for (d = part.size(); d-- > 0; stride *= held[d].size()) first += (part[d].start - held[d].start) * stride;
   return first;
 }
 

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "runtime/core/buffer.h"
 #include "runtime/ops/copy_run.h"
 #include "runtime/ops/half_loops.h"
 #include "runtime/ops/isa.h"
@@ -197,7 +198,7 @@ class RealGemm {
   void block(std::int64_t m0, std::int64_t rows, std::int64_t k0, std::int64_t depth) {
     Matrix<T> left = a_.from(m0, k0);
     auto copy_left = [&] {
-      T* to = room(strips_, strips_rows_ * kStripStride);
+      T* to = scratch<Strips>(strips_rows_ * kStripStride);
       left.copy(rows, depth, to, kStripStride);
       left = {to, kStripStride, 1};
     };
@@ -211,7 +212,7 @@ class RealGemm {
                 few.columns, k0 > 0);
     }
     if (n0 == size_.n) return;
-    if (left.data != strips_.get()) copy_left();
+    if (left.data == a_.from(m0, k0).data) copy_left();
     while (n0 < size_.n) {
       const std::int64_t left_over = size_.n - n0;
       const bool in_place = b_.offsets != nullptr && left_over >= inners().placed[0].columns;
@@ -231,16 +232,20 @@ class RealGemm {
 
   // With zeros up to the vectors' width.
   const T* packed(std::int64_t k0, std::int64_t depth, std::int64_t n0, std::int64_t columns, std::int64_t width) {
-    T* to = room(panel_, std::min(kDepth, size_.k) * inners().wide[0].columns);
+    T* to = scratch<Panel>(std::min(kDepth, size_.k) * inners().wide[0].columns);
     b_.copy(k0, depth, n0, columns, to, width);
     for (std::int64_t p = 0; columns < width && p < depth; ++p) std::fill(to + p * width + columns, to + (p + 1) * width, T(0));
     return to;
   }
 
-  // Not cleared: of many small products that would cost more than they do.
-  static T* room(std::unique_ptr<T[]>& storage, std::int64_t elements) {
-    if (!storage) storage = std::make_unique_for_overwrite<T[]>(std::size_t(elements));
-    return storage.get();
+  // Of each thread its own, and kept: of many small products allocations would cost more than they do.
+  struct Strips {};
+  struct Panel {};
+  template <typename Use>
+  static T* scratch(std::int64_t elements) {
+    thread_local Buffer kept(0);
+    if (kept.size() < std::size_t(elements) * sizeof(T)) kept = Buffer(std::size_t(elements) * sizeof(T));
+    return kept.as<T>();
   }
 
   static const Inners<T>& inners() {
@@ -253,7 +258,6 @@ class RealGemm {
   const RightSide<T> b_;
   T* const c_;
   std::int64_t strips_rows_ = 0;  // with what kernels read behind them
-  std::unique_ptr<T[]> strips_, panel_;
 };
 
 // Of whole and complex numbers.

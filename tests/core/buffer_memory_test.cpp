@@ -44,13 +44,31 @@ TEST(BufferMemory, ALargePieceServesTheNextOfItsSize) {
   EXPECT_EQ(kept_buffer_memory(), 0u);
 }
 
+// Of every size between two powers of two, the blocks are as large as asked for, and no more than a quarter larger.
+TEST(BufferMemory, ABlockServesTheNextThatIsHardlySmaller) {
+  for (std::size_t bytes = 1025; bytes < 262144; bytes += 1 + bytes / 40) {
+    drop_kept_buffer_memory();
+    std::byte* first = allocate_buffer_memory(bytes);
+    std::memset(first, 0x5a, bytes);
+    free_buffer_memory(first, bytes);
+    EXPECT_GE(kept_buffer_memory(), kKeeps ? bytes : 0);
+    EXPECT_LE(kept_buffer_memory(), bytes + bytes / 4);
+    std::byte* again = allocate_buffer_memory(bytes);
+    if (kKeeps) { EXPECT_EQ(again, first); }
+    EXPECT_EQ(kept_buffer_memory(), 0u);
+    free_buffer_memory(again, bytes);
+  }
+  drop_kept_buffer_memory();
+  EXPECT_EQ(kept_buffer_memory(), 0u);
+}
+
 TEST(BufferMemory, ManyThreadsNeverShareAPiece) {
   auto work = [](unsigned seed) {
     std::mt19937 random(seed);
     std::vector<std::pair<std::byte*, std::size_t>> held;
     for (int i = 0; i < 400; ++i) {
       if (held.size() < 4 || random() % 2 == 0) {
-        std::size_t bytes = (1 + random() % 12) * (kMega / 4);
+        std::size_t bytes = random() % 2 == 0 ? (1 + random() % 12) * (kMega / 4) : 8 + random() % 300'000;
         std::byte* data = allocate_buffer_memory(bytes);
         std::memcpy(data, &data, sizeof data);  // its own address, at both ends
         std::memcpy(data + bytes - sizeof data, &data, sizeof data);
