@@ -67,8 +67,14 @@ Values expand_softplus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
 
 extern const OpDef kLogaddexp, kLogaddexp2, kSoftplus;
 
-const OpDef kLogaddexp = composite_of({"logaddexp", "log(exp(x) + exp(y)), without overflow.", expand_logaddexp<0>, 2, 2});
-const OpDef kLogaddexp2 = strong(composite_of({"logaddexp2", "log2(2^x + 2^y), without overflow.", expand_logaddexp<2>, 2, 2}));
-const OpDef kSoftplus = composite_of({"softplus", "log(1 + exp(x)), without overflow.", expand_softplus});
+const OpDef kLogaddexp = composite_of({.name = "logaddexp",
+                                       .doc = "log(exp(x) + exp(y)), without overflow.",
+                                       .expand = expand_logaddexp<0>,
+                                       .operands_min = 2,
+                                       .operands_max = 2,
+                                       .weakness = Weakness::kOfAll});
+const OpDef kLogaddexp2 = composite_of({"logaddexp2", "log2(2^x + 2^y), without overflow.", expand_logaddexp<2>, 2, 2});
+const OpDef kSoftplus = composite_of(
+    {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus, .weakness = Weakness::kOfAll});
 
 }  // namespace shardlab::ops
