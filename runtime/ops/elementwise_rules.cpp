@@ -250,6 +250,15 @@ Values hyp2f1_jvp(GraphBuilder& b, const JvpArgs& args) {
   });
 }
 
+// Tangents are rounded as well.
+Values round_to_precision_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[0] == kZero) return {kZero};
+  return b.emit(args.op, {args.tangents[0], args.operands[1], args.operands[2]});
+}
+Values round_to_precision_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  return {b.emit1(args.op, {args.cotangents[0], args.operands[1], args.operands[2]}), kZero, kZero};
+}
+
 // 0 at 0, unlike the maximum that it is.
 Values relu_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId x = args.operands[0], g = args.tangents[0];

@@ -1,4 +1,5 @@
-// lgamma, digamma, igamma, igammac, betainc, expn, expi: elementwise functions of real numbers, computed in double whatever the dtype.
+// lgamma, digamma, igamma, igammac, betainc, expn, expi, rounding to fewer bits: elementwise functions of real numbers, computed in double
+// whatever the dtype.
 #include <limits>
 
 #include "runtime/ops/elementwise.h"
@@ -9,7 +10,8 @@ namespace {
 // What the words of kernels mean here.
 #define FN inline
 using f64 = double;
-using std::erfc, std::exp, std::fabs, std::floor, std::isinf, std::log, std::log1p, std::pow, std::sqrt, std::tan, std::tgamma;
+using std::copysign, std::erfc, std::exp, std::exp2, std::fabs, std::frexp, std::ldexp, std::rint, std::floor, std::isinf, std::log,
+    std::log1p, std::pow, std::sqrt, std::tan, std::tgamma;
 template <typename T>
 constexpr T infinity() {
   return std::numeric_limits<T>::infinity();
@@ -47,13 +49,14 @@ SHARDLAB_INTEGRAL(Expn, real_expn)
 SHARDLAB_INTEGRAL(Expi, real_expi)
 SHARDLAB_INTEGRAL(Hyp1f1, real_hyp1f1)
 SHARDLAB_INTEGRAL(Hyp2f1, real_hyp2f1)
+SHARDLAB_INTEGRAL(RoundToPrecision, real_round_to_precision)
 
 constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kIgammaAliases[] = {"gammainc"}, kIgammacAliases[] = {"gammaincc"},
                            kBetaAliases[] = {"betainc"};
 
 }  // namespace
 
-extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1;
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kRoundToPrecision;
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
@@ -70,5 +73,7 @@ const OpDef kExpn = binary_op<Expn>("expn", "The integral from 1 on of e^(-x t) 
 const OpDef kExpi = unary_op<Expi>("expi", "The integral from -infinity to x of e^t / t, its principal value.", expand_inexact);
 const OpDef kHyp1f1 = elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact);
 const OpDef kHyp2f1 = elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact);
+const OpDef kRoundToPrecision = elementwise_op<RoundToPrecision, 3>(
+    "round_to_precision", "Rounded to numbers of fewer bits: args [x, exponent_bits, mantissa_bits].", expand_inexact);
 
 }  // namespace shardlab::ops

@@ -1,4 +1,5 @@
 // Functions of jax.lax made of other ops: cumlogsumexp, reduce_precision, transposed convolutions and patches, ragged products and others.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -25,7 +26,6 @@ Values expand_cumlogsumexp(GraphBuilder& b, const OpDef& op, Args args, const At
               .id()};
 }
 
-// Rounded to fewer bits, to the even neighbour of two as near; what is too large is infinite, what too small 0. Its derivative is 1.
 Values expand_reduce_precision(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Term x = term(b, args[0]);
   if (!is_floating(x.dtype())) throw_user_error("{} requires an argument of a floating-point type, got {}", op.name, x.text());
@@ -33,28 +33,8 @@ Values expand_reduce_precision(GraphBuilder& b, const OpDef& op, Args args, cons
   const std::int64_t mantissa_bits = static_integer(op, args, 2, attrs, "mantissa_bits");
   if (exponent_bits < 1) throw_user_error("{}: exponent_bits must be positive; got {}", op.name, exponent_bits);
   if (mantissa_bits < 0) throw_user_error("{}: mantissa_bits must be non-negative; got {}", op.name, mantissa_bits);
-  const bool is_wide = x.dtype() == DType::kFloat64;
-  const DType real = is_wide ? DType::kFloat64 : DType::kFloat32, word = is_wide ? DType::kUint64 : DType::kUint32;
-  const std::int64_t own_mantissa = is_wide ? 52 : 23, own_exponent = is_wide ? 11 : 8, dropped = own_mantissa - mantissa_bits;
-  const Term value = converted(call("stop_gradient", x), real);
-  Term rounded = value;
-  auto shifted = [&](const Term& bits, std::int64_t by) { return call(b, "shift_right_logical", {bits, by}); };
-  if (dropped > 0) {
-    Term bits = call("bitcast_convert_type", value, Attrs{{"dtype", word}});
-    const Term is_odd = call(b, "bitwise_and", {shifted(bits, dropped), 1});
-    bits = bits + is_odd + ((std::int64_t(1) << (dropped - 1)) - 1);
-    bits = call(b, "left_shift", {shifted(bits, dropped), dropped});
-    rounded = call("bitcast_convert_type", bits, Attrs{{"dtype", real}});
-  }
-  if (exponent_bits < own_exponent) {
-    const double bias = std::exp2(double(exponent_bits - 1)) - 1, over = std::exp2(bias + 1), under = std::exp2(1 - bias);
-    const Term size = call("abs", rounded), signed_zero = call(b, "copysign", {filled_like(rounded, 0), rounded});
-    rounded = where(size >= over, call(b, "copysign", {filled_like(rounded, std::numeric_limits<double>::infinity()), rounded}), rounded);
-    rounded = where(size < under, signed_zero, rounded);
-  }
-  rounded = converted(where(value != value, value, rounded), x.dtype());
-  const Term change = x + call("stop_gradient", rounded - x);
-  return {where(call("is_finite", rounded) & call("is_finite", x), change, rounded).id()};
+  constexpr std::int64_t kBitsMax = 64;  // none has more
+  return {call(b, "round_to_precision", {x, double(std::min(exponent_bits, kBitsMax)), double(std::min(mantissa_bits, kBitsMax))}).id()};
 }
 
 Values expand_broadcast(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

@@ -14,7 +14,7 @@
                    X(Rint) X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
-                   X(Expi) X(Expn) X(Hyp1f1) X(Hyp2f1) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) \
+                   X(Expi) X(Expn) X(Hyp1f1) X(Hyp2f1) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RoundToPrecision) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \

@@ -1,4 +1,5 @@
 // References of functions that are integrals: by the tanh-sinh rule.
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -66,6 +67,15 @@ double expi(double x) {
   return euler + std::log(std::fabs(x)) + integral(x, [](double t) { return std::expm1(t) / t; });
 }
 
+// To a whole multiple of the last bit that is kept.
+double rounded(double x, double exponent_bits, double mantissa_bits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double unit = std::exp2(std::floor(std::log2(std::fabs(x))) - std::floor(std::clamp(mantissa_bits, 0.0, 52.0)));
+  const double bias = std::exp2(std::clamp(exponent_bits, 1.0, 11.0) - 1) - 1, result = std::nearbyint(x / unit) * unit;
+  if (std::fabs(result) >= 2 * std::exp2(bias)) return std::copysign(INFINITY, x);
+  return std::fabs(result) < std::exp2(1 - bias) ? 0 : result;
+}
+
 // Term by term in long double.
 double hypergeometric(const std::vector<long double>& above, const std::vector<long double>& below, long double x) {
   long double sum = 1, term = 1;
@@ -108,6 +118,7 @@ std::optional<ScalarFunction> naive_integral(std::string_view op) {
       {"regularized_incomplete_beta",
        of([](const std::vector<Number>& x) { return incomplete_beta(x[0].real(), x[1].real(), x[2].real()); })},
       {"expn", two(expn)},
+      {"round_to_precision", of([](const std::vector<Number>& x) { return rounded(x[0].real(), x[1].real(), x[2].real()); })},
       {"expi", one(expi)},
       {"hyp1f1", of([](const std::vector<Number>& x) { return hyp1f1(x[0].real(), x[1].real(), x[2].real()); })},
       {"hyp2f1", of([](const std::vector<Number>& x) { return hyp2f1(x[0].real(), x[1].real(), x[2].real(), x[3].real()); })}};

@@ -335,6 +335,9 @@ OP bool op_greater_equal(T x, T y) { return less_than(y, x) || x == y; }
 // ---- three operands
 OP T op_select(bool condition, T x, T y) { return condition ? x : y; }
 OP T op_regularized_incomplete_beta(T a, T b, T x) { return T(real_regularized_incomplete_beta(f64(a), f64(b), f64(x))); }
+OP T op_round_to_precision(T x, T exponent_bits, T mantissa_bits) {
+  return T(real_round_to_precision(f64(x), f64(exponent_bits), f64(mantissa_bits)));
+}
 OP T op_clamp(T low, T x, T high) {
   T raised = x < low ? low : x;
   return raised > high ? high : raised;
