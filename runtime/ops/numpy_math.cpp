@@ -235,9 +235,9 @@ Values expand_isclose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   auto number = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
   ValueId distance = unary(b, kAbs, b.emit1(kSub, xy));
   ValueId bound = binary(b, kAdd, binary(b, kMul, unary(b, kAbs, xy[1]), number("rtol", 1e-5)), number("atol", 1e-8));
-  ValueId finite = b.emit1(kAnd, {unary(b, kIsFinite, unary(b, kAbs, xy[0])), unary(b, kIsFinite, unary(b, kAbs, xy[1]))});
+  ValueId finite = unary(b, kIsFinite, is_complex(b.type(xy[1]).dtype) ? unary(b, kAbs, xy[1]) : xy[1]);
   ValueId near = b.emit1(kAnd, {finite, b.emit1(kLessEqual, {distance, bound})});
-  ValueId close = either(b, near, b.emit1(kEqual, xy));
+  ValueId close = either(b, b.emit1(kEqual, xy), near);
   if (attrs.flag("equal_nan")) close = either(b, close, b.emit1(kAnd, {is_nan(b, xy[0]), is_nan(b, xy[1])}));
   return {close};
 }

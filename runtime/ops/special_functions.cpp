@@ -207,15 +207,17 @@ Values expand_betaln(GraphBuilder& builder, const OpDef& op, Args args, const At
   const Term near = call("lgamma", a) + (call("lgamma", b) - call("lgamma", a + b));
   return {where(b < 8.0, near, call("lgamma", a) + log_gamma_ratio(a, b)).id()};
 }
-Values expand_beta(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return {unary(b, kExp, expand_betaln(b, op, args, attrs)[0])};
-}
 
-// gamma(x) has the sign of (-1)^floor(x) below 0.
+// gamma(x) has the sign of (-1)^floor(x) below 0, none at whole numbers there; at 0 it has that of 0.
 Term gamma_sign(const Term& x) {
-  Term below = call("floor", x), is_odd = call(x.builder(), "remainder", {below, 2.0}) != 0.0;
-  Term sign = where((x < 0.0) & is_odd, filled_like(x, -1), filled_like(x, 1));
-  return where((x < 0.0) & (x == below), std::numeric_limits<double>::quiet_NaN(), sign);
+  const Term below = call("floor", x), is_negative = x < 0.0, is_odd = call(x.builder(), "fmod", {below, 2.0}) != 0.0;
+  const Term has_none = (is_negative & (x == below)) | (x != x), turns = (is_negative & is_odd) | ((x == 0.0) & call("signbit", x));
+  return where(has_none, std::numeric_limits<double>::quiet_NaN(), where(turns, filled_like(x, -1), filled_like(x, 1)));
+}
+Values expand_beta(GraphBuilder& builder, const OpDef& op, Args args, const Attrs& attrs) {
+  const auto xy = inexact_terms(builder, op, args);
+  const Term &a = xy[0], &b = xy[1], size = call("exp", Term(builder, expand_betaln(builder, op, args, attrs)[0]));
+  return {(gamma_sign(a) * gamma_sign(b) * gamma_sign(a + b) * size).id()};
 }
 Values expand_gammasgn(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {gamma_sign(inexact_term(b, op, args)).id()}; }
 Values expand_gamma(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
@@ -259,7 +261,7 @@ const OpDef kLogit = composite_of({"logit", "log(x / (1 - x)).", expand_logit});
 const OpDef kNdtr = composite_of({"ndtr", "The share of the normal distribution below x.", expand_ndtr});
 const OpDef kLogNdtr = composite_of({"log_ndtr", "log(ndtr(x)), accurate far below 0.", expand_log_ndtr});
 const OpDef kBetaln = composite_of({"betaln", "The logarithm of beta's size.", expand_betaln, 2, 2});
-const OpDef kBeta = composite_of({"beta", "gamma(x) gamma(y) / gamma(x + y) of positive numbers.", expand_beta, 2, 2});
+const OpDef kBeta = composite_of({"beta", "gamma(x) gamma(y) / gamma(x + y).", expand_beta, 2, 2});
 const OpDef kGammasgn = composite_of({"gammasgn", "The sign of gamma(x).", expand_gammasgn});
 const OpDef kGammaFunction = composite_of({"gamma", "The gamma function.", expand_gamma});
 const OpDef kFactorial = composite_of({"factorial", "gamma(x + 1), 0 below 0.", expand_factorial});

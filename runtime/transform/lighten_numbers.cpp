@@ -149,6 +149,17 @@ std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
+std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kMul) return std::nullopt;
+  const TensorType type = e.type_of_original(site.node.results[0]);
+  for (std::size_t i : {0, 1}) {
+    const Node* convert = e.producer(site.operands[i], ops::kConvert);
+    if (convert == nullptr || e.type(convert->operands[0]) != TensorType{DType::kBool, type.shape}) continue;
+    return e.emit(ops::kSelect, {convert->operands[0], site.operands[1 - i], e.filled(type, 0)}, {}, e.like(site.node.results[0]));
+  }
+  return std::nullopt;
+}
+
 std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site) {
   if (site.node.op != &ops::kMinimum) return std::nullopt;
   for (std::size_t outer : {0, 1}) {

@@ -26,6 +26,8 @@ std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
 // A choice by a comparison of numbers: what it chooses; a truth and one that is known: the truth.
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
+// A product with a truth as a number: the other factor or 0, of what is not finite, too.
+std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site);
 // The minimum of a number and of the maximum of another one and x: x held between them.
 std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast or reshape of what repeats: one broadcast.

@@ -156,6 +156,9 @@ TEST(Expand, ValuesOfNetworks) {
   expect_floats(call("logsumexp", {x})[0], {100});
   expect_floats(call("log_softmax", {x})[0], {-101, -99.5, 0}, 1e-5);
   expect_floats(call("softplus", {x})[0], {std::log1p(std::exp(-1.0)), std::log1p(std::exp(0.5)), 100});
+  const Tensor negative = tensor_of<float>({3}, {-1.5f, -0.5f, -2.5f}), other = tensor_of<float>({3}, {2.5f, -0.75f, -1.25f});
+  expect_floats(call("beta", {negative, other})[0], {3.141591, 4.3700924, -13.83851}, 1e-4);
+  expect_floats(call("gammasgn", {tensor_of<float>({4}, {-0.0f, 0.0f, -1.5f, -2.5f})})[0], {-1, 1, 1, -1});
   expect_floats(call("gelu", {x})[0], {-0.15880801, 0.34571401, 100}, 1e-6);
   expect_floats(call("gelu", {x}, Attrs{{"approximate", false}})[0], {-0.15865525, 0.34573123, 100}, 1e-6);
   expect_floats(call("silu", {x})[0], {-1 / (1 + std::exp(1.0)), 0.5 / (1 + std::exp(-0.5)), 100});

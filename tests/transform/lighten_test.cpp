@@ -78,6 +78,10 @@ INSTANTIATE_TEST_SUITE_P(
              "%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n%4 = add(%0, %3) : float32[4]\n%5 = sin(%4) : float32[4]\n"
              "return %5\n",
              "%1 = sin(%0) : float32[4]\nreturn %1\n"},
+        Case{"ProductWithATruth", "%0: int32[4], %1: bool[4]",
+             "%2 = convert(%1) {dtype = int32} : int32[4]\n%3 = mul(%0, %2) : int32[4]\nreturn %3\n",
+             "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
+             "%4 = select(%1, %0, %3) : int32[4]\nreturn %4\n"},
         Case{"NeverLess", "%0: int32[4], %1: int32[4]",
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
              "%4 = maximum(%0, %3) : int32[4]\n%5 = less(%4, %3) : bool[4]\n%6 = select(%5, %1, %4) : int32[4]\nreturn %6\n",
