@@ -95,10 +95,12 @@ std::string verdict_of(const ReportData& data) {
   std::string remarks;
   for (const auto& diagnosis : data.diagnoses)
     if (remarks.find(diagnosis.code) == std::string::npos) remarks += (remarks.empty() ? "" : ", ") + diagnosis.code;
-  return fmt::format("{}: {} process{} ran {} collective{}, and {}{}{}.", remarks.empty() ? "No diagnosis" : "No error",
-                     data.processes.size(), data.processes.size() == 1 ? "" : "es", data.collectives, data.collectives == 1 ? "" : "s",
-                     agree, remarks.empty() ? "" : "; worth knowing: " + remarks,
-                     data.notices.empty() ? "" : "; but the trace is not whole, see the notices");
+  const std::string ran =
+      fmt::format("{} process{} ran {} collective{}, and {}{}.", data.processes.size(), data.processes.size() == 1 ? "" : "es",
+                  data.collectives, data.collectives == 1 ? "" : "s", agree, remarks.empty() ? "" : "; worth knowing: " + remarks);
+  if (!data.notices.empty() && data.processes.empty()) return "Nothing can be read of the trace, see the notices.";
+  if (!data.notices.empty()) return fmt::format("The trace is incomplete, see the notices. What is left has no error: {}", ran);
+  return fmt::format("{}: {}", remarks.empty() ? "No diagnosis" : "No error", ran);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::string_view kStyle = R"(
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c2530;background:#fff;overflow-wrap:anywhere}
 h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}h3{font-size:.95rem;margin:1rem 0 .4rem}
 .verdict{padding:.8rem 1rem;border-left:.4rem solid #2e7d32;background:#eef7ee;font-size:1.1rem}
-.verdict.bad{border-color:#b3261e;background:#fdecea}
+.verdict.bad{border-color:#b3261e;background:#fdecea}.verdict.unsure{border-color:#b26a00;background:#fff5e5}
 .notice{padding:.4rem 1rem;border-left:.4rem solid #b26a00;background:#fff5e5}
 .quiet{color:#5b6875}
 .sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:.8rem;margin:.6rem 0}
@@ -43,6 +43,7 @@ figure{margin:.6rem 0}svg text{font:12px system-ui,sans-serif}
 .graph .end{text-anchor:end}.sharding rect{stroke:#33506f}.sharding text{text-anchor:middle;fill:#1c2530}
 @media(max-width:40rem){td.name{white-space:normal}}
 @media(prefers-color-scheme:dark){body{background:#14181d;color:#dde3ea}.verdict{background:#16301a}.verdict.bad{background:#3a1715}
+.verdict.unsure{background:#33260f}
 .notice{background:#33260f}.side,th,td{border-color:#333b45}.side.guilty{border-color:#e5736b}.tag{color:#ef8e87}.quiet{color:#97a3b0}
 .source{background:#1c222a}.source span{color:#97a3b0}.source .here{background:#5a4413;color:#fff}
 .graph .edge{stroke:#e5736b}.graph .head{fill:#e5736b}}
@@ -203,7 +204,11 @@ void write_report_html(const ReportData& data, std::ostream& out) {
   fmt::print(out,
              "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
              "<title>{}</title><style>{}</style></head><body>\n<h1>{}</h1>\n<p class='verdict{}'>{}</p>\n",
-             escaped(data.title), kStyle, escaped(data.title), data.diagnosed ? " bad" : "", escaped(data.verdict));
+             escaped(data.title), kStyle, escaped(data.title),
+             data.diagnosed         ? " bad"
+             : data.notices.empty() ? ""
+                                    : " unsure",
+             escaped(data.verdict));
   for (const auto& notice : data.notices) fmt::print(out, "<p class='notice'>{}</p>\n", escaped(notice));
   for (const auto& diagnosis : data.diagnoses) write_diagnosis(data, diagnosis, out);
   write_wait_graph(data, out);

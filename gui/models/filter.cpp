@@ -21,7 +21,7 @@ constexpr std::array<FilterFieldDef, 13> kFields{{
     {"name", "the event's name"},
     {"op", "the operation of the program"},
     {"at", "the source place: toy.cpp, toy.cpp:31"},
-    {"state", "matched, mismatched, partial, open"},
+    {"state", "matched, mismatched, partial, in a circle, open"},
     {"proc", "process: 3, 0-3, 0,2"},
     {"dev", "device: 3, 0-3, 0,2"},
     {"coll", "number of the collective"},

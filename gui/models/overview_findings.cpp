@@ -43,8 +43,9 @@ class Findings {
                      [&](std::size_t a, std::size_t b) { return level(trace_.diagnoses[a]) > level(trace_.diagnoses[b]); });
     for (std::size_t i = 0; i < std::min(order.size(), kDiagnosesMax); ++i) {
       const Diagnosis& diagnosis = trace_.diagnoses[order[i]];
-      add(level(diagnosis), qstr(diagnosis.code) + QStringLiteral(": ") + qstr(diagnosis.message),
-          QStringLiteral("diagnosis:%1").arg(order[i]));
+      // The first is the verdict, which stands above the findings.
+      const QString message = i == 0 ? QString() : QStringLiteral(": ") + qstr(diagnosis.message);
+      add(level(diagnosis), qstr(diagnosis.code) + message, QStringLiteral("diagnosis:%1").arg(order[i]));
     }
     if (order.size() > kDiagnosesMax)
       add(VerdictLevel::kNote, count_text(std::int64_t(order.size() - kDiagnosesMax), "more diagnosis", "more diagnoses"),

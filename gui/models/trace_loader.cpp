@@ -335,6 +335,10 @@ class Loader {
           .state = traces::enum_name("match_state", int(row.state)),
           .diagnosis = row.diagnosis > 0 && std::size_t(row.diagnosis) <= trace_->diagnoses.size() ? int(row.diagnosis) - 1 : -1};
       call.failed = row.state == traces::MatchState::kMismatched || call.diagnosis >= 0;
+      // All have issued it, behind what they wait for in vain.
+      if (row.state == traces::MatchState::kMatched && call.diagnosis >= 0 &&
+          trace_->diagnoses[std::size_t(call.diagnosis)].code == "deadlock")
+        call.state = "in a circle";
       for (const auto& side : row.members) {
         if (side.start_ns == kNoTime) {  // issued, never begun: nothing to draw
           if (call.not_begun.empty() || call.not_begun.back() != side.process) call.not_begun.push_back(side.process);

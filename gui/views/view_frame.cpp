@@ -11,7 +11,7 @@ constexpr int kFollowMs = 80;
 // Two panes beside each other, or under each other where they would be too narrow to be read.
 class Panes : public QSplitter {
  public:
-  Panes(const PanesDef& def, QWidget* parent) : QSplitter(Qt::Horizontal, parent), narrow_px_(def.narrow_px) {
+  Panes(const PanesDef& def, QWidget* parent) : QSplitter(Qt::Horizontal, parent), narrow_px_(def.narrow_px), beside_(def.sizes) {
     addWidget(def.first);
     addWidget(def.second);
     setSizes(def.sizes);
@@ -22,17 +22,17 @@ class Panes : public QSplitter {
   void resizeEvent(QResizeEvent* event) override {
     const Qt::Orientation wanted = width() < narrow_px_ ? Qt::Vertical : Qt::Horizontal;
     if (wanted != orientation()) {
-      const QList<int> before = sizes();
+      // What nobody has seen yet, a window that is still being laid out, is no choice of sizes.
+      if (isVisible()) (orientation() == Qt::Horizontal ? beside_ : below_) = sizes();
       setOrientation(wanted);
-      setSizes(other_);
-      other_ = before;
+      setSizes(wanted == Qt::Horizontal ? beside_ : below_);
     }
     QSplitter::resizeEvent(event);
   }
 
  private:
   int narrow_px_;
-  QList<int> other_{100, 100};  // of the other orientation
+  QList<int> beside_, below_{100, 100};  // as they were left in each orientation
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/cpu_backend.h"
@@ -75,6 +76,39 @@ std::shared_ptr<Context>& current_context() {
 bool& context_used() {
   thread_local bool used = false;
   return used;
+}
+
+// The job's, for the threads beside the one that joined it.
+struct JobContext {
+  std::mutex mutex;
+  std::weak_ptr<Context> context;
+  Where where;
+  bool joined = false;
+
+  static JobContext& get() {
+    static JobContext* job = new JobContext();  // threads may outlive all else
+    return *job;
+  }
+  static void refuse_thread() {
+    JobContext& job = get();
+    std::lock_guard lock(job.mutex);
+    if (job.joined)
+      throw_user_error(
+          "this thread computes with arrays, and another one joined the job, in distributed::initialize at {}: all processes must issue "
+          "the same work in the same order, which one thread of each can; let that thread do it, and give this one plain values",
+          job.where.text());
+  }
+};
+
+// What the calling thread may ask of: its own context's devices, or the job's.
+std::shared_ptr<const Context> asked_context() {
+  if (current_context() == nullptr) {
+    JobContext& job = JobContext::get();
+    std::lock_guard lock(job.mutex);
+    if (auto context = job.context.lock()) return context;
+  }
+  Context::current();
+  return current_context();
 }
 
 const DeviceProfile& profile_of(const ContextOptions& options) {
@@ -184,6 +218,7 @@ Context& Context::current() {
   auto& context = current_context();
   context_used() = true;
   if (!context) {
+    JobContext::refuse_thread();
     ContextOptions options;
     options.devices_per_process = {default_device_count()};
     context = std::make_shared<Context>(std::move(options));
@@ -196,6 +231,14 @@ bool is_context_used() { return context_used(); }
 void Context::set_current(std::shared_ptr<Context> context) {
   current_context() = std::move(context);
   context_used() = false;
+}
+
+void Context::set_of_job(std::weak_ptr<Context> context, Where where) {
+  JobContext& job = JobContext::get();
+  std::lock_guard lock(job.mutex);
+  job.context = std::move(context);
+  if (where.known()) job.where = where;
+  job.joined = true;
 }
 
 const Device& Context::device(int ordinal) const {
@@ -269,7 +312,7 @@ void Context::leave() {
   control().leave();
 }
 
-std::vector<Device> devices() { return Context::current().devices(); }
+std::vector<Device> devices() { return asked_context()->devices(); }
 std::vector<Device> devices(std::string_view name) {
   const PlatformDef* platform = find_platform(name);
   Context& context = Context::current();
@@ -284,10 +327,10 @@ std::vector<Device> devices(std::string_view name) {
   }
   return found;
 }
-std::vector<Device> local_devices() { return Context::current().local_devices(); }
-int device_count() { return int(Context::current().devices().size()); }
-int local_device_count() { return int(Context::current().local_devices().size()); }
-int process_index() { return Context::current().process_index(); }
-int process_count() { return Context::current().process_count(); }
+std::vector<Device> local_devices() { return asked_context()->local_devices(); }
+int device_count() { return int(asked_context()->devices().size()); }
+int local_device_count() { return int(asked_context()->local_devices().size()); }
+int process_index() { return asked_context()->process_index(); }
+int process_count() { return asked_context()->process_count(); }
 
 }  // namespace shardlab

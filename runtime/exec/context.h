@@ -46,7 +46,8 @@ struct ContextOptions {
 };
 
 // State and thread rules: one issuing thread calls everything; the executor's threads run launches. The first use of any device
-// creates a context of one process with SHARDLAB_NUM_CPU_DEVICES devices, unless distributed::initialize() did before.
+// creates a context of one process with SHARDLAB_NUM_CPU_DEVICES devices, unless distributed::initialize() did before. In a job's process
+// other threads may ask what there is (devices, counts, process_index()), and nothing else.
 class Context {
  public:
   explicit Context(ContextOptions options);
@@ -57,6 +58,9 @@ class Context {
   static Context* current_or_null();
   // Makes `context` the calling thread's; nullptr: none.
   static void set_current(std::shared_ptr<Context> context);
+  // The context of the job that this process has joined at `where` (said once): from now on a thread without a context of its own gets
+  // none.
+  static void set_of_job(std::weak_ptr<Context> context, Where where = {});
 
   int process_index() const { return options_.process_index; }
   int process_count() const { return int(options_.devices_per_process.size()); }

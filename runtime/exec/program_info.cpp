@@ -59,7 +59,7 @@ std::vector<comm::CollectiveInfo> collectives_of(const PartitionedProgram& progr
   } else {
     info.op = program.graph.name;
   }
-  info.cause = fmt::format("{}; avoided by {}", step.cause, spmd::avoided_by(program, step));
+  info.cause = fmt::format("{}; avoided by {}", step.cause, spmd::avoided_by(program, step, spmd::ValueNames::kOrigins));
   info.sharding_before = slot_text(program, from);
   info.sharding_after = slot_text(program, to);
   if (step.transfers.empty()) return {info};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,9 +16,11 @@
 #include "runtime/base/call_stack.h"
 #include "runtime/control/environment.h"
 #include "runtime/exec/devices.h"
+#include "runtime/shardlab/crash.h"
 #include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job.h"
 #include "runtime/shardlab/last_words.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::distributed {
 namespace {
@@ -127,12 +130,29 @@ void tell_uncaught(const std::string& printed, const std::string& error) {
   _exit(128 + signal);
 }
 
-// Once a process, where no command of ours does it for all.
-void tell_at_signals(bool wanted) {
+// Of the whole process: the copy of it that tells of a crash takes no locks for this.
+std::atomic<int> own_process = 0;
+
+void write_error(const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = write(STDERR_FILENO, text.data() + at, text.size() - at);
+    if (n <= 0) return;
+    at += std::size_t(n);
+  }
+}
+
+void on_crash(int signal, std::span<const std::uintptr_t> stack) {
+  write_error(fmt::format("shardlab: process {} is ended by {}\n", own_process.load(), signal_name(signal)));  // before files are read
+  if (std::vector<CallPlace> places = call_places(stack); !places.empty()) write_error(fmt::format("  called in {}\n", text_of(places)));
+}
+
+// Once a process; where a command of ours tells of all that interrupts them, of its crashes alone.
+void tell_at_signals(bool wanted, bool supervised) {
   const char* variable = std::getenv(kTellVariable);
   if (!wanted || (variable != nullptr && std::string_view(variable) == "0")) return;
-  static const bool watched = [] {
-    watch_interrupts(on_interrupt);
+  static const bool watched = [supervised] {
+    watch_crashes(on_crash);
+    if (!supervised) watch_interrupts(on_interrupt);
     return true;
   }();
   (void)watched;
@@ -211,7 +231,7 @@ void initialize(const InitializeOptions& options, std::source_location where) {
       std::lock_guard lock(state().mutex);
       state().words = words;
     }
-    tell_at_signals(options.tell_at_signals && !supervised);
+    tell_at_signals(options.tell_at_signals, supervised);
   };
   std::shared_ptr<Job> job;
   try {
@@ -221,7 +241,9 @@ void initialize(const InitializeOptions& options, std::source_location where) {
   } catch (const TransportError& error) {
     throw TransportError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text()));
   } catch (const IoError& error) { throw IoError(fmt::format("{} [distributed::initialize at {}]", error.what(), place.text())); }
+  own_process = job->context()->process_index();
   Context::set_current(job->context());
+  Context::set_of_job(job->context(), place);
   {
     std::lock_guard lock(state().mutex);
     state().job = std::move(job);

@@ -4,9 +4,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
+#include "runtime/base/call_places.h"
 #include "runtime/control/client.h"
 #include "runtime/control/environment.h"
 #include "runtime/control/job_token.h"
@@ -19,6 +21,7 @@
 #include "runtime/shardlab/lone_controls.h"
 #include "runtime/shardlab/say_once.h"
 #include "runtime/shardlab/subset_transport.h"
+#include "runtime/shardlab/thread_stack.h"
 #include "traces/recorder/recorder.h"
 #include "virtualdev/transports/shm_segment.h"
 #include "virtualdev/transports/transport_def.h"
@@ -141,6 +144,7 @@ void Job::join(const control::JobEnvironment& environment) {
     return;
   }
   control_ = control::connect(client_);
+  judged_ = control_.get();
   if (!record_.recorder() && !supervised) agree_where_to_record(options.serve.trace);
   if (!environment.shm.empty()) segment_ = ShmSegment::open(environment.shm);
   put_places();
@@ -248,8 +252,23 @@ std::vector<distributed::LinkTraffic> Job::link_traffic() {
 }
 
 void Job::stop(const std::string& why) {
-  stopped_ = true;
+  const bool is_first = !stopped_.exchange(true);
   if (comm::Transport* transport = abortable_.load()) transport->abort(why);
+  if (is_first) tell_where_stuck();
+}
+
+// The verdict knows the line that a stuck process began last; in which functions it is since then, the process alone. It says so when the
+// verdict has come, which this does not hold up.
+void Job::tell_where_stuck() const {
+  constexpr std::chrono::milliseconds kAnswerLimit{800};
+  const control::ControlClient* control = judged_.load();
+  const control::VerdictRef verdict = control ? control->verdict() : nullptr;
+  if (!verdict || verdict->code != "process-stuck") return;
+  const std::vector<int>& guilty = verdict->diagnoses.front().processes;
+  const int own = environment_.process_index;
+  if (std::find(guilty.begin(), guilty.end(), own) == guilty.end()) return;
+  const std::vector<CallPlace> places = call_places(stack_of(issuer_, kAnswerLimit));
+  if (!places.empty()) fmt::print(stderr, "shardlab: process {} is in {}\n", own, text_of(places));
 }
 
 void Job::leave() {
@@ -309,6 +328,7 @@ void Job::begin(const control::Gathered& gathered) {
   epoch_ = gathered.epoch;
   client_.epoch = epoch_;
   control_ = control::connect(client_);
+  judged_ = control_.get();
   put_places();
   remember(control_->members());
   if (gathered.live.size() > 1)
@@ -320,6 +340,7 @@ void Job::begin(const control::Gathered& gathered) {
   if (record_.recorder()) record_.recorder()->begin_epoch(epoch_, gathered.live);
   start();
   Context::set_current(context_);
+  Context::set_of_job(context_);
 }
 
 void Job::settle() {

@@ -1,6 +1,8 @@
 // The job that this process belongs to: its control plane, transport and recorder, put together.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -67,6 +69,7 @@ class Job {
   void agree_where_to_record(const control::TracePlace& place);
   void start();
   void stop(const std::string& why);
+  void tell_where_stuck() const;
   void begin(const control::Gathered& gathered);
   void retire();
   void remember(const std::vector<control::Member>& members);
@@ -76,6 +79,8 @@ class Job {
   std::shared_ptr<ProcessTransport> transport_;
   std::atomic<comm::Transport*> abortable_{nullptr};
   std::atomic<bool> stopped_{false};
+  std::atomic<const control::ControlClient*> judged_{nullptr};  // whose verdict stops this process
+  const pthread_t issuer_ = pthread_self();
   std::shared_ptr<control::ControlClient> control_;
   control::KeyStore own_keys_;
   const std::shared_ptr<LastWords> words_;

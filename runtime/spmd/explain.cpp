@@ -59,8 +59,22 @@ std::string form_text(const Slot& slot, const Mesh& mesh) {
   return fmt::format("{} partial over {}", text, fmt::join(axes, ", "));
 }
 
+std::string node_text(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[std::size_t(id)];
+  std::string name(node.op->name);
+  if (!node.user_op.empty() && node.user_op != name) name += fmt::format(" of {}", node.user_op);
+  return node.where.known() ? fmt::format("{} at {}", name, node.where.text()) : name;
+}
+
+std::string value_name(const PartitionedProgram& program, ValueId value, ValueNames names) {
+  if (names == ValueNames::kNumbers) return fmt::format("%{}", value);
+  const NodeId producer = program.graph.values[std::size_t(value)].producer;
+  if (producer < 0) return fmt::format("argument {}", program.graph.values[std::size_t(value)].result_index);
+  return fmt::format("the result of {}", node_text(program.graph, producer));
+}
+
 // The operands of the step that made a partial result, without the pieces that make it partial.
-std::string whole_operands(const PartitionedProgram& program, const MoveStep& step) {
+std::string whole_operands(const PartitionedProgram& program, const MoveStep& step, ValueNames names) {
   SlotId made = step.from;
   const ComputeStep* producer = nullptr;
   for (const Step& each : program.steps) {
@@ -76,16 +90,9 @@ std::string whole_operands(const PartitionedProgram& program, const MoveStep& st
     for (std::size_t d = 0; d < spec.size(); ++d)
       for (const AxisPiece& piece : slot.spec[d])
         if (auto kept = cut(piece, program.slots[std::size_t(made)].partial)) push(spec[d], *kept);
-    if (spec != slot.spec) texts.push_back(fmt::format("%{} as {}", slot.value, text_of(spec, program.mesh)));
+    if (spec != slot.spec) texts.push_back(fmt::format("{} as {}", value_name(program, slot.value, names), text_of(spec, program.mesh)));
   }
   return fmt::format("{}", fmt::join(texts, " and "));
-}
-
-std::string node_text(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[std::size_t(id)];
-  std::string name(node.op->name);
-  if (!node.user_op.empty() && node.user_op != name) name += fmt::format(" of {}", node.user_op);
-  return node.where.known() ? fmt::format("{} at {}", name, node.where.text()) : name;
 }
 
 std::string origin_text(const PartitionedProgram& program, const Origin& origin) {
@@ -106,25 +113,26 @@ std::string origin_text(const PartitionedProgram& program, const Origin& origin)
 
 }  // namespace
 
-std::string avoided_by(const PartitionedProgram& program, const MoveStep& step) {
+std::string avoided_by(const PartitionedProgram& program, const MoveStep& step, ValueNames names) {
   const Slot &from = program.slots[std::size_t(step.from)], &to = program.slots[std::size_t(step.to)];
   std::string before = form_text(from, program.mesh);
   if (step.node < 0 && !from.windows.empty()) return fmt::format("an argument that lies on {}", program.mesh.text());
   switch (purpose_of(program, step)) {
     case Purpose::kReduction:
-      return whole_operands(program, step);
+      return whole_operands(program, step, names);
     case Purpose::kResult:
       return fmt::format("an out_sharding {} of this result", before);
     case Purpose::kConstraint:
       return fmt::format("a constraint to {}, or none", before);
     case Purpose::kForm:
-      return fmt::format("a constraint of %{} to {}", from.value, before);
+      return fmt::format("a constraint of {} to {}", value_name(program, from.value, names), before);
     case Purpose::kOperand:
       break;
   }
   if (!to.windows.empty())
-    return fmt::format("%{} whole along the dimensions that {} shifts", from.value, program.graph.nodes[std::size_t(step.node)].op->name);
-  return fmt::format("%{} as {}", from.value, form_text(to, program.mesh));
+    return fmt::format("{} whole along the dimensions that {} shifts", value_name(program, from.value, names),
+                       program.graph.nodes[std::size_t(step.node)].op->name);
+  return fmt::format("{} as {}", value_name(program, from.value, names), form_text(to, program.mesh));
 }
 
 Explanation explain(const PartitionedProgram& program) {

@@ -54,8 +54,11 @@ struct Explanation {
 
 Explanation explain(const PartitionedProgram& program);
 
+// How values are called: "%3", as in a listing of the program, or by what they are: "argument 0", "the result of sin at toy.cpp:10".
+enum class ValueNames { kNumbers, kOrigins };
+
 // The sharding that would spare one step of the program its bytes.
-std::string avoided_by(const PartitionedProgram& program, const MoveStep& step);
+std::string avoided_by(const PartitionedProgram& program, const MoveStep& step, ValueNames names = ValueNames::kNumbers);
 
 // For people: values, then collectives, with the lines that asked.
 std::string text_of(const Explanation& explanation, const PartitionedProgram& program);

@@ -20,6 +20,7 @@ constexpr OptionDef kOptions[] = {
 std::string coloured(const std::string& text) {
   std::size_t end = std::min(text.find("\n\n"), text.size());
   std::string head = text.substr(0, end);
+  if (head.starts_with("The trace is incomplete") || head.starts_with("Nothing can be read")) return text;
   return ((head.starts_with("No diagnosis:") || head.starts_with("No error:")) ? green(head, 1) : red(head, 1)) + text.substr(end);
 }
 

@@ -92,6 +92,7 @@ std::string to_junit(const std::vector<Summary>& summaries) {
 
 std::string text_of(const Summary& summary) {
   std::string result = fmt::format("{:12} {} ({:.0f} ms)", name_of(summary.status), summary.name, summary.duration_ms);
+  if (summary.status != Status::kPassed && !summary.source.empty() && summary.source != summary.name) result += " in " + summary.source;
   for (const std::string& line : summary.lines) {
     result += "\n    ";
     for (char c : line) result += c == '\n' ? std::string("\n    ") : std::string(1, c);

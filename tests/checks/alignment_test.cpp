@@ -46,6 +46,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"AAB", "BAB", Relation::kProgram, 1}, Case{"BABAB", "ABAB", Relation::kExtra, 1},
                     Case{"XAAA", "AAA", Relation::kExtra, 1}));
 
+// Two calls to print, of which the second is like one that the others make at the end, at another line.
+TEST(AlignTracks, CallsToPrintAreItsOwnThoughOthersMakeTheLikeElsewhere) {
+  StepEvidence read{.kind = StepEvidence::Kind::kRead, .what = "print", .where = "toy.cpp:5"};
+  for (const bool same_line : {false, true}) {
+    Track tail = calls("MS"), reference = calls("AAS");
+    for (TrackItem& item : tail.items) item.where = "toy.cpp:5";
+    reference.items[0].where = reference.items[1].where = "toy.cpp:10";
+    reference.items[2].where = same_line ? "toy.cpp:5" : "toy.cpp:14";
+    reference.items[0].made_before = true;
+    tail.items.push_back({{0, 0}, read.what, read.where, &read});
+    const Alignment alignment = align(tail, reference);
+    EXPECT_EQ(alignment.relation == Relation::kExtra, !same_line);
+    if (!same_line) EXPECT_EQ(alignment.length, 2);
+  }
+}
+
 // A local sum that all make is not what one makes in the place of the others' next sum.
 TEST(AlignTracks, AStepThatBothMakeStandsInThePlaceOfNoCall) {
   StepEvidence local{.what = "S", .where = "toy.cpp:4", .fingerprint = 1};

@@ -34,6 +34,12 @@ std::vector<int> numbers(std::string_view text) {
   return list;
 }
 
+[[gnu::noinline]] int look_up(const int* table, int i) { return table[i]; }
+
+[[gnu::noinline]] void wait_for_ever() {
+  for (volatile bool ready = false; !ready;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 [[gnu::noinline]] void step(const std::vector<std::string>& words) {
   auto ms = [](const std::string& word) { return std::chrono::milliseconds(std::atoi(word.c_str())); };
   const std::string& verb = words[0];
@@ -71,13 +77,27 @@ std::vector<int> numbers(std::string_view text) {
     auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("own")}, .out_specs = {P("own")}, .check_vma = false});
     Array failed = f(device_put(full({local_device_count()}, 1), NamedSharding(mesh, P("own"))));
     if (words.size() > 1) failed.block_until_ready();
+  } else if (verb == "thread") {  // another one asks what there is, and computes
+    std::thread([] {
+      std::cout << "process " << process_index() << " of " << process_count() << ", " << device_count() << " devices" << std::endl;
+      try {
+        std::cout << sum(ones({4})) << std::endl;
+      } catch (const UserError& error) { std::cout << "refused: " << error.what() << std::endl; }
+    }).join();
   } else if (verb == "sleep") {
     std::this_thread::sleep_for(ms(words[1]));
+  } else if (verb == "hang") {
+    wait_for_ever();
   } else if (verb == "signal") {
     while (!handled) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::cout << "handled" << std::endl;
   } else if (verb == "kill") {
     std::raise(SIGKILL);
+  } else if (verb == "crash") {
+    int* volatile nothing = nullptr;
+    std::cout << look_up(nothing, 3) << std::endl;
+  } else if (verb == "abort") {
+    std::abort();
   } else if (verb == "interrupt") {
     std::raise(SIGTERM);
   } else if (verb == "stop") {

@@ -51,6 +51,18 @@ TEST_P(Counts, BarriersOverAllAndOverSomeAndNamedValues) {
 
 INSTANTIATE_TEST_SUITE_P(, Counts, testing::Values(1, 2, 3, 4, 7));
 
+// Nothing is made up for a thread that did not join the job.
+TEST(Coordination, AnotherThreadIsToldOfTheJobAndComputesNothing) {
+  LaunchResult result = run(2, {"thread", "sum"});
+  EXPECT_TRUE(result.ok()) << outputs(result);
+  for (const ProcessEnd& end : result.processes)
+    EXPECT_THAT(end.out,
+                AllOf(StartsWith(fmt::format("process {} of 2, 4 devices\nrefused: this thread computes with arrays, and another one "
+                                             "joined the job, in distributed::initialize at coordination_process.cpp:",
+                                             end.process)),
+                      HasSubstr("\nsum 4\n")));
+}
+
 // A launch fails in one process alone, which catches the error and goes on: the others wait for data that never come, or for it to come to
 // the launch, where the error was quicker than the news that it had.
 TEST(Coordination, AsyncErrorsOfOneProcessReachTheOthersWithTheirLines) {

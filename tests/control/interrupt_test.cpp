@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "runtime/shardlab/interrupt.h"
+#include "scenarios/launch/launcher.h"
 #include "tests/control/watched.h"
 #include "tests/support/shell.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab {
 namespace {
@@ -270,6 +272,39 @@ TEST(InterruptDeathTest, TheProgramDoesNotEndBeforeItIsTold) {
         _exit(1);
       },
       testing::ExitedWithCode(7), "");
+}
+
+// Who crashes says where, and the signal ends it all the same.
+TEST(Crash, TellsTheFunctionsThatLedToIt) {
+  for (const auto& [verb, signal, function] :
+       {std::tuple("crash", SIGSEGV, "look_up, step, main"), std::tuple("abort", SIGABRT, "step, main")}) {
+    LaunchOptions options{.argv = {SHARDLAB_COORDINATION_PROCESS, "sum", std::string("@1 ") + verb, "sum"},
+                          .processes = 3,
+                          .devices = 1,
+                          .limit = std::chrono::seconds(60)};
+    LaunchResult result = launch(options);
+    EXPECT_EQ(result.processes[1].signal, signal);
+    EXPECT_THAT(result.processes[1].err, HasSubstr(fmt::format("shardlab: process 1 is ended by {}\n  called in ", signal_name(signal))));
+    EXPECT_THAT(result.processes[1].err, HasSubstr(function));
+    ASSERT_EQ(result.diagnoses.size(), 1U);
+    EXPECT_EQ(result.diagnoses[0].code, "process-killed");
+    options.environment = {{"SHARDLAB_TELL_AT_SIGNALS", "0"}};
+    result = launch(options);
+    EXPECT_EQ(result.processes[1].signal, signal);
+    EXPECT_EQ(result.processes[1].err, "");
+  }
+}
+
+// The line that it began last is known; where it went from there it says itself, when the verdict has come. Nobody ends it meanwhile.
+TEST(Stuck, TellsTheFunctionsThatItIsIn) {
+  auto processes = by_hand({"@2 hang", "sum"});
+  EXPECT_TRUE(processes[2]->says("shardlab: process 2 is in ")) << processes[2]->said();
+  EXPECT_TRUE(processes[2]->says("main\n")) << processes[2]->said();
+  EXPECT_THAT(processes[2]->said(), ContainsRegex(" is in .*wait_for_ever.*main"));
+  processes[2]->signal(SIGKILL);
+  for (const int other : {0, 1})
+    EXPECT_THAT(processes[std::size_t(other)]->output(),
+                AllOf(HasSubstr("process-stuck: process 2 is alive but does not go on"), Not(HasSubstr(" is in wait"))));
 }
 
 }  // namespace

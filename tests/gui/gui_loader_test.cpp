@@ -122,6 +122,25 @@ TEST_F(LoaderTest, OfATraceThatTakesTooMuchMemoryTheLastPartIsOpened) {
   for (const auto& prediction : part->predictions) EXPECT_TRUE(prediction.as_planned);
 }
 
+// All of its members have issued it, and none can go on to it.
+TEST_F(LoaderTest, WhatWaitsInACircleIsNotToldAsMatched) {
+  const std::string path = folder_.filePath(QStringLiteral("circle.db")).toStdString();
+  traces::TraceWriter writer(path);
+  const traces::Id program = writer.add(traces::ProgramRow{.name = "send", .devices = {0, 1}, .processes = {0, 1}});
+  for (const traces::Id diagnosis : {1, 0})
+    writer.add(traces::CollectiveRow{.program = program,
+                                     .launch = 1 - diagnosis,
+                                     .what = {.kind = "transfer"},
+                                     .state = traces::MatchState::kMatched,
+                                     .diagnosis = diagnosis});
+  writer.add(Diagnosis{.code = "deadlock", .severity = "error", .message = "m"});
+  writer.finish();
+  const TracePtr trace = load_trace({.path = path});
+  ASSERT_EQ(trace->collectives.size(), 2U);
+  EXPECT_EQ(trace->collectives[0].state, "in a circle");
+  EXPECT_EQ(trace->collectives[1].state, "matched");
+}
+
 TEST_F(LoaderTest, DevicesInLockstepShareOneStore) {
   const TracePtr trace = load_trace({.path = make("devices512")});
   std::set<const LaneEvents*> stores;

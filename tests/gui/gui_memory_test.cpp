@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <QLayout>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
@@ -21,6 +22,7 @@
 #include "gui/models/text_twin.h"
 #include "gui/models/trace_loader.h"
 #include "gui/views/timeline_canvas.h"
+#include "gui/views/view_frame.h"
 #include "tests/gui/sample_traces.h"
 #include "tests/gui/trace_builder.h"
 #include "tests/gui/wait_idle.h"
@@ -243,6 +245,23 @@ TEST(MemoryFile, OlderTracesSayThatTheyLackIt) {
   EXPECT_EQ(why_no_memory(*old), "this trace does not record when arrays end");
   EXPECT_TRUE(timeline_text(*old, old->range).contains(QStringLiteral("this trace does not record when arrays end")));
   std::filesystem::remove_all(folder);
+}
+
+// A window that is narrow while it is being laid out does not make two equal panes of them.
+TEST(Panes, HaveTheirSizesWhateverTheWindowWasBefore) {
+  QWidget view;
+  auto *first = new QWidget, *second = new QWidget;
+  lay_out(&view, {.bars = {}, .first = first, .second = second, .sizes = {300, 600}, .narrow_px = 500});
+  view.resize(100, 300);
+  view.layout()->activate();
+  view.resize(1200, 300);
+  view.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&view));
+  EXPECT_GT(second->width(), first->width() * 3 / 2);
+  view.resize(400, 300);
+  EXPECT_GT(second->y(), first->y()) << "below it";
+  view.resize(1200, 300);
+  EXPECT_GT(second->width(), first->width() * 3 / 2);
 }
 
 class MemoryWindow : public ::testing::Test {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "gui/app/main_window.h"
+#include "gui/models/format.h"
 #include "gui/models/overview.h"
 #include "gui/views/timeline_canvas.h"
 #include "gui/views/utilisation_map.h"
@@ -77,6 +78,7 @@ TEST(Overview, PutsTheGravestFirst) {
   ASSERT_FALSE(overview.findings.empty());
   EXPECT_EQ(overview.findings[0].link, QStringLiteral("diagnosis:0"));
   EXPECT_EQ(overview.findings[0].level, VerdictLevel::kError);
+  EXPECT_EQ(overview.findings[0].text, qstr(trace->diagnoses[0].code)) << "its sentence is the verdict, which stands above";
   const Overview torn = make_overview(*sample::torn());
   EXPECT_TRUE(says(torn, "Process 3 did not end well"));
   EXPECT_TRUE(says(torn, "records end early"));

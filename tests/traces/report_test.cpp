@@ -65,6 +65,8 @@ TEST(Report, EveryFormatOfEverySample) {
       EXPECT_GT(report(sample, format->name).size(), 100u) << format->name << " of " << sample;
   }
   EXPECT_THAT(report("torn", "text"), HasSubstr("The trace is cut off"));
+  EXPECT_THAT(report("torn", "text"), StartsWith("The trace is incomplete, see the notices. What is left has no error: "));
+  EXPECT_THAT(report("torn", "html"), HasSubstr("class='verdict unsure'"));
   EXPECT_THAT(report("empty", "text"), StartsWith("No diagnosis: 1 process ran 0 collectives, and all of them match."));
 }
 

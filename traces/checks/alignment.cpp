@@ -252,7 +252,7 @@ int calls_of_its_own(const Table& table, const Track& tail, const Track& referen
   if (mine->made_before || !theirs->made_before || mine->op == theirs->op || is_before(theirs->where, mine->where)) return 0;
   int length = 0;
   for (const TrackItem& item : tail.items) {
-    auto is_same = [&](const TrackItem& other) { return !other.step && other.key == item.key; };
+    auto is_same = [&](const TrackItem& other) { return !other.step && other.key == item.key && other.where == item.where; };
     if (item.step) continue;
     if (std::any_of(reference.items.begin(), reference.items.end(), is_same)) return 0;
     ++length;

@@ -48,8 +48,9 @@ Diagnosis of_disagreement(const Positions& positions, const Disagreement& disagr
                                     subject(lack, "skip"), fmt::format("{} {}", subject(lack, "run"), call_at(evidence, next)));
   } else {
     diagnosis.message =
-        fmt::format("{} {}{}, a call that {} not make: {} {}", subject(have, "run"), call_at(evidence, missing), calls_more(length),
-                    processes_text(lack) + (lack.size() == 1 ? " does" : " do"), subject(lack, "run"), call_at(evidence, next));
+        fmt::format("{} {}{}, {} that {} not make: {} {}", subject(have, "run"), call_at(evidence, missing), calls_more(length),
+                    length > 1 ? "calls" : "a call", processes_text(lack) + (lack.size() == 1 ? " does" : " do"), subject(lack, "run"),
+                    call_at(evidence, next));
   }
   tell_place(positions, have, lack, length, diagnosis);
   diagnosis.details.emplace_back("direction", skipped ? "skipped" : "extra");
