@@ -2,6 +2,7 @@
 #include "runtime/ops/elementwise_rules.h"
 
 #include <cmath>
+#include <limits>
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
@@ -211,7 +212,11 @@ static ValueId gamma_density(GraphBuilder& b, ValueId a, ValueId x) {
 }
 Values igamma_jvp(GraphBuilder& b, const JvpArgs& args) {
   const ValueId a = args.operands[0], x = args.operands[1];
-  return scaled_sum(b, args, [&](std::size_t i) { return i == 0 ? b.emit1(kIgammaGradA, {a, x}) : gamma_density(b, a, x); });
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 1) return gamma_density(b, a, x);
+    const Term slope(b, b.emit1(kIgammaGradA, {a, x}));  // none below 0, which x says alone, as in JAX
+    return where(Term(b, x) < 0.0, std::numeric_limits<double>::quiet_NaN(), slope).id();
+  });
 }
 Values igammac_jvp(GraphBuilder& b, const JvpArgs& args) { return {unary(b, kNeg, igamma_jvp(b, args)[0])}; }
 

@@ -51,8 +51,7 @@ SHARDLAB_INTEGRAL(Hyp1f1, real_hyp1f1)
 SHARDLAB_INTEGRAL(Hyp2f1, real_hyp2f1)
 SHARDLAB_INTEGRAL(RoundToPrecision, real_round_to_precision)
 
-constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kIgammaAliases[] = {"gammainc"}, kIgammacAliases[] = {"gammaincc"},
-                           kBetaAliases[] = {"betainc"};
+constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kBetaAliases[] = {"betainc"};
 
 }  // namespace
 
@@ -60,9 +59,9 @@ extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, 
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
-const OpDef kIgamma = binary_op<Igamma>("igamma", "The integral from 0 to x of t^(a-1) e^-t over gamma(a): args [a, x]; NaN below 0.",
-                                        expand_inexact, kIgammaAliases);
-const OpDef kIgammac = binary_op<Igammac>("igammac", "1 - igamma(a, x), accurate for large x.", expand_inexact, kIgammacAliases);
+const OpDef kIgamma =
+    binary_op<Igamma>("igamma", "The integral from 0 to x of t^(a-1) e^-t over gamma(a): args [a, x]; NaN below 0.", expand_inexact);
+const OpDef kIgammac = binary_op<Igammac>("igammac", "1 - igamma(a, x), accurate for large x.", expand_inexact);
 const OpDef kIgammaGradA = binary_op<IgammaGradA>("igamma_grad_a", "The derivative of igamma by a.", expand_inexact);
 const OpDef kRandomGammaGrad = binary_op<RandomGammaGrad>(
     "random_gamma_grad", "The derivative by a of a sample x of the gamma distribution: args [a, x].", expand_inexact);

@@ -55,7 +55,7 @@
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
                    X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
-                   X(BesselJn) X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
+                   X(BesselJn) X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Gammainc) X(Gammaincc) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
   /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \

@@ -169,6 +169,13 @@ Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {with_derivative(given, {value, tangent}).id()};
 }
 
+// Below 0, where it has no value, x says so alone, as in JAX: the result lies as x does before the parameter has a say.
+template <bool kUpper>
+Values expand_gammainc(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  const std::vector<Term> ax = reals(b, op, args);
+  return {where(ax[1] < 0.0, kNan, call(b, kUpper ? "igammac" : "igamma", {ax[0], ax[1]})).id()};
+}
+
 Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }
 
 // From high orders down, then by the sum of the even ones. Source: Zhang, Jin, Computation of Special Functions (1996), as JAX.
@@ -205,7 +212,7 @@ Values expand_boxcox(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
 
 }  // namespace
 
-extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p, kExp1, kBesselJn;
+extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kBoxcox1p, kExp1, kBesselJn, kGammainc, kGammaincc;
 
 const OpDef kNdtri = composite_of({"ndtri", "The x below which the share p of the normal distribution lies.", expand_ndtri});
 const OpDef kSpence = composite_of({"spence", "The integral of log(t) / (1 - t) from 1 to x.", expand_spence});
@@ -215,6 +222,10 @@ const OpDef kComb = composite_of({"comb", "In how many ways k of N can be chosen
 const OpDef kBesselJn = composite_of(
     {"bessel_jn", "Bessel functions of the first kind of the orders 0 to v, [v + 1, ...].", expand_bessel_jn, 1, 1, kBesselAttrs});
 const OpDef kExp1 = composite_of({"exp1", "expn(1, x).", expand_exp1});
+const OpDef kGammainc =
+    with_weakness(Weakness::kOfAll, composite_of({"gammainc", "igamma of real numbers: args [a, x].", expand_gammainc<false>, 2, 2}));
+const OpDef kGammaincc =
+    with_weakness(Weakness::kOfAll, composite_of({"gammaincc", "igammac of real numbers: args [a, x].", expand_gammainc<true>, 2, 2}));
 const OpDef kPoch = composite_of({"poch", "gamma(z + m) / gamma(z).", expand_poch, 2, 2});
 const OpDef kBoxcox = composite_of({"boxcox", "(x^l - 1) / l; the logarithm where l is 0.", expand_boxcox<false>, 2, 2});
 const OpDef kBoxcox1p = composite_of({"boxcox1p", "boxcox of 1 + x, accurate near 0.", expand_boxcox<true>, 2, 2});

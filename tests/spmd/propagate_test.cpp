@@ -28,8 +28,11 @@ TEST(Propagate, TwoOperands) {
                               BinaryCase{"add", "b-", "-(ab)", "P(None, ('a', 'b'))"},  // the more sharded factor
                               BinaryCase{"add", "-a", "a-", "P(None, 'a')"},            // the first operand
                               BinaryCase{"add", "(ba)-", "(ab)-", "P(None, None)"}, BinaryCase{"add", "(ab)-", "a-", "P(('a', 'b'), None)"},
-                              BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"}, BinaryCase{"matmul", "a-", "-a", "P('a', None)"},
-                              BinaryCase{"matmul", "ab", "b-", "P('a', None)"}, BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
+                              // The second operand first.
+                              BinaryCase{"gammainc", "ba", "ab", "P('a', 'b')"}, BinaryCase{"gammaincc", "-a", "b-", "P('b', 'a')"},
+                              BinaryCase{"gammaincc", "-a", "a-", "P('a', None)"}, BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"},
+                              BinaryCase{"matmul", "a-", "-a", "P('a', None)"}, BinaryCase{"matmul", "ab", "b-", "P('a', None)"},
+                              BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
     Build build;
     bool is_matmul = std::string_view(c.op) == "matmul";
     ValueId x = build.param({16, 8}), y = build.param(is_matmul ? Shape{8, 16} : Shape{16, 8});
