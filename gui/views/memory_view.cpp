@@ -83,6 +83,7 @@ class MemoryView : public QWidget {
     held_table_->horizontalHeader()->setSortIndicator(HeldArrayModel::kBytes, Qt::DescendingOrder);
     // All columns of the devices are to be seen, however narrow: what is cut has its text in the tooltip.
     device_table_->horizontalHeader()->setMinimumSectionSize(34);
+    device_table_->horizontalHeader()->setStretchLastSection(false);
     device_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     lay_out(this, {.bars = {{at_, sentence_}}, .first = device_table_, .second = held_table_, .sizes = {396, 640}, .narrow_px = kNarrowPx});
     setFocusProxy(held_table_);
