@@ -10,6 +10,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/operand.h"
+#include "runtime/exec/placement.h"
 #include "runtime/exec/visualize.h"
 
 namespace shardlab {
@@ -146,6 +147,15 @@ std::vector<Shard> Array::addressable_shards(std::source_location where) const {
   return shards_at(Where::from(where), "addressable_shards");
 }
 
+Array Array::addressable_data(std::size_t index, std::source_location where) const {
+  const std::vector<Shard> shards = addressable_shards(where);
+  if (index >= shards.size())
+    throw_user_error("addressable_data at {}: index {} is out of range, the array has {} addressable shards", Where::from(where).text(),
+                     index, shards.size());
+  const Shard& shard = shards[index];
+  const Array on_host = array_from_host(shard.type, {shard.data->as<std::byte>(), shard.data->size()});
+  return device_put(Operand(on_host, where), shard.device);
+}
 std::vector<Shard> Array::shards_at(Where where, std::string_view what) const {
   ArrayImpl& impl = checked(impl_);
   await(impl, what, where);

@@ -53,6 +53,8 @@ class Array {
   bool is_fully_replicated() const;
   // The shards of this process's devices, in mesh order; no communication.
   std::vector<Shard> addressable_shards(std::source_location where = std::source_location::current()) const;
+  // What this process's device number `index` of the sharding holds, as an array on that device.
+  Array addressable_data(std::size_t index, std::source_location where = std::source_location::current()) const;
   // Per device ordinal of the sharding, in mesh order, the box it holds.
   std::vector<std::pair<int, Box>> devices_indices_map() const;
 

@@ -46,7 +46,13 @@ std::vector<Array> emit_marked(const ArrayFunction& function, const Marking& mar
   Context& context = Context::current();
   std::vector<TensorType> types;
   for (const Array& arg : args) types.push_back(arg.type());
-  TracedBody body = Tracer::trace_body(context, std::string(marking.name), types, function, nullptr, std::nullopt, weak_types(args));
+  TypesInTrace in_trace = types_like(args);
+  if (const auto mesh = context.tracer()->mesh_of_types()) {
+    const AxisSet around = context.tracer()->typed_axes(), axes = axes_named(marking.axes, *mesh);
+    in_trace.typed = marking.type == AxisType::kExplicit ? around | axes : around & ~axes;
+  }
+  TracedBody body =
+      Tracer::trace_body(context, std::string(marking.name), types, function, nullptr, std::nullopt, weak_types(args), std::move(in_trace));
   for (Node& node : body.graph.nodes) node.user_op = marked(node.user_op, marking.type, marking.axes);
   std::vector<Array> all = args;
   all.insert(all.end(), body.captured.begin(), body.captured.end());

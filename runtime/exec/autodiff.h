@@ -39,18 +39,23 @@ constexpr bool increasing() {
 
 }  // namespace detail
 
+struct GradOptions {
+  bool holomorphic = false;  // of a function of complex numbers whose derivative is one: grad(f, {.holomorphic = true})
+};
+
 // value_and_grad(f)(args…): the pair of f's result and the gradients along the arguments `argnums`. f returns a scalar, or a tuple or pair
 // that begins with it, whose rest passes through.
 template <typename F, int... argnums>
 class ValueAndGrad : public detail::AtLine<ValueAndGrad<F, argnums...>> {
  public:
-  explicit ValueAndGrad(F function) : function_(std::move(function)) {}
+  explicit ValueAndGrad(F function, GradOptions options = {}) : function_(std::move(function)), options_(options) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
     static_assert(((argnums >= 0 && argnums < int(sizeof...(Args))) && ...), "argnums names an argument that the function lacks");
     static_assert(detail::increasing<argnums...>(), "argnums must increase");
     detail::Flattened<F, Args...> flat(function_, where, args...);
-    std::vector<Array> found = value_and_grad_of(flat.function(), flat.leaves(), {"f", flat.active({argnums...}), Where::from(where)});
+    std::vector<Array> found =
+        value_and_grad_of(flat.function(), flat.leaves(), {"f", flat.active({argnums...}), Where::from(where), options_.holomorphic});
     std::span<const Array> rest(found);
     auto value = flat.result(rest);
     auto gradients = detail::gradients<argnums...>(flat.args(), rest);
@@ -59,13 +64,14 @@ class ValueAndGrad : public detail::AtLine<ValueAndGrad<F, argnums...>> {
 
  private:
   F function_;
+  GradOptions options_;
 };
 
 // grad(f)(args…): the gradients; where f returns more than a scalar, the pair of the gradients and f's whole result.
 template <typename F, int... argnums>
 class Grad : public detail::AtLine<Grad<F, argnums...>> {
  public:
-  explicit Grad(F function) : function_(std::move(function)) {}
+  explicit Grad(F function, GradOptions options = {}) : function_(std::move(function), options) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
     auto [value, gradients] = function_.call_at(where, args...);
@@ -80,18 +86,18 @@ class Grad : public detail::AtLine<Grad<F, argnums...>> {
 };
 
 template <int... argnums, typename F>
-auto value_and_grad(F function) {
+auto value_and_grad(F function, GradOptions options = {}) {
   if constexpr (sizeof...(argnums) == 0)
-    return ValueAndGrad<F, 0>(std::move(function));
+    return ValueAndGrad<F, 0>(std::move(function), options);
   else
-    return ValueAndGrad<F, argnums...>(std::move(function));
+    return ValueAndGrad<F, argnums...>(std::move(function), options);
 }
 template <int... argnums, typename F>
-auto grad(F function) {
+auto grad(F function, GradOptions options = {}) {
   if constexpr (sizeof...(argnums) == 0)
-    return Grad<F, 0>(std::move(function));
+    return Grad<F, 0>(std::move(function), options);
   else
-    return Grad<F, argnums...>(std::move(function));
+    return Grad<F, argnums...>(std::move(function), options);
 }
 
 // auto [y, dy] = jvp(f, std::tuple{x}, std::tuple{dx}): the result and its change along the tangents.

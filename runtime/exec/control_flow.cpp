@@ -80,7 +80,7 @@ std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunctio
     std::vector<TracedBody> traced;
     for (auto [name, function] : {std::pair("cond_fun", &condition), std::pair("body_fun", &body)})
       traced.push_back(Tracer::trace_body(context, name, types_of(carry), *function, nullptr, mesh_of_arrays(context, carry, name, where),
-                                          weak_types(carry)));
+                                          weak_types(carry), types_like(carry)));
     return traced;
   });
   const std::vector<bool> weak = bodies[1].weak_results;
@@ -117,7 +117,14 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& giv
     const std::vector<Array> all = joined(carry, xs);
     Context& context = Context::current();
     std::vector<TracedBody> one;
-    one.push_back(Tracer::trace_body(context, "body", params, body, nullptr, mesh_of_arrays(context, all, "scan", where), weak_types(all)));
+    TypesInTrace types = types_like(all);
+    types.param = [of = types.param, carried = carry.size()](std::size_t i, const Mesh& mesh) {
+      TracedType type = of(i, mesh);
+      if (i >= carried && !type.spec.empty()) type.spec.erase(type.spec.begin());
+      return type;
+    };
+    one.push_back(Tracer::trace_body(context, "body", params, body, nullptr, mesh_of_arrays(context, all, "scan", where), weak_types(all),
+                                     std::move(types)));
     return one;
   });
   TracedBody traced = std::move(bodies[0]);
@@ -157,7 +164,7 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   std::vector<TracedBody> bodies;
   for (std::size_t i = 0; i < branches.size(); ++i)
     bodies.push_back(Tracer::trace_body(context, fmt::format("branch{}", i), types_of(operands), branches[i], nullptr,
-                                        mesh_of_arrays(context, operands, "switch", where), weak_types(operands)));
+                                        mesh_of_arrays(context, operands, "switch", where), weak_types(operands), types_like(operands)));
   std::vector<bool> weak = bodies[0].weak_results;  // what is weak in all branches
   for (const TracedBody& each : bodies)
     for (std::size_t i = 0; i < weak.size() && i < each.weak_results.size(); ++i) weak[i] = weak[i] && each.weak_results[i];
@@ -172,6 +179,30 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   set_weak(results, weak);
   return results;
 }
+
+std::pair<Array, Array> detail::loop_bounds(const Operand& lower, const Operand& upper) {
+  auto as_array = [](const Operand& x) {
+    if (x.is_array()) return x.array();
+    Array number = apply("full", {x}, Attrs{{"shape", std::vector<std::int64_t>{}}}, x.where()).at(0);
+    set_weak(number, true);
+    return number;
+  };
+  std::array<Array, 2> bounds{as_array(lower), as_array(upper)};
+  DType dtype = bounds[0].dtype();
+  if (dtype != bounds[1].dtype())
+    dtype =
+        promote({{dtype, weak_type(bounds[0])}, {bounds[1].dtype(), weak_type(bounds[1])}}, Context::current().config().enable_x64).dtype;
+  for (Array& each : bounds) {
+    if (each.ndim() != 0 || !is_integer(each.dtype()))
+      throw_user_error("lower and upper arguments to fori_loop must be integer scalars, got {} [{}]", each.type().text(),
+                       lower.where().text());
+    each = each.astype(dtype);
+  }
+  return {bounds[0], bounds[1]};
+}
+
+Array detail::is_below(const Array& index, const Array& end) { return apply("less", {Operand(index), Operand(end)}, {}, {}).at(0); }
+Array detail::next_index(const Array& index) { return apply("add", {Operand(index), Operand(1)}, {}, {}).at(0); }
 
 void detail::check_carry(std::string_view loop, const std::string& given, const std::string& returned, Where where) {
   if (given == returned) return;

@@ -42,6 +42,10 @@ namespace detail {
 void check_carry(std::string_view loop, const std::string& given, const std::string& returned, Where where);
 // The same for two branches.
 void check_branches(const std::string& first, std::size_t index, const std::string& other, Where where);
+// Of fori_loop over indices that are arrays: both bounds in one dtype, and what the loop does with its index.
+std::pair<Array, Array> loop_bounds(const Operand& lower, const Operand& upper);
+Array is_below(const Array& index, const Array& end);
+Array next_index(const Array& index);
 template <typename T>
 concept Tree = !std::is_same_v<T, std::source_location>;
 
@@ -125,6 +129,21 @@ Carry fori_loop(std::int64_t lower, std::int64_t upper, const B& body, const Car
   return tree::unflatten(init, leaves);
 }
 
+// The same for bounds that are arrays, integer scalars: a while_loop, which has no gradient in reverse.
+template <typename B, typename Carry>
+  requires std::invocable<const B&, const Array&, const Carry&>
+Carry fori_loop(const Operand& lower, const Operand& upper, const B& body, const Carry& init,
+                std::source_location line = std::source_location::current()) {
+  const auto [first, end] = detail::loop_bounds(lower, upper);
+  using State = std::tuple<Array, Array, Carry>;
+  return std::get<2>(while_loop([](const State& s) { return detail::is_below(std::get<0>(s), std::get<1>(s)); },
+                                [&](const State& s) {
+                                  const auto& [i, stop, carry] = s;
+                                  return State{detail::next_index(i), stop, detail::invoke_at(body, line, i, carry)};
+                                },
+                                State{first, end, init}, line));
+}
+
 // cond(predicate, when_true, when_false, operands…): up to three trees.
 template <typename T, typename F>
 auto cond(const Operand& predicate, const T& when_true, const F& when_false, std::source_location line = std::source_location::current()) {
@@ -167,7 +186,7 @@ auto switch_(const Operand& index, const std::tuple<Fs...>& branches, const A& a
   return detail::choose(index, std::tuple<const Fs&...>(branches), line, a, b, c);
 }
 
-// f of every slice along the leading dimension of the leaves.
+// f of every slice along the leading dimension of the leaves. vmap.h has the form with batches.
 template <typename F, typename Xs>
 auto map(const F& function, const Xs& xs, std::source_location line = std::source_location::current()) {
   detail::Flattened<F, Xs> each(function, line, xs);

@@ -206,7 +206,8 @@ std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOpt
                               Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
-  TracedBody body = Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
+  TracedBody body =
+      Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args), types_like(args));
   Attrs attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(body.graph))}}, {"policy", options.policy.name}};
   if (!options.policy.names.empty()) attrs.set("names", options.policy.names);
   return weakened(apply(op("checkpoint"), operands_of(args, body.captured, where), attrs, where), body.weak_results);
@@ -216,7 +217,8 @@ std::vector<Array> with_derivative(const ArrayFunction& function, const Derivati
                                    Where where) {
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
-  TracedBody body = Tracer::trace_body(context, rules.name, types_of(args), function, nullptr, std::nullopt, weak_types(args));
+  TracedBody body =
+      Tracer::trace_body(context, rules.name, types_of(args), function, nullptr, std::nullopt, weak_types(args), types_like(args));
   auto call = std::make_shared<Call>();
   call->name = rules.name;
   call->args = types_of(args);

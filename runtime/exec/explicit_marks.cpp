@@ -56,6 +56,10 @@ AxisSet explicit_axes_of(const Mesh& mesh) {
   return axes;
 }
 
+AxisSet axes_named(const std::vector<std::string>& names, const Mesh& mesh) {
+  return named_axes(fmt::format("{}", fmt::join(names, ",")), mesh);
+}
+
 bool is_partly_explicit(const Mesh& mesh) { return mesh.has_explicit_axes() && !mesh.is_explicit(); }
 
 Spec within(const Spec& spec, AxisSet axes) {

@@ -65,6 +65,7 @@ class NodeTyping {
   // Per result its spec.
   std::vector<Spec> results() {
     if (node_.op->name == "reshape") return {reshaped()};
+    if (node_.op->name == "fft_axis") return {transformed()};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
     collect_factors();
     std::vector<Spec> results;
@@ -202,6 +203,18 @@ class NodeTyping {
         if (!used.insert(piece.axis).second)
           fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
                operand_texts(), typed_text(type, spec, mesh_));
+  }
+
+  // JAX's Fourier transforms have no rule of their own: their result is cut as their operand, also along what they transform.
+  Spec transformed() const {
+    const TensorType& type = result_types_[0];
+    for (std::size_t d = 0; d < operands_[0].size(); ++d)
+      if (const std::int64_t parts = part_count(operands_[0][d]); type.shape[d] % parts != 0 && !has_out_sharding_)
+        fail(
+            "Sharding spec {} implies that array axis {} is partitioned {} times, but does not evenly divide the dimension size {}. Got "
+            "shape: {}; reshard the operand {}",
+            tuple_text({operands_[0][d]}, mesh_), d, parts, type.shape[d], text_of(type.shape), operand_text(0));
+    return operands_[0];
   }
 
   // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides. Where the result's

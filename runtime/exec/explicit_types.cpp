@@ -289,7 +289,9 @@ class GraphTyping {
       const Spec has = spec(given, manual), wanted = in[i].spec(type.rank());
       if (has != wanted)
         throw_user_error(
-            "in_specs passed to shard_map: {} does not match the specs of the input: {} for arg: {}. If you want to reshard your inputs, "
+            "in_specs passed to shard_map: {} does not match the specs of the input: {} for arg: {}. `in_specs` is an optional argument so "
+            "you can omit "
+            "specifying it and shard_map will infer the in_specs from the arguments. If you want to reshard your inputs, "
             "you can use `jax.reshard` (here `reshard`) on the arguments and then pass those args to shard_map. (argument {}) [{}]",
             text_of(wanted, mesh_), text_of(has, mesh_), typed_text(type, has, mesh_), i, node.where.text());
     }
@@ -374,8 +376,8 @@ class GraphTyping {
   const AxisSet around_;
   const OpDef* constraint_ = nullptr;
   Graph typed_;
-  std::vector<Spec> specs_;   // per value
-  std::vector<ValueId> now_;  // which value stands for one of `graph_`
+  std::vector<Spec> specs_;                          // per value
+  std::vector<ValueId> now_;                         // which value stands for one of `graph_`
   std::vector<bool> asked_, is_constant_, on_mesh_;  // per value
   MeshSource source_ = MeshSource::kOperands;
 };
@@ -387,15 +389,25 @@ bool has_explicit_nodes(const Graph& graph, const Mesh& mesh) {
                      [&](const Node& node) { return typed_axes(node, mesh, 0) != 0 || node.op == &ops::kCutAsBatch; });
 }
 
-ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params, MeshSource source,
-                                  const std::vector<bool>& has_out_sharding) {
+static ExplicitTypes typed_graph(const Graph& graph, const Mesh& mesh, AxisSet typed, const std::vector<std::optional<Spec>>& params,
+                                 MeshSource source, const std::vector<bool>& has_out_sharding) {
   std::vector<bool> on_mesh;
   std::vector<Spec> specs;
   for (std::size_t i = 0; i < graph.params.size(); ++i) {
     on_mesh.push_back(params[i].has_value());
     specs.push_back(params[i].value_or(Spec(std::size_t(graph.type(graph.params[i]).rank()))));
   }
-  return GraphTyping(graph, mesh, explicit_axes_of(mesh)).run(specs, on_mesh, source, has_out_sharding);
+  return GraphTyping(graph, mesh, typed).run(specs, on_mesh, source, has_out_sharding);
+}
+
+ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params, MeshSource source,
+                                  const std::vector<bool>& has_out_sharding) {
+  return typed_graph(graph, mesh, explicit_axes_of(mesh), params, source, has_out_sharding);
+}
+
+std::vector<Spec> types_of_results(const Graph& graph, const Mesh& mesh, AxisSet typed, const std::vector<std::optional<Spec>>& params,
+                                   MeshSource source) {
+  return typed_graph(graph, mesh, typed, params, source, {}).results;
 }
 
 }  // namespace shardlab

@@ -7,6 +7,7 @@
 
 #include "runtime/core/sharding.h"
 #include "runtime/exec/array.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/values_on_mesh.h"
 #include "runtime/graph/graph.h"
 
@@ -36,6 +37,10 @@ struct ExplicitTypes {
 // sharding rules in jax/_src/lax.
 ExplicitTypes with_explicit_types(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Spec>>& params, MeshSource source,
                                   const std::vector<bool>& has_out_sharding);
+
+// The types of the results alone, where `typed` are the axes in types.
+std::vector<Spec> types_of_results(const Graph& graph, const Mesh& mesh, AxisSet typed, const std::vector<std::optional<Spec>>& params,
+                                   MeshSource source);
 
 // Whether some node is typed on a mesh without Explicit axes.
 bool has_explicit_nodes(const Graph& graph, const Mesh& mesh);

@@ -93,7 +93,8 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
     if (given) at_place(where, [&] { request.in_shardings[i]->check_fits(arg.type(), leaf_text("pjit arguments", "args", paths, i)); });
     request.args.push_back(given ? placed(arg, *request.in_shardings[i], key_path(paths, i), options.name, where) : arg);
   }
-  request.trace = [&context, &function, name = options.name, args = call.args, weak = request.weak_results, parts = request.result_parts,
+  request.trace = [&context, &function, name = options.name, args = call.args, placed = types_like(request.args),
+                   weak = request.weak_results, parts = request.result_parts,
                    result_paths = request.result_paths](const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
@@ -103,7 +104,7 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
       *result_paths = std::move(results.paths);
       return std::move(results.leaves);
     };
-    return Tracer::trace(context, name, mesh, types, leaves, weak_types(args), weak.get());
+    return Tracer::trace(context, name, mesh, types, leaves, weak_types(args), weak.get(), placed);
   };
   return request;
 }

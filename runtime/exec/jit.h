@@ -84,8 +84,6 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   Jitted(F function, JitOptions options, std::source_location made)
       : function_(std::move(function)), options_(std::move(options)), made_(made) {}
 
-  using detail::AtLine<Jitted<F>>::operator();
-  auto operator()(std::source_location where = std::source_location::current()) const { return call_at(where); }
   // With the caller's line given: jit(f).call_at(std::source_location::current(), x).
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {

@@ -53,7 +53,7 @@ std::vector<Array> broadcast_arrays(const Operands& arrays) { return all("broadc
 Array fliplr(const Operand& x) { return one("fliplr", {x}); }
 Array flipud(const Operand& x) { return one("flipud", {x}); }
 
-Array empty(const Shape& shape, std::optional<DType> dtype, std::source_location where) { return zeros(shape, dtype, where); }
+Array empty(const Shape& shape, std::optional<DType> dtype, std::source_location where) { return zeros(shape, dtype, {}, where); }
 Array asarray(const Operand& x, std::optional<DType> dtype) {
   if (!x.is_array()) return full({}, x, dtype);
   return dtype ? astype(x, *dtype) : x.array();

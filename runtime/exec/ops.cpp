@@ -87,21 +87,31 @@ Operands::Operands(const std::vector<Array>& arrays, std::source_location where)
   for (const Array& array : arrays) operands_.emplace_back(array, where);
 }
 
-Array arange(const Operand& stop, std::optional<DType> dtype) { return call<"arange">({stop}, dtype_attrs(dtype)); }
-Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype) {
-  return call<"arange">({start, stop}, dtype_attrs(dtype));
+namespace {
+
+Array made(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs, const OutOptions& options, Where where) {
+  return std::move(apply_to(op, operands, attrs, where, options.out_sharding).at(0));
 }
-Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype) {
-  return call<"arange">({start, stop, step}, dtype_attrs(dtype));
+
+}  // namespace
+
+Array arange(const Operand& stop, std::optional<DType> dtype, const OutOptions& options) {
+  return made("arange", {stop}, dtype_attrs(dtype), options, stop.where());
 }
-Array zeros(const Shape& shape, std::optional<DType> dtype, std::source_location where) {
-  return call_at<"zeros">(Where::from(where), {}, dtype_attrs(dtype).set("shape", shape));
+Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype, const OutOptions& options) {
+  return made("arange", {start, stop}, dtype_attrs(dtype), options, start.where());
 }
-Array ones(const Shape& shape, std::optional<DType> dtype, std::source_location where) {
-  return call_at<"ones">(Where::from(where), {}, dtype_attrs(dtype).set("shape", shape));
+Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype, const OutOptions& options) {
+  return made("arange", {start, stop, step}, dtype_attrs(dtype), options, start.where());
 }
-Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype) {
-  return call<"full">({value}, dtype_attrs(dtype).set("shape", shape));
+Array zeros(const Shape& shape, std::optional<DType> dtype, const OutOptions& options, std::source_location where) {
+  return made("zeros", {}, dtype_attrs(dtype).set("shape", shape), options, Where::from(where));
+}
+Array ones(const Shape& shape, std::optional<DType> dtype, const OutOptions& options, std::source_location where) {
+  return made("ones", {}, dtype_attrs(dtype).set("shape", shape), options, Where::from(where));
+}
+Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype, const OutOptions& options) {
+  return made("full", {value}, dtype_attrs(dtype).set("shape", shape), options, value.where());
 }
 Array zeros_like(const Operand& x, std::optional<DType> dtype) { return call<"zeros_like">({x}, dtype_attrs(dtype)); }
 Array ones_like(const Operand& x, std::optional<DType> dtype) { return call<"ones_like">({x}, dtype_attrs(dtype)); }
@@ -109,9 +119,11 @@ Array full_like(const Operand& x, const Operand& value, std::optional<DType> dty
   return call<"full_like">({x, value}, dtype_attrs(dtype));
 }
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num) { return call<"linspace">({start, stop}, {{"num", num}}); }
-Array eye(const Operand& n, std::optional<DType> dtype) { return call<"eye">({n}, dtype_attrs(dtype)); }
-Array iota(DType dtype, const Shape& shape, std::int64_t dimension, std::source_location where) {
-  return call_at<"iota">(Where::from(where), {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}});
+Array eye(const Operand& n, std::optional<DType> dtype, const OutOptions& options) {
+  return made("eye", {n}, dtype_attrs(dtype), options, n.where());
+}
+Array iota(DType dtype, const Shape& shape, std::int64_t dimension, const OutOptions& options, std::source_location where) {
+  return made("iota", {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}}, options, Where::from(where));
 }
 
 Array sin(const Operand& x) { return call<"sin">({x}); }

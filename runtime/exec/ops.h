@@ -83,24 +83,30 @@ class Operands {
 // --- Creation: uncommitted, on the default device.
 // -------------------------------------------------------------------------------------
 
+// With an out_sharding they are made in place: zeros({8, 4}, float32, {.out_sharding = P("x")}).
+
 // start, start + step … below stop. int32 for integers and float32 otherwise, unless told.
-Array arange(const Operand& stop, std::optional<DType> dtype = {});
-Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype = {});
-Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype = {});
+Array arange(const Operand& stop, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array arange(const Operand& start, const Operand& stop, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype = {},
+             const OutOptions& options = {});
 // float32 (float64 where config's enable_x64 is on) unless told.
-Array zeros(const Shape& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Array ones(const Shape& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Array zeros(const Shape& shape, std::optional<DType> dtype = {}, const OutOptions& options = {},
+            std::source_location where = std::source_location::current());
+Array ones(const Shape& shape, std::optional<DType> dtype = {}, const OutOptions& options = {},
+           std::source_location where = std::source_location::current());
 // `value` everywhere; its own dtype (int32, float32, bool, complex64) unless told.
-Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {});
+Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {}, const OutOptions& options = {});
 Array zeros_like(const Operand& x, std::optional<DType> dtype = {});
 Array ones_like(const Operand& x, std::optional<DType> dtype = {});
 Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype = {});
 // `num` numbers from start to stop, both included.
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50);
 // n rows with ones on the diagonal, zeros elsewhere.
-Array eye(const Operand& n, std::optional<DType> dtype = {});
+Array eye(const Operand& n, std::optional<DType> dtype = {}, const OutOptions& options = {});
 // Each element its index along `dimension`.
-Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0, std::source_location where = std::source_location::current());
+Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0, const OutOptions& options = {},
+           std::source_location where = std::source_location::current());
 
 // --- Elementwise, one operand.
 // ---------------------------------------------------------------------------------------------------------

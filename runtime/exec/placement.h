@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/exec/device_mesh.h"
-#include "runtime/exec/operand.h"
+#include "runtime/exec/ops.h"
 #include "runtime/exec/positional_sharding.h"
 #include "runtime/exec/tree.h"
 
@@ -39,6 +39,12 @@ template <typename Tree, typename Place>
   requires(!std::convertible_to<const Tree&, Operand>)
 Tree device_put(const Tree& tree, const Place& place, std::source_location where = std::source_location::current()) {
   return tree::map([&](const Array& leaf) { return device_put(Operand(leaf, where), place); }, tree);
+}
+
+template <typename Tree, typename Place>
+  requires(!std::convertible_to<const Tree&, Operand>)
+Tree with_sharding_constraint(const Tree& tree, const Place& place, std::source_location where = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return with_sharding_constraint(Operand(leaf, where), place); }, tree);
 }
 
 }  // namespace shardlab

@@ -30,20 +30,40 @@ Array split(const Operand& key, const Shape& shape) {
 
 Array fold_in(const Operand& key, const Operand& data) { return one("random.fold_in", {key, data}, {}); }
 
-Array bits(const Operand& key, const Shape& shape, std::optional<DType> dtype) {
-  return one("random.bits", {key}, draw_attrs(shape, dtype));
+namespace {
+
+Array checked_keys(std::string_view api, const Operand& keys) {
+  const TensorType type = keys.is_array() ? keys.array().type() : TensorType{};
+  if (type.dtype != DType::kUint32 || type.rank() == 0 || type.shape.back() != 2)
+    throw_user_error("JAX encountered invalid PRNG key data: {} expects an array with trailing shape (2,) and dtype uint32; got {} [{}]",
+                     api, type.text(), keys.where().text());
+  return keys.array();
+}
+
+Array drawn(std::string_view op, const Operand& key, const Attrs& attrs, const std::optional<OutSharding>& out_sharding) {
+  return std::move(apply_to(op, {key}, attrs, key.where(), out_sharding).at(0));
+}
+
+}  // namespace
+
+Array key_data(const Operand& keys) { return checked_keys("key_data", keys); }
+Array wrap_key_data(const Operand& data) { return checked_keys("wrap_key_data", data); }
+Array clone(const Operand& key) { return checked_keys("clone", key); }
+
+Array bits(const Operand& key, const Shape& shape, std::optional<DType> dtype, const OutOptions& options) {
+  return drawn("random.bits", key, draw_attrs(shape, dtype), options.out_sharding);
 }
 
 Array uniform(const Operand& key, const Shape& shape, const UniformOptions& options) {
   Attrs attrs = draw_attrs(shape, options.dtype);
   if (options.minval != 0) attrs.set("minval", options.minval);
   if (options.maxval != 1) attrs.set("maxval", options.maxval);
-  return one("random.uniform", {key}, attrs);
+  return drawn("random.uniform", key, attrs, options.out_sharding);
 }
 
-#define SHARDLAB_DISTRIBUTION(name)                                                \
-  Array name(const Operand& key, const Shape& shape, std::optional<DType> dtype) { \
-    return one("random." #name, {key}, draw_attrs(shape, dtype));                  \
+#define SHARDLAB_DISTRIBUTION(name)                                                                           \
+  Array name(const Operand& key, const Shape& shape, std::optional<DType> dtype, const OutOptions& options) { \
+    return drawn("random." #name, key, draw_attrs(shape, dtype), options.out_sharding);                       \
   }
 SHARDLAB_DISTRIBUTION(normal)
 SHARDLAB_DISTRIBUTION(exponential)
@@ -144,8 +164,9 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
 Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape, std::optional<DType> dtype, std::optional<std::int64_t> m) {
   return one("random.orthogonal", {key}, draw_attrs(shape, dtype).set("n", n).set("m", m.value_or(n)));
 }
-Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype) {
-  return one("random.randint", {key}, draw_attrs(shape, dtype).set("minval", minval).set("maxval", maxval));
+Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype,
+              const OutOptions& options) {
+  return drawn("random.randint", key, draw_attrs(shape, dtype).set("minval", minval).set("maxval", maxval), options.out_sharding);
 }
 
 Array bernoulli(const Operand& key, const Operand& p, const Shape& shape) {

@@ -1,6 +1,7 @@
 // jax.random in C++: random numbers from keys, equal bit for bit to JAX's and the same for every layout of devices.
 //
-// A key is a uint32[2] array. Inside jit a sharded result is made in place: each device computes its own numbers.
+// A key is a uint32[2] array. Inside jit a sharded result is made in place: each device computes its own numbers; so it is where an
+// out_sharding says how it lies.
 #pragma once
 
 #include <string_view>
@@ -16,27 +17,32 @@ std::vector<Array> split(const Operand& key, std::int64_t num = 2);
 // The same keys as one array [shape…, 2], to be placed or mapped over: vmap(f)(split(key, Shape{64})).
 Array split(const Operand& key, const Shape& shape);
 Array fold_in(const Operand& key, const Operand& data);
+// A key as its numbers, uint32[..., 2], and back: here they are the same. UserError where they are no keys.
+Array key_data(const Operand& keys);
+Array wrap_key_data(const Operand& data);
+Array clone(const Operand& key);
 
 // uint32 unless told: uint8, uint16 or, with enable_x64, uint64.
-Array bits(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array bits(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
 
 struct UniformOptions {
   detail::ByNameOnly by_name{};
   double minval = 0, maxval = 1;
   std::optional<DType> dtype = {};
+  std::optional<OutSharding> out_sharding = {};
 };
 // Numbers in [minval, maxval): uniform(key, {8, 8}, {.minval = -1}).
 Array uniform(const Operand& key, const Shape& shape = {}, const UniformOptions& options = {});
-Array normal(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array exponential(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array gumbel(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array laplace(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array logistic(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array cauchy(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
-Array rademacher(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array normal(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array exponential(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array gumbel(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array laplace(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array logistic(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array cauchy(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
+Array rademacher(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
 Array truncated_normal(const Operand& key, const Operand& lower, const Operand& upper, const Shape& shape = {},
                        std::optional<DType> dtype = {});
-Array maxwell(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {});
+Array maxwell(const Operand& key, const Shape& shape = {}, std::optional<DType> dtype = {}, const OutOptions& options = {});
 // With parameters, numbers or arrays; the shape is that to which they broadcast by default.
 Array beta(const Operand& key, const Operand& a, const Operand& b, const Shape& shape = {}, std::optional<DType> dtype = {});
 Array binomial(const Operand& key, const Operand& n, const Operand& p, const Shape& shape = {}, std::optional<DType> dtype = {});
@@ -72,7 +78,8 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
 Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape = {}, std::optional<DType> dtype = {},
                  std::optional<std::int64_t> m = {});
 // Whole numbers in [minval, maxval).
-Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {});
+Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {},
+              const OutOptions& options = {});
 // True with probability p, which is a number or an array that broadcasts to the shape.
 Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
 // The numbers 0 to n - 1 in random order.

@@ -19,7 +19,12 @@ namespace {
 const Mesh& mesh_of(const ShardMapOptions& options, Context& context, Where where) {
   if (options.mesh) return *options.mesh;
   if (context.tracer() && context.tracer()->mesh()) return *context.tracer()->mesh();
-  throw_user_error("shard_map of '{}' at {}: it needs a mesh: give ShardMapOptions::mesh", options.name, where.text());
+  if (context.mesh()) return *context.mesh();
+  throw_user_error(
+      "The context mesh cannot be empty. Use `jax.set_mesh(mesh)` (here `set_mesh`) to enter into a mesh context, or give shard_map of "
+      "'{}' "
+      "a mesh: ShardMapOptions::mesh [{}]",
+      options.name, where.text());
 }
 
 // The manual axes in the mesh's order.
@@ -80,9 +85,33 @@ std::shared_ptr<const BoundAxes> bound_in(const ShardMapOptions& options, const 
   return std::make_shared<const BoundAxes>(std::move(bound));
 }
 
-std::vector<Array> mapped(const TreeFunction& function, const ShardMapOptions& options, const std::vector<Array>& args, Where where) {
+// The specs of arguments by their types, where all manual axes are Explicit.
+std::vector<PartitionSpec> inferred_specs(const std::vector<Array>& args, const Mesh& mesh, const std::vector<std::string>& manual_names,
+                                          const ShardMapOptions& options, Where where) {
+  const AxisSet manual = axes_named(manual_names, mesh);
+  if ((manual & ~explicit_axes_of(mesh)) != 0)
+    throw_user_error(
+        "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but there were none for '{}' when not all "
+        "of "
+        "its axis_names ({}) are of type Explicit: {}; give one for each argument [{}]",
+        options.name, fmt::join(manual_names, ", "), mesh.text(), where.text());
+  std::vector<PartitionSpec> specs;
+  for (const Array& arg : args) {
+    std::vector<SpecEntry> entries;
+    for (const Axes& dim : within(traced_type(arg, mesh).spec, manual)) {
+      std::vector<std::string> names;
+      for (const AxisPiece& piece : dim) names.push_back(mesh.axis_names()[std::size_t(piece.axis)]);
+      entries.emplace_back(std::move(names));
+    }
+    specs.emplace_back(std::move(entries));
+  }
+  return specs;
+}
+
+std::vector<Array> mapped(const TreeFunction& function, ShardMapOptions options, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   const Mesh& mesh = mesh_of(options, context, where);
+  if (options.in_specs.empty() && !args.empty()) options.in_specs = inferred_specs(args, mesh, manual_axes(options, mesh), options, where);
   shard_map_specs("in", options, LeafCounts(args.size(), 1));
   const std::vector<std::string> manual_names = manual_axes(options, mesh);
   if (manual_names.size() < mesh.axis_names().size()) {
@@ -103,7 +132,18 @@ std::vector<Array> mapped(const TreeFunction& function, const ShardMapOptions& o
     parts = std::move(results.parts);
     return std::move(results.leaves);
   };
-  TracedBody body = Tracer::trace_body(context, options.name, local, leaves, bound, std::nullopt, weak_types(args));
+  TypesInTrace types = types_like(args);
+  const AxisSet manual = axes_named(manual_names, mesh),
+                around = context.tracer() ? context.tracer()->typed_axes() : explicit_axes_of(mesh);
+  types.param = [of = types.param, in, manual, args](std::size_t i, const Mesh& on) {
+    TracedType type = of(i, on);
+    type.spec = within(type.spec, ~manual);
+    type.varying |= transform::axes_in(in[i], args[i].ndim());
+    return type;
+  };
+  types.typed = around & ~manual;
+  types.tells_varying = options.check_vma;
+  TracedBody body = Tracer::trace_body(context, options.name, local, leaves, bound, std::nullopt, weak_types(args), std::move(types));
   if (parts.empty()) parts.assign(body.graph.results.size(), 1);
   for (const PartitionSpec& spec : shard_map_specs("out", options, parts)) {
     check_map_rank(options.name, spec, body.graph.type(body.graph.results[out.size()]), out.size(), false);

@@ -7,9 +7,9 @@
 namespace shardlab {
 
 struct ShardMapOptions {
-  std::optional<Mesh> mesh = std::nullopt;  // nothing: that of the function being traced
+  std::optional<Mesh> mesh = std::nullopt;  // nothing: that of the function being traced, or the context mesh
   // One an argument, for all its leaves, or one a leaf; one a result (an element of a tuple that is returned, or the one tree) or one a
-  // leaf.
+  // leaf. No in_specs: as the arguments' types say, on Explicit axes.
   std::vector<PartitionSpec> in_specs = {}, out_specs = {};
   bool check_vma = true;  // refuse out_specs that claim replication which cannot be inferred
   std::string name = "f";
@@ -36,7 +36,8 @@ class ShardMapped : public detail::AtLine<ShardMapped<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     detail::Flattened<F, Args...> local(function_, where, args...);
     ShardMapOptions options = options_;
-    options.in_specs = at_place(Where::from(where), [&] { return shard_map_specs("in", options, local.counts()); });
+    if (!options.in_specs.empty())
+      options.in_specs = at_place(Where::from(where), [&] { return shard_map_specs("in", options, local.counts()); });
     return local.result(
         shard_map([&](const std::vector<Array>& leaves) { return local(leaves); }, options, local.leaves(), Where::from(where)));
   }
@@ -89,6 +90,23 @@ Array pbroadcast(const Operand& x, const AxisNames& axes, int source);
 Array pvary(const Operand& x, const AxisNames& axes);
 // jax.lax.pcast: to "varying" is pvary. UserError for the others of JAX, which are not there.
 Array pcast(const Operand& x, const AxisNames& axes, std::string_view to);
+// The same of every leaf of a tree: pmean(gradients, "batch").
+#define SHARDLAB_COLLECTIVE_OF_TREE(name)                                                         \
+  template <typename Tree, typename... How>                                                       \
+    requires(!std::convertible_to<const Tree&, Operand>)                                          \
+  Tree name(const Tree& tree, const AxisNames& axes, const How&... how) {                         \
+    return tree::map([&](const Array& leaf) { return name(Operand(leaf), axes, how...); }, tree); \
+  }
+SHARDLAB_COLLECTIVE_OF_TREE(psum)
+SHARDLAB_COLLECTIVE_OF_TREE(pmean)
+SHARDLAB_COLLECTIVE_OF_TREE(pmax)
+SHARDLAB_COLLECTIVE_OF_TREE(pmin)
+SHARDLAB_COLLECTIVE_OF_TREE(all_gather)
+SHARDLAB_COLLECTIVE_OF_TREE(psum_scatter)
+SHARDLAB_COLLECTIVE_OF_TREE(ppermute)
+SHARDLAB_COLLECTIVE_OF_TREE(pvary)
+SHARDLAB_COLLECTIVE_OF_TREE(pcast)
+#undef SHARDLAB_COLLECTIVE_OF_TREE
 Array axis_index(const AxisNames& axes, std::source_location where = std::source_location::current());
 // How many devices there are along the axes: a number, known while the code is traced.
 int axis_size(const AxisNames& axes, std::source_location where = std::source_location::current());

@@ -28,14 +28,16 @@ Tracer::Tracer(Context& context, std::string name, std::optional<Mesh> mesh)
 
 Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                     const std::function<std::vector<Array>(const std::vector<Array>&)>& function, const std::vector<bool>& weak_params,
-                    std::vector<bool>* weak_results) {
+                    std::vector<bool>* weak_results, TypesInTrace types) {
   auto tracer = std::make_shared<Tracer>(context, std::move(name), std::move(mesh));
+  tracer->types_ = std::move(types);
   TracerScope scope(context, tracer);
   std::vector<Array> args;
   for (const TensorType& type : params) args.push_back(tracer->tracer_array(tracer->builder_.param(type)));
   set_weak(args, weak_params);
   std::vector<ValueId> results;
   const std::vector<Array> returned = function(args);
+  tracer->types_ = {};  // what it holds of the arguments must not live on in traced values that users keep
   if (weak_results != nullptr) *weak_results = weak_types(returned);
   for (const Array& result : returned) {
     if (!result.valid()) throw_user_error("jit of {}: the function returned an empty Array", tracer->builder_.graph().name);
@@ -50,9 +52,13 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
 
 TracedBody Tracer::trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                               const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                              std::shared_ptr<const BoundAxes> bound, std::optional<Mesh> mesh, const std::vector<bool>& weak_params) {
+                              std::shared_ptr<const BoundAxes> bound, std::optional<Mesh> mesh, const std::vector<bool>& weak_params,
+                              TypesInTrace types) {
   const std::shared_ptr<Tracer>& outer = context.tracer();
   auto tracer = std::make_shared<Tracer>(context, std::move(name), outer ? outer->mesh_ : std::move(mesh));
+  tracer->types_ = std::move(types);
+  if (outer && !tracer->types_.typed) tracer->types_.typed = outer->typed_axes();
+  if (outer && !tracer->types_.tells_varying) tracer->types_.tells_varying = outer->types_.tells_varying;
   tracer->is_body_ = true;
   tracer->builder_.set_bound(bound ? std::move(bound) : outer ? outer->builder_.bound() : nullptr);
   TracerScope scope(context, tracer);
@@ -61,6 +67,7 @@ TracedBody Tracer::trace_body(Context& context, std::string name, const std::vec
   set_weak(args, weak_params);
   std::vector<ValueId> results;
   const std::vector<Array> returned = function(args);
+  tracer->types_ = {};
   for (const Array& result : returned) {
     if (!result.valid()) throw_user_error("{}: the function returned an empty Array", tracer->builder_.graph().name);
     results.push_back(tracer->value_of(result, {}));

@@ -9,6 +9,7 @@
 
 #include "runtime/exec/array.h"
 #include "runtime/exec/operand.h"
+#include "runtime/exec/traced_types.h"
 #include "runtime/graph/builder.h"
 
 namespace shardlab {
@@ -31,14 +32,14 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   // asked for: which results are.
   static Graph trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                      const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                     const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr);
+                     const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr, TypesInTrace types = {});
 
   // Traces a body: values of functions around it and concrete arrays become captured parameters. `bound`: the axes that collectives in it
   // can name; nothing: those of the function around it. `mesh`: for specs without one, where no function is around it.
   static TracedBody trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                                const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
                                std::shared_ptr<const BoundAxes> bound = nullptr, std::optional<Mesh> mesh = std::nullopt,
-                               const std::vector<bool>& weak_params = {});
+                               const std::vector<bool>& weak_params = {}, TypesInTrace types = {});
 
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
   // Emits a graph on arrays; its results.
@@ -51,12 +52,19 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   // The axes that collectives can name here, if any.
   const std::shared_ptr<const BoundAxes>& bound() const { return builder_.bound(); }
 
+  // Types as they stand now (traced_types.h): on which mesh, by which axes, of a value, and as JAX writes it: "float32[4@x]{V:y}".
+  std::optional<Mesh> mesh_of_types() const;
+  AxisSet typed_axes() const;
+  TracedType type_of(ValueId value) const;
+  std::string type_text(ValueId value) const;
+
  private:
   Array tracer_array(ValueId value);
 
   GraphBuilder builder_;
   Context& context_;
   std::optional<Mesh> mesh_;
+  TypesInTrace types_;  // while the function runs
   bool is_body_ = false;
   std::vector<Array> captured_;  // of a body
   std::map<const ArrayImpl*, ValueId> captured_values_;

@@ -19,7 +19,8 @@ namespace {
 TracedBody capture(const ArrayFunction& function, const std::vector<Array>& args, const std::string& name, Where where) {
   check_args(args, name, where);
   Context& context = Context::current();
-  return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where), weak_types(args));
+  return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where), weak_types(args),
+                            types_like(args));
 }
 
 // Gradients are as weak as the arguments that they are of.
@@ -110,7 +111,7 @@ std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::v
   check_args(args, options.name, options.where);
   check_inexact(args, "grad", options);
   TracedBody body = capture(function, args, options.name, options.where);
-  Graph graph = transform::value_and_grad(body.graph, active_of(options, body), options.name, options.where);
+  Graph graph = transform::value_and_grad(body.graph, active_of(options, body), options.name, options.where, options.holomorphic);
   if (auto mesh = mesh_of_arrays(Context::current(), args, options.name, options.where); mesh && mesh->has_explicit_axes())
     graph = with_gradients_typed(std::move(graph), body.graph.results.size(), active_of(options, body), options.where);
   std::vector<bool> weak = body.weak_results, gradients = weak_active(args, options.active);

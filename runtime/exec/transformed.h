@@ -17,6 +17,7 @@ struct TransformOptions {
   std::string name = "f";    // of the function, for errors and the trace
   std::vector<bool> active;  // per argument: whether it varies; the others are constants
   Where where;
+  bool holomorphic = false;  // gradients of complex numbers
 };
 
 // The results, then the gradients of the first one along the active arguments.

@@ -151,6 +151,31 @@ T map(F&& f, const T& first, const Others&... others) {
   return unflatten(first, results);
 }
 
+// f(f(f(init, first leaf), second leaf), …).
+template <typename F, typename T, typename Init>
+Init reduce(F&& f, const T& tree, Init init) {
+  for_each(tree, [&](const Array& leaf) { init = f(init, leaf); });
+  return init;
+}
+
+// Each leaf with its key path: for (auto& [path, leaf] : leaves_with_path(params)).
+template <typename T>
+std::vector<std::pair<std::string, Array>> leaves_with_path(const T& tree) {
+  std::vector<std::pair<std::string, Array>> all;
+  for (const std::string& path : key_paths(tree)) all.emplace_back(path, Array());
+  std::size_t next = 0;
+  for_each(tree, [&](const Array& leaf) { all[next++].second = leaf; });
+  return all;
+}
+
+// The tree of f(path, leaf).
+template <typename F, typename T>
+T map_with_path(F&& f, const T& tree) {
+  std::vector<Array> results;
+  for (const auto& [path, leaf] : leaves_with_path(tree)) results.push_back(f(path, leaf));
+  return unflatten(tree, results);
+}
+
 // A tree as text, with what `leaf_text` says of its leaves and with its static values.
 template <typename T, typename F>
 std::string text_with(const T& tree, const F& leaf_text) {
@@ -207,11 +232,12 @@ decltype(auto) invoke_at(const F& function, std::source_location where, const Ar
     return function(args...);
 }
 
-// operator() for up to six arguments, with the caller's line by default, which a pack could not have.
+// operator() for none to six arguments, with the caller's line by default, which a pack could not have.
 template <typename Derived>
 class AtLine {
  public:
   using Line = std::source_location;
+  auto operator()(Line where = Line::current()) const { return self().call_at(where); }
   template <typename A>
   auto operator()(const A& a, Line where = Line::current()) const {
     return self().call_at(where, a);

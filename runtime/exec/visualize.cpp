@@ -15,6 +15,7 @@
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/ops.h"
+#include "runtime/exec/tracing.h"
 #include "runtime/graph/inspection.h"
 
 namespace shardlab {
@@ -289,6 +290,7 @@ void inspect_array_sharding(const Operand& value, std::function<void(const Shard
 }
 
 std::string typeof_text(const Array& array) {
+  if (array.impl()->is_tracer()) return fmt::format("{}{}", array.impl()->weak ? "~" : "", array.impl()->tracer->type_text(array.impl()->value));
   const Mesh& mesh = array.sharding().mesh();
   const Spec spec = array.sharding().spec(array.ndim());
   return fmt::format("{}{}", array.impl()->weak ? "~" : "",

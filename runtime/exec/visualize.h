@@ -25,7 +25,8 @@ void visualize_array_sharding(const Operand& array, const VisualizeOptions& opti
 // Calls back with the sharding, at the same time. The callback may be called on another process as well, in each for itself.
 void inspect_array_sharding(const Operand& value, std::function<void(const Sharding&)> callback);
 
-// JAX's typeof(x): "float32[4@i,8@j]" for an array that lies on a mesh, "~float32[4]" for a weak one.
+// JAX's typeof(x): "float32[4@i,8@j]" for an array that lies on a mesh, "~float32[4]" for a weak one. Inside jit it tells what the type
+// says there: cuts by Explicit axes; in per-device code the axes along which the value may vary: "float32[4]{V:(i,j)}".
 std::string typeof_text(const Array& array);
 
 // jax.debug

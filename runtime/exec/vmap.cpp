@@ -191,7 +191,14 @@ std::vector<Array> batched(const TreeFunction& function, const std::vector<Array
     return std::move(results.leaves);
   };
   const std::optional<Mesh> mesh = mesh_of_arrays(context, args, options.name, options.where);
-  TracedBody body = Tracer::trace_body(context, options.name, mapped.elements, leaves, bound_with(context, axis), mesh, weak_types(args));
+  TypesInTrace types = types_like(args);
+  types.param = [of = types.param, dims = mapped.dims](std::size_t i, const Mesh& mesh) {
+    TracedType type = of(i, mesh);
+    if (dims[i] != kNotBatched && !type.spec.empty()) type.spec.erase(type.spec.begin() + dims[i]);
+    return type;
+  };
+  TracedBody body = Tracer::trace_body(context, options.name, mapped.elements, leaves, bound_with(context, axis), mesh, weak_types(args),
+                                       std::move(types));
   mapped.dims.resize(body.graph.params.size(), kNotBatched);
   const std::vector<int> out_dims = mapped_results(body.graph.types(body.graph.results), results.parts, results.paths, options);
   Graph graph = transform::batch(body.graph, mapped.dims, out_dims, axis,

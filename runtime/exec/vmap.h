@@ -1,8 +1,9 @@
 // vmap: a function of one element, on a batch of them at once; and the Jacobians that are made with it.
 #pragma once
 
+#include "runtime/exec/array_ops.h"
 #include "runtime/exec/autodiff.h"
-#include "runtime/exec/ops.h"
+#include "runtime/exec/control_flow.h"
 
 namespace shardlab {
 
@@ -53,38 +54,81 @@ inline Array standard_basis(const Array& x) {
   return reshape(eye(x.size(), x.dtype()), shape);
 }
 
-// Along the argument `argnum`, an array; the others are trees that stay as they are.
+// Every leaf's own directions, one after another, and nothing in the other leaves meanwhile.
+template <typename T>
+T basis_of_tree(const T& tree) {
+  const std::vector<Array> leaves = tree::leaves(tree);
+  std::vector<Array> rows;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    std::vector<Array> parts;
+    for (std::size_t j = 0; j < leaves.size(); ++j) {
+      Shape shape = leaves[i].shape();
+      shape.insert(shape.begin(), leaves[j].size());
+      parts.push_back(i == j ? standard_basis(leaves[i]) : zeros(shape, leaves[i].dtype()));
+    }
+    rows.push_back(parts.size() == 1 ? parts[0] : concatenate(parts));
+  }
+  return tree::unflatten(tree, rows);
+}
+
+// [y.size, x.shape…] as [y.shape…, x.shape…], or [y.shape…, x.size] so.
+inline Array as_jacobian(const Array& rows, const Shape& y, const Shape& x) {
+  Shape shape = y;
+  shape.insert(shape.end(), x.begin(), x.end());
+  return reshape(rows, shape);
+}
+
+// Along the argument `argnum`; the others are trees that stay as they are. Argument and result may be trees, but not both: the Jacobian has
+// the tree's structure.
 template <typename F, bool forward, int argnum>
 class Jacobian : public AtLine<Jacobian<F, forward, argnum>> {
  public:
   explicit Jacobian(F function) : function_(std::move(function)) {}
   template <typename... Args>
-  Array call_at(std::source_location where, const Args&... args) const {
+  auto call_at(std::source_location where, const Args&... args) const {
     static_assert(argnum >= 0 && argnum < int(sizeof...(Args)), "argnum names an argument that the function lacks");
     const std::tuple<Args...> all(args...);
-    const Array& x = std::get<std::size_t(argnum)>(all);
-    auto function = [&](const Array& changed) {
+    const auto& x = std::get<std::size_t(argnum)>(all);
+    using X = std::decay_t<decltype(x)>;
+    auto function = [&](const X& changed) {
       std::tuple<Args...> given = all;
       std::get<std::size_t(argnum)>(given) = changed;
       return std::apply([&](const auto&... each) { return invoke_at(function_, where, each...); }, given);
     };
-    Shape shape;
-    Array rows;
+    using Y = std::decay_t<decltype(function(x))>;
+    static_assert(std::is_same_v<X, Array> || std::is_same_v<Y, Array>, "a Jacobian is of an array, or along one");
     if constexpr (forward) {
       auto [y, push] = linearize_at(where, function, x);
-      rows = vmap(push, {.out_axes = {-1}}).call_at(where, standard_basis(x));
-      shape = y.shape();
+      auto columns = vmap(push, {.out_axes = {-1}}).call_at(where, basis_of_tree(x));
+      if constexpr (std::is_same_v<X, Array>)
+        return tree::map([&](const Array& made, const Array& of) { return as_jacobian(made, of.shape(), x.shape()); }, columns, y);
+      else
+        return of_leaves(x, y, columns);
     } else {
       auto [y, pull] = vjp_at(where, function, x);
-      auto first = [&pull = pull](const Array& cotangent) { return std::get<0>(pull(cotangent)); };
-      rows = vmap(first).call_at(where, standard_basis(y));
-      shape = y.shape();
+      auto first = [&pull = pull](const Y& cotangent) { return std::get<0>(pull(cotangent)); };
+      auto rows = vmap(first).call_at(where, basis_of_tree(y));
+      if constexpr (std::is_same_v<Y, Array>)
+        return tree::map([&](const Array& made, const Array& along) { return as_jacobian(made, y.shape(), along.shape()); }, rows, x);
+      else
+        return of_leaves(y, x, moveaxis(rows, 0, -1), true);
     }
-    shape.insert(shape.end(), x.shape().begin(), x.shape().end());
-    return reshape(rows, shape);
   }
 
  private:
+  // Of directions that lie one after another along the last dimension, those of each leaf of the tree; `y_is_tree`: they are results.
+  template <typename Tree>
+  static Tree of_leaves(const Tree& tree, const Array& other, const Array& columns, bool y_is_tree = false) {
+    std::int64_t first = 0;
+    return tree::map(
+        [&](const Array& leaf) {
+          const Array own = slice_in_dim(columns, first, first + leaf.size(), columns.ndim() - 1);
+          first += leaf.size();
+          return y_is_tree ? as_jacobian(moveaxis(own, -1, 0), leaf.shape(), other.shape()) : as_jacobian(own, other.shape(), leaf.shape());
+        },
+        tree);
+  }
+
   F function_;
 };
 
@@ -103,6 +147,36 @@ auto jacrev(F function) {
 template <int argnum = 0, typename F>
 auto hessian(F function) {
   return jacfwd<argnum>(jacrev<argnum>(std::move(function)));
+}
+
+// f of every slice, so many at once: map(f, xs, {.batch_size = 16}), as jax.lax.map.
+struct MapOptions {
+  std::int64_t batch_size = 1;
+};
+template <typename F, typename Xs>
+auto map(const F& function, const Xs& xs, MapOptions options, std::source_location line = std::source_location::current()) {
+  const std::vector<Array> leaves = tree::leaves(xs);
+  if (leaves.empty() || options.batch_size <= 0)
+    throw_user_error("map at {}: it needs arrays and a batch_size of at least 1", Where::from(line).text());
+  const std::int64_t size = leaves[0].shape().at(0), batches = size / options.batch_size, whole = batches * options.batch_size;
+  auto each = vmap([&function, line](const Xs& x) { return detail::invoke_at(function, line, x); });
+  auto rest = [&] { return each.call_at(line, tree::map([&](const Array& x) { return slice_in_dim(x, whole, size); }, xs)); };
+  if (batches == 0) return rest();
+  auto in_batches = [&](const Array& x) {
+    Shape shape = x.shape();
+    shape[0] = options.batch_size;
+    shape.insert(shape.begin(), batches);
+    return reshape(slice_in_dim(x, 0, whole), shape);
+  };
+  auto joined = tree::map(
+      [&](const Array& y) {
+        Shape shape(y.shape().begin() + 1, y.shape().end());
+        shape[0] = whole;
+        return reshape(y, shape);
+      },
+      map(each, tree::map(in_batches, xs), line));
+  if (whole == size) return joined;
+  return tree::map([](const Array& a, const Array& b) { return concatenate({a, b}); }, joined, rest());
 }
 
 }  // namespace shardlab

@@ -68,7 +68,7 @@ Pullback pullback(const Graph& graph, const std::vector<bool>& active) {
   return out;
 }
 
-Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::string_view name, Where where) {
+Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::string_view name, Where where, bool holomorphic) {
   SL_CHECK(!graph.results.empty());
   for (std::size_t i = 0; i < active.size(); ++i) {
     DType dtype = graph.type(graph.params[i]).dtype;
@@ -77,6 +77,9 @@ Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::s
           "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got {}. Argument {} of {} is "
           "{}; convert it to float32, or leave it out of argnums [{}]",
           kind_of(dtype), i, name, graph.type(graph.params[i]).text(), where.text());
+    if (active[i] && holomorphic && !is_complex(dtype))
+      throw_user_error("grad with holomorphic=True requires inputs with complex dtype, but got {}. (argument {} of {}) [{}]",
+                       kind_of(dtype), i, name, where.text());
   }
   const TensorType& type = graph.type(graph.results[0]);
   if (type.rank() != 0)
@@ -84,12 +87,15 @@ Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::s
         "Gradient only defined for scalar-output functions. Output had shape: {}. {} returns {}; reduce it first (sum, mean), or use vjp "
         "or jacrev [{}]",
         text_of(type.shape), name, type.text(), where.text());
-  if (is_complex(type.dtype))
+  if (holomorphic && !is_complex(type.dtype))
+    throw_user_error("grad with holomorphic=True requires outputs with complex dtype, but got {}. ({} returns it) [{}]",
+                     kind_of(type.dtype), name, where.text());
+  if (is_complex(type.dtype) && !holomorphic)
     throw_user_error(
-        "grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {}. For holomorphic functions use "
-        "vjp; else take the real part or the magnitude of what {} returns [{}]",
+        "grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got {}. For holomorphic differentiation, "
+        "pass holomorphic=True (here GradOptions::holomorphic), otherwise take the real part or the magnitude of what {} returns [{}]",
         kind_of(type.dtype), name, where.text());
-  if (!is_floating(type.dtype))
+  if (!is_complex(type.dtype) && !is_floating(type.dtype))
     throw_user_error(
         "grad requires real- or complex-valued outputs (output dtype that is a sub-dtype of np.floating), but got {}. {} returns {}; "
         "convert it to float32 [{}]",

@@ -20,6 +20,7 @@ Pullback pullback(const Graph& graph, const std::vector<bool>& active);
 
 // The results, then the gradients of the first result, a scalar, along the `active` parameters. Further results pass through. UserError
 // with JAX's texts where the first result is no floating scalar or an active parameter is not floating; `name` is the function's.
-Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::string_view name, Where where);
+// `holomorphic`: of complex numbers, whose derivative is one complex number.
+Graph value_and_grad(const Graph& graph, const std::vector<bool>& active, std::string_view name, Where where, bool holomorphic = false);
 
 }  // namespace shardlab::transform

@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/exec/auto_axes.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/context_mesh.h"
+#include "runtime/exec/control_flow.h"
+#include "runtime/exec/fft.h"
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/lax.h"
 #include "runtime/exec/ops.h"
 #include "runtime/exec/placement.h"
+#include "runtime/exec/shard_map.h"
 #include "runtime/exec/unconstrained.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
@@ -155,6 +160,80 @@ TEST(Donation, GoesToAnyResultOfAsManyBytesOnEachDevice) {
   EXPECT_FALSE(is_gone([](const Array& x) { return astype(x, DType::kBfloat16); }));
   EXPECT_FALSE(is_gone(plus, {NamedSharding(mesh, P())}));
   EXPECT_FALSE(is_gone([](const Array& x) { return sum(x, {.axis = 0}); }));
+}
+
+// While a function is traced types tell what is known: as jax.typeof inside jit.
+TEST(TypesInTrace, AreThoseOfJax) {
+  MeshScope scope(explicit_mesh());
+  std::vector<std::string> seen;
+  auto see = [&](const Array& x) {
+    seen.push_back(typeof_text(x));
+    return x;
+  };
+  Array w = placed({4, 2}, P("j")), x = placed({8, 4}, P("i", "j"));
+  auto f = jit([&](const Array& weights, const Array& rows) {
+    auto loss = [&](const Array& v) { return sum(see(dot(rows, see(v), {.out_sharding = P("i", nullptr)}))); };
+    see(grad(loss)(weights));
+    see(vmap([&](const Array& row) { return see(row) * 2; })(rows));
+    scan(
+        [&](const Array& carry, const Array& each) {
+          return std::pair{see(carry), see(each)};
+        },
+        weights, ones({3, 4}, {}, {.out_sharding = P(nullptr, "i")}));
+    see(auto_axes([&](const Array& y) { return see(y) * 2; }, {.out_sharding = {P("i", "j")}, .axes = {"i"}})(see(rows)));
+    return see(sum(transpose(rows), 0));
+  });
+  f(w, x);
+  EXPECT_THAT(
+      seen, testing::ElementsAre("float32[4@j,2]", "float32[8@i,2]", "float32[4@j,2]", "float32[4@j]", "float32[8@i,4@j]", "float32[4@j,2]",
+                                 "float32[4@i]", "float32[8@i,4@j]", "float32[8,4@j]", "float32[8@i,4@j]", "float32[8@i]"));
+}
+
+TEST(TypesInTrace, AreWithoutCutsOnAutoAxes) {
+  Array x = device_put(ones({8, 8}), NamedSharding(make_mesh({4, 2}, {"i", "j"}), P("i", "j")));
+  std::string seen;
+  jit([&](const Array& y) {
+    seen = typeof_text(y);
+    return y;
+  })(x);
+  EXPECT_EQ(seen, "float32[8,8]");
+}
+
+TEST(TypesInTrace, TellWhatVariesInPerDeviceCode) {
+  std::vector<std::string> seen;
+  auto see = [&](const Array& x) { seen.push_back(typeof_text(x)); };
+  MeshScope scope(make_mesh({4, 2}, {"i", "j"}));
+  for (bool check : {true, false})
+    shard_map(
+        [&](const Array& x, const Array& y) {
+          see(x);
+          see(x * sum(y));
+          see(psum(x * sum(y), "j"));
+          see(axis_index("i"));
+          return psum(x * sum(y), "j");
+        },
+        {.in_specs = {P("i"), P("j")}, .out_specs = {P("i")}, .check_vma = check})(arange(8.0), arange(4.0));
+  EXPECT_THAT(seen, testing::ElementsAre("float32[2]{V:i}", "float32[2]{V:(i,j)}", "float32[2]{V:i}", "int32[]{V:i}", "float32[2]",
+                                         "float32[2]", "float32[2]", "int32[]"));
+}
+
+TEST(TypesInTrace, InSpecsComeFromTypesOnExplicitAxesAlone) {
+  auto doubled = [](const Array& x) { return x * 2; };
+  EXPECT_THAT(message_of([&] { shard_map(doubled, {.out_specs = {P("i")}})(placed({8}, P("i"))); }),
+              HasSubstr("The context mesh cannot be empty. Use `jax.set_mesh(mesh)`"));
+  EXPECT_EQ(typeof_text(shard_map(doubled, {.mesh = explicit_mesh(), .out_specs = {P("i")}})(placed({8}, P("i")))), "float32[8@i]");
+  MeshScope scope(make_mesh({4, 2}, {"i", "j"}));
+  EXPECT_THAT(message_of([&] { shard_map(doubled, {.out_specs = {P("i")}})(ones({8})); }),
+              HasSubstr("shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances"));
+}
+
+TEST(ExplicitTypes, FourierTransformsAreCutAsTheirOperand) {
+  EXPECT_EQ(typeof_text(fft::fft(placed({8, 8}, P("i", "j")), {.axis = 0})), "complex64[8@i,8@j]");
+  EXPECT_THAT(message_of([] {
+                fft::rfft(placed({8, 8}, P("i", "j")));
+              }),
+              HasSubstr("Sharding spec ('j',) implies that array axis 1 is partitioned 2 times, but does not evenly divide the dimension "
+                        "size 5. Got shape: (8, 5)"));
 }
 
 TEST(Unconstrained, DimensionsLieAsTheyCome) {

@@ -1,0 +1,72 @@
+#include "runtime/exec/traced_types.h"
+
+#include <fmt/ranges.h>
+
+#include "runtime/exec/array_impl.h"
+#include "runtime/exec/context.h"
+#include "runtime/exec/explicit_types.h"
+#include "runtime/exec/tracing.h"
+
+namespace shardlab {
+
+TypesInTrace types_like(std::vector<Array> args) {
+  return {.param = [args = std::move(args)](std::size_t i, const Mesh& mesh) { return traced_type(args[i], mesh); }};
+}
+
+TracedType traced_type(const Array& array, const Mesh& mesh) {
+  const ArrayImpl& impl = *array.impl();
+  if (impl.is_tracer()) return impl.tracer->type_of(impl.value);
+  TracedType type;
+  if (impl.committed && impl.sharding.mesh() == mesh) type.spec = within(impl.sharding.spec(array.ndim()), explicit_axes_of(mesh));
+  return type;
+}
+
+std::optional<Mesh> Tracer::mesh_of_types() const {
+  if (bound() && !bound()->manual.empty()) return bound()->mesh;
+  return mesh_ ? mesh_ : context_.mesh();
+}
+
+AxisSet Tracer::typed_axes() const {
+  if (types_.typed) return *types_.typed;
+  const std::optional<Mesh> mesh = mesh_of_types();
+  return mesh ? explicit_axes_of(*mesh) : 0;
+}
+
+TracedType Tracer::type_of(ValueId value) const {
+  const std::optional<Mesh> mesh = mesh_of_types();
+  if (!mesh) return {};
+  Graph graph = builder_.graph();
+  graph.results = {value};
+  graph = without_dead_nodes(graph);
+  const std::size_t given = graph.params.size() - captured_.size();
+  std::vector<std::optional<Spec>> specs;
+  std::vector<transform::VaryingAxes> varying;
+  for (std::size_t i = 0; i < graph.params.size(); ++i) {
+    TracedType type = i >= given ? traced_type(captured_[i - given], *mesh) : types_.param ? types_.param(i, *mesh) : TracedType{};
+    const auto rank = std::size_t(graph.type(graph.params[i]).rank());
+    specs.push_back(type.spec.size() == rank ? std::optional(within(type.spec, typed_axes())) : std::nullopt);
+    varying.push_back(type.varying);
+  }
+  TracedType type;
+  if (typed_axes() != 0)
+    type.spec = types_of_results(graph, *mesh, typed_axes(), specs, context_.mesh() ? MeshSource::kTracedOps : MeshSource::kOperands)[0];
+  if (types_.tells_varying.value_or(false)) type.varying = transform::Varying(graph, varying, *mesh).results()[0];
+  return type;
+}
+
+std::string Tracer::type_text(ValueId value) const {
+  const std::optional<Mesh> mesh = mesh_of_types();
+  if (!mesh) return builder_.type(value).text();
+  const TracedType type = type_of(value);
+  Spec spec = type.spec;
+  spec.resize(std::size_t(builder_.type(value).rank()));
+  std::vector<std::string> names;
+  for (int axis = 0; axis < mesh->axis_count(); ++axis)
+    if ((type.varying >> axis & 1) != 0) names.push_back(mesh->axis_names()[std::size_t(axis)]);
+  const std::string varying = names.empty()       ? ""
+                              : names.size() == 1 ? fmt::format("{{V:{}}}", names[0])
+                                                  : fmt::format("{{V:({})}}", fmt::join(names, ","));
+  return typed_text(builder_.type(value), spec, *mesh) + varying;
+}
+
+}  // namespace shardlab
