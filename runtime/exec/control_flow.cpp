@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/exec/array_impl.h"
+#include "runtime/exec/captured.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/run_graph.h"
 #include "runtime/exec/tracing.h"
@@ -12,41 +13,6 @@
 
 namespace shardlab {
 namespace {
-
-std::vector<Operand> operands_of(const std::vector<Array>& arrays, Where where) {
-  std::vector<Operand> operands;
-  for (const Array& each : arrays) operands.emplace_back(each, where);
-  return operands;
-}
-
-// What several bodies captured, each array once.
-std::vector<Array> all_captured(const std::vector<TracedBody>& bodies) {
-  std::vector<Array> all;
-  for (const TracedBody& body : bodies)
-    for (const Array& each : body.captured)
-      if (std::none_of(all.begin(), all.end(), [&](const Array& other) { return other.impl() == each.impl(); })) all.push_back(each);
-  return all;
-}
-
-// The body with parameters for all captured arrays, which stand before its own or after them.
-GraphRef with_captured(TracedBody body, const std::vector<Array>& captured, bool first) {
-  Graph& graph = body.graph;
-  std::size_t own = graph.params.size() - body.captured.size();
-  std::vector<ValueId> params(graph.params.begin(), graph.params.begin() + std::ptrdiff_t(own)), taken;
-  for (const Array& each : captured) {
-    auto found = std::find_if(body.captured.begin(), body.captured.end(), [&](const Array& other) { return other.impl() == each.impl(); });
-    if (found != body.captured.end()) {
-      taken.push_back(graph.params[own + std::size_t(found - body.captured.begin())]);
-    } else {
-      taken.push_back(ValueId(graph.values.size()));
-      graph.values.push_back({each.type(), -1, 0});
-    }
-  }
-  params.insert(first ? params.begin() : params.end(), taken.begin(), taken.end());
-  graph.params = std::move(params);
-  for (std::size_t i = 0; i < graph.params.size(); ++i) graph.values[std::size_t(graph.params[i])].result_index = int(i);
-  return std::make_shared<const Graph>(std::move(graph));
-}
 
 // Traces the bodies of a loop, the one that makes the next carry last. Weak values that are carried give way to the dtype that it makes of
 // them, as in JAX: they are converted, and the bodies traced anew.

@@ -7,6 +7,7 @@
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/ops.h"
+#include "runtime/exec/run_graph.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/graph/custom_derivative.h"
@@ -18,12 +19,6 @@ namespace shardlab {
 namespace {
 
 using Types = std::vector<TensorType>;
-
-Types types_of(const std::vector<Array>& arrays) {
-  Types types;
-  for (const Array& each : arrays) types.push_back(each.type());
-  return types;
-}
 
 std::string text_of_types(const Types& types) {
   std::vector<std::string> texts;
@@ -233,6 +228,12 @@ std::vector<Array> with_derivative(const ArrayFunction& function, const Derivati
   return weakened(apply(op(rules.jvp ? "custom_jvp_call" : "custom_vjp_call"), operands_of(args, body.captured, where),
                         Attrs{{"bodies", Bodies{graph}}}, where),
                   weak);
+}
+
+std::pair<ArrayFunction, std::vector<Array>> closure_converted(const ArrayFunction& function, const std::vector<Array>& like, Where where) {
+  TracedBody body = Tracer::trace_body(Context::current(), "closure", types_of(like), function, nullptr, std::nullopt, weak_types(like));
+  auto graph = std::make_shared<const Graph>(std::move(body.graph));
+  return {[graph, where](const std::vector<Array>& args) { return run_graph(*graph, args, where); }, std::move(body.captured)};
 }
 
 void throw_jvp_structure(std::string_view name, std::size_t results, std::size_t tangents) {

@@ -55,7 +55,10 @@ struct DerivativeRules {
   // Array: zero). Those of integers and bool are zeros. `backward` is called after `forward` each time.
   ArrayFunction forward = {}, backward = {};
 };
-std::vector<Array> with_derivative(const ArrayFunction& function, const DerivativeRules& rules, const std::vector<Array>& args, Where where);
+std::vector<Array> with_derivative(const ArrayFunction& function, const DerivativeRules& rules, const std::vector<Array>& args,
+                                   Where where);
+// A function of such arrays as one of them and then of what it captures, and that.
+std::pair<ArrayFunction, std::vector<Array>> closure_converted(const ArrayFunction& function, const std::vector<Array>& like, Where where);
 // The errors of rules whose results do not fit, with JAX's texts.
 [[noreturn]] void throw_jvp_structure(std::string_view name, std::size_t results, std::size_t tangents);
 [[noreturn]] void throw_bwd_structure(std::string_view name, std::string_view got, std::string_view wanted);
@@ -198,6 +201,51 @@ class CustomVjp : public detail::AtLine<CustomVjp<F, Fwd, Bwd>> {
 template <typename F, typename Fwd, typename Bwd>
 CustomVjp<F, Fwd, Bwd> custom_vjp(F function, Fwd fwd, Bwd bwd, std::string name = "f") {
   return CustomVjp<F, Fwd, Bwd>(std::move(function), std::move(fwd), std::move(bwd), std::move(name));
+}
+
+template <typename F>
+class CustomGradient : public detail::AtLine<CustomGradient<F>> {
+ public:
+  CustomGradient(F function, std::string name) : function_(std::move(function)), name_(std::move(name)) {}
+  template <typename... Args>
+  auto call_at(std::source_location where, const Args&... args) const {
+    using Result = std::decay_t<decltype(function_(args...).first)>;
+    auto value = [function = function_](const Args&... given) { return function(given...).first; };
+    detail::Flattened<decltype(value), Args...> flat(value, where, args...);
+    auto backward = std::make_shared<ArrayFunction>();  // of the forward pass
+    auto cotangents = std::make_shared<std::size_t>(0);
+    DerivativeRules rules{name_};
+    rules.forward = [function = function_, backward, cotangents, where,
+                     like = detail::structure_of(flat.args())](const std::vector<Array>& leaves) {
+      auto [result, pull] = std::apply(function, tree::unflatten(like, leaves));
+      std::vector<Array> all = tree::leaves(result);
+      *cotangents = all.size();
+      auto flat_pull = [&pull = pull, &result = result](const std::vector<Array>& given) {
+        return tree::leaves(detail::as_tuple(pull(Result(tree::unflatten(result, given)))));
+      };
+      auto [converted, captured] = closure_converted(flat_pull, all, Where::from(where));
+      *backward = converted;
+      all.insert(all.end(), captured.begin(), captured.end());
+      return all;
+    };
+    rules.backward = [backward, cotangents](const std::vector<Array>& leaves) {
+      std::vector<Array> turned(leaves.end() - std::ptrdiff_t(*cotangents), leaves.end());  // cotangents before what was captured
+      turned.insert(turned.end(), leaves.begin(), leaves.end() - std::ptrdiff_t(*cotangents));
+      return (*backward)(turned);
+    };
+    return flat.result(with_derivative(flat.function(), rules, flat.leaves(), Where::from(where)));
+  }
+
+ private:
+  F function_;
+  std::string name_;
+};
+
+// custom_gradient(f)(args…): f returns the pair of its result and the function from that result's cotangent to the arguments' (a tuple, or
+// the only one), which may use what f computed. Forward mode is refused.
+template <typename F>
+CustomGradient<F> custom_gradient(F function, std::string name = "f") {
+  return CustomGradient<F>(std::move(function), std::move(name));
 }
 
 }  // namespace shardlab

@@ -276,6 +276,22 @@ Array random_gamma_grad(const Operand& a, const Operand& x) { return one("random
 Array expn(const Operand& n, const Operand& x) { return one("expn", {n, x}); }
 Array exp1(const Operand& x) { return one("exp1", {x}); }
 Array expi(const Operand& x) { return one("expi", {x}); }
+Array sine_integral(const Operand& x) { return one("sine_integral", {x}); }
+Array cosine_integral(const Operand& x) { return one("cosine_integral", {x}); }
+Array fresnel_sine(const Operand& x) { return one("fresnel_sine", {x}); }
+Array fresnel_cosine(const Operand& x) { return one("fresnel_cosine", {x}); }
+Array dawsn(const Operand& x) { return one("dawsn", {x}); }
+Array erfcx(const Operand& x) { return one("erfcx", {x}); }
+Array wofz(const Operand& z) { return one("wofz", {z}); }
+Array owens_t(const Operand& h, const Operand& a) { return one("owens_t", {h, a}); }
+std::pair<Array, Array> sici(const Operand& x) {
+  auto both = all("sici", {x});
+  return {both[0], both[1]};
+}
+std::pair<Array, Array> fresnel(const Operand& x) {
+  auto both = all("fresnel", {x});
+  return {both[0], both[1]};
+}
 Array hyp1f1(const Operand& a, const Operand& b, const Operand& x) { return one("hyp1f1", {a, b, x}); }
 Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x) { return one("hyp2f1", {a, b, c, x}); }
 Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) { return one("bessel_jn", {z}, {{"v", v}, {"n_iter", n_iter}}); }

@@ -220,6 +220,17 @@ Array exp1(const Operand& x);
 Array expi(const Operand& x);
 Array hyp1f1(const Operand& a, const Operand& b, const Operand& x);
 Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x);
+// Si and Ci; S and C of Fresnel.
+std::pair<Array, Array> sici(const Operand& x);
+std::pair<Array, Array> fresnel(const Operand& x);
+Array sine_integral(const Operand& x);
+Array cosine_integral(const Operand& x);
+Array fresnel_sine(const Operand& x);
+Array fresnel_cosine(const Operand& x);
+Array dawsn(const Operand& x);
+Array erfcx(const Operand& x);
+Array wofz(const Operand& z);  // complex: exp(-z^2) erfc(-i z)
+Array owens_t(const Operand& h, const Operand& a);
 // Bessel functions of the first kind of the orders 0 … v along a new leading dimension, by a recurrence from order `n_iter` down; no number
 // at 0.
 Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter = 50);

@@ -122,6 +122,9 @@ Array linspace(const Operand& start, const Operand& stop, std::int64_t num) { re
 Array eye(const Operand& n, std::optional<DType> dtype, const OutOptions& options) {
   return made("eye", {n}, dtype_attrs(dtype), options, n.where());
 }
+Array eye(const Operand& n, const Operand& m, std::int64_t k, std::optional<DType> dtype, const OutOptions& options) {
+  return made("eye", {n, m}, dtype_attrs(dtype).set("k", k), options, n.where());
+}
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension, const OutOptions& options, std::source_location where) {
   return made("iota", {}, {{"dtype", dtype}, {"shape", shape}, {"dimension", dimension}}, options, Where::from(where));
 }

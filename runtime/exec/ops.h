@@ -104,6 +104,8 @@ Array full_like(const Operand& x, const Operand& value, std::optional<DType> dty
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num = 50);
 // n rows with ones on the diagonal, zeros elsewhere.
 Array eye(const Operand& n, std::optional<DType> dtype = {}, const OutOptions& options = {});
+// Of m columns, the ones on the diagonal k above the main one.
+Array eye(const Operand& n, const Operand& m, std::int64_t k = 0, std::optional<DType> dtype = {}, const OutOptions& options = {});
 // Each element its index along `dimension`.
 Array iota(DType dtype, const Shape& shape, std::int64_t dimension = 0, const OutOptions& options = {},
            std::source_location where = std::source_location::current());

@@ -1,5 +1,5 @@
-// Functions called as one node, for the transformations alone: checkpoint, custom_jvp and custom_vjp. Before a program is partitioned
-// their bodies stand where they were called, behind a barrier where they compute something again.
+// Functions called as one node, for the transformations alone: checkpoint, custom_jvp, custom_vjp and custom_linear_solve. Before a program
+// is partitioned their bodies stand where they were called, behind a barrier where they compute something again.
 #include "runtime/ops/calls.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/region_types.h"
@@ -13,6 +13,13 @@ Types infer_call(const OpDef& op, const Types& types, const Attrs& attrs) {
   const Graph& body = *bodies_of(op, attrs, 1)[0];
   check_params(op, body, types, "function");
   return result_types(body);
+}
+
+// The first body is the solver; all take the constants and then a vector.
+Types infer_solve(const OpDef& op, const Types& types, const Attrs& attrs) {
+  const Graph& solve = *bodies_of(op, attrs, -1)[0];
+  check_params(op, solve, types, "solver");
+  return result_types(solve);
 }
 
 // The body is the backward function: from residuals and the results' cotangents to the operands' cotangents.
@@ -44,6 +51,7 @@ FactorRule rule_of_each(const Types& operands, const Types& results, const Attrs
 constexpr AttrDef kCheckpointAttrs[] = {{"policy", AttrDef::Kind::kString, false, "which values are saved all the same"},
                                         {"names", AttrDef::Kind::kNames, false, "the values to save by checkpoint_name"},
                                         {"again", AttrDef::Kind::kFlag, false, "of a derivative: what it needs is computed again"}};
+constexpr AttrDef kSolveAttrs[] = {{"num_consts", AttrDef::Kind::kInteger, true, "how many operands come before the right-hand side"}};
 constexpr AttrDef kTangentAttrs[] = {{"num_residuals", AttrDef::Kind::kInteger, false, "how many operands come first that are residuals"}};
 
 }  // namespace
@@ -74,6 +82,16 @@ const OpDef kCustomJvpCall = {.name = "custom_jvp_call",
                               .infer = infer_call,
                               .rule = no_rule,
                               .region = RegionKind::kCall};
+
+const OpDef kCustomLinearSolve = {.name = "custom_linear_solve",
+                                  .doc = "The solution of a linear system by a solver of the user's; its derivatives are solutions, too.",
+                                  .operands_min = 0,
+                                  .operands_max = -1,
+                                  .attrs = kSolveAttrs,
+                                  .expand = refuse_plain_call,
+                                  .infer = infer_solve,
+                                  .rule = no_rule,
+                                  .region = RegionKind::kCall};
 
 const OpDef kCustomVjpCall = {.name = "custom_vjp_call",
                               .doc = "Calls a function whose forward and backward pass its user says.",

@@ -61,6 +61,12 @@ SHARDLAB_DERIVATIVE(logistic, mul(b, y, minus_from(b, 1.0, y)))
 SHARDLAB_DERIVATIVE(erf, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), 2 / std::sqrt(M_PI)))
 SHARDLAB_DERIVATIVE(erfc, times(b, unary(b, kExp, unary(b, kNeg, squared(b, x))), -2 / std::sqrt(M_PI)))
 SHARDLAB_DERIVATIVE(expi, div(b, unary(b, kExp, x), x))
+SHARDLAB_DERIVATIVE(erfcx, plus(b, times(b, mul(b, x, y), 2.0), -2 / std::sqrt(M_PI)))
+SHARDLAB_DERIVATIVE(dawsn, minus_from(b, 1.0, times(b, mul(b, x, y), 2.0)))
+SHARDLAB_DERIVATIVE(sine_integral, call("sinc", Term(b, x) / M_PI).id())
+SHARDLAB_DERIVATIVE(cosine_integral, div(b, unary(b, kCos, x), x))
+SHARDLAB_DERIVATIVE(fresnel_sine, unary(b, kSin, times(b, squared(b, x), M_PI / 2)))
+SHARDLAB_DERIVATIVE(fresnel_cosine, unary(b, kCos, times(b, squared(b, x), M_PI / 2)))
 SHARDLAB_DERIVATIVE(erf_inv, times(b, unary(b, kExp, squared(b, y)), std::sqrt(M_PI) / 2))
 #undef SHARDLAB_DERIVATIVE
 
@@ -229,6 +235,15 @@ Values regularized_incomplete_beta_jvp(GraphBuilder& b, const JvpArgs& args) {
   });
 }
 
+Values owens_t_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term h(b, args.operands[0]), a(b, args.operands[1]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 0) return (call("exp", -0.5 * call("square", h)) * call("erf", a * h / std::sqrt(2.0)) * (-0.5 / std::sqrt(2 * M_PI))).id();
+    const Term wide = call("square", a) + 1.0;
+    return (call("exp", -0.5 * wide * call("square", h)) / (2 * M_PI * wide)).id();
+  });
+}
+
 // -expn(n - 1, x); below n = 1 by the recurrence.
 Values expn_jvp(GraphBuilder& b, const JvpArgs& args) {
   const Term n(b, args.operands[0]), x(b, args.operands[1]), y(b, args.results[0]);
@@ -236,22 +251,6 @@ Values expn_jvp(GraphBuilder& b, const JvpArgs& args) {
     if (i == 0) throw_user_error("expn gradient with respect to n is not supported");
     const Term lower = call(b, "expn", {call(b, "maximum", {n - 1.0, 0.0}), x});
     return (-where(n < 1.0, (call("exp", -x) - (n - 1.0) * y) / x, lower)).id();
-  });
-}
-
-// By x; by the parameters JAX sums series of digamma functions.
-Values hyp1f1_jvp(GraphBuilder& b, const JvpArgs& args) {
-  const Term p(b, args.operands[0]), q(b, args.operands[1]), x(b, args.operands[2]);
-  return scaled_sum(b, args, [&](std::size_t i) {
-    if (i < 2) throw_user_error("hyp1f1 gradient with respect to a and b is not supported");
-    return (p / q * call(b, "hyp1f1", {p + 1.0, q + 1.0, x})).id();
-  });
-}
-Values hyp2f1_jvp(GraphBuilder& b, const JvpArgs& args) {
-  const Term p(b, args.operands[0]), q(b, args.operands[1]), r(b, args.operands[2]), x(b, args.operands[3]);
-  return scaled_sum(b, args, [&](std::size_t i) {
-    if (i < 3) throw_user_error("hyp2f1 gradient with respect to a, b and c is not supported");
-    return (p * q / r * call(b, "hyp2f1", {p + 1.0, q + 1.0, r + 1.0, x})).id();
   });
 }
 

@@ -1,5 +1,5 @@
-// lgamma, digamma, igamma, igammac, betainc, expn, expi, rounding to fewer bits: elementwise functions of real numbers, computed in double
-// whatever the dtype.
+// lgamma, digamma, igamma, igammac, betainc, expn, expi, erfcx, dawsn and other integrals: elementwise functions of real numbers, computed
+// in double whatever the dtype.
 #include <limits>
 
 #include "runtime/ops/elementwise.h"
@@ -10,8 +10,8 @@ namespace {
 // What the words of kernels mean here.
 #define FN inline
 using f64 = double;
-using std::copysign, std::erfc, std::exp, std::exp2, std::fabs, std::frexp, std::ldexp, std::rint, std::floor, std::isinf, std::log,
-    std::log1p, std::pow, std::sqrt, std::tan, std::tgamma;
+using std::atan, std::copysign, std::cos, std::erf, std::erfc, std::exp, std::exp2, std::fabs, std::floor, std::frexp, std::isinf,
+    std::ldexp, std::log, std::log1p, std::pow, std::rint, std::sin, std::sqrt, std::tan, std::tgamma;
 template <typename T>
 constexpr T infinity() {
   return std::numeric_limits<T>::infinity();
@@ -26,6 +26,7 @@ inline f64 lgamma(f64 x) {
   return ::lgamma_r(x, &sign);
 }
 #include "runtime/ops/integrals.inc"
+#include "runtime/ops/waves.inc"
 #undef FN
 
 #define SHARDLAB_INTEGRAL(Name, function)           \
@@ -50,12 +51,20 @@ SHARDLAB_INTEGRAL(Expi, real_expi)
 SHARDLAB_INTEGRAL(Hyp1f1, real_hyp1f1)
 SHARDLAB_INTEGRAL(Hyp2f1, real_hyp2f1)
 SHARDLAB_INTEGRAL(RoundToPrecision, real_round_to_precision)
+SHARDLAB_INTEGRAL(Erfcx, real_erfcx)
+SHARDLAB_INTEGRAL(Dawsn, real_dawsn)
+SHARDLAB_INTEGRAL(SineIntegral, real_sine_integral)
+SHARDLAB_INTEGRAL(CosineIntegral, real_cosine_integral)
+SHARDLAB_INTEGRAL(FresnelSine, real_fresnel_sine)
+SHARDLAB_INTEGRAL(FresnelCosine, real_fresnel_cosine)
+SHARDLAB_INTEGRAL(OwensT, real_owens_t)
 
 constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kBetaAliases[] = {"betainc"};
 
 }  // namespace
 
-extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kRoundToPrecision;
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kErfcx, kDawsn, kSineIntegral,
+    kCosineIntegral, kFresnelSine, kFresnelCosine, kOwensT, kRoundToPrecision;
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
@@ -74,5 +83,13 @@ const OpDef kHyp1f1 = elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometr
 const OpDef kHyp2f1 = elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact);
 const OpDef kRoundToPrecision = elementwise_op<RoundToPrecision, 3>(
     "round_to_precision", "Rounded to numbers of fewer bits: args [x, exponent_bits, mantissa_bits].", expand_inexact);
+const OpDef kErfcx = unary_op<Erfcx>("erfcx", "exp(x^2) erfc(x), of real numbers.", expand_inexact);
+const OpDef kDawsn = unary_op<Dawsn>("dawsn", "exp(-x^2) times the integral from 0 to x of exp(t^2).", expand_inexact);
+const OpDef kSineIntegral = unary_op<SineIntegral>("sine_integral", "The integral from 0 to x of sin(t) / t.", expand_inexact);
+const OpDef kCosineIntegral = unary_op<CosineIntegral>("cosine_integral", "Minus the integral from |x| on of cos(t) / t.", expand_inexact);
+const OpDef kFresnelSine = unary_op<FresnelSine>("fresnel_sine", "The integral from 0 to x of sin(pi t^2 / 2).", expand_inexact);
+const OpDef kFresnelCosine = unary_op<FresnelCosine>("fresnel_cosine", "The integral from 0 to x of cos(pi t^2 / 2).", expand_inexact);
+const OpDef kOwensT =
+    binary_op<OwensT>("owens_t", "The integral from 0 to a of exp(-h^2 (1 + u^2) / 2) / (1 + u^2) over 2 pi: args [h, a].", expand_inexact);
 
 }  // namespace shardlab::ops

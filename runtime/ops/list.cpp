@@ -14,7 +14,8 @@
                    X(Rint) X(Rsqrt) X(Sign) X(Sqrt) X(Trunc) \
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
-                   X(Expi) X(Expn) X(Hyp1f1) X(Hyp2f1) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RoundToPrecision) \
+                   X(CosineIntegral) X(Dawsn) X(Erfcx) X(Expi) X(Expn) X(FresnelCosine) X(FresnelSine) X(Hyp1f1) \
+                   X(Hyp2f1) X(OwensT) X(SineIntegral) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RoundToPrecision) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \
@@ -55,7 +56,7 @@
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \
                    X(Logit) X(Multigammaln) X(Ndtr) X(RelEntr) X(Xlog1py) X(Xlogy) \
-                   X(BesselJn) X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Gammainc) X(Gammaincc) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) \
+                   X(BesselJn) X(Boxcox) X(Boxcox1p) X(Comb) X(Exp1) X(Gammainc) X(Gammaincc) X(Ndtri) X(Poch) X(Polygamma) X(Spence) X(Zeta) X(Fresnel) X(Sici) X(Wofz) \
   /* kin        */ X(BatchMatmul) X(Collapse) X(DotProductAttention) X(DynamicSliceInDim) X(DynamicUpdateSliceInDim) X(IndexInDim) \
                    X(IntegerPow) X(Log1mexp) X(Logmeanexp) X(SegmentMax) X(SegmentMin) X(SegmentProd) X(SegmentSum) X(SliceInDim) \
                    X(SparsePlus) X(SparseSigmoid) X(Standardize) \
@@ -90,7 +91,7 @@
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, nodes without results, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \
-  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(OnMesh) X(OptimizationBarrier) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomLinearSolve) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(OnMesh) X(OptimizationBarrier) X(Scan) X(ShardMap) X(WhileLoop) \
   /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
   /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on

@@ -8,7 +8,7 @@ namespace shardlab::ops {
 extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kOnMesh, kCustomPartitioning, kInspectSharding;
 // No region: how values enter auto_axes.
 extern const OpDef kEnterAutoAxes;
-extern const OpDef kCheckpoint, kCustomJvpCall, kCustomVjpCall, kCustomVjpTangents;
+extern const OpDef kCheckpoint, kCustomJvpCall, kCustomLinearSolve, kCustomVjpCall, kCustomVjpTangents;
 extern const OpDef kAllGather, kAllToAll, kAxisIndex, kAxisSize, kPbroadcast, kPmax, kPmean, kPmin, kPpermute, kPsum, kPsumScatter, kPvary;
 
 // The body's result types.

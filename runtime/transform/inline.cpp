@@ -59,7 +59,9 @@ Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& 
 namespace {
 
 bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName; }
-bool is_call(const OpDef* op) { return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall; }
+bool is_call(const OpDef* op) {
+  return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall || op == &ops::kCustomLinearSolve;
+}
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
   visit_nodes(graph, [&](const Node& node) {

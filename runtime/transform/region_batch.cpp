@@ -234,6 +234,7 @@ std::vector<Batched> emit_region_batch(GraphBuilder& b, const Node& node, const 
       return batch_shard_map(b, node, operands, axis);
     case RegionKind::kCall:
       if (node.op == &ops::kCheckpoint) return batch_checkpoint(b, node, operands, axis);
+      if (node.op == &ops::kCustomLinearSolve) return batch_linear_solve(b, node, operands, axis);
       if (node.op == &ops::kCustomVjpTangents) return batch_custom_tangents(b, node, operands, axis);
       if (node.op != &ops::kCustomPartitioning) return batch_custom(b, node, operands, axis);
       [[fallthrough]];

@@ -57,6 +57,11 @@ WithTangents custom_jvp(GraphBuilder& b, const Node& node, const std::vector<Val
 RegionSplit split_whole(const Node& node, const std::vector<ValueId>& known);
 std::vector<ValueId> transpose_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
                                                const std::vector<ValueId>& cotangents);
+WithTangents linear_solve_jvp(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
+                              const std::vector<ValueId>& tangents);
+std::vector<ValueId> transpose_linear_solve(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands,
+                                            const std::vector<ValueId>& cotangents);
+std::vector<Batched> batch_linear_solve(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
 std::vector<Batched> batch_custom(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
 std::vector<Batched> batch_custom_tangents(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis);
 

@@ -180,6 +180,7 @@ WithTangents emit_region_jvp(GraphBuilder& b, const Node& node, const std::vecto
     case RegionKind::kCall:
       if (node.op == &ops::kCheckpoint) return checkpoint_jvp(b, node, operands, tangents);
       if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
+      if (node.op == &ops::kCustomLinearSolve) return linear_solve_jvp(b, node, operands, tangents);
       if (node.op != &ops::kCustomPartitioning) return custom_jvp(b, node, operands, tangents);
       [[fallthrough]];
     default:

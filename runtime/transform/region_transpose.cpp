@@ -189,6 +189,7 @@ std::vector<ValueId> transpose(GraphBuilder& b, const Question& q) {
     case RegionKind::kManual:
       return transpose_shard_map(b, q);
     case RegionKind::kCall:
+      if (q.node.op == &ops::kCustomLinearSolve) return transpose_linear_solve(b, q.node, q.operands, q.cotangents);
       if (q.node.op == &ops::kCustomVjpTangents) return transpose_custom_tangents(b, q.node, q.operands, q.cotangents);
       if (q.node.op != &ops::kCustomPartitioning) return transpose_checkpoint(b, q.node, q.operands, q.types, q.cotangents);
       [[fallthrough]];

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 namespace shardlab::testing_ops {
 
@@ -64,6 +65,40 @@ std::vector<Tensor> run(const OpDef& op, const std::vector<Tensor>& operands, co
   return run_part(op, types, operands, operand_boxes, result_types, result_boxes, attrs);
 }
 
+// The carry handed on, what is made beside it stacked.
+static std::vector<Tensor> run_scan(const Attrs& attrs, std::vector<Tensor> operands) {
+  const Graph& body = *attrs.bodies()[0];
+  const auto consts = std::size_t(attrs.integer("num_consts")), carried = std::size_t(attrs.integer("num_carry")), xs = consts + carried;
+  const std::int64_t length = attrs.integer("length");
+  std::vector<Tensor> stacks;
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  for (std::size_t r = carried; r < body.results.size(); ++r) {
+    TensorType type = body.type(body.results[r]);
+    type.shape.insert(type.shape.begin(), length);
+    buffers.push_back(std::make_shared<Buffer>(std::size_t(type.bytes())));
+    stacks.push_back({type, buffers.back()});
+  }
+  for (std::int64_t step = 0; step < length; ++step) {
+    const std::int64_t place = attrs.flag("reverse") ? length - 1 - step : step;
+    std::vector<Tensor> params(operands.begin(), operands.begin() + std::ptrdiff_t(xs));
+    for (std::size_t i = xs; i < operands.size(); ++i) {
+      Box row = whole(operands[i].type.shape);
+      row[0] = {place, place + 1};
+      params.push_back(part_of(operands[i], row));
+      params.back().type.shape.erase(params.back().type.shape.begin());
+    }
+    const std::vector<Tensor> made = run(body, params);
+    std::copy(made.begin(), made.begin() + std::ptrdiff_t(carried), operands.begin() + std::ptrdiff_t(consts));
+    for (std::size_t i = 0; i < stacks.size(); ++i) {
+      const Tensor& each = made[carried + i];
+      std::memcpy(buffers[i]->data() + place * each.type.bytes(), each.data->data(), std::size_t(each.type.bytes()));
+    }
+  }
+  std::vector<Tensor> results(operands.begin() + std::ptrdiff_t(consts), operands.begin() + std::ptrdiff_t(xs));
+  results.insert(results.end(), stacks.begin(), stacks.end());
+  return results;
+}
+
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {
   std::vector<Tensor> values(graph.values.size());
   for (std::size_t i = 0; i < params.size(); ++i) values[std::size_t(graph.params[i])] = params[i];
@@ -71,7 +106,9 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& params) {
     std::vector<Tensor> operands;
     for (ValueId id : node.operands) operands.push_back(values[std::size_t(id)]);
     const bool is_call = node.op->region == RegionKind::kCall;
-    std::vector<Tensor> results = is_call ? run(*node.attrs.bodies()[0], operands) : run(*node.op, operands, node.attrs);
+    std::vector<Tensor> results = is_call                                ? run(*node.attrs.bodies()[0], operands)
+                                  : node.op->region == RegionKind::kScan ? run_scan(node.attrs, operands)
+                                                                         : run(*node.op, operands, node.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) values[std::size_t(node.results[i])] = results[i];
   }
   std::vector<Tensor> results;

@@ -102,6 +102,28 @@ double hyp2f1(double a, double b, double c, double x) {
   if (!ends && x < 0) return std::pow(1 - x, -b) * hypergeometric({c - a, b}, {c}, x / (x - 1));
   return hypergeometric({a, b}, {c}, x);
 }
+double erfcx(double x) {
+  return x < 5 ? std::exp(x * x) * std::erfc(x) : M_2_SQRTPI * integral(20, [x](double t) { return std::exp(-t * t - 2 * x * t); });
+}
+double dawsn(double x) {
+  return integral(x, [x](double t) { return std::exp(t * t - x * x); });
+}
+double sine_integral(double x) {
+  return x == 0 ? 0 : integral(x, [](double t) { return std::sin(t) / t; });
+}
+double cosine_integral(double x) {
+  if (x == 0) return -INFINITY;
+  return 0.57721566490153286061 + std::log(std::fabs(x)) + integral(x, [](double t) { return (std::cos(t) - 1) / t; });
+}
+double fresnel_sine(double x) {
+  return integral(x, [](double t) { return std::sin(M_PI / 2 * t * t); });
+}
+double fresnel_cosine(double x) {
+  return integral(x, [](double t) { return std::cos(M_PI / 2 * t * t); });
+}
+double owens_t(double h, double a) {
+  return integral(a, [h](double u) { return std::exp(-h * h * (1 + u * u) / 2) / (1 + u * u); }) / (2 * M_PI);
+}
 
 }  // namespace
 
@@ -120,6 +142,13 @@ std::optional<ScalarFunction> naive_integral(std::string_view op) {
       {"expn", two(expn)},
       {"round_to_precision", of([](const std::vector<Number>& x) { return rounded(x[0].real(), x[1].real(), x[2].real()); })},
       {"expi", one(expi)},
+      {"erfcx", one(erfcx)},
+      {"dawsn", one(dawsn)},
+      {"sine_integral", one(sine_integral)},
+      {"cosine_integral", one(cosine_integral)},
+      {"fresnel_sine", one(fresnel_sine)},
+      {"fresnel_cosine", one(fresnel_cosine)},
+      {"owens_t", two(owens_t)},
       {"hyp1f1", of([](const std::vector<Number>& x) { return hyp1f1(x[0].real(), x[1].real(), x[2].real()); })},
       {"hyp2f1", of([](const std::vector<Number>& x) { return hyp2f1(x[0].real(), x[1].real(), x[2].real(), x[3].real()); })}};
   auto found = table.find(op);

@@ -154,6 +154,12 @@ REAL_OP(erfc, erfc)
 REAL_OP(lgamma, real_lgamma)
 REAL_OP(digamma, real_digamma)
 REAL_OP(expi, real_expi)
+REAL_OP(erfcx, real_erfcx)
+REAL_OP(dawsn, real_dawsn)
+REAL_OP(sine_integral, real_sine_integral)
+REAL_OP(cosine_integral, real_cosine_integral)
+REAL_OP(fresnel_sine, real_fresnel_sine)
+REAL_OP(fresnel_cosine, real_fresnel_cosine)
 
 // erf_inv in the roundings of runtime/ops/special.cpp, so that normal random numbers have the same bits.
 FN f32 fused(f32 a, f32 b, f32 c) { return f32(f64(a) * f64(b) + f64(c)); }
@@ -301,6 +307,7 @@ OP T op_hyp1f1(T a, T b, T x) { return T(real_hyp1f1(f64(a), f64(b), f64(x))); }
 OP T op_hyp2f1(T a, T b, T c, T x) {
   return T(real_hyp2f1(f64(a), f64(b), f64(c), f64(x)));
 }
+OP T op_owens_t(T h, T a) { return T(real_owens_t(f64(h), f64(a))); }
 OP T op_expn(T n, T x) { return T(real_expn(f64(n), f64(x))); }
 OP T op_igamma(T a, T x) { return T(real_igamma(f64(a), f64(x))); }
 OP T op_igammac(T a, T x) { return T(real_igammac(f64(a), f64(x))); }
