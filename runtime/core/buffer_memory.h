@@ -1,4 +1,4 @@
-// The memory of buffers: large pieces that are let go are kept for the next buffer of their size.
+// The memory of buffers: what is let go is kept for the next buffer of about its size.
 #pragma once
 
 #include <cstddef>

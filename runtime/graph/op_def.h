@@ -21,8 +21,6 @@ using ValueId = int;
 // How partial results are combined, and the collective's reduction.
 enum class Reduction : std::uint8_t { kSum, kProd, kMax, kMin, kAnd, kOr };
 std::string_view name_of(Reduction reduction);  // "sum", "prod", …
-// accumulator[i] = accumulator[i] (op) values[i], for `count` elements. NaN wins in max and min, as in XLA.
-void combine(Reduction reduction, DType dtype, std::byte* accumulator, const std::byte* values, std::int64_t count);
 
 // A tensor as a kernel sees it: one device's shard.
 struct ConstView {

@@ -19,7 +19,7 @@ void scan_rows(Reduction reduction, DType dtype, std::byte* data, std::int64_t c
   std::int64_t item = size_of(dtype), row = width * item, chunks = count / kChunk;
   auto combine_rows = [&](std::int64_t first) {
     for (std::int64_t i = std::max<std::int64_t>(first, 1); i < count; ++i)
-      ops::combine(reduction, dtype, data + i * row, data + i * row, data + (i - 1) * row, width);
+      combine(reduction, dtype, data + i * row, data + i * row, data + (i - 1) * row, width);
   };
   if (chunks < 2) return combine_rows(1);
   // Element k of every chunk side by side.
@@ -28,12 +28,12 @@ void scan_rows(Reduction reduction, DType dtype, std::byte* data, std::int64_t c
   copy_region(shape, {data, 0, plain}, {turned.data(), 0, sideways}, item);
   std::int64_t side = chunks * row;
   for (std::int64_t k = 1; k < kChunk; ++k)
-    ops::combine(reduction, dtype, turned.data() + k * side, turned.data() + k * side, turned.data() + (k - 1) * side, chunks * width);
+    combine(reduction, dtype, turned.data() + k * side, turned.data() + k * side, turned.data() + (k - 1) * side, chunks * width);
   std::vector<std::byte> totals(turned.end() - side, turned.end());
   scan_rows(reduction, dtype, totals.data(), chunks, width);
   for (std::int64_t k = 0; k < kChunk; ++k) {
     std::byte* behind = turned.data() + k * side + row;
-    ops::combine(reduction, dtype, behind, behind, totals.data(), (chunks - 1) * width);
+    combine(reduction, dtype, behind, behind, totals.data(), (chunks - 1) * width);
   }
   copy_region(shape, {turned.data(), 0, sideways}, {data, 0, plain}, item);
   combine_rows(chunks * kChunk);

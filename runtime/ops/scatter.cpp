@@ -105,8 +105,8 @@ class WindowWriter {
  private:
   void combine_dims(const Shape& shape, std::size_t d, const std::byte* from, const Shape& from_strides, std::byte* to,
                     const Shape& to_strides) const {
-    if (d == shape.size()) return ops::combine(*reduction_, dtype_, to, to, from, 1);
-    if (d + 1 == shape.size() && from_strides[d] == 1 && to_strides[d] == 1) return ops::combine(*reduction_, dtype_, to, to, from, shape[d]);
+    if (d == shape.size()) return combine(*reduction_, dtype_, to, to, from, 1);
+    if (d + 1 == shape.size() && from_strides[d] == 1 && to_strides[d] == 1) return combine(*reduction_, dtype_, to, to, from, shape[d]);
     for (std::int64_t i = 0; i < shape[d]; ++i)
       combine_dims(shape, d + 1, from + i * from_strides[d] * item_, from_strides, to + i * to_strides[d] * item_, to_strides);
   }

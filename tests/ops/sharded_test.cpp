@@ -1,6 +1,7 @@
 // Generated from the registry: every op evaluated in parts by its factor rule equals the whole.
 #include <gtest/gtest.h>
 
+#include "runtime/ops/combine.h"
 #include "tests/ops/evaluate.h"
 
 namespace shardlab {
@@ -68,7 +69,8 @@ std::vector<Tensor> run_in_parts(const OpDef& op, const std::vector<Tensor>& ope
     bool reduces = rule.factors[std::size_t(factor)].kind == FactorKind::kReduce;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (reduces && part > 0)
-        combine(*op.reduction, result_types[i].dtype, buffers[i]->data(), results[i].data->data(), result_types[i].elements());
+        ops::combine(*op.reduction, result_types[i].dtype, buffers[i]->data(), buffers[i]->data(), results[i].data->data(),
+                     result_types[i].elements());
       else
         copy_box(results[i].data->data(), result_boxes[i], buffers[i]->data(), whole(result_types[i].shape), result_boxes[i],
                  size_of(result_types[i].dtype));

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "runtime/core/buffer.h"
+#include "runtime/ops/combine.h"
 
 namespace shardlab::testing {
 namespace {
@@ -137,7 +138,7 @@ class Simulation {
           if (m == 0)
             sum = part[std::size_t(target)];
           else
-            combine(*step.reduction, type.dtype, sum.data(), part[std::size_t(target)].data(), element_count(box));
+            ops::combine(*step.reduction, type.dtype, sum.data(), sum.data(), part[std::size_t(target)].data(), element_count(box));
         }
       }
     }

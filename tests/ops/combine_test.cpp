@@ -1,16 +1,18 @@
 // combine(): partial results become one.
+#include "runtime/ops/combine.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
-#include "runtime/graph/op_def.h"
-
-namespace shardlab {
+namespace shardlab::ops {
 namespace {
 
 template <typename T>
 T combined(Reduction reduction, T a, T b) {
-  combine(reduction, dtype_of<T>::value, reinterpret_cast<std::byte*>(&a), reinterpret_cast<const std::byte*>(&b), 1);
+  auto* to = reinterpret_cast<std::byte*>(&a);
+  combine(reduction, dtype_of<T>::value, to, to, reinterpret_cast<const std::byte*>(&b), 1);
   return a;
 }
 
@@ -45,5 +47,27 @@ TEST(Combine, NanWins) {
   }
 }
 
+// Whatever the width of vectors, and wherever the results go.
+TEST(Combine, OfManyElements) {
+  for (std::int64_t count : {0, 1, 15, 16, 17, 255, 256, 257, 1024, 3001}) {
+    std::vector<float> left, right, wanted;
+    for (std::int64_t i = 0; i < count; ++i) {
+      left.push_back(float(i % 97) / 8);
+      right.push_back(float(i % 89) / 4);
+      wanted.push_back(left.back() + right.back());
+    }
+    std::vector<float> apart(std::size_t(count) + 1, -1.0f), into_left = left, into_right = right;
+    auto bytes = [](std::vector<float>& of) { return reinterpret_cast<std::byte*>(of.data()); };
+    combine(Reduction::kSum, DType::kFloat32, bytes(apart), bytes(left), bytes(right), count);
+    combine(Reduction::kSum, DType::kFloat32, bytes(into_left), bytes(into_left), bytes(right), count);
+    combine(Reduction::kSum, DType::kFloat32, bytes(into_right), bytes(left), bytes(into_right), count);
+    EXPECT_EQ(apart.back(), -1.0f) << count;
+    apart.pop_back();
+    EXPECT_EQ(apart, wanted) << count;
+    EXPECT_EQ(into_left, wanted) << count;
+    EXPECT_EQ(into_right, wanted) << count;
+  }
+}
+
 }  // namespace
-}  // namespace shardlab
+}  // namespace shardlab::ops
