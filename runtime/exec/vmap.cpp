@@ -192,8 +192,8 @@ std::vector<Array> batched(const TreeFunction& function, const std::vector<Array
   };
   const std::optional<Mesh> mesh = mesh_of_arrays(context, args, options.name, options.where);
   TypesInTrace types = types_like(args);
-  types.param = [of = types.param, dims = mapped.dims](std::size_t i, const Mesh& mesh) {
-    TracedType type = of(i, mesh);
+  types.param = [of = types.param, dims = mapped.dims](std::size_t i, const Mesh& of_trace) {
+    TracedType type = of(i, of_trace);
     if (dims[i] != kNotBatched && !type.spec.empty()) type.spec.erase(type.spec.begin() + dims[i]);
     return type;
   };

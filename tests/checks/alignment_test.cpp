@@ -58,7 +58,7 @@ TEST(AlignTracks, CallsToPrintAreItsOwnThoughOthersMakeTheLikeElsewhere) {
     tail.items.push_back({{0, 0}, read.what, read.where, &read});
     const Alignment alignment = align(tail, reference);
     EXPECT_EQ(alignment.relation == Relation::kExtra, !same_line);
-    if (!same_line) EXPECT_EQ(alignment.length, 2);
+    if (!same_line) { EXPECT_EQ(alignment.length, 2); }
   }
 }
 
