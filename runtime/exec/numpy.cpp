@@ -270,6 +270,8 @@ Array boxcox(const Operand& x, const Operand& lmbda) { return one("boxcox", {x, 
 Array boxcox1p(const Operand& x, const Operand& lmbda) { return one("boxcox1p", {x, lmbda}); }
 Array gammainc(const Operand& a, const Operand& x) { return one("gammainc", {a, x}); }
 Array gammaincc(const Operand& a, const Operand& x) { return one("gammaincc", {a, x}); }
+Array igamma(const Operand& a, const Operand& x) { return one("igamma", {a, x}); }
+Array igammac(const Operand& a, const Operand& x) { return one("igammac", {a, x}); }
 Array betainc(const Operand& a, const Operand& b, const Operand& x) { return one("regularized_incomplete_beta", {a, b, x}); }
 Array igamma_grad_a(const Operand& a, const Operand& x) { return one("igamma_grad_a", {a, x}); }
 Array random_gamma_grad(const Operand& a, const Operand& x) { return one("random_gamma_grad", {a, x}); }

@@ -207,9 +207,12 @@ Array comb(const Operand& n, const Operand& k);
 Array poch(const Operand& z, const Operand& m);
 Array boxcox(const Operand& x, const Operand& lmbda);
 Array boxcox1p(const Operand& x, const Operand& lmbda);
-// The shares of the gamma distribution below x and above it, and of the beta distribution; jax.lax calls them igamma, igammac.
+// The shares of the gamma distribution below x and above it, and of the beta distribution. jax.lax has the first two by names of its own,
+// in which the arguments count alike where they are cut otherwise from each other.
 Array gammainc(const Operand& a, const Operand& x);
 Array gammaincc(const Operand& a, const Operand& x);
+Array igamma(const Operand& a, const Operand& x);
+Array igammac(const Operand& a, const Operand& x);
 Array betainc(const Operand& a, const Operand& b, const Operand& x);
 // The derivative of gammainc by a, and that of a sample x.
 Array igamma_grad_a(const Operand& a, const Operand& x);
