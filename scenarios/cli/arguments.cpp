@@ -1,5 +1,6 @@
 #include "scenarios/cli/arguments.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -80,6 +81,14 @@ std::optional<double> Arguments::number(std::string_view name, double least) con
   if (error != std::errc() || end != value->data() + value->size() || !std::isfinite(result) || result < least)
     throw_user_error("shardlab {}: {} wants a number of at least {}, got '{}'", command_, name, least, *value);
   return result;
+}
+
+std::optional<std::string> Arguments::word(std::string_view name, std::span<const std::string_view> words) const {
+  auto value = text(name);
+  if (value && std::find(words.begin(), words.end(), *value) == words.end())
+    throw_user_error("shardlab {}: {} wants one of {}, got '{}'{}", command_, name, fmt::join(words, ", "), *value,
+                     did_you_mean(*value, words));
+  return value;
 }
 
 }  // namespace shardlab::cli

@@ -29,6 +29,8 @@ class Arguments {
   std::optional<std::string> text(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
   std::optional<double> number(std::string_view name, double least) const;
+  // One of these words.
+  std::optional<std::string> word(std::string_view name, std::span<const std::string_view> words) const;
   const std::vector<std::string>& positional() const { return positional_; }
   const std::vector<std::string>& program() const { return program_; }
 

@@ -36,7 +36,7 @@ constexpr OptionDef kOptions[] = {
     {"--shrink", "", "DIR", "write a small scenario of each diagnosis found, which replays it (simulated)"},
     {"--processes", "-n", "N", "on N processes, instead of the document's"},
     {"--devices", "-d", "N", "with N devices each, instead of the document's"},
-    {"--run", "", "HOW", "\"spawned\" or \"simulated\" processes, instead of the document's choice"},
+    {"--run", "", "HOW", "\"spawned\" or \"simulated\" processes, or \"auto\", instead of the document's choice"},
     {"--jobs", "-j", "N", "scenarios at a time (default 1)"},
     {"--limit", "", "S", "seconds that a scenario may take, instead of its limits.run_ms"},
     {"--repeat", "", "N", "run each N times (default 1)"},
@@ -78,7 +78,7 @@ scenarios::LoadOptions load_options_of(const Arguments& arguments) {
   scenarios::LoadOptions options;
   if (arguments.has("--processes")) options.cluster.processes = int(arguments.integer("--processes", 1, 1, kMax));
   if (arguments.has("--devices")) options.cluster.devices = int(arguments.integer("--devices", 1, 1, kMax));
-  options.cluster.run = arguments.text("--run").value_or("");
+  options.cluster.run = arguments.word("--run", scenarios::kRunModes).value_or("");
   return options;
 }
 

@@ -27,8 +27,7 @@ std::string word(const Node& node, std::span<const std::string_view> known, std:
 }
 
 RunMode read_run(const Node& node) {
-  static constexpr std::string_view kModes[] = {"auto", "spawned", "simulated"};
-  std::string text = word(node, kModes, {});
+  std::string text = word(node, kRunModes, {});
   return text == "auto" ? RunMode::kAuto : text == "spawned" ? RunMode::kSpawned : RunMode::kSimulated;
 }
 

@@ -182,6 +182,7 @@ struct Function {
 };
 
 enum class RunMode : std::uint8_t { kAuto, kSpawned, kSimulated };
+inline constexpr std::string_view kRunModes[] = {"auto", "spawned", "simulated"};
 
 struct Cluster {
   int processes = 1;

@@ -75,6 +75,13 @@ TEST(Replay, TheToyOfFourProcesses) {
   EXPECT_EQ(shell("$SHARDLAB report toy.db").code, 0);
 }
 
+TEST(Replay, AnUnknownWayToRunIsTheOptionsError) {
+  Ran ran = shell("$SHARDLAB replay " + corpus("toy.json") + " --run simulate");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, HasSubstr("shardlab replay: --run wants one of auto, spawned, simulated, got 'simulate'"));
+  EXPECT_THAT(ran.output, HasSubstr("did you mean 'simulated'?"));
+}
+
 TEST(Replay, OneAndFourProcessesGiveTheSameBits) {
   ASSERT_EQ(shell("$SHARDLAB replay " + corpus("toy.json") + " --report four.json").code, 0);
   ASSERT_EQ(shell("$SHARDLAB replay " + corpus("toy_one_process.json") + " --report one.json").code, 0);
