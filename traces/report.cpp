@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "runtime/base/text.h"
 #include "traces/checks/wording.h"
@@ -88,8 +89,13 @@ std::span<const ReportFormatDef* const> all_report_formats() { return kFormats; 
 void write_report(TraceReader& reader, std::string_view format, std::ostream& out) {
   std::vector<std::string_view> names;
   for (const auto* definition : kFormats) {
-    if (definition->name == format) return definition->write(collect_report(reader), out);
     names.push_back(definition->name);
+    if (definition->name != format) continue;
+    const ReportData data = collect_report(reader);
+    std::ostringstream text;
+    definition->write(data, text);
+    out << data.places.in(text.str());
+    return;
   }
   throw_user_error("there is no report format '{}'{}; known: {}", format, did_you_mean(format, names), fmt::join(names, ", "));
 }

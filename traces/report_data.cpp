@@ -205,7 +205,8 @@ ReportData collect_report(TraceReader& reader) {
                   .title = reader.meta("title"),
                   .command_line = reader.meta("command_line"),
                   .version = reader.meta("shardlab_version"),
-                  .scenario = reader.meta("scenario")};
+                  .scenario = reader.meta("scenario"),
+                  .places = read_statement_places(reader)};
   data.duration_ns = std::max<Ns>(0, reader.meta_integer("last_ns") - reader.meta_integer("first_ns"));
   data.devices = std::int64_t(reader.devices().size());
   data.arrays = std::int64_t(reader.arrays().size());

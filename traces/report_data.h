@@ -11,6 +11,7 @@
 #include "traces/epochs.h"
 #include "traces/plan_record.h"
 #include "traces/report.h"
+#include "traces/statement_places.h"
 
 namespace shardlab::traces {
 
@@ -34,6 +35,7 @@ struct SlowCollective {
 struct ReportData {
   std::string path, title, command_line, version;
   std::string scenario;    // the document that was run, as JSON; empty where it was another program
+  StatementPlaces places;  // of its statements
   std::string verdict;     // one sentence
   bool diagnosed = false;  // an error among the diagnoses, or a process that ended badly
   Ns duration_ns = 0;

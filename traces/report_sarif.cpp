@@ -8,6 +8,7 @@
 #include "traces/checks/check_def.h"
 #include "traces/report_data.h"
 #include "traces/report_json.h"
+#include "traces/source_lines.h"
 
 namespace shardlab::traces {
 namespace {
@@ -31,16 +32,17 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-// Of a scenario's statement the trace does not know the file.
-Json place_of(std::string_view file, int line, int statement) {
+Json place_of(std::string_view file, int line) {
   Json location = Json::object();
-  if (statement >= 0) {
-    location["logicalLocations"] =
-        Json::array({Json{{"fullyQualifiedName", fmt::format("/program/{}", statement)}, {"kind", "statement"}}});
-    return location;
-  }
   location["physicalLocation"]["artifactLocation"]["uri"] = uri_of(file);
   if (line > 0) location["physicalLocation"]["region"]["startLine"] = line;
+  return location;
+}
+
+Json place_of(const ReportData& data, const std::string& pointer) {
+  const int line = data.places.line_of(pointer);
+  Json location = line > 0 ? place_of(data.places.file, line) : Json::object();
+  location["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", pointer}, {"kind", "statement"}}});
   return location;
 }
 
@@ -52,17 +54,22 @@ Json location_of(const ReportData& data, const Participant& side) {
     location["logicalLocations"] = Json::array({Json{{"name", fmt::format("process {}", side.process)}, {"kind", "process"}}});
     return location;
   }
+  if (side.statement >= 0) {
+    const std::string pointer = pointer_of(side.where);
+    location.update(place_of(data, pointer.empty() ? fmt::format("/program/{}", side.statement) : pointer));
+    return location;
+  }
   const auto colon = side.where.rfind(':');
   int line = 0;
   if (colon != std::string::npos) std::from_chars(side.where.data() + colon + 1, side.where.data() + side.where.size(), line);
-  location.update(place_of(data.file_of(side.where), line, side.statement));
+  location.update(place_of(data.file_of(side.where), line));
   return location;
 }
 
 Json stack_of(const Participant& side, const Callers& callers) {
   Json stack = {{"message", {{"text", fmt::format("process {}: {}", side.process, side.op)}}}, {"frames", Json::array()}};
   for (const FrameRow& caller : callers) {
-    Json location = caller.file.empty() ? Json::object() : place_of(caller.file, caller.line, -1);
+    Json location = caller.file.empty() ? Json::object() : place_of(caller.file, caller.line);
     location["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", caller.function}, {"kind", "function"}}});
     stack["frames"].push_back({{"location", std::move(location)}});
   }
@@ -89,7 +96,7 @@ Json rule_of(const std::string& code) {
 Json result_of(const ReportData& data, const Deviation& deviation) {
   Json result = {{"level", "warning"}, {"message", {{"text", deviation.message}}}};
   if (const SiteRow& site = data.site_of(deviation); site.known())
-    result["locations"] = Json::array({place_of(site.file, site.line, site.line > 0 ? -1 : site.statement)});
+    result["locations"] = Json::array({site.line > 0 ? place_of(site.file, site.line) : place_of(data, std::string(site.pointer))});
   result["properties"] = {{"program", deviation.name}, {"planned", deviation.planned}, {"recorded", deviation.recorded}};
   return result;
 }

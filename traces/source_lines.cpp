@@ -107,8 +107,9 @@ std::string scenario_of(const std::string& trace_path) {
 
 std::string pointer_of(std::string_view where) {
   const std::size_t open = where.empty() ? std::string_view::npos : where.rfind("(/");
-  return open == std::string_view::npos || where.back() != ')' ? std::string()
-                                                               : std::string(where.substr(open + 1, where.size() - open - 2));
+  if (open == std::string_view::npos || where.back() != ')') return {};
+  const std::string_view inside = where.substr(open + 1, where.size() - open - 2);
+  return std::string(inside.substr(0, inside.rfind(", line ")));
 }
 
 }  // namespace shardlab::traces

@@ -23,7 +23,7 @@ SourceLines read_statement_lines(const std::string& scenario, const std::string&
 // The scenario that a trace was recorded of, as JSON; empty where it was another program, or that part of the file is lost.
 std::string scenario_of(const std::string& trace_path);
 
-// "/program/4" of "statement 4 (/program/4)"; empty for other places.
+// "/program/4" of "statement 4 (/program/4)" and "statement 4 (/program/4, line 12)"; empty for other places.
 std::string pointer_of(std::string_view where);
 
 }  // namespace shardlab::traces

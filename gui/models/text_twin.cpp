@@ -261,7 +261,7 @@ QString diagnosis_text(const TraceData& trace, int index) {
   for (const auto& side : diagnosis.participants) text += side_text(trace, side);
   if (!diagnosis.explain.empty()) text += qstr(diagnosis.explain) + QLatin1Char('\n');
   for (const auto& [name, value] : diagnosis.details) text += QStringLiteral("%1: %2\n").arg(qstr(name), qstr(value));
-  return text;
+  return qstr(trace.places.in(text.toStdString()));
 }
 
 QString sequence_text(const TraceData& trace, const CallSequence& sequence) {

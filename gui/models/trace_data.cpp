@@ -134,8 +134,10 @@ bool names(const Diagnosis& diagnosis, const Collective& collective, const Trace
     if (!side.kind.empty() && side.kind != "launch" && side.kind != collective.type->kind) continue;
     for (const auto& member : collective.members) {
       if (member.process != side.process) continue;
-      const std::string where = trace.site_text(member.site >= 0 ? member.site : collective.type->site);
-      if (side.where.empty() || where.empty() || base_name(side.where) == where) return true;
+      const int site = member.site >= 0 ? member.site : collective.type->site;
+      const std::string where = trace.site_text(site);
+      if (side.where.empty() || where.empty()) return true;
+      if (side.statement >= 0 ? side.statement == trace.sites[std::size_t(site)].statement : base_name(side.where) == where) return true;
     }
   }
   return false;

@@ -13,6 +13,7 @@
 
 #include "gui/models/lane_forest.h"
 #include "traces/checks/evidence.h"
+#include "traces/statement_places.h"
 #include "traces/values.h"
 
 namespace shardlab::gui {
@@ -308,6 +309,7 @@ struct TraceData {
   std::shared_ptr<const StepCounter> bytes_in_flight;          // of collectives, over time; null before finish()
   std::vector<Lane> lanes;                                     // by process, host lane first, then by device
   std::vector<Diagnosis> diagnoses;
+  traces::StatementPlaces places;  // of the scenario's statements
   std::vector<Notice> notices;
   std::vector<Program> programs;
   std::vector<Launch> launches;  // by process, then number

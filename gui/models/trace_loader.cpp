@@ -315,6 +315,11 @@ class Loader {
   void load_diagnoses() {
     trace_->diagnoses = reader_.diagnoses();
     if (trace_->diagnoses.empty()) return;
+    trace_->places = traces::read_statement_places(reader_);
+    for (Diagnosis& diagnosis : trace_->diagnoses) {
+      diagnosis.message = trace_->places.in(diagnosis.message);
+      for (Participant& side : diagnosis.participants) side.where = trace_->places.in(side.where);
+    }
     if (const auto evidence = reader_.evidence()) trace_->ledger_waits = ledger_waits(*evidence);
   }
 

@@ -204,7 +204,7 @@ QString diagnosis_html(const TraceData& trace, int index, const Theme& theme) {
     facts << QStringLiteral("<a href='collective:%1'>collective #%1</a>").arg(collective);
   if (!facts.isEmpty())
     text += QStringLiteral("<p><font color='%1'>%2</font></p>").arg(theme.muted.name(), facts.join(QStringLiteral(" · ")));
-  return text;
+  return qstr(trace.places.in(text.toStdString()));
 }
 
 QString no_diagnosis_html(const TraceData& trace, const Theme& theme) {

@@ -7,6 +7,7 @@
 #include "scenarios/cli/terminal.h"
 #include "scenarios/document/load.h"
 #include "scenarios/runner/expect.h"
+#include "scenarios/runner/golden.h"
 #include "scenarios/runner/plan.h"
 #include "scenarios/runner/simulate.h"
 #include "traces/checks/wording.h"
@@ -40,7 +41,7 @@ int check_one(const scenarios::Loaded& loaded, int process, bool quiet, bool exp
   if (planned.error && document.find_check<scenarios::ErrorCheck>() == nullptr) return kExitUserError;
   scenarios::Report report;
   report.diagnoses = foresee(document, before);
-  for (const Diagnosis& diagnosis : report.diagnoses) fmt::print("  {}\n", red(text_of(diagnosis), 1));
+  for (const Diagnosis& diagnosis : report.diagnoses) fmt::print("  {}\n", red(places_of(loaded).in(text_of(diagnosis)), 1));
   return has_unexpected_diagnosis(report, document) ? kExitDiagnosed : 0;
 }
 

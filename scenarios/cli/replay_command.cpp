@@ -137,6 +137,7 @@ class Replay {
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
       results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options), options.trace)
                           : scenarios::replayed(run_scenario(loaded, options));
+      for (std::string& line : results_[i].summary.lines) line = scenarios::places_of(loaded).in(line);
       if (auto golden = plan_.goldens.find(i); golden != plan_.goldens.end()) compare(golden->second, loaded, options, results_[i]);
       print(results_[i].summary);
       if (!plan_.shrink_folder.empty() && loaded.error.empty()) save_shrunk(loaded);

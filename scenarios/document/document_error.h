@@ -11,11 +11,13 @@ namespace shardlab::scenarios {
 class DocumentError : public UserError {
  public:
   DocumentError(std::string pointer, const std::string& text)
-      : UserError(fmt::format("at \"{}\": {}", pointer, text)), pointer_(std::move(pointer)) {}
+      : UserError(fmt::format("at \"{}\": {}", pointer, text)), pointer_(std::move(pointer)), text_(text) {}
   const std::string& pointer() const { return pointer_; }
+  // `at "/program/3/op", line 12: unknown op …`
+  std::string text_at_line(int line) const { return fmt::format("at \"{}\", line {}: {}", pointer_, line, text_); }
 
  private:
-  std::string pointer_;
+  std::string pointer_, text_;
 };
 
 // A part of the format that this version does not run.

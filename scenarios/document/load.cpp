@@ -7,6 +7,7 @@
 
 #include "scenarios/document/json_text.h"
 #include "scenarios/document/read.h"
+#include "scenarios/document/value_lines.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -31,7 +32,8 @@ std::string name_of(const nlohmann::json& json, std::string_view source) {
 }
 
 void fail(Loaded& loaded, const DocumentError& error) {
-  loaded.error = error.what();
+  const int line = line_of(loaded.lines, error.pointer());
+  loaded.error = line > 0 ? error.text_at_line(line) : error.what();
   loaded.pointer = error.pointer();
 }
 
@@ -45,8 +47,8 @@ void change_cluster(nlohmann::json& document, const ClusterOverride& wanted) {
   if (!wanted.run.empty()) cluster["run"] = wanted.run;
 }
 
-Loaded load_one(nlohmann::json json, std::string_view source, const LoadOptions& options) {
-  Loaded loaded{std::string(source), name_of(json, source), {}, std::nullopt, {}, {}, false};
+Loaded load_one(nlohmann::json json, Loaded loaded, const LoadOptions& options) {
+  loaded.name = name_of(json, loaded.source);
   try {
     change_cluster(json, options.cluster);
     Document document = read_document(json);
@@ -83,15 +85,17 @@ std::vector<Loaded> load_lines(std::string_view text, const std::string& source,
 }  // namespace
 
 std::vector<Loaded> load_text(std::string_view text, std::string_view source, const LoadOptions& options) {
-  nlohmann::json json;
+  Loaded loaded;
+  loaded.source = loaded.name = source;
   try {
-    json = parse_json(text);
+    const nlohmann::json json = parse_json(text);
+    loaded.name = name_of(json, source);
+    loaded.lines = value_lines(text);
     std::vector<nlohmann::json> documents = expand_matrix(json);
     std::vector<Loaded> result;
-    for (nlohmann::json& each : documents) result.push_back(load_one(std::move(each), source, options));
+    for (nlohmann::json& each : documents) result.push_back(load_one(std::move(each), loaded, options));
     return result;
   } catch (const DocumentError& error) {
-    Loaded loaded{std::string(source), name_of(json, source), {}, std::nullopt, {}, {}, false};
     fail(loaded, error);
     return {loaded};
   }

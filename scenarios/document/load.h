@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +19,10 @@ struct Loaded {
   std::string name;    // the document's, or the source where it cannot be read
   std::string text;    // JSON, without "matrix" and "jax", with the cluster it runs on
   std::optional<Document> document;
-  std::string error;              // with the pointer
-  std::string pointer;            // of the error
-  bool is_program_error = false;  // the program would end in `error`; `document` is there
+  std::string error;                      // with the pointer, and the line where there are several
+  std::string pointer;                    // of the error
+  bool is_program_error = false;          // the program would end in `error`; `document` is there
+  std::map<std::string, int> lines = {};  // of what the file holds, by pointer (value_lines)
 };
 
 // Another cluster than the document's: the same program on the same devices, dealt to processes in another way.

@@ -1,8 +1,10 @@
 #include "scenarios/runner/golden.h"
 
 #include <fmt/ranges.h>
+#include <charconv>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -156,11 +158,21 @@ class Comparison {
 
 bool is_trace(std::string_view path) { return path.ends_with(".db"); }
 
+traces::StatementPlaces places_of(const Loaded& loaded) {
+  traces::StatementPlaces places{loaded.source, 0, loaded.lines};
+  const std::size_t colon = loaded.source.rfind(':');
+  if (colon == std::string::npos || !std::string_view(loaded.source).substr(0, colon).ends_with(".jsonl")) return places;
+  std::from_chars(loaded.source.data() + colon + 1, loaded.source.data() + loaded.source.size(), places.line);
+  places.file.resize(colon);
+  return places;
+}
+
 void keep_golden(const std::string& trace, const Loaded& loaded, const std::string& report) {
   traces::Database database(trace, traces::OpenMode::kUpdate);
   traces::Statement row(database, "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)");
   row.run_with(kDocumentKey, loaded.text);
   row.run_with(kReportKey, report);
+  row.run_with(traces::kStatementPlacesKey, json_of(places_of(loaded)));
 }
 
 Golden read_golden(const std::string& trace) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/document/load.h"
+#include "traces/statement_places.h"
 
 namespace shardlab::scenarios {
 
@@ -16,7 +17,10 @@ struct Golden {
 
 bool is_trace(std::string_view path);  // by its name
 
-// Beside what the processes recorded: the document and the report.
+// Of the file that it was read from.
+traces::StatementPlaces places_of(const Loaded& loaded);
+
+// Beside what the processes recorded: the document, where it stands, and the report.
 void keep_golden(const std::string& trace, const Loaded& loaded, const std::string& report);
 // UserError where the trace was recorded from something else than a scenario.
 Golden read_golden(const std::string& trace);

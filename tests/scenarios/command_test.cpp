@@ -287,7 +287,7 @@ TEST(Check, ManyDevicesTakeSeconds) {
   Ran ran = shell("ulimit -t 20; $SHARDLAB check -q " + corpus("mlp_step_one_departs.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("program-mismatch: process 170 runs other_rate("));
-  EXPECT_THAT(ran.output, HasSubstr("at statement 13 (/program/13)"));
+  EXPECT_THAT(ran.output, HasSubstr("at statement 13 (/program/13, line 76)"));
   EXPECT_THAT(ran.output, HasSubstr("\n  processes 0-169 and 171-511: step #11"));
 }
 

@@ -5,6 +5,7 @@
 #include "scenarios/document/json_text.h"
 #include "scenarios/document/load.h"
 #include "scenarios/document/positional.h"
+#include "scenarios/document/value_lines.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -31,6 +32,25 @@ Loaded load_one(const std::string& text) {
   std::vector<Loaded> loaded = load_text(text, "test");
   EXPECT_EQ(loaded.size(), 1U);
   return loaded.at(0);
+}
+
+TEST(Lines, AreToldOfErrorsWhereTheFileHasSeveral) {
+  const char* text =
+      "{\"shardlab\": 1,\n \"a~/\\\"b\": [[1,\n2], {\"x\":\n {\"y\": 3}}],\n\"program\": [\n{\"op\": \"ones\",\n\"shape\": [2]}]}\n";
+  const std::map<std::string, int> lines = value_lines(text);
+  EXPECT_EQ(line_of(lines, "/shardlab"), 1);
+  EXPECT_EQ(line_of(lines, "/a~0~1\"b"), 2);
+  EXPECT_EQ(line_of(lines, "/a~0~1\"b/1"), 3);
+  EXPECT_EQ(line_of(lines, "/a~0~1\"b/1/x"), 3);
+  EXPECT_EQ(line_of(lines, "/a~0~1\"b/1/x/y"), 4);
+  EXPECT_EQ(line_of(lines, "/program/0"), 6);
+  EXPECT_EQ(line_of(lines, "/program/0/shape/0"), 7);
+  EXPECT_EQ(line_of(lines, "/program/0/let"), 6) << "what is missing is told at what it is missing in";
+  EXPECT_EQ(line_of(lines, "/nowhere"), 1);
+  EXPECT_TRUE(value_lines("{\"shardlab\": 1}\n").empty());
+
+  const std::string wrong = "{\"shardlab\": 1,\n\"program\": [\n{\"let\": \"x\", \"op\": \"sine\",\n\"args\": [1]}]}";
+  EXPECT_THAT(load_text(wrong, "test").at(0).error, HasSubstr("at \"/program/0/op\", line 3: unknown op 'sine'"));
 }
 
 TEST(Document, GoodOnesLoad) {

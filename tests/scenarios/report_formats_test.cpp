@@ -98,6 +98,14 @@ TEST(Report, SarifNamesTheLinesOfAProgram) {
   EXPECT_EQ(verdict.results, 1);
   EXPECT_GE(verdict.lines, 2);
   EXPECT_EQ(shell("$SHARDLAB replay --run spawned --trace remark.db " + corpus("unawaited.json")).code, 0);
+  // Of a scenario they are the file's.
+  EXPECT_EQ(shell("$SHARDLAB replay --trace swapped.db " + corpus("deadlock_operands_swapped.json")).code, 0);
+  const json swapped = json::parse(shell("$SHARDLAB report swapped.db --format sarif").output);
+  EXPECT_EQ(Sarif(swapped).lines, 4);
+  const json place = swapped.at("/runs/0/results/0/locations/0/physicalLocation"_json_pointer);
+  EXPECT_THAT(place.at("/artifactLocation/uri"_json_pointer).get<std::string>(), testing::EndsWith("deadlock_operands_swapped.json"));
+  EXPECT_EQ(place.at("/region/startLine"_json_pointer), 13);
+  EXPECT_THAT(shell("$SHARDLAB report swapped.db").output, HasSubstr("at statement 5 (/program/5, line 13) where"));
   EXPECT_EQ(Sarif(json::parse(shell("$SHARDLAB report remark.db --format sarif").output)).results, 1);
 }
 

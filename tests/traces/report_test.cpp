@@ -272,6 +272,7 @@ TEST(SourceLines, ShowAStatementAmongItsNeighbours) {
     EXPECT_TRUE(read_statement_lines(scenario, nowhere, 1).lines.empty()) << nowhere;
   EXPECT_TRUE(read_statement_lines("no document", "/program/1", 1).lines.empty());
   EXPECT_EQ(pointer_of("statement 4 (/program/4)"), "/program/4");
+  EXPECT_EQ(pointer_of("statement 4 (/program/4, line 12)"), "/program/4");
   EXPECT_EQ(pointer_of("toy.cpp:4"), "");
   EXPECT_EQ(pointer_of(""), "");
 }
