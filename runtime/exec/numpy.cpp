@@ -16,16 +16,17 @@ std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& o
 
 Attrs along(std::int64_t axis) { return Attrs{{"axis", axis}}; }
 Attrs reduction(const AxisList& axis, bool keepdims) { return on(axis).set("keepdims", keepdims); }
-Attrs sized(std::int64_t size, std::int64_t fill_value) { return Attrs{{"size", size}, {"fill_value", fill_value}}; }
-Attrs filled(std::int64_t size, std::optional<double> fill_value) {
-  Attrs attrs{{"size", size}};
-  if (fill_value) attrs.set("fill_value", *fill_value);
-  return attrs;
-}
 std::vector<Array> made(std::string_view name, const Attrs& attrs, std::source_location where) {
   return apply(name, {}, attrs, Where::from(where));
 }
 Attrs triangle(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m) { return Attrs{{"n", n}, {"k", k}, {"m", m.value_or(n)}}; }
+void set_range(Attrs& attrs, const std::optional<std::pair<double, double>>& range) {
+  if (!range) return;
+  auto buffer = std::make_shared<Buffer>(2 * sizeof(double));
+  buffer->as<double>()[0] = range->first;
+  buffer->as<double>()[1] = range->second;
+  attrs.set("range", std::make_shared<const Literal>(Literal{{DType::kFloat64, {2}}, std::move(buffer)}));
+}
 Attrs quantiles(const QuantileOptions& options) { return reduction(options.axis, options.keepdims).set("method", options.method); }
 
 }  // namespace
@@ -79,32 +80,7 @@ std::vector<Array> tril_indices_from(const Operand& x, std::int64_t k) { return 
 std::vector<Array> triu_indices_from(const Operand& x, std::int64_t k) { return all("triu_indices_from", {x}, {{"k", k}}); }
 std::vector<Array> unravel_index(const Operand& places, const Shape& shape) { return all("unravel_index", {places}, {{"shape", shape}}); }
 
-std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value) {
-  return all("nonzero", {x}, sized(size, fill_value));
-}
-Array flatnonzero(const Operand& x, std::int64_t size, std::int64_t fill_value) { return one("flatnonzero", {x}, sized(size, fill_value)); }
-Array argwhere(const Operand& x, std::int64_t size, std::int64_t fill_value) { return one("argwhere", {x}, sized(size, fill_value)); }
-Array compress(const Operand& condition, const Operand& x, std::int64_t size, const AxisList& axis, double fill_value) {
-  return one("compress", {condition, x}, on(axis).set("size", size).set("fill_value", fill_value));
-}
-Array extract(const Operand& condition, const Operand& x, std::int64_t size, double fill_value) {
-  return one("extract", {condition, x}, filled(size, fill_value));
-}
-Array unique(const Operand& x, std::int64_t size, std::optional<double> fill_value) { return one("unique", {x}, filled(size, fill_value)); }
-Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
-  return one("union1d", {x, y}, filled(size, fill_value));
-}
 Array isin(const Operand& x, const Operand& others, bool invert) { return one("isin", {x, others}, {{"invert", invert}}); }
-Array intersect1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
-  return one("intersect1d", {x, y}, filled(size, fill_value));
-}
-Array setdiff1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
-  return one("setdiff1d", {x, y}, filled(size, fill_value));
-}
-Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value) {
-  return one("setxor1d", {x, y}, filled(size, fill_value));
-}
-
 namespace {
 
 std::vector<Operand> joined(std::vector<Operand> operands, const Operands& more) {
@@ -167,7 +143,6 @@ std::pair<Array, Array> polydiv(const Operand& p, const Operand& q) { return two
 Array polyder(const Operand& p, std::int64_t m) { return one("polyder", {p}, {{"m", m}}); }
 Array polyint(const Operand& p, std::int64_t m) { return one("polyint", {p}, {{"m", m}}); }
 Array poly(const Operand& zeros) { return one("poly", {zeros}); }
-Array roots(const Operand& coefficients) { return one("roots", {coefficients}); }
 Array vander(const Operand& x, std::optional<std::int64_t> columns, bool increasing) {
   Attrs attrs{{"increasing", increasing}};
   if (columns) attrs.set("N", *columns);
@@ -182,15 +157,14 @@ std::pair<Array, Array> histogram(const Operand& x, const Operand& bins, const H
     attrs.set("weights", std::int64_t(operands.size()));
     operands.push_back(*options.weights);
   }
-  if (options.range) {
-    auto buffer = std::make_shared<Buffer>(2 * sizeof(double));
-    buffer->as<double>()[0] = options.range->first;
-    buffer->as<double>()[1] = options.range->second;
-    attrs.set("range", std::make_shared<const Literal>(Literal{{DType::kFloat64, {2}}, std::move(buffer)}));
-  }
+  set_range(attrs, options.range);
   return two("histogram", operands, attrs);
 }
-Array histogram_bin_edges(const Operand& x, const Operand& bins) { return one("histogram_bin_edges", {x, bins}); }
+Array histogram_bin_edges(const Operand& x, const Operand& bins, std::optional<std::pair<double, double>> range) {
+  Attrs attrs;
+  set_range(attrs, range);
+  return one("histogram_bin_edges", {x, bins}, attrs);
+}
 std::vector<Array> histogram2d(const Operand& x, const Operand& y, std::int64_t bins) {
   return all("histogram2d", {x, y}, {{"bins", bins}});
 }

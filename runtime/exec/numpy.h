@@ -2,6 +2,8 @@
 // operands, and docs/ops.md for shapes, dtypes and errors.
 #pragma once
 
+#include <functional>
+
 #include <string>
 
 #include "runtime/exec/ops.h"
@@ -59,20 +61,34 @@ std::vector<Array> triu_indices_from(const Operand& x, std::int64_t k = 0);
 // Index vectors of places counted in row-major order.
 std::vector<Array> unravel_index(const Operand& places, const Shape& shape);
 
-// --- Which elements. `size` is how many there are at most: results have shapes that do not depend on values.
+// --- Which elements. `size` is how many there are at most, which inside jit must be told, for shapes there do not depend on values;
+// without it as many as there are.
 
-std::vector<Array> nonzero(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
-Array flatnonzero(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
-Array argwhere(const Operand& x, std::int64_t size, std::int64_t fill_value = 0);
-Array compress(const Operand& condition, const Operand& x, std::int64_t size, const AxisList& axis = AxisList::all(),
+std::vector<Array> nonzero(const Operand& x, std::optional<std::int64_t> size = {}, std::int64_t fill_value = 0);
+Array flatnonzero(const Operand& x, std::optional<std::int64_t> size = {}, std::int64_t fill_value = 0);
+Array argwhere(const Operand& x, std::optional<std::int64_t> size = {}, std::int64_t fill_value = 0);
+Array compress(const Operand& condition, const Operand& x, std::optional<std::int64_t> size = {}, const AxisList& axis = AxisList::all(),
                double fill_value = 0);
-Array extract(const Operand& condition, const Operand& x, std::int64_t size, double fill_value = 0);
-Array unique(const Operand& x, std::int64_t size, std::optional<double> fill_value = {});
-Array union1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
+Array extract(const Operand& condition, const Operand& x, std::optional<std::int64_t> size = {}, double fill_value = 0);
+Array unique(const Operand& x, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+// The values in order; where each is first; of each element of x the place of its value; how often each value is there.
+struct UniqueAll {
+  Array values, indices, inverse_indices, counts;
+};
+UniqueAll unique_all(const Operand& x, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+Array unique_values(const Operand& x, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+std::pair<Array, Array> unique_inverse(const Operand& x, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+std::pair<Array, Array> unique_counts(const Operand& x, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+Array union1d(const Operand& x, const Operand& y, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
 Array isin(const Operand& x, const Operand& others, bool invert = false);
-Array intersect1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
-Array setdiff1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
-Array setxor1d(const Operand& x, const Operand& y, std::int64_t size, std::optional<double> fill_value = {});
+Array intersect1d(const Operand& x, const Operand& y, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+Array setdiff1d(const Operand& x, const Operand& y, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+Array setxor1d(const Operand& x, const Operand& y, std::optional<std::int64_t> size = {}, std::optional<double> fill_value = {});
+// Without the zeros at the front ("f") and at the back ("b"); outside jit, as its shape depends on values.
+Array trim_zeros(const Operand& x, std::string_view trim = "fb");
+// The places in an n x n matrix where what `mask` makes of ones is not 0.
+std::pair<Array, Array> mask_indices(std::int64_t n, const std::function<Array(const Array&, std::int64_t)>& mask, std::int64_t k = 0,
+                                     std::optional<std::int64_t> size = {}, std::source_location where = std::source_location::current());
 
 // The choice of the first condition that holds, else the default.
 Array select(const Operands& conditions, const Operands& choices, const Operand& otherwise = 0);
@@ -105,8 +121,9 @@ std::pair<Array, Array> polydiv(const Operand& p, const Operand& q);
 Array polyder(const Operand& p, std::int64_t m = 1);
 Array polyint(const Operand& p, std::int64_t m = 1);
 Array poly(const Operand& zeros);
-// Of coefficients, the highest power's first and not 0; complex, in no order.
-Array roots(const Operand& coefficients);
+// Of coefficients, the highest power's first; complex, in no order. Leading zeros are left out, which needs values: inside jit pass
+// strip_zeros false, and NaN stands for the roots that are then too many.
+Array roots(const Operand& coefficients, bool strip_zeros = true);
 // The polynomial of least squares.
 Array polyfit(const Operand& x, const Operand& y, std::int64_t deg, const std::optional<Operand>& w = {}, std::optional<double> rcond = {});
 Array vander(const Operand& x, std::optional<std::int64_t> columns = {}, bool increasing = false);
@@ -122,7 +139,16 @@ struct HistogramOptions {
 };
 // Counts and edges; `bins`: a number, or the edges.
 std::pair<Array, Array> histogram(const Operand& x, const Operand& bins = 10, const HistogramOptions& options = {});
-Array histogram_bin_edges(const Operand& x, const Operand& bins = 10);
+Array histogram_bin_edges(const Operand& x, const Operand& bins = 10, std::optional<std::pair<double, double>> range = {});
+// Of points [n, d]: counts of d dimensions, and the edges along each; `bins` and `range` of each dimension, or one for all.
+struct HistogramddOptions {
+  detail::ByNameOnly by_name{};
+  std::vector<std::pair<double, double>> range = {};
+  std::optional<Operand> weights = {};
+  bool density = false;
+};
+std::pair<Array, std::vector<Array>> histogramdd(const Operand& points, const std::vector<std::int64_t>& bins = {10},
+                                                 const HistogramddOptions& options = {});
 // Counts [x bins, y bins], and the edges along x and y.
 std::vector<Array> histogram2d(const Operand& x, const Operand& y, std::int64_t bins = 10);
 Array nanargmax(const Operand& x, const AxisList& axis = AxisList::all(), bool keepdims = false);

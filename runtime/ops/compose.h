@@ -130,5 +130,7 @@ constexpr OpDef composite_of(const CompositeForm& form) {
           .weakness = form.weakness,
           .expand = form.expand};
 }
+// Whose results are weak where all operands are.
+constexpr OpDef weak_composite_of(const CompositeForm& form) { return with_weakness(Weakness::kOfAll, composite_of(form)); }
 
 }  // namespace shardlab::ops

@@ -1,6 +1,7 @@
 // identity, tri, tril, triu, diag, diagonal, trace, outer, inner, vdot, tensordot, kron, meshgrid, as jax.numpy lowers them.
 #include <algorithm>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/moves.h"
 
@@ -241,31 +242,27 @@ constexpr AttrDef kTensordotAttrs[] = {{"axes", AttrDef::Kind::kScalarOrIntegers
 constexpr AttrDef kMeshgridAttrs[] = {{"indexing", AttrDef::Kind::kString, false, "\"xy\" (default) or \"ij\""},
                                       {"sparse", AttrDef::Kind::kFlag, false, "whether other dimensions have size 1"}};
 
-using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
-constexpr OpDef composite(std::string_view name, std::string_view doc, int operands_min, int operands_max, Expand expand,
-                          std::span<const AttrDef> attrs = {}) {
-  return {.name = name, .doc = doc, .operands_min = operands_min, .operands_max = operands_max, .attrs = attrs, .expand = expand};
-}
-
 }  // namespace
 
 extern const OpDef kIdentity, kTri, kTril, kTriu, kDiag, kDiagonal, kTrace, kOuter, kInner, kVdot, kTensordot, kKron, kMeshgrid;
 
-const OpDef kIdentity = strong(composite("identity", "The identity matrix: args [n].", 1, 1, expand_mask<&kEqual>, kMaskAttrs));
+const OpDef kIdentity = composite_of({"identity", "The identity matrix: args [n].", expand_mask<&kEqual>, 1, 1, kMaskAttrs});
 const OpDef kTri =
-    strong(composite("tri", "Ones on and below a diagonal: args [n] or [n, m].", 1, 2, expand_mask<&kGreaterEqual>, kMaskAttrs));
-const OpDef kTril = composite("tril", "The matrix on and below a diagonal, zeros above.", 1, 1, expand_triangle<true>, kKAttrs);
-const OpDef kTriu = composite("triu", "The matrix on and above a diagonal, zeros below.", 1, 1, expand_triangle<false>, kKAttrs);
-const OpDef kDiag = composite("diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", 1, 1, expand_diag, kKAttrs);
-const OpDef kDiagonal =
-    strong(composite("diagonal", "The diagonal of two dimensions, as the last.", 1, 1, expand_diagonal, kDiagonalAttrs));
-const OpDef kTrace = strong(composite("trace", "The sum of a diagonal.", 1, 1, expand_trace, kTraceAttrs));
-const OpDef kOuter = composite("outer", "All products of elements of one and the other, as a matrix.", 2, 2, expand_outer);
-const OpDef kInner = composite("inner", "Products summed over the last dimension of both.", 2, 2, expand_inner);
-const OpDef kVdot = composite("vdot", "The sum of conj(x) y over all elements.", 2, 2, expand_vdot);
-const OpDef kTensordot = composite("tensordot", "Products summed over chosen dimensions of both.", 2, 2, expand_tensordot, kTensordotAttrs);
-const OpDef kKron = composite("kron", "The Kronecker product.", 2, 2, expand_kron);
-const OpDef kMeshgrid = with_weakness(
-    Weakness::kOfEach, composite("meshgrid", "Vectors as coordinates of a grid, each a result.", 1, -1, expand_meshgrid, kMeshgridAttrs));
+    composite_of({"tri", "Ones on and below a diagonal: args [n] or [n, m].", expand_mask<&kGreaterEqual>, 1, 2, kMaskAttrs});
+const OpDef kTril = weak_composite_of({"tril", "The matrix on and below a diagonal, zeros above.", expand_triangle<true>, 1, 1, kKAttrs});
+const OpDef kTriu = weak_composite_of({"triu", "The matrix on and above a diagonal, zeros below.", expand_triangle<false>, 1, 1, kKAttrs});
+const OpDef kDiag =
+    weak_composite_of({"diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", expand_diag, 1, 1, kKAttrs});
+const OpDef kDiagonal = composite_of({"diagonal", "The diagonal of two dimensions, as the last.", expand_diagonal, 1, 1, kDiagonalAttrs});
+const OpDef kTrace = composite_of({"trace", "The sum of a diagonal.", expand_trace, 1, 1, kTraceAttrs});
+const OpDef kOuter = weak_composite_of({"outer", "All products of elements of one and the other, as a matrix.", expand_outer, 2, 2});
+const OpDef kInner = weak_composite_of({"inner", "Products summed over the last dimension of both.", expand_inner, 2, 2});
+const OpDef kVdot = weak_composite_of({"vdot", "The sum of conj(x) y over all elements.", expand_vdot, 2, 2});
+const OpDef kTensordot =
+    weak_composite_of({"tensordot", "Products summed over chosen dimensions of both.", expand_tensordot, 2, 2, kTensordotAttrs});
+const OpDef kKron = weak_composite_of({"kron", "The Kronecker product.", expand_kron, 2, 2});
+const OpDef kMeshgrid =
+    with_weakness(Weakness::kOfEach,
+                  composite_of({"meshgrid", "Vectors as coordinates of a grid, each a result.", expand_meshgrid, 1, -1, kMeshgridAttrs}));
 
 }  // namespace shardlab::ops

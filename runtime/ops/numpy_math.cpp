@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/loops.h"
 #include "runtime/ops/random.h"
@@ -261,42 +262,37 @@ constexpr OpDef gcd_op() {
   return op;
 }
 
-constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand,
-                          std::span<const std::string_view> aliases = {}, std::span<const AttrDef> attrs = {}) {
-  return {
-      .name = name, .doc = doc, .aliases = aliases, .operands_min = operands, .operands_max = operands, .attrs = attrs, .expand = expand};
-}
-
 }  // namespace
 
 extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kHeaviside, kSignbit, kCopysign, kIsInf,
     kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
 
-const OpDef kLog2 = strong(composite("log2", "The logarithm in base 2.", 1, expand_log_base<2>));
-const OpDef kLog10 = strong(composite("log10", "The logarithm in base 10.", 1, expand_log_base<10>));
-const OpDef kDeg2rad = strong(composite("deg2rad", "Degrees as radians.", 1, expand_angle_unit<true>, kRadiansAliases));
-const OpDef kRad2deg = strong(composite("rad2deg", "Radians as degrees.", 1, expand_angle_unit<false>, kDegreesAliases));
-const OpDef kReciprocal = composite("reciprocal", "1 / x.", 1, expand_reciprocal);
-const OpDef kPositive = composite("positive", "x itself.", 1, expand_positive, kPositiveAliases);
-const OpDef kFabs = composite("fabs", "The absolute value as a float.", 1, expand_fabs);
-const OpDef kSinc = strong(composite("sinc", "sin(pi x) / (pi x), and 1 at 0.", 1, expand_sinc));
-const OpDef kHypot = strong(composite("hypot", "sqrt(x^2 + y^2), without overflow.", 2, expand_hypot));
-const OpDef kHeaviside = strong(composite("heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", 2, expand_heaviside));
-const OpDef kSignbit = composite("signbit", "Whether the sign bit is set, that of -0.0 too.", 1, expand_signbit);
-const OpDef kCopysign = composite("copysign", "The size of x with the sign of y.", 2, expand_copysign);
-const OpDef kIsInf = composite("isinf", "Whether it is infinite.", 1, expand_isinf);
-const OpDef kIsPosInf = composite("isposinf", "Whether it is infinity.", 1, expand_is_signed_inf<true>);
-const OpDef kIsNegInf = composite("isneginf", "Whether it is -infinity.", 1, expand_is_signed_inf<false>);
-const OpDef kNanToNum =
-    strong(composite("nan_to_num", "NaN as 0, infinities as the largest numbers.", 1, expand_nan_to_num, {}, kNanAttrs));
-const OpDef kFmax = composite("fmax", "The larger of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kGreater>);
-const OpDef kFmin = composite("fmin", "The smaller of x and y; the other one where one is NaN.", 2, expand_extremum_without_nan<&kLess>);
-const OpDef kAngle = composite("angle", "The angle of complex numbers in radians.", 1, expand_angle, {}, kAngleAttrs);
-const OpDef kLdexp = strong(composite("ldexp", "x times 2 to the power y.", 2, expand_ldexp));
-const OpDef kDivmod = composite("divmod", "The quotient rounded down, and the remainder.", 2, expand_divmod);
-const OpDef kModf = composite("modf", "The fraction and the whole part of x.", 1, expand_modf);
+const OpDef kLog2 = composite_of({"log2", "The logarithm in base 2.", expand_log_base<2>});
+const OpDef kLog10 = composite_of({"log10", "The logarithm in base 10.", expand_log_base<10>});
+const OpDef kDeg2rad = composite_of({"deg2rad", "Degrees as radians.", expand_angle_unit<true>, 1, 1, {}, kRadiansAliases});
+const OpDef kRad2deg = composite_of({"rad2deg", "Radians as degrees.", expand_angle_unit<false>, 1, 1, {}, kDegreesAliases});
+const OpDef kReciprocal = weak_composite_of({"reciprocal", "1 / x.", expand_reciprocal});
+const OpDef kPositive = weak_composite_of({"positive", "x itself.", expand_positive, 1, 1, {}, kPositiveAliases});
+const OpDef kFabs = weak_composite_of({"fabs", "The absolute value as a float.", expand_fabs});
+const OpDef kSinc = composite_of({"sinc", "sin(pi x) / (pi x), and 1 at 0.", expand_sinc});
+const OpDef kHypot = composite_of({"hypot", "sqrt(x^2 + y^2), without overflow.", expand_hypot, 2, 2});
+const OpDef kHeaviside = composite_of({"heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", expand_heaviside, 2, 2});
+const OpDef kSignbit = weak_composite_of({"signbit", "Whether the sign bit is set, that of -0.0 too.", expand_signbit});
+const OpDef kCopysign = weak_composite_of({"copysign", "The size of x with the sign of y.", expand_copysign, 2, 2});
+const OpDef kIsInf = weak_composite_of({"isinf", "Whether it is infinite.", expand_isinf});
+const OpDef kIsPosInf = weak_composite_of({"isposinf", "Whether it is infinity.", expand_is_signed_inf<true>});
+const OpDef kIsNegInf = weak_composite_of({"isneginf", "Whether it is -infinity.", expand_is_signed_inf<false>});
+const OpDef kNanToNum = composite_of({"nan_to_num", "NaN as 0, infinities as the largest numbers.", expand_nan_to_num, 1, 1, kNanAttrs});
+const OpDef kFmax =
+    weak_composite_of({"fmax", "The larger of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kGreater>, 2, 2});
+const OpDef kFmin =
+    weak_composite_of({"fmin", "The smaller of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kLess>, 2, 2});
+const OpDef kAngle = weak_composite_of({"angle", "The angle of complex numbers in radians.", expand_angle, 1, 1, kAngleAttrs});
+const OpDef kLdexp = composite_of({"ldexp", "x times 2 to the power y.", expand_ldexp, 2, 2});
+const OpDef kDivmod = weak_composite_of({"divmod", "The quotient rounded down, and the remainder.", expand_divmod, 2, 2});
+const OpDef kModf = weak_composite_of({"modf", "The fraction and the whole part of x.", expand_modf});
 const OpDef kGcd = gcd_op();
-const OpDef kLcm = strong(composite("lcm", "The least common multiple of integers.", 2, expand_lcm));
-const OpDef kIsClose = composite("isclose", "Whether |x - y| <= atol + rtol |y|.", 2, expand_isclose, {}, kCloseAttrs);
+const OpDef kLcm = composite_of({"lcm", "The least common multiple of integers.", expand_lcm, 2, 2});
+const OpDef kIsClose = weak_composite_of({"isclose", "Whether |x - y| <= atol + rtol |y|.", expand_isclose, 2, 2, kCloseAttrs});
 
 }  // namespace shardlab::ops

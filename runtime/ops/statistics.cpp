@@ -89,25 +89,15 @@ constexpr AttrDef kBincountAttrs[] = {{"length", AttrDef::Kind::kInteger, true, 
                                       {"minlength", AttrDef::Kind::kInteger, false, "accepted for JAX's sake: the length says it"},
                                       {"weights", kNamedOperand, false, "what each occurrence counts, where it is no argument"}};
 
-constexpr OpDef composite(std::string_view name, std::string_view doc, int operands, Expand expand, std::span<const AttrDef> attrs) {
-  return {.name = name,
-          .doc = doc,
-          .operands_min = operands,
-          .operands_max = 2,
-          .attrs = attrs,
-          .weakness = Weakness::kNever,
-          .expand = expand};
-}
-
 }  // namespace
 
 extern const OpDef kAverage, kSearchsorted, kBincount;
 
 const OpDef kAverage =
-    composite("average", "The mean, weighted where weights are given: args [x] or [x, weights].", 1, expand_average, kReduceAttrs);
+    composite_of({"average", "The mean, weighted where weights are given: args [x] or [x, weights].", expand_average, 1, 2, kReduceAttrs});
 const OpDef kSearchsorted =
-    composite("searchsorted", "Where values belong in a sorted vector: args [a, values].", 2, expand_searchsorted, kSearchAttrs);
+    composite_of({"searchsorted", "Where values belong in a sorted vector: args [a, values].", expand_searchsorted, 2, 2, kSearchAttrs});
 const OpDef kBincount =
-    composite("bincount", "How often each whole number occurs: args [x] or [x, weights].", 1, expand_bincount, kBincountAttrs);
+    composite_of({"bincount", "How often each whole number occurs: args [x] or [x, weights].", expand_bincount, 1, 2, kBincountAttrs});
 
 }  // namespace shardlab::ops

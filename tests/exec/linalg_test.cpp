@@ -130,7 +130,7 @@ void programs(Seen& seen, const std::string& name, const Given& at) {
   run(
       "roots",
       [](const Array& v) {
-        return roots(v[{0, 0}]);
+        return roots(v[{0, 0}], false);
       },
       at.x);
   run(
