@@ -130,8 +130,8 @@ void write_report_text(const ReportData& data, std::ostream& out) {
   }
   if (!data.slowest.empty()) fmt::print(out, "\nSlowest\n");
   for (const auto& slow : data.slowest)
-    fmt::print(out, "  {:>11}  {} #{} of {} at {}, {}{}\n", duration_text(slow.duration_ns), slow.kind, slow.seq, slow.op, slow.place,
-               bytes_text(slow.bytes),
+    fmt::print(out, "  {:>11}  {} #{} of {} at {}, {}{}{}\n", duration_text(slow.duration_ns), slow.kind, slow.seq, slow.op, slow.place,
+               bytes_text(slow.bytes), slow.times > 1 ? fmt::format(", of {} times", slow.times) : "",
                slow.spread_ns > 0
                    ? fmt::format("; process {} came last, {} after the first", slow.last_process, duration_text(slow.spread_ns))
                    : "");
@@ -182,6 +182,7 @@ void write_report_json(const ReportData& data, std::ostream& out) {
                                               {"where", slow.place},
                                               {"seq", slow.seq},
                                               {"bytes", slow.bytes},
+                                              {"times", slow.times},
                                               {"duration_ns", slow.duration_ns},
                                               {"last_process", slow.last_process},
                                               {"spread_ns", slow.spread_ns}});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <tuple>
 
 #include "runtime/base/where.h"
 #include "traces/checks/wording.h"
@@ -21,7 +22,7 @@ bool ended_badly(const ProcessRow& process) {
 
 std::string axes_text(std::string_view json) { return fmt::format("{}", fmt::join(parse_text_list(json), ",")); }
 
-SlowCollective slow_collective(const CollectiveRow& row, const TraceReader& reader) {
+SlowCollective slow_collective(const CollectiveRow& row, std::int64_t times, const TraceReader& reader) {
   SlowCollective slow{.id = row.id,
                       .kind = std::string(row.what.kind),
                       .axes = axes_text(row.what.axes),
@@ -29,6 +30,7 @@ SlowCollective slow_collective(const CollectiveRow& row, const TraceReader& read
                       .place = reader.site(row.what.site).text(),
                       .seq = row.seq,
                       .bytes = row.what.bytes,
+                      .times = times,
                       .duration_ns = row.last_ns - row.first_ns};
   Ns first = kNoTime, last = kNoTime;
   for (const auto& member : row.members) {
@@ -43,7 +45,7 @@ SlowCollective slow_collective(const CollectiveRow& row, const TraceReader& read
 void add_collectives(TraceReader& reader, ReportData& data) {
   std::map<std::pair<std::string, std::string>, CollectiveSum> sums;
   const auto rows = reader.collectives();
-  std::vector<const CollectiveRow*> finished;
+  std::map<std::tuple<std::string_view, std::string_view, Id, std::int64_t>, std::pair<const CollectiveRow*, std::int64_t>> places;
   for (const auto& row : rows) {
     const bool transfer = row.what.kind == "transfer";
     std::string axes = axes_text(row.what.axes);
@@ -63,16 +65,22 @@ void add_collectives(TraceReader& reader, ReportData& data) {
     }
     sum.total_ns += row.last_ns - row.first_ns;
     sum.slowest_ns = std::max(sum.slowest_ns, row.last_ns - row.first_ns);
-    if (!transfer) finished.push_back(&row);
+    if (transfer) continue;
+    auto& [slowest, times] = places.try_emplace({row.what.kind, row.what.op, row.what.site, row.what.bytes}, &row, 0).first->second;
+    if (row.last_ns - row.first_ns > slowest->last_ns - slowest->first_ns) slowest = &row;
+    ++times;
   }
   for (auto& [key, sum] : sums) (sum.kind == "transfer" ? data.transfers : data.sums).push_back(std::move(sum));
   std::stable_sort(data.sums.begin(), data.sums.end(), [](const auto& a, const auto& b) { return a.wire_bytes > b.wire_bytes; });
 
+  std::vector<std::pair<const CollectiveRow*, std::int64_t>> finished;
+  for (const auto& [place, slowest] : places) finished.push_back(slowest);
   const auto kept = finished.begin() + std::ptrdiff_t(std::min(kSlowestMax, finished.size()));
-  std::partial_sort(finished.begin(), kept, finished.end(), [](const auto* a, const auto* b) {
-    return std::pair(b->last_ns - b->first_ns, a->id) < std::pair(a->last_ns - a->first_ns, b->id);
+  std::partial_sort(finished.begin(), kept, finished.end(), [](const auto& left, const auto& right) {
+    const CollectiveRow &a = *left.first, &b = *right.first;
+    return std::pair(b.last_ns - b.first_ns, a.id) < std::pair(a.last_ns - a.first_ns, b.id);
   });
-  for (auto it = finished.begin(); it != kept; ++it) data.slowest.push_back(slow_collective(**it, reader));
+  for (auto it = finished.begin(); it != kept; ++it) data.slowest.push_back(slow_collective(*it->first, it->second, reader));
 }
 
 std::string verdict_of(const ReportData& data) {

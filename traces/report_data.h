@@ -23,10 +23,12 @@ struct CollectiveSum {
   std::int64_t unfinished = 0;
 };
 
+// The slowest of those of one kind and size that an op asks for at one place.
 struct SlowCollective {
   Id id = 0;
   std::string kind, axes, op, place;
   std::int64_t seq = 0, bytes = 0;
+  std::int64_t times = 0;  // that there were
   Ns duration_ns = 0;
   int last_process = -1;  // that began last: the others waited for it
   Ns spread_ns = 0;       // from the first start to the last start

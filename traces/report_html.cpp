@@ -227,11 +227,11 @@ void write_report_html(const ReportData& data, std::ostream& out) {
   write_sums("Transfers", data.transfers, out);
   if (!data.slowest.empty())
     fmt::print(out,
-               "<h2>Slowest</h2>\n<div class='wide'><table><tr><th class='n'>time<th>collective<th>op<th>at<th class='n'>bytes<th>came "
+               "<h2>Slowest</h2>\n<div class='wide'><table><tr><th class='n'>time<th>collective<th>op<th>at<th class='n'>bytes<th class='n'>times<th>came "
                "last</tr>\n");
   for (const auto& slow : data.slowest)
-    fmt::print(out, "<tr><td class='n'>{}<td>{} #{}<td>{}<td><code>{}</code><td class='n'>{}<td>process {}, {} after the first</tr>\n",
-               duration_text(slow.duration_ns), escaped(slow.kind), slow.seq, escaped(slow.op), escaped(slow.place), bytes_text(slow.bytes),
+    fmt::print(out, "<tr><td class='n'>{}<td>{} #{}<td>{}<td><code>{}</code><td class='n'>{}<td class='n'>{}<td>process {}, {} after the first</tr>\n",
+               duration_text(slow.duration_ns), escaped(slow.kind), slow.seq, escaped(slow.op), escaped(slow.place), bytes_text(slow.bytes), slow.times,
                slow.last_process, duration_text(slow.spread_ns));
   if (!data.slowest.empty()) fmt::print(out, "</table></div>\n");
   fmt::print(out, "</body></html>\n");

@@ -106,6 +106,13 @@ TEST(Report, SarifNamesTheLinesOfAProgram) {
   EXPECT_THAT(place.at("/artifactLocation/uri"_json_pointer).get<std::string>(), testing::EndsWith("deadlock_operands_swapped.json"));
   EXPECT_EQ(place.at("/region/startLine"_json_pointer), 13);
   EXPECT_THAT(shell("$SHARDLAB report swapped.db").output, HasSubstr("at statement 5 (/program/5, line 13) where"));
+  // What one statement asks for again and again is one row.
+  std::set<json> rows;
+  const json report = json::parse(shell("$SHARDLAB report swapped.db --format json").output);
+  for (const json& slow : report.at("/collectives/slowest"_json_pointer)) {
+    EXPECT_TRUE(rows.insert({slow.at("kind"), slow.at("op"), slow.at("where"), slow.at("bytes")}).second) << slow;
+    EXPECT_GE(slow.at("times"), 1);
+  }
   EXPECT_EQ(Sarif(json::parse(shell("$SHARDLAB report remark.db --format sarif").output)).results, 1);
 }
 
