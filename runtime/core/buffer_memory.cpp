@@ -13,7 +13,7 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 namespace shardlab {
 namespace {
@@ -63,11 +63,19 @@ class KeptPieces {
     return data;
   }
 
-  void give(std::byte* data, std::size_t bytes) {
+  void give(std::byte* data, std::size_t bytes) noexcept {
     madvise(data, bytes, MADV_FREE);
     std::lock_guard lock(mutex_);
-    by_age_.push_back({data, bytes});
-    by_size_[bytes].push_back(std::prev(by_age_.end()));
+    std::list<Piece> added;
+    try {
+      auto& of_size = by_size_[bytes];
+      added.push_back({data, bytes});
+      of_size.push_back(added.begin());
+    } catch (const std::bad_alloc&) {
+      munmap(data, bytes);
+      return;
+    }
+    by_age_.splice(by_age_.end(), added);
     total_ += bytes;
     shrink(limit_);
   }
@@ -106,7 +114,7 @@ class KeptPieces {
 };
 
 // Blocks between what malloc hands out at once and what is a piece of its own: malloc would merge and split them again and again, which
-// took a fifth of the time of a program of many small steps.
+// took a fifth of the time of a program of many small steps. A block that is kept holds the next one's address.
 class KeptBlocks {
  public:
   static bool takes(std::size_t bytes) { return kKeeps && bytes > kSmallest && bytes < kLarge; }
@@ -117,28 +125,27 @@ class KeptBlocks {
     const std::size_t index = class_of(bytes);
     Class& kept = classes_[index];
     std::lock_guard lock(kept.mutex);
-    if (kept.blocks.empty()) return nullptr;
-    std::byte* data = kept.blocks.back();  // the one that is most likely in the caches
-    kept.blocks.pop_back();
+    Block* block = kept.last;  // the one that is most likely in the caches
+    if (block == nullptr) return nullptr;
+    kept.last = block->before;
     total_ -= size_of(index);
-    return data;
+    return reinterpret_cast<std::byte*>(block);
   }
 
-  void give(std::byte* data, std::size_t bytes) {
+  void give(std::byte* data, std::size_t bytes) noexcept {
     const std::size_t index = class_of(bytes);
     if (total_ + size_of(index) > limit_) return std::free(data);
     Class& kept = classes_[index];
     std::lock_guard lock(kept.mutex);
-    kept.blocks.push_back(data);
+    kept.last = new (data) Block{kept.last};
     total_ += size_of(index);
   }
 
   void drop() {
     for (std::size_t index = 0; index < classes_.size(); ++index) {
       std::lock_guard lock(classes_[index].mutex);
-      for (std::byte* data : classes_[index].blocks) std::free(data);
-      total_ -= classes_[index].blocks.size() * size_of(index);
-      classes_[index].blocks.clear();
+      for (Block* block = std::exchange(classes_[index].last, nullptr); block != nullptr; total_ -= size_of(index))
+        std::free(std::exchange(block, block->before));
     }
   }
 
@@ -147,9 +154,12 @@ class KeptBlocks {
  private:
   static constexpr std::size_t kSmallest = 1024;  // below it malloc has a cache of each thread's own
   static constexpr int kFirstPower = std::bit_width(kSmallest) - 1, kPowers = std::bit_width(kLarge) - 1 - kFirstPower;
+  struct Block {
+    Block* before;
+  };
   struct Class {
     std::mutex mutex;
-    std::vector<std::byte*> blocks;
+    Block* last = nullptr;
   };
 
   // Of more than a power of two, and of at most the next one.
