@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/ops/compose.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/shapes.h"
 
 namespace shardlab::ops {
@@ -99,21 +100,47 @@ Layout layout_of(const OpDef& op, const Term& x) {
 Term as_bits(const Term& x, DType dtype) { return call("bitcast", x, Attrs{{"dtype", dtype}}); }
 
 // A fraction between a half and 1, and the power of 2 that it is multiplied by.
-Values expand_frexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Term x = as_inexact(term(b, args[0]));
-  Layout layout = layout_of(op, x);
+struct Split {
+  Term fraction, power;
+};
+Split split(const Term& x, const Layout& layout) {
+  GraphBuilder& b = x.builder();
   Term is_small = call("abs", x) < std::ldexp(1.0, int(1 - layout.bias()));
   Term scaled = where(is_small, x * std::ldexp(1.0, layout.mantissa), x);
   Term bits = as_bits(scaled, layout.integer);
   std::int64_t mask = (std::int64_t(1) << layout.exponent) - 1;
-  Term exponent = call(b, "and", {call(b, "shift_right_arithmetic", {bits, layout.mantissa}), mask}) - (layout.bias() - 1);
-  exponent = converted(exponent, DType::kInt32);
-  exponent = exponent + where(is_small, Term(b, filled(b, {DType::kInt32, x.shape()}, double(-layout.mantissa))),
-                              Term(b, filled(b, {DType::kInt32, x.shape()}, 0.0)));
+  Term power = call(b, "and", {call(b, "shift_right_arithmetic", {bits, layout.mantissa}), mask}) - (layout.bias() - 1);
+  power = converted(power, DType::kInt32);
+  power = power + where(is_small, Term(b, filled(b, {DType::kInt32, x.shape()}, double(-layout.mantissa))),
+                        Term(b, filled(b, {DType::kInt32, x.shape()}, 0.0)));
   Term cleared = call(b, "and", {bits, Scalar{std::int64_t(~(std::uint64_t(mask) << layout.mantissa))}});
   Term fraction = as_bits(call(b, "or", {cleared, (layout.bias() - 1) << layout.mantissa}), x.dtype());
   Term is_special = (!call("isfinite", x)) | (x == 0.0);
-  return {where(is_special, x, fraction).id(), where(is_special, 0, exponent).id()};
+  return {where(is_special, x, fraction), where(is_special, 0, power)};
+}
+// With JAX's derivative: the power stays as it is.
+Split differentiable_split(const OpDef& op, const Term& x) {
+  const Layout layout = layout_of(op, x);
+  auto value = [layout](const Terms& at) { return split(at[0], layout).fraction; };
+  auto tangent = [layout](const Terms& at, const Term&, const Terms& tangents) {
+    return tangents[0] * call("exp2", -converted(split(at[0], layout).power, at[0].dtype()));
+  };
+  return {with_derivative({x}, {value, tangent}), split(x, layout).power};
+}
+Values expand_frexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  const auto [fraction, power] = differentiable_split(op, as_inexact(term(b, args[0])));
+  return {fraction.id(), power.id()};
+}
+
+// x * 2^y; x is split, as in JAX, so that 2^y may be beyond all numbers where the result is not.
+Values expand_ldexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  Terms xy;
+  for (ValueId id : broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
+  const Term &x = xy[0], by = xy[1];
+  const auto [fraction, own_power] = differentiable_split(op, x);
+  const Term power = converted(own_power, x.dtype()) + by, is_up = power > 0.0;
+  const Term result = where(is_up, fraction * 2.0, fraction) * call("exp2", where(is_up, power - 1.0, power));
+  return {where(call("isinf", x) | (x == 0.0), x, result).id()};
 }
 
 // The distance to the next number away from 0; of float16, as in JAX, to the next larger one. A distance that would be denormal counts as
@@ -157,14 +184,15 @@ constexpr AttrDef kUnpackAttrs[] = {
     kPackAttrs[0], {"count", Kind::kInteger, false, "how many bits to keep; negative: how many to leave"}, kBitorder};
 }  // namespace
 
-extern const OpDef kPackbits, kUnpackbits, kFrexp, kSpacing, kIscomplex, kIsreal, kFloatPower, kArrayEquiv;
+extern const OpDef kPackbits, kUnpackbits, kFrexp, kLdexp, kSpacing, kIscomplex, kIsreal, kFloatPower, kArrayEquiv;
 
 const OpDef kPackbits = composite_of({"packbits", "Eight truths a byte.", expand_packbits, 1, 1, kPackAttrs});
 const OpDef kUnpackbits = composite_of({"unpackbits", "The bits of bytes.", expand_unpackbits, 1, 1, kUnpackAttrs});
 const OpDef kFrexp = composite_of({"frexp", "A fraction from a half to 1, and the power of 2 that makes x of it.", expand_frexp});
+const OpDef kLdexp = composite_of({"ldexp", "x times 2 to the power y.", expand_ldexp, 2, 2});
 const OpDef kSpacing = composite_of({"spacing", "The distance to the next number away from 0.", expand_spacing});
 const OpDef kIscomplex = composite_of({"iscomplex", "Which elements have an imaginary part.", expand_iscomplex<true>});
 const OpDef kIsreal = composite_of({"isreal", "Which elements have no imaginary part.", expand_iscomplex<false>});
-const OpDef kFloatPower = composite_of({"float_power", "x to the power y, of floats.", expand_float_power, 2, 2});
+const OpDef kFloatPower = weak_composite_of({"float_power", "x to the power y, of floats.", expand_float_power, 2, 2});
 const OpDef kArrayEquiv = composite_of({"array_equiv", "Whether all elements are equal after broadcasting.", expand_array_equiv, 2, 2});
 }  // namespace shardlab::ops

@@ -256,10 +256,10 @@ extern const OpDef kTrapezoid, kGradient, kInterp, kUnwrap, kCross, kCov, kCorrc
 const OpDef kTrapezoid =
     composite_of({"trapezoid", "The integral along an axis by trapezoids: args [y] or [y, x].", expand_trapezoid, 1, 2, kTrapezoidAttrs});
 const OpDef kGradient =
-    composite_of({"gradient", "Central differences along axes, each a result: args [x], [x, spacing] or [x, one for each axis].",
-                  expand_gradient, 1, -1, kGradientAttrs});
+    weak_composite_of({"gradient", "Central differences along axes, each a result: args [x], [x, spacing] or [x, one for each axis].",
+                       expand_gradient, 1, -1, kGradientAttrs});
 const OpDef kInterp =
-    composite_of({"interp", "Linear between points: args [x, xp, fp], xp in ascending order.", expand_interp, 3, 3, kInterpAttrs});
+    weak_composite_of({"interp", "Linear between points: args [x, xp, fp], xp in ascending order.", expand_interp, 3, 3, kInterpAttrs});
 const OpDef kUnwrap = composite_of({"unwrap", "Angles without jumps of whole periods.", expand_unwrap, 1, 1, kUnwrapAttrs});
 const OpDef kCross = composite_of({"cross", "The cross product of vectors of 2 or 3 elements.", expand_cross, 2, 2, kCrossAttrs});
 const OpDef kCov = composite_of({"cov", "The covariance of variables: args [m] or [m, y].", expand_cov, 1, 4, kCovAttrs});

@@ -199,11 +199,12 @@ constexpr AttrDef kPatchAttrs[] = {
 extern const OpDef kCumlogsumexp, kReducePrecision, kBroadcast, kSortKeyVal, kApproxMaxK, kApproxMinK, kConvTranspose, kConvPatches,
     kRaggedDot;
 
-const OpDef kCumlogsumexp = composite_of(
+const OpDef kCumlogsumexp = weak_composite_of(
     {"cumlogsumexp", "The running logarithm of sums of exponentials along a dimension.", expand_cumlogsumexp, 1, 1, kCumulativeAttrs});
 const OpDef kReducePrecision =
-    composite_of({"reduce_precision", "Rounded to numbers of fewer bits: args [x] or [x, exponent_bits, mantissa_bits].",
-                  expand_reduce_precision, 1, 3, kPrecisionAttrs});
+    with_weakness(Weakness::kOfFirst,
+                  composite_of({"reduce_precision", "Rounded to numbers of fewer bits: args [x] or [x, exponent_bits, mantissa_bits].",
+                                expand_reduce_precision, 1, 3, kPrecisionAttrs}));
 const OpDef kBroadcast =
     composite_of({"broadcast", "The operand repeated along new dimensions before its own.", expand_broadcast, 1, 1, kSizesAttrs});
 const OpDef kSortKeyVal =

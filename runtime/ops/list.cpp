@@ -38,7 +38,7 @@
                    X(Celu) X(Elu) X(HardSigmoid) X(HardSilu) X(HardTanh) X(LeakyRelu) X(LogSigmoid) X(Mish) X(OneHot) X(Relu6) X(Selu) \
                    X(SoftSign) X(Squareplus) X(Glu) \
   /* numpy      */ X(Angle) X(Bitcast) X(Copysign) X(Deg2rad) X(Divmod) X(Fabs) X(Fmax) X(Fmin) X(Heaviside) X(Hypot) X(IsClose) X(IsInf) \
-                   X(IsNegInf) X(IsPosInf) X(Lcm) X(Ldexp) X(Log10) X(Log2) X(Logaddexp) X(Logaddexp2) X(Modf) X(NanToNum) X(Positive) \
+                   X(IsNegInf) X(IsPosInf) X(Lcm) X(Log10) X(Log2) X(Logaddexp) X(Logaddexp2) X(Modf) X(NanToNum) X(Positive) \
                    X(Rad2deg) X(Reciprocal) X(Signbit) X(Sinc) \
                    X(Allclose) X(ArrayEqual) X(Average) X(Bincount) X(Median) X(Percentile) X(Quantile) X(Searchsorted) \
                    X(CountNonzero) X(Nanmax) X(Nanmean) X(Nanmin) X(Nanprod) X(Nanstd) X(Nansum) X(Nanvar) X(Ptp) \
@@ -51,7 +51,7 @@
   /* counting   */ X(Argpartition) X(Digitize) X(Histogram) X(Histogram2d) X(HistogramBinEdges) X(Lexsort) X(Nanargmax) X(Nanargmin) \
                    X(Nancumprod) X(Nancumsum) X(Nanmedian) X(Nanpercentile) X(Nanquantile) X(Partition) X(SortComplex) \
   /* calculus   */ X(Corrcoef) X(Cov) X(Cross) X(Gradient) X(Interp) X(Trapezoid) X(Unwrap) \
-  /* bits       */ X(ArrayEquiv) X(FloatPower) X(Frexp) X(Iscomplex) X(Isreal) X(Packbits) X(Spacing) X(Unpackbits) \
+  /* bits       */ X(ArrayEquiv) X(FloatPower) X(Frexp) X(Iscomplex) X(Isreal) X(Ldexp) X(Packbits) X(Spacing) X(Unpackbits) \
   /* ramps      */ X(Bartlett) X(Blackman) X(DiagIndices) X(DiagIndicesFrom) X(Geomspace) X(Hamming) X(Hanning) X(Indices) X(Kaiser) \
                    X(TrilIndices) X(TrilIndicesFrom) X(TriuIndices) X(TriuIndicesFrom) X(UnravelIndex) \
   /* special    */ X(Beta) X(Betaln) X(Entr) X(Factorial) X(GammaFunction) X(Gammasgn) X(I0) X(I0e) X(I1) X(I1e) X(KlDiv) X(LogNdtr) \

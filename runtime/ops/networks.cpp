@@ -244,9 +244,9 @@ const OpDef kDotProductAttention =
 const OpDef kStandardize =
     composite_of({"standardize", "Less the mean, by the standard deviation.", expand_standardize, 1, 2, kStandardizeAttrs});
 const OpDef kSparsePlus =
-    composite_of({"sparse_plus", "softplus' sparse kin: 0 to -1, x from 1 on, (x + 1)^2 / 4 between.", expand_sparse_plus});
-const OpDef kSparseSigmoid = composite_of({"sparse_sigmoid", "(x + 1) / 2 held between 0 and 1.", expand_sparse_sigmoid});
-const OpDef kLog1mexp = composite_of({"log1mexp", "log(1 - exp(-x)), accurate for small x.", expand_log1mexp});
+    weak_composite_of({"sparse_plus", "softplus' sparse kin: 0 to -1, x from 1 on, (x + 1)^2 / 4 between.", expand_sparse_plus});
+const OpDef kSparseSigmoid = weak_composite_of({"sparse_sigmoid", "(x + 1) / 2 held between 0 and 1.", expand_sparse_sigmoid});
+const OpDef kLog1mexp = weak_composite_of({"log1mexp", "log(1 - exp(-x)), accurate for small x.", expand_log1mexp});
 const OpDef kLogmeanexp =
     composite_of({"logmeanexp", "log(mean(exp(x))) over axes, without overflow.", expand_logmeanexp, 1, 1, kReduceAttrs});
 const OpDef kSegmentSum =

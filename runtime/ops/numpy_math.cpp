@@ -170,12 +170,6 @@ Values expand_angle(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs
   return {attrs.flag("deg") ? binary(b, kMul, angle, 180 / M_PI) : angle};
 }
 
-// x * 2^y.
-Values expand_ldexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = inexact_pair(b, op, args);
-  return {b.emit1(kMul, {xy[0], unary(b, kExp2, xy[1])})};
-}
-
 // The quotient rounded down, and the remainder with the sign of y.
 // Of floats the remainder takes the divisor's sign, as in CPython; x / 0 is infinite.
 Values expand_divmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
@@ -265,7 +259,7 @@ constexpr OpDef gcd_op() {
 }  // namespace
 
 extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kHeaviside, kSignbit, kCopysign, kIsInf,
-    kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kLdexp, kDivmod, kModf, kGcd, kLcm, kIsClose;
+    kIsPosInf, kIsNegInf, kNanToNum, kFmax, kFmin, kAngle, kDivmod, kModf, kGcd, kLcm, kIsClose;
 
 const OpDef kLog2 = composite_of({"log2", "The logarithm in base 2.", expand_log_base<2>});
 const OpDef kLog10 = composite_of({"log10", "The logarithm in base 10.", expand_log_base<10>});
@@ -288,7 +282,6 @@ const OpDef kFmax =
 const OpDef kFmin =
     weak_composite_of({"fmin", "The smaller of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kLess>, 2, 2});
 const OpDef kAngle = weak_composite_of({"angle", "The angle of complex numbers in radians.", expand_angle, 1, 1, kAngleAttrs});
-const OpDef kLdexp = composite_of({"ldexp", "x times 2 to the power y.", expand_ldexp, 2, 2});
 const OpDef kDivmod = weak_composite_of({"divmod", "The quotient rounded down, and the remainder.", expand_divmod, 2, 2});
 const OpDef kModf = weak_composite_of({"modf", "The fraction and the whole part of x.", expand_modf});
 const OpDef kGcd = gcd_op();

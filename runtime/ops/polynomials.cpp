@@ -184,7 +184,7 @@ constexpr AttrDef kTrimAttrs[] = {{"trim_leading_zeros", Kind::kFlag, false, "ac
 
 extern const OpDef kConvolve, kCorrelate, kPolyval, kPolyadd, kPolysub, kPolymul, kPolydiv, kPolyder, kPolyint, kPoly, kVander;
 
-const OpDef kConvolve = composite_of({"convolve", "The convolution of two vectors.", expand_convolve<false>, 2, 2, kModeAttrs});
+const OpDef kConvolve = weak_composite_of({"convolve", "The convolution of two vectors.", expand_convolve<false>, 2, 2, kModeAttrs});
 const OpDef kCorrelate = composite_of({"correlate", "The cross-correlation of two vectors.", expand_convolve<true>, 2, 2, kModeAttrs});
 const OpDef kPolyval = composite_of({"polyval", "A polynomial's values: args [coefficients, x].", expand_polyval, 2, 2, kUnrollAttrs});
 const OpDef kPolyadd = composite_of({"polyadd", "The sum of polynomials.", expand_polyadd<false>, 2, 2});

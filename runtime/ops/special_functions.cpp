@@ -248,23 +248,23 @@ extern const OpDef kI0, kI0e, kI1, kI1e, kXlogy, kXlog1py, kEntr, kRelEntr, kKlD
     kGammaFunction, kFactorial, kMultigammaln;
 
 constexpr std::string_view kI0eAliases[] = {"bessel_i0e"}, kI1eAliases[] = {"bessel_i1e"};
-const OpDef kI0 = composite_of({"i0", "The modified Bessel function of order 0.", expand_bessel<0, false>});
-const OpDef kI0e = composite_of({"i0e", "i0 times exp(-|x|).", expand_bessel<0, true>, 1, 1, {}, kI0eAliases});
-const OpDef kI1 = composite_of({"i1", "The modified Bessel function of order 1.", expand_bessel<1, false>});
-const OpDef kI1e = composite_of({"i1e", "i1 times exp(-|x|).", expand_bessel<1, true>, 1, 1, {}, kI1eAliases});
-const OpDef kXlogy = composite_of({"xlogy", "x log(y), 0 where x is 0.", expand_xlogy<false>, 2, 2});
-const OpDef kXlog1py = composite_of({"xlog1py", "x log(1 + y), 0 where x is 0.", expand_xlogy<true>, 2, 2});
-const OpDef kEntr = composite_of({"entr", "-x log(x), 0 at 0, -infinity below it.", expand_entr});
+const OpDef kI0 = weak_composite_of({"i0", "The modified Bessel function of order 0.", expand_bessel<0, false>});
+const OpDef kI0e = weak_composite_of({"i0e", "i0 times exp(-|x|).", expand_bessel<0, true>, 1, 1, {}, kI0eAliases});
+const OpDef kI1 = weak_composite_of({"i1", "The modified Bessel function of order 1.", expand_bessel<1, false>});
+const OpDef kI1e = weak_composite_of({"i1e", "i1 times exp(-|x|).", expand_bessel<1, true>, 1, 1, {}, kI1eAliases});
+const OpDef kXlogy = weak_composite_of({"xlogy", "x log(y), 0 where x is 0.", expand_xlogy<false>, 2, 2});
+const OpDef kXlog1py = weak_composite_of({"xlog1py", "x log(1 + y), 0 where x is 0.", expand_xlogy<true>, 2, 2});
+const OpDef kEntr = weak_composite_of({"entr", "-x log(x), 0 at 0, -infinity below it.", expand_entr});
 const OpDef kRelEntr = composite_of({"rel_entr", "x log(x / y), 0 where x is 0, infinite where it has no value.", expand_rel_entr, 2, 2});
 const OpDef kKlDiv = composite_of({"kl_div", "rel_entr(x, y) - x + y.", expand_kl_div, 2, 2});
 const OpDef kLogit = composite_of({"logit", "log(x / (1 - x)).", expand_logit});
 const OpDef kNdtr = composite_of({"ndtr", "The share of the normal distribution below x.", expand_ndtr});
 const OpDef kLogNdtr = composite_of({"log_ndtr", "log(ndtr(x)), accurate far below 0.", expand_log_ndtr});
-const OpDef kBetaln = composite_of({"betaln", "The logarithm of beta's size.", expand_betaln, 2, 2});
+const OpDef kBetaln = weak_composite_of({"betaln", "The logarithm of beta's size.", expand_betaln, 2, 2});
 const OpDef kBeta = composite_of({"beta", "gamma(x) gamma(y) / gamma(x + y).", expand_beta, 2, 2});
 const OpDef kGammasgn = composite_of({"gammasgn", "The sign of gamma(x).", expand_gammasgn});
 const OpDef kGammaFunction = composite_of({"gamma", "The gamma function.", expand_gamma});
-const OpDef kFactorial = composite_of({"factorial", "gamma(x + 1), 0 below 0.", expand_factorial});
+const OpDef kFactorial = weak_composite_of({"factorial", "gamma(x + 1), 0 below 0.", expand_factorial});
 const OpDef kMultigammaln = composite_of(
     {"multigammaln", "The logarithm of the gamma function of d dimensions: args [x] or [x, d].", expand_multigammaln, 1, 2, kOrderAttrs});
 

@@ -216,16 +216,16 @@ extern const OpDef kNdtri, kSpence, kZeta, kPolygamma, kComb, kPoch, kBoxcox, kB
 
 const OpDef kNdtri = composite_of({"ndtri", "The x below which the share p of the normal distribution lies.", expand_ndtri});
 const OpDef kSpence = composite_of({"spence", "The integral of log(t) / (1 - t) from 1 to x.", expand_spence});
-const OpDef kZeta = composite_of({"zeta", "Hurwitz's zeta function: args [x, q].", expand_zeta, 2, 2});
+const OpDef kZeta = weak_composite_of({"zeta", "Hurwitz's zeta function: args [x, q].", expand_zeta, 2, 2});
 const OpDef kPolygamma = composite_of({"polygamma", "The n-th derivative of digamma: args [n, x].", expand_polygamma, 2, 2});
-const OpDef kComb = composite_of({"comb", "In how many ways k of N can be chosen.", expand_comb, 2, 2});
+const OpDef kComb = weak_composite_of({"comb", "In how many ways k of N can be chosen.", expand_comb, 2, 2});
 const OpDef kBesselJn = composite_of(
     {"bessel_jn", "Bessel functions of the first kind of the orders 0 to v, [v + 1, ...].", expand_bessel_jn, 1, 1, kBesselAttrs});
 const OpDef kExp1 = composite_of({"exp1", "expn(1, x).", expand_exp1});
 const OpDef kGammainc = weak_composite_of({"gammainc", "igamma of real numbers: args [a, x].", expand_gammainc<false>, 2, 2});
 const OpDef kGammaincc = weak_composite_of({"gammaincc", "igammac of real numbers: args [a, x].", expand_gammainc<true>, 2, 2});
 const OpDef kPoch = composite_of({"poch", "gamma(z + m) / gamma(z).", expand_poch, 2, 2});
-const OpDef kBoxcox = composite_of({"boxcox", "(x^l - 1) / l; the logarithm where l is 0.", expand_boxcox<false>, 2, 2});
-const OpDef kBoxcox1p = composite_of({"boxcox1p", "boxcox of 1 + x, accurate near 0.", expand_boxcox<true>, 2, 2});
+const OpDef kBoxcox = weak_composite_of({"boxcox", "(x^l - 1) / l; the logarithm where l is 0.", expand_boxcox<false>, 2, 2});
+const OpDef kBoxcox1p = weak_composite_of({"boxcox1p", "boxcox of 1 + x, accurate near 0.", expand_boxcox<true>, 2, 2});
 
 }  // namespace shardlab::ops

@@ -225,7 +225,8 @@ class Propagator {
       return;
     }
     const Node& visited = node(n);
-    if (visited.op->first_is_result) agree(visited.operands[0], visited.results[0], n);
+    if (visited.op->first_is_result)  // and the others one after another, too
+      for (ValueId operand : visited.operands) agree(operand, visited.results[0], n);
     const FactorRule& rule = rules_[std::size_t(n)];
     std::vector<Projection> operands, results;
     for (std::size_t i = 0; i < visited.operands.size(); ++i)
@@ -240,6 +241,7 @@ class Propagator {
 
   // Two values of one node and shape take each other's pieces.
   void agree(ValueId first, ValueId second, NodeId n) {
+    if (shape(first) != shape(second)) return;  // a scalar, which every element takes
     FactorRule rule = identity_rule(shape(first));
     std::vector<Projection> one{project(dims_of(value(first)), rule.operands[0], rule.factors)};
     std::vector<Projection> other{project(dims_of(value(second)), rule.results[0], rule.factors)};

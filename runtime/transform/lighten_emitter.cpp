@@ -7,6 +7,7 @@
 #include "runtime/graph/dead_parts.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/primitives.h"
+#include "runtime/ops/shapes.h"
 #include "runtime/transform/fold_integers.h"
 
 namespace shardlab::transform {
@@ -16,6 +17,8 @@ LightEmitter::LightEmitter(const Graph& original, const LieAlike& lie_alike, boo
   for (const Node& node : original.nodes)
     for (ValueId id : node.operands) ++uses_[std::size_t(id)];
   for (ValueId id : original.results) ++uses_[std::size_t(id)];
+  auto is_transpose = [](const Node& node) { return node.op == &ops::kTranspose; };
+  if (merges_equal && std::any_of(original.nodes.begin(), original.nodes.end(), is_transpose)) turned_.emplace(b_, numbers_);
 }
 
 const Node* LightEmitter::producer(ValueId id) const {
@@ -134,6 +137,10 @@ std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<Va
       return *equal;
     }
   }
+  const bool may_be_turned = turned_ && is_plain && !is_free && lies.size() == 1 && !op.uses_position && !op.member;
+  const auto computed = may_be_turned ? turned_->computed(op, operands, attrs) : std::nullopt;
+  if (computed)
+    if (const std::optional<ValueId> value = turned_back(*computed, lies[0])) return {*value};
   const std::vector<int> same = equal == nullptr ? std::vector<int>{} : [&] {
     std::vector<int> numbers;
     for (ValueId id : *equal) numbers.push_back(numbers_[std::size_t(id)]);
@@ -143,7 +150,25 @@ std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<Va
   note(results, lies, is_free);
   for (std::size_t i = 0; i < same.size(); ++i) numbers_[std::size_t(results[i])] = same[i];
   if (is_plain) seen_.emplace(std::move(key), results);
+  if (computed) turned_->add(*computed, results[0]);
+  if (turned_ && &op == &ops::kTranspose) turned_->add_transpose(results[0]);
   return results;
+}
+
+std::optional<ValueId> LightEmitter::turned_back(const TurnedValues::Computed& computed, const LiesAs& lies) {
+  const std::optional<TurnedValues::Found> found = turned_->equal_of(computed);
+  if (!found) return std::nullopt;
+  const LiesAs there = part_of(lies_[std::size_t(found->value)], found->axes);
+  if (lies.value < 0 || there.value < 0 || !lie_alike_(lies, there)) return std::nullopt;
+  has_merged_ = true;
+  if (std::is_sorted(found->axes.begin(), found->axes.end())) return found->value;
+  return emit(ops::kTranspose, {found->value}, Attrs{{"axes", ops::integers_of(found->axes)}}, lies);
+}
+
+LiesAs LightEmitter::part_of(const LiesAs& whole, const std::vector<int>& dims) {
+  LiesAs part{whole.value, {}};
+  for (int d : dims) part.dims.push_back(whole.value < 0 ? -1 : whole.dims[std::size_t(d)]);
+  return part;
 }
 
 std::vector<ValueId> LightEmitter::emit_copy(const Node& node, const std::vector<ValueId>& operands) {

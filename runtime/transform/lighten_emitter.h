@@ -6,6 +6,7 @@
 
 #include "runtime/graph/builder.h"
 #include "runtime/graph/lighter_graph.h"
+#include "runtime/transform/turned_values.h"
 
 namespace shardlab::transform {
 
@@ -40,6 +41,8 @@ class LightEmitter {
   ValueId as(ValueId value, ValueId original) { return as(value, like(original)); }
   // A number in every element.
   ValueId filled(TensorType type, double number);
+  // Some dimensions of what lies so.
+  static LiesAs part_of(const LiesAs& whole, const std::vector<int>& dims);
   // Along dimensions of an original value.
   static LiesAs like(ValueId original, std::vector<int> dims) { return {original, std::move(dims)}; }
   LiesAs like(ValueId original) const;
@@ -56,6 +59,8 @@ class LightEmitter {
   void note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free);
   std::vector<ValueId> emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const std::vector<LiesAs>& lies);
   bool are_one(ValueId existing, const LiesAs& lies) const;
+  // An earlier value that is the same transposed, transposed again, where that lies as the node's result.
+  std::optional<ValueId> turned_back(const TurnedValues::Computed& computed, const LiesAs& lies);
 
   const LieAlike& lie_alike_;
   const Graph& original_;
@@ -66,6 +71,7 @@ class LightEmitter {
   std::vector<int> numbers_;   // per value
   std::vector<bool> is_free_;  // per value: a constant expression or one scalar everywhere, computed in whatever form is asked for
   std::multimap<Key, std::vector<ValueId>> seen_;
+  std::optional<TurnedValues> turned_;  // where anything is transposed
   bool has_merged_ = false;
 };
 

@@ -117,12 +117,6 @@ std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite&
 
 namespace {
 
-LiesAs part_of(const LiesAs& whole, const std::vector<int>& dims) {
-  LiesAs part{whole.value, {}};
-  for (int d : dims) part.dims.push_back(whole.value < 0 ? -1 : whole.dims[std::size_t(d)]);
-  return part;
-}
-
 // An operand of an elementwise op, and how what it stands for lies.
 struct Operand {
   ValueId value;
@@ -140,11 +134,11 @@ std::optional<ValueId> computed_once(LightEmitter& e, const Node& node, const st
   }
   if (repeats(shape, varies) <= 1) return std::nullopt;
   const std::vector<int> dims = where_set(varies);
-  const LiesAs inside = part_of(lies, dims);
+  const LiesAs inside = LightEmitter::part_of(lies, dims);
   std::vector<ValueId> operands;
   for (const Operand& operand : given) {
     const ValueId value = along(e, operand.value, shape, dims, inside);
-    operands.push_back(e.type(value).rank() == 0 ? value : e.as(value, part_of(operand.lies, dims)));
+    operands.push_back(e.type(value).rank() == 0 ? value : e.as(value, LightEmitter::part_of(operand.lies, dims)));
   }
   return spread(e, e.emit(*node.op, operands, node.attrs, inside), shape, dims, lies);
 }

@@ -192,7 +192,7 @@ std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& 
   });
   if (!joined) return std::nullopt;
   const auto& axes = site.node.attrs.integers("axes");
-  if (std::find(axes.begin(), axes.end(), joined->axis) == axes.end()) return std::nullopt;
+  const bool is_along = std::find(axes.begin(), axes.end(), joined->axis) != axes.end();
   const std::vector<ValueId>& parts = joined->parts;
   auto first_equal = [&](std::size_t i) {
     return std::size_t(std::find_if(parts.begin(), parts.end(), [&](ValueId id) { return e.are_equal(id, parts[i]); }) - parts.begin());
@@ -201,12 +201,22 @@ std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& 
   for (std::size_t i = 0; i < parts.size(); ++i) any_is_repeated |= first_equal(i) < i;
   if (!any_is_repeated) return std::nullopt;
   const LiesAs lies = e.like(site.node.results[0]);
-  const OpDef* combiner = combiner_of(*site.node.op);
+  std::vector<int> kept;  // of a part's dimensions
+  for (int d = 0; d < e.type(parts[0]).rank(); ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) kept.push_back(d);
   std::vector<ValueId> reduced;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const LiesAs part_lies = is_along ? lies : LightEmitter::part_of(e.lies_as(parts[i]), kept);
+    reduced.push_back(first_equal(i) < i ? reduced[first_equal(i)] : e.emit(*site.node.op, {parts[i]}, site.node.attrs, part_lies));
+  }
+  if (!is_along) {
+    const std::int64_t axis = std::find(kept.begin(), kept.end(), int(joined->axis)) - kept.begin();
+    return e.emit(ops::kConcatenate, reduced, Attrs{{"axis", axis}}, lies);
+  }
+  const OpDef* combiner = combiner_of(*site.node.op);
   ValueId all = kZero;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::size_t first = first_equal(i);
-    reduced.push_back(first < i ? reduced[first] : e.emit(*site.node.op, {parts[i]}, site.node.attrs, lies));
     all = i == 0 ? reduced[0] : first < i && is_idempotent(combiner) ? all : e.emit(*combiner, {all, reduced[i]}, {}, lies);
   }
   return all;

@@ -42,7 +42,7 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
-// A reduction along a join of parts of which some are equal, or along a reshape of one: of each once.
+// A reduction of a join of parts of which some are equal, or of a reshape of one: of each once.
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);

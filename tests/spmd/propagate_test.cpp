@@ -30,14 +30,37 @@ TEST(Propagate, TwoOperands) {
                               BinaryCase{"add", "(ba)-", "(ab)-", "P(None, None)"}, BinaryCase{"add", "(ab)-", "a-", "P(('a', 'b'), None)"},
                               // The second operand first.
                               BinaryCase{"gammainc", "ba", "ab", "P('a', 'b')"}, BinaryCase{"gammaincc", "-a", "b-", "P('b', 'a')"},
-                              BinaryCase{"gammaincc", "-a", "a-", "P('a', None)"}, BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"},
-                              BinaryCase{"matmul", "a-", "-a", "P('a', None)"}, BinaryCase{"matmul", "ab", "b-", "P('a', None)"},
-                              BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
+                              BinaryCase{"gammaincc", "-a", "a-", "P('a', None)"},
+
+                              BinaryCase{"matmul", "a-", "-b", "P('a', 'b')"}, BinaryCase{"matmul", "a-", "-a", "P('a', None)"},
+                              BinaryCase{"matmul", "ab", "b-", "P('a', None)"}, BinaryCase{"matmul", "-b", "b-", "P(None, None)"}}) {
     Build build;
     bool is_matmul = std::string_view(c.op) == "matmul";
     ValueId x = build.param({16, 8}), y = build.param(is_matmul ? Shape{8, 16} : Shape{16, 8});
     Graph graph = build.finish({build.op(c.op, {x, y})});
     EXPECT_EQ(results_of(input_of(graph, mesh, {c.lhs, c.rhs})), c.result) << c.op << " " << c.lhs << " " << c.rhs;
+  }
+}
+
+// As JAX's loops and choices meet them.
+TEST(Propagate, OperandsOneAfterAnother) {
+  Mesh mesh = mesh_of({4, 2});
+  struct Case {
+    const char* op;
+    std::vector<std::string_view> params;
+    const char* result;
+  };
+  for (const Case& c :
+       {Case{"betainc", {"a-", "b-", "--"}, "P('a', None)"}, Case{"betainc", {"--", "a-", "b-"}, "P('a', None)"},
+        Case{"betainc", {"a-", "--", "-a"}, "P('a', None)"}, Case{"hyp1f1", {"a-", "--", "b-"}, "P('a', None)"},
+        Case{"hyp1f1", {"--", "a-", "b-"}, "P('a', None)"}, Case{"stats.beta.cdf", {"a-", "b-", "--"}, "P('b', None)"},
+        Case{"stats.beta.cdf", {"a-", "--", "-a"}, "P(None, 'a')"}, Case{"stats.beta.sf", {"--", "a-", "b-"}, "P('b', None)"},
+        Case{"hyp2f1", {"a-", "b-", "--", "--"}, "P('a', None)"}}) {
+    Build build;
+    std::vector<Arg> params;
+    for (std::size_t i = 0; i < c.params.size(); ++i) params.push_back(build.param({16, 8}));
+    Graph graph = build.finish({build.op(c.op, params)});
+    EXPECT_EQ(results_of(input_of(graph, mesh, c.params)), c.result) << c.op << " " << ::testing::PrintToString(c.params);
   }
 }
 

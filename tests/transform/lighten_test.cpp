@@ -217,7 +217,21 @@ INSTANTIATE_TEST_SUITE_P(
              "%5 = reduce_sum(%0) {axes = [0]} : int32[4]\n%6 = reduce_sum(%1) {axes = [0]} : int32[4]\n%7 = add(%5, %6) : int32[4]\n"
              "%8 = add(%7, %5) : int32[4]\nreturn %4, %8\n"},
         Case{"PartsSideBySide", "%0: int32[3,4]",
-             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reduce_sum(%1) {axes = [0]} : int32[8]\nreturn %2\n", ""},
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reduce_sum(%1) {axes = [0]} : int32[8]\nreturn %2\n",
+             "%1 = reduce_sum(%0) {axes = [0]} : int32[4]\n%2 = concatenate(%1, %1) {axis = 0} : int32[8]\nreturn %2\n"},
+        Case{"EqualWorkOnATranspose", "%0: float32[4,6]",
+             "%1 = transpose(%0) {axes = [1, 0]} : float32[6,4]\n%2 = reduce_max(%1) {axes = [1]} : float32[6]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [0], shape = [6, 4]} : float32[6,4]\n%4 = sub(%1, %3) : float32[6,4]\n"
+             "%5 = reduce_max(%0) {axes = [0]} : float32[6]\n%6 = broadcast_in_dim(%5) {dims = [1], shape = [4, 6]} : float32[4,6]\n"
+             "%7 = sub(%0, %6) : float32[4,6]\nreturn %4, %7\n",
+             "%1 = transpose(%0) {axes = [1, 0]} : float32[6,4]\n%2 = reduce_max(%1) {axes = [1]} : float32[6]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [0], shape = [6, 4]} : float32[6,4]\n%4 = sub(%1, %3) : float32[6,4]\n"
+             "%5 = transpose(%4) {axes = [1, 0]} : float32[4,6]\nreturn %4, %5\n"},
+        Case{"OtherWorkOnATranspose", "%0: float32[4,4]",
+             "%1 = transpose(%0) {axes = [1, 0]} : float32[4,4]\n%2 = reduce_max(%1) {axes = [1]} : float32[4]\n"
+             "%3 = reduce_max(%0) {axes = [1]} : float32[4]\n%4 = add(%0, %1) : float32[4,4]\n%5 = add(%1, %0) : float32[4,4]\n"
+             "return %2, %3, %4, %5\n",
+             ""},
         Case{"ReductionOfAReshapedJoin", "%0: int32[3,4], %1: int32[2,4]",
              "%2 = concatenate(%0, %0, %1) {axis = 0} : int32[8,4]\n%3 = reshape(%2) {shape = [32]} : int32[32]\n"
              "%4 = reduce_max(%3) {axes = [0]} : int32[]\nreturn %4\n",
