@@ -8,6 +8,7 @@
 #include "runtime/exec/jit.h"
 #include "runtime/exec/lax.h"
 #include "runtime/exec/linalg.h"
+#include "runtime/exec/numpy.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/vmap.h"
 #include "tests/support/error_of.h"
@@ -40,6 +41,16 @@ TEST(Autodiff, GradOfGradAndJitInsideAndOutside) {
   EXPECT_THAT(grad(jit(f))(x).item<float>(), near(12));
   EXPECT_THAT(jit(grad(grad(f)))(x).item<float>(), near(12));
   EXPECT_THAT(jit(grad(jit(f)))(x).item<float>(), near(12));
+}
+
+// A fraction and a power of 2: the power stays as it is. Out of reach of 2^300 is no result of it.
+TEST(Autodiff, OfTheFractionAndPowerOfANumber) {
+  const Array x = full({}, 6.0);
+  auto scaled = [](const Array& each) { return ldexp(each, 3); };
+  auto fraction = [](const Array& each) { return frexp(each).first; };
+  EXPECT_THAT(grad(scaled)(x).item<float>(), near(8));
+  EXPECT_THAT(grad(fraction)(x).item<float>(), near(0.125f));
+  EXPECT_EQ(ldexp(full({}, std::ldexp(1.0, -100)), 200).item<float>(), std::ldexp(1.0f, 100));
 }
 
 // Where |x| has a kink, sums of exponentials are smooth: as JAX's own rules for them say.

@@ -194,6 +194,21 @@ TEST(Moves, PartsComputeTheSame) {
   EXPECT_GT(checked, 10);
 }
 
+// The first of equals, and NaN before all, in whichever part.
+TEST(Moves, TheBestOfPartsIsTheFirst) {
+  for (std::string_view name : {"argmax", "argmin"}) {
+    const float best = name == "argmax" ? 9 : -9;
+    for (const auto& [values, wanted] :
+         {std::pair{std::vector<float>{1, 5, best, best, 2, best}, 2}, std::pair{std::vector<float>{1, 5, best, 3, kNan, kNan}, 4}}) {
+      for (std::int64_t parts : {2, 3, 6}) {
+        GraphBuilder b;
+        b.set_results(find_op(name)->in_parts(b, {b.param({DType::kFloat32, {6}})}, Attrs{{"axis", std::int64_t(0)}}, 0, parts));
+        EXPECT_EQ(values_of(run(b.graph(), {tensor_of<float>({6}, values)}).at(0)), (Ints{wanted})) << name << " in " << parts;
+      }
+    }
+  }
+}
+
 TEST(Moves, ErrorsSayWhatIsWrong) {
   auto error_of = [](std::string_view op, const std::vector<Shape>& shapes, const Attrs& attrs) -> std::string {
     try {
