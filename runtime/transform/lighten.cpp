@@ -22,6 +22,7 @@ constexpr LightRule kRules[]{operand_alone,
                              repeated_and_reshaped_after,
                              reduced_before_repeating,
                              reduced_before_joining,
+                             reduced_before_reshaping,
                              with_smaller_window};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {

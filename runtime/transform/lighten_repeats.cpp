@@ -1,4 +1,7 @@
 // Work on what repeats, done once.
+#include <algorithm>
+#include <numeric>
+
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
 #include "runtime/transform/lighten_rules.h"
@@ -64,6 +67,12 @@ std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSi
     }
     return dims;
   }
+  if (node.op == &ops::kTranspose) {
+    const auto& axes = node.attrs.integers("axes");
+    dims.resize(from.size());
+    for (std::size_t d = 0; d < axes.size(); ++d) dims[std::size_t(axes[d])] = int(d);
+    return dims;
+  }
   // A reshape leaves the dimensions that vary where they are when as many elements precede them as before.
   if (node.op != &ops::kReshape || e.type(site.operands[0]).elements() == 0) return std::nullopt;
   std::int64_t before = 1, passed = 1;
@@ -84,7 +93,7 @@ std::optional<std::vector<int>> placed_dims(const LightEmitter& e, const LightSi
 }  // namespace
 
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site) {
-  if (site.node.op != &ops::kBroadcastInDim && site.node.op != &ops::kReshape) return std::nullopt;
+  if (!is_any_of(site.node.op, {&ops::kBroadcastInDim, &ops::kReshape, &ops::kTranspose})) return std::nullopt;
   const Node* inner = e.producer(site.operands[0], ops::kBroadcastInDim);
   if (inner == nullptr) return std::nullopt;
   const Shape &source = e.type(inner->operands[0]).shape, &between = e.type(site.operands[0]).shape;
@@ -95,7 +104,16 @@ std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site) 
   std::vector<int> dims;
   for (std::int64_t d : inner->attrs.integers("dims")) dims.push_back((*placed)[std::size_t(d)]);
   if (std::find(dims.begin(), dims.end(), -1) != dims.end() || dims.size() != source.size()) return std::nullopt;
-  return spread(e, inner->operands[0], e.type_of_original(site.node.results[0]).shape, dims, e.like(site.node.results[0]));
+  const ValueId result = site.node.results[0];
+  std::vector<int> order(dims.size());  // of the source's dimensions as they stand in the result
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return dims[std::size_t(a)] < dims[std::size_t(b)]; });
+  ValueId value = inner->operands[0];
+  if (!std::is_sorted(dims.begin(), dims.end())) {
+    std::sort(dims.begin(), dims.end());
+    value = e.emit(ops::kTranspose, {value}, Attrs{{"axes", ops::integers_of(order)}}, LightEmitter::like(result, dims));
+  }
+  return spread(e, value, e.type_of_original(result).shape, dims, e.like(result));
 }
 
 std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite& site) {
@@ -193,7 +211,8 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
 
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site) {
   const OpDef& op = *site.node.op;
-  if (!is_any_of(&op, {&ops::kReduceSum, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr})) return std::nullopt;
+  if (!is_any_of(&op, {&ops::kReduceSum, &ops::kReduceProd, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr}))
+    return std::nullopt;
   const ValueId result = site.node.results[0];
   const TensorType type = e.type(site.operands[0]);
   const std::vector<bool> varies = varying_dims(e, site.operands[0], type.shape);
@@ -212,7 +231,8 @@ std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite
   }
   // n times an integer, or what float32 holds exactly and adds up in no wider type, is a product.
   const bool is_sum = op.reduction == Reduction::kSum;
-  if (times == 0 || (is_sum && times > 1 && (is_half(type.dtype) || times > (1 << 24)))) return std::nullopt;
+  if (times == 0 || (&op == &ops::kReduceProd && times > 1) || (is_sum && times > 1 && (is_half(type.dtype) || times > (1 << 24))))
+    return std::nullopt;
   const LiesAs inside = LightEmitter::like(result, left);
   ValueId value = along(e, site.operands[0], type.shape, inner, {});
   if (!reduced.empty()) value = e.emit(op, {value}, Attrs{{"axes", ops::integers_of(reduced)}}, inside);

@@ -154,9 +154,25 @@ struct Joined {
   std::int64_t axis = 0;
 };
 
-// Of a join, or of a reshape of one that leaves its parts one behind the other: these are reshaped then, by `reshape`.
-std::optional<Joined> joined_from(const LightEmitter& e, ValueId id, const std::function<ValueId(ValueId, Shape, std::int64_t)>& reshape) {
+// A part of a join, reshaped or transposed, and the dimension that it is joined along then.
+using MakePart = std::function<ValueId(ValueId part, const OpDef& op, const Attrs& attrs, std::int64_t axis)>;
+
+std::optional<Joined> joined_and_turned(const LightEmitter& e, ValueId id, const MakePart& make_part) {
+  const Node* turned = e.producer(id, ops::kTranspose);
+  const Node* join = turned != nullptr ? e.producer(turned->operands[0], ops::kConcatenate) : nullptr;
+  if (join == nullptr) return std::nullopt;
+  const Attrs attrs = turned->attrs;
+  const auto& axes = attrs.integers("axes");
+  Joined joined{{}, std::find(axes.begin(), axes.end(), join->attrs.integer("axis")) - axes.begin()};
+  const std::vector<ValueId> parts = join->operands;
+  for (ValueId part : parts) joined.parts.push_back(make_part(part, ops::kTranspose, attrs, joined.axis));
+  return joined;
+}
+
+// Of a join, of a transpose of one, or of a reshape that leaves its parts one behind the other.
+std::optional<Joined> joined_from(const LightEmitter& e, ValueId id, const MakePart& make_part) {
   if (const Node* join = e.producer(id, ops::kConcatenate)) return Joined{join->operands, join->attrs.integer("axis")};
+  if (auto joined = joined_and_turned(e, id, make_part)) return joined;
   const Node* reshaped = e.producer(id, ops::kReshape);
   const Node* join = reshaped != nullptr ? e.producer(reshaped->operands[0], ops::kConcatenate) : nullptr;
   if (join == nullptr || e.type(id).elements() == 0) return std::nullopt;
@@ -176,7 +192,7 @@ std::optional<Joined> joined_from(const LightEmitter& e, ValueId id, const std::
   for (ValueId part : parts) {
     Shape shape = to;
     shape[d] = e.type(part).elements() / inner;
-    joined.parts.push_back(reshape(part, shape, joined.axis));
+    joined.parts.push_back(make_part(part, ops::kReshape, Attrs{{"shape", shape}}, joined.axis));
   }
   return joined;
 }
@@ -185,10 +201,10 @@ std::optional<Joined> joined_from(const LightEmitter& e, ValueId id, const std::
 
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site) {
   if (!is_reduction(*site.node.op)) return std::nullopt;
-  const auto joined = joined_from(e, site.operands[0], [&](ValueId part, Shape shape, std::int64_t axis) {
+  const auto joined = joined_from(e, site.operands[0], [&](ValueId part, const OpDef& op, const Attrs& attrs, std::int64_t axis) {
     LiesAs lies = e.like(site.node.operands[0]);
     lies.dims[std::size_t(axis)] = -1;
-    return e.emit(ops::kReshape, {part}, Attrs{{"shape", shape}}, lies);
+    return e.emit(op, {part}, attrs, lies);
   });
   if (!joined) return std::nullopt;
   const auto& axes = site.node.attrs.integers("axes");
@@ -220,6 +236,16 @@ std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& 
     all = i == 0 ? reduced[0] : first < i && is_idempotent(combiner) ? all : e.emit(*combiner, {all, reduced[i]}, {}, lies);
   }
   return all;
+}
+
+std::optional<ValueId> reduced_before_reshaping(LightEmitter& e, const LightSite& site) {
+  const Node* reshape = is_reduction(*site.node.op) ? e.producer(site.operands[0], ops::kReshape) : nullptr;
+  if (reshape == nullptr || e.type_of_original(site.node.results[0]).rank() > 0) return std::nullopt;
+  const ValueId whole = reshape->operands[0];
+  std::vector<int> axes(e.type(whole).shape.size());
+  if (axes.empty()) return std::nullopt;
+  std::iota(axes.begin(), axes.end(), 0);
+  return e.emit(*site.node.op, {whole}, Attrs{{"axes", ops::integers_of(axes)}}, e.like(site.node.results[0]));
 }
 
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site) {

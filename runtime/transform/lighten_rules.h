@@ -30,7 +30,7 @@ std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site);
 // The minimum of a number and of the maximum of another one and x: x held between them.
 std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site);
-// A broadcast or reshape of what repeats: one broadcast.
+// A broadcast, reshape or transpose of what repeats: one broadcast.
 std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 // A slice of what repeats: of what is repeated.
 std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite& site);
@@ -42,10 +42,12 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
-// A reduction of a join of parts of which some are equal, or of a reshape of one: of each once.
+// A reduction of a join of parts of which some are equal, or of a reshape or transpose of one: of each once.
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
+// A reduction of all elements of a reshape: of what is reshaped.
+std::optional<ValueId> reduced_before_reshaping(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
 

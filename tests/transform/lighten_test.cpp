@@ -219,6 +219,28 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"PartsSideBySide", "%0: int32[3,4]",
              "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reduce_sum(%1) {axes = [0]} : int32[8]\nreturn %2\n",
              "%1 = reduce_sum(%0) {axes = [0]} : int32[4]\n%2 = concatenate(%1, %1) {axis = 0} : int32[8]\nreturn %2\n"},
+        Case{"AllOfAReshape", "%0: int32[3,4]",
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reshape(%1) {shape = [24]} : int32[24]\n"
+             "%3 = reduce_max(%2) {axes = [0]} : int32[]\nreturn %3\n",
+             "%1 = reduce_max(%0) {axes = [0, 1]} : int32[]\nreturn %1\n"},
+        Case{"PartsSideBySideTransposed", "%0: int32[3,4]",
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = transpose(%1) {axes = [1, 0]} : int32[8,3]\n"
+             "%3 = reduce_max(%2) {axes = [0]} : int32[3]\nreturn %3\n",
+             "%1 = transpose(%0) {axes = [1, 0]} : int32[4,3]\n%2 = reduce_max(%1) {axes = [0]} : int32[3]\nreturn %2\n"},
+        Case{"TransposedRepeats", "%0: float32[2,3]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [4, 2, 3]} : float32[4,2,3]\n"
+             "%2 = transpose(%1) {axes = [2, 0, 1]} : float32[3,4,2]\n%3 = exp(%2) : float32[3,4,2]\nreturn %3\n",
+             "%1 = transpose(%0) {axes = [1, 0]} : float32[3,2]\n%2 = exp(%1) : float32[3,2]\n"
+             "%3 = broadcast_in_dim(%2) {dims = [0, 2], shape = [3, 4, 2]} : float32[3,4,2]\nreturn %3\n"},
+        Case{"ProductBesideRepeats", "%0: float32[2,3]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [4, 2, 3]} : float32[4,2,3]\n"
+             "%2 = reduce_prod(%1) {axes = [2]} : float32[4,2]\nreturn %2\n",
+             "%1 = reduce_prod(%0) {axes = [1]} : float32[2]\n"
+             "%2 = broadcast_in_dim(%1) {dims = [1], shape = [4, 2]} : float32[4,2]\nreturn %2\n"},
+        Case{"ProductOfRepeats", "%0: float32[2,3]",
+             "%1 = broadcast_in_dim(%0) {dims = [1, 2], shape = [4, 2, 3]} : float32[4,2,3]\n"
+             "%2 = reduce_prod(%1) {axes = [0]} : float32[2,3]\nreturn %2\n",
+             ""},
         Case{"EqualWorkOnATranspose", "%0: float32[4,6]",
              "%1 = transpose(%0) {axes = [1, 0]} : float32[6,4]\n%2 = reduce_max(%1) {axes = [1]} : float32[6]\n"
              "%3 = broadcast_in_dim(%2) {dims = [0], shape = [6, 4]} : float32[6,4]\n%4 = sub(%1, %3) : float32[6,4]\n"
@@ -235,12 +257,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ReductionOfAReshapedJoin", "%0: int32[3,4], %1: int32[2,4]",
              "%2 = concatenate(%0, %0, %1) {axis = 0} : int32[8,4]\n%3 = reshape(%2) {shape = [32]} : int32[32]\n"
              "%4 = reduce_max(%3) {axes = [0]} : int32[]\nreturn %4\n",
-             "%2 = reshape(%0) {shape = [12]} : int32[12]\n%3 = reshape(%1) {shape = [8]} : int32[8]\n"
-             "%4 = reduce_max(%2) {axes = [0]} : int32[]\n%5 = reduce_max(%3) {axes = [0]} : int32[]\n%6 = maximum(%4, %5) : int32[]\n"
-             "return %6\n"},
+             "%2 = reduce_max(%0) {axes = [0, 1]} : int32[]\n%3 = reduce_max(%1) {axes = [0, 1]} : int32[]\n"
+             "%4 = maximum(%2, %3) : int32[]\nreturn %4\n"},
         Case{"PartsThatAReshapeMixes", "%0: int32[3,4]",
-             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reshape(%1) {shape = [24]} : int32[24]\n"
-             "%3 = reduce_max(%2) {axes = [0]} : int32[]\nreturn %3\n",
+             "%1 = concatenate(%0, %0) {axis = 1} : int32[3,8]\n%2 = reshape(%1) {shape = [4, 6]} : int32[4,6]\n"
+             "%3 = reduce_max(%2) {axes = [1]} : int32[4]\nreturn %3\n",
              ""},
         Case{"PartsThatAReshapeCuts", "%0: int32[3,2]",
              "%1 = concatenate(%0, %0) {axis = 0} : int32[6,2]\n%2 = reshape(%1) {shape = [3, 4]} : int32[3,4]\n"
