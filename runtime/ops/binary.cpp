@@ -1,6 +1,7 @@
 // Elementwise ops of two operands of one dtype.
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/loops.h"
+#include "runtime/ops/vector_math.h"
 
 namespace shardlab::ops {
 namespace {
@@ -117,8 +118,16 @@ struct Pow {  // of integers, six bits of the exponent count, as jnp.power has i
   }
   template <Real T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
-    return T(std::pow(double(x), double(y)));
+    if constexpr (std::is_same_v<T, float>)
+      return vector_math::pow(x, y);
+    else
+      return T(std::pow(double(x), double(y)));
   }
+  SHARDLAB_INLINE static bool is_hard(std::same_as<float> auto x, float y) {
+    return !(x > 0) | !(x < kInfinite) | !(std::fabs(y) < kInfinite);
+  }
+  static float hard(std::same_as<float> auto x, float y) { return float(std::pow(double(x), double(y))); }
+  static constexpr float kInfinite = std::numeric_limits<float>::infinity();
   template <Cplx T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
     if (x == T(0)) return y == T(0) ? T(1) : T(0);

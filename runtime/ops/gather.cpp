@@ -1,12 +1,14 @@
 // gather: windows of the operand, each at a computed place.
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/gather_rules.h"
-#include "runtime/ops/index_values.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/regions.h"
+#include "runtime/ops/window_offsets.h"
 
 namespace shardlab::ops {
 namespace {
@@ -71,7 +73,7 @@ void kernel(const KernelArgs& args) {
   const ConstView& operand = args.operands[0];
   const ConstView& indices = args.operands[1];
   const MutableView& result = args.results[0];
-  std::memset(result.data, 0, std::size_t(result.type.bytes()));
+  if (result.type.elements() == 0) return;
   GatherDims dims(args.attrs);
   const auto& sizes = args.attrs.integers("slice_sizes");
   std::vector<int> windows = dims.window_dims(operand.type.rank()), batches = dims.batch_dims(result.type.rank());
@@ -87,35 +89,69 @@ void kernel(const KernelArgs& args) {
     batch_shape.push_back(result.type.shape[std::size_t(d)]);
     batch_strides.push_back(result_strides[std::size_t(d)]);
   }
-  std::int64_t item = size_of(result.type.dtype), count = element_count(batch_shape), depth = indices.type.shape.back();
-  if (result.type.elements() == 0) return;
-  Shape batch(batch_shape.size(), 0), start(operand.type.shape.size());
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::fill(start.begin(), start.end(), 0);
-    for (std::int64_t i = 0; i < depth; ++i) {
-      std::size_t d = std::size_t(dims.index_map[std::size_t(i)]);
-      start[d] = std::clamp<std::int64_t>(index_value(indices, n * depth + i), 0, (*operand.array)[d] - sizes[d]);
-    }
-    for (std::size_t i = 0; i < dims.operand_batching.size(); ++i) {
-      std::size_t index_dim = std::size_t(dims.indices_batching[i]);
-      start[std::size_t(dims.operand_batching[i])] = (*indices.box)[index_dim].start + batch[index_dim];
-    }
-    // A dimension that goes through whole windows is cut alike on both sides.
-    for (std::size_t i = 0; i < windows.size(); ++i) {
-      std::size_t d = std::size_t(windows[i]);
-      if (sizes[d] == (*operand.array)[d]) start[d] = (*result.box)[std::size_t(dims.offset[i])].start;
-    }
-    bool is_here = true;
-    for (std::size_t d = 0; d < start.size(); ++d) is_here &= start[d] >= (*operand.box)[d].start && start[d] < (*operand.box)[d].stop;
-    std::int64_t to = 0;
-    for (std::size_t i = 0; i < batch.size(); ++i) to += batch[i] * batch_strides[i];
-    if (is_here)
-      copy_region(window_shape, {operand.data, offset_in(*operand.box, start), from_strides}, {result.data, to, to_strides}, item);
-    for (std::size_t i = batch.size(); i-- > 0;) {
-      if (++batch[i] < batch_shape[i]) break;
-      batch[i] = 0;
-    }
+
+  WindowOffsets offsets(indices, batch_shape);
+  bool is_part = false;  // some windows may begin elsewhere
+  std::vector<bool> is_told(operand.type.shape.size(), false);
+  auto dim = [&](std::size_t d) { return WindowOffsets::Dim{(*operand.box)[d], operand_strides[d]}; };
+  // A dimension that goes through whole windows is cut alike on both sides.
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    std::size_t d = std::size_t(windows[i]);
+    if (sizes[d] != (*operand.array)[d]) continue;
+    is_told[d] = true;
+    offsets.add_start((*result.box)[std::size_t(dims.offset[i])].start - (*operand.box)[d].start, operand_strides[d]);
   }
+  for (std::size_t i = 0; i < dims.index_map.size(); ++i) {
+    std::size_t d = std::size_t(dims.index_map[i]);
+    if (is_told[d]) continue;
+    is_told[d] = true;
+    is_part |= (*operand.box)[d].size() < (*operand.array)[d];
+    offsets.add_index(std::int64_t(i), dim(d), 0, (*operand.array)[d] - sizes[d]);
+  }
+  for (std::size_t i = 0; i < dims.operand_batching.size(); ++i) {
+    std::size_t d = std::size_t(dims.operand_batching[i]), index_dim = std::size_t(dims.indices_batching[i]);
+    is_told[d] = true;
+    is_part |= (*operand.box)[d].size() < (*operand.array)[d];
+    offsets.add_batch(index_dim, (*indices.box)[index_dim].start, dim(d));
+  }
+  for (std::size_t d = 0; d < is_told.size(); ++d)  // what nothing tells starts at 0
+    if (!is_told[d] && ((*operand.box)[d].start > 0 || (*operand.box)[d].size() == 0)) {
+      std::memset(result.data, 0, std::size_t(result.type.bytes()));
+      return;
+    }
+  if (is_part) std::memset(result.data, 0, std::size_t(result.type.bytes()));
+
+  const std::int64_t item = size_of(result.type.dtype), elements = element_count(window_shape);
+  const auto copy_items = [&](auto sample) {
+    using T = decltype(sample);
+    offsets.each(batch_strides, [from = reinterpret_cast<const T*>(operand.data), to = reinterpret_cast<T*>(result.data)](
+                                    std::int64_t place, std::int64_t at) { to[at] = from[place]; });
+  };
+  if (elements == 1 && with_item(item, copy_items)) return;
+  const Shape dense = strides_of(window_shape);
+  if (from_strides == dense && to_strides == dense) {
+    offsets.each(batch_strides, [&](std::int64_t place, std::int64_t at) {
+      std::memcpy(result.data + at * item, operand.data + place * item, std::size_t(elements * item));
+    });
+    return;
+  }
+  // Windows that lie beside each other in the result are filled together, place by place.
+  if (!batch_strides.empty() && batch_strides.back() == 1 && item <= 8) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> places;
+    offsets.each(batch_strides, [&](std::int64_t place, std::int64_t at) { places.emplace_back(place, at); });
+    const auto fill = [&](auto sample) {
+      using T = decltype(sample);
+      for_each_offset(window_shape, from_strides, to_strides, [&](std::int64_t from_window, std::int64_t to_window) {
+        const T* from = reinterpret_cast<const T*>(operand.data) + from_window;
+        T* to = reinterpret_cast<T*>(result.data) + to_window;
+        for (const auto& [place, at] : places) to[at] = from[place];
+      });
+    };
+    if (with_item(item, fill)) return;
+  }
+  offsets.each(batch_strides, [&](std::int64_t place, std::int64_t at) {
+    copy_region(window_shape, {operand.data, place, from_strides}, {result.data, at, to_strides}, item);
+  });
 }
 
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

@@ -7,7 +7,9 @@
 #include "runtime/ops/gather_rules.h"
 #include "runtime/ops/index_values.h"
 #include "runtime/ops/lower.h"
+#include "runtime/ops/reducers.h"
 #include "runtime/ops/regions.h"
+#include "runtime/ops/window_offsets.h"
 
 namespace shardlab::ops {
 namespace {
@@ -115,6 +117,81 @@ class WindowWriter {
   std::int64_t item_;
 };
 
+template <int kReduction>
+struct Combined;  // how two elements of a scatter are combined
+template <>
+struct Combined<int(Reduction::kSum)> : reduction::Sum {};
+template <>
+struct Combined<int(Reduction::kProd)> : reduction::Prod {};
+template <>
+struct Combined<int(Reduction::kMin)> : reduction::Min {};
+template <>
+struct Combined<int(Reduction::kMax)> : reduction::Max {};
+
+// The common case: windows go through whole dimensions or have one element in them, and are cut as the operand is. False where it is
+// another one, and nothing is done.
+template <int kReduction>
+bool scatter_whole_windows(const KernelArgs& args, const GatherDims& dims, const WindowWriter& writer) {
+  const ConstView &operand = args.operands[0], &indices = args.operands[1], &updates = args.operands[2];
+  const MutableView& result = args.results[0];
+  const std::vector<int> windows = dims.window_dims(operand.type.rank()), batches = dims.batch_dims(updates.type.rank());
+  const Shape result_strides = strides_of(result.type.shape), update_strides = strides_of(updates.type.shape);
+  Shape window, from_strides, to_strides, batch_shape, batch_strides;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const std::size_t d = std::size_t(windows[i]), u = std::size_t(dims.offset[i]);
+    const bool is_indexed = std::find(dims.index_map.begin(), dims.index_map.end(), std::int64_t(d)) != dims.index_map.end();
+    if (is_indexed || (*updates.array)[u] != (*operand.array)[d] || (*updates.box)[u] != (*result.box)[d]) return false;
+    window.push_back((*updates.box)[u].size());
+    from_strides.push_back(update_strides[u]);
+    to_strides.push_back(result_strides[d]);
+  }
+  for (int d : batches) {
+    batch_shape.push_back(updates.type.shape[std::size_t(d)]);
+    batch_strides.push_back(update_strides[std::size_t(d)]);
+  }
+  WindowOffsets offsets(indices, batch_shape);
+  std::vector<bool> is_told(operand.type.shape.size(), false);
+  for (int d : windows) is_told[std::size_t(d)] = true;
+  const auto dim = [&](std::size_t d) { return WindowOffsets::Dim{(*result.box)[d], result_strides[d]}; };
+  for (std::size_t i = 0; i < dims.index_map.size(); ++i) {
+    offsets.add_index(std::int64_t(i), dim(std::size_t(dims.index_map[i])));
+    is_told[std::size_t(dims.index_map[i])] = true;
+  }
+  for (std::size_t i = 0; i < dims.operand_batching.size(); ++i) {
+    const std::size_t d = std::size_t(dims.operand_batching[i]), index_dim = std::size_t(dims.indices_batching[i]);
+    offsets.add_batch(index_dim, (*indices.box)[index_dim].start, dim(d));
+    is_told[d] = true;
+  }
+  if (std::find(is_told.begin(), is_told.end(), false) != is_told.end()) return false;
+
+  if (element_count(window) != 1) {
+    offsets.each(batch_strides, [&](std::int64_t place, std::int64_t at) {
+      writer.write(window, {updates.data, at, from_strides}, {result.data, place, to_strides});
+    });
+    return true;
+  }
+  visit_dtype(result.type.dtype, [&](auto sample) {
+    using T = decltype(sample);
+    const auto each = [&](auto combined) {
+      offsets.each(batch_strides, [&, from = updates.as<T>(), to = reinterpret_cast<T*>(result.data)](std::int64_t place, std::int64_t at) {
+        to[place] = combined(to[place], from[at]);
+      });
+    };
+    if constexpr (kReduction < 0)
+      each([](T, T update) { return update; });
+    else if constexpr (std::is_same_v<T, bool> || Half<T>)
+      each([&](T a, T b) {
+        T both;
+        combine(Reduction(kReduction), result.type.dtype, reinterpret_cast<std::byte*>(&both), reinterpret_cast<const std::byte*>(&a),
+                reinterpret_cast<const std::byte*>(&b), 1);
+        return both;
+      });
+    else
+      each([](T a, T b) { return Combined<kReduction>::combine(a, b); });
+  });
+  return true;
+}
+
 // A part of the operand takes what of the windows falls into it; windows that leave the whole operand are dropped. Where the updates
 // are cut, only the first part starts from the operand, the others from the reduction's identity.
 template <int kReduction>  // -1: replaces
@@ -143,9 +220,10 @@ void kernel(const KernelArgs& args) {
     from_strides.push_back(update_strides[std::size_t(dims.offset[i])]);
     to_strides.push_back(result_strides[std::size_t(windows[i])]);
   }
+  WindowWriter writer(reduction, result.type.dtype);
+  if (scatter_whole_windows<kReduction>(args, dims, writer)) return;
   std::int64_t depth = indices.type.shape.back(), count = 1;
   for (int d : batches) count *= updates.type.shape[std::size_t(d)];
-  WindowWriter writer(reduction, result.type.dtype);
   Shape batch(batches.size(), 0), start(operand.type.shape.size());
   for (std::int64_t n = 0; n < count; ++n) {
     std::fill(start.begin(), start.end(), 0);

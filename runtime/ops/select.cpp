@@ -5,11 +5,13 @@
 namespace shardlab::ops {
 namespace {
 
-struct Select {
-  template <typename T>
+struct Select {  // by bits, as a branch would be missed half of the time
+  template <std::unsigned_integral T>
   SHARDLAB_INLINE T operator()(bool condition, T x, T y) const {
-    return condition ? x : y;
+    const T mask = T(T(0) - T(condition));
+    return T((x & mask) | (y & ~mask));
   }
+  SHARDLAB_INLINE Complex128 operator()(bool condition, Complex128 x, Complex128 y) const { return condition ? x : y; }
 };
 struct Clamp {  // NaN stays
   template <typename T>

@@ -3,11 +3,20 @@
 
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/inverse_erf.h"
+#include "runtime/ops/vector_math.h"
 
 namespace shardlab::ops {
 namespace {
 
-SHARDLAB_REAL_FUNCTION(Erf, std::erf)
+struct Erf {
+  template <Real T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return vector_math::erf(x);
+    else
+      return std::erf(x);
+  }
+};
 SHARDLAB_REAL_FUNCTION(Erfc, std::erfc)
 
 // a * b + c, rounded once.

@@ -1,7 +1,7 @@
 // Elementwise kernels from functors: the tile function for given dtypes, the whole-shard kernel, the shape rule.
 //
 // A functor F has overloads of operator() for the element types it takes; its result type says the result's dtype. It may have
-// `static bool is_hard(T)` and `static R hard(T)` for rare arguments that the vectorised operator() does not cover.
+// `static bool is_hard(T…)` and `static R hard(T…)` for rare arguments that the vectorised operator() does not cover.
 //
 // 16-bit floats are computed in float and rounded once, by whatever F does for float. The common dtypes are compiled for every level of
 // runtime/ops/isa.h; for the others (narrow and wide integers, double) code size counts for more.
@@ -16,8 +16,8 @@
 
 namespace shardlab::ops {
 
-template <typename F, typename T>
-concept HasHardCases = requires(T x) { F::is_hard(x); };
+template <typename F, typename... T>
+concept HasHardCases = requires(T... x) { F::is_hard(x...); };
 
 // result[i] = F(operands[k][i * strides[k]]…) with strides 1 and, for scalars, 0; the result may be one of the operands.
 template <typename F, typename... T>
@@ -32,12 +32,8 @@ struct TileLoop {
   template <std::size_t... I>
   SHARDLAB_INLINE static void run_indexed(const void* const* operands, const int* strides, R* result, std::int64_t count,
                                           std::index_sequence<I...>) {
-    if constexpr (sizeof...(T) == 1 && (HasHardCases<F, T> && ...)) {
-      if (((strides[I] == 1) && ...)) return run_with_hard_cases(static_cast<const T*>(operands[I])..., result, count);
-    }
     if (((strides[I] == 1) && ...)) {
-#pragma GCC ivdep
-      for (std::int64_t i = 0; i < count; ++i) result[i] = apply(static_cast<const T*>(operands[I])[i]...);
+      run_chunk(result, count, static_cast<const T*>(operands[I])...);
     } else {
       run_with_scalars<I...>(operands, strides, result, count);
     }
@@ -55,8 +51,12 @@ struct TileLoop {
     }
   }
   SHARDLAB_INLINE static void run_chunk(R* result, std::int64_t count, const T*... operands) {
+    if constexpr (HasHardCases<F, T...>) {
+      run_with_hard_cases(result, count, operands...);
+    } else {
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < count; ++i) result[i] = apply(operands[i]...);
+      for (std::int64_t i = 0; i < count; ++i) result[i] = F()(operands[i]...);
+    }
   }
   template <typename X, std::int64_t kChunk>
   struct Spread {
@@ -66,24 +66,17 @@ struct TileLoop {
       for (std::int64_t i = 0; i < count; ++i) data[i] = x;
     }
   };
-  SHARDLAB_INLINE static R apply(T... x) {
-    if constexpr ((HasHardCases<F, T> && ...)) {
-      if ((F::is_hard(x) && ...)) return F::hard(x...);
-    }
-    return F()(x...);
-  }
-  template <typename X>
-  SHARDLAB_INLINE static void run_with_hard_cases(const X* x, R* result, std::int64_t count) {
+  SHARDLAB_INLINE static void run_with_hard_cases(R* result, std::int64_t count, const T*... x) {
     constexpr std::int64_t kChunk = 512;
     for (std::int64_t start = 0; start < count; start += kChunk) {
-      std::int64_t size = count - start < kChunk ? count - start : kChunk;
+      const std::int64_t end = count - start < kChunk ? count : start + kChunk;
       int hard = 0;
-      for (std::int64_t i = 0; i < size; ++i) hard |= int(F::is_hard(x[start + i]));
+      for (std::int64_t i = start; i < end; ++i) hard |= int(F::is_hard(x[i]...));
       if (hard) {
-        for (std::int64_t i = start; i < start + size; ++i) result[i] = apply(x[i]);
+        for (std::int64_t i = start; i < end; ++i) result[i] = F::is_hard(x[i]...) ? F::hard(x[i]...) : F()(x[i]...);
       } else {
 #pragma GCC ivdep
-        for (std::int64_t i = start; i < start + size; ++i) result[i] = F()(x[i]);
+        for (std::int64_t i = start; i < end; ++i) result[i] = F()(x[i]...);
       }
     }
   }

@@ -52,7 +52,7 @@ struct Logistic {
   template <Real T>
   SHARDLAB_INLINE T operator()(T x) const {
     if constexpr (std::is_same_v<T, float>)
-      return T(1.0 / (1.0 + vector_math::exp(-double(x))));
+      return vector_math::logistic(x);
     else
       return 1.0 / (1.0 + std::exp(-x));
   }
