@@ -1,8 +1,8 @@
 // Combines the elements along axes; for reduce.cpp alone.
 //
 // The order of combination depends on the operand's shape and the axes alone. Up to 16 elements are combined from left to right in
-// row-major order; longer rows of a contiguous axis in 16 lanes of at most 16 elements, lanes and blocks as balanced trees, so that
-// the error of a sum grows with the logarithm of the count.
+// row-major order; longer rows of a contiguous axis in 16 lanes of at most 16 elements (of max and min in 64 of 64), lanes and blocks as
+// balanced trees, so that the error of a sum grows with the logarithm of the count.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,14 @@
 namespace shardlab::ops::reduction {
 
 inline constexpr std::int64_t kLeftToRightMax = 16;
-inline constexpr std::int64_t kLanes = 16;
-inline constexpr std::int64_t kBlock = kLanes * 16;  // elements of a contiguous run that are combined in lanes
-inline constexpr std::int64_t kTile = 256;           // columns that are combined together
+// Of max and min each lane is a choice, which GCC makes branches of unless it has a loop over more lanes than it would unroll.
+template <typename F>
+inline constexpr bool kChooses = std::is_same_v<F, Max> || std::is_same_v<F, Min>;
+template <typename F>
+inline constexpr std::int64_t kLanes = kChooses<F> ? 64 : 16;
+template <typename F>  // elements of a contiguous run that are combined in lanes
+inline constexpr std::int64_t kBlock = kLanes<F> * (kChooses<F> ? 64 : 16);
+inline constexpr std::int64_t kTile = 256;  // columns that are combined together
 
 // Walks the row-major positions of some dimensions, as offsets in elements.
 struct Walk {
@@ -43,13 +48,13 @@ struct RunLoop {
  private:
   SHARDLAB_INLINE static T block(const T* x, std::int64_t count) {
     prefetch_ahead(x, count);
-    T lanes[kLanes];
-    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = F::template identity<T>();
-    std::int64_t rows = count / kLanes;
+    T lanes[kLanes<F>];
+    for (std::int64_t l = 0; l < kLanes<F>; ++l) lanes[l] = F::template identity<T>();
+    std::int64_t rows = count / kLanes<F>;
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = F::combine(lanes[l], x[r * kLanes + l]);
-    for (std::int64_t l = 0; l < count - rows * kLanes; ++l) lanes[l] = F::combine(lanes[l], x[rows * kLanes + l]);
-    for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+      for (std::int64_t l = 0; l < kLanes<F>; ++l) lanes[l] = F::combine(lanes[l], x[r * kLanes<F> + l]);
+    for (std::int64_t l = 0; l < count - rows * kLanes<F>; ++l) lanes[l] = F::combine(lanes[l], x[rows * kLanes<F> + l]);
+    for (std::int64_t half = kLanes<F> / 2; half > 0; half /= 2)
       for (std::int64_t l = 0; l < half; ++l) lanes[l] = F::combine(lanes[l], lanes[l + half]);
     return lanes[0];
   }
@@ -116,12 +121,12 @@ class Reducer {
     return F::combine(left, tree_of_runs(from, middle, last));
   }
   T tree_of_blocks(const T* x, std::int64_t count) {
-    if (count <= kBlock) {
+    if (count <= kBlock<F>) {
       T result;
       run_(x, count, &result);
       return result;
     }
-    std::int64_t left_count = split(count, kBlock);
+    std::int64_t left_count = split(count, kBlock<F>);
     T left = tree_of_blocks(x, left_count);
     return F::combine(left, tree_of_blocks(x + left_count, count - left_count));
   }
