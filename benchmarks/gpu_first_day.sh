@@ -2,7 +2,8 @@
 # What to run on the first machine with a GPU; see docs/gpu.md. Every step has a limit, a failure stops none of the others, and the results
 # are in OUT, after each part: results.txt, which says of each step passed, FAILED, LATE or skipped, and logs.tar.gz with a log a part.
 # Where a command may take ten minutes at most, these three do all, one after another on one machine (kernels that one compiled serve the
-# others):  … --out OUT1 tests programs    … --out OUT2 processes scenarios sanitizer    … --out OUT3 oracle speed
+# others):  … --out OUT1 tests speed    … --out OUT2 programs processes scenarios    … --out OUT3 oracle sanitizer
+# Where each of them may bring little with it, gpu_bundle.sh packs a bundle of those parts alone.
 # usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl] [--out FOLDER] [--dry] [PART…]
 #   parts: tests programs processes scenarios oracle speed sanitizer (default: all; together at most 25 minutes)
 #   --bundle: what gpu_bundle.sh packed, instead of a build; --dry: without a GPU, on CPU devices, to try the script
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
     --out) out=$2; shift 2 ;;
     --dry) dry=1; shift ;;
     tests | programs | processes | scenarios | oracle | speed | sanitizer) parts+=("$1"); shift ;;
-    *) sed -n 2,9p "$0"; exit 2 ;;
+    *) sed -n 2,10p "$0"; exit 2 ;;
   esac
 done
 [ ${#parts[@]} -gt 0 ] || parts=(tests programs processes scenarios oracle speed sanitizer)

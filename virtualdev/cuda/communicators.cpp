@@ -176,6 +176,7 @@ const CommunicatorGroup& Communicators::await(const std::vector<int>& processes,
   Making& making = *made_.at(processes);
   auto is_ready = [&] {
     if (making.failure) std::rethrow_exception(making.failure);
+    if (aborted_) throw NcclError("NCCL was aborted");
     if (making.is_ready || !making.is_joined) return making.is_ready;
     making.is_ready = true;
     for (Communicator each : making.group.own) making.is_ready = api_->is_ready(each) && making.is_ready;

@@ -28,9 +28,11 @@ struct OwnEvent {
   int gpu;
 };
 
+using Held = std::vector<std::shared_ptr<const void>>;
 struct OwnGraph {
   cudaGraphExec_t executable;
   int gpu;
+  Held held;  // what its work needs
 };
 
 OwnStream& own(Stream stream) { return *reinterpret_cast<OwnStream*>(stream); }
@@ -43,6 +45,25 @@ OwnEvent& own(Event event) { return *reinterpret_cast<OwnEvent*>(event); }
 class CudaApi final : public GpuApi {
  public:
   CudaApi() : runtime_(runtime_library()) {}
+  // A process may make one context after another. At the end of the process the driver may be gone before, and has taken all with it.
+  ~CudaApi() override {
+    if (home_ < 0 || RUNTIME(cudaSetDevice)(home_) != cudaSuccess) return;
+    auto turn = [this](int gpu) { turn_to(gpu); };
+    auto free = [this](std::byte* data) { RUNTIME(cudaFree)(data); };
+    try {
+      transforms_.close(turn, free);
+      products_.close(turn, free);
+    } catch (const std::exception&) {  // a function is missing: nothing was made with it
+    }
+    for (auto& [gpu, stream] : capturing_) {
+      turn_to(gpu);
+      RUNTIME(cudaStreamDestroy)(stream);
+    }
+    for (auto& [code, library] : libraries_) RUNTIME(cudaLibraryUnload)(library);
+    for (auto& [bytes, data] : pinned_free_) RUNTIME(cudaFreeHost)(data);
+  }
+  CudaApi(const CudaApi&) = delete;
+  CudaApi& operator=(const CudaApi&) = delete;
 
   int gpu_count() override {
     int count = 0;
@@ -167,11 +188,11 @@ class CudaApi final : public GpuApi {
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
-    issue(CopyWork{to, from, bytes}, own(stream).gpu, own(stream).stream);
+    issue(CopyWork{to, from, bytes}, own(stream).stream);
   }
   void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
-    issue(FillWork{to, byte, bytes}, own(stream).gpu, own(stream).stream);
+    issue(FillWork{to, byte, bytes}, own(stream).stream);
   }
 
   // Libraries belong to no GPU: one is loaded once, for all.
@@ -188,7 +209,7 @@ class CudaApi final : public GpuApi {
   void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
               Stream stream) override {
     use(own(stream).gpu);
-    issue(KernelWork{kernel, grid, block, has_barriers, {arguments.begin(), arguments.end()}}, own(stream).gpu, own(stream).stream);
+    issue(KernelWork{kernel, grid, block, has_barriers, {arguments.begin(), arguments.end()}}, own(stream).stream);
   }
   bool has_product(int gpu, const MatrixProduct& product) override {
     use(gpu);
@@ -200,12 +221,12 @@ class CudaApi final : public GpuApi {
   }
   void transform(int gpu, const RowTransforms& transforms, Stream stream) override {
     use(gpu);
-    transforms_.run(gpu, transforms, own(stream).stream);
+    transforms_.run(gpu, transforms, own(stream).stream, [&](std::size_t bytes) { return allocate(bytes, stream); });
   }
 
   Graph make_graph(int gpu, std::span<const Work> work) override {
-    cudaGraph_t graph = capture(gpu, work);
-    auto made = std::make_unique<OwnGraph>(OwnGraph{nullptr, gpu});
+    auto made = std::make_unique<OwnGraph>(OwnGraph{nullptr, gpu, {}});
+    cudaGraph_t graph = capture(gpu, work, made->held);
     auto* instantiate = runtime_.find<cudaError_t(cudaGraphExec_t*, cudaGraph_t, unsigned long long)>("cudaGraphInstantiate");
     cudaError_t result = instantiate(&made->executable, graph, 0);
     RUNTIME(cudaGraphDestroy)(graph);
@@ -214,8 +235,9 @@ class CudaApi final : public GpuApi {
   }
   bool update(Graph graph, std::span<const Work> work) override {
     cudaGraph_t changed = nullptr;
+    Held held;
     try {
-      changed = capture(own(graph).gpu, work);
+      changed = capture(own(graph).gpu, work, held);
     } catch (const NoGraph&) { return false; }
     cudaGraphExecUpdateResultInfo info;
     cudaError_t result = RUNTIME(cudaGraphExecUpdate)(own(graph).executable, changed, &info);
@@ -225,6 +247,7 @@ class CudaApi final : public GpuApi {
       return false;
     }
     check(result, "cudaGraphExecUpdate");
+    std::swap(own(graph).held, held);
     return true;
   }
   void launch(Graph graph, Stream stream) override {
@@ -259,8 +282,8 @@ class CudaApi final : public GpuApi {
   void pop_range() override { nvtxRangePop(); }
 
  private:
-  // Work on a stream, which may be one that captures; the GPU is the thread's.
-  void issue(const Work& work, int gpu, cudaStream_t stream) {
+  // Calls of the runtime on a stream, which may be one that captures; the GPU is the thread's.
+  void issue(const Work& work, cudaStream_t stream) {
     if (auto* kernel = std::get_if<KernelWork>(&work)) {
       void* parameter[] = {const_cast<std::byte*>(kernel->arguments.data())};
       auto* launch_kernel = runtime_.find<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel");
@@ -271,11 +294,6 @@ class CudaApi final : public GpuApi {
       check(RUNTIME(cudaMemcpyAsync)(copy->to, copy->from, copy->bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
     } else if (auto* fill = std::get_if<FillWork>(&work)) {
       check(RUNTIME(cudaMemsetAsync)(fill->to, fill->byte, fill->bytes, stream), "cudaMemsetAsync");
-    } else if (auto* product = std::get_if<MatrixProduct>(&work)) {
-      products_.run(gpu, *product, stream,
-                    [](std::size_t) -> std::byte* { throw GpuError("a product is captured before the library was used"); });
-    } else if (auto* rows = std::get_if<RowTransforms>(&work)) {
-      transforms_.run(gpu, *rows, stream);
     } else {  // what the host asks for after the graph's launch, and not a mark within the graph
       check(RUNTIME(cudaEventRecordWithFlags)(own(std::get<RecordWork>(work).event).event, stream, cudaEventRecordExternal),
             "cudaEventRecordWithFlags");
@@ -283,7 +301,7 @@ class CudaApi final : public GpuApi {
   }
 
   // On a stream of its own, so that nothing else is captured.
-  cudaGraph_t capture(int gpu, std::span<const Work> work) {
+  cudaGraph_t capture(int gpu, std::span<const Work> work, Held& held) {
     std::lock_guard lock(capture_mutex_);
     use(gpu);
     cudaStream_t& stream = capturing_[gpu];
@@ -291,7 +309,15 @@ class CudaApi final : public GpuApi {
     check(RUNTIME(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
-      for (const Work& each : work) issue(each, gpu, stream);
+      for (const Work& each : work) {
+        if (auto* product = std::get_if<MatrixProduct>(&each))
+          products_.run(gpu, *product, stream,
+                        [](std::size_t) -> std::byte* { throw GpuError("a product is captured before the library was used"); });
+        else if (auto* rows = std::get_if<RowTransforms>(&each))
+          held.push_back(transforms_.capture(gpu, *rows, stream));
+        else
+          issue(each, stream);
+      }
     } catch (...) {
       RUNTIME(cudaStreamEndCapture)(stream, &graph);
       if (graph != nullptr) RUNTIME(cudaGraphDestroy)(graph);

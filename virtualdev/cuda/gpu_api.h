@@ -188,6 +188,7 @@ class KernelCompiler {
 
 // The real ones. UserError where a library is missing.
 std::shared_ptr<GpuApi> cuda_api();
-std::shared_ptr<KernelCompiler> nvrtc_compiler();
+// `is_strict`: a warning is a failure, as the tests want it.
+std::shared_ptr<KernelCompiler> nvrtc_compiler(bool is_strict = false);
 
 }  // namespace shardlab::cuda

@@ -115,6 +115,16 @@ MatrixProducts::OnGpu& MatrixProducts::open(int gpu) {
   return here;
 }
 
+void MatrixProducts::close(const std::function<void(int gpu)>& use, const std::function<void(std::byte*)>& release) {
+  std::lock_guard lock(mutex_);
+  for (auto& [gpu, here] : gpus_) {
+    use(gpu);
+    if (here.handle != nullptr) SHARDLAB_CALL(library_, cublasLtDestroy)(here.handle);
+    if (here.workspace != nullptr) release(here.workspace);
+  }
+  gpus_.clear();
+}
+
 // Where the library has none, it says so by its status, or by finding nothing.
 const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p, Description& description) {
   const Columns first = first_of(p), second = second_of(p);

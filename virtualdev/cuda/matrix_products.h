@@ -21,6 +21,8 @@ class MatrixProducts {
   bool has(int gpu, const MatrixProduct& product);
   // `allocate`: workspace on the stream; kept, as the stream's work is in order.
   void run(int gpu, const MatrixProduct& product, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate);
+  // Ends the library's use of each GPU and gives its workspace back. No work is left there.
+  void close(const std::function<void(int gpu)>& use, const std::function<void(std::byte*)>& release);
 
  private:
   struct OnGpu {

@@ -5,6 +5,6 @@
 namespace shardlab::cuda {
 
 std::shared_ptr<GpuApi> cuda_api() { throw_user_error("cuda: {}", missing_text(look_for_cuda())); }
-std::shared_ptr<KernelCompiler> nvrtc_compiler() { throw_user_error("cuda: {}", missing_text(look_for_cuda())); }
+std::shared_ptr<KernelCompiler> nvrtc_compiler(bool) { throw_user_error("cuda: {}", missing_text(look_for_cuda())); }
 
 }  // namespace shardlab::cuda

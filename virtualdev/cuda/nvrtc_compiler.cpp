@@ -13,7 +13,7 @@ namespace {
 
 class NvrtcCompiler final : public KernelCompiler {
  public:
-  NvrtcCompiler() : library_(load_library(compiler_library())) {
+  explicit NvrtcCompiler(bool is_strict) : library_(load_library(compiler_library())), is_strict_(is_strict) {
     if (library_ == nullptr)
       throw_user_error(
           "NVRTC, which compiles kernels, is not there ({} cannot be loaded); install the CUDA toolkit or add its folder to "
@@ -38,7 +38,8 @@ class NvrtcCompiler final : public KernelCompiler {
     std::string log = read(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), binary;
     if (result == NVRTC_SUCCESS) binary = read(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN");
     symbol<decltype(::nvrtcDestroyProgram)>("nvrtcDestroyProgram")(&program);
-    if (result != NVRTC_SUCCESS) throw_user_error("generated kernels do not compile for sm_{}: {}", arch, log);
+    if (result != NVRTC_SUCCESS || (is_strict_ && log.find("warning") != std::string::npos))
+      throw_user_error("generated kernels do not compile for sm_{}: {}", arch, log);
     return binary;
   }
 
@@ -61,10 +62,11 @@ class NvrtcCompiler final : public KernelCompiler {
   }
 
   void* library_;
+  bool is_strict_;
 };
 
 }  // namespace
 
-std::shared_ptr<KernelCompiler> nvrtc_compiler() { return std::make_shared<NvrtcCompiler>(); }
+std::shared_ptr<KernelCompiler> nvrtc_compiler(bool is_strict) { return std::make_shared<NvrtcCompiler>(is_strict); }
 
 }  // namespace shardlab::cuda

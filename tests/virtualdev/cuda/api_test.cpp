@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "benchmarks/gpu_kernels/time_kernels.h"
+#include "runtime/ops/fft_rows.h"
 #include "tests/virtualdev/cuda/host_kernels.h"
 #include "tests/virtualdev/cuda/libraries/stand_in.h"
 #include "tests/virtualdev/cuda/programs.h"
+#include "virtualdev/cuda/fourier_plans.h"
 #include "virtualdev/cuda/presence.h"
 
 namespace shardlab {
@@ -72,7 +74,14 @@ class Api : public ::testing::Test {
     world_->reset();
   }
   void TearDown() override {
-    if (world_ != nullptr) { EXPECT_THAT(world_->faults, IsEmpty()); }
+    if (world_ == nullptr) return;
+    EXPECT_THAT(world_->faults, IsEmpty());
+    // A process may make one context after another: what one took goes with it.
+    EXPECT_EQ(world_->memory.size() + world_->pinned.size(), 0u) << "memory is left";
+    EXPECT_EQ(world_->streams.size() + world_->events.size() + world_->graphs.size() + world_->executables.size(), 0u);
+    EXPECT_EQ(world_->calls["cufftCreate"], world_->calls["cufftDestroy"]);
+    EXPECT_EQ(world_->calls["cublasLtCreate"], world_->calls["cublasLtDestroy"]);
+    EXPECT_EQ(world_->calls["cudaLibraryLoadData"], world_->calls["cudaLibraryUnload"]);
   }
   World* world_ = nullptr;
 };
@@ -145,6 +154,31 @@ TEST_F(Api, ACaptureThatCannotBeIsEndedAndTheNextOneIsMade) {
   api->launch(graph, gpu.stream);
   EXPECT_EQ(data[63], std::byte(9));
   api->destroy(graph);
+  api->release(data, gpu.stream);
+}
+
+// Each plan holds tables in the GPU's memory: those that are long unused go, but for those of graphs.
+TEST_F(Api, PlansOfTransformsAreBounded) {
+  constexpr int kMax = int(cuda::FourierPlans::kPlansMax);
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  std::byte* data = api->allocate(64 * 1024, gpu.stream);
+  api->fill(data, 0, 64 * 1024, gpu.stream);
+  auto rows_of = [&](std::int64_t length) {
+    return cuda::RowTransforms{int(ops::FftKind::kForward), false, length, 2, data, data + 32 * 1024};
+  };
+  const cuda::Work first[] = {rows_of(5)};
+  EXPECT_THROW(api->make_graph(0, first), cuda::NoGraph) << "a plan is not made within a capture";
+  api->transform(0, rows_of(5), gpu.stream);
+  cuda::Graph graph = api->make_graph(0, first);
+  for (int length = 6; length < 6 + 2 * kMax; ++length) api->transform(0, rows_of(length), gpu.stream);
+  EXPECT_EQ(world_->calls["cufftCreate"] - world_->calls["cufftDestroy"], kMax + 1);
+  api->launch(graph, gpu.stream);
+  api->destroy(graph);
+  EXPECT_EQ(world_->calls["cufftCreate"] - world_->calls["cufftDestroy"], kMax);
+  int made = world_->calls["cufftCreate"];
+  api->transform(0, rows_of(6 + 2 * kMax - 1), gpu.stream);
+  EXPECT_EQ(world_->calls["cufftCreate"], made) << "what was used last is there";
   api->release(data, gpu.stream);
 }
 

@@ -131,6 +131,19 @@ TEST_F(OneEnd, AFailureOfNcclIsToldUnlessTheControlPlaneKnowsMore) {
   EXPECT_EQ(gpu_->calls("abort"), 1);
 }
 
+// A process that caught the failure goes on.
+TEST_F(OneEnd, ABrokenCommunicatorIsNotUsedAgain) {
+  std::jthread peer([&] {
+    meet_and_vanish(8);
+    while (gpu_->calls("group_end") == 0) std::this_thread::yield();
+    gpu_->nccl().break_rank(0);
+    meet_and_vanish(8);
+  });
+  EXPECT_THROW(exchange(0, 8, 8), TransportError);
+  EXPECT_THROW(exchange(0, 8, 8), TransportError);
+  EXPECT_EQ(gpu_->calls("group_end"), 1);
+}
+
 TEST_F(OneEnd, AFailureWithinAGroupEndsTheGroup) {
   std::jthread peer([&] { meet_and_vanish(8); });
   gpu_->fail_next("receive");

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kTogether = 256;
 
 void compile_all(const std::vector<cuda::KernelText>& kernels, int arch) {
-  auto compiler = cuda::nvrtc_compiler();
+  auto compiler = cuda::nvrtc_compiler(true);
   for (std::size_t first = 0; first < kernels.size(); first += kTogether) {
     std::vector<cuda::KernelText> some(kernels.begin() + std::ptrdiff_t(first),
                                        kernels.begin() + std::ptrdiff_t(std::min(first + kTogether, kernels.size())));

@@ -97,6 +97,12 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  if (*reinterpret_cast<int*>(handle) != world().device("cublasLtDestroy")) world().fault("a handle of another device ends");
+  delete reinterpret_cast<int*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasComputeType_t compute, cudaDataType_t scale) {
   *operation = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation{compute, scale});
   return CUBLAS_STATUS_SUCCESS;

@@ -203,6 +203,17 @@ cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
   std::free(data);
   return cudaSuccess;
 }
+// Of memory of a stream, too, whose work must be over then.
+cudaError_t cudaFree(void* data) {
+  world().device("cudaFree");
+  std::lock_guard lock(world().mutex);
+  auto found = world().memory.find(static_cast<std::byte*>(data));
+  if (found == world().memory.end()) return world().failed(cudaErrorInvalidValue);
+  world().device_bytes -= found->second;
+  world().memory.erase(found);
+  std::free(data);
+  return cudaSuccess;
+}
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned flags) {
   world().device("cudaHostAlloc");
   if (flags != cudaHostAllocPortable) world().fault("pinned memory of one device alone");
@@ -234,7 +245,13 @@ cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaStream_t 
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**,
                                 unsigned) {
+  world().count("cudaLibraryLoadData");
   *library = reinterpret_cast<cudaLibrary_t>(new CodeState{static_cast<const char*>(code)});
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+  world().count("cudaLibraryUnload");
+  delete reinterpret_cast<CodeState*>(library);
   return cudaSuccess;
 }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {

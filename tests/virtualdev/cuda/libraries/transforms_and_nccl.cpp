@@ -18,6 +18,10 @@ struct Plan {
   cufftType type{};
   std::int64_t length = 0, rows = 0;
   cudaStream_t stream = nullptr;
+  bool has_own_room = true;
+  const void* room = nullptr;  // to work in
+
+  std::size_t room_bytes() const { return std::size_t(length * rows); }
 };
 std::map<cufftHandle, Plan>& plans() {
   static auto* made = new std::map<cufftHandle, Plan>;
@@ -31,6 +35,7 @@ cufftResult transform(cufftHandle handle, const void* from, void* to, cufftType 
   const Plan plan = plans().at(handle);
   StreamState& on = world().stream(plan.stream, "cufftExec");
   if (!plan.is_made || plan.type != type) return CUFFT_INVALID_PLAN;
+  if (plan.has_own_room) world().fault("a plan that takes room of its own, beside the stream's memory");
   const std::int64_t n = plan.length, half = n / 2 + 1;
   const bool from_real = type == CUFFT_R2C || type == CUFFT_D2Z, to_real = type == CUFFT_C2R || type == CUFFT_Z2D;
   const std::int64_t read = to_real ? half : n, made = from_real ? half : n;
@@ -38,6 +43,8 @@ cufftResult transform(cufftHandle handle, const void* from, void* to, cufftType 
   if (!world().holds(from, std::size_t(plan.rows * read) * in_item) || !world().holds(to, std::size_t(plan.rows * made) * out_item))
     world().fault("a transform of memory that is not there");
   world().issue(on, 't', [=] {
+    if (plans().count(handle) == 0) world().fault("a graph transforms by a plan that is gone");
+    if (!world().holds(plan.room, plan.room_bytes())) world().fault("a transform's room to work in is not there");
     for (std::int64_t row = 0; row < plan.rows; ++row) {
       std::vector<C> x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n));
       for (std::int64_t i = 0; i < n; ++i) {
@@ -123,15 +130,25 @@ cufftResult cufftCreate(cufftHandle* plan) {
   return CUFFT_SUCCESS;
 }
 cufftResult cufftDestroy(cufftHandle plan) {
-  plans().erase(plan);
+  world().count("cufftDestroy");
+  if (plans().erase(plan) == 0) world().fault("a plan is destroyed twice");
   return CUFFT_SUCCESS;
 }
 cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long* n, long long* in_embedding, long long, long long,
                                 long long* out_embedding, long long, long long, cufftType type, long long batch, std::size_t* bytes) {
   if (rank != 1 || in_embedding != nullptr || out_embedding != nullptr || n[0] < 1 || batch < 1) return CUFFT_INVALID_SIZE;
   if (plans().at(plan).is_made) return CUFFT_INVALID_PLAN;
-  plans().at(plan) = {true, type, n[0], batch, nullptr};
-  *bytes = 0;
+  plans().at(plan) = {true, type, n[0], batch, nullptr, plans().at(plan).has_own_room, nullptr};
+  *bytes = plans().at(plan).room_bytes();
+  return CUFFT_SUCCESS;
+}
+cufftResult cufftSetAutoAllocation(cufftHandle plan, int allocates) {
+  if (plans().at(plan).is_made) world().fault("a plan is told after it is made who allocates its room");
+  plans().at(plan).has_own_room = allocates != 0;
+  return CUFFT_SUCCESS;
+}
+cufftResult cufftSetWorkArea(cufftHandle plan, void* room) {
+  plans().at(plan).room = room;
   return CUFFT_SUCCESS;
 }
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream) {
