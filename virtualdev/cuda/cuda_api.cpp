@@ -122,7 +122,10 @@ class CudaApi final : public GpuApi {
   bool is_done(Event event) override {
     use(own(event).gpu);
     cudaError_t result = RUNTIME(cudaEventQuery)(own(event).event);
-    if (result == cudaErrorNotReady) return false;
+    if (result == cudaErrorNotReady) {
+      RUNTIME(cudaGetLastError)();  // or a library takes it for its own
+      return false;
+    }
     check(result, "cudaEventQuery");
     return true;
   }

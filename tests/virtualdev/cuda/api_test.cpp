@@ -66,6 +66,10 @@ World* stand_in() {
 
 class Api : public ::testing::Test {
  protected:
+  // What a library finds that looks whether its own call failed.
+  static cudaError_t last_error() {
+    return reinterpret_cast<cudaError_t (*)()>(::dlsym(cuda::load_library(cuda::runtime_library()), "cudaGetLastError"))();
+  }
   void SetUp() override {
     world_ = stand_in();
     if (world_ == nullptr) GTEST_SKIP() << "the libraries are not the stand-ins: run it by ctest";
@@ -121,8 +125,19 @@ TEST_F(Api, MemoryIsOutWithoutATrace) {
   cuda::Gpu gpu(api, 0);
   world_->device_bytes_max = world_->device_bytes + 1000;
   EXPECT_THROW(api->allocate(2000, gpu.stream), cuda::OutOfGpuMemory);
-  auto last = reinterpret_cast<cudaError_t (*)()>(::dlsym(cuda::load_library(cuda::runtime_library()), "cudaGetLastError"));
-  EXPECT_EQ(last(), cudaSuccess) << "a library would take it for its own";
+  EXPECT_EQ(last_error(), cudaSuccess) << "a library would take it for its own";
+}
+
+TEST_F(Api, AnEventThatIsNotDoneIsNoError) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 0);
+  cuda::Event event = api->create_event(0, false);
+  api->record(event, gpu.stream);
+  world_->looks_too_early = 1;
+  EXPECT_FALSE(api->is_done(event));
+  EXPECT_EQ(last_error(), cudaSuccess) << "a library would take it for its own";
+  EXPECT_TRUE(api->is_done(event));
+  api->destroy(event);
 }
 
 // Kernels change narrow elements within the word that holds them.

@@ -48,8 +48,8 @@ std::vector<std::pair<std::string_view, Sample>> larger_samples() {
     add("slice", {10, 64}, {{"start", Axes{2, 16}}, {"limit", Axes{9, 48}}, {"stride", Axes{1, 1}}});
     add("slice", {10, 64}, {{"start", Axes{2, 3}}, {"limit", Axes{9, 48}}, {"stride", Axes{2, 1}}});
     add("neg", {1003}, {});
-    for (const auto& [shape, axis] :
-         std::vector<std::pair<Shape, std::int64_t>>{{{600}, 0}, {{2, 700}, 1}, {{700, 3}, 0}, {{2, 300, 5}, 1}})
+    for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{
+             {{600}, 0}, {{2, 700}, 1}, {{700, 3}, 0}, {{2, 300, 5}, 1}, {{3, 4101}, 1}, {{2048}, 0}})
       for (bool reverse : {false, true})
         if (size_of(dtype) > 2) add("cumsum", shape, {{"axis", axis}, {"reverse", reverse}});
     if (is_complex(dtype)) continue;

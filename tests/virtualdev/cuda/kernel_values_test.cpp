@@ -54,6 +54,22 @@ TEST(GpuPaths, NoneIsRefusedByName) {
   }
 }
 
+// Places within a row are 32-bit numbers.
+TEST(GpuPaths, RowsThatPlacesCannotNumberAreRefused) {
+  const OpDef& sort = *find_op("sort");
+  const Attrs attrs{{"axis", std::int64_t(0)}};
+  for (std::int64_t size : {std::int64_t(1) << 31, (std::int64_t(1) << 31) + 1}) {
+    const TensorType type{DType::kInt8, {size}};
+    const Box box = whole(type.shape);
+    const ConstView operand{type, nullptr, &box, &type.shape};
+    const MutableView result{type, nullptr, &box};
+    if (size == std::int64_t(1) << 31)
+      EXPECT_NO_THROW(cuda::plan_node(sort, {{&operand, 1}, {&result, 1}, attrs}));
+    else
+      EXPECT_THROW(cuda::plan_node(sort, {{&operand, 1}, {&result, 1}, attrs}), UserError);
+  }
+}
+
 TEST(GpuKernels, TextAsCppComputesWhatTheCpuComputes) {
   std::vector<Case> cases = all_cases();
   std::vector<cuda::KernelText> kernels = testing::kernels_of(cases);

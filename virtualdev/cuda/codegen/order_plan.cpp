@@ -8,6 +8,10 @@
 namespace shardlab::cuda {
 
 int order_passes(Planner& planner, const std::vector<SortKey>& keys, SortRows rows, RowOrder order) {
+  constexpr std::int64_t kCountMax = std::int64_t(1) << 31;  // places are int32
+  if (rows.count > kCountMax)
+    throw_user_error("a GPU puts rows of at most {} elements in order, and these have {}; cut the dimension over more devices", kCountMax,
+                     rows.count);
   std::int64_t elements = rows.rows * rows.count;
   int from = planner.temporary(elements * 4), to = planner.temporary(elements * 4);
   planner.kernel("first_order(a)", {from}, {elements, rows.count});

@@ -15,6 +15,7 @@ constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many 
 constexpr std::int64_t kColumnsMin = 16 * 1024;                 // fewer columns are a block's each, though it reads what lies apart
 constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
 constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
+constexpr std::int64_t kBlockChunk = 2048;                      // that a block goes through: scan_chunk of kernels/reduce.cuh
 
 struct Dims {
   Shape kept_sizes, kept_strides, reduced_sizes, reduced_strides;
@@ -149,15 +150,19 @@ struct Rows {
 
 // Chunks, then their totals likewise, then what came before each chunk.
 void scan_rows(Planner& planner, const std::string& types, std::int64_t item, int from, int to, Rows r, bool backwards) {
-  std::int64_t chunks = (r.count + kChunk - 1) / kChunk;
+  const bool by_blocks = r.stride == 1 && r.count > kChunk;
+  const std::int64_t size = by_blocks ? kBlockChunk : kChunk, chunks = (r.count + size - 1) / size;
+  const std::vector<std::int64_t> numbers{r.rows * chunks, r.count, r.stride, size, chunks, backwards};
+  auto add = [&](const char* by_thread, const char* by_block, std::vector<int> buffers) {
+    const std::string body = fmt::format("{}<{}>(a)", by_blocks ? by_block : by_thread, types);
+    by_blocks ? planner.kernel_of_blocks(body, std::move(buffers), numbers) : planner.kernel(body, std::move(buffers), numbers);
+  };
   int totals = planner.temporary(r.rows * chunks * item);
-  planner.kernel(fmt::format("scan_chunks<{}>(a)", types), {from, to, totals},
-                 {r.rows * chunks, r.count, r.stride, kChunk, chunks, backwards, 0});
+  add("scan_chunks", "scan_blocks", {from, to, totals});
   if (chunks == 1) return;
   int scanned = planner.temporary(r.rows * chunks * item);
   scan_rows(planner, types, item, totals, scanned, {r.rows, chunks, 1}, false);
-  planner.kernel(fmt::format("scan_add<{}>(a)", types), {from, to, scanned},
-                 {r.rows * r.count, r.count, r.stride, kChunk, chunks, backwards, r.rows * r.count});
+  add("scan_add", "scan_add_blocks", {from, to, scanned});
 }
 
 // The operand may hold less or more than what is combined: from its end that the running starts at, up to the result's other end.
@@ -200,7 +205,9 @@ void plan_scan(Planner& planner, const OpDef& op, const KernelArgs& args) {
 extern const FamilyDef kReduceFamily, kScanFamily;
 const FamilyDef kReduceFamily = {
     .name = "reductions", .doc = "a block or a thread a row, long rows in parts, generated", .has = has_reduction, .plan = plan_reductions};
-const FamilyDef kScanFamily = {
-    .name = "running combinations", .doc = "chunks, their totals, what came before, generated", .has = has_scan, .plan = plan_scan};
+const FamilyDef kScanFamily = {.name = "running combinations",
+                               .doc = "chunks, a block or a thread each, their totals, what came before, generated",
+                               .has = has_scan,
+                               .plan = plan_scan};
 
 }  // namespace shardlab::cuda

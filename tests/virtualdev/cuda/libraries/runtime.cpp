@@ -28,6 +28,7 @@ void World::reset() {
   faults.clear();
   calls.clear();
   device_bytes_max = ~std::size_t(0);
+  looks_too_early = 0;
 }
 void World::fault(std::string text) {
   std::lock_guard lock(mutex);
@@ -166,7 +167,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return cud
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   world().device("cudaEventQuery");
   if (!of(event).is_recorded) world().fault("an event is asked for that was not recorded");
-  return cudaSuccess;
+  std::lock_guard lock(world().mutex);
+  if (world().looks_too_early == 0) return cudaSuccess;
+  --world().looks_too_early;
+  return world().failed(cudaErrorNotReady);  // as the runtime has it: also what the next look for an error finds
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   world().device("cudaEventSynchronize");

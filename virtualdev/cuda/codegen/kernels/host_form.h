@@ -12,7 +12,7 @@
 #define FN_MEMBER inline
 #define KERNEL extern "C" void
 #define SHARED_ARRAY(Type, name, size)                                \
-  alignas(16) static unsigned char name##_bytes[sizeof(Type) * size]; \
+  alignas(16) static unsigned char name##_bytes[sizeof(Type) * (size)]; \
   Type* name = reinterpret_cast<Type*>(name##_bytes)
 
 struct Dim3 {

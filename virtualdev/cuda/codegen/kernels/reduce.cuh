@@ -244,8 +244,7 @@ FN void find_extreme_threads(const A& a) {
 }
 
 // Running combinations. Rows of `count` elements, neighbours `stride` apart, `inner` rows side by side, are cut into chunks.
-// scan_chunks: each chunk for itself, and its total. numbers: chunks in all, count, stride, chunk size, chunks of a row, 1: from the end;
-// first element and one behind the last that are wanted, size of the operand's rows, where they begin.
+// scan_chunks: each chunk for itself, and its total. numbers: chunks in all, count, stride, chunk size, chunks of a row, 1: from the end.
 // Buffers: operand, result, totals.
 template <class F, class T, class A>
 FN void scan_chunks(const A& a) {
@@ -270,15 +269,82 @@ FN void scan_chunks(const A& a) {
 template <class F, class T, class A>
 FN void scan_add(const A& a) {
   T* out = a.template out<T>(1);
-  const T* totals = a.template in<T>(2);
   i64 count = a.number[1], stride = a.number[2], size = a.number[3], chunks = a.number[4];
   bool backwards = a.number[5] != 0;
-  for_each(a.number[6], [&](i64 place) {
-    i64 at = place / stride % count, chunk = (backwards ? count - 1 - at : at) / size;
+  for_each(a.number[0], [&](i64 c) {
+    i64 inner = c % stride, chunk = c / stride % chunks, outer = c / stride / chunks, start = outer * count * stride + inner;
     if (chunk == 0) return;
-    i64 row = place / stride / count * stride + place % stride;
-    out[place] = narrow<T>(F::combine(widen(out[place]), widen(totals[row * chunks + chunk - 1])));
+    T before = a.template in<T>(2)[(outer * stride + inner) * chunks + chunk - 1];
+#pragma unroll 4
+    for (i64 k = chunk * size; k < count && k < (chunk + 1) * size; ++k) {
+      i64 place = start + (backwards ? count - 1 - k : k) * stride;
+      out[place] = narrow<T>(F::combine(widen(out[place]), widen(before)));
+    }
   });
+}
+
+// The same of long rows whose elements lie together: the threads of a block share a chunk, so that neighbours move neighbours, each combines
+// a stretch of it, and their ends are combined in doubling steps (Hillis, Steele, "Data parallel algorithms", CACM 1986).
+constexpr int scan_chunk = 2048;
+// Stretches of threads that are neighbours begin in different banks of the shared memory.
+FN int scan_place(int i) { return i + i / 32; }
+
+// numbers and buffers: as of scan_chunks, chunks of scan_chunk elements.
+template <class F, class T, class A>
+FN void scan_blocks(const A& a) {
+  SHARED_ARRAY(T, tile, scan_chunk + scan_chunk / 32);
+  SHARED_ARRAY(T, ends, 256);
+  const T* in = a.template in<T>(0);
+  T* out = a.template out<T>(1);
+  const i64 count = a.number[1], chunks = a.number[4];
+  const bool backwards = a.number[5] != 0;
+  const int thread = int(threadIdx.x), threads = int(blockDim.x), each = scan_chunk / threads;
+  auto combined = [](T later, T before) { return narrow<T>(F::combine(widen(later), widen(before))); };
+  for (i64 c = blockIdx.x; c < a.number[0]; c += gridDim.x) {
+    const i64 first = c % chunks * scan_chunk, row = c / chunks * count;
+    const int size = count - first < scan_chunk ? int(count - first) : scan_chunk, used = (size + each - 1) / each;
+    const int begin = thread * each, end = begin + each < size ? begin + each : size;
+    const i64 start = backwards ? row + count - 1 - first : row + first;
+#pragma unroll 4
+    for (int i = thread; i < size; i += threads) tile[scan_place(i)] = in[backwards ? start - i : start + i];
+    __syncthreads();
+    for (int i = begin + 1; i < end; ++i) tile[scan_place(i)] = combined(tile[scan_place(i)], tile[scan_place(i - 1)]);
+    if (begin < end) ends[thread] = tile[scan_place(end - 1)];
+    __syncthreads();
+    for (int step = 1; step < used; step *= 2) {
+      const bool takes = thread >= step && thread < used;
+      T sum = element<T>(0);
+      if (takes) sum = combined(ends[thread], ends[thread - step]);
+      __syncthreads();
+      if (takes) ends[thread] = sum;
+      __syncthreads();
+    }
+    if (thread > 0)
+      for (int i = begin; i < end; ++i) tile[scan_place(i)] = combined(tile[scan_place(i)], ends[thread - 1]);
+    __syncthreads();
+#pragma unroll 4
+    for (int i = thread; i < size; i += threads) out[backwards ? start - i : start + i] = tile[scan_place(i)];
+    if (thread == 0) a.template out<T>(2)[c] = ends[used - 1];
+    __syncthreads();
+  }
+}
+// As scan_add, a block a chunk.
+template <class F, class T, class A>
+FN void scan_add_blocks(const A& a) {
+  T* out = a.template out<T>(1);
+  const i64 count = a.number[1], chunks = a.number[4];
+  const bool backwards = a.number[5] != 0;
+  for (i64 c = blockIdx.x; c < a.number[0]; c += gridDim.x) {
+    if (c % chunks == 0) continue;
+    const i64 first = c % chunks * scan_chunk, row = c / chunks * count, start = backwards ? row + count - 1 - first : row + first;
+    const int size = count - first < scan_chunk ? int(count - first) : scan_chunk;
+    const T before = a.template in<T>(2)[c - 1];
+#pragma unroll 4
+    for (int i = int(threadIdx.x); i < size; i += int(blockDim.x)) {
+      T* to = out + (backwards ? start - i : start + i);
+      *to = narrow<T>(F::combine(widen(*to), widen(before)));
+    }
+  }
 }
 
 // The partial results of kMembers devices of one memory, by the balanced tree over the members.
