@@ -4,7 +4,7 @@
 # Where a command may take ten minutes at most, these three do all, one after another on one machine (kernels that one compiled serve the
 # others):  … --out OUT1 tests speed    … --out OUT2 programs processes scenarios    … --out OUT3 oracle sanitizer
 # Where each of them may bring little with it, gpu_bundle.sh packs a bundle of those parts alone.
-# usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl] [--out FOLDER] [--dry] [PART…]
+# usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl[.xz]] [--out FOLDER] [--dry] [PART…]
 #   parts: tests programs processes scenarios oracle speed sanitizer (default: all; together at most 25 minutes)
 #   --bundle: what gpu_bundle.sh packed, instead of a build; --dry: without a GPU, on CPU devices, to try the script
 set -u
@@ -109,11 +109,12 @@ processes() {
 
 on_backend() {  # on_backend SOURCE FOLDER: scenarios with that backend
   python3 - "$1" "$2" "$backend" <<'PY'
-import json, pathlib, sys
+import json, lzma, pathlib, sys
 source, out, backend = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 out.mkdir(parents=True, exist_ok=True)
 for file in sorted(source.glob("*.json")) if source.is_dir() else [source]:
-    lines = file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]
+    text = lzma.decompress(file.read_bytes()).decode() if file.suffix == ".xz" else file.read_text()
+    lines = [text] if file.suffix == ".json" else text.splitlines()
     documents = [json.loads(line) for line in lines if line.strip()]
     for document in documents:
         document.setdefault("cluster", {})["backend"] = backend

@@ -32,6 +32,11 @@ std::string kind_of(const std::vector<Work>& work) {
   return kind;
 }
 
+// What a graph does, for profilers: they see none of its ranges.
+std::string name_of_graph(const std::string& first, const std::string& last) {
+  return first == last ? "graph: " + first : "graph: " + first + " to " + last;
+}
+
 bool is_record(const Work& work) { return std::holds_alternative<RecordWork>(work); }
 
 }  // namespace
@@ -73,7 +78,9 @@ Event GraphedGpu::take_failed() {
 Stream GraphedGpu::create_stream(int gpu) {
   std::lock_guard lock(mutex_);
   Stream stream = inner_->create_stream(gpu);
-  queues_[stream].gpu = gpu;
+  Queue& queue = queues_[stream];
+  queue.gpu = gpu;
+  for (const std::string& name : ranges_) queue.ranges.push_back({0, name});
   return stream;
 }
 void GraphedGpu::destroy(Stream stream) noexcept {
@@ -87,6 +94,22 @@ void GraphedGpu::add(Work work, Stream stream) {
   if (auto* record = std::get_if<RecordWork>(&work)) queue.events.insert(record->event);
   queue.work.push_back(std::move(work));
   if (open_ == 0 || queue.work.size() >= kWorkMax) flush(stream, queue);
+}
+
+void GraphedGpu::add_edge(const std::string& name) {
+  for (auto& [stream, queue] : queues_) queue.ranges.push_back({queue.work.size(), name});
+}
+void GraphedGpu::push_range(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  if (open_ == 0) return inner_->push_range(name);
+  ranges_.push_back(name);
+  add_edge(name);
+}
+void GraphedGpu::pop_range() {
+  std::lock_guard lock(mutex_);
+  if (ranges_.empty()) return inner_->pop_range();
+  ranges_.pop_back();
+  add_edge("");
 }
 
 void GraphedGpu::record(Event event, Stream stream) {
@@ -205,6 +228,7 @@ void GraphedGpu::flush_all() {
 void GraphedGpu::flush(Stream stream, Queue& queue) {
   Queue now;
   now.gpu = queue.gpu;
+  for (const std::string& name : ranges_) now.ranges.push_back({0, name});
   std::swap(now, queue);
   if (now.work.empty()) return;
   auto let_go = [&] {
@@ -235,8 +259,12 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
 
 void GraphedGpu::issue(const Queue& queue, Stream stream) {
   std::size_t at = 0;
+  IssuedRanges ranges(*inner_, queue.ranges);
   try {
-    for (; at < queue.work.size(); ++at) issue(queue.work[at], queue.gpu, stream);
+    for (; at < queue.work.size(); ++at) {
+      ranges.go_to(at);
+      issue(queue.work[at], queue.gpu, stream);
+    }
   } catch (const GpuError&) {
     note_failure(queue, at);
     throw;
@@ -281,7 +309,17 @@ bool GraphedGpu::replay(const Queue& queue, Stream stream) {
   try {
     Captured* captured = fitting(kind, queue.gpu, std::move(body));
     if (captured == nullptr) return false;
-    inner_->launch(captured->graph, stream);
+    auto is_begin = [](const RangeEdge& edge) { return !edge.name.empty(); };
+    auto first = std::find_if(queue.ranges.begin(), queue.ranges.end(), is_begin);
+    auto last = std::find_if(queue.ranges.rbegin(), queue.ranges.rend(), is_begin);
+    if (first == queue.ranges.end()) {
+      inner_->launch(captured->graph, stream);
+    } else {
+      const std::vector<RangeEdge> whole{{0, name_of_graph(first->name, last->name)}};
+      IssuedRanges range(*inner_, whole);
+      range.go_to(0);
+      inner_->launch(captured->graph, stream);
+    }
   } catch (const GpuError&) {
     note_failure(queue, 0);
     throw;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "virtualdev/cuda/gpu_api.h"
+#include "virtualdev/cuda/issued_ranges.h"
 
 namespace shardlab::cuda {
 
@@ -98,13 +99,15 @@ class GraphedGpu final : public GpuApi {
   void finish(Communicator communicator) override { inner_->finish(communicator); }
   void destroy(Communicator communicator) noexcept override { inner_->destroy(communicator); }
   void abort(Communicator communicator) noexcept override { inner_->abort(communicator); }
-  void push_range(const std::string& name) override { inner_->push_range(name); }
-  void pop_range() override { inner_->pop_range(); }
+  // Of queued work: around its issue.
+  void push_range(const std::string& name) override;
+  void pop_range() override;
 
  private:
   struct Queue {
     int gpu = 0;
     std::vector<Work> work;
+    std::vector<RangeEdge> ranges;
     std::set<Event> events;                            // whose record is queued
     std::map<std::size_t, std::set<std::byte*>> kept;  // released since, by bytes
   };
@@ -118,6 +121,7 @@ class GraphedGpu final : public GpuApi {
     bool is_given_up = false;
   };
   void add(Work work, Stream stream);
+  void add_edge(const std::string& name);
   void flush(Stream stream, Queue& queue);
   void flush_all();
   void issue(const Queue& queue, Stream stream);
@@ -135,6 +139,7 @@ class GraphedGpu final : public GpuApi {
   bool is_on_;
   mutable std::recursive_mutex mutex_;
   int open_ = 0;
+  std::vector<std::string> ranges_;  // that have begun while work was queued
   std::map<Stream, Queue> queues_;
   std::map<std::byte*, std::size_t> bytes_;            // of allocations
   std::map<std::pair<int, std::string>, Kind> kinds_;  // by GPU

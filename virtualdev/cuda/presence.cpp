@@ -27,7 +27,7 @@ std::string versioned(std::string_view name, int major) { return fmt::format("li
 
 // The driver's own functions, as its header declares them.
 using InitFn = int (*)(unsigned);
-using CountFn = int (*)(int*);
+using CountFn = int (*)(int*);  // that of versions, too
 
 }  // namespace
 
@@ -61,6 +61,7 @@ const LibraryName& nccl_library() {
 Presence look_for_cuda() {
   Presence presence;
   presence.built = kBuilt;
+  presence.wanted_major = kCudaMajor;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) presence.visible = visible;
   if (!presence.built) return presence;
   void* driver = load_library({"the driver", {"libcuda.so.1"}});
@@ -69,6 +70,8 @@ Presence look_for_cuda() {
     auto init = reinterpret_cast<InitFn>(::dlsym(driver, "cuInit"));
     auto count = reinterpret_cast<CountFn>(::dlsym(driver, "cuDeviceGetCount"));
     presence.driver_error = init != nullptr ? init(0) : -1;
+    auto version = reinterpret_cast<CountFn>(::dlsym(driver, "cuDriverGetVersion"));
+    if (version != nullptr && version(&presence.driver_version) != 0) presence.driver_version = 0;
     if (presence.driver_error == 0 && count != nullptr) presence.driver_error = count(&presence.gpus);
   }
   // NCCL is looked for where several GPUs need it, by who needs it.
@@ -91,6 +94,11 @@ std::string missing_text(const Presence& presence) {
     return presence.visible.empty()
                ? std::string("the NVIDIA driver sees no GPU; see nvidia-smi")
                : fmt::format("the NVIDIA driver shows this process no GPU, as CUDA_VISIBLE_DEVICES is '{}'", presence.visible);
+  if (presence.driver_version != 0 && presence.driver_version / 1000 < presence.wanted_major)
+    return fmt::format(
+        "the NVIDIA driver goes up to CUDA {}.{}, and this build calls CUDA {}; install a newer driver, or configure with a toolkit of "
+        "CUDA {}",
+        presence.driver_version / 1000, presence.driver_version % 1000 / 10, presence.wanted_major, presence.driver_version / 1000);
   if (!presence.libraries_missing.empty())
     return fmt::format("libraries are missing: {}; install the CUDA toolkit or add its folder to LD_LIBRARY_PATH",
                        fmt::join(presence.libraries_missing, ", "));

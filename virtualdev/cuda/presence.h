@@ -16,6 +16,8 @@ struct Presence {
   bool built = false;                          // this build has CUDA in it
   bool driver = false;                         // libcuda.so.1 can be loaded
   int driver_error = 0;                        // cuInit's result
+  int driver_version = 0;                      // of CUDA, up to which the driver goes: 13000 for 13.0; 0: it does not say
+  int wanted_major = 0;                        // of CUDA, whose libraries this build calls
   int gpus = 0;                                // that the driver shows this process
   std::vector<std::string> libraries_missing;  // "the CUDA runtime (libcudart.so.13)"
   std::string visible;                         // CUDA_VISIBLE_DEVICES, where it is set

@@ -316,6 +316,17 @@ TEST_F(GraphedPrograms, TheTraceSaysWhichStepsAGraphDid) {
   EXPECT_THAT(names->names, Contains("all-reduce (graph)")) << "what the GPU does of a collective is a step, too";
 }
 
+// Work is issued after its steps have been gone through: profilers must see it under its steps' names all the same.
+TEST_F(GraphedPrograms, CallsAreMadeWithinTheRangesOfTheirSteps) {
+  auto f = jit([](const Array& x) { return matmul(transpose(x), x) + sum(exp(x)); });
+  Array x = on(0, {8, 6});
+  f(x).block_until_ready();
+  EXPECT_THAT(gpu_->made_within("dot_general"), Contains("multiply"));
+  EXPECT_THAT(gpu_->ranges(), ::testing::Not(Contains(::testing::StartsWith("graph: "))));
+  f(x).block_until_ready();
+  EXPECT_THAT(gpu_->ranges(), Contains(::testing::StartsWith("graph: ")));
+}
+
 // A program that is launched again before the GPU is done with it records its events again.
 TEST_F(GraphedPrograms, EachLaunchHasItsOwnTimes) {
   auto begins = std::make_shared<Begins>();

@@ -38,6 +38,14 @@ TEST(CudaPresence, NamesTheFirstThingThatIsMissing) {
   presence.visible = "-1";
   EXPECT_THAT(missing_text(presence), HasSubstr("CUDA_VISIBLE_DEVICES is '-1'"));
   presence = whole_presence();
+  presence.wanted_major = 13;
+  presence.driver_version = 12080;
+  EXPECT_THAT(missing_text(presence), HasSubstr("goes up to CUDA 12.8, and this build calls CUDA 13"));
+  for (int enough : {13000, 13010, 14000}) {
+    presence.driver_version = enough;
+    EXPECT_EQ(missing_text(presence), "");
+  }
+  presence = whole_presence();
   presence.libraries_missing = {"NVRTC (libnvrtc.so.13)"};
   EXPECT_THAT(missing_text(presence), HasSubstr("libraries are missing: NVRTC (libnvrtc.so.13)"));
 }

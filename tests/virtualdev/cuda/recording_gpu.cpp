@@ -36,6 +36,11 @@ std::vector<std::string> RecordingGpu::ranges() const {
   std::lock_guard lock(mutex_);
   return ranges_;
 }
+std::set<std::string> RecordingGpu::made_within(const std::string& range) const {
+  std::lock_guard lock(mutex_);
+  auto found = within_.find(range);
+  return found == within_.end() ? std::set<std::string>() : found->second;
+}
 std::size_t RecordingGpu::bytes_allocated() const {
   std::lock_guard lock(mutex_);
   std::size_t bytes = 0;
@@ -48,6 +53,7 @@ void RecordingGpu::fault(std::string_view text) { faults_.emplace_back(text); }
 void RecordingGpu::count(const std::string& kind) {
   if (in_graph_) return;
   ++calls_[kind];
+  if (!open_ranges_.empty()) within_[open_ranges_.back()].insert(kind);
   if (failing_.erase(kind) > 0) throw cuda::GpuError(fmt::format("{}: an illegal memory access was encountered (stand-in)", kind));
 }
 
@@ -306,11 +312,12 @@ void RecordingGpu::abort(cuda::Communicator communicator) noexcept {
 void RecordingGpu::push_range(const std::string& name) {
   std::lock_guard lock(mutex_);
   ranges_.push_back(name);
-  ++open_ranges_;
+  open_ranges_.push_back(name);
 }
 void RecordingGpu::pop_range() {
   std::lock_guard lock(mutex_);
-  if (--open_ranges_ < 0) fault("a range ends that did not begin");
+  if (open_ranges_.empty()) return fault("a range ends that did not begin");
+  open_ranges_.pop_back();
 }
 
 // The kernels' own lines are the code: the stand-in compiles them as C++ when they are loaded.

@@ -33,6 +33,8 @@ class RecordingGpu final : public cuda::GpuApi {
   // How often a kind of call was made: "launch", "copy", "allocate", "multiply", "send", …
   int calls(const std::string& kind) const;
   std::vector<std::string> ranges() const;
+  // The kinds of calls that were made within a range of that name.
+  std::set<std::string> made_within(const std::string& range) const;
   std::size_t bytes_allocated() const;
   // Products with what follows them that the library knew how to do, in order.
   std::vector<cuda::MatrixProduct> ended_products() const;
@@ -162,7 +164,8 @@ class RecordingGpu final : public cuda::GpuApi {
   std::vector<std::string> faults_, ranges_;
   std::map<std::string, int> calls_;
   std::set<std::string> failing_;
-  int open_ranges_ = 0;
+  std::vector<std::string> open_ranges_;
+  std::map<std::string, std::set<std::string>> within_;  // kinds of calls, by the innermost range
 };
 
 // Its compiler: code is the list of names. Compiling takes long, so kernels are compiled as C++ together with those of `expected`.

@@ -15,7 +15,7 @@ constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many 
 constexpr std::int64_t kColumnsMin = 16 * 1024;                 // fewer columns are a block's each, though it reads what lies apart
 constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
 constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
-constexpr std::int64_t kBlockChunk = 2048;                      // that a block goes through: scan_chunk of kernels/reduce.cuh
+constexpr std::int64_t kBlockChunk = 2048;                      // that a block goes through: ScanChunk of kernels/reduce.cuh
 
 struct Dims {
   Shape kept_sizes, kept_strides, reduced_sizes, reduced_strides;

@@ -285,24 +285,26 @@ FN void scan_add(const A& a) {
 
 // The same of long rows whose elements lie together: the threads of a block share a chunk, so that neighbours move neighbours, each combines
 // a stretch of it, and their ends are combined in doubling steps (Hillis, Steele, "Data parallel algorithms", CACM 1986).
-constexpr int scan_chunk = 2048;
+struct ScanChunk {
+  static constexpr int size = 2048;
+};
 // Stretches of threads that are neighbours begin in different banks of the shared memory.
 FN int scan_place(int i) { return i + i / 32; }
 
-// numbers and buffers: as of scan_chunks, chunks of scan_chunk elements.
+// numbers and buffers: as of scan_chunks, chunks of ScanChunk::size elements.
 template <class F, class T, class A>
 FN void scan_blocks(const A& a) {
-  SHARED_ARRAY(T, tile, scan_chunk + scan_chunk / 32);
+  SHARED_ARRAY(T, tile, ScanChunk::size + ScanChunk::size / 32);
   SHARED_ARRAY(T, ends, 256);
   const T* in = a.template in<T>(0);
   T* out = a.template out<T>(1);
   const i64 count = a.number[1], chunks = a.number[4];
   const bool backwards = a.number[5] != 0;
-  const int thread = int(threadIdx.x), threads = int(blockDim.x), each = scan_chunk / threads;
+  const int thread = int(threadIdx.x), threads = int(blockDim.x), each = ScanChunk::size / threads;
   auto combined = [](T later, T before) { return narrow<T>(F::combine(widen(later), widen(before))); };
   for (i64 c = blockIdx.x; c < a.number[0]; c += gridDim.x) {
-    const i64 first = c % chunks * scan_chunk, row = c / chunks * count;
-    const int size = count - first < scan_chunk ? int(count - first) : scan_chunk, used = (size + each - 1) / each;
+    const i64 first = c % chunks * ScanChunk::size, row = c / chunks * count;
+    const int size = count - first < ScanChunk::size ? int(count - first) : ScanChunk::size, used = (size + each - 1) / each;
     const int begin = thread * each, end = begin + each < size ? begin + each : size;
     const i64 start = backwards ? row + count - 1 - first : row + first;
 #pragma unroll 4
@@ -336,8 +338,8 @@ FN void scan_add_blocks(const A& a) {
   const bool backwards = a.number[5] != 0;
   for (i64 c = blockIdx.x; c < a.number[0]; c += gridDim.x) {
     if (c % chunks == 0) continue;
-    const i64 first = c % chunks * scan_chunk, row = c / chunks * count, start = backwards ? row + count - 1 - first : row + first;
-    const int size = count - first < scan_chunk ? int(count - first) : scan_chunk;
+    const i64 first = c % chunks * ScanChunk::size, row = c / chunks * count, start = backwards ? row + count - 1 - first : row + first;
+    const int size = count - first < ScanChunk::size ? int(count - first) : ScanChunk::size;
     const T before = a.template in<T>(2)[c - 1];
 #pragma unroll 4
     for (int i = int(threadIdx.x); i < size; i += int(blockDim.x)) {

@@ -33,8 +33,9 @@ FN Pair pair_of(i64 round, i64 i, i64 count) {
   }
   return Pair{x, y < count ? y : count};
 }
-template <class T>
-constexpr int sweeps_max = 60;  // a template, as a program may use none of it
+struct Sweeps {
+  static constexpr int max = 60;
+};
 
 // buffers: matrices, vectors, values, then deep ones: matrices, vectors, rotations and whether they were needed (4 numbers a pair).
 // numbers: matrices, rows, whether the lower triangle is read.
@@ -64,7 +65,7 @@ FN void eigh(const A& a) {
       scale[0] = sqrt(scale[0]);
       going[0] = scale[0] > 0 && scale[0] < infinity<f64>();
     });
-    for (int sweep = 0; sweep < sweeps_max<W> && going[0] != 0; ++sweep) {
+    for (int sweep = 0; sweep < Sweeps::max && going[0] != 0; ++sweep) {
       __syncthreads();
       block_once([&] { going[0] = 0; });
       for (i64 round = 0; round < 2 * pairs - 1; ++round) {
@@ -141,7 +142,7 @@ FN void svd(const A& a) {
       for (i64 i = 0; i < rows * n; ++i) sum += square_of(w[i]);
       going[0] = going[1] = sum < infinity<f64>();
     });
-    for (int sweep = 0; sweep < sweeps_max<W> && going[0] != 0; ++sweep) {
+    for (int sweep = 0; sweep < Sweeps::max && going[0] != 0; ++sweep) {
       state[threadIdx.x] = 0;
       __syncthreads();
       for (i64 round = 0; round < n + n % 2 - 1; ++round)
