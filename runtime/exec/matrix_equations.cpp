@@ -1,5 +1,9 @@
 #include "runtime/exec/matrix_equations.h"
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/control_flow.h"
@@ -57,6 +61,64 @@ Array solve_sylvester(const Operand& given_a, const Operand& given_b, const Oper
   return is_complex_given ? x : real(x);
 }
 
+// Diagonal after diagonal, as F commutes with T. Source: Golub, Van Loan, "Matrix Computations", algorithm 11.1.1.
+Array funm(const Operand& a, const std::function<Array(const Array&)>& function) {
+  const Array at = a.array() + 0.0;
+  if (at.ndim() != 2 || at.shape()[0] != at.shape()[1])
+    throw_user_error("funm: expected a square matrix, got {} [{}]", at.type().text(), a.where().text());
+  const std::int64_t n = at.shape()[0];
+  const auto [t, z] = schur(at);
+  const Array rows = expand_dims(arange(n), 1), columns = arange(n), values = diag(t);
+  const Array apart = expand_dims(values, 1) - values, is_equal = apart == 0.0;
+  auto next = [&](const Array& p, const Array& f) {
+    const Array difference = dot(f, t) - dot(t, f);
+    const Array found = where(is_equal, -difference, difference / where(is_equal, 1.0, apart));
+    return where(columns - rows == p, found, f);
+  };
+  const Array f = fori_loop(1, n, next, diag(function(values)).astype(t.dtype()));
+  return dot(dot(z, f), adjoint(z));
+}
+
+// Reflections of the columns' lower parts. Source: LAPACK's gehrd, whose signs these are.
+HessenbergResult hessenberg(const Operand& a, bool calc_q) {
+  const Array at = a.array() + 0.0;
+  if (at.ndim() != 2 || at.shape()[0] != at.shape()[1])
+    throw_user_error("hessenberg: expected a square matrix, got {} [{}]", at.type().text(), a.where().text());
+  const std::int64_t n = at.shape()[0];
+  const Array rows = arange(n);
+  auto reflected = [&](const Array& k, const std::pair<Array, Array>& found) {
+    const auto& [h, q] = found;
+    const Array column = where(rows > k, dynamic_index_in_dim(h, k, 1, false), 0.0);
+    const Array below = where(rows > k + 1, column, 0.0), alpha = sum(column - below), tail = sum(real(below * conj(below)));
+    const Array length = sqrt(tail + real(alpha * conj(alpha))), is_done = logical_and(tail == 0.0, imag(alpha) == 0.0);
+    const Array beta = where(real(alpha) > 0.0, -length, length);
+    const Array tau = where(is_done, 0.0, (beta - conj(alpha)) / where(beta == 0.0, 1.0, beta)).astype(h.dtype());
+    const Array scale = alpha - beta;
+    const Array v = where(rows == k + 1, 1.0, below / where(is_done, 1.0, scale)).astype(h.dtype());
+    auto from_right = [&](const Array& x) { return x - outer(dot(x, v), conj(v)) * conj(tau); };
+    const Array left = h - outer(v, dot(conj(v), h)) * tau;
+    const Array cleared = where(logical_and(expand_dims(rows, 1) > k + 1, rows == k), 0.0, from_right(left)).astype(h.dtype());
+    return std::pair{cleared, from_right(q)};
+  };
+  const auto [h, q] = fori_loop(0, std::max<std::int64_t>(n - 1, 0), reflected, std::pair{at, eye(n, at.dtype())});
+  return {h, calc_q ? q : Array()};
+}
+
+Array eigh_tridiagonal(const Operand& d, const Operand& e, std::optional<std::pair<std::int64_t, std::int64_t>> select_range) {
+  const Array middle = d.array() + 0.0, beside = e.array() + 0.0;
+  if (middle.ndim() != 1 || beside.ndim() != 1 || middle.size() != beside.size() + 1)
+    throw_user_error("eigh_tridiagonal: expected vectors of n and n - 1 elements, got {} and {} [{}]", middle.type().text(),
+                     beside.type().text(), d.where().text());
+  if (is_complex(middle.dtype()) || is_complex(beside.dtype()))
+    throw_user_error("eigh_tridiagonal: the diagonals must be real, got {} and {} [{}]", middle.type().text(), beside.type().text(),
+                     d.where().text());
+  const Array values = eigvalsh(diag(middle) + diag(beside, 1) + diag(beside, -1));
+  if (!select_range) return values;
+  if (select_range->first < 0 || select_range->second >= middle.size() || select_range->first > select_range->second)
+    throw_user_error("eigh_tridiagonal: Got empty index range in select_range. [{}]", d.where().text());
+  return slice_in_dim(values, select_range->first, select_range->second + 1);
+}
+
 std::pair<Array, Array> expm_frechet(const Operand& a, const Operand& e) {
   const Array at = a.array() + 0.0, along = e.array() + 0.0;
   if (at.shape() != along.shape())
@@ -83,3 +145,31 @@ Array invpascal(std::int64_t n, std::string_view kind, std::source_location wher
 }
 
 }  // namespace shardlab::linalg
+
+namespace shardlab {
+
+// The associated Legendre functions, normalised, by their recurrences along the order and then the degree.
+Array sph_harm_y(const Operand& given_n, const Operand& given_m, const Operand& theta, const Operand& phi,
+                 std::optional<std::int64_t> n_max) {
+  const Array colatitude = theta.array() + 0.0, order = abs(given_m);
+  if (!n_max) n_max = max(given_n).astype(int32).fetch_at(given_n.where(), "the n_max of sph_harm_y").as<std::int32_t>()[0];
+  const Array n = minimum(given_n, *n_max), x = cos(colatitude), m2 = square(order.astype(x.dtype()));
+  auto along_order = [&](const Array& k, const Array& p) {
+    const Array degree = k.astype(x.dtype());
+    return where(k <= order, -p * sin(colatitude) * sqrt((2.0 * degree + 1.0) / (2.0 * degree)), p);
+  };
+  const Array start = fori_loop(1, *n_max + 1, along_order, full_like(x + m2, std::sqrt(0.25 / M_PI)));
+  auto along_degree = [&](const Array& k, const std::pair<Array, Array>& found) {
+    const auto& [p, before] = found;
+    const Array l2 = square(k.astype(x.dtype())), below = square((k - 1).astype(x.dtype()));
+    const Array is_above = logical_and(k > order, k <= n), room = where(is_above, l2 - m2, 1.0);
+    const Array next = sqrt((4.0 * l2 - 1.0) / room) * (x * p - sqrt(where(is_above, below - m2, 0.0) / (4.0 * below - 1.0)) * before);
+    return std::pair{where(is_above, next, p), where(is_above, p, before)};
+  };
+  const Array legendre = fori_loop(1, *n_max + 1, along_degree, std::pair{start, zeros_like(start)}).first;
+  const Array angle = order * phi, sign = where(order % 2 == 0, 1.0, -1.0);
+  const Array harmonic = legendre * (cos(angle) + std::complex<double>(0, 1) * sin(angle));
+  return where(given_m.array() < 0, sign * conj(harmonic), harmonic);
+}
+
+}  // namespace shardlab

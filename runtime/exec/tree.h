@@ -1,5 +1,5 @@
-// Trees of arrays: an Array, or vectors, tuples, pairs, std::arrays and maps of trees, or structs named with SHARDLAB_TREE. Numbers,
-// enumerators and strings in a tree are static: part of its structure, not leaves.
+// Trees of arrays: an Array, or vectors, tuples, pairs, std::arrays, maps and optionals of trees, or structs named with SHARDLAB_TREE (up
+// to 16 members). Numbers, enumerators and strings in a tree are static: part of its structure, not leaves.
 //
 //   struct Layer { Array w, b; };
 //   SHARDLAB_TREE(Layer, w, b)
@@ -8,6 +8,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -26,6 +27,10 @@ template <typename T, typename A>
 inline constexpr bool kIsSequence<std::vector<T, A>> = true;
 template <typename T, std::size_t N>
 inline constexpr bool kIsSequence<std::array<T, N>> = true;
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <typename T>
 inline constexpr bool kIsMap = false;
 template <typename K, typename T, typename C, typename A>
@@ -62,6 +67,8 @@ void for_each(T& tree, F&& visit) {
   if constexpr (std::is_same_v<Plain, Array>) {
     visit(tree);
   } else if constexpr (detail::Static<Plain>) {
+  } else if constexpr (detail::kIsOptional<Plain>) {
+    if (tree) for_each(*tree, visit);
   } else if constexpr (detail::kIsSequence<Plain>) {
     for (auto& each : tree) for_each(each, visit);
   } else if constexpr (detail::kIsMap<Plain>) {
@@ -69,9 +76,9 @@ void for_each(T& tree, F&& visit) {
   } else if constexpr (detail::kIsTuple<Plain>) {
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, tree);
   } else {
-    static_assert(
-        detail::Named<T>,
-        "a tree is an Array, a number, a string, a vector, array, tuple, pair or map of trees, or a struct named with SHARDLAB_TREE");
+    static_assert(detail::Named<T>,
+                  "a tree is an Array, a number, a string, a vector, array, tuple, pair, map or optional of trees, or a struct named with "
+                  "SHARDLAB_TREE");
     std::apply([&](auto&... each) { (for_each(each, visit), ...); }, shardlab_tree_members(tree));
   }
 }
@@ -85,6 +92,8 @@ void add_key_paths(const T& tree, const std::string& at, std::vector<std::string
   if constexpr (std::is_same_v<T, Array>) {
     paths.push_back(at);
   } else if constexpr (Static<T>) {
+  } else if constexpr (kIsOptional<T>) {
+    if (tree) add_key_paths(*tree, at, paths);
   } else if constexpr (kIsSequence<T>) {
     for (const auto& each : tree) add_item(each);
   } else if constexpr (kIsMap<T>) {
@@ -192,6 +201,8 @@ std::string text_with(const T& tree, const F& leaf_text) {
     return fmt::format("{}", static_cast<std::int64_t>(tree));
   } else if constexpr (std::is_same_v<Plain, std::string>) {
     return fmt::format("'{}:{}'", tree.size(), tree);
+  } else if constexpr (detail::kIsOptional<Plain>) {
+    return tree ? text_with(*tree, leaf_text) : "None";
   } else if constexpr (detail::kIsSequence<Plain>) {
     for (const auto& each : tree) add(each);
     return "[" + result + "]";
@@ -232,7 +243,7 @@ decltype(auto) invoke_at(const F& function, std::source_location where, const Ar
     return function(args...);
 }
 
-// operator() for none to six arguments, with the caller's line by default, which a pack could not have.
+// operator() for none to eight arguments, with the caller's line by default, which a pack could not have.
 template <typename Derived>
 class AtLine {
  public:
@@ -262,6 +273,15 @@ class AtLine {
   auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, Line where = Line::current()) const {
     return self().call_at(where, a, b, c, d, e, f);
   }
+  template <typename A, typename B, typename C, typename D, typename E, typename F, typename G>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g, Line where = Line::current()) const {
+    return self().call_at(where, a, b, c, d, e, f, g);
+  }
+  template <typename A, typename B, typename C, typename D, typename E, typename F, typename G, typename H>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g, const H& h,
+                  Line where = Line::current()) const {
+    return self().call_at(where, a, b, c, d, e, f, g, h);
+  }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
@@ -281,8 +301,9 @@ class AtLine {
     return SHARDLAB_TREE_APPLY(members, x, __VA_ARGS__);                  \
   }                                                                       \
   inline const char* shardlab_tree_names(const Type*) { return #__VA_ARGS__; }
-#define SHARDLAB_TREE_APPLY(f, x, ...) f(SHARDLAB_TREE_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(x, __VA_ARGS__))
-#define SHARDLAB_TREE_PICK(a, b, c, d, e, f, g, h, n, ...) SHARDLAB_TREE_##n
+#define SHARDLAB_TREE_APPLY(f, x, ...) \
+  f(SHARDLAB_TREE_PICK(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)(x, __VA_ARGS__))
+#define SHARDLAB_TREE_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) SHARDLAB_TREE_##count
 #define SHARDLAB_TREE_1(x, a) x.a
 #define SHARDLAB_TREE_2(x, a, b) x.a, x.b
 #define SHARDLAB_TREE_3(x, a, ...) x.a, SHARDLAB_TREE_2(x, __VA_ARGS__)
@@ -291,3 +312,11 @@ class AtLine {
 #define SHARDLAB_TREE_6(x, a, ...) x.a, SHARDLAB_TREE_5(x, __VA_ARGS__)
 #define SHARDLAB_TREE_7(x, a, ...) x.a, SHARDLAB_TREE_6(x, __VA_ARGS__)
 #define SHARDLAB_TREE_8(x, a, ...) x.a, SHARDLAB_TREE_7(x, __VA_ARGS__)
+#define SHARDLAB_TREE_9(x, a, ...) x.a, SHARDLAB_TREE_8(x, __VA_ARGS__)
+#define SHARDLAB_TREE_10(x, a, ...) x.a, SHARDLAB_TREE_9(x, __VA_ARGS__)
+#define SHARDLAB_TREE_11(x, a, ...) x.a, SHARDLAB_TREE_10(x, __VA_ARGS__)
+#define SHARDLAB_TREE_12(x, a, ...) x.a, SHARDLAB_TREE_11(x, __VA_ARGS__)
+#define SHARDLAB_TREE_13(x, a, ...) x.a, SHARDLAB_TREE_12(x, __VA_ARGS__)
+#define SHARDLAB_TREE_14(x, a, ...) x.a, SHARDLAB_TREE_13(x, __VA_ARGS__)
+#define SHARDLAB_TREE_15(x, a, ...) x.a, SHARDLAB_TREE_14(x, __VA_ARGS__)
+#define SHARDLAB_TREE_16(x, a, ...) x.a, SHARDLAB_TREE_15(x, __VA_ARGS__)

@@ -3,6 +3,7 @@
 
 #include "runtime/core/mesh.h"
 #include "runtime/core/sharding.h"
+#include "runtime/exec/aliases.h"
 #include "runtime/exec/along.h"
 #include "runtime/exec/array.h"
 #include "runtime/exec/array_ops.h"

@@ -25,6 +25,12 @@ def matrices():
     tall=random.normal(random.key(7),(5,3)); show("qr_multiply",jax.tree.map(jnp.abs,la.qr_multiply(tall,random.normal(random.key(8),(2,5)))))
     show("qr_multiply.left",jnp.abs(la.qr_multiply(tall,jnp.eye(3),'left')[0]))
     for k in ('symmetric','lower','upper'): show("invpascal."+k,la.invpascal(5,k))
+    show("funm",(lambda f: (f.real,f.imag))(la.funm(A,jnp.sin,disp=True))); show("hessenberg",la.hessenberg(A,calc_q=True))
+    Z=A+1j*A[::-1]; H,Q=la.hessenberg(Z,calc_q=True); show("hessenberg.complex",(H.real,H.imag,Q.real,Q.imag))
+    show("eigh_tridiagonal",la.eigh_tridiagonal(A[0],A[1,1:],eigvals_only=True)); show("eigh_tridiagonal.some",la.eigh_tridiagonal(A[0],A[1,1:],eigvals_only=True,select='i',select_range=(1,2)))
+    from jax.scipy.special import sph_harm_y
+    n,m,theta,phi=jnp.array([0,1,2,5,7,3]),jnp.array([0,-1,2,-3,0,1]),jnp.linspace(0.1,3,6),jnp.linspace(0,6,6); y=sph_harm_y(n,m,theta,phi); show("sph_harm_y",(y.real,y.imag))
+    show("sph_harm_y.grad",jit(grad(lambda t: jnp.sum(sph_harm_y(n,m,t,phi,n_max=7).real)))(theta))
     show("expm_frechet.grad",grad(lambda a: jnp.sum(la.expm_frechet(a/3,a.T)[1]))(A))
 def values():
     i=random.randint(random.key(9),(4,6),-2,3); cut=on(i,'x'); r=random.randint(random.key(10),(12,),-4,1)

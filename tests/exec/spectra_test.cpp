@@ -68,6 +68,18 @@ void matrices(Seen& seen, const Mesh&) {
   auto [right, R] = linalg::qr_multiply(tall, random::normal(random::key(8), {2, 5}));
   seen.add("qr_multiply", std::tuple{abs(right), abs(R)});
   seen.add("qr_multiply.left", abs(linalg::qr_multiply(tall, eye(3), "left").product));
+  auto parts = [](const Array& z) { return std::pair{real(z), imag(z)}; };
+  seen.add("funm", parts(linalg::funm(A, [](const Array& x) { return sin(x); })));
+  auto [H, Q] = linalg::hessenberg(A, true);
+  seen.add("hessenberg", std::tuple{H, Q});
+  auto found = linalg::hessenberg(A + flip(A, 0) * std::complex<double>(0, 1), true);
+  seen.add("hessenberg.complex", std::tuple{parts(found.H), parts(found.Q)});
+  seen.add("eigh_tridiagonal", linalg::eigh_tridiagonal(A[0], A[{1, Slice{1, 5}}]));
+  seen.add("eigh_tridiagonal.some", linalg::eigh_tridiagonal(A[0], A[{1, Slice{1, 5}}], std::pair{1, 2}));
+  auto n = array<int>({0, 1, 2, 5, 7, 3}), m = array<int>({0, -1, 2, -3, 0, 1});
+  auto theta = linspace(0.1, 3, 6), phi = linspace(0, 6, 6);
+  seen.add("sph_harm_y", parts(sph_harm_y(n, m, theta, phi)));
+  seen.add("sph_harm_y.grad", jit(grad([&](const Array& t) { return sum(real(sph_harm_y(n, m, t, phi, 7))); }))(theta));
   seen.add("expm_frechet.grad", grad([](const Array& a) { return sum(linalg::expm_frechet(a / 3, a.T()).second); })(A));
   for (const char* kind : {"symmetric", "lower", "upper"}) seen.add(std::string("invpascal.") + kind, linalg::invpascal(5, kind));
 }

@@ -15,6 +15,12 @@ struct Moments {
 };
 SHARDLAB_TREE(Moments, mean, square, power)
 
+struct Block {
+  Array a, b, c, d, e, f, g, h, i, j, k, l, m, n, o;
+  std::optional<Array> bias = {};
+};
+SHARDLAB_TREE(Block, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, bias)
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -202,6 +208,31 @@ struct Named {
 SHARDLAB_TREE(Named, scale, layer)
 
 // Where in the tree the leaf is, as JAX's key paths say it.
+TEST_F(TreesInJit, SixteenMembersOneOfWhichMayBeMissing) {
+  const Array one = ones({2});
+  Block block{one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
+  int traced = 0;
+  auto total = [&](const Block& x) {
+    ++traced;
+    return tree::reduce([](const Array& sum, const Array& leaf) { return sum + leaf; }, x, zeros({2}));
+  };
+  auto f = jit(total);
+  EXPECT_EQ(f(block).to_vector<float>(), (Floats{15, 15}));
+  block.bias = one * 2.0;
+  EXPECT_EQ(f(block).to_vector<float>(), (Floats{17, 17}));
+  EXPECT_EQ(traced, 2);  // a structure each
+  auto slope = grad([&](const Block& x) { return sum(square(total(x))); })(block);
+  EXPECT_EQ(slope.bias->to_vector<float>(), (Floats{34, 34}));
+  EXPECT_EQ(tree::key_paths(block).back(), ".bias");
+  EXPECT_EQ(tree::structure(std::vector<std::optional<Array>>{one, std::nullopt}), "[*, None]");
+}
+
+TEST_F(TreesInJit, EightArguments) {
+  auto f = jit([](auto a, auto b, auto c, auto d, auto e, auto m, auto n, auto o) { return a + b + c + d + e + m + n + o; });
+  const Array x = ones({2});
+  EXPECT_EQ(f(x, x, x, x, x, x, x, x).to_vector<float>(), (Floats{8, 8}));
+}
+
 TEST_F(TreesInJit, ErrorsNameTheLeafByItsKeyPath) {
   using Params = std::map<std::string, Array>;
   Mesh mesh = pairs();
