@@ -8,6 +8,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/run_graph.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/varying_types.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
@@ -49,6 +50,7 @@ std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunctio
                                           weak_types(carry), types_like(carry)));
     return traced;
   });
+  check_carry_varies("while_loop body", bodies[1], init, init.size(), where);
   const std::vector<bool> weak = bodies[1].weak_results;
   std::vector<Array> captured = all_captured(bodies);
   Bodies graphs;
@@ -93,6 +95,7 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& giv
                                      std::move(types)));
     return one;
   });
+  check_carry_varies("scan body", bodies[0], joined(init, xs), init.size(), where);
   TracedBody traced = std::move(bodies[0]);
   const std::vector<bool> weak = traced.weak_results;
   std::vector<Array> captured = traced.captured;
@@ -131,6 +134,7 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   for (std::size_t i = 0; i < branches.size(); ++i)
     bodies.push_back(Tracer::trace_body(context, fmt::format("branch{}", i), types_of(operands), branches[i], nullptr,
                                         mesh_of_arrays(context, operands, "switch", where), weak_types(operands), types_like(operands)));
+  check_branches_vary(bodies, operands, where);
   std::vector<bool> weak = bodies[0].weak_results;  // what is weak in all branches
   for (const TracedBody& each : bodies)
     for (std::size_t i = 0; i < weak.size() && i < each.weak_results.size(); ++i) weak[i] = weak[i] && each.weak_results[i];

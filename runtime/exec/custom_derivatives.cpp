@@ -16,6 +16,14 @@
 #include "runtime/transform/inline.h"
 
 namespace shardlab {
+
+CheckpointPolicy checkpoint_policies::save_from_both_policies(const CheckpointPolicy& first, const CheckpointPolicy& second,
+                                                              std::source_location where) {
+  if (!first.names.empty() && !second.names.empty())
+    throw_user_error("save_from_both_policies: both policies speak of names, {} and {}; name all of them in one [{}]", first.name,
+                     second.name, Where::from(where).text());
+  return {first.name + "|" + second.name, first.names.empty() ? second.names : first.names};
+}
 namespace {
 
 using Types = std::vector<TensorType>;
@@ -197,8 +205,27 @@ CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRu
 
 }  // namespace
 
+namespace {
+void check_policy(const CheckpointPolicy& policy, Where where) {
+  static constexpr std::string_view kKnown[] = {"nothing_saveable",        "everything_saveable",
+                                                "dots_saveable",           "dots_with_no_batch_dims_saveable",
+                                                "save_only_these_names",   "save_anything_except_these_names",
+                                                "save_any_names_but_these"};
+  for (std::string_view rest = policy.name;;) {
+    const std::size_t end = rest.find('|');
+    const std::string_view name = rest.substr(0, end);
+    if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
+      throw_user_error("checkpoint: there is no policy '{}'; {} are those of checkpoint_policies [{}]", name, fmt::join(kKnown, ", "),
+                       where.text());
+    if (end == rest.npos) return;
+    rest.remove_prefix(end + 1);
+  }
+}
+}  // namespace
+
 std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOptions& options, const std::vector<Array>& args,
                               Where where) {
+  check_policy(options.policy, where);
   Context& context = Context::current();
   if (!context.tracer()) return function(args);
   TracedBody body =

@@ -26,7 +26,7 @@
 
 namespace shardlab {
 
-// What checkpoint keeps for the backward pass all the same.
+// What checkpoint keeps for the backward pass all the same. Names of several policies with "|" between them: what one of them keeps.
 struct CheckpointPolicy {
   std::string name;
   std::vector<std::string> names = {};
@@ -36,6 +36,15 @@ inline const CheckpointPolicy nothing_saveable{"nothing_saveable"}, everything_s
     dots_saveable{"dots_saveable"}, dots_with_no_batch_dims_saveable{"dots_with_no_batch_dims_saveable"};
 // The values that checkpoint_name names so.
 inline CheckpointPolicy save_only_these_names(std::vector<std::string> names) { return {"save_only_these_names", std::move(names)}; }
+// All but the values that it names so; the named values alone, but for those that it names so.
+inline CheckpointPolicy save_anything_except_these_names(std::vector<std::string> names) {
+  return {"save_anything_except_these_names", std::move(names)};
+}
+inline CheckpointPolicy save_any_names_but_these(std::vector<std::string> names) { return {"save_any_names_but_these", std::move(names)}; }
+inline const CheckpointPolicy &checkpoint_dots = dots_saveable, &checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable;
+// What either keeps. UserError where both speak of names.
+CheckpointPolicy save_from_both_policies(const CheckpointPolicy& first, const CheckpointPolicy& second,
+                                         std::source_location where = std::source_location::current());
 }  // namespace checkpoint_policies
 
 struct CheckpointOptions {

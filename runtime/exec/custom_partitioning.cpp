@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/partition_by_rule.h"
 #include "runtime/exec/program_cache.h"
@@ -145,7 +146,7 @@ std::vector<Array> as_node(const ArrayFunction& function, const CustomPartitioni
         "pass it as an argument",
         options.name, where.text(), body.captured[0].type().text());
   Attrs attrs = attrs_of(options);
-  FactorRule rule = ops::partition_rule(attrs, types, body.graph.types(body.graph.results));
+  FactorRule rule = at_place(where, [&] { return ops::partition_rule(attrs, types, body.graph.types(body.graph.results)); });
   if (options.partition) warn_of_dropped(context, options, attrs);
   auto callback = [function, options, rule](const PartitionRequest& request) {
     if (!options.partition) return answer_of(options, request, by_rule(function, rule, request));

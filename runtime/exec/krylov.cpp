@@ -7,6 +7,7 @@
 #include "runtime/exec/implicit.h"
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/linalg.h"
+#include "runtime/exec/varying_types.h"
 #include "runtime/exec/vectors.h"
 
 namespace shardlab::detail {
@@ -104,7 +105,7 @@ List cg(const ArrayFunction& a, const List& right, const Vectors& options, Where
       const Array gamma_next = real_dot(next, z).astype(dtype);
       return State{x + alpha * p, next, gamma_next, z + (gamma_next / gamma) * p, k + 1};
     };
-    return std::get<0>(while_loop(goes_on, step, State{s.x0, r0, real_dot(r0, z0).astype(dtype), z0, counter()}));
+    return std::get<0>(while_loop(goes_on, step, varying_like(State{s.x0, r0, real_dot(r0, z0).astype(dtype), z0, counter()}, r0.at(0))));
   };
   const bool is_real = std::none_of(right.begin(), right.end(), [](const Array& x) { return is_complex(x.dtype()); });
   return solved(a, right, iterate, is_real, called_at);
@@ -139,7 +140,7 @@ List bicgstab(const ArrayFunction& a, const List& right, const Vectors& options,
                    q_next,
                    where(rho_next == 0, -10, count).astype(int32)};
     };
-    return std::get<0>(while_loop(goes_on, step, State{s.x0, r0, {one, one, one}, r0, r0, counter()}));
+    return std::get<0>(while_loop(goes_on, step, varying_like(State{s.x0, r0, {one, one, one}, r0, r0, counter()}, r0.at(0))));
   };
   return solved(a, right, iterate, false, called_at);
 }
@@ -234,7 +235,9 @@ Round batched_round(const Krylov& how, const Round& from) {
     return State{next.columns, dynamic_update_index_in_dim(rows, next.overlaps, k, 0), next.is_done, k + 1};
   };
   const auto [columns, rows, is_done, k] =
-      while_loop(goes_on, step, State{first_column(how, from.unit), eye(how.restart, how.restart + 1, 0, dtype), full({}, false), counter()});
+      while_loop(goes_on, step,
+                 varying_like(State{first_column(how, from.unit), eye(how.restart, how.restart + 1, 0, dtype), full({}, false), counter()},
+                              from.norm));
   const Array target = zeros({how.restart + 1}, dtype).at(0).set(from.norm.astype(dtype));
   const Array a = rows.T(), square = dot(conj(rows), a);
   return rounded(how, from.x, columns, linalg::cho_solve(linalg::cho_factor(square), dot(conj(rows), target)));
@@ -273,8 +276,9 @@ Round incremental_round(const Krylov& how, const Round& from) {
   };
   const auto [k, residual, columns, rows, target, rotations] =
       while_loop(goes_on, step,
-                 State{counter(), from.norm, first_column(how, from.unit), eye(how.restart, how.restart + 1, 0, dtype),
-                       zeros({how.restart + 1}, dtype).at(0).set(from.norm.astype(dtype)), zeros({how.restart, 2}, dtype)});
+                 varying_like(State{counter(), from.norm, first_column(how, from.unit), eye(how.restart, how.restart + 1, 0, dtype),
+                                    zeros({how.restart + 1}, dtype).at(0).set(from.norm.astype(dtype)), zeros({how.restart, 2}, dtype)},
+                              from.norm));
   const Array triangle = slice_in_dim(rows, 0, how.restart, 1).T();
   return rounded(how, from.x, columns, linalg::solve_triangular(triangle, slice_in_dim(target, 0, how.restart)));
 }
@@ -300,7 +304,7 @@ std::pair<List, Array> gmres(const ArrayFunction& a, const List& right, const Ve
       return State{next.x, k + 1, next.unit, next.norm};
     };
     const auto [unit, norm] = normalized(s.M(b - A(s.x0)));
-    return std::get<0>(while_loop(goes_on, step, State{s.x0, counter(), unit, norm}));
+    return std::get<0>(while_loop(goes_on, step, varying_like(State{s.x0, counter(), unit, norm}, norm)));
   };
   const List x = solved(a, right, iterate, false, called_at);
   return {x, where(isnan(norm_of(x)), -1, 0)};

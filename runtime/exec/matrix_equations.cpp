@@ -9,6 +9,7 @@
 #include "runtime/exec/control_flow.h"
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/linalg.h"
+#include "runtime/exec/varying_types.h"
 #include "runtime/exec/vmap.h"
 
 namespace shardlab::linalg {
@@ -27,7 +28,7 @@ Array solve_triangular_equation(const Array& r, const Array& s, const Array& f) 
     const Array right = dynamic_index_in_dim(f, j, 1, false) - dot(y, of_s);  // columns that are not known yet are 0
     return dynamic_update_index_in_dim(y, solve_triangular(r + pivot * eye(m, r.dtype()), right), j, 1);
   };
-  return fori_loop(0, n, column, zeros({m, n}, f.dtype()));
+  return fori_loop(0, n, column, zeros_like(f));
 }
 
 Array sylvester_of(const Array& a, const Array& b, const Array& c) {
@@ -100,7 +101,7 @@ HessenbergResult hessenberg(const Operand& a, bool calc_q) {
     const Array cleared = where(logical_and(expand_dims(rows, 1) > k + 1, rows == k), 0.0, from_right(left)).astype(h.dtype());
     return std::pair{cleared, from_right(q)};
   };
-  const auto [h, q] = fori_loop(0, std::max<std::int64_t>(n - 1, 0), reflected, std::pair{at, eye(n, at.dtype())});
+  const auto [h, q] = fori_loop(0, std::max<std::int64_t>(n - 1, 0), reflected, std::pair{at, varying_like(eye(n, at.dtype()), at)});
   return {h, calc_q ? q : Array()};
 }
 
@@ -158,7 +159,7 @@ Array sph_harm_y(const Operand& given_n, const Operand& given_m, const Operand& 
     const Array degree = k.astype(x.dtype());
     return where(k <= order, -p * sin(colatitude) * sqrt((2.0 * degree + 1.0) / (2.0 * degree)), p);
   };
-  const Array start = fori_loop(1, *n_max + 1, along_order, full_like(x + m2, std::sqrt(0.25 / M_PI)));
+  const Array start = fori_loop(1, *n_max + 1, along_order, full_like(x * m2, std::sqrt(0.25 / M_PI)));
   auto along_degree = [&](const Array& k, const std::pair<Array, Array>& found) {
     const auto& [p, before] = found;
     const Array l2 = square(k.astype(x.dtype())), below = square((k - 1).astype(x.dtype()));

@@ -5,6 +5,7 @@
 #include "runtime/exec/indexing.h"
 #include "runtime/exec/linalg.h"
 #include "runtime/exec/solvers.h"
+#include "runtime/exec/varying_types.h"
 
 namespace shardlab::optimize {
 
@@ -111,7 +112,7 @@ ZoomState zoomed(const Line& line, const Wolfe& wolfe, const LinePoint& low, con
     return next;
   };
   const ZoomState first{no, no, none, none, low, high, middle, {{one, low.phi, low.slope}, gradient}};
-  return while_loop(goes_on, step, first);
+  return while_loop(goes_on, step, varying_like(first, low.phi));
 }
 
 struct Found {
@@ -142,8 +143,8 @@ Found search(const Line& line, const StarPoint& begin, const Array& value_before
   const Array no = full({}, false), zero = full({}, 0.0, line.dtype());
   LinePoint from = begin.at;
   from.a = zero;
-  const SearchState end =
-      while_loop(goes_on, step, SearchState{no, no, full({}, 1, int32), full({}, 0, int32), from, {from, begin.gradient}});
+  const SearchState end = while_loop(
+      goes_on, step, varying_like(SearchState{no, no, full({}, 1, int32), full({}, 0, int32), from, {from, begin.gradient}}, from.phi));
   Array a = end.star.at.a;
   if (line.dtype() != DType::kFloat64) a = where(abs(a) < 1e-8, sign(a) * 1e-8, a).astype(line.dtype());
   const Array status = where(end.failed, 1, where(end.round > maxiter, 3, 0));
@@ -183,14 +184,15 @@ OptimizeResults minimize(const std::function<Array(const Array&)>& f, const Arra
   const auto [value, gradient] = value_and_grad(f)(x0);
   const Array none = full({}, 0, int32);
   const BfgsState end = while_loop(goes_on, step,
-                                   BfgsState{is_small(gradient),
-                                             full({}, false),
-                                             none,
-                                             full({}, 1, int32),
-                                             x0,
-                                             value,
-                                             gradient,
-                                             {unit, value + linalg::norm(gradient) / 2.0, none}});
+                                   varying_like(BfgsState{is_small(gradient),
+                                                          full({}, false),
+                                                          none,
+                                                          full({}, 1, int32),
+                                                          x0,
+                                                          value,
+                                                          gradient,
+                                                          {unit, value + linalg::norm(gradient) / 2.0, none}},
+                                                value));
   const Array status = where(end.converged, 0, where(end.k == maxiter, 1, where(end.failed, 2 + end.more[2], -1)));
   return {end.x, end.converged & logical_not(end.failed), status, end.value, end.gradient, end.more[0], end.calls, end.k};
 }

@@ -10,6 +10,7 @@
 #include "runtime/exec/placement.h"
 #include "runtime/exec/spec_mesh.h"
 #include "runtime/exec/unconstrained.h"
+#include "runtime/exec/varying_types.h"
 #include "runtime/ops/registry.h"
 
 namespace shardlab {
@@ -113,10 +114,13 @@ Array ones(const Shape& shape, std::optional<DType> dtype, const OutOptions& opt
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype, const OutOptions& options) {
   return made("full", {value}, dtype_attrs(dtype).set("shape", shape), options, value.where());
 }
-Array zeros_like(const Operand& x, std::optional<DType> dtype) { return call<"zeros_like">({x}, dtype_attrs(dtype)); }
-Array ones_like(const Operand& x, std::optional<DType> dtype) { return call<"ones_like">({x}, dtype_attrs(dtype)); }
+namespace {
+Array like(const Operand& x, const Array& made) { return x.is_array() ? varying_like(made, x.array()) : made; }
+}  // namespace
+Array zeros_like(const Operand& x, std::optional<DType> dtype) { return like(x, call<"zeros_like">({x}, dtype_attrs(dtype))); }
+Array ones_like(const Operand& x, std::optional<DType> dtype) { return like(x, call<"ones_like">({x}, dtype_attrs(dtype))); }
 Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype) {
-  return call<"full_like">({x, value}, dtype_attrs(dtype));
+  return like(x, call<"full_like">({x, value}, dtype_attrs(dtype)));
 }
 Array linspace(const Operand& start, const Operand& stop, std::int64_t num) { return call<"linspace">({start, stop}, {{"num", num}}); }
 Array eye(const Operand& n, std::optional<DType> dtype, const OutOptions& options) {

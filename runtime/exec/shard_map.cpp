@@ -10,6 +10,7 @@
 #include "runtime/exec/replication.h"
 #include "runtime/exec/shard_map_specs.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/exec/varying_types.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/registry.h"
 
@@ -212,6 +213,7 @@ Array pvary(const Operand& x, const AxisNames& axes) { return along("pvary", x, 
 Array pcast(const Operand& x, const AxisNames& axes, std::string_view to) {
   if (to != "varying")
     throw_user_error("pcast: unexpected `to` value: got '{}'; 'varying' is what shardlab knows [{}]", to, x.where().text());
+  if (x.is_array()) check_cast(x.array(), axes.names(), x.where());
   return pvary(x, axes);
 }
 

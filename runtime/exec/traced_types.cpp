@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <map>
+#include <memory>
+
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/explicit_types.h"
@@ -10,7 +13,11 @@
 namespace shardlab {
 
 TypesInTrace types_like(std::vector<Array> args) {
-  return {.param = [args = std::move(args)](std::size_t i, const Mesh& mesh) { return traced_type(args[i], mesh); }};
+  auto found = std::make_shared<std::vector<TracedType>>();  // at the first question, of all
+  return {.param = [args = std::move(args), found](std::size_t i, const Mesh& mesh) {
+    if (found->empty()) *found = traced_types(args, mesh);
+    return (*found)[i];
+  }};
 }
 
 TracedType traced_type(const Array& array, const Mesh& mesh) {
@@ -32,11 +39,29 @@ AxisSet Tracer::typed_axes() const {
   return mesh ? explicit_axes_of(*mesh) : 0;
 }
 
-TracedType Tracer::type_of(ValueId value) const {
+std::vector<TracedType> traced_types(const std::vector<Array>& arrays, const Mesh& mesh) {
+  std::vector<TracedType> types(arrays.size());
+  std::map<const Tracer*, std::vector<std::size_t>> traced;  // each function is asked once
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].impl()->is_tracer())
+      traced[arrays[i].impl()->tracer.get()].push_back(i);
+    else
+      types[i] = traced_type(arrays[i], mesh);
+  for (const auto& [tracer, places] : traced) {
+    std::vector<ValueId> values;
+    for (std::size_t i : places) values.push_back(arrays[i].impl()->value);
+    const std::vector<TracedType> found = tracer->types_of(values);
+    for (std::size_t n = 0; n < places.size(); ++n) types[places[n]] = found[n];
+  }
+  return types;
+}
+
+std::vector<TracedType> Tracer::types_of(const std::vector<ValueId>& values) const {
+  std::vector<TracedType> found(values.size());
   const std::optional<Mesh> mesh = mesh_of_types();
-  if (!mesh) return {};
+  if (!mesh) return found;
   Graph graph = builder_.graph();
-  graph.results = {value};
+  graph.results = values;
   graph = without_dead_nodes(graph);
   const std::size_t given = graph.params.size() - captured_.size();
   std::vector<std::optional<Spec>> specs;
@@ -47,11 +72,15 @@ TracedType Tracer::type_of(ValueId value) const {
     specs.push_back(type.spec.size() == rank ? std::optional(within(type.spec, typed_axes())) : std::nullopt);
     varying.push_back(type.varying);
   }
-  TracedType type;
-  if (typed_axes() != 0)
-    type.spec = types_of_results(graph, *mesh, typed_axes(), specs, context_.mesh() ? MeshSource::kTracedOps : MeshSource::kOperands)[0];
-  if (types_.tells_varying.value_or(false)) type.varying = transform::Varying(graph, varying, *mesh).results()[0];
-  return type;
+  if (typed_axes() != 0) {
+    const auto cut = types_of_results(graph, *mesh, typed_axes(), specs, context_.mesh() ? MeshSource::kTracedOps : MeshSource::kOperands);
+    for (std::size_t i = 0; i < found.size(); ++i) found[i].spec = cut[i];
+  }
+  if (types_.tells_varying.value_or(false)) {
+    const std::vector<transform::VaryingAxes> over = transform::Varying(graph, varying, *mesh).results();
+    for (std::size_t i = 0; i < found.size(); ++i) found[i].varying = over[i];
+  }
+  return found;
 }
 
 std::string Tracer::type_text(ValueId value) const {

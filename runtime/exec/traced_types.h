@@ -29,5 +29,6 @@ TypesInTrace types_like(std::vector<Array> args);
 
 // Of an array where values of `mesh` are traced: of a concrete one as it lies there, of a traced one as its operands' types say.
 TracedType traced_type(const Array& array, const Mesh& mesh);
+std::vector<TracedType> traced_types(const std::vector<Array>& arrays, const Mesh& mesh);
 
 }  // namespace shardlab

@@ -55,7 +55,10 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   // Types as they stand now (traced_types.h): on which mesh, by which axes, of a value, and as JAX writes it: "float32[4@x]{V:y}".
   std::optional<Mesh> mesh_of_types() const;
   AxisSet typed_axes() const;
-  TracedType type_of(ValueId value) const;
+  TracedType type_of(ValueId value) const { return types_of({value})[0]; }
+  std::vector<TracedType> types_of(const std::vector<ValueId>& values) const;
+  // Whether types tell along which axes values of per-device code vary.
+  bool tells_varying() const { return types_.tells_varying.value_or(false) && bound() && !bound()->manual.empty(); }
   std::string type_text(ValueId value) const;
 
  private:

@@ -18,14 +18,26 @@ bool is_product(const Node& node) { return node.op == &ops::kDotGeneral || node.
 bool has_batch(const Node& node) { return node.op != &ops::kDotGeneral || !node.attrs.integers("batch").empty(); }
 
 // Whether a policy keeps what a node computes. Source: jax.checkpoint_policies.
-bool saves(const Attrs& attrs, const Node& node) {
-  const std::string policy = attrs.has("policy") ? attrs.string("policy") : "nothing_saveable";
+bool saves(std::string_view policy, const Attrs& attrs, const Node& node) {
   if (policy == "everything_saveable") return true;
   if (policy == "dots_saveable") return is_product(node);
   if (policy == "dots_with_no_batch_dims_saveable") return is_product(node) && !has_batch(node);
-  if (policy != "save_only_these_names" || node.op != &ops::kCheckpointName) return false;
+  if (!policy.starts_with("save_")) return false;
+  if (node.op != &ops::kCheckpointName) return policy == "save_anything_except_these_names";
   const auto& names = attrs.strings("names");
-  return std::find(names.begin(), names.end(), node.attrs.string("name")) != names.end();
+  const bool is_named = std::find(names.begin(), names.end(), node.attrs.string("name")) != names.end();
+  return is_named == (policy == "save_only_these_names");
+}
+
+// One of several, "|" between them.
+bool saves(const Attrs& attrs, const Node& node) {
+  const std::string policies = attrs.has("policy") ? attrs.string("policy") : "nothing_saveable";
+  for (std::string_view rest = policies;;) {
+    const std::size_t end = rest.find('|');
+    if (saves(rest.substr(0, end), attrs, node)) return true;
+    if (end == rest.npos) return false;
+    rest.remove_prefix(end + 1);
+  }
 }
 
 // The linear half: the body with its linear results alone, given the operands that it needs and what was saved.

@@ -152,7 +152,8 @@ TEST_F(ControlFlow, DevicesMayGoDifferentWays) {
   EXPECT_EQ(y.to_vector<std::int32_t>(), (Ints{0, -1, 2, 3}));
   auto meets = [](const Array& part) {
     return cond(
-        greater(axis_index({"a"}), 1), [](const Array& v) { return psum(v, {"a"}); }, [](const Array& v) { return v; }, part);
+        greater(axis_index({"a"}), 1), [](const Array& v) { return pcast(psum(v, {"a"}), {"a"}, "varying"); },
+        [](const Array& v) { return v; }, part);
   };
   EXPECT_THAT(
       error_of([&] { shard_map(meets, {.mesh = mesh, .in_specs = {P("a")}, .out_specs = {P("a")}})(arange(4)).to_vector<std::int32_t>(); }),
