@@ -1,8 +1,8 @@
 """Counts the arithmetic of one device in a compiled HLO module, in elements, as shardlab counts its own (runtime/spmd/work.h).
 
 Elementwise: the elements of the result. A reduction: the elements that go in. A product: result x contraction. A convolution: result x
-window x features of a group. A sort, a transform: its elements. A window's reduction: result x window. A loop: its body, as often as the
-module says it runs; a branch: the largest. Not counted: what only moves data (slices, joins, transposes, broadcasts, gathers, collectives),
+window x features of a group. A sort: its elements; a transform: its elements for each dimension that it goes along. A window's reduction:
+result x window. A loop: its body, as often as the module says it runs; a branch: the largest. Not counted: what only moves data (slices, joins, transposes, broadcasts, gathers, collectives),
 comparators and combiners of sorts and reductions, and what follows from constants and the device's number alone (masks and addresses: it is
 known before the program runs).
 
@@ -161,6 +161,8 @@ def elements(each, operands):
         return result * math.prod(operands[1]) // max(operands[1][features], 1)
     if each.op == "scatter":
         return math.prod(operands[-1])
+    if each.op == "fft":  # along one dimension after the other
+        return result * len(numbers(re.search(r"fft_length=\{([\d,]*)\}", each.rest)[1]))
     if each.op == "custom-call":
         return max([result, *map(math.prod, operands)])
     return result

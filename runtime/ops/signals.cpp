@@ -143,13 +143,27 @@ CosineForm cosine_form(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   return {x, axes, norm == "ortho"};
 }
 
+Term turns_along(const Term& x, int axis) { return along(quarter_turns(x.builder(), x.dtype(), x.size(axis)), axis, x.rank()); }
+Term cosines(const Term& x, int axis) {
+  return 2.0 * call("real", call("fft.fft", interleaved(x, axis), Attrs{{"axis", std::int64_t(axis)}}) * turns_along(x, axis));
+}
+// Along two axes by one complex transform, as JAX.
+Term cosines(const Term& x, int first, int second) {
+  const Term parts = interleaved(interleaved(x, first), second);
+  const Term spectrum = call("fft.fftn", parts, Attrs{{"axes", std::vector<std::int64_t>{first, second}}});
+  const Attrs axis{{"axis", std::int64_t(second)}};
+  const Term from_end = call("roll", call("flip", spectrum, axis), Attrs{{"shift", std::int64_t(1)}, {"axis", std::int64_t(second)}});
+  const Term turns = turns_along(x, second);
+  return 2.0 * call("real", turns_along(x, first) * (turns * spectrum + call("conj", turns) * from_end));
+}
 Values expand_dct(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   CosineForm form = cosine_form(b, op, args, attrs);
-  for (int axis : form.axes) {
-    const Term spectrum = call("fft.fft", interleaved(form.x, axis), Attrs{{"axis", std::int64_t(axis)}});
-    const Term turned = spectrum * along(quarter_turns(b, form.x.dtype(), form.x.size(axis)), axis, form.x.rank());
-    form.x = 2.0 * call("real", turned);
-    if (form.is_orthonormal) form.x = orthonormal(form.x, axis);
+  for (std::size_t i = 0; i < form.axes.size(); i += 2) {
+    const bool is_last = i + 1 == form.axes.size();
+    form.x = is_last ? cosines(form.x, form.axes[i]) : cosines(form.x, form.axes[i], form.axes[i + 1]);
+    if (!form.is_orthonormal) continue;
+    form.x = orthonormal(form.x, form.axes[i]);
+    if (!is_last) form.x = orthonormal(form.x, form.axes[i + 1]);
   }
   return {form.x.id()};
 }
