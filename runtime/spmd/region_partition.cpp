@@ -72,15 +72,30 @@ std::vector<Spec> moved_forms(const PartitionedProgram& program, std::size_t par
   return forms;
 }
 
+// Whether some of what a body moves may not be moved when it runs.
+bool has_branches(const Graph& body) {
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [](const Node& node) {
+    const Bodies& bodies = node.attrs.bodies();
+    return node.op->region == RegionKind::kBranch ||
+           std::any_of(bodies.begin(), bodies.end(), [](const GraphRef& inner) { return has_branches(*inner); });
+  });
+}
+
+// How often a loop runs of which nobody says it: no loop is written for less.
+constexpr std::int64_t kTripsOfWhile = 2;
+
 // A loop's operands by kind.
 struct LoopShape {
   std::size_t consts = 0, carried = 0;
   bool is_scan = false;
+  bool runs_all = true;    // that is in its body
   std::int64_t trips = 1;  // at least so many
   explicit LoopShape(const Node& node)
       : consts(std::size_t(node.attrs.integer("num_consts", 0))),
         carried(node.results.size()),
         is_scan(node.op->region == RegionKind::kScan) {
+    runs_all = !has_branches(*node.attrs.bodies().back());
+    if (!is_scan && runs_all) trips = kTripsOfWhile;
     if (!is_scan) return;
     carried = std::size_t(node.attrs.integer("num_carry", 0));
     trips = node.attrs.integer("length");
@@ -126,21 +141,25 @@ std::int64_t bytes_of(const RegionPlan& plan) {
   return bytes;
 }
 
-// What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more.
-// Source: XLA's motion of what is invariant out of loops.
+// What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more; so
+// is gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of loops.
 RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   const LoopShape loop(node);
   std::vector<Spec> params = unchanged_forms(context, loop);
   RegionPlan plan = plan_in_forms(context, node, loop, params);
   for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
     const Shape& shape = context.graph.type(node.operands[i]).shape;
-    for (const Spec& wanted : moved_forms(*plan.bodies.back(), i)) {
+    std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
+    if (const Spec whole(shape.size()); loop.runs_all && std::find(forms.begin(), forms.end(), whole) == forms.end())
+      forms.push_back(whole);
+    for (const Spec& wanted : forms) {
+      const std::int64_t before =
+          missing_elements(context.mesh, shape, params[i], wanted) * size_of(context.graph.type(node.operands[i]).dtype);
+      if (before == 0 || before > bytes_of(plan) * loop.trips) continue;
       std::vector<Spec> others = params;
       others[i] = wanted;
       RegionPlan other = plan_in_forms(context, node, loop, others);
       const std::int64_t saved = (bytes_of(plan) - bytes_of(other)) * loop.trips;
-      const std::int64_t before =
-          missing_elements(context.mesh, shape, params[i], wanted) * size_of(context.graph.type(node.operands[i]).dtype);
       if (saved <= 0 || saved < before) continue;
       plan = std::move(other);
       params = std::move(others);
