@@ -30,5 +30,5 @@ find "$folder/bin" "$folder/tests" "$folder/benchmarks" -type f -exec strip {} +
 find "$folder/bin" "$folder/tests" "$folder/benchmarks" -type f -exec ldd {} \; |
   awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
   grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$folder/lib"
-tar -C "$folder" --sort=name -c . | xz -T1 --lzma2=preset=2,dict=96MiB >"$bundle"
+tar -C "$folder" --sort=name -c . | xz -T1 --lzma2=preset=6,dict=96MiB >"$bundle"
 ls -l "$bundle"
