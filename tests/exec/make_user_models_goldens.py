@@ -89,4 +89,30 @@ def parts_of_states():
     m=on(jnp.zeros((16,4)),'x')
     for i in range(3): w,m=f(w,m,x)
     show("parts_of_states",(w,m))
-for f in (autoencoder, convolutions, lstm, sampling, scaled_loss, chains, ensemble, low_rank, contrastive, evolution, returns, parts_of_states): f()
+def neural_ode():
+    w,x=random.normal(random.key(37),(4,4))*0.5,on(random.normal(random.key(38),(8,4)),'x')
+    def loss(w,x):
+        f=lambda y: jnp.tanh(y@w)
+        @jax.checkpoint
+        def step(y): k1=f(y); k2=f(y+0.05*k1); k3=f(y+0.05*k2); k4=f(y+0.1*k3); return y+0.1/6*(k1+2*k2+2*k3+k4)
+        return jnp.mean(lax.fori_loop(0,8,lambda i,y:step(y),x)**2)
+    show("neural_ode",jit(value_and_grad(loss))(w,x))
+def clusters():
+    def f(x):
+        def step(i,m): member=nn.one_hot(jnp.argmin(jnp.sum((x[:,None]-m)**2,-1),1),5); return lax.psum(member.T@x,'x')/jnp.maximum(lax.psum(member.sum(0),'x')[:,None],1.)
+        return lax.fori_loop(0,6,step,lax.all_gather(x[:2],'x',tiled=True)[:5]*0.+jnp.arange(5.)[:,None]*0.1)
+    show("clusters",jit(jax.shard_map(f,mesh=mesh,in_specs=P('x'),out_specs=P(),check_vma=False))(on(random.normal(random.key(39),(64,3)),'x')))
+def wave():
+    u=on(jnp.exp(-jnp.linspace(-3,3,64)**2),('x','y'))
+    def step(s,_): now,before=s; n=2*now-before+0.25*(jnp.roll(now,1)-2*now+jnp.roll(now,-1)); return (n,now),jnp.sum(n**2)
+    show("wave",jit(lambda u:lax.scan(step,(u,u),None,length=10))(u))
+def newton():
+    def solve(t): e=lambda x: jnp.sum(jnp.exp(x))-jnp.sum(x*(1+t))+0.1*jnp.sum(x)**2; return lax.fori_loop(0,4,lambda i,x:x-jnp.linalg.solve(jax.hessian(e)(x),grad(e)(x)),jnp.zeros(3))
+    show("newton",jit(vmap(solve))(on(random.uniform(random.key(40),(8,3)),'x')))
+def sinkhorn():
+    def plan(c):
+        K=jnp.exp(-c/0.1); 
+        def step(s): u=1/(K@s[1]); return u,1/(K.T@u),s[2]+1
+        u,v,i=lax.while_loop(lambda s:(jnp.max(jnp.abs(s[0]*(K@s[1])-1))>1e-3)&(s[2]<100),step,(jnp.ones(8),jnp.ones(8),jnp.int32(0))); return u[:,None]*K*v
+    show("sinkhorn",jit(plan)(on(random.uniform(random.key(41),(8,8)),'x','y')))
+for f in (autoencoder, convolutions, lstm, sampling, scaled_loss, chains, ensemble, low_rank, contrastive, evolution, returns, parts_of_states, neural_ode, clusters, wave, newton, sinkhorn): f()

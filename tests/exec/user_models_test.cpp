@@ -224,11 +224,88 @@ void parts_of_states(Seen& seen, const Mesh& mesh) {
   seen.add("parts_of_states", std::pair{w, momentum});
 }
 
+// A field of velocities that is learned through the steps of Runge and Kutta
+void neural_ode(Seen& seen, const Mesh& mesh) {
+  auto w = random::normal(random::key(37), {4, 4}) * 0.5, x = on(mesh, random::normal(random::key(38), {8, 4}), P("x"));
+  auto loss = [](const Array& w, const Array& x) {
+    auto f = [&](const Array& y) { return tanh(dot(y, w)); };
+    auto step = checkpoint([&](const Array& y) {
+      auto k1 = f(y), k2 = f(y + 0.05 * k1), k3 = f(y + 0.05 * k2), k4 = f(y + 0.1 * k3);
+      return y + 0.1 / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
+    });
+    return mean(square(fori_loop(
+        0, 8, [&](const Array&, const Array& y) { return step(y); }, x)));
+  };
+  seen.add("neural_ode", jit(value_and_grad(loss))(w, x));
+}
+
+// Points on each device, means over all
+void clusters(Seen& seen, const Mesh& mesh) {
+  auto x = on(mesh, random::normal(random::key(39), {64, 3}), P("x"));
+  auto f = shard_map(
+      [](const Array& x) {
+        auto step = [&](const Array&, const Array& means) {
+          auto nearest = argmin(sum(square(expand_dims(x, 1) - means), -1), 1), member = one_hot(nearest, 5);
+          auto sums = psum(dot(member.T(), x), "x"), counts = psum(sum(member, 0), "x");
+          return sums / maximum(expand_dims(counts, 1), 1.0);
+        };
+        return fori_loop(0, 6, step,
+                         all_gather(x[Slice{0, 2}], "x", {.tiled = true})[Slice{0, 5}] * 0.0 + expand_dims(arange(5.0), 1) * 0.1);
+      },
+      {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P()}, .check_vma = false});
+  seen.add("clusters", jit(f)(x));
+}
+
+// A wave on a ring whose cells lie on all devices
+void wave(Seen& seen, const Mesh& mesh) {
+  auto u = on(mesh, exp(-square(linspace(-3, 3, 64))), P(std::vector<std::string>{"x", "y"}));
+  auto run = [](const Array& u) {
+    auto step = [](const std::pair<Array, Array>& s, const std::tuple<>&) {
+      auto [now, before] = s;
+      auto next = 2.0 * now - before + 0.25 * (roll(now, 1) - 2.0 * now + roll(now, -1));
+      return std::pair{std::pair{next, now}, sum(square(next))};
+    };
+    return scan(step, std::pair{u, u}, std::tuple<>{}, {.length = 10});
+  };
+  seen.add("wave", jit(run)(u));
+}
+
+// Newton's steps of many small problems at once
+void newton(Seen& seen, const Mesh& mesh) {
+  auto targets = on(mesh, random::uniform(random::key(40), {8, 3}), P("x"));
+  auto solve = [](const Array& target) {
+    auto energy = [&](const Array& x) { return sum(exp(x)) - sum(x * (1.0 + target)) + 0.1 * square(sum(x)); };
+    auto step = [&](const Array&, const Array& x) { return x - linalg::solve(hessian(energy)(x), grad(energy)(x)); };
+    return fori_loop(0, 4, step, zeros({3}));
+  };
+  seen.add("newton", jit(vmap(solve))(targets));
+}
+
+// Rows and columns scaled in turn until they sum to one
+void sinkhorn(Seen& seen, const Mesh& mesh) {
+  auto costs = on(mesh, random::uniform(random::key(41), {8, 8}), P("x", "y"));
+  auto plan = [](const Array& costs) {
+    auto kernel = exp(-costs / 0.1);
+    using State = std::tuple<Array, Array, Array>;
+    auto goes_on = [&](const State& s) {
+      auto [u, v, i] = s;
+      return logical_and(max(abs(u * dot(kernel, v) - 1.0)) > 1e-3, i < 100);
+    };
+    auto step = [&](const State& s) {
+      auto u = 1.0 / dot(kernel, std::get<1>(s));
+      return State{u, 1.0 / dot(kernel.T(), u), std::get<2>(s) + 1};
+    };
+    auto [u, v, i] = while_loop(goes_on, step, State{ones({8}), ones({8}), zeros({}, int32)});
+    return expand_dims(u, 1) * kernel * v;
+  };
+  seen.add("sinkhorn", jit(plan)(costs));
+}
+
 TEST(UserModels, GiveWhatJaxGives) {
   Seen seen("user_models.txt");
   const Mesh mesh = make_mesh({4, 2}, {"x", "y"});
   for (auto program : {autoencoder, convolutions, lstm, sampling, scaled_loss, chains, ensemble, low_rank, contrastive, evolution, returns,
-                       parts_of_states})
+                       parts_of_states, neural_ode, clusters, wave, newton, sinkhorn})
     program(seen, mesh);
 }
 
