@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs bench_runtime and JAX in turn on this machine and prints the ratio of their medians, case by case.
+"""Runs a benchmark (bench_runtime, bench_ops) and JAX in turn on this machine and prints the ratio of their medians, case by case.
 
-    compare.py BIN_DIR BENCH_RUNTIME [--python PYTHON_WITH_JAX] [--processes N] [CASES…]
+    compare.py BIN_DIR BENCHMARK [--python PYTHON_WITH_JAX] [--jax-side FILE] [--processes N] [CASES…]
 
 Below 1 shardlab is faster. Absolute figures move from machine to machine; the ratio of one run is what counts. Without JAX only
 shardlab's times are printed. With --processes the 8 devices are dealt to N processes (JAX's speak over gloo) and the cases are those that
@@ -45,13 +45,13 @@ def start(binary, processes, devices):
     return sorted(seconds)[len(seconds) // 2]
 
 
-def jax(python, processes, cases):
+def jax(python, side, processes, cases):
     if processes == 1:
-        return output_of([python, JAX_SIDE, *cases])
+        return output_of([python, side, *cases])
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    jobs = [subprocess.Popen([python, JAX_SIDE, "--process", str(p), str(processes), str(port), *cases], stdout=subprocess.PIPE,
+    jobs = [subprocess.Popen([python, side, "--process", str(p), str(processes), str(port), *cases], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True) for p in range(processes)]
     try:
         return [job.communicate(timeout=LIMIT_S)[0] for job in jobs][0]
@@ -67,11 +67,16 @@ def medians(output):
 def main():
     arguments = sys.argv[1:]
     python = jax_python.taken_from(arguments)
-    processes = 1
-    if "--processes" in arguments:
-        at = arguments.index("--processes")
-        processes = int(arguments[at + 1])
+
+    def taken(option, otherwise):
+        if option not in arguments:
+            return otherwise
+        at = arguments.index(option)
+        value = arguments[at + 1]
         del arguments[at : at + 2]
+        return value
+
+    processes, side = int(taken("--processes", 1)), taken("--jax-side", JAX_SIDE)
     if len(arguments) < 2:
         sys.exit(__doc__)
     binary, bench, cases = arguments[0], arguments[1], arguments[2:]
@@ -80,7 +85,7 @@ def main():
     is_run = bool(cases) or not starts
     ours = medians(shardlab(binary, bench, processes, cases)) if is_run else {}
     ours.update({name: start(binary, *STARTS[name]) for name in starts})
-    theirs = medians(jax(python, processes, cases)) if python and is_run else {}
+    theirs = medians(jax(python, side, processes, cases)) if python and is_run else {}
     if not python:
         print("No Python with jax here (see SHARDLAB_JAX_PYTHON): shardlab's times alone")
     print(f"{'case':26} {'shardlab ms':>12} {'JAX ms':>10} {'ratio':>7}")
