@@ -80,21 +80,33 @@ struct Extreme {  // NaN wins
   }
   template <typename T>
   static T next(T best, T x) {
-    return (is_max ? x > best : x < best) || x != x ? x : best;
+    return (is_max ? x > best : x < best) | (x != x) ? x : best;
   }
 };
 
+// The last dimensions that windows leave alone (features) are walked as rows.
 template <typename F, typename T>
-void run(const KernelArgs& args, const std::vector<ConvWindow>& windows) {
-  WindowWalk walk(windows, *args.operands[0].box);
+void run(const KernelArgs& args, std::vector<ConvWindow> windows) {
+  Box from = *args.operands[0].box, to = *args.results[0].box;
+  std::int64_t features = 1;
+  while (windows.size() > 1 && is_trivial(windows.back()) && from.back() == to.back()) {
+    features *= from.back().size();
+    windows.pop_back(), from.pop_back(), to.pop_back();
+  }
+  WindowWalk walk(windows, from);
   const T* x = args.operands[0].as<T>();
   T* result = args.results[0].as<T>();
-  each_index(*args.results[0].box, [&](const Shape& index) {
-    auto value = F::template first<T>();
+  const auto first = F::template first<T>();
+  std::vector<std::remove_const_t<decltype(first)>> values(std::size_t(features), first);
+  each_index(to, [&](const Shape& index) {
+    std::fill(values.begin(), values.end(), first);
     walk.each(index, [&](std::int64_t offset, const Shape&) {
-      if (offset != WindowWalk::kPadding) value = F::next(value, x[offset]);
+      if (offset == WindowWalk::kPadding) return;
+      const T* row = x + offset * features;
+      auto* value = values.data();
+      for (std::int64_t i = 0; i < features; ++i) value[i] = F::next(value[i], row[i]);
     });
-    *result++ = T(value);
+    for (std::int64_t i = 0; i < features; ++i) *result++ = T(values[std::size_t(i)]);
   });
 }
 
