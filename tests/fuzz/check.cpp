@@ -154,7 +154,7 @@ bool is_same(std::complex<double> a, std::complex<double> b, double tolerance) {
 }
 
 // What is different, or nothing.
-// `units`: per result the relative size of a rounding that the order of sums decides; 0: it is the same to the bit.
+// `units`: per result the relative size of a rounding that is free; 0: it is the same to the bit.
 std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<std::vector<Array>>& noisy,
                        const std::vector<double>& units) {
   constexpr double kNoiseTimes = 8, kUnits = 8;  // the noise of a few runs is a sample of what rounding does
@@ -199,7 +199,7 @@ Outcome check(unsigned seed, int ops, Mode mode) {
   }
   out.nodes = int(sharded.nodes.size());
   try {
-    std::vector<double> units = units_of_sums(whole, mode == Mode::kGradients);
+    std::vector<double> units = units_of_roundings(whole, mode == Mode::kGradients);
     constexpr unsigned kNoisyRuns = 3;
     std::vector<std::vector<Array>> noisy;
     for (unsigned i = 0; i < kNoisyRuns; ++i) noisy.push_back(run.results(with_noise(whole, seed + i), false));

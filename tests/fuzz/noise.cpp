@@ -32,6 +32,29 @@ bool has_an_order(const Node& node) {
   return sums || kNames.contains(node.op->name) || node.op->region != RegionKind::kNone;
 }
 
+// Which nodes may round otherwise where they are sharded: sums, and chains of numbers (x * 2 * 3), which become one number where all of the
+// chain lies alike (transform/lighten_numbers.cpp).
+std::vector<bool> rounds_freely(const Graph& graph) {
+  static const std::set<std::string_view> kArithmetic = {"mul", "div", "add", "sub"}, kPasses = {"reshape", "with_sharding_constraint"};
+  std::vector<bool> is_number(graph.values.size(), false), is_chained(graph.values.size(), false), free;
+  for (const Node& node : graph.nodes) {
+    const std::string_view name = node.op->name;
+    int numbers = 0;
+    bool chained = false;
+    for (ValueId id : node.operands) {
+      numbers += is_number[std::size_t(id)];
+      chained |= is_chained[std::size_t(id)];
+    }
+    const bool scales = kArithmetic.contains(name) && numbers == 1;
+    free.push_back(has_an_order(node) || (scales && chained));
+    for (ValueId id : node.results) {
+      is_number[std::size_t(id)] = (node.op->constant && graph.type(id).elements() == 1) || (name == "broadcast_in_dim" && numbers == 1);
+      is_chained[std::size_t(id)] = scales || (chained && kPasses.contains(name));
+    }
+  }
+  return free;
+}
+
 ValueId noisy(GraphBuilder& b, ValueId x, Random& random) {
   TensorType type = b.type(x);
   if (!is_inexact(type.dtype)) return x;
@@ -53,9 +76,11 @@ Graph with_noise(const Graph& graph, unsigned seed) {
   GraphBuilder b(graph.name);
   transform::Renaming renamed(graph);
   for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
-  for (const Node& node : graph.nodes) {
+  const std::vector<bool> is_free = rounds_freely(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
     std::vector<ValueId> operands = renamed.of(node.operands);
-    if (has_an_order(node))
+    if (is_free[n])
       for (ValueId& operand : operands) operand = noisy(b, operand, random);
     std::vector<ValueId> results = b.emit(*node.op, operands, node.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
@@ -64,13 +89,15 @@ Graph with_noise(const Graph& graph, unsigned seed) {
   return b.finish();
 }
 
-std::vector<double> units_of_sums(const Graph& graph, bool anywhere) {
+std::vector<double> units_of_roundings(const Graph& graph, bool anywhere) {
   std::vector<double> units(graph.values.size(), 0), results;
-  for (const Node& node : graph.nodes) {
+  const std::vector<bool> is_free = rounds_freely(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
     double unit = 0;
     for (ValueId id : node.operands) {
       unit = std::max(unit, units[std::size_t(id)]);
-      if ((anywhere || has_an_order(node)) && is_inexact(graph.type(id).dtype)) unit = std::max(unit, unit_of(graph.type(id).dtype));
+      if ((anywhere || is_free[n]) && is_inexact(graph.type(id).dtype)) unit = std::max(unit, unit_of(graph.type(id).dtype));
     }
     for (ValueId id : node.results) units[std::size_t(id)] = unit;
   }

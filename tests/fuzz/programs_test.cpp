@@ -27,7 +27,7 @@ class FuzzPrograms : public ::testing::Test {
 };
 
 // Programs that were different once.
-constexpr unsigned kCorpus[] = {4010555, 4041903, 4052225, 1761269435, 1764319443};
+constexpr unsigned kCorpus[] = {4010555, 4041903, 4052225, 1761269435, 1764319443, 571071523};
 
 TEST_F(FuzzPrograms, ThatDifferedOnceAreTheSame) {
   for (unsigned seed : kCorpus) EXPECT_EQ(check_program(seed).failure, "");
