@@ -111,7 +111,7 @@ def newton():
     show("newton",jit(vmap(solve))(on(random.uniform(random.key(40),(8,3)),'x')))
 def sinkhorn():
     def plan(c):
-        K=jnp.exp(-c/0.1); 
+        K=jnp.exp(-c/0.1);
         def step(s): u=1/(K@s[1]); return u,1/(K.T@u),s[2]+1
         u,v,i=lax.while_loop(lambda s:(jnp.max(jnp.abs(s[0]*(K@s[1])-1))>1e-3)&(s[2]<100),step,(jnp.ones(8),jnp.ones(8),jnp.int32(0))); return u[:,None]*K*v
     show("sinkhorn",jit(plan)(on(random.uniform(random.key(41),(8,8)),'x','y')))
