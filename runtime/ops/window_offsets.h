@@ -52,8 +52,9 @@ class WindowOffsets {
         for (const Start& start : starts_) {
           const std::int64_t place = start.index >= 0 ? std::clamp(numbers[std::size_t(i * depth + start.index)], start.low, start.high)
                                                       : start.first + at[std::size_t(start.batch_dim)];
-          is_here &= place >= start.dim.here.start && place < start.dim.here.stop;
-          offset += place * start.dim.stride;
+          const bool is_inside = place >= start.dim.here.start && place < start.dim.here.stop;
+          is_here &= is_inside;
+          offset += is_inside ? place * start.dim.stride : 0;  // what is outside may be any number
         }
         if (is_here) visit(offset, other);
       }

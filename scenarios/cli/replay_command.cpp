@@ -137,7 +137,10 @@ class Replay {
       bool batch = loaded.error.empty() && runs_in_process(*loaded.document, options);
       results_[i] = batch ? worker.run(loaded, limit_of(*loaded.document, options), options.trace)
                           : scenarios::replayed(run_scenario(loaded, options));
-      for (std::string& line : results_[i].summary.lines) line = scenarios::places_of(loaded).in(line);
+      if (std::vector<std::string>& lines = results_[i].summary.lines; !lines.empty()) {
+        const traces::StatementPlaces places = scenarios::places_of(loaded);
+        for (std::string& line : lines) line = places.in(line);
+      }
       if (auto golden = plan_.goldens.find(i); golden != plan_.goldens.end()) compare(golden->second, loaded, options, results_[i]);
       print(results_[i].summary);
       if (!plan_.shrink_folder.empty() && loaded.error.empty()) save_shrunk(loaded);
