@@ -5,18 +5,18 @@
 #include <shardlab/shardlab.h>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 // Parameters have their arguments' names, as users write them.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
 
 using Params = std::map<std::string, Array>;
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
 
 void explicit_sharding(Seen& seen, const Mesh&) {
   MeshScope scope(make_mesh({2, 4}, {"x", "y"}, {AxisType::kExplicit, AxisType::kExplicit}));
@@ -112,34 +112,27 @@ void pytrees(Seen& seen, const Mesh&) {
   seen.add("tree.with_path", tree::map_with_path([](const std::string& path, const Array& x) { return x + int(path.size()); }, t));
 }
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "nothing was thrown";
-}
-
 TEST(DocsPrograms, ErrorsHaveJaxsTexts) {
   using testing::HasSubstr;
   const auto real_part = [](const Array& z) { return real(z * z); };
   const Array z = full({}, std::complex<double>(1, 2), complex64), x = full({}, 1.0, float32);
-  EXPECT_THAT(message_of([&] { grad(real_part, {.holomorphic = true})(z); }),
+  EXPECT_THAT(error_of([&] { grad(real_part, {.holomorphic = true})(z); }),
               HasSubstr("grad with holomorphic=True requires outputs with complex dtype, but got float32"));
-  EXPECT_THAT(message_of([&] { grad(real_part, {.holomorphic = true})(x); }),
+  EXPECT_THAT(error_of([&] { grad(real_part, {.holomorphic = true})(x); }),
               HasSubstr("grad with holomorphic=True requires inputs with complex dtype, but got float32"));
-  EXPECT_THAT(message_of([&] { grad([](const Array& v) { return v * v; })(z); }), HasSubstr("pass holomorphic=True"));
+  EXPECT_THAT(error_of([&] { grad([](const Array& v) { return v * v; })(z); }), HasSubstr("pass holomorphic=True"));
   auto loop = [](const Array& n, const Array& c) {
     return fori_loop(
         0, n, [](const Array&, const Array& v) { return v * 2; }, c);
   };
-  EXPECT_THAT(message_of([&] { grad<1>(loop)(asarray(3), x); }),
+  EXPECT_THAT(error_of([&] { grad<1>(loop)(asarray(3), x); }),
               HasSubstr("Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values"));
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_of([&] {
                 fori_loop(
                     0, arange(3), [](const Array&, const Array& v) { return v; }, x);
               }),
               HasSubstr("lower and upper arguments to fori_loop must be integer scalars"));
-  EXPECT_THAT(message_of([&] { random::wrap_key_data(arange(3)); }), HasSubstr("trailing shape (2,) and dtype uint32"));
+  EXPECT_THAT(error_of([&] { random::wrap_key_data(arange(3)); }), HasSubstr("trailing shape (2,) and dtype uint32"));
 }
 
 TEST(DocsPrograms, WhatADeviceHolds) {
@@ -147,7 +140,7 @@ TEST(DocsPrograms, WhatADeviceHolds) {
   const Array x = on(mesh, arange(8.0), P("x")), third = x.addressable_data(5);
   EXPECT_EQ(third.to_vector<float>(), (std::vector<float>{4, 5}));
   EXPECT_EQ(third.sharding().mesh().devices(), (std::vector<int>{mesh.devices()[5]}));
-  EXPECT_THAT(message_of([&] { x.addressable_data(8); }), testing::HasSubstr("index 8 is out of range"));
+  EXPECT_THAT(error_of([&] { x.addressable_data(8); }), testing::HasSubstr("index 8 is out of range"));
   const Array key = random::key(7);
   EXPECT_EQ(random::key_data(key).to_vector<std::uint32_t>(), (std::vector<std::uint32_t>{0, 7}));
   EXPECT_EQ(random::bits(random::wrap_key_data(random::key_data(key))).item<std::uint32_t>(), random::bits(key).item<std::uint32_t>());

@@ -6,24 +6,17 @@
 #include <shardlab/shardlab.h>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 // Parameters have their arguments' names, as users write them.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
 using testing::HasSubstr;
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "nothing was thrown";
-}
 
 void thinking_in_jax(Seen& seen, const Mesh&) {
   auto selu = [](const Array& x, double alpha = 1.67, double lambda = 1.05) { return lambda * where(x > 0, x, alpha * exp(x) - alpha); };
@@ -170,29 +163,29 @@ TEST(HandbookPrograms, ErrorsNameTheUsersLine) {
   auto line = [](int at) { return "handbook_programs_test.cpp:" + std::to_string(at); };
   const int negatives = __LINE__ + 1;
   auto get_negatives = [](const Array& x) { return x[x < 0]; };
-  EXPECT_THAT(message_of([&] { jit(get_negatives)(arange(3.0)); }),
+  EXPECT_THAT(error_of([&] { jit(get_negatives)(arange(3.0)); }),
               AllOf(HasSubstr("Array boolean indices must be concrete"), HasSubstr(line(negatives))));
   const int branch = __LINE__ + 1;
   auto f = [](const Array& x) { return x.item<float>() > 0 ? x : -x; };
-  EXPECT_THAT(message_of([&] { jit(f)(full({}, 1.0)); }),
+  EXPECT_THAT(error_of([&] { jit(f)(full({}, 1.0)); }),
               AllOf(HasSubstr("Abstract tracer value encountered where concrete value is expected"), HasSubstr(line(branch))));
   const int sums = __LINE__ + 1;
-  EXPECT_THAT(message_of([] { grad([](const Array& x) { return x * 2.0; })(arange(3.0)); }),
+  EXPECT_THAT(error_of([] { grad([](const Array& x) { return x * 2.0; })(arange(3.0)); }),
               AllOf(HasSubstr("Gradient only defined for scalar-output functions"), HasSubstr(line(sums))));
   const int integers = __LINE__ + 1;
-  EXPECT_THAT(message_of([] { grad([](const Array& x) { return sum(x); })(arange(3)); }),
+  EXPECT_THAT(error_of([] { grad([](const Array& x) { return sum(x); })(arange(3)); }),
               AllOf(HasSubstr("grad requires real- or complex-valued inputs"), HasSubstr(line(integers))));
   const int lanes = __LINE__ + 1;
-  EXPECT_THAT(message_of([] { vmap([](const Array& x, const Array& y) { return x + y; })(ones({3}), ones({4})); }),
+  EXPECT_THAT(error_of([] { vmap([](const Array& x, const Array& y) { return x + y; })(ones({3}), ones({4})); }),
               AllOf(HasSubstr("vmap got inconsistent sizes for array axes to be mapped"), HasSubstr(line(lanes))));
   const int policy = __LINE__ + 1;
-  EXPECT_THAT(message_of([] { checkpoint([](const Array& x) { return sin(x); }, {.policy = {"dots"}})(ones({3})); }),
+  EXPECT_THAT(error_of([] { checkpoint([](const Array& x) { return sin(x); }, {.policy = {"dots"}})(ones({3})); }),
               AllOf(HasSubstr("there is no policy 'dots'; nothing_saveable"), HasSubstr(line(policy))));
   const int rule = __LINE__ + 1;
-  EXPECT_THAT(message_of([] { custom_partitioning([](const Array& x) { return x; }, {.sharding_rule = "i j -> i"})(ones({3})); }),
+  EXPECT_THAT(error_of([] { custom_partitioning([](const Array& x) { return x; }, {.sharding_rule = "i j -> i"})(ones({3})); }),
               AllOf(HasSubstr("Sharding rule 0th operand has rank 2, but the operation 0th operand has rank 1"), HasSubstr(line(rule))));
   const int both = __LINE__ + 1;
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 namespace p = checkpoint_policies;
                 p::save_from_both_policies(p::save_only_these_names({"a"}), p::save_any_names_but_these({"b"}));
               }),

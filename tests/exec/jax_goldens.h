@@ -19,6 +19,8 @@ struct Wanted {
   double sum = 0, magnitudes = 0;
 };
 
+inline Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
+
 class Seen {
  public:
   // `golden`: a file of tests/exec/goldens.

@@ -10,6 +10,7 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
@@ -18,8 +19,6 @@ struct Mlp {
   Array w1, w2;
 };
 SHARDLAB_TREE(Mlp, w1, w2)
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
 
 // Fully sharded parameters gathered in per-device code; the gradient scatters them back
 void fsdp(Seen& seen, const Mesh& mesh) {

@@ -11,13 +11,12 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
 
 using Perm = std::vector<std::pair<int, int>>;
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
 
 // Everybody's neighbour `by` further.
 Perm turned(int n, int by) {

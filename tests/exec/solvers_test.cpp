@@ -5,24 +5,17 @@
 #include <shardlab/shardlab.h>
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 // Parameters have their arguments' names, as users write them.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
 using testing::HasSubstr;
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "nothing was thrown";
-}
 
 void krylov(Seen& seen, const Mesh& mesh) {
   auto A = random::normal(random::key(0), {8, 8}), S = dot(A, A.T()) + 8 * eye(8), G = A + 8 * eye(8), b = arange(8.0);
@@ -143,18 +136,18 @@ TEST(Solvers, ErrorsHaveJaxsTexts) {
   auto matvec = [](const Array& x) { return 2 * x; };
   auto halve = [](const auto&, const Array& b) { return b / 2; };
   auto once = [&](const Array& b) { return sum(custom_linear_solve(matvec, b, halve)); };
-  EXPECT_THAT(message_of([&] { grad(once)(ones({3})); }),
+  EXPECT_THAT(error_of([&] { grad(once)(ones({3})); }),
               HasSubstr("transpose_solve required for backwards mode automatic differentiation of custom_linear_solve"));
   EXPECT_EQ(jvp(once, std::tuple{ones({3})}, std::tuple{ones({3})}).second.item<float>(), 1.5f);
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_of([&] {
                 linalg::cg(ones({3, 2}), ones({3}));
               }),
               HasSubstr("linear operator must be a square matrix, but has shape: (3, 2)"));
-  EXPECT_THAT(message_of([&] { linalg::cg(eye(3), ones({3}), {.x0 = ones({2})}); }),
+  EXPECT_THAT(error_of([&] { linalg::cg(eye(3), ones({3}), {.x0 = ones({2})}); }),
               HasSubstr("arrays in x0 and b must have matching shapes: (2,) vs (3,)"));
-  EXPECT_THAT(message_of([&] { optimize::minimize([](const Array& x) { return sum(x); }, ones({3}), {.method = "nelder"}); }),
+  EXPECT_THAT(error_of([&] { optimize::minimize([](const Array& x) { return sum(x); }, ones({3}), {.method = "nelder"}); }),
               HasSubstr("Method nelder not recognized"));
-  EXPECT_THAT(message_of([&] { linear_transpose([](const Array& x) { return sin(x); })(ones({3})); }), HasSubstr("not linear"));
+  EXPECT_THAT(error_of([&] { linear_transpose([](const Array& x) { return sin(x); })(ones({3})); }), HasSubstr("not linear"));
 }
 
 TEST(Solvers, ShapesAndGraphsWithoutValues) {
@@ -162,7 +155,7 @@ TEST(Solvers, ShapesAndGraphsWithoutValues) {
   auto shapes = eval_shape(f)(ShapeDtypeStruct({4, 3}, float32), ShapeDtypeStruct({3, 2}, float32));
   EXPECT_EQ(shapes.at("p").type().text(), "float32[4,2]");
   EXPECT_EQ(shapes.at("s").type().text(), "float32[]");
-  EXPECT_THAT(message_of([&] { shapes.at("p").to_vector<float>(); }), HasSubstr("no data"));
+  EXPECT_THAT(error_of([&] { shapes.at("p").to_vector<float>(); }), HasSubstr("no data"));
   EXPECT_THAT(make_jaxpr([](const Array& x) { return sin(x) + 1; })(ShapeDtypeStruct({4}, float32)), HasSubstr("sin"));
   EXPECT_THAT(jit(f).lower(ShapeDtypeStruct({4, 3}, float32), ShapeDtypeStruct({3, 2}, float32)).as_text(), HasSubstr("dot_general"));
 }

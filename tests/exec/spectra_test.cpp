@@ -8,24 +8,17 @@
 #include "runtime/exec/spectra.h"
 
 #include "tests/exec/jax_goldens.h"
+#include "tests/support/error_of.h"
 
 // Parameters have their arguments' names, as users write them.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
 using testing::HasSubstr;
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& error) { return error.what(); }
-  return "nothing was thrown";
-}
 
 void spectra(Seen& seen, const Mesh& mesh) {
   auto x = random::normal(random::key(1), {8, 100}), y = random::normal(random::key(2), {8, 100});
@@ -131,25 +124,25 @@ TEST(Spectra, GiveWhatJaxGives) {
 
 TEST(Spectra, SizesByValuesNeedValues) {
   const std::string place = "spectra_test.cpp:" + std::to_string(__LINE__ + 1);
-  const std::string message = message_of([] { jit([](const Array& x) { return nonzero(x)[0]; })(arange(4.0)); });
+  const std::string message = error_of([] { jit([](const Array& x) { return nonzero(x)[0]; })(arange(4.0)); });
   EXPECT_THAT(message,
               HasSubstr("the size of nonzero at " + place + ": Abstract tracer value encountered where concrete value is expected"));
-  EXPECT_THAT(message_of([] { jit([](const Array& x) { return roots(x); })(arange(4.0)); }), HasSubstr("pass strip_zeros = false"));
+  EXPECT_THAT(error_of([] { jit([](const Array& x) { return roots(x); })(arange(4.0)); }), HasSubstr("pass strip_zeros = false"));
 }
 
 TEST(Spectra, ErrorsHaveJaxsTexts) {
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 signals::convolve2d(ones({3}), ones({3, 2}));
               }),
               HasSubstr("convolve2d() only supports 2-dimensional inputs."));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] {
                 signals::convolve2d(ones({3, 2}), ones({2, 3}));
               }),
               HasSubstr("One input must be smaller than the other in every dimension."));
-  EXPECT_THAT(message_of([] { signals::welch(ones({30}), {.nperseg = 8, .noverlap = 8}); }),
+  EXPECT_THAT(error_of([] { signals::welch(ones({30}), {.nperseg = 8, .noverlap = 8}); }),
               HasSubstr("noverlap must be less than nperseg."));
-  EXPECT_THAT(message_of([] { signals::stft(ones({30}), {.window = "kaiser", .nperseg = 8}); }), HasSubstr("window 'kaiser' is not known"));
-  EXPECT_THAT(message_of([] {
+  EXPECT_THAT(error_of([] { signals::stft(ones({30}), {.window = "kaiser", .nperseg = 8}); }), HasSubstr("window 'kaiser' is not known"));
+  EXPECT_THAT(error_of([] {
                 linalg::solve_sylvester(eye(3), eye(2), ones({2, 3}));
               }),
               HasSubstr("Incompatible shapes for Sylvester equation"));

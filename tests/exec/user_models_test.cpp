@@ -10,13 +10,12 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
 
 using Tree = std::map<std::string, Array>;
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
 
 void autoencoder(Seen& seen, const Mesh& mesh) {
   auto k = random::split(random::key(20), 4);

@@ -12,6 +12,7 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 
 using namespace shardlab;  // as a user's program has it
+using testing_goldens::on;
 using testing_goldens::Seen;
 
 namespace {
@@ -36,8 +37,6 @@ struct State {
   double rate = 0.01;
 };
 SHARDLAB_TREE(State, step, params, stats, mu, nu, rng, rate)
-
-Array on(const Mesh& mesh, const Array& x, PartitionSpec spec) { return device_put(x, NamedSharding(mesh, std::move(spec))); }
 
 template <typename T>
 T zeros_of(const T& tree) {
