@@ -30,5 +30,8 @@ find "$folder/bin" "$folder/tests" "$folder/benchmarks" -type f -exec strip {} +
 find "$folder/bin" "$folder/tests" "$folder/benchmarks" -type f -exec ldd {} \; |
   awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
   grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$folder/lib"
+# Loaded by its name, so that ldd tells nothing of it.
+sorts=$build/lib/libshardlab_sorts.so
+if [ -f "$sorts" ]; then cp "$sorts" "$folder/lib"; else echo "gpu_bundle.sh: $sorts is not built: sorts will be generated" >&2; fi
 tar -C "$folder" --sort=name -c . | xz -T1 --lzma2=preset=6,dict=96MiB >"$bundle"
 ls -l "$bundle"

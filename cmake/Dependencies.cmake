@@ -57,6 +57,22 @@ else()
   list(APPEND SHARDLAB_SUMMARY "CUDA devices: off (CUDA toolkit 12.8 or later with NCCL not found: see docs/gpu.md)")
 endif()
 
+# Sorts by CUB are templates, which nvcc alone compiles; without it sorts are generated as all else is.
+set(SHARDLAB_HAVE_CUB OFF)
+if(SHARDLAB_HAVE_CUDA AND CUDAToolkit_NVCC_EXECUTABLE)
+  execute_process(COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++17 -E "-I${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/virtualdev/cuda/radix_sorts.cu"
+    RESULT_VARIABLE nvcc_result OUTPUT_QUIET ERROR_VARIABLE nvcc_said)
+  if(nvcc_result EQUAL 0)
+    set(SHARDLAB_HAVE_CUB ON)
+    list(APPEND SHARDLAB_SUMMARY "sorts on GPUs: by CUB (nvcc ${CUDAToolkit_VERSION})")
+  else()
+    string(REGEX MATCH "[^\n]*error[^\n]*" nvcc_said "${nvcc_said}")
+    list(APPEND SHARDLAB_SUMMARY "sorts on GPUs: generated (nvcc does not compile CUB: ${nvcc_said})")
+  endif()
+elseif(SHARDLAB_HAVE_CUDA)
+  list(APPEND SHARDLAB_SUMMARY "sorts on GPUs: generated (nvcc not found)")
+endif()
+
 if(SHARDLAB_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()

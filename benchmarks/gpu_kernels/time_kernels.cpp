@@ -24,7 +24,7 @@ struct Planned {
   cuda::NodePlan plan;
 };
 
-Planned planned(const Node& node) {
+Planned planned(const Node& node, cuda::Libraries libraries) {
   const Sample& sample = node.sample;
   Planned made{node.name, sample.operands, {}};
   for (const TensorType& type : node.op->infer(*node.op, sample.operands, sample.attrs)) made.types.push_back(type);
@@ -39,7 +39,7 @@ Planned planned(const Node& node) {
     else
       results.push_back({type, nullptr, &boxes[i]});
   }
-  made.plan = cuda::plan_node(*node.op, {operands, results, sample.attrs});
+  made.plan = cuda::plan_node(*node.op, {operands, results, sample.attrs}, libraries);
   return made;
 }
 
@@ -138,7 +138,7 @@ std::vector<KernelTime> time_kernels(const std::shared_ptr<cuda::GpuApi>& api, s
   std::vector<Planned> all;
   std::vector<cuda::KernelText> texts;
   for (const Node& node : nodes(side)) {
-    all.push_back(planned(node));
+    all.push_back(planned(node, {.has_sorts = api->has_sorts()}));
     for (const cuda::Call& call : all.back().plan.calls) texts.push_back(call.kernel);
   }
   kernels.prepare(gpu->number, texts);

@@ -14,6 +14,7 @@
 #include "virtualdev/cuda/libraries.h"
 #include "virtualdev/cuda/matrix_products.h"
 #include "virtualdev/cuda/nccl_calls.h"
+#include "virtualdev/cuda/place_sorts.h"
 
 namespace shardlab::cuda {
 namespace {
@@ -227,6 +228,18 @@ class CudaApi final : public GpuApi {
     transforms_.run(gpu, transforms, own(stream).stream, [&](std::size_t bytes) { return allocate(bytes, stream); });
   }
 
+  bool has_sorts() override { return sorts_.is_there(); }
+  std::size_t sort_room(int gpu, const PlaceSort& sort) override {
+    use(gpu);
+    std::size_t bytes = 0;
+    check(sorts_.room(gpu, sort, bytes), "the room of a sort");
+    return bytes;
+  }
+  void sort(const PlaceSort& sort, Stream stream) override {
+    use(own(stream).gpu);
+    issue(sort, own(stream).stream);
+  }
+
   Graph make_graph(int gpu, std::span<const Work> work) override {
     auto made = std::make_unique<OwnGraph>(OwnGraph{nullptr, gpu, {}});
     cudaGraph_t graph = capture(gpu, work, made->held);
@@ -297,6 +310,8 @@ class CudaApi final : public GpuApi {
       check(RUNTIME(cudaMemcpyAsync)(copy->to, copy->from, copy->bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
     } else if (auto* fill = std::get_if<FillWork>(&work)) {
       check(RUNTIME(cudaMemsetAsync)(fill->to, fill->byte, fill->bytes, stream), "cudaMemsetAsync");
+    } else if (auto* sort = std::get_if<PlaceSort>(&work)) {
+      check(sorts_.run(*sort, stream), "a sort by CUB");
     } else {  // what the host asks for after the graph's launch, and not a mark within the graph
       check(RUNTIME(cudaEventRecordWithFlags)(own(std::get<RecordWork>(work).event).event, stream, cudaEventRecordExternal),
             "cudaEventRecordWithFlags");
@@ -365,6 +380,7 @@ class CudaApi final : public GpuApi {
   Library runtime_;
   MatrixProducts products_;
   FourierPlans transforms_;
+  PlaceSorts sorts_;
   NcclCalls nccl_;
   std::mutex mutex_, capture_mutex_;
   std::atomic<int> home_ = -1;             // the first GPU that is used: of what belongs to none

@@ -54,7 +54,8 @@ const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position) {
     results.push_back({{call.graph.type(call.node.results[i]).dtype, shape_of(box)}, nullptr, &box});
   }
   const KernelArgs args{operands, results, call.node.attrs};
-  return plans_[std::move(key)] = call.epilogue ? plan_product(*call.node.op, args, *call.epilogue) : plan_node(*call.node.op, args);
+  return plans_[std::move(key)] = call.epilogue ? plan_product(*call.node.op, args, *call.epilogue)
+                                                : plan_node(*call.node.op, args, {.has_sorts = api_->has_sorts()});
 }
 
 void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {

@@ -84,6 +84,19 @@ struct RowTransforms {
   bool operator==(const RowTransforms&) const = default;
 };
 
+// Places (int32) put in the order of their words: unsigned numbers of `word_bytes`, ascending by their lowest `bits`; equal ones keep their
+// order. What is read stays as it is.
+struct PlaceSort {
+  std::int64_t count = 0;
+  int word_bytes = 4;  // or 8
+  int bits = 32;
+  const std::byte *words = nullptr, *places = nullptr;
+  std::byte *sorted_words = nullptr, *sorted_places = nullptr;
+  std::byte* room = nullptr;  // to work in: as many bytes as sort_room() says
+  std::size_t room_bytes = 0;
+  bool operator==(const PlaceSort&) const = default;
+};
+
 // What a graph is made of: calls of GpuApi that are a stream's work, with their arguments.
 struct KernelWork {
   Kernel kernel{};
@@ -108,7 +121,7 @@ struct RecordWork {
   Event event{};
   bool operator==(const RecordWork&) const = default;
 };
-using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, RecordWork>;
+using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, PlaceSort, RecordWork>;
 
 // All calls may come from any thread. Work on one stream is done in order; work on different ones is ordered by events alone. Throws
 // GpuError.
@@ -145,6 +158,11 @@ class GpuApi {
   virtual bool has_product(int gpu, const MatrixProduct& product) = 0;
   virtual void multiply(int gpu, const MatrixProduct& product, Stream stream) = 0;
   virtual void transform(int gpu, const RowTransforms& transforms, Stream stream) = 0;
+
+  // Whether a library sorts; how much room a sort takes there; and the sort.
+  virtual bool has_sorts() = 0;
+  virtual std::size_t sort_room(int gpu, const PlaceSort& sort) = 0;
+  virtual void sort(const PlaceSort& sort, Stream stream) = 0;
 
   // A graph does its work, in order, each time that it is launched. Kernels and libraries that it uses must have been used before.
   // Throws NoGraph where there is none.

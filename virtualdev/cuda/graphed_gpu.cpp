@@ -27,6 +27,8 @@ std::string kind_of(const std::vector<Work>& work) {
       add(product->scale);
     } else if (auto* rows = std::get_if<RowTransforms>(&each)) {
       for (std::int64_t size : {std::int64_t(rows->kind), std::int64_t(rows->is_double), rows->length, rows->rows}) add(size);
+    } else if (auto* sort = std::get_if<PlaceSort>(&each)) {
+      for (std::int64_t size : {sort->count, std::int64_t(sort->word_bytes), std::int64_t(sort->bits)}) add(size);
     }
   }
   return kind;
@@ -136,6 +138,11 @@ void GraphedGpu::multiply(int, const MatrixProduct& product, Stream stream) {
 void GraphedGpu::transform(int, const RowTransforms& transforms, Stream stream) {
   std::lock_guard lock(mutex_);
   add(transforms, stream);
+}
+
+void GraphedGpu::sort(const PlaceSort& sort, Stream stream) {
+  std::lock_guard lock(mutex_);
+  add(sort, stream);
 }
 
 std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
@@ -292,6 +299,8 @@ void GraphedGpu::issue(const Work& work, int gpu, Stream stream) {
     inner_->multiply(gpu, *product, stream);
   else if (auto* rows = std::get_if<RowTransforms>(&work))
     inner_->transform(gpu, *rows, stream);
+  else if (auto* sort = std::get_if<PlaceSort>(&work))
+    inner_->sort(*sort, stream);
   else
     inner_->record(std::get<RecordWork>(work).event, stream);
 }

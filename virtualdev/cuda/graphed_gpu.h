@@ -78,6 +78,9 @@ class GraphedGpu final : public GpuApi {
   bool has_product(int gpu, const MatrixProduct& product) override { return inner_->has_product(gpu, product); }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override;
   void transform(int gpu, const RowTransforms& transforms, Stream stream) override;
+  bool has_sorts() override { return inner_->has_sorts(); }
+  std::size_t sort_room(int gpu, const PlaceSort& sort) override { return inner_->sort_room(gpu, sort); }
+  void sort(const PlaceSort& sort, Stream stream) override;
   Graph make_graph(int gpu, std::span<const Work> work) override { return inner_->make_graph(gpu, work); }
   bool update(Graph graph, std::span<const Work> work) override { return inner_->update(graph, work); }
   void launch(Graph graph, Stream stream) override;

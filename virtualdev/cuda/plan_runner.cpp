@@ -68,6 +68,13 @@ void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& produ
   launch(gpu, call.end->kernel, buffers, call.end->numbers, call.end->numbers[0], false);
 }
 
+void PlanRunner::sort(Gpu& gpu, PlaceSort sort) {
+  sort.room_bytes = std::max<std::size_t>(api_.sort_room(gpu.number, sort), 1);
+  sort.room = api_.allocate(sort.room_bytes, gpu.stream);
+  api_.sort(sort, gpu.stream);
+  api_.release(sort.room, gpu.stream);
+}
+
 void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers) {
   using Kind = Call::Kind;
   Gpu& gpu = *on;
@@ -103,6 +110,15 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
         multiply(gpu, call,
                  {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
                  call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
+        break;
+      case Kind::kSort:
+        sort(gpu, {.count = n[0],
+                   .word_bytes = int(n[1]),
+                   .bits = int(n[2]),
+                   .words = buffer(0),
+                   .places = buffer(1),
+                   .sorted_words = buffer(2),
+                   .sorted_places = buffer(3)});
         break;
       case Kind::kFourier:
         api_.transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);

@@ -30,6 +30,7 @@ class PlanRunner {
     BufferRef host, device;  // the host's is kept, so that nothing else gets its address
   };
   void multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* bias);
+  void sort(Gpu& gpu, PlaceSort sort);
   BufferRef constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu);
 
   GpuApi& api_;

@@ -58,6 +58,11 @@ const LibraryName& nccl_library() {
   return library;
 }
 
+const LibraryName& sorts_library() {
+  static const LibraryName library{"the library of sorts", {"libshardlab_sorts.so", SHARDLAB_SORTS_INSTALLED, SHARDLAB_SORTS_BUILT}};
+  return library;
+}
+
 Presence look_for_cuda() {
   Presence presence;
   presence.built = kBuilt;

@@ -34,5 +34,7 @@ const LibraryName& compiler_library();
 const LibraryName& matmul_library();
 const LibraryName& fourier_library();
 const LibraryName& nccl_library();
+// Our own, of CUB's sorts; where it is not, sorts are generated.
+const LibraryName& sorts_library();
 
 }  // namespace shardlab::cuda

@@ -252,6 +252,10 @@ TEST_F(ProgramsOfTheApi, Families) { programs_->families(); }
 TEST_F(ProgramsOfTheApi, Products) { programs_->products(); }
 TEST_F(ProgramsOfTheApi, ProductsWithWhatFollowsThem) { programs_->products_with_what_follows(); }
 TEST_F(ProgramsOfTheApi, Transforms) { programs_->transforms(); }
+TEST_F(ProgramsOfTheApi, Sorts) {
+  programs_->sorts();
+  EXPECT_GT(world_->calls["sort"], 0);
+}
 TEST_F(ProgramsOfTheApi, Moves) { programs_->moves(); }
 
 }  // namespace

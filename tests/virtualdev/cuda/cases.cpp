@@ -1,5 +1,6 @@
 #include "tests/virtualdev/cuda/cases.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tests/ops/evaluate.h"
@@ -11,7 +12,7 @@ using testing_ops::describe;
 namespace {
 
 Case made(const OpDef& op, const Sample& sample, std::vector<TensorType> results, std::vector<Box> operand_boxes,
-          std::vector<Box> result_boxes) {
+          std::vector<Box> result_boxes, cuda::Libraries libraries) {
   Case c{&op, sample, std::move(results), std::move(operand_boxes), std::move(result_boxes), {}, describe(op, sample)};
   std::vector<ConstView> operands;
   std::vector<MutableView> outs;
@@ -20,8 +21,35 @@ Case made(const OpDef& op, const Sample& sample, std::vector<TensorType> results
         {{sample.operands[i].dtype, shape_of(c.operand_boxes[i])}, nullptr, &c.operand_boxes[i], &c.sample.operands[i].shape});
   for (std::size_t i = 0; i < c.results.size(); ++i)
     outs.push_back({{c.results[i].dtype, shape_of(c.result_boxes[i])}, nullptr, &c.result_boxes[i]});
-  c.plan = cuda::plan_node(op, {operands, outs, c.sample.attrs});
+  c.plan = cuda::plan_node(op, {operands, outs, c.sample.attrs}, libraries);
   return c;
+}
+
+// With libraries that may be missing, where their having or lacking makes a difference, and without them.
+void add(std::vector<Case>& cases, const OpDef& op, const Sample& sample, const std::vector<TensorType>& results,
+         const std::vector<Box>& operands, const std::vector<Box>& outs, std::string_view what) {
+  for (const bool has_sorts : {false, true}) {
+    Case c = made(op, sample, results, operands, outs, {.has_sorts = has_sorts});
+    if (has_sorts && !needs_sorts(c)) continue;
+    c.what += std::string(what) + (has_sorts ? " (by CUB)" : "");
+    cases.push_back(std::move(c));
+  }
+}
+
+// Rows of one and of several keys, long enough for a radix sort, of every dtype.
+std::vector<std::pair<std::string_view, Sample>> sorted_samples() {
+  std::vector<std::pair<std::string_view, Sample>> samples;
+  for (std::size_t i = 0; i < all_dtypes().size(); ++i) {
+    const DType dtype = DType(i);
+    for (const auto& [shape, axis] :
+         std::vector<std::pair<Shape, std::int64_t>>{{{700}, 0}, {{2, 5000}, 1}, {{600, 3}, 0}, {{2, 5000, 2}, 1}}) {
+      const TensorType type{dtype, shape}, also{DType::kInt8, shape};
+      samples.push_back({"sort", {{type, also}, {{"axis", axis}}}});
+      if (axis == 0) samples.push_back({"sort", {{also, type, {DType::kInt32, shape}}, {{"axis", axis}, {"num_keys", std::int64_t(2)}}}});
+      if (!is_complex(dtype) && axis + 1 == std::int64_t(shape.size())) samples.push_back({"top_k", {{type}, {{"k", std::int64_t(40)}}}});
+    }
+  }
+  return samples;
 }
 
 // Larger arrays than samples are, for which kernels have ways of their own: rows in parts, columns in stages, tiles, neighbours moved as
@@ -73,14 +101,15 @@ std::vector<Case> all_cases() {
         for (TensorType& type : sample.operands) type.shape.insert(type.shape.begin(), 3);
         samples.push_back(std::move(sample));
       }
-    for (const auto& [name, sample] : larger_samples())
-      if (op->name == name) samples.push_back(sample);
+    for (const auto& larger : {larger_samples(), sorted_samples()})
+      for (const auto& [name, sample] : larger)
+        if (op->name == name) samples.push_back(sample);
     for (const Sample& sample : samples) {
       std::vector<TensorType> results = op->infer(*op, sample.operands, sample.attrs);
       std::vector<Box> operands, outs;
       for (const TensorType& type : sample.operands) operands.push_back(whole(type.shape));
       for (const TensorType& type : results) outs.push_back(whole(type.shape));
-      cases.push_back(made(*op, sample, results, operands, outs));
+      add(cases, *op, sample, results, operands, outs, "");
       bool is_positional = op->uses_position && sample.operands.empty();
       if ((op->needs == nullptr && !is_positional) || results[0].shape.empty() || results[0].shape[0] < 2) continue;
       for (Box& box : outs) box[0].start = box[0].stop / 2;
@@ -88,11 +117,14 @@ std::vector<Case> all_cases() {
         std::vector<NeededBox> needed = op->needs(sample.operands, results, sample.attrs, outs[0]);
         for (std::size_t i = 0; i < needed.size(); ++i) operands[i] = needed[i].box;
       }
-      cases.push_back(made(*op, sample, results, operands, outs));
-      cases.back().what += " (part)";
+      add(cases, *op, sample, results, operands, outs, " (part)");
     }
   }
   return cases;
+}
+
+bool needs_sorts(const Case& c) {
+  return std::any_of(c.plan.calls.begin(), c.plan.calls.end(), [](const cuda::Call& call) { return call.kind == cuda::Call::Kind::kSort; });
 }
 
 std::vector<cuda::KernelText> kernels_of(const std::vector<Case>& cases) {

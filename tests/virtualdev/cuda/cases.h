@@ -21,6 +21,8 @@ struct Case {
 
 // Each sample and some larger ones whole, and, of ops that have an index map, the last part of the result from the boxes it needs.
 std::vector<Case> all_cases();
+// Whether its plan is for a machine with the library of sorts.
+bool needs_sorts(const Case& c);
 // The kernels of their plans, each once.
 std::vector<cuda::KernelText> kernels_of(const std::vector<Case>& cases);
 

@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <regex>
 
 #include "runtime/base/scratch_folder.h"
@@ -71,6 +73,22 @@ void transform_rows(const std::vector<std::int64_t>& numbers, const std::byte* i
 
 }  // namespace
 
+void HostKernels::sort_places(const cuda::PlaceSort& sort) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(sort.count));
+  std::iota(order.begin(), order.end(), 0);
+  auto sorted = [&]<typename Word>(Word) {
+    auto* words = reinterpret_cast<const Word*>(sort.words);
+    auto* places = reinterpret_cast<const std::int32_t*>(sort.places);
+    const Word mask = Word(sort.bits == 8 * int(sizeof(Word)) ? ~Word(0) : (Word(1) << sort.bits) - 1);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) { return (words[x] & mask) < (words[y] & mask); });
+    for (std::int64_t i = 0; i < sort.count; ++i) {
+      reinterpret_cast<Word*>(sort.sorted_words)[i] = words[order[std::size_t(i)]];
+      reinterpret_cast<std::int32_t*>(sort.sorted_places)[i] = places[order[std::size_t(i)]];
+    }
+  };
+  sort.word_bytes == 4 ? sorted(std::uint32_t()) : sorted(std::uint64_t());
+}
+
 void HostKernels::run(const cuda::NodePlan& plan, std::vector<std::byte*> buffers) const {
   using Kind = cuda::Call::Kind;
   std::vector<Buffer> temporaries;
@@ -94,6 +112,15 @@ void HostKernels::run(const cuda::NodePlan& plan, std::vector<std::byte*> buffer
         break;
       case Kind::kFourier:
         call.dtype == DType::kFloat64 ? transform_rows<double>(n, buffer(0), buffer(1)) : transform_rows<float>(n, buffer(0), buffer(1));
+        break;
+      case Kind::kSort:
+        sort_places({.count = n[0],
+                     .word_bytes = int(n[1]),
+                     .bits = int(n[2]),
+                     .words = buffer(0),
+                     .places = buffer(1),
+                     .sorted_words = buffer(2),
+                     .sorted_places = buffer(3)});
         break;
       case Kind::kMatrix:
       case Kind::kKernel: {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "virtualdev/cuda/codegen/node_plan.h"
+#include "virtualdev/cuda/gpu_api.h"
 
 namespace shardlab::testing {
 
@@ -16,6 +17,8 @@ class HostKernels {
   void compile(const std::vector<cuda::KernelText>& kernels);
   // One launch. `arguments`: addresses, then numbers. Threads of a block are interleaved where there are barriers.
   void launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const;
+  // What the library of sorts does.
+  static void sort_places(const cuda::PlaceSort& sort);
   // A plan on buffers in this process's memory: operands, results.
   void run(const cuda::NodePlan& plan, std::vector<std::byte*> buffers) const;
 

@@ -115,6 +115,15 @@ class ProgramsBesideCpu {
       }
   }
 
+  // Long enough for a radix sort: of one row on each device, of several, by two keys; and a permutation.
+  void sorts() {
+    expect_alike(jit([](const Array& x) { return sort(x); }), {4096}, P());
+    expect_alike(jit([](const Array& x) { return sort(x, {.axis = 0}); }), {1000, 16}, P(nullptr, "a"));
+    expect_alike(jit([](const Array& x) { return astype(argsort(floor(x * 3.0)), float32); }), {8, 3000}, P("a"));
+    expect_alike(jit([](const Array& x) { return top_k(x, 7).first; }), {2, 5000}, P());
+    expect_alike(jit([](const Array& x) { return random::permutation(random::key(5), x); }), {3000}, P());
+  }
+
   void moves() {
     expect_alike(
         [](const Array& x) {

@@ -41,6 +41,8 @@ class RecordingGpu final : public cuda::GpuApi {
   // From now on it knows of none; or of no product at all.
   void refuse_epilogues() { refuses_epilogues_ = true; }
   void refuse_products() { refuses_products_ = refuses_epilogues_ = true; }
+  // From now on there is no library that sorts.
+  void refuse_sorts() { has_sorts_ = false; }
   // From now on nothing can be captured.
   void refuse_graphs() { refuses_graphs_ = true; }
   // Of all GPUs together.
@@ -73,6 +75,9 @@ class RecordingGpu final : public cuda::GpuApi {
   bool has_product(int gpu, const cuda::MatrixProduct& product) override;
   void multiply(int gpu, const cuda::MatrixProduct& product, cuda::Stream stream) override;
   void transform(int gpu, const cuda::RowTransforms& transforms, cuda::Stream stream) override;
+  bool has_sorts() override { return has_sorts_; }
+  std::size_t sort_room(int gpu, const cuda::PlaceSort& sort) override;
+  void sort(const cuda::PlaceSort& sort, cuda::Stream stream) override;
   cuda::Graph make_graph(int gpu, std::span<const cuda::Work> work) override;
   bool update(cuda::Graph graph, std::span<const cuda::Work> work) override;
   void launch(cuda::Graph graph, cuda::Stream stream) override;
@@ -151,9 +156,10 @@ class RecordingGpu final : public cuda::GpuApi {
   std::map<std::string, cuda::KernelText> texts_;
   std::map<std::uintptr_t, std::pair<int, std::string>> kernels_;
   std::set<cuda::Kernel> launched_;
-  std::set<int> multiplied_, transformed_;  // GPUs whose libraries have been used
+  std::set<int> multiplied_, transformed_, sorted_;  // GPUs whose libraries have been used
   std::map<std::uintptr_t, GraphState> graphs_;
   bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_products_ = false, refuses_graphs_ = false;
+  bool has_sorts_ = true;
   std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;

@@ -132,6 +132,30 @@ void RecordingGpu::transform(int gpu, const cuda::RowTransforms& t, Stream strea
   host_kernels_.run(plan, {const_cast<std::byte*>(t.from), t.to});
 }
 
+std::size_t RecordingGpu::sort_room(int, const cuda::PlaceSort& sort) {
+  std::lock_guard lock(mutex_);
+  count("sort_room");
+  return std::size_t(sort.count);
+}
+void RecordingGpu::sort(const cuda::PlaceSort& s, Stream stream) {
+  std::lock_guard lock(mutex_);
+  count("sort");
+  if (!has_sorts_) fault("a sort that no library does");
+  const StreamState* on = stream_of(stream, "sort");
+  if (on != nullptr) sorted_.insert(on->gpu);
+  tick(stream);
+  if (s.bits < 1 || s.bits > 8 * s.word_bytes) fault(fmt::format("a sort by {} bits of {} bytes", s.bits, s.word_bytes));
+  if (s.room == nullptr || s.room_bytes < std::size_t(s.count)) fault("a sort has too little room to work in");
+  const std::size_t words = std::size_t(s.count * s.word_bytes), places = std::size_t(s.count) * 4;
+  access(s.words, words, false, stream, "words of a sort");
+  access(s.places, places, false, stream, "places of a sort");
+  access(s.sorted_words, words, true, stream, "sorted words");
+  access(s.sorted_places, places, true, stream, "sorted places");
+  access(s.room, s.room_bytes, true, stream, "the room of a sort");
+  if (s.words == s.sorted_words || s.places == s.sorted_places) fault("a sort in place");
+  HostKernels::sort_places(s);
+}
+
 // What a capture could not do for the first time: load a kernel, open a library.
 void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
   if (work.empty()) fault("a graph of nothing");
@@ -142,6 +166,7 @@ void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
       fault("a product is captured before cuBLASLt was used");
     if (std::holds_alternative<cuda::RowTransforms>(each) && transformed_.count(gpu) == 0)
       fault("transforms are captured before cuFFT was used");
+    if (std::holds_alternative<cuda::PlaceSort>(each) && sorted_.count(gpu) == 0) fault("a sort is captured before CUB was used");
     if (auto* record = std::get_if<cuda::RecordWork>(&each); record != nullptr && events_[id_of(record->event)].gpu != gpu)
       fault("an event of another GPU is captured");
   }
@@ -185,6 +210,8 @@ void RecordingGpu::launch(cuda::Graph graph, Stream stream) {
       multiply(state.gpu, *product, stream);
     else if (auto* rows = std::get_if<cuda::RowTransforms>(&each))
       transform(state.gpu, *rows, stream);
+    else if (auto* placed = std::get_if<cuda::PlaceSort>(&each))
+      sort(*placed, stream);
     else
       record(std::get<cuda::RecordWork>(each).event, stream);
   }

@@ -165,11 +165,11 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
          {from.buffer, to.buffer}, numbers_of({count / lanes, from.offset / lanes, to.offset / lanes}, dims));
 }
 
-NodePlan plan_node(const OpDef& op, const KernelArgs& args) {
+NodePlan plan_node(const OpDef& op, const KernelArgs& args, Libraries libraries) {
   const FamilyDef* family = family_of(op);
   if (family == nullptr)
     throw_user_error("{} has no GPU path; compute it on CPU devices, and move its operands there with device_put", op.name);
-  Planner planner(args);
+  Planner planner(args, libraries);
   bool is_empty = true;
   for (const MutableView& result : args.results) is_empty &= result.type.elements() == 0;
   if (!is_empty) family->plan(planner, op, args);

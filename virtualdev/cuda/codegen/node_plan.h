@@ -28,6 +28,7 @@ struct Call {
     kUpload,  // `data` to buffers[0]
     kClear,   // numbers[0] bytes of buffers[0] become numbers[1]
     kMatrix,  // a product of matrices of `dtype` by cuBLASLt; `kernel` says the same for whoever has no library, numbers as its
+    kSort,    // places by words, by CUB: buffers words, places, then both in order; numbers: how many, bytes of a word, its bits
     kFourier  // rows of transforms by cuFFT: buffers[0] to buffers[1]; numbers: FftKind, length, rows; `dtype` of the real parts
   };
   Kind kind = Kind::kKernel;
@@ -55,9 +56,14 @@ struct NodePlan {
   std::vector<Call> calls;
 };
 
+// Of libraries that may be missing, which there are.
+struct Libraries {
+  bool has_sorts = false;
+};
+
 // The plan of a node on one device: `args` has types, boxes and attributes, and no data. UserError that names the op where there is none,
 // which the tests forbid.
-NodePlan plan_node(const OpDef& op, const KernelArgs& args);
+NodePlan plan_node(const OpDef& op, const KernelArgs& args, Libraries libraries = {});
 // Of a product with what follows it: the bias is the third operand.
 NodePlan plan_product(const OpDef& op, const KernelArgs& args, const Epilogue& epilogue);
 
@@ -90,7 +96,9 @@ struct PlansByOp {
 // Grows a plan call by call. Buffers by number: operand(i), result(i), or what temporary() gave.
 class Planner {
  public:
-  explicit Planner(const KernelArgs& args) : args_(args) {}
+  explicit Planner(const KernelArgs& args, Libraries libraries = {}) : args_(args), libraries_(libraries) {}
+
+  const Libraries& libraries() const { return libraries_; }
 
   int operand(std::size_t i) const { return int(i); }
   int result(std::size_t i) const { return int(args_.operands.size() + i); }
@@ -114,6 +122,7 @@ class Planner {
 
  private:
   const KernelArgs& args_;
+  Libraries libraries_;
   NodePlan plan_;
 };
 

@@ -29,6 +29,64 @@ FN bool ranks_before(T a, T b) {
   }
 }
 
+// The same orders as unsigned numbers: of two elements the one that comes first has the smaller one, equal ones have equal ones. Those of
+// integers have the sign's bit changed; those of floats, where the sign is set, all bits.
+template <class T>
+FN unsigned_of<T> whole_digits(T x) {
+  typedef unsigned_of<T> U;
+  return is_signed_whole<T> ? U(U(x) ^ U(U(1) << (8 * sizeof(T) - 1))) : U(x);
+}
+template <class T>
+FN unsigned_of<T> float_digits(T x) {
+  typedef unsigned_of<T> U;
+  const U bits = bits_as<U>(x), sign = U(U(1) << (8 * sizeof(T) - 1));
+  return (bits & sign) != 0 ? U(~bits) : U(bits | sign);
+}
+struct SortOrder {
+  template <class T>
+  FN_MEMBER static unsigned_of<T> digits(T x) {
+    if constexpr (is_half<T> || is_real<T>) {
+      if (widen(x) != widen(x)) return unsigned_of<T>(~u64(0));
+      return float_digits(widen(x) == 0 ? element<T>(0) : x);
+    } else {
+      return whole_digits(x);
+    }
+  }
+};
+struct RankOrder {  // the largest first
+  template <class T>
+  FN_MEMBER static unsigned_of<T> digits(T x) {
+    typedef unsigned_of<T> U;
+    if constexpr (is_half<T> || is_real<T>) {
+      const U digits = float_digits(x);
+      if (widen(x) != widen(x)) return (digits >> (8 * sizeof(T) - 1)) != 0 ? U(0) : U(~u64(0));
+      return U(~digits);
+    } else {
+      return U(~whole_digits(x));
+    }
+  }
+};
+// What a radix sort goes by: digits of a part of the element at each place, the row's number above them. buffers: operand, places, words.
+// numbers: elements in all, of a row, stride, first bit of the digits, how many of them.
+template <class T, class Word, int kPart, class Order, class A>
+FN void order_words(const A& a) {
+  const T* in = a.template in<T>(0);
+  const i32* places = a.template in<i32>(1);
+  Word* words = a.template out<Word>(2);
+  const i64 count = a.number[1], stride = a.number[2], shift = a.number[3], bits = a.number[4];
+  for_each(a.number[0], [&](i64 i) {
+    i64 row = i / count;
+    T x = in[(row / stride * count + places[i]) * stride + row % stride];
+    u64 digits = 0;
+    if constexpr (is_cx<T>)
+      digits = Order::digits(kPart == 1 ? x.im : x.re);
+    else
+      digits = Order::digits(x);
+    digits >>= shift;
+    words[i] = Word(bits == 64 ? digits : (digits & ((u64(1) << bits) - 1)) | (u64(row) << bits));
+  });
+}
+
 // numbers: elements in all, of a row. Each place is its own number.
 template <class A>
 FN void first_order(const A& a) {
