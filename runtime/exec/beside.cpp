@@ -29,7 +29,7 @@ void plan_beside(const Context& context, Executable& executable) {
     if (context.is_local(device)) executable.devices.push_back(device);
   if (executable.devices.empty() || int(executable.devices.size()) >= context.local_count()) return;
   const std::int64_t elements = executable.transfer ? executable.transfer->elements_copied() : elements_of(executable);
-  executable.runs_beside = elements >= kBesideElementsMin;
+  executable.runs_beside = !executable.calls_back && elements >= kBesideElementsMin;
 }
 
 }  // namespace shardlab

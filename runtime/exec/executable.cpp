@@ -15,6 +15,7 @@
 #include "runtime/exec/intermediates.h"
 #include "runtime/exec/program_info.h"
 #include "runtime/exec/slot_use.h"
+#include "runtime/graph/host_callback.h"
 #include "runtime/graph/known_numbers.h"
 
 namespace shardlab {
@@ -224,7 +225,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
         plan_member(executable, *computed, ownership, surroundings, info);
         continue;
       }
-      if (node.op->member && node.operands.empty()) {
+      if (node.op->member && node.operands.empty() && !callback_of(node)) {
         preset_ranks(executable, *computed);
         continue;
       }
@@ -286,6 +287,7 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
     info->results.push_back(describe_value(slot.type, sharding.spec(slot.type.rank()), sharding.mesh(), fmt::format("result {}", i)));
   }
   executable.info = std::move(info);
+  executable.calls_back = has_callbacks(p.graph);
   if (!context.only_describes()) plan_beside(context, executable);
   return result;
 }

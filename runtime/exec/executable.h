@@ -56,6 +56,7 @@ struct Executable {
   Backend* backend = nullptr;           // of the mesh's devices; the context's
   std::vector<int> devices;             // ordinals: of `info`, this process's
   bool runs_beside = false;             // worth a thread of its own (beside.h)
+  bool calls_back = false;              // functions of the user's, which see launches in their order
   std::vector<Sharding> param_shardings, result_shardings;
   std::vector<bool> takes;                        // per argument of the call, whether it is a parameter; empty: each is
   std::vector<bool> weak_results;                 // one each, or empty: none is

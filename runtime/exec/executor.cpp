@@ -136,8 +136,8 @@ std::vector<Array> Executor::submit(std::shared_ptr<const Executable> executable
     return results;
   }
   QueuedLaunch launch = queued(task);
-  launch.in_order = !beside;
-  if (here && beside && queue_.may_begin(launch)) {
+  launch.in_order = !beside || task.executable->calls_back;
+  if (here && !launch.in_order && queue_.may_begin(launch)) {
     run(task);
     return results;
   }

@@ -72,6 +72,8 @@ class Executor {
   Slots run_branch(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, const Scope& scope);
   void run_transfer(Task& task);
   void run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
+  // Calls a function of the user's; callback_run.cpp.
+  void run_callback(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
   // Runs a move and tells the observers; throws TransportError where it does not end.
   void run_move(const Task& task, const Executable& executable, const Executable::Move& step, Slots& slots, const Scope& scope);
   template <typename Plan>

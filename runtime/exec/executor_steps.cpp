@@ -9,6 +9,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/launch_aware.h"
+#include "runtime/graph/host_callback.h"
 
 namespace shardlab {
 namespace {
@@ -107,7 +108,10 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
       if (executable.last_use[std::size_t(slot)] == i) slots[std::size_t(slot)].clear();
     };
     if (auto* compute = std::get_if<Executable::Compute>(&step)) {
-      run_compute(task, executable, *compute, slots, scope);
+      if (callback_of(*compute->node))
+        run_callback(task, executable, *compute, slots, scope);
+      else
+        run_compute(task, executable, *compute, slots, scope);
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
       Where where = executable.program.graph.nodes[std::size_t(fused->first_node)].where;

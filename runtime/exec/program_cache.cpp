@@ -19,6 +19,7 @@
 #include "runtime/graph/inspection.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/spmd/inspect.h"
+#include "runtime/transform/callbacks_on_first.h"
 #include "runtime/transform/held_operands.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten.h"
@@ -225,6 +226,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     spmd::run_inspections(input);
     graph = without_inspections(graph);
   }
+  if (mesh->size() > 1) graph = transform::with_callbacks_on_first(graph, *mesh);
   spmd::PartitionedProgram program =
       planned(input, foreign,
               {.exact_results = !request.finer_results, .lighten = computes_again ? transform::lightened_apart : transform::lightened});

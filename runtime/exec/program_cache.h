@@ -20,11 +20,15 @@ class ProgramCache {
  public:
   std::shared_ptr<const Executable> find(const std::string& key) const;
   void add(const std::string& key, std::shared_ptr<const Executable> executable);
+  // How many functions of the user's came from a line before: functions have no identity, but lines that run the same program in several
+  // processes count alike, whatever else each process does.
+  std::uint64_t next_function_at(const std::string& place) { return functions_[place]++; }
 
  private:
   // Bounded: when it is full the whole cache is dropped, since a program that makes so many signatures profits from none.
   static constexpr std::size_t kProgramsMax = 16 * 1024;
   std::unordered_map<std::string, std::shared_ptr<const Executable>> programs_;
+  std::unordered_map<std::string, std::uint64_t> functions_;
 };
 
 // A traced function to be run on arrays: what decides its mesh and shardings.

@@ -4,6 +4,7 @@
 
 #include "runtime/base/selected.h"
 #include "runtime/graph/dead_parts.h"
+#include "runtime/graph/host_callback.h"
 
 namespace shardlab {
 namespace {
@@ -12,14 +13,6 @@ using Mask = std::vector<bool>;
 
 bool any(const Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
 bool all(const Mask& mask) { return std::find(mask.begin(), mask.end(), false) == mask.end(); }
-
-// A node without results is there for what it does, and so are the nodes that have it in their bodies.
-bool has_effects(const Node& node) {
-  if (node.results.empty()) return true;
-  for (const GraphRef& body : node.attrs.bodies())
-    if (std::any_of(body->nodes.begin(), body->nodes.end(), has_effects)) return true;
-  return false;
-}
 
 enum class Depth : std::uint8_t { kNodes, kParts };
 

@@ -91,7 +91,7 @@
                    X(Rfftfreq) X(Rfftn)
 // Nodes with bodies, nodes without results, and what stands in the body of a manual region alone: without kernels, so the generated tests leave them out.
 #define SHARDLAB_REGION_OPS(X) \
-  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomLinearSolve) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(InspectSharding) X(OnMesh) X(OptimizationBarrier) X(Scan) X(ShardMap) X(WhileLoop) \
+  /* bodies      */ X(Checkpoint) X(Cond) X(CutAsBatch) X(CustomJvpCall) X(CustomLinearSolve) X(CustomPartitioning) X(CustomVjpCall) X(CustomVjpTangents) X(DebugCallback) X(InspectSharding) X(IoCallback) X(OnMesh) X(OptimizationBarrier) X(PureCallback) X(Scan) X(ShardMap) X(WhileLoop) \
   /* collectives */ X(AllGather) X(AllToAll) X(Pbroadcast) X(Pmax) X(Pmean) X(Pmin) X(Ppermute) X(Psum) X(PsumScatter) \
   /* places      */ X(AxisIndex) X(AxisSize) X(Pvary)
 // clang-format on

@@ -6,6 +6,7 @@
 namespace shardlab::ops {
 
 extern const OpDef kWhileLoop, kScan, kCond, kShardMap, kOnMesh, kCustomPartitioning, kInspectSharding;
+extern const OpDef kDebugCallback, kIoCallback, kPureCallback;
 // No region: how values enter auto_axes.
 extern const OpDef kEnterAutoAxes;
 extern const OpDef kCheckpoint, kCustomJvpCall, kCustomLinearSolve, kCustomVjpCall, kCustomVjpTangents;

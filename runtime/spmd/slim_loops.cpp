@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/host_callback.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/propagation_copy.h"
@@ -13,9 +14,8 @@ using Mask = std::vector<bool>;
 
 bool any(const Mask& mask) { return std::find(mask.begin(), mask.end(), true) != mask.end(); }
 
-// What has no result is there for what it does.
 bool is_live(const Node& node, const Mask& needed) {
-  return node.results.empty() || std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
+  return has_effects(node) || std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
 }
 
 // Per value of a graph whether the wanted results need it.
@@ -99,9 +99,7 @@ BodyPropagation slim(const Loop& loop, const BodyPropagation& body, const Mask& 
   BodyPropagation out;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
     const Node& node = body.graph.nodes[std::size_t(n)];
-    const bool is_live =
-        node.results.empty() || std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
-    if (!is_live) continue;
+    if (!is_live(node, needed)) continue;
     copy.copy_node(n, node);
     if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
   }
@@ -167,6 +165,7 @@ class Slimmer {
 
   // Branches that all give back the same operands choose nothing. False where they do.
   bool forward_all(const Node& node, const std::vector<BodyPropagation>& branches) {
+    if (has_effects(node)) return false;
     std::vector<ValueId> given;
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       auto place = [&](const BodyPropagation& branch) {
@@ -190,7 +189,8 @@ class Slimmer {
       unchanged[i] = loop.kept[i] && loop.is_unchanged(i);
       dropped[i] = !loop.kept[i] || unchanged[i];
     }
-    if (!any(dropped)) return false;
+    const bool is_vain = loop.carried == loop.node.results.size() && std::find(dropped.begin(), dropped.end(), false) == dropped.end();
+    if (!any(dropped) || (is_vain && has_effects(loop.node))) return false;
     Node node = loop.node;
     std::vector<ValueId> consts, carried, results;
     for (std::size_t i = 0; i < loop.consts; ++i) consts.push_back(node.operands[i]);
@@ -219,7 +219,7 @@ class Slimmer {
     node.operands = std::move(operands);
     node.results = std::move(results);
     has_changed_ = true;
-    if (node.results.empty()) return true;  // all of it was in vain
+    if (is_vain) return true;
     to_.copy_node(n, std::move(node));
     bodies_[to_.node_now(n)] = std::move(bodies);
     return true;

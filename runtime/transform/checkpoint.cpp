@@ -4,6 +4,7 @@
 // transposed, so that what it needs is computed there.
 #include <algorithm>
 
+#include "runtime/graph/host_callback.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
@@ -52,9 +53,13 @@ class Again {
     }
     std::vector<const Node*> reversed;
     for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
-      if (std::none_of(node->results.begin(), node->results.end(), [&](ValueId id) { return needed[std::size_t(id)]; })) continue;
+      if (node->op == &ops::kIoCallback)
+        throw_user_error("Effects not supported in partial-eval of `checkpoint`/`remat`: io_callback; call it outside of the function [{}]",
+                         node->where.text());
+      const bool is_needed = std::any_of(node->results.begin(), node->results.end(), [&](ValueId id) { return needed[std::size_t(id)]; });
+      if (!is_needed && !has_effects(*node)) continue;
       bool varies = std::any_of(node->results.begin(), node->results.end(), [&](ValueId id) { return split.varies_value(id); });
-      if (!varies && saves(attrs, *node)) {
+      if (is_needed && !varies && saves(attrs, *node)) {
         for (ValueId id : node->results)
           if (needed[std::size_t(id)]) saved_.push_back(id);
         continue;

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "runtime/graph/host_callback.h"
+
 namespace shardlab::transform {
 namespace {
 
@@ -28,7 +30,7 @@ Graph merged(const Graph& code) {
   for (Node& node : graph.nodes) {
     rename(node.operands);
     if (!node.attrs.bodies().empty()) node.attrs = with_bodies(node, merged);
-    if (node.results.empty() || !node.attrs.bodies().empty()) continue;
+    if (has_effects(node) || !node.attrs.bodies().empty()) continue;
     auto [first, last] = seen.equal_range({node.op, node.operands});
     auto equal = std::find_if(first, last, [&](const auto& each) { return each.second->attrs == node.attrs; });
     if (equal == last) {
