@@ -72,46 +72,28 @@ void kernel(const KernelArgs& args) {
   });
 }
 
-// Of elements of which each has an index: the extremum, then the least index where it is. Two plain reductions, which combine over parts by
-// all-reduces.
-template <const OpDef* kExtremum>
-ValueId best_index(GraphBuilder& b, ValueId x, ValueId indices, std::int64_t axis, std::int64_t none) {
-  const Shape shape = b.shape(x);
-  const std::vector<std::int64_t> axes{axis};
-  std::vector<std::int64_t> kept;
-  for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d)
-    if (d != axis) kept.push_back(d);
-  const ValueId best = b.emit1(*kExtremum, {x}, Attrs{{"axes", axes}});
-  const ValueId spread = b.emit1(kBroadcastInDim, {best}, Attrs{{"shape", shape}, {"dims", kept}});
-  ValueId hits = b.emit1(kEqual, {x, spread});
-  if (is_inexact(b.type(x).dtype)) hits = b.emit1(kOr, {hits, b.emit1(kNotEqual, {x, x})});
-  const ValueId nowhere = filled(b, {DType::kInt32, shape}, double(none));
-  return b.emit1(kReduceMin, {b.emit1(kSelect, {hits, indices, nowhere})}, Attrs{{"axes", axes}});
-}
-
-// Each part's best first, where parts are equal: then only these are looked at together.
-template <const OpDef* kSelf, const OpDef* kExtremum>
+// Each part's best first, then the best of these: of equals it is in the first part.
+template <const OpDef* kSelf>
 Values in_parts(GraphBuilder& b, const Values& operands, const Attrs& attrs, int factor, std::int64_t parts) {
   const std::int64_t axis = attrs.integer("axis");
   if (factor != axis) return {};
-  ValueId x = operands[0];
-  Shape shape = b.shape(x);
+  const Shape shape = b.shape(operands[0]);
   const std::int64_t size = shape[std::size_t(axis)], part = size / parts;
-  auto places = [&](const Shape& along) {
-    return b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", along}, {"dimension", axis}});
-  };
-  if (parts < 2 || size % parts != 0 || part == 1) return {best_index<kExtremum>(b, x, places(shape), axis, size)};
-  Shape blocks = shape, bests = shape, single;
+  if (parts < 2 || size % parts != 0 || part == 1) return {};
+  Shape blocks = shape, bests = shape, single, only = shape;
   blocks[std::size_t(axis)] = part;
   blocks.insert(blocks.begin() + axis, parts);
   bests[std::size_t(axis)] = parts;
   single = blocks;
   single[std::size_t(axis) + 1] = 1;
-  x = reshaped(b, x, blocks);
-  const ValueId inside = b.emit1(*kSelf, {x}, Attrs{{"axis", axis + 1}});
-  const ValueId values = reshaped(b, along_dim(b, x, reshaped(b, inside, single), int(axis) + 1), bests);
-  const ValueId indices = b.emit1(kAdd, {inside, binary(b, kMul, places(bests), double(part))});
-  return {best_index<kExtremum>(b, values, indices, axis, size)};
+  only[std::size_t(axis)] = 1;
+  const ValueId x = reshaped(b, operands[0], blocks);
+  const ValueId places = reshaped(b, b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", shape}, {"dimension", axis}}), blocks);
+  const ValueId inside = reshaped(b, b.emit1(*kSelf, {x}, Attrs{{"axis", axis + 1}}), single);
+  auto of_parts = [&](ValueId all) { return reshaped(b, along_dim(b, all, inside, int(axis) + 1), bests); };
+  const ValueId values = of_parts(x), indices = of_parts(places);
+  const ValueId winner = b.emit1(*kSelf, {values}, Attrs{{"axis", axis}});
+  return {reshaped(b, along_dim(b, indices, reshaped(b, winner, only), int(axis)), b.shape(winner))};
 }
 
 // jax.numpy's: over all elements in row-major order where there is no axis.
@@ -147,7 +129,7 @@ std::vector<Sample> samples() {
 constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "along which to look; over all elements by default"},
                               {"keepdims", AttrDef::Kind::kFlag, false, "whether the dimension stays, with size 1"}};
 
-template <bool kLargest, const OpDef* kSelf, const OpDef* kExtremum>
+template <bool kLargest, const OpDef* kSelf>
 constexpr OpDef index_op(std::string_view name, std::string_view doc) {
   return {.name = name,
           .doc = doc,
@@ -157,7 +139,7 @@ constexpr OpDef index_op(std::string_view name, std::string_view doc) {
           .infer = infer,
           .rule = rule,
           .kernel = kernel<kLargest>,
-          .in_parts = in_parts<kSelf, kExtremum>,
+          .in_parts = in_parts<kSelf>,
           .batch = batch,
           .samples = samples};
 }
@@ -165,8 +147,8 @@ constexpr OpDef index_op(std::string_view name, std::string_view doc) {
 }  // namespace
 
 const OpDef kArgmax =
-    index_op<true, &kArgmax, &kReduceMax>("argmax", "The index of the first largest element along a dimension, int32; NaN is largest.");
+    index_op<true, &kArgmax>("argmax", "The index of the first largest element along a dimension, int32; NaN is largest.");
 const OpDef kArgmin =
-    index_op<false, &kArgmin, &kReduceMin>("argmin", "The index of the first smallest element along a dimension, int32; NaN is smallest.");
+    index_op<false, &kArgmin>("argmin", "The index of the first smallest element along a dimension, int32; NaN is smallest.");
 
 }  // namespace shardlab::ops

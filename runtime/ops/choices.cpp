@@ -31,11 +31,13 @@ Term bounded(const OpDef& op, const Term& index, std::int64_t size, const std::s
 }
 std::string mode_of(const Attrs& attrs) { return attrs.has("mode") ? attrs.string("mode") : "raise"; }
 
-// The case of each element's number.
-Term chosen(const Term& which, const std::vector<Term>& cases) {
-  Term result = cases.back();
-  for (std::size_t i = cases.size() - 1; i-- > 0;) result = where(which == std::int64_t(i), cases[i], result);
-  return result;
+// The case of each element's number, by comparisons that halve what is left, as in JAX; `first` is the number of the first case.
+Term chosen(const Term& which, std::span<const Term> cases, std::int64_t first) {
+  if (cases.size() == 1) return cases[0];
+  const std::size_t half = cases.size() / 2;
+  const std::int64_t middle = first + std::int64_t(half);
+  const Term is_before = which < middle;
+  return where(is_before, chosen(which, cases.first(half), first), chosen(which, cases.subspan(half), middle));
 }
 Values expand_choose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Term which = term(b, args[0]);
@@ -68,8 +70,9 @@ Values expand_select_n(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
       throw_user_error(
           "{}: select cases must have the same shapes and dtypes, and `which` must be scalar or have their shape; got {}, {} and {}",
           op.name, which.text(), cases[0].text(), each.text());
-  const Term number = converted(which, DType::kInt32), all = which.rank() == 0 ? broadcast(number, cases[0].shape()) : number;
-  return {cases.size() == 1 ? cases[0].id() : chosen(all, cases).id()};
+  if (cases.size() == 1) return {cases[0].id()};
+  const Term all = which.rank() == 0 ? broadcast(which, cases[0].shape()) : which;
+  return {which.dtype() == DType::kBool ? where(all, cases[1], cases[0]).id() : chosen(all, cases, 0).id()};
 }
 
 Values expand_ravel_multi_index(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

@@ -175,11 +175,11 @@ Values expand_fft(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
     if (kReal) throw_user_error("{} requires at least one axis to transform", op.name);
     return {complex_value(b, x)};
   }
-  x = kKind == FftKind::kRealForward ? real_value(b, op, x) : complex_value(b, x);
   double count = 1;
   std::size_t last = request.axes.size() - 1;
   for (std::size_t i = 0; i < request.axes.size(); ++i)
     if (request.lengths[i] >= 0) x = fitted(b, x, request.axes[i], fft_read_size(i == last ? kKind : kOthers, request.lengths[i]));
+  x = kKind == FftKind::kRealForward ? real_value(b, op, x) : complex_value(b, x);
   auto run = [&](std::size_t i, FftKind kind) {
     x = one_axis(b, op, x, kind, request.axes[i], request.lengths[i]);
     const Node& node = b.graph().nodes.back();

@@ -37,11 +37,16 @@ Shape windows_of(const GatherDims& dims, int operand_rank, const Shape& updates)
   return sizes;
 }
 
+const Node* producer_of(const GraphBuilder& b, ValueId value) {
+  const NodeId producer = b.graph().values[std::size_t(value)].producer;
+  return producer < 0 ? nullptr : &b.graph().nodes[std::size_t(producer)];
+}
+
 // The number that a value always is.
 std::optional<std::int64_t> constant_number(const GraphBuilder& b, ValueId value) {
-  NodeId producer = b.graph().values[std::size_t(value)].producer;
-  if (producer < 0 || b.graph().nodes[std::size_t(producer)].op != &kConstant || b.type(value).rank() != 0) return std::nullopt;
-  const Literal& literal = b.graph().nodes[std::size_t(producer)].attrs.literal("value");
+  const Node* constant = producer_of(b, value);
+  if (constant == nullptr || constant->op != &kConstant || b.type(value).rank() != 0) return std::nullopt;
+  const Literal& literal = constant->attrs.literal("value");
   return index_value({literal.type, literal.data->data(), nullptr, nullptr}, 0);
 }
 
@@ -94,20 +99,38 @@ GatherDims batch_of_windows(int rank, bool operand_is_batched) {
 
 Values gather_jvp(GraphBuilder& b, const JvpArgs& args) { return b.emit(args.op, {args.tangents[0], args.operands[1]}, args.attrs); }
 
+// Whether a value is a scalar 0 in every element.
+bool is_zero_everywhere(const GraphBuilder& b, ValueId value) {
+  const Node* spread = producer_of(b, value);
+  const Node* constant = spread != nullptr && spread->op == &kBroadcastInDim ? producer_of(b, spread->operands[0]) : nullptr;
+  if (constant == nullptr || constant->op != &kConstant) return false;
+  const Literal& literal = constant->attrs.literal("value");
+  const std::byte* bytes = literal.data->data();
+  return std::all_of(bytes, bytes + literal.type.bytes(), [](std::byte each) { return each == std::byte(0); });
+}
+
+// What a mask leaves of a cotangent, before the mask.
+ValueId unmasked(const GraphBuilder& b, ValueId cotangent) {
+  const Node* node = producer_of(b, cotangent);
+  return node != nullptr && node->op == &kSelect && is_zero_everywhere(b, node->operands[2]) ? node->operands[1] : cotangent;
+}
+
 // Added back to where each came from. Starts out of bounds are moved, as the gather moved them; where what they give is masked, they need
-// not be, for scatter_add drops what has no place.
+// not be, nor need its cotangent be masked, for scatter_add drops what has no place.
 Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
   GatherDims dims(args.attrs);
   const TensorType& operand = args.operand_types[0];
   TensorType type = args.operand_types[1];
-  ValueId indices = args.operands[1];
-  if (!args.attrs.flag("is_masked")) {
+  ValueId indices = args.operands[1], cotangent = args.cotangents[0];
+  if (args.attrs.flag("is_masked")) {
+    cotangent = unmasked(b, cotangent);
+  } else {
     ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
     indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
   }
   Attrs attrs;
   dims.set(attrs);
-  return {b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, args.cotangents[0]}, attrs), kZero};
+  return {b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, cotangent}, attrs), kZero};
 }
 
 std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {

@@ -23,11 +23,13 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   return {{types[0].dtype, shape}, {DType::kInt32, shape}};
 }
 
+// Rows are looked at whole. Where all of each is wanted, in another order, how they are cut passes through.
 FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
   FactorRule rule(operands, results);
   int last = operands[0].rank() - 1;
-  for (int d = 0; d <= last; ++d)
-    rule.add(operands[0].shape[std::size_t(d)], {d}, {d, d}, d == last ? FactorKind::kReplicate : FactorKind::kPass, d == last);
+  for (int d = 0; d < last; ++d) rule.add(operands[0].shape[std::size_t(d)], {d}, {d, d});
+  const bool is_all = operands[0].shape.back() == results[0].shape.back();
+  rule.add(operands[0].shape.back(), {last}, {last, last}, is_all ? FactorKind::kPermute : FactorKind::kReplicate, !is_all);
   return rule;
 }
 

@@ -11,6 +11,10 @@ bool holds(const FactorRule::TensorMap& map, int factor) {
   return std::any_of(map.begin(), map.end(), [&](const auto& dim) { return std::find(dim.begin(), dim.end(), factor) != dim.end(); });
 }
 
+bool any_holds(const std::vector<FactorRule::TensorMap>& maps, int factor) {
+  return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
+}
+
 bool fits(const OpShape& op, int factor, std::int64_t parts) {
   return op.rule.factors[std::size_t(factor)].size % parts == 0 || may_be_uneven(op.rule, factor);
 }
@@ -109,9 +113,6 @@ std::vector<Projection> projections(const OpShape& op, const std::vector<Spec>& 
 // Factors that operands and results share and reduced ones multiply; those of one side alone (reshape) are walked on that side only.
 std::int64_t work_of(const OpShape& op, const std::vector<Axes>& pieces) {
   const FactorRule& rule = op.rule;
-  auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
-    return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
-  };
   std::int64_t shared = 1, operands_alone = 1, results_alone = 1;
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     if (!op.looked_up.empty() && op.looked_up[std::size_t(f)]) continue;
@@ -182,16 +183,15 @@ std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule) {
   std::vector<bool> looked_up;
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     const auto holders = std::count_if(rule.operands.begin(), rule.operands.end(), [&](const auto& map) { return holds(map, f); });
-    looked_up.push_back(is_beside_others && rule.factors[std::size_t(f)].kind == FactorKind::kReduce && holders == 1);
+    const bool is_reduced = rule.factors[std::size_t(f)].kind == FactorKind::kReduce;
+    const bool is_written = op.uses_position && holds(rule.operands[0], f) && any_holds(rule.results, f);
+    looked_up.push_back(is_beside_others && (is_reduced || is_written) && holders == 1);
   }
   return looked_up;
 }
 
 std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule) {
   std::vector<bool> can_cut;
-  auto any_holds = [](const std::vector<FactorRule::TensorMap>& maps, int factor) {
-    return std::any_of(maps.begin(), maps.end(), [&](const auto& map) { return holds(map, factor); });
-  };
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);
     switch (rule.factors[std::size_t(f)].kind) {

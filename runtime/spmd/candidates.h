@@ -26,7 +26,7 @@ struct OpShape {
 // Pass factors that operands and results share, and the new dimensions of a broadcast. A factor that a result alone holds is otherwise
 // fed by whole operands (reshape (6, 2) to (4, 3)). Reduced factors where partial results can be combined.
 std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule);
-// Reduced factors of one operand beside others: a result is read from it at one place, and a device sums nothing up (gather).
+// Factors of one operand beside others along which single places are read or written: a device walks the others (gather, scatter).
 std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule);
 
 // The work of a device where the op is computed as its tensors lie: cut as the results are, and where they are not, as all operands agree

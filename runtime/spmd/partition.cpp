@@ -82,7 +82,13 @@ bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagatio
     if (!problem.is_planned(n)) continue;
     std::vector<Spec> kept;
     for (ValueId value : node.operands) kept.push_back(problem.kept(value));
-    allowed += allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);
+    const std::int64_t elements = allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);
+    if (!slides_windows(node)) {
+      allowed += elements;
+      continue;
+    }
+    const std::int64_t all = problem.type(node.results[0]).elements(), read = problem.type(node.operands[0]).elements();
+    allowed += elements_in_windows(node, all == 0 ? 0 : elements * read / all, elements);
   }
   return work <= allowed;
 }

@@ -81,6 +81,49 @@ void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
         if (is_in_result[std::size_t(factor)]) forms[i][d].clear();
 }
 
+// Where operands are cut otherwise along a reduced factor, XLA cuts all of them as far as those that are cut agree: the updates of a
+// scatter as its indices. Not where the result is cut along what not all of them have, the operand's places: there each device takes all
+// updates.
+void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
+  const FactorRule& rule = op.rule;
+  for (std::size_t t = rule.operands.size(); t < forms.size(); ++t)
+    for (std::size_t d = 0; d < forms[t].size(); ++d)
+      for (int factor : rule.results[t - rule.operands.size()][d])
+        if (op.looked_up[std::size_t(factor)] && !forms[t][d].empty()) return;
+  for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+    if (rule.factors[f].kind != FactorKind::kReduce) continue;
+    std::vector<Axes*> dims;
+    for (std::size_t i = 0; i < rule.operands.size(); ++i)
+      for (std::size_t d = 0; d < forms[i].size(); ++d)
+        if (rule.operands[i][d] == std::vector<int>{int(f)}) dims.push_back(&forms[i][d]);
+    std::optional<Axes> common;
+    for (const Axes* axes : dims) {
+      if (axes->empty()) continue;
+      const std::size_t length = common ? std::min(common->size(), axes->size()) : axes->size();
+      if (common && !std::equal(axes->begin(), axes->begin() + std::ptrdiff_t(length), common->begin())) return;
+      common = Axes(axes->begin(), axes->begin() + std::ptrdiff_t(length));
+    }
+    if (!common) continue;
+    for (Axes* axes : dims) *axes = *common;
+  }
+}
+
+// Where an operand is cut along places that are looked up, XLA looks up on each device all that is asked for, and adds: whatever else is
+// cut by those axes is whole then.
+std::vector<Spec> cut_along_places(const OpShape& op, std::vector<Spec> forms) {
+  Axes places;
+  for (std::size_t d = 0; d < forms[0].size(); ++d)
+    for (int factor : op.rule.operands[0][d])
+      if (op.looked_up[std::size_t(factor)] && op.rule.factors[std::size_t(factor)].kind == FactorKind::kReduce)
+        places.insert(places.end(), forms[0][d].begin(), forms[0][d].end());
+  auto is_of_places = [&](const AxisPiece& piece) {
+    return std::any_of(places.begin(), places.end(), [&](const AxisPiece& place) { return overlaps(piece, place); });
+  };
+  for (std::size_t i = 1; i < forms.size(); ++i)
+    for (Axes& axes : forms[i]) axes.erase(std::find_if(axes.begin(), axes.end(), is_of_places), axes.end());
+  return forms;
+}
+
 // Of an elementwise op where its operands lie; nothing where they lie apart.
 std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, std::vector<Spec> forms) {
   const Node& node = problem.node(id);
@@ -132,6 +175,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       kept.push_back(problem.propagated_form(value));
       even.push_back(problem.even_form(value));
     }
+  if (node.op->uses_position && node.op->needs == nullptr) {
+    share_reduced_cuts(shape, kept);
+    if (kept == even) share_reduced_cuts(shape, even);
+  }
   const std::int64_t product = node.op->reduction ? product_work(shape, kept, problem.atoms()) : std::numeric_limits<std::int64_t>::max();
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
@@ -142,6 +189,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (const std::vector<Spec>& forms : {kept, even})
       if (auto work = work_as_operands_lie(problem, id, forms)) allowed = std::min(allowed, *work);
   if (node.op->reduction) {
+    allowed = std::max(
+        allowed, std::min(propagated_work(shape, cut_along_places(shape, kept)), propagated_work(shape, cut_along_places(shape, even))));
     // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts; a product as its result is
     // left, whatever more its operands are cut into.
     for (std::vector<Spec>* forms : {&kept, &even}) {
@@ -159,7 +208,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   }
   // XLA computes sorts in as many parts as their results lie in, whatever their operands are cut into.
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))
-    allowed = std::min(allowed, work_in_other_parts(shape, even[node.operands.size()], shape.rule.results[0]));
+    for (const std::vector<Spec>& forms : {even, kept})
+      allowed = std::min(allowed, work_in_other_parts(shape, forms[node.operands.size()], shape.rule.results[0]));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
   // propagation leaves it, be that uneven; by no more than the operands' cuts leave where nothing is reduced (a running sum).
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {

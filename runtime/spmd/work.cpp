@@ -38,6 +38,14 @@ bool only_moves_data(const Graph& graph, const Node& node) {
   return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }
 
+bool slides_windows(const Node& node) { return node.op->needs != nullptr && node.attrs.has("window_dimensions"); }
+
+std::int64_t elements_in_windows(const Node& node, std::int64_t of_operand, std::int64_t of_result) {
+  std::int64_t seen = 1;
+  for (std::int64_t size : node.attrs.integers("window_dimensions")) seen *= size;
+  return seen * std::min(of_operand, of_result);
+}
+
 bool is_heavy(const Graph& graph, const Node& node) {
   if (node.op->elementwise || node.op->region != RegionKind::kNone || only_moves_data(graph, node)) return false;
   const bool walks_operand_once = node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
@@ -166,11 +174,14 @@ class Counter {
     const bool is_whole = program_.slots[std::size_t(step.results[0])].partial.empty();
     const bool may_copy = is_whole && node.op->reduction && node.op->needs == nullptr && node.operands.size() == 1;
     const bool has_places = node.op->uses_position && node.op->needs == nullptr && operands.size() > 1;
+    const bool has_windows = slides_windows(node);
     const bool is_one_walk = node.op->elementwise || node.op->reduction || node.op->needs != nullptr;
     std::vector<std::int64_t>& work = work_of(node.op->name);
     for (std::size_t p = 0; p < work.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
-      if (has_places)
+      if (has_windows)
+        work[p] += elements_in_windows(node, element_count(operands[0][p]), element_count(results[0][p]));
+      else if (has_places)
         work[p] += elements_at_places(operands, results[0], is_whole, p);
       else
         work[p] +=

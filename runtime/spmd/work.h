@@ -13,6 +13,11 @@ namespace shardlab::spmd {
 // one. A running sum or a window is.
 bool only_moves_data(const Graph& graph, const Node& node);
 
+// Whether windows slide over the operands (pools and their gradients).
+bool slides_windows(const Node& node);
+// Their number times what each sees. They are as many as the first operand or the result has elements, whichever has fewer.
+std::int64_t elements_in_windows(const Node& node, std::int64_t of_operand, std::int64_t of_result);
+
 // Whether an op computes more than an elementwise step or a reduction does with each element: products, convolutions, sorts, transforms.
 bool is_heavy(const Graph& graph, const Node& node);
 

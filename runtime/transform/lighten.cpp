@@ -1,5 +1,6 @@
 #include "runtime/transform/lighten.h"
 
+#include "runtime/ops/primitives.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten_rules.h"
 
@@ -7,6 +8,7 @@ namespace shardlab::transform {
 namespace {
 
 constexpr LightRule kRules[]{operand_alone,
+                             started_where_it_fits,
                              multiplied_before_repeating,
                              without_signs,
                              computed_at_once,
@@ -32,6 +34,37 @@ std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
+// A sort and the largest elements along a dimension of size 1: what they have there already.
+std::optional<std::vector<ValueId>> of_single_elements(LightEmitter& e, const Node& node, const std::vector<ValueId>& operands) {
+  if (node.op != &ops::kSort && node.op != &ops::kTopK) return std::nullopt;
+  const Shape& shape = e.type(operands[0]).shape;
+  const std::size_t axis = node.op == &ops::kSort ? std::size_t(node.attrs.integer("axis")) : shape.size() - 1;
+  if (shape[axis] != 1 || e.type_of_original(node.results[0]).shape != shape) return std::nullopt;
+  std::vector<ValueId> results = operands;
+  if (node.op == &ops::kTopK) results.push_back(e.filled(e.type_of_original(node.results[1]), 0));
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = e.as(results[i], node.results[i]);
+  return results;
+}
+
+// What a sort carries along is left out where nobody uses it.
+std::optional<std::vector<ValueId>> sorted_for_users(LightEmitter& e, const Node& node, const std::vector<ValueId>& operands) {
+  if (node.op != &ops::kSort) return std::nullopt;
+  const std::size_t keys = std::size_t(node.attrs.integer("num_keys", 1));
+  std::vector<ValueId> used;
+  std::vector<LiesAs> lies;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i >= keys && !e.is_used(node.results[i])) continue;
+    used.push_back(operands[i]);
+    lies.push_back(e.like(node.results[i]));
+  }
+  if (used.size() == operands.size()) return std::nullopt;
+  const std::vector<ValueId> sorted = e.emit_all(*node.op, used, node.attrs, lies);
+  std::vector<ValueId> results;
+  for (std::size_t i = 0, next = 0; i < operands.size(); ++i)
+    results.push_back(i >= keys && !e.is_used(node.results[i]) ? kZero : sorted[next++]);
+  return results;
+}
+
 std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
   LightEmitter e(graph, lie_alike, merges_equal);
   std::vector<ValueId> renamed(graph.values.size(), kZero);
@@ -46,7 +79,10 @@ std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& l
       has_changed = true;
       continue;
     }
-    const std::vector<ValueId> results = e.emit_copy(node, operands);
+    std::optional<std::vector<ValueId>> lighter = of_single_elements(e, node, operands);
+    if (!lighter) lighter = sorted_for_users(e, node, operands);
+    has_changed |= lighter.has_value();
+    const std::vector<ValueId> results = lighter ? *lighter : e.emit_copy(node, operands);
     for (std::size_t i = 0; i < results.size(); ++i) renamed[std::size_t(node.results[i])] = results[i];
   }
   if (!has_changed && !e.has_merged()) return std::nullopt;

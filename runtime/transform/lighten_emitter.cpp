@@ -119,8 +119,8 @@ bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const {
   return lies.value >= 0 && other.value >= 0 && lie_alike_(lies, other);
 }
 
-std::vector<ValueId> LightEmitter::emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
-                                           const std::vector<LiesAs>& lies) {
+std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
+                                            const std::vector<LiesAs>& lies) {
   const bool is_plain = op.region == RegionKind::kNone && op.collective.empty() && !op.is_constraint && !is_barrier(op) && !lies.empty();
   Key key{&op, {}};
   for (ValueId id : operands) key.second.push_back(numbers_[std::size_t(id)]);
@@ -174,7 +174,7 @@ LiesAs LightEmitter::part_of(const LiesAs& whole, const std::vector<int>& dims) 
 std::vector<ValueId> LightEmitter::emit_copy(const Node& node, const std::vector<ValueId>& operands) {
   std::vector<LiesAs> lies;
   for (ValueId id : node.results) lies.push_back(like(id));
-  std::vector<ValueId> results = emitted(*node.op, operands, node.attrs, lies);
+  std::vector<ValueId> results = emit_all(*node.op, operands, node.attrs, lies);
   if (node.op->is_constraint) numbers_[std::size_t(results[0])] = numbers_[std::size_t(operands[0])];
   return results;
 }
@@ -188,7 +188,7 @@ ValueId LightEmitter::as(ValueId value, const LiesAs& lies) {
 }
 
 ValueId LightEmitter::emit(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const LiesAs& lies) {
-  return emitted(op, operands, attrs, {lies})[0];
+  return emit_all(op, operands, attrs, {lies})[0];
 }
 
 ValueId LightEmitter::filled(TensorType type, double number) {

@@ -20,6 +20,7 @@ class LightEmitter {
   const Graph& graph() const { return b_.graph(); }
   const TensorType& type(ValueId id) const { return graph().type(id); }
   const TensorType& type_of_original(ValueId id) const { return original_.type(id); }
+  bool is_used(ValueId original) const { return uses_[std::size_t(original)] > 0; }
   bool is_used_once(ValueId original) const { return uses_[std::size_t(original)] == 1; }
   const Node* producer(ValueId id) const;  // nullptr of a parameter
   // What the value is another name of, see as(); also a constraint of what lies so already.
@@ -36,6 +37,8 @@ class LightEmitter {
   // A node of the original on the operands that stand for its own.
   std::vector<ValueId> emit_copy(const Node& node, const std::vector<ValueId>& operands);
   ValueId emit(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const LiesAs& lies);
+  // The same of an op with several results.
+  std::vector<ValueId> emit_all(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const std::vector<LiesAs>& lies);
   // The value, by another name where it lies otherwise than what it stands for.
   ValueId as(ValueId value, const LiesAs& lies);
   ValueId as(ValueId value, ValueId original) { return as(value, like(original)); }
@@ -57,7 +60,6 @@ class LightEmitter {
   // The node's earlier equal, whether or not both can be one.
   const std::vector<ValueId>* equal_of(const Key& key, const Attrs& attrs) const;
   void note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free);
-  std::vector<ValueId> emitted(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs, const std::vector<LiesAs>& lies);
   bool are_one(ValueId existing, const LiesAs& lies) const;
   // An earlier value that is the same transposed, transposed again, where that lies as the node's result.
   std::optional<ValueId> turned_back(const TurnedValues::Computed& computed, const LiesAs& lies);

@@ -101,6 +101,8 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   if (goes_along_axis && site.operands.size() == 1 && e.type(x) == e.type_of_original(site.node.results[0]) &&
       e.type(x).shape[std::size_t(site.node.attrs.integer("axis"))] == 1)
     return x;
+  if (is_any_of(op, {&ops::kArgmax, &ops::kArgmin}) && e.type(x).shape[std::size_t(site.node.attrs.integer("axis"))] == 1)
+    return e.filled(e.type_of_original(site.node.results[0]), 0);
   if (op == &ops::kDynamicUpdateSlice && e.type(x) == e.type(site.operands[1])) return site.operands[1];  // a start that fits is 0
   if (!op->elementwise || site.operands.size() != 2) return std::nullopt;
   const ValueId y = site.operands[1];
@@ -111,6 +113,22 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   if (is_neutral(e, op, y, false)) return x;
   if (is_neutral(e, op, x, true)) return y;
   return std::nullopt;
+}
+
+std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& site) {
+  const OpDef* op = site.node.op;
+  if (!is_any_of(op, {&ops::kDynamicSlice, &ops::kDynamicUpdateSlice})) return std::nullopt;
+  const Shape whole = e.type(site.operands[0]).shape;
+  const Shape part = op == &ops::kDynamicSlice ? e.type_of_original(site.node.results[0]).shape : e.type(site.operands[1]).shape;
+  if (op == &ops::kDynamicSlice && part == whole) return site.operands[0];
+  std::vector<ValueId> operands = site.operands;
+  const std::size_t first = operands.size() - whole.size();
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    ValueId& start = operands[first + d];
+    if (part[d] == whole[d] && !e.is_filled_with(start, 0)) start = e.filled(e.type(start), 0);
+  }
+  if (operands == site.operands) return std::nullopt;
+  return e.emit(*op, operands, site.node.attrs, e.like(site.node.results[0]));
 }
 
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
@@ -132,7 +150,8 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   if (site.operands.size() != 2) return std::nullopt;
   const ValueId x = site.operands[0], y = site.operands[1];
   const Node *left = e.producer(x, ops::kAbs), *right = e.producer(y, ops::kAbs);
-  if (op == &ops::kMul && left != nullptr && right != nullptr && e.are_equal(left->operands[0], right->operands[0]))
+  if (op == &ops::kMul && left != nullptr && right != nullptr && e.are_equal(left->operands[0], right->operands[0]) &&
+      !is_complex(e.type(left->operands[0]).dtype))
     return made(*op, {left->operands[0], right->operands[0]});
   if (is_any_of(op, {&ops::kMul, &ops::kDiv}) && negs[0] != nullptr && negs[1] != nullptr)
     return made(*op, {negs[0]->operands[0], negs[1]->operands[0]});
