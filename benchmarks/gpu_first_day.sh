@@ -75,7 +75,7 @@ step() {  # step SECONDS NAME COMMAND…: the output goes to the part's log
 
 { date -u; "$bin/shardlab" doctor; nvidia-smi; } >>"$logs/start.log" 2>&1
 if ! nvidia-smi >/dev/null 2>&1 && [ -z "$dry" ]; then
-  result skipped "all: skipped: no GPU" "nvidia-smi finds none"
+  for part in "${parts[@]}"; do result skipped "$part: skipped: no GPU" "nvidia-smi finds none"; done
   exit 77
 fi
 run=("$bin/shardlab" run --backend "$backend")

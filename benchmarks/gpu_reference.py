@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """What bench_runtime's times on a GPU are held against, on the same card: JAX on one device, the product by cuBLAS alone, the memory's limit.
 
-    gpu_reference.py       prints `case median best` in seconds, as bench_runtime; cases whose package is not there are left out
+    gpu_reference.py       prints `case median best` in seconds, as bench_runtime; cases whose package is not there, or sees no
+                           GPU, are left out with the reason; status 77, which is skipped, where that leaves none
 
 The programs are those of bench_runtime and jax_side.py on one device: a card that 8 virtual devices share has the same work to do.
 """
+import sys
 import time
 
 REPEATS = 20
+
+
+class Missing(Exception):
+    """Why a side has nothing to be measured on."""
 
 
 def timed(name, run, wait):
@@ -26,6 +32,8 @@ def of_jax():
     import jax
     import jax.numpy as jnp
 
+    if jax.default_backend() != "gpu":
+        raise Missing(f"JAX {jax.__version__} computes on {jax.default_backend()}")
     jax.config.update("jax_default_matmul_precision", "highest")
     wait = jax.block_until_ready
     many = jnp.sin(jnp.arange(64 << 20, dtype=jnp.float32) * 0.37).reshape(8192, 8192)
@@ -61,6 +69,8 @@ def of_jax():
 def of_torch():
     import torch
 
+    if not torch.cuda.is_available():
+        raise Missing(f"torch {torch.__version__} sees no GPU")
     torch.backends.cuda.matmul.allow_tf32 = False
 
     def wait(_):
@@ -74,12 +84,15 @@ def of_torch():
 
 
 def main():
+    measured = 0
     for side in (of_jax, of_torch):
         try:
             side()
-        except ImportError as error:
-            print(f"# {side.__name__}: {error}")
+            measured += 1
+        except (ImportError, Missing) as error:
+            print(f"# skipped: {side.__name__}: {error}")
+    return 0 if measured > 0 else 77
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

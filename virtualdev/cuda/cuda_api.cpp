@@ -1,5 +1,6 @@
 // The CUDA runtime, cuBLASLt, cuFFT, NCCL and NVTX behind GpuApi. Built where the headers are; linked with none of them. Built, not yet
 // run on a GPU.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -45,7 +46,7 @@ OwnEvent& own(Event event) { return *reinterpret_cast<OwnEvent*>(event); }
 
 class CudaApi final : public GpuApi {
  public:
-  CudaApi() : runtime_(runtime_library()) {}
+  CudaApi() : driver_(driver_library()), runtime_(runtime_library()) {}
   // A process may make one context after another. At the end of the process the driver may be gone before, and has taken all with it.
   ~CudaApi() override {
     if (home_ < 0 || RUNTIME(cudaSetDevice)(home_) != cudaSuccess) return;
@@ -138,6 +139,14 @@ class CudaApi final : public GpuApi {
     float milliseconds = 0;
     check(RUNTIME(cudaEventElapsedTime)(&milliseconds, own(begin).event, own(end).event), "cudaEventElapsedTime");
     return milliseconds;
+  }
+
+  void set_word(std::byte* word, std::uint32_t value, Stream stream) override {
+    if (load_library(driver_library()) == nullptr) return;
+    use(own(stream).gpu);
+    // Pinned memory has one address for the host and all GPUs. What fails here fails in the next call, too.
+    SHARDLAB_CALL(driver_, cuStreamWriteValue32)
+    (own(stream).stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT);
   }
 
   std::byte* allocate(std::size_t bytes, Stream stream) override {
@@ -258,11 +267,10 @@ class CudaApi final : public GpuApi {
     cudaGraphExecUpdateResultInfo info;
     cudaError_t result = RUNTIME(cudaGraphExecUpdate)(own(graph).executable, changed, &info);
     RUNTIME(cudaGraphDestroy)(changed);
-    if (result == cudaErrorGraphExecUpdateFailure) {
+    if (result != cudaSuccess) {  // the failure of the GPU itself comes up again where another graph is made
       RUNTIME(cudaGetLastError)();
       return false;
     }
-    check(result, "cudaGraphExecUpdate");
     std::swap(own(graph).held, held);
     return true;
   }
@@ -377,7 +385,7 @@ class CudaApi final : public GpuApi {
   void turn_to(int gpu) noexcept { RUNTIME(cudaSetDevice)(gpu); }
   void use(int gpu) { check(RUNTIME(cudaSetDevice)(gpu), "cudaSetDevice"); }
 
-  Library runtime_;
+  Library driver_, runtime_;
   MatrixProducts products_;
   FourierPlans transforms_;
   PlaceSorts sorts_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "virtualdev/cuda/codegen/combine_kernel.h"
@@ -50,6 +51,10 @@ CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelComp
     if (is_new) gpus_.push_back(std::make_shared<Gpu>(api_, number));
     gpu_index_[options_.ordinals[local]] = found->second;
   }
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    progress_.push_back(std::make_unique<Pinned>(*api_, sizeof(steps_)));
+    std::memset(progress_.back()->data(), 0, sizeof(steps_));
+  }
   std::vector<int> numbers;
   for (const auto& gpu : gpus_) numbers.push_back(gpu->number);
   communicators_ = std::make_unique<Communicators>(
@@ -66,6 +71,7 @@ CudaBackend::~CudaBackend() {
   forget_events();
   plan_runner_.forget_constants();
   communicators_.reset();  // before the streams that its work is on
+  progress_.clear();
 }
 
 int CudaBackend::memory_of(int ordinal) const {
@@ -280,6 +286,8 @@ void CudaBackend::end_step(Backend::Step&) {
     step_->ends.push_back(event_for(*gpu, bool(step_->report)));
     api_->record(step_->ends.back(), gpu->stream);
   }
+  step_->number = ++steps_;
+  for (std::size_t i = 0; i < gpus_.size(); ++i) api_->set_word(progress_[i]->data(), steps_, gpus_[i]->stream);
   running_.push_back(std::move(*step_));
   step_.reset();
   api_->pop_range();
@@ -335,6 +343,13 @@ void CudaBackend::synchronize() {
   } catch (const GpuError& error) { throw_attributed(error); }
 }
 
+bool CudaBackend::has_surely_ended(const Step& step) const {
+  return std::all_of(progress_.begin(), progress_.end(), [&](const auto& word) {
+    const std::uint32_t reached = std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word->data())).load();
+    return std::int32_t(reached - step.number) >= 0;  // numbers begin anew
+  });
+}
+
 void CudaBackend::throw_attributed(const GpuError& error) {
   std::lock_guard lock(mutex_);
   Event failed = api_->take_failed();
@@ -342,11 +357,13 @@ void CudaBackend::throw_attributed(const GpuError& error) {
   for (auto step = running_.begin(); step != running_.end(); ++step) {
     bool has_ended = failed == Event{} || !(has(step->begins, failed) || has(step->ends, failed));
     try {
-      if (failed == Event{})
+      if (failed == Event{} && !has_surely_ended(*step))
         for (Event event : step->ends) has_ended = has_ended && api_->is_done(event);
     } catch (const GpuError&) { has_ended = false; }
     if (has_ended) continue;
     std::string text = fmt::format("{}; the first step that did not end is {} at {}", error.what(), step->op, step->where.text());
+    if (failed == Event{} && !step->ends.empty() && api_->is_of_graph(step->ends[0]))
+      text += ", or one behind it in the same CUDA graph; SHARDLAB_CUDA_GRAPHS=0 tells which";
     if (failed != Event{}) running_.erase(step, running_.end());  // what was queued behind it was never issued
     throw GpuError(text);
   }

@@ -81,6 +81,7 @@ class CudaBackend final : public Backend, public LaunchAware {
     std::vector<Event> begins, ends;  // by GPU
     bool owns_events = true;
     std::int64_t launch = 0;
+    std::uint32_t number = 0;  // that every GPU's word has once it has ended
   };
   // The events of a program's steps are the same at each launch, in the order of their use: so a graph may record them. Those that are
   // timed are the same at every other one, so that the times of a launch are read while the next one is issued.
@@ -112,6 +113,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void retire_steps(std::int64_t through);
   void set_clocks();
   comm::Ns host_time(std::size_t gpu, Event event);
+  bool has_surely_ended(const Step& step) const;
   // Rethrows a failure with the earliest step that had not ended when it came.
   [[noreturn]] void throw_attributed(const GpuError& error);
 
@@ -131,9 +133,11 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed
   const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are
   std::string_view reported_how_;
-  const void* program_ = nullptr;  // whose steps these are
-  std::int64_t launches_ = 0;      // of programs
-  std::vector<Clock> clocks_;      // by GPU
+  const void* program_ = nullptr;                  // whose steps these are
+  std::int64_t launches_ = 0;                      // of programs
+  std::vector<std::unique_ptr<Pinned>> progress_;  // by GPU: the number of the last step that ended
+  std::uint32_t steps_ = 0;
+  std::vector<Clock> clocks_;  // by GPU
 };
 
 }  // namespace shardlab::cuda

@@ -141,6 +141,10 @@ class GpuApi {
   virtual void synchronize(Event event) = 0;
   virtual double milliseconds_between(Event begin, Event end) = 0;
 
+  // A word in pinned memory becomes `value` when the stream gets there. It tells how far a GPU came that failed: then every call fails,
+  // what an event says too. Where the driver cannot do it, nothing is done.
+  virtual void set_word(std::byte* word, std::uint32_t value, Stream stream) = 0;
+
   // Ordered with the work of the stream.
   virtual std::byte* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(std::byte* data, Stream stream) noexcept = 0;

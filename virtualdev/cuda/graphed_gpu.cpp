@@ -145,6 +145,18 @@ void GraphedGpu::sort(const PlaceSort& sort, Stream stream) {
   add(sort, stream);
 }
 
+// Values differ from launch to launch: they are no part of graphs, after which the last of them is set.
+void GraphedGpu::set_word(std::byte* word, std::uint32_t value, Stream stream) {
+  std::lock_guard lock(mutex_);
+  Queue& queue = queues_.at(stream);
+  if (queue.work.empty()) return inner_->set_word(word, value, stream);
+  queue.words.push_back({queue.work.size(), word, value});
+}
+void GraphedGpu::set_words(const Queue& queue, std::size_t at, Stream stream) {
+  for (const WordEdge& edge : queue.words)
+    if (edge.at == at) inner_->set_word(edge.word, edge.value, stream);
+}
+
 std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
   std::lock_guard lock(mutex_);
   auto& kept = queues_.at(stream).kept;
@@ -251,6 +263,7 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
       if (last != nullptr) behind_.insert(last->event);
       for (Event event : now.events) of_graphs_[event] = last == nullptr || last->event == event ? Event{} : last->event;
       captured_.insert(now.events.begin(), now.events.end());
+      if (!now.words.empty()) inner_->set_word(now.words.back().word, now.words.back().value, stream);
       ++counts_.by_graph;
     } else {
       issue(now, stream);
@@ -270,8 +283,10 @@ void GraphedGpu::issue(const Queue& queue, Stream stream) {
   try {
     for (; at < queue.work.size(); ++at) {
       ranges.go_to(at);
+      set_words(queue, at, stream);
       issue(queue.work[at], queue.gpu, stream);
     }
+    set_words(queue, at, stream);
   } catch (const GpuError&) {
     note_failure(queue, at);
     throw;

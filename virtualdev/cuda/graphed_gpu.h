@@ -65,6 +65,7 @@ class GraphedGpu final : public GpuApi {
   void wait(Stream stream, Event event) override;
   bool is_done(Event event) override;
   void synchronize(Event event) override;
+  void set_word(std::byte* word, std::uint32_t value, Stream stream) override;
   double milliseconds_between(Event begin, Event end) override { return inner_->milliseconds_between(begin, end); }
   std::byte* allocate(std::size_t bytes, Stream stream) override;
   void release(std::byte* data, Stream stream) noexcept override;
@@ -107,10 +108,16 @@ class GraphedGpu final : public GpuApi {
   void pop_range() override;
 
  private:
+  struct WordEdge {
+    std::size_t at = 0;  // before this place in the work
+    std::byte* word = nullptr;
+    std::uint32_t value = 0;
+  };
   struct Queue {
     int gpu = 0;
     std::vector<Work> work;
     std::vector<RangeEdge> ranges;
+    std::vector<WordEdge> words;
     std::set<Event> events;                            // whose record is queued
     std::map<std::size_t, std::set<std::byte*>> kept;  // released since, by bytes
   };
@@ -128,6 +135,7 @@ class GraphedGpu final : public GpuApi {
   void flush(Stream stream, Queue& queue);
   void flush_all();
   void issue(const Queue& queue, Stream stream);
+  void set_words(const Queue& queue, std::size_t at, Stream stream);
   void issue(const Work& work, int gpu, Stream stream);
   // What an event waits for that a graph records: whether one asks for it before its record is reached, its record before may be meant.
   Event behind(Event event) const;

@@ -34,7 +34,13 @@ std::vector<Communicator> NcclCalls::join(const std::string& id, std::span<const
   std::memcpy(own_id.internal, id.data(), id.size());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  std::vector<ncclComm_t> made(own.size(), nullptr);
+  // Some versions write to where the handle was asked for once more, when the communicator is ready.
+  auto kept = std::make_unique<std::vector<ncclComm_t>>(own.size(), nullptr);
+  std::vector<ncclComm_t>& made = *kept;
+  {
+    std::lock_guard lock(mutex_);
+    handles_.push_back(std::move(kept));
+  }
   group_start();
   try {
     for (std::size_t i = 0; i < own.size(); ++i) {

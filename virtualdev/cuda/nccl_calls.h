@@ -34,6 +34,8 @@ class NcclCalls {
   void group_end_quietly() noexcept { SHARDLAB_CALL(library_, ncclGroupEnd)(); }
   void check_result(ncclResult_t result, const char* what);
   Library library_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<std::vector<ncclComm_t>>> handles_;  // of all joins
 };
 
 }  // namespace shardlab::cuda

@@ -37,6 +37,10 @@ void* load_library(const LibraryName& library) {
   return nullptr;
 }
 
+const LibraryName& driver_library() {
+  static const LibraryName library{"the driver", {"libcuda.so.1"}};
+  return library;
+}
 const LibraryName& runtime_library() {
   static const LibraryName library{"the CUDA runtime", {versioned("cudart", kCudaMajor)}};
   return library;
@@ -69,7 +73,7 @@ Presence look_for_cuda() {
   presence.wanted_major = kCudaMajor;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) presence.visible = visible;
   if (!presence.built) return presence;
-  void* driver = load_library({"the driver", {"libcuda.so.1"}});
+  void* driver = load_library(driver_library());
   presence.driver = driver != nullptr;
   if (driver != nullptr) {
     auto init = reinterpret_cast<InitFn>(::dlsym(driver, "cuInit"));

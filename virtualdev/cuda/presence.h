@@ -29,6 +29,7 @@ std::string missing_text(const Presence& presence);
 
 // The first of the library's files that can be loaded, kept loaded; nullptr: none.
 void* load_library(const LibraryName& library);
+const LibraryName& driver_library();
 const LibraryName& runtime_library();
 const LibraryName& compiler_library();
 const LibraryName& matmul_library();

@@ -149,6 +149,16 @@ TEST_F(Api, AllocationsAreWholeWords) {
   api->release(data, gpu.stream);
 }
 
+TEST_F(Api, AWordTellsHowFarAStreamCame) {
+  auto api = cuda::cuda_api();
+  cuda::Gpu gpu(api, 1);
+  std::byte* word = api->allocate_pinned(4);
+  api->set_word(word, 77, gpu.stream);
+  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(word), 77u);
+  EXPECT_EQ(world_->calls["cuStreamWriteValue32"], 1);
+  api->release_pinned(word);
+}
+
 // The library makes its room when it is first used, which a capture must not be.
 TEST_F(Api, ACaptureThatCannotBeIsEndedAndTheNextOneIsMade) {
   auto api = cuda::cuda_api();

@@ -143,6 +143,26 @@ TEST_P(GpuPrograms, AFailureIsThatOfItsStep) {
   gpu_->forget_faults();  // after a failure memory is let go whatever the GPU does
 }
 
+// A GPU that failed answers nothing any more, what had ended before is known by the words that steps set.
+TEST_P(GpuPrograms, AFailureForGoodIsThatOfTheStepThatFailed) {
+  for (int steps_back : {1, 2}) {
+    if (steps_back == 2) {
+      TearDown();
+      SetUp();
+    }
+    Array x = sin(tanh(exp(arange(8.0))));
+    gpu_->break_down(steps_back * GetParam());
+    try {
+      x.fetch();
+      FAIL();
+    } catch (const std::exception& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr(steps_back == 1 ? "the first step that did not end is sin at" : "the first step that did not end is tanh at"));
+    }
+    gpu_->forget_faults();
+  }
+}
+
 TEST_P(GpuPrograms, MeshesOfTwoPlatformsAreRefused) {
   Mesh mesh({2}, {"a"}, {0, 8});
   try {

@@ -1,8 +1,10 @@
 #include "tests/virtualdev/cuda/cases.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
+#include "runtime/ops/conv_dims.h"
 #include "tests/ops/evaluate.h"
 
 namespace shardlab::testing {
@@ -23,6 +25,43 @@ Case made(const OpDef& op, const Sample& sample, std::vector<TensorType> results
     outs.push_back({{c.results[i].dtype, shape_of(c.result_boxes[i])}, nullptr, &c.result_boxes[i]});
   c.plan = cuda::plan_node(op, {operands, outs, c.sample.attrs}, libraries);
   return c;
+}
+
+// Convolutions that fill tiles, and their edges: features of both sides that are no multiples of a tile, both orders of memory, everything
+// that moves a window.
+std::vector<std::pair<std::string_view, Sample>> tiled_samples() {
+  using List = std::vector<std::int64_t>;
+  std::vector<std::pair<std::string_view, Sample>> samples;
+  for (DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    auto add = [&](Shape lhs, Shape rhs, ops::ConvDims dims) {
+      for (List* list : {&dims.lhs, &dims.rhs, &dims.out})
+        if (list->empty()) {
+          list->resize(lhs.size());
+          std::iota(list->begin(), list->end(), std::int64_t(0));
+        }
+      Attrs attrs;
+      dims.set(attrs);
+      samples.push_back({"conv", {{{dtype, std::move(lhs)}, {dtype, std::move(rhs)}}, std::move(attrs)}});
+    };
+    auto windows = [](List strides, List padding, List lhs_dilation, List rhs_dilation) {
+      ops::ConvDims dims;
+      dims.strides = std::move(strides);
+      dims.padding = std::move(padding);
+      dims.lhs_dilation = std::move(lhs_dilation);
+      dims.rhs_dilation = std::move(rhs_dilation);
+      return dims;
+    };
+    add({2, 3, 9, 8}, {70, 3, 3, 2}, windows({1, 1}, {1, 1, 0, 1}, {1, 1}, {1, 1}));
+    add({2, 19, 7, 7}, {17, 19, 3, 3}, windows({2, 1}, {1, 2, -1, 2}, {1, 2}, {2, 1}));
+    ops::ConvDims last = windows({1, 2}, {1, 1, 1, 1}, {1, 1}, {1, 1});  // features last
+    last.lhs = last.out = {0, 3, 1, 2};
+    last.rhs = {3, 2, 0, 1};
+    add({3, 8, 9, 5}, {3, 3, 5, 66}, last);
+    add({70, 33}, {16, 33}, windows({}, {}, {}, {}));
+    add({2, 2, 40}, {16, 2, 5}, windows({1}, {2, 2}, {1}, {1}));
+    add({1, 2, 4, 4, 4}, {16, 2, 2, 2, 2}, windows({1, 1, 1}, {0, 1, 1, 0, 0, 0}, {1, 1, 1}, {1, 1, 1}));
+  }
+  return samples;
 }
 
 // With libraries that may be missing, where their having or lacking makes a difference, and without them.
@@ -101,7 +140,7 @@ std::vector<Case> all_cases() {
         for (TensorType& type : sample.operands) type.shape.insert(type.shape.begin(), 3);
         samples.push_back(std::move(sample));
       }
-    for (const auto& larger : {larger_samples(), sorted_samples()})
+    for (const auto& larger : {larger_samples(), sorted_samples(), tiled_samples()})
       for (const auto& [name, sample] : larger)
         if (op->name == name) samples.push_back(sample);
     for (const Sample& sample : samples) {

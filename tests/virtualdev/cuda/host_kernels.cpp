@@ -12,6 +12,7 @@
 
 #include "runtime/base/scratch_folder.h"
 #include "runtime/ops/fft_rows.h"
+#include "tests/virtualdev/cuda/guarded_bytes.h"
 
 namespace shardlab::testing {
 
@@ -43,7 +44,8 @@ void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
 void HostKernels::launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const {
   const Loaded& found = loaded_.at(kernel.name());
   SL_CHECK(found.body != nullptr, "{} was not compiled", kernel.body);
-  found.run(found.body, arguments, grid, block, has_barriers);
+  const char* fault = found.run(found.body, arguments, grid, block, has_barriers, goes_backwards_);
+  SL_CHECK(fault == nullptr, "{}: {}", kernel.body, fault);
 }
 
 std::vector<cuda::KernelText> kernels_in(const std::string& code) {
@@ -91,10 +93,9 @@ void HostKernels::sort_places(const cuda::PlaceSort& sort) {
 
 void HostKernels::run(const cuda::NodePlan& plan, std::vector<std::byte*> buffers) const {
   using Kind = cuda::Call::Kind;
-  std::vector<Buffer> temporaries;
+  std::vector<GuardedBytes> temporaries;
   for (std::size_t bytes : plan.temporaries) {
     temporaries.emplace_back(bytes);
-    std::memset(temporaries.back().data(), 0xcd, bytes);  // nobody may rely on what is in it
     buffers.push_back(temporaries.back().data());
   }
   for (const cuda::Call& call : plan.calls) {

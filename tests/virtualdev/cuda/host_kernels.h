@@ -17,6 +17,8 @@ class HostKernels {
   void compile(const std::vector<cuda::KernelText>& kernels);
   // One launch. `arguments`: addresses, then numbers. Threads of a block are interleaved where there are barriers.
   void launch(const cuda::KernelText& kernel, const void* arguments, unsigned grid, unsigned block, bool has_barriers) const;
+  // From now on the last block goes first, and of it the last thread: what is right on a GPU does not depend on it.
+  void go_backwards() { goes_backwards_ = true; }
   // What the library of sorts does.
   static void sort_places(const cuda::PlaceSort& sort);
   // A plan on buffers in this process's memory: operands, results.
@@ -32,10 +34,11 @@ class HostKernels {
   // A kernel, and what runs the kernels of its library: each has its own coordinates.
   struct Loaded {
     Body body = nullptr;
-    void (*run)(Body, const void*, unsigned, unsigned, bool) = nullptr;
+    const char* (*run)(Body, const void*, unsigned, unsigned, bool, bool) = nullptr;
   };
   std::map<std::string, Loaded> loaded_;
   std::vector<void*> libraries_;
+  bool goes_backwards_ = false;
 };
 
 // Those whose lines a text has: what RecordingCompiler calls code.

@@ -1,9 +1,13 @@
 // Every op of the registry has a GPU path, and it computes what the CPU's kernel computes. There need be no GPU: the kernels' own text is
 // compiled as C++ and runs on the CPU, with the threads of a block interleaved at barriers; library calls are stood in for.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "tests/ops/evaluate.h"
 #include "tests/virtualdev/cuda/cases.h"
+#include "tests/virtualdev/cuda/guarded_bytes.h"
 #include "tests/virtualdev/cuda/host_kernels.h"
 
 namespace shardlab {
@@ -29,6 +33,14 @@ Tensor with_rare_values(Tensor tensor) {
     }
   });
   return {tensor.type, copy};
+}
+
+// What an access beyond the end of an array is told of.
+std::string current_case;
+void tell_of_a_bad_access(int) {
+  const std::string text = "a kernel reads or writes beyond an array: " + current_case + "\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) std::_Exit(4);
+  std::_Exit(3);
 }
 
 TEST(GpuPaths, EveryPrimitiveHasOne) {
@@ -96,13 +108,50 @@ TEST(GpuPaths, LongSortsAreTheLibrarys) {
   EXPECT_EQ(sorts_of(DType::kFloat32, {kLong, 16}, 1), Sorts{});
 }
 
-TEST(GpuKernels, TextAsCppComputesWhatTheCpuComputes) {
+// One launch of 16 threads a block over 64 elements that are 1; what they are then.
+std::vector<std::int32_t> after(const std::string& body, bool backwards) {
+  const cuda::KernelText kernel{body, 1, 1};
+  testing::HostKernels host;
+  if (backwards) host.go_backwards();
+  host.compile({kernel});
+  testing::GuardedBytes data(64 * 4);
+  std::fill_n(reinterpret_cast<std::int32_t*>(data.data()), 64, 1);
+  const std::int64_t arguments[] = {reinterpret_cast<std::int64_t>(data.data()), 64};
+  host.launch(kernel, arguments, 4, 16, true);
+  return {reinterpret_cast<std::int32_t*>(data.data()), reinterpret_cast<std::int32_t*>(data.data()) + 64};
+}
+const std::string kShifted = "i32* x = a.template out<i32>(0) + 16 * blockIdx.x; u32 t = threadIdx.x; i32 y = x[(t + 1) % 16] + i32(t); ";
+
+// What these tests look for is found: threads that do not wait for each other, barriers that some never reach, accesses beyond the end.
+TEST(HostForm, FindsWhatAGpuWouldGetWrong) {
+  EXPECT_EQ(after(kShifted + "__syncthreads(); x[t] = y", false), after(kShifted + "__syncthreads(); x[t] = y", true));
+  EXPECT_NE(after(kShifted + "x[t] = y", false), after(kShifted + "x[t] = y", true)) << "a race depends on the order";
+  for (const char* body :
+       {"if (threadIdx.x < 3) __syncthreads()", "if (threadIdx.x < 3) { __syncthreads(); } else { __syncthreads();\n __syncthreads(); }"})
+    EXPECT_THROW(after(body, false), InternalError) << body;
+  const std::string beyond = "a.template out<i32>(0)[64 + 16 * blockIdx.x] = 2";
+  EXPECT_EXIT(
+      {
+        std::signal(SIGSEGV, tell_of_a_bad_access);
+        after(beyond, false);
+      },
+      ::testing::ExitedWithCode(3), "beyond an array");
+  EXPECT_EQ(after("SHARED_ARRAY(i32, y, 16); a.template out<i32>(0)[threadIdx.x] = y[0]", false)[5], std::int32_t(0xcdcdcdcd))
+      << "of shared memory that nobody wrote";
+}
+
+// Threads and blocks in the order of their numbers, and the other way round: no GPU keeps either.
+class GpuKernels : public ::testing::TestWithParam<bool> {};
+
+TEST_P(GpuKernels, TextAsCppComputesWhatTheCpuComputes) {
+  std::signal(SIGSEGV, tell_of_a_bad_access);
   std::vector<Case> cases = all_cases();
   std::vector<cuda::KernelText> kernels = testing::kernels_of(cases);
   // Every primitive's samples, which are not few.
   EXPECT_GT(cases.size(), 1000u);
   EXPECT_GT(kernels.size(), 500u);
   testing::HostKernels host;
+  if (GetParam()) host.go_backwards();
   host.compile(kernels);
   RecordProperty("cases", int(cases.size()));
   RecordProperty("kernels", int(kernels.size()));
@@ -116,20 +165,26 @@ TEST(GpuKernels, TextAsCppComputesWhatTheCpuComputes) {
         if (rare) operands.back() = with_rare_values(operands.back());
       }
       auto wanted = run_part(*c.op, c.sample.operands, operands, c.operand_boxes, c.results, c.result_boxes, c.sample.attrs);
-      std::vector<std::shared_ptr<Buffer>> results;
+      std::vector<testing::GuardedBytes> guarded;
       std::vector<std::byte*> buffers;
-      for (const Tensor& operand : operands) buffers.push_back(const_cast<std::byte*>(operand.data->data()));
-      for (const Tensor& each : wanted) {
-        results.push_back(std::make_shared<Buffer>(each.data->size()));
-        std::fill_n(results.back()->data(), each.data->size(), std::byte{0xcd});
-        buffers.push_back(results.back()->data());
+      auto add = [&](std::size_t bytes) { buffers.push_back(guarded.emplace_back(bytes).data()); };
+      for (const Tensor& operand : operands) {
+        add(operand.data->size());
+        std::copy_n(operand.data->data(), operand.data->size(), buffers.back());
       }
+      for (const Tensor& each : wanted) add(each.data->size());
+      current_case = c.what;
       host.run(c.plan, buffers);
-      for (std::size_t i = 0; i < results.size(); ++i)
-        expect_near({wanted[i].type, results[i]}, wanted[i], tolerance_of(wanted[i].type.dtype), c.what + (rare ? " (rare values)" : ""));
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto result = std::make_shared<Buffer>(wanted[i].data->size());
+        std::copy_n(buffers[operands.size() + i], result->size(), result->data());
+        expect_near({wanted[i].type, result}, wanted[i], tolerance_of(wanted[i].type.dtype), c.what + (rare ? " (rare values)" : ""));
+      }
       if (::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count() > 60) return;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(InBothOrders, GpuKernels, ::testing::Bool());
 
 }  // namespace
 }  // namespace shardlab

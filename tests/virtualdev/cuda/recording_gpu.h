@@ -49,6 +49,9 @@ class RecordingGpu final : public cuda::GpuApi {
   void limit_memory(std::size_t bytes) { memory_max_ = bytes; }
   // The next call of this kind throws, as an asynchronous failure would come up in it.
   void fail_next(const std::string& kind) { failing_.insert(kind); }
+  // When it is waited for next the GPU has failed for good: all words were set before but the last `unset`, and every call that tells of
+  // its work throws.
+  void break_down(int unset) { unset_ = unset; }
   // Kernels' code is their names; what is loaded must have been compiled.
   void compiled(const std::vector<cuda::KernelText>& kernels);
 
@@ -62,6 +65,7 @@ class RecordingGpu final : public cuda::GpuApi {
   void wait(cuda::Stream stream, cuda::Event event) override;
   bool is_done(cuda::Event event) override;
   void synchronize(cuda::Event event) override;
+  void set_word(std::byte* word, std::uint32_t value, cuda::Stream stream) override;
   double milliseconds_between(cuda::Event begin, cuda::Event end) override;
   std::byte* allocate(std::size_t bytes, cuda::Stream stream) override;
   void release(std::byte* data, cuda::Stream stream) noexcept override;
@@ -160,6 +164,9 @@ class RecordingGpu final : public cuda::GpuApi {
   std::map<std::uintptr_t, GraphState> graphs_;
   bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_products_ = false, refuses_graphs_ = false;
   bool has_sorts_ = true;
+  bool is_broken_ = false;
+  int unset_ = -1;
+  std::vector<std::pair<std::byte*, std::uint32_t>> words_;  // set, as far as nothing is broken
   std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;

@@ -137,6 +137,9 @@ void plan_choice(Planner& planner, const OpDef& op, const KernelArgs& args, bool
                  {planner.operand(0), planner.operand(1), planner.result(0)}, std::move(numbers));
 }
 
+constexpr std::int64_t kTileSide = 64;                                   // of kernels/convolve.cuh
+constexpr std::int64_t kTiledFeaturesMin = 16, kTiledPositionsMin = 32;  // fewer fill no tile
+
 void plan_convolution(Planner& planner, const OpDef& op, const KernelArgs& args) {
   if (op.name == "reduce_window") return plan_windows(planner, args);
   if (op.name == "select_and_gather_add") return plan_choice(planner, op, args, true);
@@ -166,8 +169,19 @@ void plan_convolution(Planner& planner, const OpDef& op, const KernelArgs& args)
   const std::int64_t inputs = dims.groups > 1 ? kernel[std::size_t(dims.rhs[1])] : 0;
   const std::int64_t batch = dims.batch_groups > 1 ? (*lhs.array)[std::size_t(dims.lhs[0])] / dims.batch_groups : 0;
   numbers.insert(numbers.end(), {kernel[std::size_t(dims.rhs[0])] / dims.output_groups(), inputs, batch});
-  planner.kernel(fmt::format("convolve<{}, {}>(a)", type_name(out.type.dtype), dims.spatial()),
-                 {planner.operand(0), planner.operand(1), planner.result(0)}, std::move(numbers));
+  const DType dtype = out.type.dtype;
+  const std::int64_t features = out.type.shape[std::size_t(dims.out[1])], positions = out.type.elements() / features;
+  const bool by_tiles = dims.output_groups() == 1 && (dtype == DType::kFloat32 || size_of(dtype) == 2) && is_floating(dtype) &&
+                        features >= kTiledFeaturesMin && positions >= kTiledPositionsMin;
+  const std::vector<int> buffers{planner.operand(0), planner.operand(1), planner.result(0)};
+  if (!by_tiles) {
+    planner.kernel(fmt::format("convolve<{}, {}>(a)", type_name(dtype), dims.spatial()), buffers, std::move(numbers));
+    return;
+  }
+  const std::int64_t feature_tiles = (features + kTileSide - 1) / kTileSide;
+  numbers[0] = (positions + kTileSide - 1) / kTileSide * feature_tiles;
+  numbers.insert(numbers.end(), {positions, feature_tiles});
+  planner.kernel_of_blocks(fmt::format("convolve_tiles<{}, {}>(a)", type_name(dtype), dims.spatial()), buffers, std::move(numbers));
 }
 
 // ---- Fourier transforms

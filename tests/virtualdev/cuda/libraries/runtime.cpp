@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include <cuda.h>
+
 #include "tests/virtualdev/cuda/libraries/stand_in.h"
 
 namespace shardlab::testing::libraries {
@@ -79,6 +81,15 @@ cudaError_t World::failed(cudaError_t error) { return last_error = error; }
 using namespace shardlab::testing::libraries;
 
 extern "C" {
+
+// Of the driver.
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned) {
+  StreamState& on = world().stream(stream, "cuStreamWriteValue32", false);
+  auto* word = reinterpret_cast<std::byte*>(address);
+  if (address % 4 != 0 || !world().holds(word, 4)) world().fault("a word is set that is not there");
+  world().issue(on, 'w', [=] { std::memcpy(word, &value, 4); });
+  return CUDA_SUCCESS;
+}
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 const char* cudaGetErrorString(cudaError_t) { return "an error of the stand-in"; }

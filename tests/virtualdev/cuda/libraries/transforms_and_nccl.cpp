@@ -77,6 +77,7 @@ struct Member {
   int device = 0, rank = 0, size = 0, busy = 2;
   bool is_finishing = false;
   std::string id;
+  ncclComm_t* handle = nullptr;  // where it was asked for
 };
 struct Message {
   Member* member;
@@ -212,7 +213,8 @@ ncclResult_t ncclGroupEnd() {
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
   if (config->blocking != 0) world().fault("a communicator that blocks cannot be aborted while it waits");
-  auto* made = new Member{world().device("ncclCommInitRank"), rank, size, 2, false, std::string(id.internal, sizeof(id.internal))};
+  auto* made =
+      new Member{world().device("ncclCommInitRank"), rank, size, 2, false, std::string(id.internal, sizeof(id.internal)), communicator};
   std::lock_guard lock(world().mutex);
   for (const Member* other : members())
     if (other->id == made->id && other->device == made->device) world().fault("two members of a communicator on one device");
@@ -226,6 +228,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error)
   if (members().count(&of(communicator)) == 0) return ncclInvalidArgument;
   *error = of(communicator).busy > 0 ? ncclInProgress : ncclSuccess;
   of(communicator).busy = std::max(of(communicator).busy - 1, 0);
+  if (*error == ncclSuccess && *of(communicator).handle != communicator)
+    world().fault("a communicator's handle is gone before it is ready");
   return ncclSuccess;
 }
 ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t type, int peer, ncclComm_t communicator, cudaStream_t stream) {
