@@ -178,9 +178,9 @@ NodePlan plan_node(const OpDef& op, const KernelArgs& args, Libraries libraries)
 
 std::string program_text(const std::vector<KernelText>& kernels, Form form) {
   std::string text(form == Form::kNvrtc ? kernel_library("nvrtc_form.h") : kernel_library("host_form.h"));
-  for (const char* part :
-       {"base.cuh", "complex.cuh", "integrals.inc", "waves.inc", "elementwise.cuh", "move.cuh", "reduce.cuh", "order.cuh", "random.cuh",
-        "gamma_sample.inc", "gamma.cuh", "scatter.cuh", "product.cuh", "convolve.cuh", "decompose.cuh", "rotate.cuh", "schur.inc", "schur.cuh"})
+  for (const char* part : {"base.cuh", "complex.cuh", "integrals.inc", "waves.inc", "elementwise.cuh", "move.cuh", "reduce.cuh",
+                           "order.cuh", "random.cuh", "gamma_sample.inc", "gamma.cuh", "scatter.cuh", "product.cuh", "convolve.cuh",
+                           "decompose.cuh", "rotate.cuh", "schur.inc", "schur.cuh"})
     text += kernel_library(part);
   for (const KernelText& kernel : kernels) {
     std::string arguments = fmt::format("Arguments<{}, {}>", std::max(kernel.buffers, 1), std::max(kernel.numbers, 1));
