@@ -14,11 +14,13 @@ namespace {
 struct FlagDef {
   std::string_view name;
   const char* variable;
-  bool Config::*member;
+  bool RunConfig::*member;
 };
 
 constexpr FlagDef kFlags[] = {{"enable_x64", "SHARDLAB_ENABLE_X64", &Config::enable_x64},
-                              {"threefry_partitionable", "SHARDLAB_THREEFRY_PARTITIONABLE", &Config::threefry_partitionable}};
+                              {"threefry_partitionable", "SHARDLAB_THREEFRY_PARTITIONABLE", &Config::threefry_partitionable},
+                              {"debug_nans", "SHARDLAB_DEBUG_NANS", &RunConfig::debug_nans},
+                              {"debug_infs", "SHARDLAB_DEBUG_INFS", &RunConfig::debug_infs}};
 
 const FlagDef& flag_named(std::string_view name) {
   std::string_view bare = name.starts_with("jax_") ? name.substr(4) : name;
@@ -41,8 +43,8 @@ bool flag_in_environment(const char* variable, bool otherwise) {
 
 }  // namespace
 
-Config config_from_environment() {
-  Config config;
+RunConfig config_from_environment() {
+  RunConfig config;
   for (const FlagDef& flag : kFlags) config.*flag.member = flag_in_environment(flag.variable, config.*flag.member);
   return config;
 }
@@ -54,7 +56,7 @@ namespace config {
 void update(std::string_view name, bool value) {
   const FlagDef& flag = flag_named(name);
   Context& context = Context::current();
-  Config changed = context.config();
+  RunConfig changed = context.config();
   changed.*flag.member = value;
   context.set_config(changed);
 }

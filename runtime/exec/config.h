@@ -7,8 +7,16 @@
 
 namespace shardlab {
 
-// SHARDLAB_ENABLE_X64 and SHARDLAB_THREEFRY_PARTITIONABLE, 0 or 1 (also false and true). UserError for another text.
-Config config_from_environment();
+// With the flags that change how programs are run.
+struct RunConfig : Config {
+  RunConfig(const Config& programs = {}) : Config(programs) {}  // NOLINT: implicit on purpose
+  bool debug_nans = false, debug_infs = false;  // a launch that gives such numbers fails, with the op that made the first one
+  bool operator==(const RunConfig&) const = default;
+};
+
+// SHARDLAB_ENABLE_X64, SHARDLAB_THREEFRY_PARTITIONABLE, SHARDLAB_DEBUG_NANS and SHARDLAB_DEBUG_INFS, 0 or 1 (also false and true).
+// UserError for another text.
+RunConfig config_from_environment();
 // SHARDLAB_CHECKSUMS in the same way: whether checksums of values are recorded.
 bool checksums_from_environment();
 

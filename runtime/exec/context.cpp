@@ -197,10 +197,16 @@ std::vector<BufferRef> Context::placed(std::vector<BufferRef> shards, const Mesh
 
 Context::~Context() = default;
 
-void Context::set_config(const Config& config) {
+void Context::set_config(const RunConfig& config) {
   if (config == options_.config) return;
   options_.config = config;
   if (!only_describes()) programs_ = std::make_shared<ProgramCache>();
+}
+
+void Context::set_programs(const Config& config) {
+  RunConfig changed = options_.config;
+  static_cast<Config&>(changed) = config;
+  set_config(changed);
 }
 
 void Context::warn(const std::string& text) {

@@ -34,7 +34,7 @@ struct ContextOptions {
   std::vector<std::shared_ptr<comm::Observer>> observers;
   int worker_threads = 0;                         // 0: one a core
   bool checksums = checksums_from_environment();  // observers are told of the values of all results
-  Config config = config_from_environment();
+  RunConfig config = config_from_environment();
   // Where given, programs are described and never run: nothing of this process's own is made of them, and contexts share them here.
   std::shared_ptr<ProgramCache> described;
   std::string profile;              // a device profile's name; empty: SHARDLAB_DEVICE_PROFILE, or plain virtual devices
@@ -105,8 +105,9 @@ class Context {
   std::int64_t new_array_id() { return next_array_++; }
   std::int64_t next_array_id() const { return next_array_; }
   std::int64_t new_step() { return next_step_++; }
-  const Config& config() const { return options_.config; }
-  void set_config(const Config& config);  // forgets the programs captured under the flags before
+  const RunConfig& config() const { return options_.config; }
+  void set_config(const RunConfig& config);  // forgets the programs captured under the flags before
+  void set_programs(const Config& config);   // of them, those of programs alone
   // Tells the user on standard error; of the same text once.
   void warn(const std::string& text);
   // The function being traced, or nothing.

@@ -200,6 +200,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   const PartitionedProgram& p = executable.program;
   Ownership ownership = ownership_of(context);
 
+  executable.checks = {context.config().debug_nans, context.config().debug_infs};
   for (const spmd::Slot& slot : p.slots) executable.slot_boxes.push_back(boxes_of(slot, p.mesh));
   for (int position = 0; position < p.mesh.size(); ++position)
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
@@ -210,7 +211,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   if (executable.backend->does_epilogues()) products = add_epilogues(p, fusion.steps);
   fusion.last_use = last_uses(p, fusion.steps);
   for (int i = 0; i < int(fusion.steps.size());) {
-    if (auto fused = fuse(fusion, i)) {
+    if (auto fused = executable.checks.any() ? std::nullopt : fuse(fusion, i)) {
       i += fused->steps;
       fused->step = context.new_step();
       executable.steps.push_back(std::move(*fused));

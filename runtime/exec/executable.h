@@ -11,6 +11,7 @@
 #include "runtime/exec/epilogue.h"
 #include "runtime/exec/fuse.h"
 #include "runtime/exec/member_moves.h"
+#include "runtime/exec/number_checks.h"
 #include "runtime/spmd/foreign.h"
 
 namespace shardlab {
@@ -56,6 +57,7 @@ struct Executable {
   Backend* backend = nullptr;           // of the mesh's devices; the context's
   std::vector<int> devices;             // ordinals: of `info`, this process's
   bool runs_beside = false;             // worth a thread of its own (beside.h)
+  NumberChecks checks;                  // of what its steps give
   bool calls_back = false;              // functions of the user's, which see launches in their order
   std::vector<Sharding> param_shardings, result_shardings;
   std::vector<bool> takes;                        // per argument of the call, whether it is a parameter; empty: each is

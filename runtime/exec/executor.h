@@ -49,6 +49,8 @@ class Executor {
     std::shared_ptr<LaunchState> state;
     comm::Launch launch;
     std::uint64_t group = 0, history = 0;
+    // Where numbers are checked: the first op that gave what is none, and its element.
+    std::unique_ptr<std::string> no_number;
   };
   // What the queue is to know of it.
   QueuedLaunch queued(const Task& task) const;
@@ -72,6 +74,9 @@ class Executor {
   Slots run_branch(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, const Scope& scope);
   void run_transfer(Task& task);
   void run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
+  // number_checks_run.cpp: notes the first step that gives no number; fails where a result is none.
+  void check_step(const Task& task, const Executable& executable, const Node* node, const std::vector<int>& results, const Slots& slots);
+  void check_results(const Task& task, const Executable& executable, const Slots& results);
   // Calls a function of the user's; callback_run.cpp.
   void run_callback(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
   // Runs a move and tells the observers; throws TransportError where it does not end.

@@ -82,6 +82,7 @@ void Executor::run_steps(Task& task) {
     params.push_back(load(task, i));
     if (i < task.donated.size() && task.donated[i]) task.args[i]->shards.clear();
   }
+  if (executable.checks.any()) task.no_number = std::make_unique<std::string>();
   LaunchAware* aware = aware_of(*executable.backend);
   if (aware != nullptr) aware->begin_steps(&executable);
   Slots results;
@@ -95,6 +96,7 @@ void Executor::run_steps(Task& task) {
     throw;
   }
   if (aware != nullptr) aware->end_steps();
+  check_results(task, executable, results);
   for (std::size_t i = 0; i < task.results.size(); ++i) task.results[i]->shards = std::move(results[i]);
 }
 
@@ -112,6 +114,7 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
         run_callback(task, executable, *compute, slots, scope);
       else
         run_compute(task, executable, *compute, slots, scope);
+      check_step(task, executable, compute->node, compute->results, slots);
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
       Where where = executable.program.graph.nodes[std::size_t(fused->first_node)].where;
@@ -126,6 +129,7 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
     } else {
       const auto& move = std::get<Executable::Move>(step);
       run_move(task, executable, move, slots, scope);
+      if (move.node != nullptr) check_step(task, executable, move.node, {move.to}, slots);
       release(move.from);
     }
   }

@@ -280,6 +280,9 @@ std::vector<Array> run_program(Context& context, const std::string& key, const P
   std::vector<bool> donated;
   if (!request.donated.empty()) donated = usable_donations(request, *executable);
   auto results = context.executor().submit(std::move(executable), request.args, committed, request.where, donated);
+  if (context.config().debug_nans || context.config().debug_infs)  // told at the call, as in JAX
+    for (const Array& result : results)
+      if (const auto& launch = result.impl()->launch; launch->finished() && launch->failure()) result.wait_at(request.where, request.name);
   for (std::size_t i = 0; i < donated.size(); ++i)
     if (donated[i]) {
       request.args[i].impl()->deleted = true;

@@ -1,8 +1,13 @@
 #include "runtime/exec/run_graph.h"
 
+#include <algorithm>
+
+#include "runtime/base/selected.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_cache.h"
 #include "runtime/exec/tracing.h"
+#include "runtime/graph/host_callback.h"
+#include "runtime/transform/used_params.h"
 
 namespace shardlab {
 
@@ -35,6 +40,49 @@ std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args,
   request.where = where;
   request.trace = [&](const std::optional<Mesh>&) { return graph; };
   return run_program(context, "graph " + print(graph) + signature_of(args), request);
+}
+
+namespace {
+
+// Per result whether it depends on a committed argument, or on what says itself where it lies.
+std::vector<bool> placed_results(const Graph& graph, const std::vector<Array>& args) {
+  std::vector<bool> placed(graph.values.size(), false), results;
+  for (std::size_t i = 0; i < args.size(); ++i) placed[std::size_t(graph.params[i])] = args[i].committed();
+  for (const Node& node : graph.nodes) {
+    const bool is_placed = node.op->is_constraint || node.op->region == RegionKind::kManual ||
+                           std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return placed[std::size_t(id)]; });
+    for (ValueId id : node.results) placed[std::size_t(id)] = is_placed;
+  }
+  for (ValueId id : graph.results) results.push_back(placed[std::size_t(id)]);
+  return results;
+}
+
+std::vector<Array> run_part(Graph graph, const std::vector<bool>& results, const std::vector<Array>& args, Where where) {
+  graph.results = selected(graph.results, results);
+  graph = without_dead_nodes(graph);
+  const std::vector<bool> used = transform::used_params(graph);
+  return run_graph(transform::with_params(graph, used), selected(args, used), where);
+}
+
+}  // namespace
+
+std::vector<Array> run_graph_by_ops(const Graph& graph, const std::vector<Array>& args, Where where) {
+  Context& context = Context::current();
+  if (context.tracer() || context.mesh() || std::any_of(graph.nodes.begin(), graph.nodes.end(), has_effects))
+    return run_graph(graph, args, where);
+  std::vector<bool> placed = placed_results(graph, args);
+  const auto count = std::size_t(std::count(placed.begin(), placed.end(), true));
+  if (count == 0 || count == placed.size()) return run_graph(graph, args, where);
+  const std::vector<Array> there = run_part(graph, placed, args, where);
+  std::vector<bool> rest = placed;
+  rest.flip();
+  const std::vector<Array> here = run_part(graph, rest, args, where);
+  std::vector<Array> results;
+  for (std::size_t i = 0, next = 0; i < placed.size(); ++i) {
+    results.push_back(placed[i] ? there[next] : here[i - next]);
+    next += placed[i];
+  }
+  return results;
 }
 
 std::vector<Array> joined(std::vector<Array> first, const std::vector<Array>& second) {

@@ -147,19 +147,6 @@ T unflatten(T like, const std::vector<Array>& leaves) {
   return result;
 }
 
-// f(leaf, leaves of the others…) for every leaf; the others have the first one's structure. UserError where their counts differ.
-template <typename F, typename T, typename... Others>
-T map(F&& f, const T& first, const Others&... others) {
-  const std::vector<std::vector<Array>> lists = {leaves(first), leaves(others)...};
-  std::vector<Array> results;
-  for (const auto& list : lists)
-    if (list.size() != lists[0].size())
-      throw_user_error("tree::map: the trees have {} and {} leaves; they must have one structure", lists[0].size(), list.size());
-  for (std::size_t i = 0; i < lists[0].size(); ++i)
-    [&]<std::size_t... I>(std::index_sequence<I...>) { results.push_back(f(lists[I][i]...)); }(std::index_sequence_for<T, Others...>{});
-  return unflatten(first, results);
-}
-
 // f(f(f(init, first leaf), second leaf), …).
 template <typename F, typename T, typename Init>
 Init reduce(F&& f, const T& tree, Init init) {
@@ -228,6 +215,47 @@ std::string text(const T& tree) {
 template <typename T>
 std::string structure(const T& tree) {
   return text_with(tree, [](const Array&) { return "*"; });
+}
+
+namespace detail {
+
+template <typename F, typename T, typename... Others>
+T mapped(std::source_location where, F&& f, const T& first, const Others&... others) {
+  const std::vector<std::vector<Array>> lists = {leaves(first), leaves(others)...};
+  std::vector<Array> results;
+  for (std::size_t t = 0; t < lists.size(); ++t)
+    if (lists[t].size() != lists[0].size())
+      throw_user_error("pytree structure error: tree::map takes trees of one structure, got {} with {} leaves and {} with {} [{}]",
+                       structure(first), lists[0].size(), std::vector<std::string>{structure(first), structure(others)...}[t],
+                       lists[t].size(), Where::from(where).text());
+  for (std::size_t i = 0; i < lists[0].size(); ++i)
+    [&]<std::size_t... I>(std::index_sequence<I...>) { results.push_back(f(lists[I][i]...)); }(std::index_sequence_for<T, Others...>{});
+  return unflatten(first, results);
+}
+
+}  // namespace detail
+
+// f(leaf, leaves of the others…) for every leaf of up to five trees; the others have the first one's structure. UserError where their
+// counts differ.
+template <typename F, typename T>
+T map(F&& f, const T& tree, std::source_location where = std::source_location::current()) {
+  return detail::mapped(where, f, tree);
+}
+template <typename F, typename T, typename A>
+T map(F&& f, const T& tree, const A& a, std::source_location where = std::source_location::current()) {
+  return detail::mapped(where, f, tree, a);
+}
+template <typename F, typename T, typename A, typename B>
+T map(F&& f, const T& tree, const A& a, const B& b, std::source_location where = std::source_location::current()) {
+  return detail::mapped(where, f, tree, a, b);
+}
+template <typename F, typename T, typename A, typename B, typename C>
+T map(F&& f, const T& tree, const A& a, const B& b, const C& c, std::source_location where = std::source_location::current()) {
+  return detail::mapped(where, f, tree, a, b, c);
+}
+template <typename F, typename T, typename A, typename B, typename C, typename D>
+T map(F&& f, const T& tree, const A& a, const B& b, const C& c, const D& d, std::source_location where = std::source_location::current()) {
+  return detail::mapped(where, f, tree, a, b, c, d);
 }
 
 }  // namespace tree

@@ -203,7 +203,7 @@ std::vector<Array> batched(const TreeFunction& function, const std::vector<Array
   const std::vector<int> out_dims = mapped_results(body.graph.types(body.graph.results), results.parts, results.paths, options);
   Graph graph = transform::batch(body.graph, mapped.dims, out_dims, axis,
                                  {options.where, std::move(results.paths), mesh && mesh->has_explicit_axes()});
-  std::vector<Array> found = run_graph(graph, joined(args, body.captured), options.where);
+  std::vector<Array> found = run_graph_by_ops(graph, joined(args, body.captured), options.where);
   set_weak(found, body.weak_results);
   return found;
 }

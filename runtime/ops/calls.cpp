@@ -48,6 +48,30 @@ FactorRule rule_of_each(const Types& operands, const Types& results, const Attrs
   return rule;
 }
 
+ValueId barred(GraphBuilder& b, const OpDef& op, ValueId x) { return x == kZero ? kZero : b.emit1(op, {x}); }
+
+Values jvp_of_barrier(GraphBuilder& b, const JvpArgs& args) {
+  Values tangents;
+  for (ValueId id : args.tangents) tangents.push_back(barred(b, args.op, id));
+  return tangents;
+}
+
+Values transpose_of_barrier(GraphBuilder& b, const TransposeArgs& args) {
+  Values cotangents;
+  for (std::size_t i = 0; i < args.operands.size(); ++i)
+    cotangents.push_back(args.operands[i] == kAsked ? barred(b, args.op, args.cotangents[i]) : kZero);
+  return cotangents;
+}
+
+std::vector<Batched> batch_of_barrier(GraphBuilder& b, const BatchArgs& args) {
+  Values operands;
+  for (const Batched& x : args.operands) operands.push_back(x.value);
+  const Values results = b.emit(args.op, operands);
+  std::vector<Batched> batched;
+  for (std::size_t i = 0; i < results.size(); ++i) batched.push_back({results[i], args.operands[i].dim});
+  return batched;
+}
+
 constexpr AttrDef kCheckpointAttrs[] = {{"policy", AttrDef::Kind::kString, false, "which values are saved all the same"},
                                         {"names", AttrDef::Kind::kNames, false, "the values to save by checkpoint_name"},
                                         {"again", AttrDef::Kind::kFlag, false, "of a derivative: what it needs is computed again"}};
@@ -67,12 +91,16 @@ const OpDef kCheckpoint = {.name = "checkpoint",
                            .region = RegionKind::kCall};
 
 const OpDef kOptimizationBarrier = {.name = "optimization_barrier",
-                                    .doc = "The operands themselves, for what is to be computed again from them.",
+                                    .doc = "The operands themselves; what is computed from the results is computed apart.",
                                     .operands_min = 0,
                                     .operands_max = -1,
-                                    .expand = refuse_plain_call,
+                                    .weakness = Weakness::kOfEach,
+                                    .expand = expand_plain,
                                     .infer = infer_same,
-                                    .rule = rule_of_each};
+                                    .rule = rule_of_each,
+                                    .jvp = jvp_of_barrier,
+                                    .transpose = transpose_of_barrier,
+                                    .batch = batch_of_barrier};
 
 const OpDef kCustomJvpCall = {.name = "custom_jvp_call",
                               .doc = "Calls a function whose derivative its user says, values and tangents together.",

@@ -102,7 +102,7 @@ PlannedProgram plan(const Document& document, int process, PlannedBefore& before
   options.described = before.programs;
   options.worker_threads = 1;
   ContextScope scope(std::move(options));
-  Context::current().set_config(document.config);
+  Context::current().set_programs(document.config);
   PlannedProgram result;
   for (const Statement& statement : document.program) result.statements.push_back({statement.pointer, statement.op, {}, {}});
   auto seen = [&](const comm::Launch& launch, const spmd::PartitionedProgram* program) {

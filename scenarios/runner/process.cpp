@@ -87,7 +87,7 @@ ProcessOutcome run_process(const Document& document, int process, const Collecto
                            const std::function<void()>& finish) {
   ProcessOutcome outcome;
   outcome.process = process;
-  Context::current().set_config(document.config);
+  Context::current().set_programs(document.config);
   std::unique_ptr<Machine> machine = make_real_machine();
   Interpreter* running = nullptr;
   auto current = [&] { return running ? running->statement() : -1; };
