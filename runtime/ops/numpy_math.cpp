@@ -22,6 +22,18 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
 Values inexact_pair(GraphBuilder& b, const OpDef& op, Args args) {
   return broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)));
 }
+// The same of one rank alone: steps on one of them come before it is repeated, as in JAX.
+Values inexact_pair_apart(GraphBuilder& b, const OpDef& op, Args args) {
+  const DType dtype = inexact(b, promoted_dtype(b, args));
+  Values pair{value_of(b, args[0], dtype), value_of(b, args[1], dtype)};
+  const std::size_t rank = broadcast_shapes(op.name, {b.shape(pair[0]), b.shape(pair[1])}).size();
+  for (ValueId& value : pair) {
+    Shape shape = b.shape(value);
+    if (!shape.empty()) shape.insert(shape.begin(), rank - shape.size(), 1);
+    value = reshaped(b, value, shape);
+  }
+  return pair;
+}
 ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
 ValueId either(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kOr, {x, y}); }
 ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
@@ -66,11 +78,11 @@ Values expand_sinc(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
 
 // The larger times sqrt(1 + ratio^2): without overflow. Infinite where a side is.
 Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = inexact_pair(b, op, args);
+  Values xy = inexact_pair_apart(b, op, args);
   if (is_complex(b.type(xy[0]).dtype)) throw_user_error("{} does not accept dtype {}; use abs", op.name, name_of(b.type(xy[0]).dtype));
   ValueId x = unary(b, kAbs, xy[0]), y = unary(b, kAbs, xy[1]);
-  ValueId is_infinite = either(b, binary(b, kEqual, x, kInfinity), binary(b, kEqual, y, kInfinity));
-  ValueId larger = b.emit1(kMaximum, {x, y}), smaller = b.emit1(kMinimum, {x, y});
+  ValueId is_infinite = binary(b, kOr, binary(b, kEqual, x, kInfinity), binary(b, kEqual, y, kInfinity));
+  ValueId larger = binary(b, kMaximum, x, y), smaller = binary(b, kMinimum, x, y);
   ValueId is_zero = binary(b, kEqual, larger, 0.0);
   ValueId ratio = b.emit1(kDiv, {smaller, choose(b, is_zero, 1.0, larger)});
   ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {ratio, ratio}), 1.0));
@@ -97,10 +109,9 @@ ValueId signbit(GraphBuilder& b, const OpDef& op, ValueId x) {
 Values expand_signbit(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {signbit(b, op, value_of(b, args[0]))}; }
 
 Values expand_copysign(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = inexact_pair(b, op, args);
-  const ValueId is_negative = signbit(b, op, xy[1]);
-  const ValueId negative = unary(b, kNeg, unary(b, kAbs, xy[0]));
-  return {choose(b, is_negative, negative, unary(b, kAbs, xy[0]))};
+  Values xy = inexact_pair_apart(b, op, args);
+  const Term is_negative(b, signbit(b, op, xy[1])), negative = -Term(b, unary(b, kAbs, xy[0]));
+  return {where(is_negative, negative, Term(b, unary(b, kAbs, xy[0]))).id()};
 }
 
 ValueId is_infinite(GraphBuilder& b, ValueId x) { return binary(b, kEqual, unary(b, kAbs, x), kInfinity); }

@@ -183,6 +183,11 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   }
   program = with_foreign_code(std::move(program));
   verify(program);
+  for (std::size_t i = 0; i < program.results.size(); ++i) {  // loops ask their bodies for what they carry as it is cut around them
+    const Slot& result = program.slots[std::size_t(program.results[i])];
+    SL_CHECK((i < input.results.size() && input.results[i]) || is_even(result.type.shape, result.spec), "result {} is cut unevenly by {}",
+             i, text_of(result.spec, program.mesh));
+  }
   return program;
 }
 

@@ -57,6 +57,7 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
       free_(free_values(propagation_.graph)),
       composed_(composed_values(propagation_.graph, free_, composition)),
       lighten_bodies_(lighten_bodies),
+      rounding_(rounding),
       reshards_(input.mesh) {
   AtomTable table(mesh_);
   for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
@@ -87,15 +88,19 @@ Spec Problem::propagated_form(ValueId value) const {
 
 Spec Problem::even_form(ValueId value) const { return normalised(even_prefix(propagation_.values[std::size_t(value)], type(value).shape)); }
 
-// Bodies are partitioned for even parts.
+// Bodies of loops and branches are partitioned for the parts that values are kept in around them, other code for even ones.
 const RegionPlan* Problem::region(NodeId id) {
   const Node& each = node(id);
   if (each.op->region == RegionKind::kNone) return nullptr;
   auto& plan = regions_[std::size_t(id)];
   if (!plan) {
     RegionContext context{.graph = graph(), .mesh = mesh_, .lighten = lighten_bodies_};
-    for (ValueId value : each.operands) context.operands.push_back(even_form(value));
-    for (ValueId value : each.results) context.results.push_back(even_form(value));
+    const bool is_control =
+        each.op->region == RegionKind::kWhile || each.op->region == RegionKind::kScan || each.op->region == RegionKind::kBranch;
+    context.rounding = is_control ? rounding_ : Rounding::kEven;
+    auto form = [&](ValueId value) { return context.rounding == Rounding::kEven ? even_form(value) : propagated_form(value); };
+    for (ValueId value : each.operands) context.operands.push_back(form(value));
+    for (ValueId value : each.results) context.results.push_back(form(value));
     if (auto found = propagation_.bodies.find(id); found != propagation_.bodies.end()) context.bodies = &found->second;
     plan = plan_region(context, each);
   }

@@ -9,12 +9,6 @@
 
 namespace shardlab::spmd {
 
-// How values are left whose propagated sharding does not divide them.
-enum class Rounding : std::uint8_t {
-  kEven,          // by the even part of it
-  kAsPropagated,  // in parts of unequal size
-};
-
 // Which values with index maps never exist as such, where only index maps read them: their users ask for windows of their operands.
 enum class Composition : std::uint8_t {
   kSlices,     // the halves of a roll
@@ -74,6 +68,7 @@ class Problem {
   std::vector<Spec> params_;
   Axes atoms_;
   Lighten lighten_bodies_;
+  Rounding rounding_;
   std::vector<std::optional<OpShape>> shapes_;      // per node
   std::vector<std::optional<RegionPlan>> regions_;  // per node
   ReshardPlanner reshards_;

@@ -1,22 +1,30 @@
 // Partition of nodes with bodies: the forms they take and give, and their bodies as programs of their own.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "runtime/spmd/partition.h"
 
 namespace shardlab::spmd {
 
+// How values are left whose propagated sharding does not divide them.
+enum class Rounding : std::uint8_t {
+  kEven,          // by the even part of it
+  kAsPropagated,  // in parts of unequal size
+};
+
 struct RegionPlan {
   std::vector<Spec> operands, results;  // the forms that the node takes and gives
   std::vector<std::shared_ptr<const PartitionedProgram>> bodies;
 };
 
-// What is known where the planner comes to the node: how its values were left by propagation, normalised and even.
+// What is known where the planner comes to the node: how its values were left by propagation, normalised and rounded.
 struct RegionContext {
   const Graph& graph;
   const Mesh& mesh;
   std::vector<Spec> operands = {}, results = {};
+  Rounding rounding = Rounding::kEven;
   const std::vector<BodyPropagation>* bodies = nullptr;  // of loops and branches, as propagation left them
   Lighten lighten = nullptr;                             // for those
 };

@@ -115,7 +115,9 @@ std::vector<Spec> unchanged_forms(const RegionContext& context, const LoopShape&
     } else {
       const BodyPropagation& body = context.bodies->back();
       const ValueId param = body.graph.params[i];
-      forms.push_back(normalised(even_prefix(body.values[std::size_t(param)], body.graph.type(param).shape)));
+      const ValueSharding& sharding = body.values[std::size_t(param)];
+      const Shape& shape = body.graph.type(param).shape;
+      forms.push_back(normalised(context.rounding == Rounding::kEven ? even_prefix(sharding, shape) : propagated_spec(sharding, shape)));
     }
   }
   return forms;
