@@ -76,7 +76,7 @@ std::optional<std::int64_t> constant_start(const Arg& arg, std::int64_t size, st
   return std::clamp<std::int64_t>(*value < 0 ? *value + size : *value, 0, std::max<std::int64_t>(size - wanted, 0));
 }
 
-// With constant starts alone it is a slice.
+// With constant starts alone it is a slice, but for its derivative.
 Values expand_slice(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   if (!attrs.has("sizes")) throw_user_error("{}: attribute 'sizes' is missing", op.name);
@@ -88,7 +88,7 @@ Values expand_slice(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
       start.push_back(*at);
       limit.push_back(*at + sizes[d]);
     }
-    if (start.size() == shape.size()) return {b.emit1(kSlice, {x}, Attrs{{"start", start}, {"limit", limit}})};
+    if (start.size() == shape.size()) return {b.emit1(kSlice, {x}, Attrs{{"start", start}, {"limit", limit}, {"is_dynamic", true}})};
   }
   Values operands{x};
   for (std::size_t d = 0; d + 1 < args.size(); ++d) operands.push_back(wrapped_start(b, args[d + 1], d < shape.size() ? shape[d] : 0));

@@ -97,6 +97,11 @@ Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
   const Shape& shape = args.operand_types[0].shape;
   ValueId cotangent = args.cotangents[0];
   if (b.type(cotangent).elements() == 0) return {kZero};
+  if (args.attrs.flag("is_dynamic")) {  // a dynamic_slice with constant starts, whose derivative is an update in JAX
+    Values operands{filled(b, args.operand_types[0], 0.0), cotangent};
+    for (std::int64_t start : args.attrs.integers("start")) operands.push_back(scalar_constant(b, DType::kInt32, double(start)));
+    return {b.emit1(kDynamicUpdateSlice, operands)};
+  }
   std::vector<std::int64_t> stride = strides_in(args.attrs, shape.size()), padding;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::int64_t low = args.attrs.integers("start")[d], end = low + (b.shape(cotangent)[d] - 1) * stride[d] + 1;
