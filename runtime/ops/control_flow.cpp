@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/host_callback.h"
 #include "runtime/ops/lower.h"
 #include "runtime/ops/region_types.h"
 
@@ -183,6 +184,9 @@ Values expand_loop(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
     is_first[std::size_t(param)] = is_constant;
     results[r] = operands[std::size_t(param)];
   }
+  // One that is there for its effects alone keeps what it gives.
+  const bool gives_nothing = std::find(is_dropped.begin(), is_dropped.end(), false) == is_dropped.end();
+  if (gives_nothing && std::any_of(body.nodes.begin(), body.nodes.end(), has_effects)) return b.emit(op, operands, attrs);
   const std::int64_t constant = std::count(is_first.begin(), is_first.end(), true);
   Values arranged;
   for (bool first : {true, false})
