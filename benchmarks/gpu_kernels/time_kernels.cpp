@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "runtime/ops/conv_dims.h"
 #include "runtime/ops/registry.h"
 #include "virtualdev/cuda/plan_runner.h"
 
@@ -75,6 +76,18 @@ std::vector<Node> nodes(std::int64_t side) {
   add("concatenate rows", "concatenate", {{f32, square}, {f32, square}}, {{"axis", std::int64_t(1)}});
   add("random bits", "random_bits", {{DType::kUint32, {2}}}, {{"shape", square}, {"dtype", DType::kUint32}});
   add("sort of rows", "sort", {{f32, square}}, {{"axis", std::int64_t(1)}});
+  add("sort of all", "sort", {{f32, {side * side}}}, {{"axis", std::int64_t(0)}});
+  for (DType dtype : {f32, bf16}) {
+    ops::ConvDims dims;
+    dims.lhs = dims.rhs = dims.out = {0, 1, 2, 3};
+    dims.strides = dims.lhs_dilation = dims.rhs_dilation = {1, 1};
+    dims.padding = {1, 1, 1, 1};
+    Attrs attrs;
+    dims.set(attrs);
+    const std::int64_t features = 64, image = std::max<std::int64_t>(side / 16, 4);
+    add(dtype == bf16 ? "convolution 3 x 3 bfloat16" : "convolution 3 x 3", "conv",
+        {{dtype, {4, features, image, image}}, {dtype, {features, features, 3, 3}}}, std::move(attrs));
+  }
   add("product", "dot_general", {{f32, square}, {f32, square}}, {{"contract", Axes{1, 0}}, {"batch", Axes{}}});
   add("product bfloat16", "dot_general", {{bf16, square}, {bf16, square}}, {{"contract", Axes{1, 0}}, {"batch", Axes{}}});
   return all;

@@ -4,6 +4,12 @@
 
 namespace shardlab::cuda {
 
+bool PlaceSorts::is_there() {
+  std::lock_guard lock(mutex_);
+  if (!is_there_) is_there_ = load_library(sorts_library()) != nullptr;
+  return *is_there_;
+}
+
 cudaError_t PlaceSorts::call(void* room, std::size_t* room_bytes, const PlaceSort& sort, cudaStream_t stream) {
   auto by = [&]<typename Word>(auto* function, Word) {
     return function(room, room_bytes, reinterpret_cast<const Word*>(sort.words), reinterpret_cast<Word*>(sort.sorted_words),

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "virtualdev/cuda/libraries.h"
@@ -15,7 +16,8 @@ namespace shardlab::cuda {
 class PlaceSorts {
  public:
   PlaceSorts() : library_(sorts_library()) {}
-  bool is_there() const { return load_library(sorts_library()) != nullptr; }
+  // Looked for once.
+  bool is_there();
   // Bytes of room that a sort works in, on a GPU; asked of the library once for each size.
   cudaError_t room(int gpu, const PlaceSort& sort, std::size_t& bytes);
   cudaError_t run(const PlaceSort& sort, cudaStream_t stream);
@@ -25,6 +27,7 @@ class PlaceSorts {
 
   Library library_;
   std::mutex mutex_;
+  std::optional<bool> is_there_;
   std::map<std::tuple<int, std::int64_t, int, int>, std::size_t> rooms_;
 };
 

@@ -175,6 +175,9 @@ TEST_F(Api, ACaptureThatCannotBeIsEndedAndTheNextOneIsMade) {
   EXPECT_EQ(data[63], std::byte(7));
   EXPECT_FALSE(api->update(graph, early));
   const cuda::Work other[] = {cuda::FillWork{data, 9, 64}};
+  world_->update_error = cudaErrorNotSupported;
+  EXPECT_FALSE(api->update(graph, other)) << "for whatever reason";
+  EXPECT_EQ(last_error(), cudaSuccess);
   EXPECT_TRUE(api->update(graph, other));
   api->launch(graph, gpu.stream);
   EXPECT_EQ(data[63], std::byte(9));

@@ -323,6 +323,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
   auto& old = *reinterpret_cast<GraphState*>(executable);
   const auto& changed = *reinterpret_cast<GraphState*>(graph);
   *info = {};
+  if (const cudaError_t error = std::exchange(world().update_error, cudaSuccess); error != cudaSuccess) return world().failed(error);
   if (old.kinds != changed.kinds) {
     info->result = cudaGraphExecUpdateErrorTopologyChanged;
     return world().failed(cudaErrorGraphExecUpdateFailure);

@@ -72,6 +72,7 @@ class World {
   std::set<const void*> streams, events, graphs, executables;
   std::size_t device_bytes_max = ~std::size_t(0), device_bytes = 0;
   int devices = 2, looks_too_early = 0;  // answers that an event is not done yet
+  cudaError_t update_error = cudaSuccess;  // of the next change of a graph
   double now_ms = 0;
   KernelRunner* runner = nullptr;
 };
