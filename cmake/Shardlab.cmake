@@ -55,10 +55,14 @@ function(shardlab_target_defaults target)
   endif()
 endfunction()
 
-# shardlab_library(NAME SOURCES a.cpp … DEPS other … [PRIVATE_DEPS …]): a static library shardlab_NAME with alias shardlab::NAME.
+# shardlab_library(NAME SOURCES a.cpp … DEPS other … [PRIVATE_DEPS …] [PCH kind]): a static library shardlab_NAME with alias
+# shardlab::NAME.
 # Includes are written from the repository's root ("runtime/core/mesh.h"); only <shardlab/shardlab.h> is special.
 function(shardlab_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  if(NOT ARG_PCH)
+    set(ARG_PCH library)
+  endif()
   set(target shardlab_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(shardlab::${name} ALIAS ${target})
@@ -70,7 +74,7 @@ function(shardlab_library name)
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shardlab>")
   target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
-  shardlab_use_pch(${target} library)
+  shardlab_use_pch(${target} ${ARG_PCH})
 endfunction()
 
 # shardlab_executable(NAME SOURCES … DEPS …): a program in build/PRESET/bin.
@@ -92,18 +96,21 @@ function(shardlab_test_defaults target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# shardlab_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABELS …] [ENVIRONMENT A=1 …]): one GoogleTest program = one CTest test, always
-# with a limit. It runs in the repository's root.
+# shardlab_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABELS …] [ENVIRONMENT A=1 …] [PCH kind]): one GoogleTest program = one CTest test,
+# always with a limit. It runs in the repository's root.
 function(shardlab_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PCH" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_PCH)
+    set(ARG_PCH test)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   shardlab_test_defaults(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  shardlab_use_pch(${name} test)
+  shardlab_use_pch(${name} ${ARG_PCH})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "SHARDLAB_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SHARDLAB_SOURCE_DIR=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")

@@ -1,5 +1,6 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
-//   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum   max   sleep:MS   kill   stop   exit:CODE   raise:TEXT
+//   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum[:0,2]   max[:0,2] (over the devices of those, or all)
+//   sleep:MS   kill   stop   exit:CODE   raise:TEXT
 //   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
 //   then a sum)   fail[:caught] (a launch of all devices of this process alone, which fails; nobody uses its result, or its error is
 //   caught) signal (waits for one that a handler of its own takes; with "handler" as the very first argument)   interrupt (by SIGTERM,
@@ -9,6 +10,7 @@
 // process.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -51,8 +53,11 @@ std::vector<int> numbers(std::string_view text) {
   } else if (verb == "get") {
     std::cout << "got " << distributed::blocking_key_value_get(words[1], ms(words[2])) << std::endl;
   } else if (verb == "sum" || verb == "max") {
-    auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
-    auto x = device_put(full({device_count()}, 1), everywhere);
+    std::vector<Device> over;
+    for (const Device& device : devices())
+      if (words.size() < 2 || std::ranges::count(numbers(words[1]), device.process_index) > 0) over.push_back(device);
+    const std::int64_t count = std::int64_t(over.size());
+    auto x = device_put(full({count}, 1), NamedSharding(make_mesh({count}, {"all"}, over), P("all")));
     std::cout << verb << " " << (verb == "sum" ? sum(x) : max(x)).item<int>() << std::endl;
   } else if (verb == "begin") {
     auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));

@@ -163,10 +163,9 @@ TEST(Coordination, OneThatHasLeftIsNotWaitedFor) {
 
 // A mismatch among others reaches one that waits for neither of them in a launch.
 TEST(Coordination, AVerdictEndsTheWaiting) {
-  LaunchResult result = run(3, {"sum", "@2 barrier:a:50000:0,2", "@0 sum", "@1 max"});
+  LaunchResult result = run(3, {"sum", "@2 barrier:a:50000:0,2", "@0 sum:0,1", "@1 max:0,1"});
   ASSERT_EQ(result.diagnoses.size(), 1u) << outputs(result);
   EXPECT_EQ(result.diagnoses[0].code, "program-mismatch");
-  // Process 2 has not even come to the call before.
   EXPECT_THAT(result.diagnoses[0].message, ContainsRegex("process 0 runs sum.* where process 1 runs max"));
   // In which functions of the program each side issued it.
   for (const Participant& side : result.diagnoses[0].participants) EXPECT_EQ(side.callers, "step, main") << outputs(result);
