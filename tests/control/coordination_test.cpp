@@ -212,6 +212,9 @@ TEST(Coordination, ACircleThroughABarrierOrAKeyIsADeadlock) {
     EXPECT_EQ(result.diagnoses[0].code, "deadlock") << outputs(result);
     EXPECT_EQ(result.diagnoses[0].processes, each.processes) << outputs(result);
     for (const std::string& text : each.texts) EXPECT_THAT(result.diagnoses[0].message, HasSubstr(text));
+    // Each side stands where it waits, not in its last launch.
+    for (const Participant& side : result.diagnoses[0].participants)
+      EXPECT_THAT(result.diagnoses[0].message, ContainsRegex(side.op + ".* at " + side.where)) << outputs(result);
     EXPECT_LT(result.duration_ms(), 20'000);
   }
 }

@@ -204,6 +204,12 @@ Participant participant(const Positions& positions, int process, const CallEvide
   bool silent = evidence.state == ProcessState::kSilent || evidence.state == ProcessState::kStopped;
   bool dead = evidence.state == ProcessState::kKilled || evidence.state == ProcessState::kExited;
   bool last_seen_at = (silent || dead) && !evidence.at.empty();
+  if (!call && !evidence.awaits.empty()) {  // it stands in a wait, whatever it has launched before
+    side.op = evidence.doing;
+    side.where = evidence.where;
+    side.statement = evidence.statement;
+    return side;
+  }
   if (!call) call = positions.head(process);
   // One that ended with nothing open was last seen in the last call that it made, unless it is known where it went on to.
   const CallEvidence* last = !call && !evidence.calls.empty() ? &evidence.calls.back() : nullptr;
