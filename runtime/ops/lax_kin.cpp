@@ -16,14 +16,8 @@ using List = std::vector<std::int64_t>;
 Values expand_cumlogsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Term x = as_inexact(term(b, args[0]));
   const int axis = normalized_axis(op.name, attrs.integer("axis", 0), x.rank());
-  const Attrs along{{"axis", std::int64_t(axis)}};
-  const bool is_reversed = attrs.flag("reverse");
-  auto turned = [&](const Term& value) { return is_reversed ? call("flip", value, along) : value; };
-  return {turned(scanned({turned(x)}, axis,
-                         [&](const Terms& left, const Terms& right) {
-                           return Terms{call(b, "logaddexp", {left[0], right[0]})};
-                         })[0])
-              .id()};
+  auto combine = [&](const Terms& left, const Terms& right) { return Terms{call(b, "logaddexp", {left[0], right[0]})}; };
+  return {scanned({x}, axis, attrs.flag("reverse"), combine)[0].id()};
 }
 
 Values expand_reduce_precision(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

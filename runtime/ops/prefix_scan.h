@@ -9,8 +9,8 @@
 
 namespace shardlab::ops {
 
-// The running combinations of arrays of equal length along a dimension.
-Terms scanned(const Terms& x, int axis, const std::function<Terms(const Terms&, const Terms&)>& combine);
+// The running combinations of arrays of equal length along a dimension, from its end in reverse.
+Terms scanned(const Terms& x, int axis, bool reverse, const std::function<Terms(const Terms&, const Terms&)>& combine);
 
 // The running combinations of x along a dimension and their tangents, by a binary op that has a derivative.
 struct ScannedTangents {
