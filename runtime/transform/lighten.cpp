@@ -1,6 +1,7 @@
 #include "runtime/transform/lighten.h"
 
 #include "runtime/ops/primitives.h"
+#include "runtime/transform/fold_integers.h"
 #include "runtime/transform/inline.h"
 #include "runtime/transform/lighten_rules.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr LightRule kRules[]{operand_alone,
                              started_where_it_fits,
+                             padding_alone,
                              multiplied_before_repeating,
                              without_signs,
                              computed_at_once,
@@ -65,6 +67,22 @@ std::optional<std::vector<ValueId>> sorted_for_users(LightEmitter& e, const Node
   return results;
 }
 
+// An operand of whose elements the result needs none, as where a window meets only what lies between them: zeros in its place.
+bool without_unneeded(LightEmitter& e, const Node& node, std::vector<ValueId>& operands) {
+  if (node.op->needs == nullptr) return false;
+  std::vector<TensorType> types, results;
+  for (ValueId id : operands) types.push_back(e.type(id));
+  for (ValueId id : node.results) results.push_back(e.type_of_original(id));
+  const std::vector<NeededBox> needed = node.op->needs(types, results, node.attrs, whole(results[0].shape));
+  bool has_changed = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (types[i].elements() == 0 || element_count(needed[i].box) > 0 || constant_spread(e.graph(), operands[i]) != nullptr) continue;
+    operands[i] = e.filled(types[i], 0);
+    has_changed = true;
+  }
+  return has_changed;
+}
+
 std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
   LightEmitter e(graph, lie_alike, merges_equal);
   std::vector<ValueId> renamed(graph.values.size(), kZero);
@@ -74,6 +92,7 @@ std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& l
     std::vector<ValueId> operands;
     for (ValueId id : node.operands) operands.push_back(renamed[std::size_t(id)]);
     e.builder().set_place(node.where, node.user_op);
+    has_changed |= without_unneeded(e, node, operands);
     if (auto value = lighter_value(e, {node, operands})) {
       renamed[std::size_t(node.results[0])] = *value;
       has_changed = true;

@@ -131,6 +131,16 @@ std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& s
   return e.emit(*op, operands, site.node.attrs, e.like(site.node.results[0]));
 }
 
+std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kPad) return std::nullopt;
+  const TensorType result = e.type_of_original(site.node.results[0]);
+  const Box whole_result = whole(result.shape);
+  const auto needed = ops::kPad.needs({e.type(site.operands[0]), e.type(site.operands[1])}, {result}, site.node.attrs, whole_result);
+  if (result.elements() == 0 || element_count(needed[0].box) > 0) return std::nullopt;
+  const Attrs everywhere{{"shape", result.shape}, {"dims", std::vector<std::int64_t>{}}};
+  return e.emit(ops::kBroadcastInDim, {site.operands[1]}, everywhere, e.like(site.node.results[0]));
+}
+
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   if (op == &ops::kReduceSum)

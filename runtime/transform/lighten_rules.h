@@ -21,6 +21,8 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // A slice or an update at computed places that is as large as the operand along a dimension: from 0 there, wherever it was to start, and
 // a slice of all of it the operand.
 std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& site);
+// A pad that cuts all of its operand away, or has none: its number everywhere.
+std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 // Sums or products with two numbers, one after the other: with one. Floats may be rounded otherwise, as XLA's are.

@@ -319,7 +319,21 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = dynamic_slice(%0, %2, %1) {sizes = [4, 3]} : float32[4,3]\nreturn %3\n"},
         Case{"SquareOfMagnitudes", "%0: complex64[4]", "%1 = abs(%0) : float32[4]\n%2 = mul(%1, %1) : float32[4]\nreturn %2\n", ""},
         Case{"UpdateOfAll", "%0: float32[4,6], %1: float32[4,6], %2: int32[]",
-             "%3 = dynamic_update_slice(%0, %1, %2, %2) : float32[4,6]\nreturn %3\n", "return %1\n"}),
+             "%3 = dynamic_update_slice(%0, %1, %2, %2) : float32[4,6]\nreturn %3\n", "return %1\n"},
+        Case{"CutAwayWhole", "%0: float32[1,6], %1: float32[]",
+             "%2 = sin(%0) : float32[1,6]\n%3 = pad(%2, %1) {padding = [-1, 1, 0, 0, 0, 0]} : float32[1,6]\nreturn %3\n",
+             "%2 = broadcast_in_dim(%1) {dims = [], shape = [1, 6]} : float32[1,6]\nreturn %2\n"},
+        Case{"WindowBetweenElements", "%0: float32[1,1,2], %1: float32[1,1,1]",
+             "%2 = sin(%0) : float32[1,1,2]\n%3 = conv(%2, %1) {batch_group_count = 1, feature_group_count = 1, lhs_dilation = [2], "
+             "lhs_spec = [0,1,2], out_spec = [0,1,2], "
+             "pads = [-1,-1], rhs_dilation = [1], rhs_spec = [0,1,2], window_strides = [1]} : float32[1,1,1]\nreturn %3\n",
+             "%2 = constant() {value = float32[]{0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [1, 1, 2]} : "
+             "float32[1,1,2]\n"
+             "%4 = conv(%3, %1) {batch_group_count = 1, feature_group_count = 1, lhs_dilation = [2], lhs_spec = [0,1,2], out_spec = "
+             "[0,1,2], "
+             "pads = [-1,-1], rhs_dilation = [1], rhs_spec = [0,1,2], window_strides = [1]} : float32[1,1,1]\nreturn %4\n"},
+        Case{"CutAwayInPart", "%0: float32[2,6], %1: float32[]",
+             "%2 = sin(%0) : float32[2,6]\n%3 = pad(%2, %1) {padding = [-1, 1, 0, 0, 0, 0]} : float32[2,6]\nreturn %3\n", ""}),
     [](const auto& each) { return std::string(each.param.name); });
 
 // Users find a value that lies elsewhere by another name.
