@@ -300,7 +300,7 @@ class ControlClient::Link final : public Uplink {
         owner_.hear_matched(news.matched());
         break;
       case wire::News::kPoison:
-        owner_.hear_poison();
+        owner_.hear_poison(news.poison().anyone_raised());
         recent(owner_.ProcessControl::recent());
         if (!looker_.joinable()) looker_ = std::jthread([this](std::stop_token stop) { owner_.look_ahead(stop); });
         break;

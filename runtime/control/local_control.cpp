@@ -24,7 +24,7 @@ class LocalLedgerControl::Link final : public Uplink, public Listener {
   void looked_ahead() override { referee_.looked_ahead(process_); }
 
   void matched(std::int64_t count) override { owner_.hear_matched(count); }
-  void poison() override { owner_.hear_poison(); }
+  void poison(bool anyone_raised) override { owner_.hear_poison(anyone_raised); }
   void verdict(const VerdictRef& verdict) override { owner_.hear_verdict(verdict); }
   void left() override { owner_.gate().left(); }
   std::optional<Recent> recent() const override { return owner_.ProcessControl::recent(); }

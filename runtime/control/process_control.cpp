@@ -147,9 +147,13 @@ void ProcessControl::keep_choice(Step step) {
 }
 
 bool ProcessControl::waits_by_choice() const {
-  constexpr comm::Ns kAWhile = 200'000'000;
   std::lock_guard lock(steps_mutex_);
-  return !choices_.empty() && !awaited_.empty() && comm::now_ns() - awaited_since_ns_ >= kAWhile;
+  return !choices_.empty() && has_waited_a_while();
+}
+
+bool ProcessControl::has_waited_a_while() const {
+  constexpr comm::Ns kAWhile = 200'000'000;
+  return !awaited_.empty() && comm::now_ns() - awaited_since_ns_ >= kAWhile;
 }
 
 void ProcessControl::local(const comm::Launch& launch) { keep({StepEvidence::Kind::kLocal, launch.program, "", "", launch.where, 0}); }
@@ -212,9 +216,11 @@ Recent ProcessControl::recent() const {
   return result;
 }
 
-bool ProcessControl::awaits_matched_data() const {
+// Data of what is matched comes, but what has not come for a while, in a launch in which somebody failed or may have gone another way.
+bool ProcessControl::awaits_data_that_comes() const {
   std::lock_guard lock(steps_mutex_);
-  return !awaited_.empty() && gate_.is_matched(awaited_launch_);
+  if (awaited_.empty() || !gate_.is_matched(awaited_launch_)) return false;
+  return !has_waited_a_while() || (choices_.empty() && !anyone_raised_);
 }
 
 void ProcessControl::look_ahead(std::stop_token stop) {
@@ -226,8 +232,7 @@ void ProcessControl::look_ahead(std::stop_token stop) {
       if (stop.stop_requested() || gate_.current_verdict()) return;
       std::this_thread::sleep_for(kLap);
       std::chrono::nanoseconds lap = time.lap();
-      // Data that has not come for a while, in a launch that the others may have gone through otherwise, may never come.
-      if (!awaits_matched_data() || waits_by_choice()) had += lap;
+      if (!awaits_data_that_comes()) had += lap;
     }
     uplink().recent(recent());
     uplink().looked_ahead();
@@ -239,7 +244,13 @@ void ProcessControl::stop(const std::string& why) {
 }
 
 // What is matched still runs; the transport is stopped with the verdict.
-void ProcessControl::hear_poison() { gate_.poison(); }
+void ProcessControl::hear_poison(bool anyone_raised) {
+  {
+    std::lock_guard lock(steps_mutex_);
+    anyone_raised_ = anyone_raised;
+  }
+  gate_.poison();
+}
 
 void ProcessControl::hear_verdict(VerdictRef verdict) {
   std::string text = verdict->text;

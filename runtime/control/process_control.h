@@ -83,12 +83,13 @@ class ProcessControl : public comm::Control {
   void look_ahead(std::stop_token stop);
   // What the referee says, from whatever thread brings it.
   void hear_matched(std::int64_t count) { gate_.matched(count); }
-  void hear_poison();
+  void hear_poison(bool anyone_raised);
   void hear_verdict(VerdictRef verdict);
   void hear_broken(const std::string& reason);
 
  private:
-  bool awaits_matched_data() const;
+  bool awaits_data_that_comes() const;
+  bool has_waited_a_while() const;  // with the lock held
   void stop(const std::string& why);
   void tell_waiting(Reading reading);
   void note_waited(const comm::Launch&, const std::vector<comm::ProcessIndex>& peers);
@@ -127,6 +128,7 @@ class ProcessControl : public comm::Control {
   std::vector<comm::ProcessIndex> awaited_;  // now, since then
   comm::Ns awaited_since_ns_ = 0;
   std::int64_t awaited_launch_ = -1;
+  bool anyone_raised_ = false;          // when the poison came
   std::int64_t calls_ = 0;              // issued
   std::int64_t planned_before_ns_ = 0;  // PlanningTime as of the last of them
   Callers callers_;

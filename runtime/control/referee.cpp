@@ -36,7 +36,7 @@ void Referee::listen(int process, Listener* listener) {
   sides_.at(std::size_t(process)).listener = listener;
   if (!listener) return;
   if (ledger_.matched_of(process) > 0) listener->matched(ledger_.matched_of(process));
-  if (found_) listener->poison();
+  if (found_) listener->poison(!raised().empty());
   if (verdict_) listener->verdict(verdict_);
 }
 
@@ -58,6 +58,13 @@ void Referee::issued(int process, CallEvidence call) {
   heard(process, call.issued_ns);
   ledger_.issued(process, std::move(call));
   after_event();
+}
+
+std::vector<int> Referee::raised() const {
+  std::vector<int> raised;
+  for (int p = 0; p < ledger_.num_processes(); ++p)
+    if (ledger_.state_of(p) == ProcessState::kRaised) raised.push_back(p);
+  return raised;
 }
 
 void Referee::reading(int process, Reading reading, comm::Ns time) {

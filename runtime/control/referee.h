@@ -29,7 +29,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void matched(std::int64_t count) = 0;  // so many of the process's launches are matched
-  virtual void poison() = 0;                     // no data moves any more; issue on until the next read
+  // No data moves any more; issue on until the next read. Where somebody has raised, data of what is matched may never come either.
+  virtual void poison(bool anyone_raised) = 0;
   virtual void verdict(const VerdictRef&) = 0;
   virtual void left() = 0;  // its leaving is complete
   // The process's last steps, if they can be had at once; those of a remote one come as a word, after the poison.
@@ -140,6 +141,7 @@ class Referee {
   void heard(int process, comm::Ns time) { sides_[std::size_t(process)].heard_ns = std::max(sides_[std::size_t(process)].heard_ns, time); }
   void seek_stuck();
   void seek_raised();
+  std::vector<int> raised() const;
   void seek_host_circle();
   Evidence evidence_now() const;
   void hear_recent(int process, Recent recent);

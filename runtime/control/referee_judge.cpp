@@ -62,19 +62,18 @@ void Referee::seek_stuck() {
 // Where all launches are matched, nobody but those who wait for its data needs a process that raised: it may have failed in a launch that
 // they are in. Found once they all wait, and nothing has moved for a while.
 void Referee::seek_raised() {
-  std::vector<int> raised;
+  std::vector<int> guilty = raised();
   comm::Ns moved_ns = last_end_ns_;
   bool anyone = false;
   for (int p = 0; p < ledger_.num_processes(); ++p) {
-    if (ledger_.state_of(p) == ProcessState::kRaised) raised.push_back(p);
     if (ledger_.ended(p)) continue;
     const Side& side = sides_[std::size_t(p)];
     if (!side.waiting && !side.reading) return;
     anyone = true;
     moved_ns = std::max(moved_ns, side.heard_ns);
   }
-  if (raised.empty() || !anyone || comm::now_ns() - moved_ns < std::chrono::nanoseconds(kRaisedGrace).count()) return;
-  ledger_.report_finding(std::move(raised), moved_ns);
+  if (guilty.empty() || !anyone || comm::now_ns() - moved_ns < std::chrono::nanoseconds(kRaisedGrace).count()) return;
+  ledger_.report_finding(std::move(guilty), moved_ns);
 }
 
 bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
@@ -171,7 +170,7 @@ void Referee::judge_loop(std::stop_token stop) {
   for (int p = 0; p < ledger_.num_processes(); ++p) {
     sides_[p].told_recent = false;
     sides_[p].issued_at_finding = ledger_.issued_of(p);
-    if (sides_[p].listener) sides_[p].listener->poison();
+    if (sides_[p].listener) sides_[p].listener->poison(!raised().empty());
   }
   hear_those_at_hand();
   if (options_.on_finding) {

@@ -97,9 +97,9 @@ void Session::matched(std::int64_t count) {
   write_next();
 }
 
-void Session::poison() {
+void Session::poison(bool anyone_raised) {
   wire::News news;
-  news.mutable_poison();
+  news.mutable_poison()->set_anyone_raised(anyone_raised);
   send(std::move(news));
 }
 

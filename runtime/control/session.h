@@ -47,7 +47,7 @@ class Session final : public grpc::ServerBidiReactor<wire::Words, wire::News>, p
   void silence(const Member& silent, double silent_ms, const std::string& whereabouts) override;
   void disagreement(const std::string& what) override;
   void matched(std::int64_t count) override;
-  void poison() override;
+  void poison(bool anyone_raised) override;
   void verdict(const VerdictRef& verdict) override;
   void left() override;
   bool tells_when_it_looked_ahead() const override { return true; }

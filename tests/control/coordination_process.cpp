@@ -1,10 +1,10 @@
 // A process of a job for tests: does its arguments in order by the public API, each for all processes or, with "@1,2 " before it, for some.
 //   barrier:NAME:MS[:0,2]   set:KEY:VALUE   replace:KEY:VALUE   get:KEY:MS   sum[:0,2]   max[:0,2] (over the devices of those, or all)
 //   sleep:MS   kill   stop   exit:CODE   raise:TEXT
-//   begin (a sum that nobody reads)   diverge[:all] (the devices of the last process, or of each, go different ways in a launch over all,
-//   then a sum)   fail[:caught] (a launch of all devices of this process alone, which fails; nobody uses its result, or its error is
-//   caught) signal (waits for one that a handler of its own takes; with "handler" as the very first argument)   interrupt (by SIGTERM,
-//   itself)
+//   callback (on the first device, of the sum over all; it throws)   begin (a sum that nobody reads)   diverge[:all] (the devices of the
+//   last process, or of each, go different ways in a launch over all, then a sum)   fail[:caught] (a launch of all devices of this process
+//   alone, which fails; nobody uses its result, or its error is caught) signal (waits for one that a handler of its own takes; with
+//   "handler" as the very first argument)   interrupt (by SIGTERM, itself)
 // With "late" as the very first argument it asks itself to end by SIGTERM when all else of its end is done.
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
@@ -59,6 +59,11 @@ std::vector<int> numbers(std::string_view text) {
     const std::int64_t count = std::int64_t(over.size());
     auto x = device_put(full({count}, 1), NamedSharding(make_mesh({count}, {"all"}, over), P("all")));
     std::cout << verb << " " << (verb == "sum" ? sum(x) : max(x)).item<int>() << std::endl;
+  } else if (verb == "callback") {
+    auto x = device_put(full({device_count()}, 1), NamedSharding(make_mesh({device_count()}, {"all"}), P("all")));
+    auto refuse = [](const HostArrays&) -> HostArray { throw std::runtime_error("no such row"); };
+    auto f = jit([&](const Array& a) { return pure_callback(refuse, TensorType{DType::kInt32, {}}, {sum(a)}) + 1; });
+    std::cout << "called " << f(x).item<int>() << std::endl;
   } else if (verb == "begin") {
     auto everywhere = NamedSharding(make_mesh({device_count()}, {"all"}), P("all"));
     sum(device_put(full({device_count()}, 1), everywhere));

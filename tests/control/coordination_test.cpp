@@ -79,6 +79,20 @@ TEST(Coordination, AsyncErrorsOfOneProcessReachTheOthersWithTheirLines) {
   EXPECT_LT(result.duration_ms(), 20'000);
 }
 
+// What a callback throws on the one process that calls it ends the others, who wait for its result in a launch that all have matched, long
+// before the limit on silence.
+TEST(Coordination, AFailingCallbackReachesTheOthers) {
+  LaunchResult result = run(3, {"sum", "callback"});
+  const std::string text = outputs(result);
+  ASSERT_EQ(result.diagnoses.size(), 1U) << text;
+  const Diagnosis& diagnosis = result.diagnoses[0];
+  EXPECT_EQ(diagnosis.code, "process-raised") << text;
+  EXPECT_THAT(diagnosis.processes, ElementsAre(0)) << text;
+  EXPECT_THAT(diagnosis.message,
+              AllOf(HasSubstr("no such row [pure_callback at coordination_process.cpp:"), HasSubstr("processes 1 and 2 wait for data in jit")));
+  EXPECT_LT(diagnosis.detected_ns - diagnosis.evidence_ns, 8'000'000'000) << text;
+}
+
 // Each of them fails in the launch, and catches that. Who wants data of another waits for nobody who has failed.
 TEST(Coordination, AsyncErrorsOfAllProcessesAreTheirOwn) {
   LaunchResult result = run(3, {"sum", "diverge:all", "sum", "diverge:all"});

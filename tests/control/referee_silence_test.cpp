@@ -42,7 +42,7 @@ TEST(Referee, AnotherMachinesClockAccusesNobody) {
 struct RemoteEar final : Listener {
   std::latch poisoned{1};
   void matched(std::int64_t) override {}
-  void poison() override { poisoned.count_down(); }
+  void poison(bool) override { poisoned.count_down(); }
   void verdict(const VerdictRef&) override {}
   void left() override {}
   bool tells_when_it_looked_ahead() const override { return true; }
