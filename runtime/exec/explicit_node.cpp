@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "runtime/exec/explicit_types.h"
@@ -236,25 +237,40 @@ class NodeTyping {
         else
           break;
       }
-      Axes cut;
-      for (std::size_t d = i_begin; d < i; ++d) {
-        if (spec[d].empty()) continue;
-        const bool leads =
-            std::all_of(from.begin() + std::ptrdiff_t(i_begin), from.begin() + std::ptrdiff_t(d), [](std::int64_t n) { return n == 1; });
-        if (leads)
-          cut = spec[d];
-        else if (!has_out_sharding_)
-          fail_reshape();
-      }
-      if (cut.empty()) continue;
-      std::size_t target = o_begin;
-      while (target + 1 < o && to[target] == 1) ++target;
-      if (to[target] % part_count(cut) == 0)
-        result[target] = cut;
-      else if (!has_out_sharding_)
-        fail_reshape();
+      const bool is_told = deal_cuts(cuts_of(spec, from, i_begin, i), to, o_begin, o, result);
+      if (!is_told && !has_out_sharding_) fail_reshape();
     }
     return result;
+  }
+
+  // The cuts of a block's dimensions one after another; nothing where one is cut behind another that is whole.
+  std::optional<Axes> cuts_of(const Spec& spec, const Shape& shape, std::size_t begin, std::size_t end) const {
+    Axes cuts;
+    bool has_whole = false;
+    for (std::size_t d = begin; d < end; ++d) {
+      if (has_whole && !spec[d].empty()) return std::nullopt;
+      has_whole |= spec[d].empty() && shape[d] != 1;
+      cuts.insert(cuts.end(), spec[d].begin(), spec[d].end());
+    }
+    return cuts;
+  }
+
+  // Each dimension of a reshape's block takes the axes that are left until it is cut into single elements; false where one does not divide
+  // it. Source: split_partitions in jax/_src/lax/lax.py.
+  static bool deal_cuts(const std::optional<Axes>& cuts, const Shape& shape, std::size_t begin, std::size_t end, Spec& result) {
+    if (!cuts) return false;
+    auto next = cuts->begin();
+    Spec dealt(end - begin);
+    for (std::size_t d = begin; d < end; ++d)
+      for (std::int64_t left = shape[d]; left > 1 && next != cuts->end(); ++next) {
+        const std::int64_t parts = part_count(Axes{*next});
+        if (left % parts != 0) return false;
+        left /= parts;
+        dealt[d - begin].push_back(*next);
+      }
+    if (next != cuts->end()) return false;
+    std::move(dealt.begin(), dealt.end(), result.begin() + std::ptrdiff_t(begin));
+    return true;
   }
 
   [[noreturn]] void fail_reshape() const {

@@ -2,8 +2,11 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_asked.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/calls.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/ops/registry.h"
 #include "runtime/transform/inline.h"
 
@@ -129,7 +132,11 @@ ValueId Tracer::value_of(const Array& array, Where where) {
   auto literal = std::make_shared<const Literal>(Literal{impl.type, data});
   const OpDef* constant = find_op("constant");
   SL_CHECK(constant != nullptr);
-  return builder_.emit1(*constant, {}, Attrs{{"value", literal}, {ops::kCapturedCommitted, array.committed()}});
+  const ValueId value = builder_.emit1(*constant, {}, Attrs{{"value", literal}, {ops::kCapturedCommitted, array.committed()}});
+  // On Explicit axes its type says how it lies.
+  const Mesh& mesh = impl.sharding.mesh();
+  if (!mesh.has_explicit_axes() || is_partly_explicit(mesh)) return value;
+  return builder_.emit1(ops::kShardingConstraint, {value}, Attrs{{"sharding", impl.sharding}, {"reshards", std::string(kReshard)}});
 }
 
 Array Tracer::tracer_array(ValueId value) {

@@ -61,6 +61,39 @@ TEST(ExplicitTypes, ReshapesKeepALeadingCut) {
   EXPECT_THAT(message_of([] { reshape(placed({16}, P("i")), {2, 8}); }), HasSubstr("Got operand type: float32[16@i], new sizes: (2, 8)"));
 }
 
+TEST(ExplicitTypes, ReshapesDealTheCutsOfMergedAndSplitDimensions) {
+  Array x = placed({8, 8}, P("i", "j")), flat = reshape(x, {64});
+  EXPECT_EQ(typeof_text(flat), "float32[64@(i,j)]");
+  EXPECT_EQ(flat.to_vector<float>(), arange(64.0).to_vector<float>());
+  EXPECT_EQ(typeof_text(ravel(placed({8, 8}, P("i")))), "float32[64@i]");
+  Array line = placed({16}, P(SpecEntry{"i", "j"})), square = reshape(line, {4, 4});
+  EXPECT_EQ(typeof_text(square), "float32[4@i,4@j]");
+  EXPECT_EQ(square.to_vector<float>(), line.to_vector<float>());
+  EXPECT_EQ(typeof_text(reshape(line, {8, 2})), "float32[8@(i,j),2]");
+  EXPECT_EQ(typeof_text(kron(placed({8}, P("i")), placed({8}, P("j")))), "float32[64@(i,j)]");
+  EXPECT_EQ(argmax(x).item<std::int32_t>(), 63);
+  EXPECT_THAT(message_of([&] { reshape(line, {2, 8}); }), HasSubstr("Got operand type: float32[16@(i,j)], new sizes: (2, 8)"));
+  EXPECT_THAT(message_of([] {
+                reshape(placed({4, 4, 8}, P("i", None, "j")), {4, 32});
+              }),
+              HasSubstr("Got operand type: float32[4@i,4,8@j], new sizes: (4, 32)"));
+}
+
+TEST(ExplicitTypes, CapturedArraysKeepTheirs) {
+  Array x = placed({8, 8}, P("i", "j")), y = placed({8, 8}, P("j", "i"));
+  std::string inside;
+  Array alone = jit([&] {
+    inside = typeof_text(x);
+    return x * 2;
+  })();
+  EXPECT_EQ(typeof_text(alone), "float32[8@i,8@j]");
+  EXPECT_EQ(alone.to_vector<float>(), (x * 2).to_vector<float>());
+  EXPECT_EQ(typeof_text(jit([&](const Array& a) { return a + x; })(x)), "float32[8@i,8@j]");
+  EXPECT_EQ(typeof_text(jit([&](const Array& a) { return sum(x, 0) * a; })(placed({8}, P("j")))), "float32[8@j]");
+  EXPECT_THAT(message_of([&] { jit([&](const Array& a) { return a + y; })(x); }),
+              HasSubstr("add got incompatible shardings for broadcasting: ('i', 'j'), ('j', 'i')."));
+}
+
 TEST(ExplicitTypes, AmbiguousOnesAreRefused) {
   EXPECT_THAT(message_of([] {
                 add(placed({8, 8}, P("i", "j")), placed({8, 8}, P("j", "i")));
