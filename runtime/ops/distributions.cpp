@@ -30,6 +30,7 @@ struct Entry {
   std::vector<AttrDef> attrs;
   const Distribution* distribution;
   DistributionFunction function;
+  Weakness weakness;
 };
 
 const std::map<std::string_view, const Entry*>& entries_by_name();
@@ -66,7 +67,8 @@ struct Table {
       for (const Distribution& distribution : list)
         for (const DistributionMember& member : distribution.members) add(distribution, member);
     for (const Entry& entry : entries)
-      ops.push_back(composite_of({entry.name, entry.doc, expand_member, 1, int(entry.distribution->parameters.size()) + 1, entry.attrs}));
+      ops.push_back(composite_of(
+          {entry.name, entry.doc, expand_member, 1, int(entry.distribution->parameters.size()) + 1, entry.attrs, {}, entry.weakness}));
   }
   void add(const Distribution& distribution, const DistributionMember& member) {
     std::string parameters;
@@ -79,7 +81,7 @@ struct Table {
     SL_CHECK(kind != std::end(kKinds), "no kind {}", member.name);
     entries.push_back({fmt::format("stats.{}.{}", distribution.name, member.name),
                        fmt::format("{} of {} distribution: args x{}.", kind->doc, distribution.called, parameters), attrs, &distribution,
-                       member.function});
+                       member.function, member.weakness});
   }
 };
 

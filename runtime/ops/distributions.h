@@ -18,7 +18,9 @@ struct DistributionParameter {
 struct DistributionMember {
   std::string_view name;  // logpdf, cdf …
   DistributionFunction function;
+  Weakness weakness = Weakness::kNever;  // as jax.scipy.stats has it, function by function
 };
+inline constexpr Weakness kWeak = Weakness::kOfAll;
 struct Distribution {
   std::string_view name, called;
   std::span<const DistributionParameter> parameters;

@@ -57,9 +57,9 @@ Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, -scaled(g)); }
 Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", -scaled(g))); }
 Term expon_logcdf(Given g) { return call("log1p", -exp(expon_logsf(g))); }
 Term expon_ppf(Given g) { return of_share(g[0], g[1] - g[2] * call("log1p", -g[0])); }
-constexpr DistributionMember kExpon[] = {{"logpdf", expon_logpdf}, {"pdf", exp_of<expon_logpdf>}, {"cdf", expon_cdf},
-                                         {"logcdf", expon_logcdf}, {"sf", exp_of<expon_logsf>},   {"logsf", expon_logsf},
-                                         {"ppf", expon_ppf}};
+constexpr DistributionMember kExpon[] = {
+    {"logpdf", expon_logpdf, kWeak},    {"pdf", exp_of<expon_logpdf>, kWeak}, {"cdf", expon_cdf, kWeak}, {"logcdf", expon_logcdf, kWeak},
+    {"sf", exp_of<expon_logsf>, kWeak}, {"logsf", expon_logsf, kWeak},        {"ppf", expon_ppf, kWeak}};
 
 Term laplace_logpdf(Given g) { return -(call("abs", g[0] - g[1]) / g[2] + log(2.0 * g[2])); }
 Term laplace_cdf(Given g) {
@@ -76,15 +76,15 @@ Term logistic_cdf(Given g) { return call("logistic", scaled(g)); }
 Term logistic_sf(Given g) { return call("logistic", -scaled(g)); }
 Term logistic_ppf(Given g) { return unscaled(g, call("logit", g[0])); }
 Term logistic_isf(Given g) { return unscaled(g, -call("logit", g[0])); }
-constexpr DistributionMember kLogistic[] = {{"logpdf", logistic_logpdf}, {"pdf", exp_of<logistic_logpdf>},
-                                            {"cdf", logistic_cdf},       {"sf", logistic_sf},
-                                            {"ppf", logistic_ppf},       {"isf", logistic_isf}};
+constexpr DistributionMember kLogistic[] = {{"logpdf", logistic_logpdf},  {"pdf", exp_of<logistic_logpdf>},
+                                            {"cdf", logistic_cdf, kWeak}, {"sf", logistic_sf, kWeak},
+                                            {"ppf", logistic_ppf},        {"isf", logistic_isf}};
 
 Term uniform_logpdf(Given g) { return where((g[0] > g[1] + g[2]) | (g[0] < g[1]), kNoChance, -log(g[2])); }
 Term uniform_cdf(Given g) { return where(g[0] < g[1], 0.0, where(g[0] > g[1] + g[2], 1.0, scaled(g))); }
 Term uniform_ppf(Given g) { return of_share(g[0], g[1] + g[2] * g[0]); }
 constexpr DistributionMember kUniform[] = {
-    {"logpdf", uniform_logpdf}, {"pdf", exp_of<uniform_logpdf>}, {"cdf", uniform_cdf}, {"ppf", uniform_ppf}};
+    {"logpdf", uniform_logpdf, kWeak}, {"pdf", exp_of<uniform_logpdf>, kWeak}, {"cdf", uniform_cdf}, {"ppf", uniform_ppf, kWeak}};
 
 // Gumbel's, of the largest and of the smallest of many; without value where the scale is none.
 Term of_scale(Given g, const Term& value) { return where(g[2] > 0.0, value, kNoValue); }
@@ -100,16 +100,17 @@ Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
 Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(-scaled(g)))); }
 Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(-scaled(g)))); }
 Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, log(g[0]), -1); }
-constexpr DistributionMember kGumbelL[] = {{"logpdf", gumbel_l_logpdf}, {"pdf", exp_of<gumbel_l_logpdf>}, {"cdf", exp_of<gumbel_l_logcdf>},
-                                           {"logcdf", gumbel_l_logcdf}, {"sf", exp_of<gumbel_l_logsf>},   {"logsf", gumbel_l_logsf},
-                                           {"ppf", gumbel_l_ppf}};
-constexpr DistributionMember kGumbelR[] = {{"logpdf", gumbel_r_logpdf},
-                                           {"pdf", exp_of<gumbel_r_logpdf>},
-                                           {"cdf", exp_of<gumbel_r_logcdf>},
-                                           {"logcdf", gumbel_r_logcdf},
+constexpr DistributionMember kGumbelL[] = {
+    {"logpdf", gumbel_l_logpdf, kWeak}, {"pdf", exp_of<gumbel_l_logpdf>, kWeak}, {"cdf", exp_of<gumbel_l_logcdf>, kWeak},
+    {"logcdf", gumbel_l_logcdf, kWeak}, {"sf", exp_of<gumbel_l_logsf>, kWeak},   {"logsf", gumbel_l_logsf, kWeak},
+    {"ppf", gumbel_l_ppf, kWeak}};
+constexpr DistributionMember kGumbelR[] = {{"logpdf", gumbel_r_logpdf, kWeak},
+                                           {"pdf", exp_of<gumbel_r_logpdf>, kWeak},
+                                           {"cdf", exp_of<gumbel_r_logcdf>, kWeak},
+                                           {"logcdf", gumbel_r_logcdf, kWeak},
                                            {"sf", gumbel_r_sf},
-                                           {"logsf", gumbel_r_logsf},
-                                           {"ppf", gumbel_r_ppf}};
+                                           {"logsf", gumbel_r_logsf, kWeak},
+                                           {"ppf", gumbel_r_ppf, kWeak}};
 
 Term beta_logpdf(Given g) {
   const Term &a = g[1], &b = g[2], &loc = g[3], &scale = g[4], z = scaled(g);
@@ -131,9 +132,8 @@ Term gamma_logpdf(Given g) {
 }
 Term gamma_cdf(Given g) { return call2("gammainc", g[1], above_zero(scaled(g))); }
 Term gamma_sf(Given g) { return call2("gammaincc", g[1], above_zero(scaled(g))); }
-constexpr DistributionMember kGamma[] = {{"logpdf", gamma_logpdf}, {"pdf", exp_of<gamma_logpdf>},
-                                         {"cdf", gamma_cdf},       {"logcdf", log_of<gamma_cdf>},
-                                         {"sf", gamma_sf},         {"logsf", log_of<gamma_sf>}};
+constexpr DistributionMember kGamma[] = {{"logpdf", gamma_logpdf},      {"pdf", exp_of<gamma_logpdf>}, {"cdf", gamma_cdf},
+                                         {"logcdf", log_of<gamma_cdf>}, {"sf", gamma_sf, kWeak},       {"logsf", log_of<gamma_sf>, kWeak}};
 
 Term chi2_logpdf(Given g) {
   const Term z = scaled(g), half = g[1] / 2.0;
@@ -160,24 +160,25 @@ Term pareto_cdf(Given g) { return where(pareto_below(g), 0.0, 1.0 - pareto_above
 Term pareto_logcdf(Given g) { return where(pareto_below(g), kNoChance, call("log1p", -pareto_above(g))); }
 Term pareto_logsf(Given g) { return where(pareto_below(g), 0.0, -(g[1] * log(scaled(g)))); }
 Term pareto_ppf(Given g) { return of_share(g[0], g[2] + g[3] * call2("power", 1.0 - g[0], -call("reciprocal", g[1]))); }
-constexpr DistributionMember kPareto[] = {{"logpdf", pareto_logpdf}, {"pdf", exp_of<pareto_logpdf>}, {"cdf", pareto_cdf},
-                                          {"logcdf", pareto_logcdf}, {"sf", exp_of<pareto_logsf>},   {"logsf", pareto_logsf},
-                                          {"ppf", pareto_ppf}};
+constexpr DistributionMember kPareto[] = {
+    {"logpdf", pareto_logpdf},    {"pdf", exp_of<pareto_logpdf>}, {"cdf", pareto_cdf}, {"logcdf", pareto_logcdf, kWeak},
+    {"sf", exp_of<pareto_logsf>}, {"logsf", pareto_logsf},        {"ppf", pareto_ppf}};
 
 Term gennorm_power(Given g) { return call2("power", call("abs", g[0]), g[1]); }
 Term gennorm_logpdf(Given g) { return log(0.5 * g[1]) - lgamma(1.0 / g[1]) - gennorm_power(g); }
 Term gennorm_cdf(Given g) { return 0.5 * (1.0 + call("sign", g[0]) * call2("gammainc", 1.0 / g[1], gennorm_power(g))); }
-constexpr DistributionMember kGennorm[] = {{"logpdf", gennorm_logpdf}, {"pdf", exp_of<gennorm_logpdf>}, {"cdf", gennorm_cdf}};
+constexpr DistributionMember kGennorm[] = {
+    {"logpdf", gennorm_logpdf, kWeak}, {"pdf", exp_of<gennorm_logpdf>, kWeak}, {"cdf", gennorm_cdf, kWeak}};
 
 Term vonmises_logpdf(Given g) { return where(g[1] > 0.0, g[1] * (call("cos", g[0]) - 1.0) - log(2 * M_PI * call("i0e", g[1])), kNoValue); }
-constexpr DistributionMember kVonmises[] = {{"logpdf", vonmises_logpdf}, {"pdf", exp_of<vonmises_logpdf>}};
+constexpr DistributionMember kVonmises[] = {{"logpdf", vonmises_logpdf, kWeak}, {"pdf", exp_of<vonmises_logpdf>, kWeak}};
 
 Term wrapcauchy_logpdf(Given g) {
   const Term &x = g[0], &c = g[1], square = c * c;
   const Term inside = log(1.0 - square) - std::log(2 * M_PI) - log(1.0 + square - 2.0 * c * call("cos", x));
   return where((c > 0.0) & (c < 1.0), where((x >= 0.0) & (x <= 2 * M_PI), inside, kNoChance), kNoValue);
 }
-constexpr DistributionMember kWrapcauchy[] = {{"logpdf", wrapcauchy_logpdf}, {"pdf", exp_of<wrapcauchy_logpdf>}};
+constexpr DistributionMember kWrapcauchy[] = {{"logpdf", wrapcauchy_logpdf, kWeak}, {"pdf", exp_of<wrapcauchy_logpdf>, kWeak}};
 
 // log(ndtr(b) - ndtr(a)), in the tail that both lie in. Source: scipy.stats, truncnorm.
 Term log_mass(const Term& a, const Term& b) {

@@ -36,7 +36,7 @@ Term binom_logpmf(Given g) {
   const Term is_certain = ((k == 0.0) & (n == 0.0)) | (linear == 0.0);
   return where((g[0] >= loc) & (g[0] < loc + n + 1.0), where(is_certain, 0.0, value), kNoChance);
 }
-constexpr DistributionMember kBinom[] = {{"logpmf", binom_logpmf}, {"pmf", exp_of<binom_logpmf>}};
+constexpr DistributionMember kBinom[] = {{"logpmf", binom_logpmf, kWeak}, {"pmf", exp_of<binom_logpmf>, kWeak}};
 
 Term betabinom_logpmf(Given g) {
   const Term &n = g[1], &a = g[2], &b = g[3], &loc = g[4], k = call("floor", g[0]) - loc;
@@ -68,7 +68,7 @@ Term poisson_cdf(Given g) {
   const Term k = counted(g);
   return where(k < 0.0, 0.0, call2("gammaincc", call("floor", 1.0 + k), g[1]));
 }
-constexpr DistributionMember kPoisson[] = {{"logpmf", poisson_logpmf}, {"pmf", exp_of<poisson_logpmf>}, {"cdf", poisson_cdf}};
+constexpr DistributionMember kPoisson[] = {{"logpmf", poisson_logpmf, kWeak}, {"pmf", exp_of<poisson_logpmf>, kWeak}, {"cdf", poisson_cdf}};
 
 constexpr DistributionParameter kPLoc[] = {{"p"}, {"loc", 0}}, kNPLoc[] = {{"n"}, {"p"}, {"loc", 0}},
                                 kNABLoc[] = {{"n"}, {"a"}, {"b"}, {"loc", 0}}, kMuLoc[] = {{"mu"}, {"loc", 0}};

@@ -29,6 +29,14 @@ searchsorted w w;bincount n length=13;fft.fftshift w;one_hot i num_classes=3;top
 hstack w f;isclose w w;take_along_axis w i axis=0;bitcast w dtype=int32;modf w;divmod w w;divmod n n;vdot w w;vdot w s;
 igamma w w;convolve w w;convolve w f;polyval w w;polyval f w;igammac w w;igamma_grad_a w w;random_gamma_grad w w;betainc w w w;betainc w f w;hyp1f1 w w w;hyp2f1 w w w w;interp w w w;interp f w w;
 stats.norm.logpdf w;stats.beta.logpdf w w w;stats.gamma.logpdf w w;
+stats.expon.logpdf w;stats.expon.pdf w;stats.expon.cdf w;stats.expon.logcdf w;stats.expon.sf w;stats.expon.logsf w;stats.expon.ppf w;
+stats.gamma.sf w w;stats.gamma.logsf w w;stats.gennorm.logpdf w w;stats.gennorm.pdf w w;stats.gennorm.cdf w w;stats.gumbel_l.logpdf w;
+stats.gumbel_l.pdf w;stats.gumbel_l.cdf w;stats.gumbel_l.logcdf w;stats.gumbel_l.sf w;stats.gumbel_l.logsf w;stats.gumbel_l.ppf w;
+stats.gumbel_r.logpdf w;stats.gumbel_r.pdf w;stats.gumbel_r.cdf w;stats.gumbel_r.logcdf w;stats.gumbel_r.logsf w;stats.gumbel_r.ppf w;
+stats.logistic.cdf w;stats.logistic.sf w;stats.pareto.logcdf w w;stats.uniform.logpdf w;stats.uniform.pdf w;stats.uniform.ppf w;
+stats.vonmises.logpdf w w;stats.vonmises.pdf w w;stats.wrapcauchy.logpdf w w;stats.wrapcauchy.pdf w w;stats.binom.logpmf w w w;
+stats.binom.pmf w w w;stats.poisson.logpmf w w;stats.poisson.pmf w w;stats.uniform.pdf f;stats.expon.logpdf w f;stats.vonmises.logpdf f w;
+stats.uniform.cdf w;stats.gumbel_r.sf w;stats.poisson.cdf w w;
 stats.cauchy.cdf w;fft.dct w;linalg.det W;linalg.inv W"""
 RENAMED = dict(neg="negative", select="where", sub="subtract", mul="multiply", div="divide", convert="astype", **{"and": "bitwise_and", "xor": "bitwise_xor"})
 
