@@ -44,20 +44,27 @@ std::vector<Array> pure_callback(HostFunction function, const std::vector<Tensor
 std::vector<Array> io_callback(HostFunction function, const std::vector<TensorType>& results, const std::vector<Operand>& operands,
                                const IoCallbackOptions& options = {}, std::source_location where = std::source_location::current());
 
+namespace detail {
+
+template <typename F>
+HostFunction as_list(F function) {
+  return [function = std::move(function)](const HostArrays& args) { return HostArrays{function(args)}; };
+}
+
+}  // namespace detail
+
 // With one result, of a function that gives one value.
 template <typename F>
   requires std::is_invocable_r_v<HostArray, F, const HostArrays&>
 Array pure_callback(F function, const TensorType& result, const std::vector<Operand>& operands, const PureCallbackOptions& options = {},
                     std::source_location where = std::source_location::current()) {
-  HostFunction all = [function = std::move(function)](const HostArrays& args) { return HostArrays{function(args)}; };
-  return pure_callback(std::move(all), std::vector<TensorType>{result}, operands, options, where)[0];
+  return pure_callback(detail::as_list(std::move(function)), std::vector<TensorType>{result}, operands, options, where)[0];
 }
 template <typename F>
   requires std::is_invocable_r_v<HostArray, F, const HostArrays&>
 Array io_callback(F function, const TensorType& result, const std::vector<Operand>& operands, const IoCallbackOptions& options = {},
                   std::source_location where = std::source_location::current()) {
-  HostFunction all = [function = std::move(function)](const HostArrays& args) { return HostArrays{function(args)}; };
-  return io_callback(std::move(all), std::vector<TensorType>{result}, operands, options, where)[0];
+  return io_callback(detail::as_list(std::move(function)), std::vector<TensorType>{result}, operands, options, where)[0];
 }
 
 // Waits until everything launched has run, callbacks too. Throws what one of them failed with, where nobody was told. JAX:
@@ -100,7 +107,7 @@ void print_args(const PrintFormat& format, const std::vector<PrintArg>& args, co
 // Formats are Python's (python_format.h). UserError for arguments that the format does not ask for, and the other way round.
 template <typename... Args>
 void print(const DebugOptions& options, const PrintFormat& format, const Args&... args) {
-  auto as_arg = []<typename T>(const T& arg) -> PrintArg {
+  [[maybe_unused]] auto as_arg = []<typename T>(const T& arg) -> PrintArg {
     if constexpr (std::is_same_v<T, PrintArg>)
       return arg;
     else

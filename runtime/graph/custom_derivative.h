@@ -1,7 +1,7 @@
 // A user's own derivative of a function: what transformations use instead of looking into its body.
 //
-// Like a partition callback it is a function, so it travels with the pointer to the node's body (runtime/graph/partition_callback.h). Its
-// graphs are made when they are first asked for: a rule may call the function that it belongs to.
+// Like a partition callback it is a function, so it travels with the pointer to the node's body (runtime/graph/carried.h). Its graphs are
+// made when they are first asked for: a rule may call the function that it belongs to.
 #pragma once
 
 #include <functional>

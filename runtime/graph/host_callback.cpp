@@ -1,37 +1,17 @@
 #include "runtime/graph/host_callback.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/base/text.h"
+#include "runtime/graph/carried.h"
 
 namespace shardlab {
-namespace {
-
-constexpr std::string_view kCallback = "callback";
-
-struct Deleter {
-  HostCallback callback;
-  void operator()(const Literal* literal) const { delete literal; }
-};
-
-}  // namespace
 
 Attrs callback_attrs(HostCallback callback, Where where, std::uint64_t which) {
-  const std::uint64_t numbers[] = {hash_bytes(where.text()), which};
-  const TensorType type{DType::kInt64, {2}};
-  auto data = std::make_shared<Buffer>(sizeof numbers);
-  std::memcpy(data->data(), numbers, sizeof numbers);
-  std::shared_ptr<const Literal> literal(new Literal{type, std::move(data)}, Deleter{std::move(callback)});
-  return Attrs{{std::string(kCallback), literal}};
+  return attrs_carrying(std::move(callback), {std::int64_t(hash_bytes(where.text())), std::int64_t(which)});
 }
 
-const HostCallback* callback_of(const Node& node) {
-  const AttrValue* value = node.attrs.find(kCallback);
-  const auto* literal = value ? std::get_if<std::shared_ptr<const Literal>>(value) : nullptr;
-  const Deleter* deleter = literal ? std::get_deleter<Deleter>(*literal) : nullptr;
-  return deleter ? &deleter->callback : nullptr;
-}
+const HostCallback* callback_of(const Node& node) { return carried_by<HostCallback>(node.attrs); }
 
 bool has_callbacks(const Graph& graph) {
   bool found = false;

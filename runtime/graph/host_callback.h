@@ -1,7 +1,7 @@
 // Host callbacks: nodes that call a function of the user's with the values of their operands, while a program runs.
 //
-// As with inspections, the function travels with the pointer to the node's literal, which every copy of the node shares. The literal's
-// numbers are what texts and fingerprints know of it: the same in every process that runs the same program.
+// The function travels with the pointer to the node's literal (runtime/graph/carried.h), whose numbers are the same in every process that
+// runs the same program.
 #pragma once
 
 #include <cstdint>

@@ -1,19 +1,12 @@
 #include "runtime/graph/inspection.h"
 
 #include <atomic>
-#include <cstring>
 
+#include "runtime/graph/carried.h"
 #include "runtime/graph/partition_callback.h"
 
 namespace shardlab {
 namespace {
-
-constexpr std::string_view kCallback = "callback";
-
-struct Deleter {
-  InspectCallback callback;
-  void operator()(const Literal* literal) const { delete literal; }
-};
 
 GraphRef without_inspections(const GraphRef& body) {
   if (!has_inspections(*body)) return body;
@@ -26,21 +19,10 @@ GraphRef without_inspections(const GraphRef& body) {
 
 Attrs inspection_attrs(InspectCallback callback) {
   static std::atomic<std::int64_t> next = 0;
-  const std::int64_t number = next++;
-  const TensorType type{DType::kInt64, {}};
-  auto data = std::make_shared<Buffer>(type.bytes());
-  std::memcpy(data->data(), &number, sizeof number);
-  std::shared_ptr<const Literal> literal(new Literal{type, std::move(data)}, Deleter{std::move(callback)});
-  return Attrs{{std::string(kCallback), literal}};
+  return attrs_carrying(std::move(callback), {next++});
 }
 
-const InspectCallback* inspection_of(const Node& node) {
-  if (!node.results.empty()) return nullptr;
-  const AttrValue* value = node.attrs.find(kCallback);
-  const auto* literal = value ? std::get_if<std::shared_ptr<const Literal>>(value) : nullptr;
-  const Deleter* deleter = literal ? std::get_deleter<Deleter>(*literal) : nullptr;
-  return deleter ? &deleter->callback : nullptr;
-}
+const InspectCallback* inspection_of(const Node& node) { return node.results.empty() ? carried_by<InspectCallback>(node.attrs) : nullptr; }
 
 bool has_inspections(const Graph& graph) {
   bool found = false;

@@ -1,7 +1,7 @@
 // Inspections: nodes without results whose callback is told, while a program is compiled, how a value lies.
 //
-// They take no part in the program: the planner never sees them. A callback is a function, which no attribute can hold and no text can
-// show; so it travels with the pointer to the node's literal, a number of its own, which every copy of the node shares.
+// They take no part in the program: the planner never sees them. A callback travels with the pointer to the node's literal, a number of its
+// own (runtime/graph/carried.h).
 #pragma once
 
 #include <functional>

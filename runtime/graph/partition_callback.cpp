@@ -1,20 +1,11 @@
 #include "runtime/graph/partition_callback.h"
 
+#include "runtime/graph/carried.h"
+
 namespace shardlab {
-namespace {
 
-struct Deleter {
-  PartitionCallback callback;
-  void operator()(const Graph* graph) const { delete graph; }
-};
+GraphRef with_partition(Graph body, PartitionCallback callback) { return carrying(std::move(body), std::move(callback)); }
 
-}  // namespace
-
-GraphRef with_partition(Graph body, PartitionCallback callback) { return {new Graph(std::move(body)), Deleter{std::move(callback)}}; }
-
-const PartitionCallback* partition_of(const GraphRef& body) {
-  const auto* deleter = std::get_deleter<Deleter>(body);
-  return deleter != nullptr ? &deleter->callback : nullptr;
-}
+const PartitionCallback* partition_of(const GraphRef& body) { return carried_by<PartitionCallback>(body); }
 
 }  // namespace shardlab

@@ -1,7 +1,6 @@
 // A user's own partition of a node: what each device runs, once the shardings around the node are known.
 //
-// It is a function, which no attribute can hold and no text can show; so it travels with the pointer to the node's body, which every
-// copy of the node shares.
+// It travels with the pointer to the node's body (runtime/graph/carried.h).
 #pragma once
 
 #include <functional>

@@ -19,16 +19,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-class CallbacksOfThePages : public OnEightDevices {
- protected:
-  template <typename F>
-  std::string printed(F&& f) {
-    testing::internal::CaptureStdout();
-    f();
-    effects_barrier();
-    return testing::internal::GetCapturedStdout();
-  }
-};
+using CallbacksOfThePages = OnEightDevices;
 
 TEST_F(CallbacksOfThePages, AGradientIsPrintedOnItsWayBack) {
   auto print_grad = [](const Array& x) {

@@ -19,6 +19,7 @@
 #include "runtime/exec/python_format.h"
 #include "runtime/exec/shard_map.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 namespace {
@@ -28,41 +29,23 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 using Floats = std::vector<float>;
 
-template <typename F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const std::exception& error) { return error.what(); }
-  return "no error";
-}
-
 HostArray doubled(const HostArrays& args) {
   Floats values = args[0].to_vector<float>();
   for (float& x : values) x *= 2;
   return {values, args[0].shape()};
 }
 
-class Callbacks : public testing::Test {
+class Callbacks : public OnEightDevices {
  protected:
   void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
+    OnEightDevices::SetUp();
     a = device_put(reshape(arange(8.0F), {4, 2}), NamedSharding(mesh, P("x", "y")));
   }
   void TearDown() override {
     a = {};
-    Context::set_current(nullptr);
+    OnEightDevices::TearDown();
   }
 
-  // What is printed meanwhile.
-  template <typename F>
-  std::string printed(F&& f) {
-    testing::internal::CaptureStdout();
-    f();
-    effects_barrier();
-    return testing::internal::GetCapturedStdout();
-  }
   // Notes the shapes that it is called with.
   HostArray noted(const HostArrays& args) {
     std::string text;

@@ -14,6 +14,7 @@
 #include "runtime/exec/positional_sharding.h"
 #include "runtime/exec/visualize.h"
 #include "runtime/exec/vmap.h"
+#include "tests/support/eight_devices.h"
 
 namespace shardlab {
 namespace {
@@ -21,15 +22,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Inspect : public testing::Test {
+class Inspect : public OnEightDevices {
  protected:
-  void SetUp() override {
-    ContextOptions options;
-    options.devices_per_process = {8};
-    Context::set_current(std::make_shared<Context>(options));
-  }
-  void TearDown() override { Context::set_current(nullptr); }
-
   // Notes how the value lies.
   void look(const Array& value) {
     debug::inspect_array_sharding(value, [this](const Sharding& sharding) { seen.push_back(sharding.spec_text()); });

@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/exec/array_ops.h"
+#include "runtime/exec/callbacks.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/ops.h"
 #include "tests/support/error_of.h"
@@ -26,6 +28,15 @@ class OnEightDevices : public ::testing::Test {
   }
   void TearDown() override { Context::set_current(nullptr); }
 };
+
+// What is printed while it runs, and by what it launched.
+template <typename F>
+std::string printed(F&& f) {
+  ::testing::internal::CaptureStdout();
+  std::forward<F>(f)();
+  effects_barrier();
+  return ::testing::internal::GetCapturedStdout();
+}
 
 // Values of no symmetry, so that a wrong order shows.
 inline Array wave(const Shape& shape, double step = 0.7) { return sin(arange(element_count(shape), float32) * step + 0.3).reshape(shape); }
