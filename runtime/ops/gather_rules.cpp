@@ -109,22 +109,21 @@ bool is_zero_everywhere(const GraphBuilder& b, ValueId value) {
   return std::all_of(bytes, bytes + literal.type.bytes(), [](std::byte each) { return each == std::byte(0); });
 }
 
-// What a mask leaves of a cotangent, before the mask.
+// The cotangent of a gather before the mask of what lies inside was laid on it.
 ValueId unmasked(const GraphBuilder& b, ValueId cotangent) {
   const Node* node = producer_of(b, cotangent);
   return node != nullptr && node->op == &kSelect && is_zero_everywhere(b, node->operands[2]) ? node->operands[1] : cotangent;
 }
 
 // Added back to where each came from. Starts out of bounds are moved, as the gather moved them; where what they give is masked, they need
-// not be, nor need its cotangent be masked, for scatter_add drops what has no place.
+// not be, for scatter_add drops what has no place. Nor need its cotangent be masked, where a mask follows the gather itself.
 Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
   GatherDims dims(args.attrs);
   const TensorType& operand = args.operand_types[0];
   TensorType type = args.operand_types[1];
   ValueId indices = args.operands[1], cotangent = args.cotangents[0];
-  if (args.attrs.flag("is_masked")) {
-    cotangent = unmasked(b, cotangent);
-  } else {
+  if (args.attrs.flag("is_filled")) cotangent = unmasked(b, cotangent);
+  if (!args.attrs.flag("is_masked")) {
     ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
     indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
   }
@@ -154,7 +153,8 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
     sizes = with_first(args.size, sizes);
   }
   Attrs attrs{{"slice_sizes", sizes}};
-  if (args.attrs.flag("is_masked")) attrs.set("is_masked", true);
+  for (const char* flag : {"is_masked", "is_filled"})
+    if (args.attrs.flag(flag)) attrs.set(flag, true);
   dims.set(attrs);
   ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
   ValueId index = has_indices ? moved_dim(b, indices.value, indices.dim, 0) : indices.value;
