@@ -2,6 +2,7 @@
 // words of sixteen bytes belong to it. Full of bytes that nobody may rely on.
 #pragma once
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,16 +24,23 @@ class GuardedBytes {
     begin_ = static_cast<std::byte*>(made);
     data_ = begin_ + mapped_ - page - held;
     std::memset(begin_, 0xcd, mapped_ - page);
+    tell_sanitizer("__asan_poison_memory_region", std::size_t(data_ - begin_));
     SL_CHECK(::mprotect(begin_ + mapped_ - page, page, PROT_NONE) == 0, "no guard behind {} bytes", bytes);
   }
   ~GuardedBytes() {
-    if (begin_ != nullptr) ::munmap(begin_, mapped_);
+    if (begin_ == nullptr) return;
+    tell_sanitizer("__asan_unpoison_memory_region", mapped_);
+    ::munmap(begin_, mapped_);
   }
   GuardedBytes(GuardedBytes&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), data_(other.data_), mapped_(other.mapped_) {}
   GuardedBytes& operator=(GuardedBytes&&) = delete;
   std::byte* data() const { return data_; }
 
  private:
+  // Where it is there, what lies before the memory is out of bounds too.
+  void tell_sanitizer(const char* function, std::size_t bytes) const {
+    if (void* found = ::dlsym(RTLD_DEFAULT, function)) reinterpret_cast<void (*)(const void*, std::size_t)>(found)(begin_, bytes);
+  }
   std::byte *begin_ = nullptr, *data_ = nullptr;
   std::size_t mapped_ = 0;
 };

@@ -28,8 +28,9 @@ void HostKernels::compile(const std::vector<cuda::KernelText>& kernels) {
   const ScratchFolder folder("kernels");
   const std::string source = folder / "kernels.cpp", library = folder / "kernels.so", log = folder / "log";
   std::ofstream(source) << cuda::program_text(wanted, cuda::Form::kHost);
-  std::string command =
-      fmt::format("{} -std=c++17 -O0 -fPIC -shared -ffp-contract=off -w -o {} {} > {} 2>&1", SHARDLAB_HOST_COMPILER, library, source, log);
+  const char* more = std::getenv("SHARDLAB_HOST_KERNEL_FLAGS");  // such as sanitizers, whose library is preloaded into the test alone
+  std::string command = fmt::format("env -u LD_PRELOAD {} -std=c++17 -O0 -fPIC -shared -ffp-contract=off -w {} -o {} {} > {} 2>&1",
+                                    SHARDLAB_HOST_COMPILER, more == nullptr ? "" : more, library, source, log);
   int status = std::system(command.c_str());
   std::ifstream file(log);
   std::string said((std::istreambuf_iterator<char>(file)), {});
