@@ -48,8 +48,10 @@ Buffers slice_of(const Executable& body, const Buffers& whole, std::int64_t inde
   return result;
 }
 
-// The iterations' results, one after another; devices that had the same ones share it.
-Buffers stacked(const Executable& body, const std::vector<Buffers>& slices, std::size_t bytes, const std::vector<int>& positions) {
+// The iterations' results in a slot of the body, one after another; devices that had the same ones share it. Parts may be of unequal size.
+Buffers stacked(const Executable& body, int slot, const std::vector<Buffers>& slices, const std::vector<int>& positions) {
+  const std::vector<Box>& boxes = body.slot_boxes[std::size_t(slot)];
+  const auto size_of_all = std::int64_t(size_of(body.program.slots[std::size_t(slot)].type.dtype) * slices.size());
   Buffers result(std::size_t(body.program.mesh.size()));
   std::map<std::vector<const Buffer*>, BufferRef> made;
   for (int position : positions) {
@@ -57,7 +59,8 @@ Buffers stacked(const Executable& body, const std::vector<Buffers>& slices, std:
     for (const Buffers& each : slices) key.push_back(each.at(std::size_t(position)).get());
     BufferRef& whole = made[key];
     if (!whole) {
-      auto buffer = body.backend->allocate(bytes, body.program.mesh.devices()[std::size_t(position)]);
+      const std::int64_t bytes = element_count(boxes[std::size_t(position)]) * size_of_all;
+      auto buffer = body.backend->allocate(std::size_t(bytes), body.program.mesh.devices()[std::size_t(position)]);
       std::size_t at = 0;
       for (const Buffer* slice : key) {
         std::size_t size = body.backend->bytes_of(*slice);
@@ -158,11 +161,7 @@ Executor::Slots Executor::run_scan(const Task& task, const Executable& executabl
   }
   Slots results(params.begin() + std::ptrdiff_t(consts), params.begin() + std::ptrdiff_t(consts + carried));
   for (std::size_t i = 0; i < stacks; ++i) {
-    int slot = body.program.results[carried + i];
-    const auto& boxes = body.slot_boxes[std::size_t(slot)];
-    std::int64_t bytes =
-        element_count(boxes.at(std::size_t(scope.active->at(0)))) * size_of(body.program.slots[std::size_t(slot)].type.dtype) * length;
-    results.push_back(stacked(body, slices[i], std::size_t(bytes), *scope.active));
+    results.push_back(stacked(body, body.program.results[carried + i], slices[i], *scope.active));
     slices[i].clear();
   }
   return results;
