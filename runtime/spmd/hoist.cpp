@@ -94,7 +94,7 @@ class Hoister {
         to_.copy_node(n, std::move(node));
         continue;
       }
-      std::vector<BodyPropagation> own = found->second;
+      SharedBodies own = found->second;
       std::vector<ValueId> made;
       if (is_loop(node)) made = hoist(node, own);
       has_changed = has_changed || !made.empty();
@@ -116,9 +116,9 @@ class Hoister {
 
  private:
   // Takes the work out of a loop's body; what is left of the loop takes these values besides.
-  std::vector<ValueId> hoist(Node& loop, std::vector<BodyPropagation>& bodies) {
+  std::vector<ValueId> hoist(Node& loop, SharedBodies& bodies) {
     const std::size_t consts = const_count(loop);
-    const BodyPropagation body = bodies.back();
+    const BodyPropagation& body = bodies->back();
     Leaving leaving{.work = invariant_work(body.graph, consts)};
     leaving.given = given_back(loop, body, leaving.work);
     std::vector<bool> is_used(body.graph.values.size(), false);
@@ -138,14 +138,14 @@ class Hoister {
     for (ValueId id : leaving.wanted) made.push_back(names[std::size_t(id)]);
     for (const GivenBack& each : leaving.given) made.push_back(names[std::size_t(each.id)]);
     if (made.empty()) return made;
-    keep_consts(loop, bodies, is_used, leaving);
+    keep_consts(loop, *bodies, is_used, leaving);
     std::vector<BodyPropagation> rest;
     Bodies graphs;
-    for (const BodyPropagation& each : bodies) {
-      rest.push_back(without(&each == &bodies.back() ? body : each, body, leaving));
+    for (const BodyPropagation& each : *bodies) {
+      rest.push_back(without(each, body, leaving));
       graphs.push_back(std::make_shared<const Graph>(rest.back().graph));
     }
-    bodies = std::move(rest);
+    bodies = std::make_shared<const std::vector<BodyPropagation>>(std::move(rest));
     const auto kept = std::count(leaving.kept_consts.begin(), leaving.kept_consts.end(), true);
     loop.attrs.set("bodies", graphs).set("num_consts", std::int64_t(kept) + std::int64_t(made.size()));
     return made;

@@ -39,7 +39,7 @@ void run_inspections_in(const Graph& graph, const std::vector<ValueSharding>& va
     if (node.op->region == RegionKind::kManual)
       run_inspections(*node.attrs.bodies().at(0), mesh);
     else if (auto found = bodies.find(n); found != bodies.end())
-      for (const BodyPropagation& body : found->second) run_inspections_in(body.graph, body.values, body.bodies, mesh);
+      for (const BodyPropagation& body : *found->second) run_inspections_in(body.graph, body.values, body.bodies, mesh);
     else if (node.op->region == RegionKind::kCall)
       run_in_call(node, values, mesh);
   }

@@ -90,7 +90,7 @@ std::optional<Propagation> lightened(const Propagation& propagation, Lighten lig
   result.graph = std::move(lighter->graph);
   for (const auto& [node, bodies] : propagation.bodies) {
     const NodeId now = origins.node(node);
-    if (now >= 0 && result.graph.nodes[std::size_t(now)].attrs.bodies().size() == bodies.size()) result.bodies[now] = bodies;
+    if (now >= 0 && result.graph.nodes[std::size_t(now)].attrs.bodies().size() == bodies->size()) result.bodies[now] = bodies;
   }
   result.results = propagation.results;
   result.open_results = propagation.open_results;

@@ -5,6 +5,7 @@
 
 #include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/alone.h"
+#include "runtime/spmd/body_plans.h"
 #include "runtime/spmd/foreign.h"
 #include "runtime/spmd/hoist.h"
 #include "runtime/spmd/in_parts.h"
@@ -98,7 +99,7 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
   PartitionedProgram program;
   auto plan = [&](Rounding rounding, Composition composition, bool is_first) {
     if (!is_first && program.wire_bytes == 0) return;
-    Problem problem(propagation, input, rounding, composition, options.lighten);
+    Problem problem(propagation, input, rounding, composition, {.lighten = options.lighten, .body_plans = options.body_plans});
     PartitionedProgram next = planned(problem, options);
     auto work_of = [&](const PartitionedProgram& each) { return work_per_device(propagation.graph, each); };
     if (is_first || (next.wire_bytes < program.wire_bytes && may_do(work_of(next), work_of(program), propagation, input)))
@@ -162,7 +163,10 @@ PartitionedProgram partition(const PropagationInput& input, const PartitionOptio
   return partition(input, propagate(input), options);
 }
 
-PartitionedProgram partition(const PropagationInput& input, Propagation propagated, const PartitionOptions& options) {
+PartitionedProgram partition(const PropagationInput& input, Propagation propagated, const PartitionOptions& asked) {
+  BodyPlans own_plans;
+  PartitionOptions options = asked;
+  if (options.body_plans == nullptr) options.body_plans = &own_plans;
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;

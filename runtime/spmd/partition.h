@@ -11,6 +11,8 @@ namespace shardlab::spmd {
 // The same program with less arithmetic, or nothing; it may make one value of two that lie alike.
 using Lighten = std::optional<LighterGraph> (*)(const Graph&, const LieAlike& lie_alike);
 
+class BodyPlans;
+
 struct PartitionOptions {
   // Results exactly as JAX's; otherwise they may stay in a finer form at fewer bytes.
   bool exact_results = true;
@@ -19,6 +21,8 @@ struct PartitionOptions {
   // Applied once shardings are chosen, and taken where that moves no more bytes, or less arithmetic for no more bytes than op by op;
   // nullptr: every node is computed as it is written.
   Lighten lighten = nullptr;
+  // Where bodies that were planned by these options are remembered; nullptr: in a place of the partition's own.
+  BodyPlans* body_plans = nullptr;
 };
 
 // Propagates, plans every op and reshard by wire bytes, and writes the steps. The result has been verified.

@@ -51,12 +51,12 @@ bool Problem::rounding_matters(const Propagation& propagation) {
 }
 
 Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
-                 Lighten lighten_bodies)
+                 PartitionOptions for_bodies)
     : mesh_(input.mesh),
       propagation_(propagation),
       free_(free_values(propagation_.graph)),
       composed_(composed_values(propagation_.graph, free_, composition)),
-      lighten_bodies_(lighten_bodies),
+      for_bodies_(for_bodies),
       rounding_(rounding),
       reshards_(input.mesh) {
   AtomTable table(mesh_);
@@ -94,14 +94,14 @@ const RegionPlan* Problem::region(NodeId id) {
   if (each.op->region == RegionKind::kNone) return nullptr;
   auto& plan = regions_[std::size_t(id)];
   if (!plan) {
-    RegionContext context{.graph = graph(), .mesh = mesh_, .lighten = lighten_bodies_};
+    RegionContext context{.graph = graph(), .mesh = mesh_, .for_bodies = for_bodies_};
     const bool is_control =
         each.op->region == RegionKind::kWhile || each.op->region == RegionKind::kScan || each.op->region == RegionKind::kBranch;
     context.rounding = is_control ? rounding_ : Rounding::kEven;
     auto form = [&](ValueId value) { return context.rounding == Rounding::kEven ? even_form(value) : propagated_form(value); };
     for (ValueId value : each.operands) context.operands.push_back(form(value));
     for (ValueId value : each.results) context.results.push_back(form(value));
-    if (auto found = propagation_.bodies.find(id); found != propagation_.bodies.end()) context.bodies = &found->second;
+    if (auto found = propagation_.bodies.find(id); found != propagation_.bodies.end()) context.bodies = found->second;
     plan = plan_region(context, each);
   }
   return &*plan;

@@ -22,7 +22,7 @@ class Problem {
  public:
   // Refers to the propagation.
   Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
-          Lighten lighten_bodies = nullptr);
+          PartitionOptions for_bodies = {});
   // Whether the roundings differ for this program, and whether the compositions do.
   static bool rounding_matters(const Propagation& propagation);
   static bool composition_matters(const Propagation& propagation);
@@ -67,7 +67,7 @@ class Problem {
   std::vector<Spec> kept_;             // per value
   std::vector<Spec> params_;
   Axes atoms_;
-  Lighten lighten_bodies_;
+  PartitionOptions for_bodies_;
   Rounding rounding_;
   std::vector<std::optional<OpShape>> shapes_;      // per node
   std::vector<std::optional<RegionPlan>> regions_;  // per node

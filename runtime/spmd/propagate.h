@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -36,7 +37,8 @@ struct PropagationInput {
 // A body of a loop or branch as its values were left. Of its parameters, those that the loop does not change as the body gets them, those
 // that it scans over in slices.
 struct BodyPropagation;
-using BodyPropagations = std::map<NodeId, std::vector<BodyPropagation>>;  // by node
+using SharedBodies = std::shared_ptr<const std::vector<BodyPropagation>>;
+using BodyPropagations = std::map<NodeId, SharedBodies>;  // by node
 struct BodyPropagation {
   Graph graph;  // the body's, with constants cloned
   std::vector<ValueSharding> values;

@@ -25,8 +25,8 @@ struct RegionContext {
   const Mesh& mesh;
   std::vector<Spec> operands = {}, results = {};
   Rounding rounding = Rounding::kEven;
-  const std::vector<BodyPropagation>* bodies = nullptr;  // of loops and branches, as propagation left them
-  Lighten lighten = nullptr;                             // for those
+  SharedBodies bodies = nullptr;     // of loops and branches, as propagation left them
+  PartitionOptions for_bodies = {};  // those are planned by
 };
 
 RegionPlan plan_region(const RegionContext& context, const Node& node);

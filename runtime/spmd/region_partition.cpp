@@ -4,6 +4,7 @@
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/graph/partition_callback.h"
+#include "runtime/spmd/body_plans.h"
 #include "runtime/spmd/foreign.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
@@ -31,15 +32,18 @@ std::shared_ptr<const PartitionedProgram> shared(PartitionedProgram program) {
 // A body in given forms; its inner values lie as propagation left them.
 std::shared_ptr<const PartitionedProgram> partition_body(const RegionContext& context, const Node& node, std::size_t number,
                                                          const std::vector<Spec>& params, const std::vector<Spec>& results) {
-  const PartitionOptions options{.lighten = context.lighten};
+  const PartitionOptions& options = context.for_bodies;
   PropagationInput input{node.attrs.bodies()[number].get(), context.mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
   if (context.bodies == nullptr) return shared(partition(input, options));
   const BodyPropagation& found = context.bodies->at(number);
   input.graph = &found.graph;
-  Propagation propagated{
-      .graph = found.graph, .values = found.values, .results = results, .origins = found.origins, .bodies = found.bodies};
-  for (std::size_t i = 0; i < params.size(); ++i) propagated.values[std::size_t(found.graph.params[i])] = closed(params[i]);
-  return shared(partition(input, std::move(propagated), options));
+  auto plan = [&] {
+    Propagation propagated{
+        .graph = found.graph, .values = found.values, .results = results, .origins = found.origins, .bodies = found.bodies};
+    for (std::size_t i = 0; i < params.size(); ++i) propagated.values[std::size_t(found.graph.params[i])] = closed(params[i]);
+    return shared(partition(input, std::move(propagated), options));
+  };
+  return options.body_plans == nullptr ? plan() : options.body_plans->planned({context.bodies, number, params, results}, plan);
 }
 
 template <typename T>
@@ -234,7 +238,7 @@ std::shared_ptr<const PartitionedProgram> partition_there(const RegionContext& c
   const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
   for (std::size_t i = 0; i < in.size(); ++i) input.params.emplace_back(in[i].spec(body.type(body.params[i]).rank()));
   for (std::size_t i = 0; i < out.size(); ++i) input.results.emplace_back(out[i].spec(body.type(body.results[i]).rank()));
-  return shared(partition(input, {.lighten = context.lighten}));
+  return shared(partition(input, context.for_bodies));
 }
 
 RegionPlan plan_manual(const RegionContext& context, const Node& node) {

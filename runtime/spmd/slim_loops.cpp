@@ -157,8 +157,8 @@ class Slimmer {
     const Node& node = from_.graph.nodes[std::size_t(n)];
     auto found = from_.bodies.find(n);
     const bool is_loop = node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan;
-    if (found != from_.bodies.end() && is_loop && copy_slim(n, Loop(node, found->second))) return;
-    if (found != from_.bodies.end() && node.op->region == RegionKind::kBranch && forward_all(node, found->second)) return;
+    if (found != from_.bodies.end() && is_loop && copy_slim(n, Loop(node, *found->second))) return;
+    if (found != from_.bodies.end() && node.op->region == RegionKind::kBranch && forward_all(node, *found->second)) return;
     to_.copy_node(n, node);
     if (found != from_.bodies.end()) bodies_[to_.node_now(n)] = found->second;
   }
@@ -221,7 +221,7 @@ class Slimmer {
     has_changed_ = true;
     if (is_vain) return true;
     to_.copy_node(n, std::move(node));
-    bodies_[to_.node_now(n)] = std::move(bodies);
+    bodies_[to_.node_now(n)] = std::make_shared<const std::vector<BodyPropagation>>(std::move(bodies));
     return true;
   }
 

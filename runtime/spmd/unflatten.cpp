@@ -80,7 +80,8 @@ class Inside {
 BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& laid_out) {
   auto place = [&](ValueId id) { return std::size_t(found.flat.sharers[std::size_t(id)]); };
   BodyPropagations all;
-  for (const auto& [node, bodies] : laid_out)
+  for (const auto& [node, bodies] : laid_out) {
+    std::vector<BodyPropagation> own;
     for (const FlatGraph::Body& body : bodies) {
       const Inside inside(body);
       BodyPropagation out;
@@ -95,8 +96,10 @@ BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& lai
         if (body.params[p] >= 0) out.values[std::size_t(body.graph.params[p])] = found.values[place(body.params[p])];
       out.graph = body.graph;
       out.bodies = bodies_of(found, body.bodies);
-      all[node].push_back(std::move(out));
+      own.push_back(std::move(out));
     }
+    all[node] = std::make_shared<const std::vector<BodyPropagation>>(std::move(own));
+  }
   return all;
 }
 
