@@ -60,8 +60,10 @@ Spec resolve(const PartitionSpec& spec, const Mesh& mesh) {
             spec.text(), mesh.text());
       if (!axis) {
         std::vector<std::string_view> names(mesh.axis_names().begin(), mesh.axis_names().end());
-        throw_user_error("Resource axis: {} of {} is not found in mesh: ({}){}", name, spec.text(), fmt::join(mesh.axis_names(), ", "),
-                         did_you_mean(name, names));
+        std::vector<std::string> quoted;
+        for (std::string_view each : names) quoted.push_back(fmt::format("'{}'", each));
+        throw_user_error("Resource axis: {} of {} is not found in mesh: ({}{}){}", name, spec.text(), fmt::join(quoted, ", "),
+                         quoted.size() == 1 ? "," : "", did_you_mean(name, names));
       }
       auto [position, is_new] = used.try_emplace(name, int(d));
       if (!is_new)

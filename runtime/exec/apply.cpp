@@ -4,6 +4,7 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_calls.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/operand.h"
 #include "runtime/exec/out_sharding.h"
@@ -45,17 +46,31 @@ std::string key_of(const OpDef& op, const std::vector<Operand>& operands, const 
   return key;
 }
 
-// Outside jit, what is filled with one number like a committed array lies as it does. Source: jax.lax.full_like.
-std::optional<Sharding> filled_like(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs) {
-  if (!ops::fills_like_operand(op) || !operands[0].is_array()) return std::nullopt;
-  const Array& like = operands[0].array();
-  const bool is_weak = like.impl()->weak && !attrs.has("dtype");
+// Whether one number fills what has the operand's shape.
+bool fills_all_like(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs) {
+  if (!ops::fills_like_operand(op) || !operands[0].is_array()) return false;
   const bool fills_by_parts = operands.size() > 1 && operands[1].is_array() && operands[1].array().ndim() > 0;
   const AttrValue* value = attrs.find("fill_value");
   const bool is_list = value != nullptr && std::holds_alternative<std::shared_ptr<const Literal>>(*value);
-  if (!like.committed() || is_weak || fills_by_parts || is_list) return std::nullopt;
+  return !fills_by_parts && !is_list;
+}
+
+// Outside jit, what is filled with one number like a committed array lies as it does. Source: jax.lax.full_like.
+std::optional<Sharding> filled_like(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs) {
+  if (!fills_all_like(op, operands, attrs)) return std::nullopt;
+  const Array& like = operands[0].array();
+  if (!like.committed() || (like.impl()->weak && !attrs.has("dtype"))) return std::nullopt;
   if (attrs.has("shape") && ops::integer_list_of(attrs, "shape") != like.shape()) return std::nullopt;
   return like.sharding();
+}
+
+// And inside, as its type says.
+std::optional<Sharding> typed_like(const Tracer& tracer, const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs) {
+  if (!fills_all_like(op, operands, attrs) || attrs.has("shape") || tracer.typed_axes() == 0) return std::nullopt;
+  const Mesh mesh = *tracer.mesh_of_types();
+  const Spec spec = within(traced_type(operands[0].array(), mesh).spec, tracer.typed_axes());
+  if (axes_in(spec) == 0) return std::nullopt;
+  return Sharding(mesh, spec);
 }
 
 }  // namespace
@@ -63,10 +78,12 @@ std::optional<Sharding> filled_like(const OpDef& op, const std::vector<Operand>&
 std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where,
                             const std::optional<Sharding>& out_sharding) {
   Context& context = Context::current();
+  if (!out_sharding) check_typed_call(op, operands, attrs, where);
   if (context.tracer()) {
+    const auto wanted = out_sharding ? out_sharding : typed_like(*context.tracer(), op, operands, attrs);
     auto results = context.tracer()->call(op, operands, attrs, where);
-    if (!out_sharding) return results;
-    for (Array& result : results) result = resharded(Operand(result, where), *out_sharding, op.name);
+    if (!wanted) return results;
+    for (Array& result : results) result = resharded(Operand(result, where), *wanted, op.name);
     return results;
   }
   ProgramRequest request;

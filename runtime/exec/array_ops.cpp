@@ -67,8 +67,8 @@ Array lax_pad(const Operand& x, const Operand& padding_value, const std::vector<
   return one("pad", {x, padding_value}, {{"padding", numbers}});
 }
 Array tile(const Operand& x, const std::vector<std::int64_t>& reps) { return one("tile", {x}, {{"reps", reps}}); }
-Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis) {
-  return one("repeat", {x}, on_one_axis("repeat", axis, {{"repeats", repeats}}));
+Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis, const OutOptions& options) {
+  return apply_to("repeat", {x}, on_one_axis("repeat", axis, {{"repeats", repeats}}), x.where(), options.out_sharding).at(0);
 }
 
 Array copy(const Operand& x) { return one("copy", {x}); }

@@ -28,7 +28,7 @@ struct Padding {
 };
 Array lax_pad(const Operand& x, const Operand& padding_value, const std::vector<Padding>& padding);
 Array tile(const Operand& x, const std::vector<std::int64_t>& reps);
-Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis = AxisList::all());
+Array repeat(const Operand& x, std::int64_t repeats, const AxisList& axis = AxisList::all(), const OutOptions& options = {});
 // The same value with the same sharding: arrays are immutable.
 Array copy(const Operand& x);
 // The first half along an axis times the logistic function of the second.

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "runtime/exec/explicit_types.h"
+#include "runtime/ops/calls.h"
+#include "runtime/ops/gather_dims.h"
+#include "runtime/ops/primitives.h"
 
 namespace shardlab {
 
@@ -32,18 +35,18 @@ struct WholeFactorText {
   std::string_view text;  // {type} and {axis} are replaced
 };
 constexpr WholeFactorText kWholeFactorTexts[] = {
-    {"sort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
-    {"argsort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={type} and sorting dimension={axis}"},
+    {"sort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={sharding} and sorting dimension={axis}"},
+    {"argsort", "Arguments to sort must be unsharded over the sorting dimension. Got arg sharding={sharding} and sorting dimension={axis}"},
     {"cumsum", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"cumprod", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"cummax", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"cummin", "Input should be unsharded over the axis being reduced. Got input type={type} and axis={axis}"},
     {"top_k", "The input should be unsharded over the axis along which to compute the top_k values. Got input type={type} and axis={axis}"},
-    {"cholesky", "Input 0 to cholesky must be unsharded on non-batch dimensions, but got {type}."},
-    {"eigh", "Input 0 to eigh must be unsharded on non-batch dimensions, but got {type}."},
-    {"lu", "Input 0 to lu must be unsharded on non-batch dimensions, but got {type}."},
-    {"qr", "Input 0 to qr must be unsharded on non-batch dimensions, but got {type}."},
-    {"svd", "Input 0 to svd must be unsharded on non-batch dimensions, but got {type}."},
+    {"cholesky", "Input 0 to cholesky must be unsharded on non-batch dimensions, but got {spec}."},
+    {"eigh", "Input 0 to eigh must be unsharded on non-batch dimensions, but got {spec}."},
+    {"lu", "Input 0 to lu must be unsharded on non-batch dimensions, but got {spec}."},
+    {"qr", "Input 0 to qr must be unsharded on non-batch dimensions, but got {spec}."},
+    {"svd", "Input 0 to svd must be unsharded on non-batch dimensions, but got {spec}."},
     {"triangular_solve", "triangular solve inputs must be unsharded on the contracting axis, but got {type}"},
     {"gather",
      "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could not be resolved "
@@ -57,7 +60,7 @@ constexpr WholeFactorText kWholeFactorTexts[] = {
 class NodeTyping {
  public:
   NodeTyping(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& operands, bool has_out_sharding)
-      : node_(node), mesh_(mesh), operands_(operands), has_out_sharding_(has_out_sharding) {
+      : graph_(graph), node_(node), mesh_(mesh), operands_(operands), has_out_sharding_(has_out_sharding) {
     operand_types_ = graph.types(node.operands);
     result_types_ = graph.types(node.results);
     rule_ = node.op->rule(operand_types_, result_types_, node.attrs);
@@ -68,6 +71,7 @@ class NodeTyping {
     if (node_.op->name == "reshape") return {reshaped()};
     if (node_.op->name == "fft_axis") return {transformed()};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
+    check_update();
     collect_factors();
     std::vector<Spec> results;
     for (std::size_t r = 0; r < result_types_.size(); ++r) results.push_back(result_spec(r));
@@ -87,6 +91,22 @@ class NodeTyping {
     for (std::size_t i = 0; i < operand_types_.size(); ++i) texts.push_back(operand_text(i));
     return fmt::format("{}", fmt::join(texts, ", "));
   }
+  // As JAX's op sees them: of size 1 where this one repeats them.
+  std::string short_operand_texts() const {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < operand_types_.size(); ++i) {
+      TensorType type = operand_types_[i];
+      const NodeId producer = graph_.values[std::size_t(node_.operands[i])].producer;
+      if (const Node* made = producer < 0 ? nullptr : &graph_.nodes[std::size_t(producer)];
+          made != nullptr && made->attrs.has(ops::kImplicit)) {
+        const auto& dims = made->attrs.integers("dims");
+        for (std::size_t d = 0; d < type.shape.size(); ++d)
+          if (std::find(dims.begin(), dims.end(), std::int64_t(d)) == dims.end()) type.shape[d] = 1;
+      }
+      texts.push_back(short_typed_text(type, operands_[i], mesh_));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
   const Axes& axes_of(std::size_t operand, std::size_t dim) const { return operands_[operand][dim]; }
 
   // The axes of each factor: what its operands agree on. Two different ones are an error, none beside one is not.
@@ -102,14 +122,29 @@ class NodeTyping {
       }
   }
 
-  // gather and scatter: what the index vectors look up is whole, and so are the index vectors.
+  // gather and scatter: what the index vectors look up is whole, and so are the index vectors. Dimensions of the indices that go along with
+  // the operand's are cut as those. Source: _gather_spec_computation in jax/_src/lax/slicing.py.
   void check_indexed() const {
-    const AttrValue* map = node_.attrs.find("start_index_map");
-    if (map == nullptr) return;
-    for (std::int64_t dim : std::get<std::vector<std::int64_t>>(*map))
+    if (!node_.attrs.has("start_index_map")) return;
+    const ops::GatherDims dims(node_.attrs);
+    for (std::int64_t dim : dims.index_map)
       if (!axes_of(0, std::size_t(dim)).empty()) check_whole(0, std::size_t(dim));
-    auto is_cut = [](const Spec& spec) { return std::any_of(spec.begin(), spec.end(), [](const Axes& axes) { return !axes.empty(); }); };
-    if (is_cut(operands_[1])) check_whole(0, 0);
+    for (std::size_t d = 0; d < operands_[1].size(); ++d) {
+      const Axes& axes = axes_of(1, d);
+      const auto along = std::find(dims.indices_batching.begin(), dims.indices_batching.end(), std::int64_t(d));
+      if (axes.empty()) continue;
+      const auto place = std::size_t(along - dims.indices_batching.begin());
+      const Axes* with = along == dims.indices_batching.end() ? nullptr : &axes_of(0, std::size_t(dims.operand_batching[place]));
+      if (with == nullptr || (!with->empty() && *with != axes)) check_whole(0, 0);
+    }
+  }
+
+  // What JAX's primitive of that name says; scatters that have become such nodes have rules of their own.
+  void check_update() const {
+    if (node_.op != &ops::kDynamicUpdateSlice || has_out_sharding_ || node_.user_op.find("dynamic_update_") == std::string::npos) return;
+    if (operands_[0] != operands_[1])
+      fail("dynamic_update_slice operand sharding must be equal to update sharding, got operand sharding {} and update sharding {}.",
+           operand_text(0), operand_text(1));
   }
 
   void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {
@@ -142,12 +177,10 @@ class NodeTyping {
           "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got {} and {}.; the "
           "operands are {}",
           left, right, operand_texts());
-    if (op == "select") fail("select cases must have the same shardings, got [{}].", operand_texts());
-    if (op == "concatenate") fail("All operands should have the same sharding. Got shardings {}", operand_texts());
     std::vector<std::string> specs;
     for (const Spec& operand : operands_) specs.push_back(tuple_text(operand, mesh_));
-    fail("{} got incompatible shardings for broadcasting: {}.; reshard one operand, e.g. to {}", op, fmt::join(specs, ", "),
-         text_of(operands_[0], mesh_));
+    fail("{} got incompatible shardings for broadcasting: {}.; reshard one operand, e.g. to {}",
+         op == "select" ? "broadcast_shardings" : op, fmt::join(specs, ", "), text_of(operands_[0], mesh_));
   }
 
   void check_whole(std::size_t operand, std::size_t dim) const {
@@ -159,6 +192,8 @@ class NodeTyping {
         if (auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
       };
       replace("{type}", operand_text(operand));
+      replace("{spec}", text_of(operands_[operand], mesh_));
+      replace("{sharding}", abstract_sharding_text(operands_[operand], mesh_));
       replace("{axis}", fmt::format("{}", dim));
       fail("{}; reshard it first with `reshard`", text);
     }
@@ -171,23 +206,22 @@ class NodeTyping {
       if (d >= rule_.results[r].size() || rule_.results[r][d].empty()) continue;
       const int factor = rule_.results[r][d][0];
       spec[d] = axes_[std::size_t(factor)];
-      if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d, spec[d]);
+      if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d);
     }
     if (has_out_sharding_) return without_repeats(std::move(spec));
     check_axes_once(type, spec);
     return spec;
   }
 
-  [[noreturn]] void fail_indivisible(const TensorType& type, std::size_t d, const Axes& axes) const {
-    static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-        {"slice", "slicing"}, {"pad", "padding"}, {"split", "split"}, {"dynamic_slice", "dynamic_slice"}};
+  [[noreturn]] void fail_indivisible(const TensorType& type, std::size_t d) const {
+    static constexpr std::pair<std::string_view, std::string_view> kWords[] = {{"slice", "slicing"}, {"pad", "padding"}};
     std::string_view word = node_.op->name;
     for (const auto& [op, its_word] : kWords)
       if (op == word) word = its_word;
-    fail(
-        "{} on sharded dims where out dim ({}) is not divisible by mesh axes ({}) with spec ({}) is not implemented. Got input type={} and "
-        "output shape={}",
-        word, type.shape[d], part_count(axes), axes_text(axes, mesh_), operand_text(0), text_of(type.shape));
+    // In JAX these are primitives of their own.
+    if (node_.user_op.ends_with("split")) word = "split";
+    if (node_.user_op.find("dynamic_") != std::string::npos) word = "dynamic_slice";
+    fail("{}", indivisible_text(word, d, operand_types_[0], operands_[0], type.shape, mesh_));
   }
 
   // Where the result is asked for in some sharding, an axis that would cut two dimensions cuts the first of them.
@@ -203,18 +237,13 @@ class NodeTyping {
       for (const AxisPiece& piece : axes)
         if (!used.insert(piece.axis).second)
           fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
-               operand_texts(), typed_text(type, spec, mesh_));
+               short_operand_texts(), short_typed_text(type, spec, mesh_));
   }
 
   // JAX's Fourier transforms have no rule of their own: their result is cut as their operand, also along what they transform.
   Spec transformed() const {
-    const TensorType& type = result_types_[0];
-    for (std::size_t d = 0; d < operands_[0].size(); ++d)
-      if (const std::int64_t parts = part_count(operands_[0][d]); type.shape[d] % parts != 0 && !has_out_sharding_)
-        fail(
-            "Sharding spec {} implies that array axis {} is partitioned {} times, but does not evenly divide the dimension size {}. Got "
-            "shape: {}; reshard the operand {}",
-            tuple_text({operands_[0][d]}, mesh_), d, parts, type.shape[d], text_of(type.shape), operand_text(0));
+    const std::string why = uneven_text(operands_[0], result_types_[0].shape, mesh_);
+    if (!why.empty() && !has_out_sharding_) fail("{}; reshard the operand {}", why, operand_text(0));
     return operands_[0];
   }
 
@@ -280,6 +309,7 @@ class NodeTyping {
         operand_text(0), text_of(result_types_[0].shape));
   }
 
+  const Graph& graph_;
   const Node& node_;
   const Mesh& mesh_;
   const std::vector<Spec>& operands_;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/exec/explicit_asked.h"
+#include "runtime/exec/explicit_equals.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_node.h"
 #include "runtime/ops/calls.h"
@@ -90,7 +91,7 @@ class GraphTyping {
       const bool is_asked =
           std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked_[std::size_t(result)]; });
       const std::vector<Spec> operands = operand_specs(node, 0, node.operands.size(), typed);
-      const std::optional<Spec> alike = type_of_equals(node, operands, is_asked);
+      const std::optional<Spec> alike = type_of_equals({graph_, mesh_, is_constant_, on_mesh_}, node, operands, is_asked);
       results = alike ? std::vector<Spec>{*alike} : typed_results(graph_, node, mesh_, operands, is_asked);
     }
     for (ValueId result : node.results)
@@ -121,47 +122,6 @@ class GraphTyping {
           typed_text(graph_.type(node.operands[0]), result, mesh_), axes_text(batch, mesh_), node.where.text());
     result[std::size_t(node.attrs.integer("dim"))] = batch;
     return result;
-  }
-
-  // Which dimension vmap repeats a value along; -1: none.
-  std::int64_t repeated_dim(ValueId value) const {
-    const NodeId producer = graph_.values[std::size_t(value)].producer;
-    return producer < 0 ? -1 : graph_.nodes[std::size_t(producer)].attrs.integer(ops::kRepeatedDim, -1);
-  }
-
-  // The same type, where what is repeated is cut along the batch as the other is.
-  bool are_alike(const Node& node, std::size_t i, std::size_t j, std::vector<Spec> operands) const {
-    for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)})
-      if (const std::int64_t dim = repeated_dim(node.operands[one]); dim >= 0 && operands[one][std::size_t(dim)].empty())
-        operands[one][std::size_t(dim)] = operands[other][std::size_t(dim)];
-    return operands[i] == operands[j];
-  }
-
-  // Joined values, and those that are selected from, have one type; constants take it.
-  std::optional<Spec> type_of_equals(const Node& node, const std::vector<Spec>& operands, bool is_asked) const {
-    const bool joins = node.op == &ops::kConcatenate, selects = node.op == &ops::kSelect;
-    if (!joins && !selects) return std::nullopt;
-    std::optional<std::size_t> common;
-    std::vector<std::string> types;
-    bool differ = false;
-    for (std::size_t i = selects ? 1 : 0; i < operands.size(); ++i) {
-      types.push_back(typed_text(graph_.type(node.operands[i]), operands[i], mesh_));
-      if (is_constant_[std::size_t(node.operands[i])]) continue;
-      differ |= common && !are_alike(node, *common, i, operands);
-      // What vmap repeats says less than another one.
-      if (!common || repeated_dim(node.operands[*common]) >= 0) common = i;
-    }
-    if (differ && !is_asked)
-      throw_user_error(
-          "{}{}{}; reshard some of them [{} at {}]",
-          joins ? "All operands should have the same sharding. Got shardings " : "select cases must have the same shardings, got [",
-          fmt::join(types, ", "), joins ? "" : "].", node.user_op, node.where.text());
-    if (!joins || differ || !common) return std::nullopt;
-    const Spec& found = operands[*common];
-    const TensorType& type = graph_.type(node.results[0]);
-    for (std::size_t d = 0; d < found.size(); ++d)
-      if (type.shape[d] % part_count(found[d]) != 0) return std::nullopt;
-    return found;
   }
 
   void emit(Node node) {
@@ -232,6 +192,8 @@ class GraphTyping {
             text_of(wanted, mesh_), names_of(used & axes_in({axes})), node.where.text());
       used |= axes_in({axes});
     }
+    if (const std::string why = uneven_text(wanted, graph_.type(node.results[0]).shape, mesh_); !why.empty())
+      throw_user_error("{} [{}]", why, node.where.text());
     node.attrs = type_attrs(wanted, mesh_, typed);
     return wanted;
   }
@@ -313,7 +275,7 @@ class GraphTyping {
     bool any = false;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const ValueId value = node.operands[first + i];
-      const std::int64_t dim = repeated_dim(value);
+      const std::int64_t dim = repeated_dim(graph_, value);
       if (dim < 0 || made[i][std::size_t(dim)].empty() || !spec(value, typed)[std::size_t(dim)].empty()) continue;
       specs_[std::size_t(value)][std::size_t(dim)] = made[i][std::size_t(dim)];
       hold(node, value, type_attrs(spec(value, typed), mesh_, typed));

@@ -15,6 +15,15 @@ namespace shardlab {
 
 // "float32[4@i,8@j]"; several axes as 8@(i,j).
 std::string typed_text(const TensorType& type, const Spec& spec, const Mesh& mesh);
+// "f32[4@i,8@j]", as some of JAX's errors have it.
+std::string short_typed_text(const TensorType& type, const Spec& spec, const Mesh& mesh);
+// "NamedSharding(mesh=AbstractMesh('i': 4, axis_types=(Explicit,)), spec=P('i', None))".
+std::string abstract_sharding_text(const Spec& spec, const Mesh& mesh);
+// Why a dimension of a result cannot be cut as that of its operand; `word`: "slicing".
+std::string indivisible_text(std::string_view word, std::size_t dim, const TensorType& operand, const Spec& spec, const Shape& result,
+                             const Mesh& mesh);
+// Why a value of this shape cannot have this spec; nothing where it can.
+std::string uneven_text(const Spec& spec, const Shape& shape, const Mesh& mesh);
 
 // Why with_sharding_constraint fails on a mesh of Explicit axes; both specs as text.
 std::string failed_assertion_text(std::string_view has, std::string_view wanted);

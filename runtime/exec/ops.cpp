@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/at_place.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/explicit_marks.h"
@@ -329,8 +330,12 @@ Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) {
   const Sharding sharding = OutSharding(spec).on_mesh_of({x}, x.where());
   return sharding.mesh().has_explicit_axes() ? with_sharding_constraint(x, sharding) : device_put(x, sharding);
 }
-Array reshard(const Operand& x, const Sharding& sharding) {
-  const Mesh& mesh = sharding.mesh();
+Array reshard(const Operand& x, const Sharding& given) {
+  const Mesh& mesh = given.mesh();
+  // An entry for each dimension; empty ones beyond them say nothing.
+  const Sharding sharding = x.is_array() && x.array().valid()
+                                ? at_place(x.where(), [&] { return Sharding(mesh, given.spec(x.array().ndim())); })
+                                : given;
   const bool is_traced = Context::current().tracer() != nullptr;
   const bool lies_on_it = x.is_array() && !is_traced && x.array().valid() && x.array().sharding().mesh() == mesh;
   if (is_traced || (lies_on_it && is_partly_explicit(mesh))) return resharded(x, sharding, "reshard");

@@ -54,6 +54,32 @@ TEST(ExplicitTypes, FollowFromTheOperands) {
   EXPECT_EQ(typeof_text(transpose(placed({8, 4}, P("i", "j")))), "float32[4@j,8@i]");
 }
 
+TEST(ExplicitTypes, WhatIsMadeLikeAnotherIsCutAsItIs) {
+  const Array x = placed({8, 8}, P("i", "j"));
+  EXPECT_EQ(typeof_text(jit([](const Array& a) { return zeros_like(a); })(x)), "float32[8@i,8@j]");
+  EXPECT_EQ(typeof_text(jit([](const Array& a) { return full_like(a, 2.0); })(x)), "float32[8@i,8@j]");
+  EXPECT_EQ(typeof_text(reshard(placed({8}, P("i")), NamedSharding(explicit_mesh(), P("j")))), "float32[8@j]");
+}
+
+TEST(ExplicitTypes, RowsAreTakenByIndicesCutAlike) {
+  const Array rows = placed({8, 8}, P("i"));
+  const Array places = device_put(zeros({8, 1}, int32), NamedSharding(explicit_mesh(), P("i")));
+  EXPECT_EQ(typeof_text(take_along_axis(rows, places, 1)), "float32[8@i,1]");
+}
+
+TEST(ExplicitTypes, CallsThatJaxRefusesAreRefused) {
+  const Array x = placed({8, 8}, P("i", "j")), rows = placed({8, 8}, P("i"));
+  EXPECT_THAT(message_of([&] { repeat(x, 2, 0); }), HasSubstr("Please pass sharding to `jnp.repeat` via `out_sharding` parameter."));
+  EXPECT_THAT(message_of([&] { trace(x); }), HasSubstr("select `which` must be scalar or have the same sharding as cases"));
+  EXPECT_THAT(message_of([&] {
+                pad(rows, {{0, 0}, {1, 1}}, "edge");
+              }),
+              HasSubstr("slicing on sharded dims where out dim (1) is not divisible by mesh axes (4) with spec (i) is not implemented. Got "
+                        "input type=f32[8@i,8] and output shape=(1, 8)"));
+  EXPECT_THAT(message_of([&] { jit([](const Array& a) { return reshard(a, NamedSharding(explicit_mesh(), P("i"))); })(arange(6.0F)); }),
+              HasSubstr("implies that array axis 0 is partitioned 4 times, but does not evenly divide the dimension size 6"));
+}
+
 TEST(ExplicitTypes, ReshapesKeepALeadingCut) {
   EXPECT_EQ(typeof_text(reshape(placed({16, 2}, P("i")), {4, 4, 2})), "float32[4@i,4,2]");
   EXPECT_EQ(typeof_text(reshape(placed({4, 4}, P("i")), {16})), "float32[16@i]");
@@ -102,7 +128,7 @@ TEST(ExplicitTypes, AmbiguousOnesAreRefused) {
   EXPECT_THAT(message_of([] {
                 add(placed({8, 1}, P("i")), placed({1, 8}, P(None, "i")));
               }),
-              HasSubstr("produces an illegally sharded result: float32[8@i,8@i]"));
+              HasSubstr("add operation with inputs: f32[8@i,1], f32[1,8@i] produces an illegally sharded result: f32[8@i,8@i]"));
   EXPECT_THAT(
       message_of([] {
         matmul(placed({8, 8}, P(None, "j")), placed({8, 8}, P("j")));

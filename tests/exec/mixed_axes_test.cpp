@@ -45,9 +45,8 @@ TEST_F(MixedAxes, OpsAreTypedAndTheOtherAxesPropagate) {
   EXPECT_EQ(seen(sum(on(P("x", "y")), 0)), "float32[8] P('y',)");
   EXPECT_EQ(seen(reshape(on(P("x", "y")), {64})), "float32[64@x] P('x',)");
   EXPECT_EQ(seen(concatenate({on(P("x", "y")), on(P("x"))})), "float32[16@x,8] P('x', 'y')");
-  EXPECT_THAT(
-      error_of([&] { on(P("x", "y")) + on(P("y", "x")); }),
-      HasSubstr("add operation with inputs: float32[8@x,8], float32[8,8@x] produces an illegally sharded result: float32[8@x,8@x]"));
+  EXPECT_THAT(error_of([&] { on(P("x", "y")) + on(P("y", "x")); }),
+              HasSubstr("add operation with inputs: f32[8@x,8], f32[8,8@x] produces an illegally sharded result: f32[8@x,8@x]"));
   EXPECT_THAT(error_of([&] { matmul(on(P(nullptr, "x")), on(P("x", "y"))); }),
               HasSubstr("Contracting dimensions are sharded and it is ambiguous how the output should be sharded."));
   EXPECT_THAT(error_of([&] { concatenate({on(P("x")), on(P("y"))}); }), HasSubstr("All operands should have the same sharding."));
