@@ -67,3 +67,38 @@ def collectives_of(hlo, device_count):
         if wire:
             found.append(Collective(kind, wire))
     return found
+
+
+def bytes_of_run(hlo, device_count):
+    """What one run of a module moves: a loop's body as often as the module says that it runs (once where it does not), of branches the most."""
+    bodies, entry, inside = {}, None, None
+    for line in hlo.splitlines():
+        if line[:1].strip() and line.rstrip().endswith("{") and "->" in line:
+            name = line.replace("ENTRY ", "").split()[0].lstrip("%")
+            inside = bodies[name] = []
+            entry = name if line.startswith("ENTRY ") else entry
+        elif line.startswith("}"):
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+
+    def named(line, key):
+        found = re.search(key + r"=%?([\w.\-]+)", line)
+        return [found[1]] if found else []
+
+    def run(name):
+        total = sum(each.wire_bytes for each in collectives_of("\n".join(bodies[name]), device_count))
+        for line in bodies[name]:
+            if " while(" in line:
+                trips = re.search(r'known_trip_count"?:\{"n":"(\d+)"', line)
+                total += sum(map(run, named(line, "body") + named(line, "condition"))) * (int(trips[1]) if trips else 1)
+            elif " conditional(" in line:
+                listed = re.search(r"branch_computations=\{([^}]*)\}", line)
+                branches = [each.strip().lstrip("%") for each in listed[1].split(",")] if listed else (
+                    named(line, "true_computation") + named(line, "false_computation"))
+                total += max(map(run, branches))
+            elif " call(" in line:
+                total += sum(map(run, named(line, "to_apply")))
+        return total
+
+    return run(entry)

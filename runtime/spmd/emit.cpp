@@ -231,7 +231,7 @@ std::vector<SlotId> Emitter::compute_step(NodeId id, const Candidate& candidate)
   for (std::size_t i = 0; i < node.results.size(); ++i)
     step.results.push_back(new_slot(node.results[i], candidate.results[i], candidate.partial));
   if (const RegionPlan* region = problem_.region(id)) {
-    for (const auto& body : region->bodies) program_.wire_bytes += body->wire_bytes;
+    for (const auto& body : region->bodies) program_.wire_bytes += body->wire_bytes * trips_of(node);
     program_.steps.push_back(RegionStep{id, step.operands, step.results, region->bodies});
     return step.results;
   }

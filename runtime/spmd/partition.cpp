@@ -94,12 +94,21 @@ bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagatio
   return work <= allowed;
 }
 
+// Whether a loop with constants moves anything.
+bool has_moving_loops(const Graph& graph, const PartitionedProgram& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    const auto* region = std::get_if<RegionStep>(&step);
+    return region != nullptr && graph.nodes[std::size_t(region->node)].attrs.integer("num_consts", 0) > 0 &&
+           region->bodies.back()->wire_bytes > 0;
+  });
+}
+
 // The plan of a propagated program, rounded and composed one way or the other, whichever moves less.
 PartitionedProgram planned(Propagation propagation, const PropagationInput& input, const PartitionOptions& options) {
   PartitionedProgram program;
-  auto plan = [&](Rounding rounding, Composition composition, bool is_first) {
+  auto plan = [&](Rounding rounding, Composition composition, bool is_first, LoopConstants constants = LoopConstants::kWhereNeeded) {
     if (!is_first && program.wire_bytes == 0) return;
-    Problem problem(propagation, input, rounding, composition, {.lighten = options.lighten, .body_plans = options.body_plans});
+    Problem problem(propagation, input, rounding, composition, {.lighten = options.lighten, .body_plans = options.body_plans}, constants);
     PartitionedProgram next = planned(problem, options);
     auto work_of = [&](const PartitionedProgram& each) { return work_per_device(propagation.graph, each); };
     if (is_first || (next.wire_bytes < program.wire_bytes && may_do(work_of(next), work_of(program), propagation, input)))
@@ -114,6 +123,7 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
     }
     if (Problem::rounding_matters(propagation)) plan(Rounding::kEven, composition, false);
   }
+  if (has_moving_loops(propagation.graph, program)) plan(Rounding::kAsPropagated, Composition::kSlices, false, LoopConstants::kGathered);
   for (std::size_t id = 0; id < propagation.values.size(); ++id)
     program.propagated.push_back(propagated_spec(propagation.values[id], propagation.graph.values[id].type.shape));
   program.graph = std::move(propagation.graph);

@@ -51,13 +51,14 @@ bool Problem::rounding_matters(const Propagation& propagation) {
 }
 
 Problem::Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
-                 PartitionOptions for_bodies)
+                 PartitionOptions for_bodies, LoopConstants loop_constants)
     : mesh_(input.mesh),
       propagation_(propagation),
       free_(free_values(propagation_.graph)),
       composed_(composed_values(propagation_.graph, free_, composition)),
       for_bodies_(for_bodies),
       rounding_(rounding),
+      loop_constants_(loop_constants),
       reshards_(input.mesh) {
   AtomTable table(mesh_);
   for (ValueId id = 0; id < ValueId(graph().values.size()); ++id) {
@@ -94,7 +95,7 @@ const RegionPlan* Problem::region(NodeId id) {
   if (each.op->region == RegionKind::kNone) return nullptr;
   auto& plan = regions_[std::size_t(id)];
   if (!plan) {
-    RegionContext context{.graph = graph(), .mesh = mesh_, .for_bodies = for_bodies_};
+    RegionContext context{.graph = graph(), .mesh = mesh_, .loop_constants = loop_constants_, .for_bodies = for_bodies_};
     const bool is_control =
         each.op->region == RegionKind::kWhile || each.op->region == RegionKind::kScan || each.op->region == RegionKind::kBranch;
     context.rounding = is_control ? rounding_ : Rounding::kEven;

@@ -22,7 +22,7 @@ class Problem {
  public:
   // Refers to the propagation.
   Problem(const Propagation& propagation, const PropagationInput& input, Rounding rounding, Composition composition,
-          PartitionOptions for_bodies = {});
+          PartitionOptions for_bodies = {}, LoopConstants loop_constants = LoopConstants::kWhereNeeded);
   // Whether the roundings differ for this program, and whether the compositions do.
   static bool rounding_matters(const Propagation& propagation);
   static bool composition_matters(const Propagation& propagation);
@@ -69,6 +69,7 @@ class Problem {
   Axes atoms_;
   PartitionOptions for_bodies_;
   Rounding rounding_;
+  LoopConstants loop_constants_;
   std::vector<std::optional<OpShape>> shapes_;      // per node
   std::vector<std::optional<RegionPlan>> regions_;  // per node
   ReshardPlanner reshards_;

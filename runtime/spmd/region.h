@@ -14,6 +14,15 @@ enum class Rounding : std::uint8_t {
   kAsPropagated,  // in parts of unequal size
 };
 
+// How loops get what they do not change.
+enum class LoopConstants : std::uint8_t {
+  kWhereNeeded,  // as propagation leaves it; moved before the loop one by one, where each saves moving something in it
+  kGathered,     // all of it whole, where together that saves more than it costs
+};
+
+// How often a loop's body moves what it moves, as far as its node says it; else once.
+std::int64_t trips_of(const Node& node);
+
 struct RegionPlan {
   std::vector<Spec> operands, results;  // the forms that the node takes and gives
   std::vector<std::shared_ptr<const PartitionedProgram>> bodies;
@@ -25,6 +34,7 @@ struct RegionContext {
   const Mesh& mesh;
   std::vector<Spec> operands = {}, results = {};
   Rounding rounding = Rounding::kEven;
+  LoopConstants loop_constants = LoopConstants::kWhereNeeded;
   SharedBodies bodies = nullptr;     // of loops and branches, as propagation left them
   PartitionOptions for_bodies = {};  // those are planned by
 };

@@ -102,7 +102,7 @@ struct LoopShape {
     if (!is_scan && runs_all) trips = kTripsOfWhile;
     if (!is_scan) return;
     carried = std::size_t(node.attrs.integer("num_carry", 0));
-    trips = node.attrs.integer("length");
+    trips = trips_of(node);
   }
   bool is_carried(std::size_t operand) const { return operand >= consts && operand < consts + carried; }
   bool is_scanned(std::size_t operand) const { return operand >= consts + carried; }
@@ -147,20 +147,40 @@ std::int64_t bytes_of(const RegionPlan& plan) {
   return bytes;
 }
 
+std::int64_t bytes_before(const RegionContext& context, ValueId operand, const Spec& from, const Spec& to) {
+  const TensorType& type = context.graph.type(operand);
+  return missing_elements(context.mesh, type.shape, from, to) * size_of(type.dtype);
+}
+
+// The plan in which a loop gets all its constants whole, where that moves no more than the one at hand: two may save what neither does alone.
+void gather_constants(const RegionContext& context, const Node& node, const LoopShape& loop, std::vector<Spec>& params, RegionPlan& plan) {
+  std::vector<Spec> whole = params;
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < loop.consts; ++i) {
+    whole[i].assign(params[i].size(), Axes{});
+    before += bytes_before(context, node.operands[i], params[i], whole[i]);
+  }
+  if (before == 0 || before > bytes_of(plan) * loop.trips) return;
+  RegionPlan other = plan_in_forms(context, node, loop, whole);
+  if (before > (bytes_of(plan) - bytes_of(other)) * loop.trips) return;
+  plan = std::move(other);
+  params = std::move(whole);
+}
+
 // What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more; so
 // is gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of loops.
 RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   const LoopShape loop(node);
   std::vector<Spec> params = unchanged_forms(context, loop);
   RegionPlan plan = plan_in_forms(context, node, loop, params);
+  if (context.loop_constants == LoopConstants::kGathered && loop.runs_all && bytes_of(plan) > 0) gather_constants(context, node, loop, params, plan);
   for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
     const Shape& shape = context.graph.type(node.operands[i]).shape;
     std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
     if (const Spec whole(shape.size()); loop.runs_all && std::find(forms.begin(), forms.end(), whole) == forms.end())
       forms.push_back(whole);
     for (const Spec& wanted : forms) {
-      const std::int64_t before =
-          missing_elements(context.mesh, shape, params[i], wanted) * size_of(context.graph.type(node.operands[i]).dtype);
+      const std::int64_t before = bytes_before(context, node.operands[i], params[i], wanted);
       if (before == 0 || before > bytes_of(plan) * loop.trips) continue;
       std::vector<Spec> others = params;
       others[i] = wanted;
@@ -302,6 +322,8 @@ std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph&
 ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh) {
   return {specs_on(node, "in_specs", node.operands, graph, mesh), specs_on(node, "out_specs", node.results, graph, mesh)};
 }
+
+std::int64_t trips_of(const Node& node) { return node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1; }
 
 RegionPlan plan_region(const RegionContext& context, const Node& node) {
   switch (node.op->region) {

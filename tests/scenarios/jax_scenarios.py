@@ -24,6 +24,17 @@ def convolution(args, at):
     return lax.conv_general_dilated(*args, at.get("strides", [1] * rank), padding, **more)
 
 
+def scanned(body, args, consts, carried, length):
+    """What a scan gives, one after the other: what is carried, then what is stacked up."""
+    fixed, start, rows = args[:consts], args[consts : consts + carried], args[consts + carried :]
+    def step(carry, row):
+        got = body(*fixed, *carry, *row)
+        got = got if isinstance(got, tuple) else (got,)
+        return got[:carried], got[carried:]
+    carry, stacked = jax.lax.scan(step, tuple(start), tuple(rows), length=length)
+    return one_or_all([*carry, *stacked])
+
+
 class Run:
     """The names that a document binds, once run() has run. Who wants to see what a `jit` compiles overrides compiled()."""
 
@@ -81,8 +92,7 @@ class Run:
             axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
             return jax.shard_map(call(), mesh=self.mesh, check_vma=False, **specs, **axes)(*args)
         if name == "scan":
-            carry, rows = jax.lax.scan(lambda c, x: call()(c, x), args[0], args[1])
-            return carry, rows
+            return scanned(call(), args, at.get("num_consts", 0), at.get("num_carry", 1), at.get("length"))
         if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
         if name == "while_loop":
             tupled = lambda got: got if isinstance(got, tuple) else (got,)
