@@ -114,6 +114,12 @@ FactorRule propagation_rule(const std::vector<TensorType>& operands, const std::
   rule.add(rhs[std::size_t(dims.rhs[1])], {int(dims.lhs[1]), int(dims.rhs[1])}, {-1}, FactorKind::kReduce);
   if (const std::int64_t outputs = rhs[std::size_t(dims.rhs[0])] / dims.output_groups(); outputs > 1)
     rule.add(outputs, {-1, int(dims.rhs[0])}, {int(dims.out[1])});
+  // What is left over counts as one element where the largest operand has its way.
+  for (int d = 0; d < int(lhs.size()); ++d) {
+    if (rule.operands[0][std::size_t(d)].empty()) rule.add(1, {d, -1}, {-1});
+    if (rule.operands[1][std::size_t(d)].empty()) rule.add(1, {-1, d}, {-1});
+    if (rule.results[0][std::size_t(d)].empty()) rule.add(1, {-1, -1}, {d});
+  }
   return rule;
 }
 

@@ -16,8 +16,10 @@ struct Product {
 
 class Partitioner : DigitSizes {
  public:
-  Partitioner(std::vector<std::int64_t> digit_sizes, Dims batch, Dims contracted, Dims left, Dims right)
+  // `has_windows`: the right tensor slides over the left one. What the others want of a kernel XLA does not look at.
+  Partitioner(std::vector<std::int64_t> digit_sizes, bool has_windows, Dims batch, Dims contracted, Dims left, Dims right)
       : DigitSizes(std::move(digit_sizes)),
+        has_windows_(has_windows),
         batch_(std::move(batch)),
         contracted_(std::move(contracted)),
         left_(std::move(left)),
@@ -138,7 +140,8 @@ class Partitioner : DigitSizes {
     const Digits taken = o.along(dims), own = leader.along(dims);
     if (must_match && own != taken) return std::nullopt;
     std::optional<ProductTensor> moved = other_in_groups(p, leader, other, by_left, taken);
-    if (!moved && !other.all().empty()) moved = other_in_groups(p, leader, as_others_want(p, leader, other, by_left), by_left, taken);
+    if (!moved && !other.all().empty() && !has_windows_)
+      moved = other_in_groups(p, leader, as_others_want(p, leader, other, by_left), by_left, taken);
     if (!moved) {
       moved = other;
       moved->clear(other.order);
@@ -249,6 +252,7 @@ class Partitioner : DigitSizes {
     return run({p.left, p.right, p.result, cut});
   }
 
+  bool has_windows_;
   Dims batch_, contracted_, left_, right_;
 };
 
@@ -301,6 +305,18 @@ std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::Tens
   return t;
 }
 
+// Whether the right operand has a factor that is summed and the left one's dimensions do not show: a window's elements.
+bool has_windows(const FactorRule& rule) {
+  auto holds = [](const FactorRule::TensorMap& map, int f) {
+    return std::any_of(map.begin(), map.end(), [&](const auto& dim) { return std::find(dim.begin(), dim.end(), f) != dim.end(); });
+  };
+  for (int f = 0; f < int(rule.factors.size()); ++f)
+    if (rule.factors[std::size_t(f)].size > 1 && rule.factors[std::size_t(f)].kind == FactorKind::kReduce && holds(rule.operands[1], f) &&
+        !holds(rule.operands[0], f))
+      return true;
+  return false;
+}
+
 bool has_looked_up(const OpShape& op) { return std::find(op.looked_up.begin(), op.looked_up.end(), true) != op.looked_up.end(); }
 
 }  // namespace
@@ -331,7 +347,8 @@ std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, con
   for (const AxisPiece& atom : atoms) sizes.push_back(atom.size);
   Digits group(sizes.size());
   std::iota(group.begin(), group.end(), 0);
-  const Partitioner partitioner(std::move(sizes), std::move(batch), std::move(contracted), std::move(left), std::move(right));
+  const Partitioner partitioner(std::move(sizes), has_windows(rule), std::move(batch), std::move(contracted), std::move(left),
+                                std::move(right));
   return partitioner.run({tensors[0], tensors[1], tensors[2], group});
 }
 
