@@ -45,9 +45,13 @@ def jax_side(path):
             return executable(*args)
 
     def elements(array):
-        return numpy.asarray(array, dtype=float).ravel().tolist()
+        array = numpy.asarray(array).ravel()
+        return (array.view(array.real.dtype) if numpy.iscomplexobj(array) else array).astype(float).tolist()
 
     def on_one_device(document):
+        """Per-device code means something else there."""
+        if '"shard_map"' in json.dumps(document):
+            return document
         mesh = {**document["meshes"]["m"], "shape": [1] * len(document["meshes"]["m"]["axes"]), "devices": [0]}
         return {**document, "meshes": {"m": mesh}}
 

@@ -24,14 +24,30 @@ def convolution(args, at):
     return lax.conv_general_dilated(*args, at.get("strides", [1] * rank), padding, **more)
 
 
-def scanned(body, args, consts, carried, length):
+def windows(x, reducer, window_dimensions, window_strides=None, padding=None, pads=None, **dilations):
+    start, combine = {"sum": (0, lax.add), "prod": (1, lax.mul), "max": (-np.inf, lax.max), "min": (np.inf, lax.min)}[reducer]
+    where = [tuple(p) for p in pads] if pads else padding or "VALID"
+    return lax.reduce_window(x, np.array(start, x.dtype), combine, tuple(window_dimensions), tuple(window_strides or [1] * x.ndim), where, **{k: plain(v) for k, v in dilations.items()})
+
+
+def looked_up(x, indices, slice_sizes, **numbers):
+    return lax.gather(x, indices, lax.GatherDimensionNumbers(**{k: plain(v) for k, v in numbers.items()}), plain(slice_sizes), mode="clip")
+
+
+def scattered(name, x, indices, updates, update_window_dims=None, collapsed_slice_dims=(), start_index_map=()):
+    """Of rows, unless dimension numbers tell of other windows."""
+    if update_window_dims is None: return getattr(x.at[indices], {"scatter": "set", "scatter_add": "add"}[name])(updates)
+    return getattr(lax, name)(x, indices, updates, lax.ScatterDimensionNumbers(plain(update_window_dims), plain(collapsed_slice_dims), plain(start_index_map)))
+
+
+def scanned(body, args, consts, carried, length, reverse):
     """What a scan gives, one after the other: what is carried, then what is stacked up."""
     fixed, start, rows = args[:consts], args[consts : consts + carried], args[consts + carried :]
     def step(carry, row):
         got = body(*fixed, *carry, *row)
         got = got if isinstance(got, tuple) else (got,)
         return got[:carried], got[carried:]
-    carry, stacked = jax.lax.scan(step, tuple(start), tuple(rows), length=length)
+    carry, stacked = jax.lax.scan(step, tuple(start), tuple(rows), length=length, reverse=reverse)
     return one_or_all([*carry, *stacked])
 
 
@@ -92,17 +108,18 @@ class Run:
             axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
             return jax.shard_map(call(), mesh=self.mesh, check_vma=False, **specs, **axes)(*args)
         if name == "scan":
-            return scanned(call(), args, at.get("num_consts", 0), at.get("num_carry", 1), at.get("length"))
+            return scanned(call(), args, at.get("num_consts", 0), at.get("num_carry", 1), at.get("length"), at.get("reverse", False))
         if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
         if name == "while_loop":
             tupled = lambda got: got if isinstance(got, tuple) else (got,)
-            return one_or_all(jax.lax.while_loop(lambda c: call("cond_fn")(*c), lambda c: tupled(call("body_fn")(*c)), tuple(args)))
+            fixed, start = args[: at.get("num_consts", 0)], args[at.get("num_consts", 0) :]
+            return one_or_all(jax.lax.while_loop(lambda c: call("cond_fn")(*fixed, *c), lambda c: tupled(call("body_fn")(*fixed, *c)), tuple(start)))
         if name == "device_put": return jax.device_put(args[0], self.sharding(at["sharding"]))
         if name == "reshard": return reshard(args[0], spec_of(at["sharding"]))
         if name == "with_sharding_constraint": return jax.lax.with_sharding_constraint(args[0], spec_of(at["spec"]) if self.is_typed else self.sharding(at["spec"]))
         if name == "checkpoint_name": return jax.ad_checkpoint.checkpoint_name(args[0], at["name"])
         if name == "axis_index": return jax.lax.axis_index(axis)
-        if name in ("psum", "pmean", "pmax"): return getattr(jax.lax, name)(args[0], axis, axis_index_groups=at.get("axis_index_groups"))
+        if name in ("psum", "pmean", "pmax", "pmin"): return getattr(jax.lax, name)(args[0], axis, axis_index_groups=at.get("axis_index_groups"))
         if name in ("all_gather", "psum_scatter", "all_to_all", "ppermute"):
             return getattr(jax.lax, name)(args[0], axis, **{k: [tuple(p) for p in v] if k == "perm" else v for k, v in at.items() if k != "axis_name"})
         if name == "constant": return jnp.asarray(at["value"])
@@ -113,6 +130,16 @@ class Run:
         if name == "reshape": return jnp.reshape(args[0], at["shape"])
         if name == "slice": return lax.slice(args[0], at["start"], at["limit"], at.get("stride"))
         if name == "arange": return jnp.arange(*args, dtype=at.get("dtype"))
+        if name == "pad" and "padding" in at: return lax.pad(args[0], np.array(at.get("value", 0), args[0].dtype), [tuple(p) for p in at["padding"]])
+        if name == "dot_general": return lax.dot_general(*args, dimension_numbers=(at["contract"], at["batch"]))
+        if name == "dynamic_slice": return lax.dynamic_slice(args[0], args[1:], at["sizes"])
+        if name == "dynamic_update_slice": return lax.dynamic_update_slice(args[0], args[1], args[2:])
+        if name == "dynamic_index_in_dim": return lax.dynamic_index_in_dim(*args, **at)
+        if name == "gather": return looked_up(*args, **at)
+        if name in ("scatter", "scatter_add"): return scattered(name, *args, **at)
+        if name == "reduce_window": return windows(*args, **at)
+        if name == "sort" and len(args) > 1: return lax.sort(tuple(args), **at)
+        if name.startswith("cum") and "reverse" in at: return getattr(lax, name)(args[0], **at)
         if name == "conv": return convolution(args, at)
         if name in ("softmax", "log_softmax", "relu", "gelu", "softplus"): return getattr(jax.nn, name)(*args, **at)
         if name == "logistic": return jax.nn.sigmoid(*args)

@@ -1,0 +1,116 @@
+"""The choices of one random program: its mesh, arguments and what becomes of its results."""
+import math
+import random
+
+MESHES = [((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((7,), "a"), ((3, 2), "ab")]
+
+
+def step(let, op, *args, **attributes):
+    return {"let": let, "op": op, "args": list(args), **attributes}
+
+
+def one_or_all(names):
+    return names if len(names) > 1 else names[0]
+
+
+class Draw:
+    """One program's choices."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        shape, axes = self.random.choice(MESHES)
+        self.axes = dict(zip(axes, shape))
+        self.mesh = {"shape": list(shape), "axes": list(axes)}
+        if self.is_true(0.3):
+            self.mesh["devices"] = self.random.sample(range(math.prod(shape)), math.prod(shape))
+        self.arguments = {}
+        self.whole_numbers = set()
+        self.program = []
+        self.functions = {}
+
+    def of(self, *choices):
+        return self.random.choice(choices)
+
+    def is_true(self, chance):
+        return self.random.random() < chance
+
+    def shuffled(self, items):
+        return self.random.sample(list(items), len(items))
+
+    def spec(self, shape, axes=None):
+        """Axes for each dimension that they divide."""
+        free = self.shuffled(self.axes if axes is None else axes)
+        spec = []
+        for size in shape:
+            taken = free[: 2 if len(free) > 1 and self.is_true(0.25) else 1]
+            fits = taken and size % math.prod(self.axes[axis] for axis in taken) == 0
+            if not fits or self.is_true(0.4):
+                spec.append(None)
+                continue
+            free = free[len(taken):]
+            spec.append(taken if len(taken) > 1 else taken[0])
+        return spec
+
+    def size(self, *more):
+        """One that some axes divide, as a rule."""
+        parts = [*self.axes.values(), math.prod(self.axes.values())]
+        return self.of(*(part * self.of(1, 2, 3) for part in parts), *more)
+
+    def shape(self, rank):
+        return [self.size(5) if rank < 3 else self.of(*self.axes.values(), 4, 6) for _ in range(rank)]
+
+    def argument(self, name, shape):
+        return self._given(name, shape, "float32", [("mul", {"args": [name, 0.37]}), ("sin", {"args": [name]})])
+
+    def indices(self, name, shape, count, unique=False):
+        """Numbers below count; unique ones where there are no more of them."""
+        factor = next(k for k in (7, 5, 11, 1) if math.gcd(k, count) == 1) if unique else 7
+        self.whole_numbers.add(name)
+        return self._given(name, shape, "int32", [("mul", {"args": [name, factor]}), ("add", {"args": [name, self.random.randrange(9)]}),
+                                                  ("remainder", {"args": [name, count]})])
+
+    def _given(self, name, shape, dtype, statements):
+        statements = [("arange", {"args": [math.prod(shape)], "dtype": dtype}), *statements,
+                      ("reshape", {"args": [name], "shape": list(shape)}), ("device_put", {"args": [name], "sharding": self.spec(shape)})]
+        self.program += [{"let": name, "op": op, **rest} for op, rest in statements]
+        self.arguments[name] = shape
+        return name
+
+    def held(self, name, shape, chance=0.3):
+        """Perhaps a constraint of a value."""
+        return [step(name, "with_sharding_constraint", name, spec=self.spec(shape))] if self.is_true(chance) else []
+
+    def touched(self, name, shape):
+        """Perhaps an elementwise op, and perhaps a constraint."""
+        return ([step(name, self.of("sin", "tanh", "negative"), name)] if self.is_true(0.4) else []) + self.held(name, shape, 0.2)
+
+    def document(self, name, functions, results, **options):
+        given = list(self.arguments)
+        jit = {"let": one_or_all(results), "op": "jit", "fn": "f", "args": given, **options}
+        return {"shardlab": 1, "name": name, "cluster": {"processes": 1, "devices": math.prod(self.axes.values())},
+                "meshes": {"m": self.mesh}, "functions": {**self.functions, **functions}, "program": [*self.program, jit]}
+
+    def gradient(self, name, functions, of, **options):
+        """The gradients of the function `loss` by some arguments."""
+        given = list(self.arguments)
+        results = [f"g{i}" for i in of]
+        body = [step(one_or_all(results), "grad", *given, fn="loss", argnums=of)]
+        return self.document(name, {**functions, "f": {"params": given, "body": body, "results": results}}, results, **options)
+
+    def finished(self, name, body, results, gradient=0.5):
+        """The program of a body that makes `results`, name -> shape: these, or the gradients of what they come to; both may be placed."""
+        given = list(self.arguments)
+        by = [i for i, each in enumerate(given) if each not in self.whole_numbers]
+        if not by or not self.is_true(gradient):
+            return self.document(name, {"f": {"params": given, "body": body, "results": list(results)}}, list(results),
+                                 **self.placed(results.values()))
+        losses = []
+        for i, each in enumerate(results):
+            losses += [step(f"s{i}", self.of("square", "sin", "tanh"), each), step(f"l{i}", "sum", f"s{i}")]
+            losses += [step("l0", "add", "l0", f"l{i}")] if i else []
+        of = sorted(self.random.sample(by, self.random.randint(1, len(by))))
+        functions = {"loss": {"params": given, "body": [*body, *losses], "results": ["l0"]}}
+        return self.gradient(name, functions, of, **self.placed([self.arguments[given[i]] for i in of]))
+
+    def placed(self, shapes):
+        return {"out_shardings": [self.spec(shape) for shape in shapes]} if self.is_true(0.3) else {}
