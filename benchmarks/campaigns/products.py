@@ -51,7 +51,9 @@ def decomposition(draw, name):
     if kind == "qr":
         draw.argument("w", [*batch, rows + columns, columns])
         shape = [*batch, columns, columns]
-        return draw.finished(name, [step(["q", "r"], "linalg.qr", "w"), *draw.held("r", shape)], {"q": draw.arguments["w"], "r": shape})
+        # Sines alone have rank 2.
+        full = [step("n", "eye", rows + columns, columns), step("w2", "add", "w", "n")]
+        return draw.finished(name, [*full, step(["q", "r"], "linalg.qr", "w2"), *draw.held("r", shape)], {"q": draw.arguments["w"], "r": shape})
     if kind in ("cholesky", "inv"):
         return draw.finished(name, [*definite, step("y", "linalg." + kind, "p"), *draw.touched("y", square)], {"y": square})
     draw.argument("b", wide)

@@ -48,7 +48,7 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
     if (size == own) {
       rule.add(size, {windows[i], -1, int(dims.offset[i])}, {windows[i]});
     } else {
-      rule.add(size, {windows[i], -1, -1}, {windows[i]}, FactorKind::kReplicate);
+      rule.add(size, {windows[i], -1, -1}, {windows[i]});  // each part takes what of the windows falls into it
       rule.add(own, {-1, -1, int(dims.offset[i])}, {-1}, FactorKind::kReplicate);
     }
   }
