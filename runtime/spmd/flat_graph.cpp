@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/graph/barrier.h"
+#include "runtime/spmd/outlines.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -37,6 +38,10 @@ FactorRule update_rule(const Types& operands, const Types& results, const Attrs&
 const OpDef kEdge = {
     .name = "data_flow_edge", .doc = "What may come to one value.", .operands_max = -1, .rule = identity_rule, .pass_through = true};
 const OpDef kOpened = {.name = "opened", .doc = "A value whose sharding may be extended.", .rule = identity_rule, .elementwise = true};
+const OpDef kOutlined = {.name = "outlined", .doc = "In whose place its outline stands."};
+const OpDef kStep = {
+    .name = "outline_step", .doc = "Values that meet in an outline.", .operands_max = -1, .rule = identity_rule, .elementwise = true};
+const OpDef kLateStep = {.name = "late_outline_step", .doc = "The same later.", .operands_max = -1, .rule = identity_rule};
 const OpDef kSliceOf = {.name = "slice_of_iteration", .doc = "What one iteration reads.", .rule = slice_rule, .forward_first = true};
 const OpDef kUpdateOf = {
     .name = "update_by_iteration", .doc = "What one iteration writes.", .operands_max = 2, .rule = update_rule, .forward_first = true};
@@ -157,6 +162,8 @@ class Flattener {
       bodies[number] = lay_out(n);
     else if (is_barrier(*node(n).op))
       lay_out_barrier(n);
+    else if (node(n).op->elementwise && !outline_of(node(n).op->name).empty() && out_.graph.type(node(n).results[0]).rank() > 0)
+      lay_out_outline(n);
     else
       out_.order.push_back(n);
   }
@@ -168,11 +175,48 @@ class Flattener {
     for (std::size_t i = 0; i < original.results.size(); ++i) add_edge({original.operands[i]}, original.results[i], n);
   }
 
+  // Scalars, which every element takes, have no say.
+  void lay_out_outline(NodeId n) {
+    using Kind = OutlineStep::Kind;
+    const Node original = node(n);
+    const TensorType type = out_.graph.type(original.results[0]);
+    const int operands = int(original.operands.size());
+    const std::vector<OutlineStep> steps = steps_of(outline_of(original.op->name), operands);
+    out_.graph.nodes[std::size_t(n)].op = &kOutlined;
+    out_.graph.nodes[std::size_t(n)].operands.clear();
+    std::vector<ValueId> values = original.operands;
+    for (ValueId& id : values)
+      if (out_.graph.type(id).rank() == 0) id = -1;
+    for (const OutlineStep& step : steps) {
+      if (step.kind != Kind::kLoopEnd) values.push_back(step.made == steps.back().made ? original.results[0] : add_value(type));
+      if (step.kind == Kind::kCarried) continue;
+      std::vector<ValueId> from;
+      std::vector<FlatGraph::OutlineUse> uses;
+      for (int value : step.from) {
+        if (values[std::size_t(value)] < 0) continue;
+        if (value < operands) uses.push_back({NodeId(out_.graph.nodes.size()), int(from.size()), n, value});
+        from.push_back(values[std::size_t(value)]);
+      }
+      if (from.empty() && step.kind != Kind::kLoopEnd && step.made != steps.back().made) {
+        values.back() = -1;
+        continue;
+      }
+      out_.outline_uses.insert(out_.outline_uses.end(), uses.begin(), uses.end());
+      add_in_place(step.kind == Kind::kMeet        ? kStep
+                   : step.kind == Kind::kMeetLater ? kLateStep
+                                                   : kEdge,
+                   std::move(from), values[std::size_t(step.made)], n);
+    }
+  }
+
   void add_edge(std::vector<ValueId> sources, ValueId result, NodeId at) {
-    if (out_.graph.type(result).rank() == 0) return;
-    const NodeId edge = add_identity(kEdge, std::move(sources), result, out_.blocks[std::size_t(at)], out_.regions[std::size_t(at)]);
-    out_.places[std::size_t(edge)] = at;
-    out_.order.push_back(edge);
+    if (out_.graph.type(result).rank() > 0) add_in_place(kEdge, std::move(sources), result, at);
+  }
+
+  void add_in_place(const OpDef& op, std::vector<ValueId> operands, ValueId result, NodeId at) {
+    const NodeId made = add_identity(op, std::move(operands), result, out_.blocks[std::size_t(at)], out_.regions[std::size_t(at)]);
+    out_.places[std::size_t(made)] = at;
+    out_.order.push_back(made);
   }
 
   ValueId add_value(const TensorType& type) {
@@ -334,6 +378,9 @@ class Flattener {
 }  // namespace
 
 bool FlatGraph::is_edge(NodeId node) const { return node >= 0 && graph.nodes[std::size_t(node)].op == &kEdge; }
+bool FlatGraph::is_in_outline(NodeId node) const {
+  return node >= 0 && graph.nodes[std::size_t(places[std::size_t(node)])].op == &kOutlined;
+}
 bool FlatGraph::is_opened(NodeId node) const { return node >= 0 && graph.nodes[std::size_t(node)].op == &kOpened; }
 
 FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given) { return Flattener(graph, is_given).run(); }

@@ -2,7 +2,8 @@
 //
 // Source: the module that XLA hands to Shardy. Values that a loop does not change are used by its body where they are, through an open
 // constraint where their sharding is the user's; a scan reads its slices from the whole and writes them into the whole; and behind each
-// loop, branch or barrier stands one data-flow edge a result, which joins what may come there.
+// loop, branch or barrier stands one data-flow edge a result, which joins what may come there. In place of an op with an outline stand
+// the outline's steps.
 #pragma once
 
 #include <map>
@@ -13,14 +14,24 @@
 namespace shardlab::spmd {
 
 struct FlatGraph {
-  // Values and nodes of the given graph come first, under their own numbers. Loops and branches have no operands here: their edges have.
+  // Values and nodes of the given graph come first, under their own numbers. Loops and branches have no operands here: their edges have,
+  // and an outline's steps those of its op.
   Graph graph;
   std::vector<NodeId> order;     // in which nodes are visited
   std::vector<ValueId> sharers;  // per value: whose sharding it has; what a loop carries has that of its result
   // Per node: the body in which it stands (0: the graph itself), and whose place in it it has (an edge: its loop's).
   std::vector<int> blocks;
-  std::vector<NodeId> places;
+  std::vector<NodeId> places;   // and a step of an outline its op's
   std::vector<NodeId> regions;  // per node: the given graph's node in one of whose bodies it stands, or itself
+
+  // What a step of an outline uses that is an operand of its op.
+  struct OutlineUse {
+    NodeId step;
+    int place;
+    NodeId node;
+    int operand;
+  };
+  std::vector<OutlineUse> outline_uses;
 
   struct Body;
   using Bodies = std::map<NodeId, std::vector<Body>>;  // of a graph's loops and branches
@@ -34,6 +45,7 @@ struct FlatGraph {
   Bodies bodies;
 
   bool is_edge(NodeId node) const;
+  bool is_in_outline(NodeId node) const;
   bool is_opened(NodeId node) const;  // the open constraint of a value that a loop does not change
 };
 

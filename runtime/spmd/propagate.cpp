@@ -225,8 +225,6 @@ class Propagator {
       return;
     }
     const Node& visited = node(n);
-    if (visited.op->first_is_result)  // and the others one after another, too
-      for (ValueId operand : visited.operands) agree(operand, visited.results[0], n);
     const FactorRule& rule = rules_[std::size_t(n)];
     std::vector<Projection> operands, results;
     for (std::size_t i = 0; i < visited.operands.size(); ++i)
@@ -237,20 +235,6 @@ class Propagator {
     for (const Factor& factor : rule.factors) directions.push_back(direction(n, factor));
     std::vector<Change> changes = extend_factors({rule, operands, results, std::move(directions), visited.op->elementwise});
     take_over(n, changes, operands, results);
-  }
-
-  // Two values of one node and shape take each other's pieces.
-  void agree(ValueId first, ValueId second, NodeId n) {
-    if (shape(first) != shape(second)) return;  // a scalar, which every element takes
-    FactorRule rule = identity_rule(shape(first));
-    std::vector<Projection> one{project(dims_of(value(first)), rule.operands[0], rule.factors)};
-    std::vector<Projection> other{project(dims_of(value(second)), rule.results[0], rule.factors)};
-    extend_factors({rule, one, other, std::vector<Direction>(rule.factors.size(), Direction::kBoth), true});
-    auto take = [&](ValueId id, std::vector<DimSharding> dims, ValueId from) {
-      if (assign(id, std::move(dims), {.kind = Origin::Kind::kRule, .node = n, .from = from})) revisit_neighbours(id, n);
-    };
-    take(first, unproject(one[0], rule.operands[0], rule.factors), second);
-    take(second, unproject(other[0], rule.results[0], rule.factors), first);
   }
 
   // Operands first, then results; a value that is an operand twice is taken as its last place has it.

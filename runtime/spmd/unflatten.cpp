@@ -24,12 +24,44 @@ Graph with_redirected(Graph graph, const FlatGraph& flat) {
     const bool is_inside =
         std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return id >= ValueId(graph.values.size()); });
     if (is_inside && place == n) continue;
+    if (flat.is_in_outline(n)) continue;
     if (place != n)
       redirect_init(own, node, ValueId(graph.values.size()));
     else if (!node.operands.empty())
       own.operands = node.operands;
   }
+  for (const FlatGraph::OutlineUse& use : flat.outline_uses) {
+    const ValueId value = flat.graph.nodes[std::size_t(use.step)].operands[std::size_t(use.place)];
+    if (use.node < NodeId(graph.nodes.size()) && value < ValueId(graph.values.size()))
+      graph.nodes[std::size_t(use.node)].operands[std::size_t(use.operand)] = value;
+  }
   return graph;
+}
+
+// What came through an outline came through its op, from what the outline took it from.
+std::vector<std::vector<Origin>> through_ops(const FlatValues& found) {
+  const FlatGraph& flat = found.flat;
+  auto is_inner = [&](ValueId id, NodeId op) {
+    const NodeId producer = id < 0 ? -1 : flat.graph.values[std::size_t(id)].producer;
+    return flat.is_in_outline(producer) && flat.places[std::size_t(producer)] == op && id != flat.graph.nodes[std::size_t(op)].results[0];
+  };
+  auto earlier = [&](const Origin& origin) {
+    const Origin* last = nullptr;
+    for (const Origin& each : found.origins[std::size_t(origin.from)])
+      if (each.dimension == origin.dimension && each.step < origin.step && overlaps(each.piece, origin.piece)) last = &each;
+    return last;
+  };
+  std::vector<std::vector<Origin>> all = found.origins;
+  for (std::vector<Origin>& origins : all)
+    for (Origin& origin : origins) {
+      if (!flat.is_in_outline(origin.node)) continue;
+      const NodeId op = flat.places[std::size_t(origin.node)];
+      const Origin* came = &origin;
+      while (came != nullptr && is_inner(came->from, op)) came = earlier(*came);
+      origin.from = came == nullptr ? -1 : came->from;
+      origin.node = op;
+    }
+  return all;
 }
 
 // An origin in the words of the given graph: what is in a body is the work of its node.
@@ -105,7 +137,9 @@ BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& lai
 
 }  // namespace
 
-Propagation unflattened(Graph graph, const FlatValues& found) {
+Propagation unflattened(Graph graph, const FlatValues& given) {
+  const std::vector<std::vector<Origin>> origins = through_ops(given);
+  const FlatValues found{given.flat, given.values, origins};
   Propagation out;
   out.graph = with_redirected(std::move(graph), found.flat);
   for (ValueId id = 0; id < ValueId(out.graph.values.size()); ++id) {

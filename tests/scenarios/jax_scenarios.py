@@ -9,6 +9,9 @@ one_or_all = lambda x: x[0] if len(x) == 1 else tuple(x)
 spec_of = lambda spec: P(*[P.UNCONSTRAINED if e == "UNCONSTRAINED" else plain(e) for e in spec])
 
 
+SCATTERS = {"scatter": "set", "scatter_add": "add", "scatter_mul": "multiply", "scatter_min": "min", "scatter_max": "max"}
+
+
 def named(name):
     """JAX's function of an op of this name, wherever JAX keeps it."""
     name = {"mul": "multiply", "sub": "subtract", "div": "divide"}.get(name, name)
@@ -141,6 +144,7 @@ class Run:
         if name == "sort" and len(args) > 1: return lax.sort(tuple(args), **at)
         if name.startswith("cum") and "reverse" in at: return getattr(lax, name)(args[0], **at)
         if name == "conv": return convolution(args, at)
+        if name in SCATTERS and not at: return getattr(args[0].at[args[1]], SCATTERS[name])(args[2])
         if name in ("softmax", "log_softmax", "relu", "gelu", "softplus"): return getattr(jax.nn, name)(*args, **at)
         if name == "logistic": return jax.nn.sigmoid(*args)
         if name in ("ones", "zeros"): return getattr(jnp, name)(at["shape"])

@@ -55,10 +55,19 @@ TEST(Propagate, OperandsOneAfterAnother) {
         Case{"betainc", {"a-", "--", "-a"}, "P('a', None)"}, Case{"hyp1f1", {"a-", "--", "b-"}, "P('a', None)"},
         Case{"hyp1f1", {"--", "a-", "b-"}, "P('a', None)"}, Case{"stats.beta.cdf", {"a-", "b-", "--"}, "P('b', None)"},
         Case{"stats.beta.cdf", {"a-", "--", "-a"}, "P(None, 'a')"}, Case{"stats.beta.sf", {"--", "a-", "b-"}, "P('b', None)"},
-        Case{"hyp2f1", {"a-", "b-", "--", "--"}, "P('a', None)"}}) {
+        Case{"hyp2f1", {"a-", "b-", "--", "--"}, "P('a', None)"},
+        // Made of many ops, some of them loops.
+        Case{"nextafter", {"a-", "b-"}, "P('b', None)"}, Case{"nextafter", {"-a", "a-"}, "P(None, 'a')"},
+        Case{"nextafter", {"ab", "ba"}, "P('b', 'a')"}, Case{"igamma", {"-a", "a-"}, "P('a', None)"},
+        Case{"igamma_grad_a", {"a-", "b-"}, "P('b', None)"}, Case{"igamma_grad_a", {"ba", "ab"}, "P('a', 'b')"},
+        Case{"random_gamma_grad", {"-a", "a-"}, "P('a', None)"}, Case{"owens_t", {"a-", "b-"}, "P('b', None)"},
+        Case{"owens_t", {"-b", "ab"}, "P('a', 'b')"}, Case{"gcd", {"a-", "b-"}, "P('a', None)"}, Case{"gcd", {"-a", "a-"}, "P(None, 'a')"},
+        Case{"expn", {"-b", "b-"}, "P('b', None)"}, Case{"expn", {"a-", "b-"}, "P(None, None)"},
+        Case{"remainder", {"a-", "b-"}, "P('b', None)"}, Case{"remainder", {"-a", "a-"}, "P(None, 'a')"}}) {
     Build build;
     std::vector<Arg> params;
-    for (std::size_t i = 0; i < c.params.size(); ++i) params.push_back(build.param({16, 8}));
+    const DType dtype = std::string_view(c.op) == "gcd" ? DType::kInt32 : DType::kFloat32;
+    for (std::size_t i = 0; i < c.params.size(); ++i) params.push_back(build.param({16, 8}, dtype));
     Graph graph = build.finish({build.op(c.op, params)});
     EXPECT_EQ(results_of(input_of(graph, mesh, c.params)), c.result) << c.op << " " << ::testing::PrintToString(c.params);
   }

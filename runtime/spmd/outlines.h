@@ -1,0 +1,28 @@
+// What JAX's expansion of an elementwise op does with its operands, as far as propagation sees it: which values meet, in which order.
+//
+// An outline is a text of steps; values count from 0 on, the operands first. "0,3" makes the next value of the values 0 and 3, element by
+// element; "-0,3" too, but by an op that propagation comes to later (a join, a sum over a dimension that only the expansion has). "~" makes
+// the next value, too: one that a loop carries and gives; "5=1,9" ends that loop: 5 began as 1 and became 9 (or of what else may come
+// there). What the last step names is the result.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace shardlab::spmd {
+
+struct OutlineStep {
+  enum class Kind : std::uint8_t { kMeet, kMeetLater, kCarried, kLoopEnd };
+  Kind kind = Kind::kMeet;
+  int made = 0;                // the value that it makes, or in which its loop ends
+  std::vector<int> from = {};  // values
+};
+
+// Of an op by its name; empty: one step, as for most. make_outlines.py beside this file writes the table from the modules that XLA hands
+// to Shardy.
+std::string_view outline_of(std::string_view op);
+
+// Of an op of so many operands. A broken outline is a failed check.
+std::vector<OutlineStep> steps_of(std::string_view outline, int operands);
+
+}  // namespace shardlab::spmd

@@ -1,0 +1,61 @@
+// Outlines: every step uses what is there, every operand has its say.
+#include "runtime/spmd/outlines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/base/error.h"
+#include "runtime/ops/registry.h"
+
+namespace shardlab::spmd {
+namespace {
+
+using Kind = OutlineStep::Kind;
+using ::testing::ElementsAre;
+
+TEST(Outlines, AreReadStepByStep) {
+  const std::vector<OutlineStep> steps = steps_of("0,1 ~ -3,2 3=0,4", 2);
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[0].kind, Kind::kMeet);
+  EXPECT_EQ(steps[0].made, 2);
+  EXPECT_THAT(steps[0].from, ElementsAre(0, 1));
+  EXPECT_EQ(steps[1].kind, Kind::kCarried);
+  EXPECT_EQ(steps[1].made, 3);
+  EXPECT_EQ(steps[2].kind, Kind::kMeetLater);
+  EXPECT_EQ(steps[2].made, 4);
+  EXPECT_THAT(steps[2].from, ElementsAre(3, 2));
+  EXPECT_EQ(steps[3].kind, Kind::kLoopEnd);
+  EXPECT_EQ(steps[3].made, 3);
+  EXPECT_THAT(steps[3].from, ElementsAre(0, 4));
+}
+
+TEST(Outlines, UseWhatIsThere) {
+  EXPECT_THROW(steps_of("0,2 1,0", 2), InternalError);
+  EXPECT_THROW(steps_of("0,x", 2), InternalError);
+  EXPECT_THROW(steps_of("0,1  2", 2), InternalError);
+}
+
+TEST(Outlines, AreOfTheirOps) {
+  int outlines = 0;
+  for (const OpDef* op : all_ops()) {
+    if (outline_of(op->name).empty()) continue;
+    SCOPED_TRACE(op->name);
+    ++outlines;
+    EXPECT_TRUE(op->is_primitive() && op->elementwise);
+    std::set<int> used, made;
+    for (const OutlineStep& step : steps_of(outline_of(op->name), op->operands_min)) {
+      used.insert(step.from.begin(), step.from.end());
+      made.insert(step.made);
+    }
+    for (int operand = 0; operand < op->operands_min; ++operand) EXPECT_TRUE(used.contains(operand)) << operand;
+    EXPECT_GE(*made.begin(), op->operands_min);
+  }
+  EXPECT_GT(outlines, 20);
+  EXPECT_EQ(outline_of("add"), "");
+  EXPECT_EQ(outline_of("no such op"), "");
+}
+
+}  // namespace
+}  // namespace shardlab::spmd
