@@ -78,7 +78,7 @@ TEST(Rules, AreShardys) {
              {"rhs_dilation", Dims{2, 1}},
              {"feature_group_count", std::int64_t(1)},
              {"rule_for_propagation", true}},
-       "{i=8, j=5 reduced, k=6 permuted, l=2 reduced, m=4 reduced, n=8} [kl j i m],[j m l n]->[k 1 i n]"},
+       "{i=8, j=5 reduced, k=6 permuted, l=2 reduced, m=4 reduced, n=8, o=1} [kl j i m],[j m l n]->[k o i n]"},
       {"conv",
        {{8, 3, 6}, {4, 3, 2}},
        Attrs{{"lhs_spec", Dims{0, 1, 2}},
@@ -90,7 +90,7 @@ TEST(Rules, AreShardys) {
              {"rhs_dilation", Dims{1}},
              {"batch_group_count", std::int64_t(2)},
              {"rule_for_propagation", true}},
-       "{i=2, j=4, k=5 permuted, l=3 reduced, m=2} [ij l k],[im l 1]->[j im k]"},
+       "{i=2, j=4, k=5 permuted, l=3 reduced, m=2, n=1} [ij l k],[im l n]->[j im k]"},
   };
   auto check = [](const Case& each, DType dtype) {
     const OpDef& op = *find_op(each.op);
