@@ -60,8 +60,19 @@ std::int64_t work_in_other_parts(const OpShape& op, const Spec& form, const Fact
   return candidate ? candidate->work : std::numeric_limits<std::int64_t>::max();
 }
 
+// A convolution in groups of several features each.
+bool sums_in_groups(const FactorRule& rule) {
+  return rule.operands.size() == 2 && std::any_of(rule.operands[0].begin(), rule.operands[0].end(), [&](const std::vector<int>& dim) {
+           auto is = [&](int factor, FactorKind kind) {
+             return rule.factors[std::size_t(factor)].kind == kind && rule.factors[std::size_t(factor)].size > 1;
+           };
+           return dim.size() == 2 && is(dim[0], FactorKind::kPass) && is(dim[1], FactorKind::kReduce);
+         });
+}
+
 // The work of a product where XLA shares it.
 std::int64_t product_work(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
+  if (sums_in_groups(op.rule)) return std::numeric_limits<std::int64_t>::max();
   const auto parts = parts_of_product(op, forms, atoms);
   if (!parts) return std::numeric_limits<std::int64_t>::max();
   std::int64_t work = 1;
@@ -211,7 +222,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (const std::vector<Spec>& forms : {even, kept})
       allowed = std::min(allowed, work_in_other_parts(shape, forms[node.operands.size()], shape.rule.results[0]));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
-  // propagation leaves it, be that uneven; by no more than the operands' cuts leave where nothing is reduced (a running sum).
+  // propagation leaves it, be that uneven; by no more than the operands' cuts leave where nothing is reduced (a running sum). XLA computes
+  // convolutions in groups of several features whole on every device.
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {
     const ValueId result = node.results[0];
     const Shape& elements = problem.type(result).shape;
@@ -219,7 +231,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     const std::int64_t in_propagated = local_elements(elements, problem.propagated_form(result));
     for (const Candidate& way : ways) {
       if (!way.partial.empty() || way.results[0] != problem.kept(result)) continue;
-      const std::int64_t work = way.work / in_kept * std::min(in_kept, in_propagated);
+      const std::int64_t in_xla = sums_in_groups(shape.rule) ? element_count(elements) : std::min(in_kept, in_propagated);
+      const std::int64_t work = way.work / in_kept * in_xla;
       allowed = node.op->reduction ? work : std::min(allowed, work);
     }
   }
