@@ -31,11 +31,15 @@ bool is_partial_manual(const Node& node, const Mesh& mesh) {
   return !std::all_of(manual.begin(), manual.end(), [](bool each) { return each; });
 }
 
-Spec automatic_part(Spec spec, const std::vector<bool>& manual) {
-  for (Axes& axes : spec)
-    axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }),
-               axes.end());
-  return spec;
+Spec inner_part(const Spec& around, const Spec& manual_part, const std::vector<bool>& manual) {
+  Spec inside(around.size());
+  for (std::size_t d = 0; d < around.size(); ++d) {
+    const Axes own = d < manual_part.size() ? manual_part[d] : Axes{};
+    if (own.size() > around[d].size() || !std::equal(own.begin(), own.end(), around[d].begin())) continue;
+    const auto behind = around[d].begin() + std::ptrdiff_t(own.size());
+    inside[d].assign(behind, std::find_if(behind, around[d].end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }));
+  }
+  return inside;
 }
 
 Spec with_manual_part(const Spec& manual_part, const Spec& inside) {
@@ -46,6 +50,14 @@ Spec with_manual_part(const Spec& manual_part, const Spec& inside) {
 }
 
 namespace {
+
+// The pieces of automatic axes alone, dimension by dimension, in their order.
+Spec automatic_part(Spec spec, const std::vector<bool>& manual) {
+  for (Axes& axes : spec)
+    axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }),
+               axes.end());
+  return spec;
+}
 
 // The mesh of the automatic axes, and how its axes and positions are those of the whole one.
 class SubMesh {
@@ -186,18 +198,18 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
   PropagationInput input{body.get(), sub.mesh(), {}, {}};
   RegionPlan plan;
   // What a value is cut by outside that its parts can be cut by inside.
-  auto inside = [&](const Spec& outside, const Shape& shape) {
+  auto inside = [&](const Spec& outside, const Spec& manual_part, const Shape& shape) {
     std::vector<DimSharding> dims;
-    for (Axes& axes : automatic_part(outside, manual)) dims.push_back({std::move(axes)});
+    for (Axes& axes : inner_part(outside, manual_part, manual)) dims.push_back({std::move(axes)});
     return even_prefix(ValueSharding(std::move(dims)), shape);
   };
   for (std::size_t i = 0; i < context.operands.size(); ++i) {
-    Spec spec = inside(context.operands[i], body->type(body->params[i]).shape);
+    Spec spec = inside(context.operands[i], manual_operands[i], body->type(body->params[i]).shape);
     input.params.emplace_back(sub.down(spec));
     plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
-    Spec spec = inside(context.results[i], body->type(body->results[i]).shape);
+    Spec spec = inside(context.results[i], manual_results[i], body->type(body->results[i]).shape);
     input.results.emplace_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }

@@ -14,8 +14,9 @@ bool is_partial_manual(const Node& node, const Mesh& mesh);
 // An attribute of a node whose body is no per-device code, but a part of the program that is planned on the mesh of its specs.
 inline constexpr const char* kPlanned = "planned";
 
-// The pieces of automatic axes (of manual ones) alone, dimension by dimension, in their order.
-Spec automatic_part(Spec spec, const std::vector<bool>& manual);
+// What the code sees of how a value is cut around it: behind what its own specs say, up to the next manual axis; of a dimension that begins
+// otherwise nothing.
+Spec inner_part(const Spec& around, const Spec& manual_part, const std::vector<bool>& manual);
 // A value around the code: cut by the manual axes first, each part by what cuts it inside.
 Spec with_manual_part(const Spec& manual_part, const Spec& inside);
 

@@ -86,11 +86,11 @@ class ManualPropagator {
   }
 
   // What the code's own values see of one around it.
-  ValueSharding inside_of(const ValueSharding& outer) const {
+  ValueSharding inside_of(const ValueSharding& outer, const Spec& manual_spec) const {
     if (!outer) return outer;
-    std::vector<DimSharding> dims;
-    for (const DimSharding& dim : *outer) dims.push_back({automatic_part({dim.axes}, manual_)[0], false});
-    return dims;
+    Spec around;
+    for (const DimSharding& dim : *outer) around.push_back(dim.axes);
+    return open_dims(inner_part(around, manual_spec, manual_));
   }
   bool link_inside(ValueSharding& outer, const ValueSharding& inner, const Spec& manual_spec, const Shape& shape) {
     Spec spec;
@@ -102,8 +102,9 @@ class ManualPropagator {
   bool through_code() {
     const GraphRef& body = node_.attrs.bodies()[0];
     BodyState state;
-    for (const ValueSharding& outer : boundary_.operands) state.params.push_back(inside_of(outer));
-    for (const ValueSharding& outer : boundary_.results) state.results.push_back(inside_of(outer));
+    for (std::size_t i = 0; i < boundary_.operands.size(); ++i)
+      state.params.push_back(inside_of(boundary_.operands[i], specs_.operands[i]));
+    for (std::size_t i = 0; i < boundary_.results.size(); ++i) state.results.push_back(inside_of(boundary_.results[i], specs_.results[i]));
     BodyState after = run_body(body, mesh_, level_, std::move(state));
     bool changed = false;
     for (std::size_t i = 0; i < after.params.size(); ++i)
