@@ -38,24 +38,35 @@ std::vector<std::vector<Spec>> operand_forms_alone(Problem& problem, NodeId id) 
   return cheapest;
 }
 
+// Whether an elementwise op's result needs no more of the value than who has it in this form.
+bool serves(Problem& problem, NodeId elementwise, ValueId value, const Spec& form) {
+  return problem.reshards().elements(problem.type(value).shape, form, problem.kept(problem.node(elementwise).results[0])) == 0;
+}
+
 }  // namespace
 
 bool is_gathered_for_others(Problem& problem, NodeId elementwise) {
   const Node& node = problem.node(elementwise);
   const Uses uses = uses_of(problem.graph());
-  const Spec& wanted = problem.kept(node.results[0]);
-  auto holds_all = [&](ValueId value, const Spec& form) {
-    return problem.reshards().elements(problem.type(value).shape, form, wanted) == 0;
-  };
   auto is_gathered_for = [&](ValueId value, const Use& use) {
     if (use.node < 0 || use.node == elementwise || !problem.is_planned(use.node)) return false;
     const auto alone = operand_forms_alone(problem, use.node);
-    return std::any_of(alone.begin(), alone.end(), [&](const auto& forms) { return holds_all(value, forms[std::size_t(use.operand)]); });
+    return std::any_of(alone.begin(), alone.end(),
+                       [&](const auto& forms) { return serves(problem, elementwise, value, forms[std::size_t(use.operand)]); });
   };
   return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId value) {
-    if (problem.is_costless(value) || holds_all(value, problem.kept(value))) return true;
+    if (problem.is_costless(value) || serves(problem, elementwise, value, problem.kept(value))) return true;
     const auto& users = uses[std::size_t(value)];
     return std::any_of(users.begin(), users.end(), [&](const Use& use) { return is_gathered_for(value, use); });
+  });
+}
+
+bool is_gathered_with_others(Problem& problem, NodeId unary) {
+  const ValueId value = problem.node(unary).operands[0];
+  const std::vector<Use> users = uses_of(problem.graph())[std::size_t(value)];
+  return std::any_of(users.begin(), users.end(), [&](const Use& use) {
+    return use.node >= 0 && use.node != unary && problem.is_planned(use.node) && is_unary(problem.node(use.node)) &&
+           serves(problem, unary, value, problem.kept(problem.node(use.node).results[0]));
   });
 }
 

@@ -117,9 +117,11 @@ class OptionLister {
 Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::vector<Spec>& at_hand,
                    const std::vector<std::vector<FormId>>& wanted) {
   std::vector<Candidate> ways = ways_to_compute(problem, node, at_hand);
-  const std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
+  std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
   std::int64_t in_place = problem.node(node).op->elementwise ? allowed_work(problem, node, ways, true).value_or(0) : allowed;
-  if (in_place > allowed && !is_gathered_for_others(problem, node)) in_place = allowed;
+  const bool unary = is_unary(problem.node(node));
+  if (in_place > allowed && unary && is_gathered_with_others(problem, node)) allowed = in_place;
+  if (in_place > allowed && !unary && !is_gathered_for_others(problem, node)) in_place = allowed;
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
   options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));
