@@ -1,5 +1,7 @@
 // Nodes with bodies cut in two, their bodies by the same cut: what the second half needs of the first is saved as residuals.
 #include <algorithm>
+#include <deque>
+#include <map>
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
@@ -118,6 +120,26 @@ RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<Valu
   return out;
 }
 
+// What one branch or several save: of each the value, or kZero.
+struct SharedResidual {
+  TensorType type;
+  std::vector<ValueId> values;
+};
+
+// Residuals of one type share a place, those of a branch in their order, as in JAX: what lies there lies alike in all branches.
+std::vector<SharedResidual> shared_residuals(std::deque<BodySplit>& splits) {
+  std::vector<SharedResidual> shared;
+  for (std::size_t k = 0; k < splits.size(); ++k)
+    for (ValueId id : splits[k].cut().residuals) {
+      const TensorType type = splits[k].builder().type(id);
+      auto place = std::find_if(shared.begin(), shared.end(),
+                                [&](const SharedResidual& each) { return each.type == type && each.values[k] == kZero; });
+      if (place == shared.end()) place = shared.insert(place, {type, std::vector<ValueId>(splits.size(), kZero)});
+      place->values[k] = id;
+    }
+  return shared;
+}
+
 // Every branch gives the residuals of all, zeros for those of the others.
 RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   const Bodies& bodies = node.attrs.bodies();
@@ -127,30 +149,26 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
     splits.emplace_back(*body, unknown);
     for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = is_linear[i] || splits.back().varies(i);
   }
-  struct Residual {
-    std::size_t branch;
-    ValueId value;
-    TensorType type;
-  };
-  std::vector<Residual> residuals;
-  for (std::size_t k = 0; k < splits.size(); ++k) {
-    splits[k].finish(is_linear);
-    for (ValueId id : splits[k].cut().residuals) residuals.push_back({k, id, splits[k].builder().type(id)});
-  }
+  for (BodySplit& split : splits) split.finish(is_linear);
+  const std::vector<SharedResidual> residuals = shared_residuals(splits);
   Bodies known_bodies, linear_bodies;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     BodySplit& split = splits[k];
     std::vector<ValueId> results = split.cut().results;
-    for (const Residual& each : residuals) results.push_back(each.branch == k ? each.value : ops::filled(split.builder(), each.type, 0.0));
+    for (const SharedResidual& each : residuals)
+      results.push_back(each.values[k] != kZero ? each.values[k] : ops::filled(split.builder(), each.type, 0.0));
     split.builder().set_results(results);
     GraphBuilder linear(bodies[k]->name, config_for(*bodies[k]));
     std::vector<ValueId> args;
     for (std::size_t i = 0; i < unknown.size(); ++i)
       if (unknown[i]) args.push_back(linear.param(bodies[k]->type(bodies[k]->params[i])));
-    for (const Residual& each : residuals) {
-      ValueId param = linear.param(each.type);
-      if (each.branch == k) args.push_back(param);
+    // The linear body takes its own in the order in which the split gave them.
+    std::map<ValueId, ValueId> params;
+    for (const SharedResidual& each : residuals) {
+      const ValueId param = linear.param(each.type);
+      if (each.values[k] != kZero) params[each.values[k]] = param;
     }
+    for (ValueId id : split.cut().residuals) args.push_back(params.at(id));
     linear.set_results(emit_graph(linear, split.cut().linear, args));
     linear_bodies.push_back(body_ref(linear.finish()));
     known_bodies.push_back(body_ref(split.builder().finish()));
