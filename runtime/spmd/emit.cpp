@@ -7,6 +7,7 @@
 #include "runtime/spmd/exchange.h"
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/trips.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -231,7 +232,7 @@ std::vector<SlotId> Emitter::compute_step(NodeId id, const Candidate& candidate)
   for (std::size_t i = 0; i < node.results.size(); ++i)
     step.results.push_back(new_slot(node.results[i], candidate.results[i], candidate.partial));
   if (const RegionPlan* region = problem_.region(id)) {
-    for (const auto& body : region->bodies) program_.wire_bytes += body->wire_bytes * trips_of(node);
+    for (const auto& body : region->bodies) program_.wire_bytes += body->wire_bytes * trips_of(graph(), node);
     program_.steps.push_back(RegionStep{id, step.operands, step.results, region->bodies});
     return step.results;
   }

@@ -20,9 +20,6 @@ enum class LoopConstants : std::uint8_t {
   kGathered,     // all of it whole, where together that saves more than it costs
 };
 
-// How often a loop's body moves what it moves, as far as its node says it; else once.
-std::int64_t trips_of(const Node& node);
-
 struct RegionPlan {
   std::vector<Spec> operands, results;  // the forms that the node takes and gives
   std::vector<std::shared_ptr<const PartitionedProgram>> bodies;

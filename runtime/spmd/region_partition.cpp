@@ -8,6 +8,7 @@
 #include "runtime/spmd/foreign.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
+#include "runtime/spmd/trips.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -94,15 +95,13 @@ struct LoopShape {
   bool is_scan = false;
   bool runs_all = true;    // that is in its body
   std::int64_t trips = 1;  // at least so many
-  explicit LoopShape(const Node& node)
+  LoopShape(const Graph& graph, const Node& node)
       : consts(std::size_t(node.attrs.integer("num_consts", 0))),
         carried(node.results.size()),
         is_scan(node.op->region == RegionKind::kScan) {
     runs_all = !has_branches(*node.attrs.bodies().back());
-    if (!is_scan && runs_all) trips = kTripsOfWhile;
-    if (!is_scan) return;
-    carried = std::size_t(node.attrs.integer("num_carry", 0));
-    trips = trips_of(node);
+    trips = known_trips(graph, node).value_or(runs_all ? kTripsOfWhile : 1);
+    if (is_scan) carried = std::size_t(node.attrs.integer("num_carry", 0));
   }
   bool is_carried(std::size_t operand) const { return operand >= consts && operand < consts + carried; }
   bool is_scanned(std::size_t operand) const { return operand >= consts + carried; }
@@ -170,7 +169,7 @@ void gather_constants(const RegionContext& context, const Node& node, const Loop
 // What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more; so
 // is gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of loops.
 RegionPlan plan_loop(const RegionContext& context, const Node& node) {
-  const LoopShape loop(node);
+  const LoopShape loop(context.graph, node);
   std::vector<Spec> params = unchanged_forms(context, loop);
   RegionPlan plan = plan_in_forms(context, node, loop, params);
   if (context.loop_constants == LoopConstants::kGathered && loop.runs_all && bytes_of(plan) > 0) gather_constants(context, node, loop, params, plan);
@@ -322,8 +321,6 @@ std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph&
 ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh) {
   return {specs_on(node, "in_specs", node.operands, graph, mesh), specs_on(node, "out_specs", node.results, graph, mesh)};
 }
-
-std::int64_t trips_of(const Node& node) { return node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1; }
 
 RegionPlan plan_region(const RegionContext& context, const Node& node) {
   switch (node.op->region) {

@@ -7,6 +7,7 @@
 #include "runtime/graph/barrier.h"
 #include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
+#include "runtime/spmd/trips.h"
 
 namespace shardlab::spmd {
 
@@ -97,7 +98,7 @@ std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
   return combined;
 }
 
-// Per value whether it follows from constants alone.
+// Per value whether it follows from constants and the device's place in the mesh alone: it is known before the program runs.
 std::vector<bool> known_values(const Graph& graph) {
   std::vector<bool> known(graph.values.size(), false);
   for (const Node& node : graph.nodes) {
@@ -105,7 +106,8 @@ std::vector<bool> known_values(const Graph& graph) {
     auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
     const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
                          std::all_of(node.operands.begin(), node.operands.end(), is_known);
-    for (ValueId id : node.results) known[std::size_t(id)] = op.constant || follows;
+    const bool is_place = op.member && op.collective.empty() && node.operands.empty();
+    for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
   }
   return known;
 }
@@ -206,7 +208,7 @@ class Counter {
     std::vector<Work> bodies;
     for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_).run());
     if (node.op->region == RegionKind::kBranch) return add_largest(bodies);
-    const std::int64_t times = node.op->region == RegionKind::kScan ? node.attrs.integer("length") : 1;
+    const std::int64_t times = trips_of(graph_, node);
     for (const Work& body : bodies)
       for (const auto& [name, each] : body)
         for (std::size_t p = 0; p < each.size(); ++p) work_of(name)[p] += times * each[p];
