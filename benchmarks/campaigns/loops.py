@@ -26,7 +26,9 @@ class Body:
         self.steps += steps
 
     def product(self):
-        self.add(step("v", "matmul", "v", self.draw.of(*self.weights)), step("v", self.draw.of("tanh", "sin"), "v"))
+        # Scaled, or rounding grows from one iteration to the next.
+        self.add(step("v", "matmul", "v", self.draw.of(*self.weights)), step("v", "div", "v", self.shape[1] ** 0.5),
+                 step("v", self.draw.of("tanh", "sin"), "v"))
 
     def elementwise(self):
         self.add(step("v", self.draw.of("sin", "tanh", "negative"), "v"))
@@ -64,7 +66,7 @@ class Body:
             draw.functions[each] = None  # its name is taken
             steps = Body(draw, self.shape, self.weights, self.depth + 1).extended(draw.of(1, 2))
             draw.functions[each] = {"params": ["v", *self.weights], "body": steps, "results": ["v"]}
-        self.add(step("c", "sum", "v"), step("c", "greater", "c", draw.of(0.0, 0.0, 1.0)), step("v", "cond", "c", "v", *self.weights, fns=fns))
+        self.add(step("c", "sum", "v"), step("c", "greater", "c", draw.of(0.3, -0.3, 1.0)), step("v", "cond", "c", "v", *self.weights, fns=fns))
 
 
 def given(draw):
@@ -125,5 +127,5 @@ def branch(draw, name):
         steps = Body(draw, shape, weights, depth=1).extended(draw.of(1, 2, 3))
         steps += draw.of([step("v", "add", "v", "z")], [step("v", "matmul", "z", weights[0])], [])
         draw.functions[each] = {"params": ["v", "z", *weights], "body": steps, "results": ["v"]}
-    choice = [step("c", draw.of("sum", "max"), "z"), step("c", "greater", "c", draw.of(0.0, 2.0)), step("y", "cond", "c", "v", "z", *weights, fns=fns)]
+    choice = [step("c", draw.of("sum", "max"), "z"), step("c", "greater", "c", draw.of(0.3, 2.0)), step("y", "cond", "c", "v", "z", *weights, fns=fns)]
     return draw.finished(name, [*draw.touched("v", shape), *choice, *draw.touched("y", shape)], {"y": shape})
