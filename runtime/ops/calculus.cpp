@@ -24,10 +24,11 @@ Values expand_trapezoid(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   int axis = normalized_axis(op.name, attrs.integer("axis", -1), y.rank()), last = y.rank() - 1;
   y = moved_last(y, axis);
   std::int64_t n = y.size(last);
+  auto by_ends = [&] { return summed(y, {last}) - 0.5 * (part(y, last, 0) + part(y, last, n - 1)); };
   if (terms.size() < 2) {
     double dx = attrs.has("dx") ? attrs.number("dx") : 1;
     if (n == 0) return {(summed(y, {last}) * dx).id()};
-    return {(dx * (summed(y, {last}) - 0.5 * (part(y, last, 0) + part(y, last, n - 1)))).id()};
+    return {(dx * by_ends()).id()};
   }
   Term x = terms[1];
   if (x.rank() > 1) x = moved_last(x, normalized_axis(op.name, axis, x.rank()));
@@ -36,6 +37,7 @@ Values expand_trapezoid(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   auto after = [&](const Term& t) { return sliced(t, t.rank() - 1, std::min<std::int64_t>(1, n), n); };
   auto before = [&](const Term& t) { return sliced(t, t.rank() - 1, 0, std::max<std::int64_t>(0, n - 1)); };
   Term dx = after(x) - before(x);
+  if (n == 2) return {(part(dx, dx.rank() - 1, 0) * by_ends()).id()};
   return {(0.5 * summed(dx * (after(y) + before(y)), {last})).id()};
 }
 

@@ -71,12 +71,16 @@ Values expand_polyval(GraphBuilder& b, const OpDef& op, Args args, const Attrs&)
   return {y.id()};
 }
 
-// The shorter one is added to the end of the longer one.
+// The shorter one is added to the end of the longer one, as an update of it.
 Term sum_of(const Term& p, const Term& q) {
   if (p.elements() == q.elements()) return p + q;
   const Term &longer = p.elements() < q.elements() ? q : p, &shorter = p.elements() < q.elements() ? p : q;
   std::int64_t ahead = longer.elements() - shorter.elements();
-  return joined({sliced(longer, 0, 0, ahead), sliced(longer, 0, ahead, longer.elements()) + shorter}, 0);
+  if (shorter.elements() == 0) return longer;
+  GraphBuilder& b = p.builder();
+  const std::vector<std::int64_t> window{0}, none;
+  return call(b, "scatter_add", {longer, Term(b, filled(b, {DType::kInt32, {1}}, double(ahead))), shorter},
+              Attrs{{"update_window_dims", window}, {"collapsed_slice_dims", none}, {"start_index_map", window}});
 }
 
 template <bool kSubtract>

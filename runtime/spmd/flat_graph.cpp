@@ -175,6 +175,11 @@ class Flattener {
     for (std::size_t i = 0; i < original.results.size(); ++i) add_edge({original.operands[i]}, original.results[i], n);
   }
 
+  bool is_made_for_each_user(ValueId id) const {
+    const NodeId producer = out_.graph.values[std::size_t(id)].producer;
+    return producer >= 0 && (node(producer).op->constant || is_scalar_broadcast(out_.graph, node(producer)));
+  }
+
   // Scalars, which every element takes, have no say.
   void lay_out_outline(NodeId n) {
     using Kind = OutlineStep::Kind;
@@ -197,6 +202,8 @@ class Flattener {
         if (value < operands) uses.push_back({NodeId(out_.graph.nodes.size()), int(from.size()), n, value});
         from.push_back(values[std::size_t(value)]);
       }
+      for (int value : step.from)  // the others have one of their own
+        if (value < operands && is_made_for_each_user(original.operands[std::size_t(value)])) values[std::size_t(value)] = -1;
       if (from.empty() && step.kind != Kind::kLoopEnd && step.made != steps.back().made) {
         values.back() = -1;
         continue;

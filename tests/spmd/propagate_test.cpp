@@ -73,6 +73,23 @@ TEST(Propagate, OperandsOneAfterAnother) {
   }
 }
 
+// The shorter polynomial is an update of the longer one.
+TEST(Propagate, SumsOfPolynomials) {
+  Mesh mesh = mesh_of({4, 2});
+  struct Case {
+    const char* op;
+    Shape x, y;
+    std::vector<std::string_view> params;
+    const char* result;
+  };
+  for (const Case& c : {Case{"polyadd", {8}, {16}, {"b", "a"}, "P('a',)"}, Case{"polysub", {16}, {8}, {"a", "b"}, "P('a',)"},
+                        Case{"polyadd", {16}, {16}, {"a", "b"}, "P(None,)"}}) {
+    Build build;
+    Graph graph = build.finish({build.op(c.op, {build.param(c.x), build.param(c.y)})});
+    EXPECT_EQ(results_of(input_of(graph, mesh, c.params)), c.result) << c.op;
+  }
+}
+
 struct UnaryCase {
   const char* op;
   Attrs attrs;
