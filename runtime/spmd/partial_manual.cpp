@@ -37,7 +37,8 @@ Spec inner_part(const Spec& around, const Spec& manual_part, const std::vector<b
     const Axes own = d < manual_part.size() ? manual_part[d] : Axes{};
     if (own.size() > around[d].size() || !std::equal(own.begin(), own.end(), around[d].begin())) continue;
     const auto behind = around[d].begin() + std::ptrdiff_t(own.size());
-    inside[d].assign(behind, std::find_if(behind, around[d].end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }));
+    inside[d].assign(behind,
+                     std::find_if(behind, around[d].end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }));
   }
   return inside;
 }
@@ -213,7 +214,8 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
     input.results.emplace_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }
-  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(partition(input), context.mesh, sub)));
+  plan.bodies.push_back(
+      std::make_shared<const PartitionedProgram>(lifted(partition(input, {.lighten = context.for_bodies.lighten}), context.mesh, sub)));
   return plan;
 }
 

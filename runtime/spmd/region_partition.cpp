@@ -151,7 +151,8 @@ std::int64_t bytes_before(const RegionContext& context, ValueId operand, const S
   return missing_elements(context.mesh, type.shape, from, to) * size_of(type.dtype);
 }
 
-// The plan in which a loop gets all its constants whole, where that moves no more than the one at hand: two may save what neither does alone.
+// The plan in which a loop gets all its constants whole, where that moves no more than the one at hand: two may save what neither does
+// alone.
 void gather_constants(const RegionContext& context, const Node& node, const LoopShape& loop, std::vector<Spec>& params, RegionPlan& plan) {
   std::vector<Spec> whole = params;
   std::int64_t before = 0;
@@ -172,7 +173,8 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   const LoopShape loop(context.graph, node);
   std::vector<Spec> params = unchanged_forms(context, loop);
   RegionPlan plan = plan_in_forms(context, node, loop, params);
-  if (context.loop_constants == LoopConstants::kGathered && loop.runs_all && bytes_of(plan) > 0) gather_constants(context, node, loop, params, plan);
+  if (context.loop_constants == LoopConstants::kGathered && loop.runs_all && bytes_of(plan) > 0)
+    gather_constants(context, node, loop, params, plan);
   for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
     const Shape& shape = context.graph.type(node.operands[i]).shape;
     std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
@@ -239,13 +241,13 @@ std::vector<Spec> specs_on(const Node& node, std::string_view name, const std::v
 }
 
 // Every device runs the body by itself: as a program for one device, in which all that crosses devices is said by its user.
-std::shared_ptr<const PartitionedProgram> partition_manual(const Graph& body, const Mesh& mesh) {
+std::shared_ptr<const PartitionedProgram> partition_manual(const RegionContext& context, const Graph& body, const Mesh& mesh) {
   Mesh alone = Mesh::single(0);
   std::vector<Spec> params, results;
   for (ValueId id : body.params) params.emplace_back(body.type(id).shape.size());
   for (ValueId id : body.results) results.emplace_back(body.type(id).shape.size());
   PropagationInput input{&body, alone, {params.begin(), params.end()}, {results.begin(), results.end()}};
-  PartitionedProgram program = partition(input);
+  PartitionedProgram program = partition(input, {.lighten = context.for_bodies.lighten});
   set_mesh(program, mesh);
   return std::make_shared<const PartitionedProgram>(std::move(program));
 }
@@ -271,7 +273,7 @@ RegionPlan plan_manual(const RegionContext& context, const Node& node) {
     plan.bodies.push_back(partition_there(context, node));
     return plan;
   }
-  plan.bodies.push_back(partition_manual(*node.attrs.bodies()[0], mesh_of_code(node, context.mesh)));
+  plan.bodies.push_back(partition_manual(context, *node.attrs.bodies()[0], mesh_of_code(node, context.mesh)));
   return plan;
 }
 
@@ -293,7 +295,7 @@ RegionPlan plan_call(const RegionContext& context, const Node& node) {
     plan.operands.push_back(normalised(spec_on(answer.arg_shardings.at(i), request.args[i].rank(), context.mesh, node.op->name)));
   for (std::size_t i = 0; i < request.results.size(); ++i)
     plan.results.push_back(normalised(spec_on(answer.result_shardings.at(i), request.results[i].rank(), context.mesh, node.op->name)));
-  plan.bodies.push_back(partition_manual(*answer.body, context.mesh));
+  plan.bodies.push_back(partition_manual(context, *answer.body, context.mesh));
   return plan;
 }
 

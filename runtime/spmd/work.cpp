@@ -98,9 +98,11 @@ std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
   return combined;
 }
 
-// Per value whether it follows from constants and the device's place in the mesh alone: it is known before the program runs.
-std::vector<bool> known_values(const Graph& graph) {
+// Per value whether it follows from constants, the device's place in the mesh and known parameters alone: it is known before the program
+// runs.
+std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& known_params) {
   std::vector<bool> known(graph.values.size(), false);
+  for (std::size_t i = 0; i < known_params.size(); ++i) known[std::size_t(graph.params[i])] = known_params[i];
   for (const Node& node : graph.nodes) {
     const OpDef& op = *node.op;
     auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
@@ -110,6 +112,27 @@ std::vector<bool> known_values(const Graph& graph) {
     for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
   }
   return known;
+}
+
+// Per parameter of a loop's or branch's body whether it is known: what a loop carries, in every iteration (what it counts by).
+std::vector<bool> known_params_of(const Node& node, const Graph& body, const std::vector<bool>& known_around) {
+  const RegionKind kind = node.op->region;
+  const std::size_t first = kind == RegionKind::kBranch ? 1 : 0;
+  std::vector<bool> params;
+  for (std::size_t i = first; i < node.operands.size(); ++i) params.push_back(known_around[std::size_t(node.operands[i])]);
+  if (kind != RegionKind::kWhile && kind != RegionKind::kScan) return params;
+  const std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0));
+  const std::size_t carried = kind == RegionKind::kScan ? std::size_t(node.attrs.integer("num_carry", 0)) : node.results.size();
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    const std::vector<bool> known = known_values(body, params);
+    for (std::size_t i = 0; i < carried; ++i) {
+      if (!params[consts + i] || known[std::size_t(body.results[i])]) continue;
+      params[consts + i] = false;
+      has_changed = true;
+    }
+  }
+  return params;
 }
 
 // Of an op that looks at computed places: what it writes there. What it reads there it moves, or masks for a sum over devices.
@@ -142,8 +165,12 @@ std::vector<std::int64_t> totals(const Work& work, int positions) {
 
 class Counter {
  public:
-  Counter(const Graph& graph, const PartitionedProgram& program, Counted counted)
-      : graph_(graph), program_(program), counted_(counted), known_(known_values(graph)), combined_(combined_on_device(graph)) {}
+  Counter(const Graph& graph, const PartitionedProgram& program, Counted counted, const std::vector<bool>& known_params = {})
+      : graph_(graph),
+        program_(program),
+        counted_(counted),
+        known_(known_values(graph, known_params)),
+        combined_(combined_on_device(graph)) {}
 
   Work run() {
     for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
@@ -206,7 +233,8 @@ class Counter {
   void add(const RegionStep& step) {
     const Node& node = graph_.nodes[std::size_t(step.node)];
     std::vector<Work> bodies;
-    for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_).run());
+    const std::vector<bool> known = known_params_of(node, step.bodies.back()->graph, known_);
+    for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_, known).run());
     if (node.op->region == RegionKind::kBranch) return add_largest(bodies);
     const std::int64_t times = trips_of(graph_, node);
     for (const Work& body : bodies)
