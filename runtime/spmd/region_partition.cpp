@@ -146,9 +146,11 @@ std::int64_t bytes_of(const RegionPlan& plan) {
   return bytes;
 }
 
-std::int64_t bytes_before(const RegionContext& context, ValueId operand, const Spec& from, const Spec& to) {
-  const TensorType& type = context.graph.type(operand);
-  return missing_elements(context.mesh, type.shape, from, to) * size_of(type.dtype);
+// What it takes more to move an operand into one form before a loop than into another: both from how it lies around the loop.
+std::int64_t bytes_before(const RegionContext& context, const Node& node, std::size_t operand, const Spec& now, const Spec& wanted) {
+  const TensorType& type = context.graph.type(node.operands[operand]);
+  const auto missing = [&](const Spec& form) { return missing_elements(context.mesh, type.shape, context.operands[operand], form); };
+  return std::max<std::int64_t>(0, missing(wanted) - missing(now)) * size_of(type.dtype);
 }
 
 // The plan in which a loop gets all its constants whole, where that moves no more than the one at hand: two may save what neither does
@@ -158,9 +160,9 @@ void gather_constants(const RegionContext& context, const Node& node, const Loop
   std::int64_t before = 0;
   for (std::size_t i = 0; i < loop.consts; ++i) {
     whole[i].assign(params[i].size(), Axes{});
-    before += bytes_before(context, node.operands[i], params[i], whole[i]);
+    before += bytes_before(context, node, i, params[i], whole[i]);
   }
-  if (before == 0 || before > bytes_of(plan) * loop.trips) return;
+  if (whole == params || before > bytes_of(plan) * loop.trips) return;
   RegionPlan other = plan_in_forms(context, node, loop, whole);
   if (before > (bytes_of(plan) - bytes_of(other)) * loop.trips) return;
   plan = std::move(other);
@@ -181,8 +183,8 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
     if (const Spec whole(shape.size()); loop.runs_all && std::find(forms.begin(), forms.end(), whole) == forms.end())
       forms.push_back(whole);
     for (const Spec& wanted : forms) {
-      const std::int64_t before = bytes_before(context, node.operands[i], params[i], wanted);
-      if (before == 0 || before > bytes_of(plan) * loop.trips) continue;
+      const std::int64_t before = bytes_before(context, node, i, params[i], wanted);
+      if (wanted == params[i] || before > bytes_of(plan) * loop.trips) continue;
       std::vector<Spec> others = params;
       others[i] = wanted;
       RegionPlan other = plan_in_forms(context, node, loop, others);
