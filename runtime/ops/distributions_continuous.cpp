@@ -1,5 +1,6 @@
 // Distributions of real numbers.
 #include <cmath>
+#include <limits>
 
 #include "runtime/ops/distributions.h"
 
@@ -12,7 +13,7 @@ Term log(const Term& x) { return call("log", x); }
 Term exp(const Term& x) { return call("exp", x); }
 Term lgamma(const Term& x) { return call("lgamma", x); }
 Term call2(std::string_view op, const Item& x, const Term& y) { return call(y.builder(), op, {x, y}); }
-Term held(const Item& low, const Term& x, const Item& high) { return call(x.builder(), "clip", {x, low, high}); }
+Term held(const Item& low, const Term& x, const Item& high) { return call(x.builder(), "clamp", {low, x, high}); }
 // Where p is a share: from 0 to 1.
 Term of_share(const Term& p, const Term& value) { return where((p >= 0.0) & (p <= 1.0), value, kNoValue); }
 
@@ -124,24 +125,28 @@ constexpr DistributionMember kBeta[] = {{"logpdf", beta_logpdf}, {"pdf", exp_of<
                                         {"cdf", beta_cdf},       {"logcdf", log_of<beta_cdf>},
                                         {"sf", beta_sf},         {"logsf", log_of<beta_sf>}};
 
-Term above_zero(const Term& x) { return call2("maximum", 0.0, x); }
+Term above_zero(const Term& x) { return held(0.0, x, std::numeric_limits<double>::infinity()); }
 
 Term gamma_logpdf(Given g) {
   const Term is_within = g[0] >= g[2], z = where(is_within, scaled(g), 1.0);
   return where(is_within, call2("xlogy", g[1] - 1.0, z) - z - (lgamma(g[1]) + log(g[3])), kNoChance);
 }
 Term gamma_cdf(Given g) { return call2("gammainc", g[1], above_zero(scaled(g))); }
-Term gamma_sf(Given g) { return call2("gammaincc", g[1], above_zero(scaled(g))); }
+Term gamma_sf(Given g) {
+  const Term z = scaled(g);
+  return where(z < 0.0, 1.0, call2("gammaincc", g[1], z));
+}
 constexpr DistributionMember kGamma[] = {{"logpdf", gamma_logpdf},      {"pdf", exp_of<gamma_logpdf>}, {"cdf", gamma_cdf},
                                          {"logcdf", log_of<gamma_cdf>}, {"sf", gamma_sf, kWeak},       {"logsf", log_of<gamma_sf>, kWeak}};
 
 Term chi2_logpdf(Given g) {
   const Term z = scaled(g), half = g[1] / 2.0;
-  const Term inside = -(lgamma(half) + std::log(2.0) * half) - log(g[3]) + ((half - 1.0) * log(z) - z / 2.0);
+  const Term inside = -(lgamma(half) + std::log(2.0) * g[1] / 2.0) - log(g[3]) + ((half - 1.0) * log(z) - z / 2.0);
   return where(g[0] < g[2], kNoChance, inside);
 }
-Term chi2_cdf(Given g) { return call2("gammainc", g[1] / 2.0, above_zero(scaled(g) / 2.0)); }
-Term chi2_sf(Given g) { return call2("gammaincc", g[1] / 2.0, above_zero(scaled(g) / 2.0)); }
+Term half_scaled(Given g) { return above_zero((g[0] - g[2]) / (g[3] * 2.0)); }
+Term chi2_cdf(Given g) { return call2("gammainc", g[1] / 2.0, half_scaled(g)); }
+Term chi2_sf(Given g) { return call2("gammaincc", g[1] / 2.0, half_scaled(g)); }
 constexpr DistributionMember kChi2[] = {{"logpdf", chi2_logpdf}, {"pdf", exp_of<chi2_logpdf>},
                                         {"cdf", chi2_cdf},       {"logcdf", log_of<chi2_cdf>},
                                         {"sf", chi2_sf},         {"logsf", log_of<chi2_sf>}};

@@ -2,7 +2,6 @@
 #include "runtime/ops/elementwise_rules.h"
 
 #include <cmath>
-#include <limits>
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
@@ -175,10 +174,14 @@ Values rem_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId whole = mul(b, unary(b, kSign, quotient), unary(b, kFloor, unary(b, kAbs, quotient)));
   return {add_tangents(b, args.tangents[0], mul(b, unary(b, kNeg, args.tangents[1]), whole))};
 }
+// rem's, and the result made of it.
 Values remainder_jvp(GraphBuilder& b, const JvpArgs& args) {
-  if (args.tangents[1] == kZero) return {args.tangents[0]};
-  ValueId whole = unary(b, kFloor, div(b, args.operands[0], args.operands[1]));
-  return {add_tangents(b, args.tangents[0], mul(b, unary(b, kNeg, args.tangents[1]), whole))};
+  const ValueId x = args.operands[0], y = args.operands[1], rest = b.emit1(kRem, {x, y});
+  const ValueId is_off = b.emit1(kNotEqual, {binary(b, kLess, rest, 0.0), binary(b, kLess, y, 0.0)});
+  const ValueId turns = b.emit1(kAnd, {is_off, binary(b, kNotEqual, rest, 0.0)});
+  args.results[0] = b.emit1(kSelect, {turns, b.emit1(kAdd, {rest, y}), rest});
+  const ValueId tangent = rem_jvp(b, args)[0];
+  return {b.emit1(kSelect, {turns, add_tangents(b, tangent, args.tangents[1]), tangent})};
 }
 
 Values pow_jvp(GraphBuilder& b, const JvpArgs& args) {
@@ -219,9 +222,7 @@ static ValueId gamma_density(GraphBuilder& b, ValueId a, ValueId x) {
 Values igamma_jvp(GraphBuilder& b, const JvpArgs& args) {
   const ValueId a = args.operands[0], x = args.operands[1];
   return scaled_sum(b, args, [&](std::size_t i) {
-    if (i == 1) return gamma_density(b, a, x);
-    const Term slope(b, b.emit1(kIgammaGradA, {a, x}));  // none below 0, which x says alone, as in JAX
-    return where(Term(b, x) < 0.0, std::numeric_limits<double>::quiet_NaN(), slope).id();
+    return i == 1 ? gamma_density(b, a, x) : b.emit1(kIgammaGradA, {a, x});
   });
 }
 Values igammac_jvp(GraphBuilder& b, const JvpArgs& args) { return {unary(b, kNeg, igamma_jvp(b, args)[0])}; }

@@ -148,8 +148,9 @@ Values clamp_jvp(GraphBuilder& b, const JvpArgs& args) {
   };
   auto both = [&](ValueId first, ValueId second) { return b.emit1(kAnd, {first, second}); };
   auto less = [&](ValueId smaller, ValueId larger) { return b.emit1(kLess, {smaller, larger}); };
-  if (args.tangents[0] != kZero) sum = add_tangents(b, sum, where(both(less(x, low), less(low, high)), args.tangents[0]));
-  if (args.tangents[1] != kZero) sum = add_tangents(b, sum, where(both(less(low, x), less(x, high)), args.tangents[1]));
+  auto greater = [&](ValueId larger, ValueId smaller) { return b.emit1(kGreater, {larger, smaller}); };
+  if (args.tangents[0] != kZero) sum = add_tangents(b, sum, where(both(greater(low, x), less(low, high)), args.tangents[0]));
+  if (args.tangents[1] != kZero) sum = add_tangents(b, sum, where(both(greater(x, low), less(x, high)), args.tangents[1]));
   if (args.tangents[2] != kZero) sum = add_tangents(b, sum, where(less(high, b.emit1(kMaximum, {low, x})), args.tangents[2]));
   return {sum};
 }

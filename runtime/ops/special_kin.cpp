@@ -169,11 +169,10 @@ Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {with_derivative(given, {value, tangent}).id()};
 }
 
-// Below 0, where it has no value, x says so alone, as in JAX: the result lies as x does before the parameter has a say.
 template <bool kUpper>
 Values expand_gammainc(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> ax = reals(b, op, args);
-  return {where(ax[1] < 0.0, kNan, call(b, kUpper ? "igammac" : "igamma", {ax[0], ax[1]})).id()};
+  return {call(b, kUpper ? "igammac" : "igamma", {ax[0], ax[1]}).id()};
 }
 
 Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/transform/grad.h"
 #include "tests/spmd/graphs.h"
 
 namespace shardlab::spmd {
@@ -87,6 +88,30 @@ TEST(Propagate, SumsOfPolynomials) {
     Build build;
     Graph graph = build.finish({build.op(c.op, {build.param(c.x), build.param(c.y)})});
     EXPECT_EQ(results_of(input_of(graph, mesh, c.params)), c.result) << c.op;
+  }
+}
+
+// By one operand, of the result's sum.
+TEST(Propagate, GradientsOfElementwiseOps) {
+  Mesh mesh = mesh_of({4, 2});
+  struct Case {
+    const char* op;
+    std::vector<std::string_view> params;
+    std::size_t by;
+    const char* result;
+  };
+  for (const Case& c : {Case{"remainder", {"-a", "--"}, 0, "P(None, 'a')"}, Case{"remainder", {"a-", "b-"}, 0, "P('b', None)"},
+                        Case{"gammaincc", {"-a", "-b"}, 1, "P(None, None)"}, Case{"stats.beta.cdf", {"-a", "-a", "a-"}, 0, "P(None, 'a')"},
+                        Case{"clamp", {"a-", "-a", "a-"}, 0, "P('a', None)"}, Case{"clamp", {"--", "-a", "b-"}, 0, "P('b', 'a')"}}) {
+    Build build;
+    std::vector<Arg> params;
+    for (std::size_t i = 0; i < c.params.size(); ++i) params.push_back(build.param({16, 8}));
+    const Graph loss = build.finish({build.op("sum", {build.op(c.op, params)})});
+    std::vector<bool> active(c.params.size(), false);
+    active[c.by] = true;
+    Graph graph = transform::value_and_grad(loss, active, "f", {});
+    graph.results.erase(graph.results.begin());
+    EXPECT_EQ(results_of(input_of(graph, mesh, c.params)), c.result) << c.op << " " << ::testing::PrintToString(c.params);
   }
 }
 
