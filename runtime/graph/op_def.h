@@ -215,7 +215,6 @@ struct OpDef {
   bool pass_through = false;     // reshape, transpose: propagates as early as elementwise ops
   bool forward_first = false;    // dynamic_slice, dynamic_update_slice: at first only from operands to results
   bool backward_first = false;   // broadcast_in_dim: only from result to operand until the last level
-  bool first_is_result = false;  // gcd: its first operand and its result agree before the others have a say, as what a loop carries does
   bool folds = false;            // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
   bool broadcasts = false;       // broadcast_in_dim: of a scalar, every element is that scalar
   bool is_constraint = false;    // identity whose attribute "sharding" fixes its result's sharding

@@ -61,12 +61,6 @@ SHARDLAB_INTEGRAL(OwensT, real_owens_t)
 
 constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kBetaAliases[] = {"betainc"};
 
-// JAX computes it by a loop, and meets the others later than the first.
-constexpr OpDef as_first(OpDef op) {
-  op.first_is_result = true;
-  return op;
-}
-
 }  // namespace
 
 extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kErfcx, kDawsn, kSineIntegral,
@@ -80,15 +74,15 @@ const OpDef kIgammac = binary_op<Igammac>("igammac", "1 - igamma(a, x), accurate
 const OpDef kIgammaGradA = binary_op<IgammaGradA>("igamma_grad_a", "The derivative of igamma by a.", expand_inexact);
 const OpDef kRandomGammaGrad = strong(binary_op<RandomGammaGrad>(
     "random_gamma_grad", "The derivative by a of a sample x of the gamma distribution: args [a, x].", expand_inexact));
-const OpDef kIncompleteBeta = as_first(elementwise_op<IncompleteBeta, 3>(
+const OpDef kIncompleteBeta = elementwise_op<IncompleteBeta, 3>(
     "regularized_incomplete_beta", "The integral from 0 to x of t^(a-1) (1-t)^(b-1) over beta(a, b): args [a, b, x].", expand_inexact,
-    kBetaAliases));
+    kBetaAliases);
 const OpDef kExpn = strong(binary_op<Expn>("expn", "The integral from 1 on of e^(-x t) / t^n: args [n, x]; NaN below 0.", expand_inexact));
 const OpDef kExpi = strong(unary_op<Expi>("expi", "The integral from -infinity to x of e^t / t, its principal value.", expand_inexact));
 const OpDef kHyp1f1 =
-    strong(as_first(elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact)));
+    strong(elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact));
 const OpDef kHyp2f1 =
-    strong(as_first(elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact)));
+    strong(elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact));
 const OpDef kRoundToPrecision = elementwise_op<RoundToPrecision, 3>(
     "round_to_precision", "Rounded to numbers of fewer bits: args [x, exponent_bits, mantissa_bits].", expand_inexact);
 const OpDef kErfcx = unary_op<Erfcx>("erfcx", "exp(x^2) erfc(x), of real numbers.", expand_inexact);

@@ -260,13 +260,6 @@ constexpr std::string_view kPositiveAliases[] = {"copy"};
 constexpr std::string_view kRadiansAliases[] = {"radians"};
 constexpr std::string_view kDegreesAliases[] = {"degrees"};
 
-// JAX computes it by a loop that carries both operands and gives what the first has become.
-constexpr OpDef gcd_op() {
-  OpDef op = strong(binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd));
-  op.first_is_result = true;
-  return op;
-}
-
 }  // namespace
 
 extern const OpDef kLog2, kLog10, kDeg2rad, kRad2deg, kReciprocal, kPositive, kFabs, kSinc, kHypot, kHeaviside, kSignbit, kCopysign, kIsInf,
@@ -295,7 +288,7 @@ const OpDef kFmin =
 const OpDef kAngle = weak_composite_of({"angle", "The angle of complex numbers in radians.", expand_angle, 1, 1, kAngleAttrs});
 const OpDef kDivmod = weak_composite_of({"divmod", "The quotient rounded down, and the remainder.", expand_divmod, 2, 2});
 const OpDef kModf = weak_composite_of({"modf", "The fraction and the whole part of x.", expand_modf});
-const OpDef kGcd = gcd_op();
+const OpDef kGcd = strong(binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd));
 const OpDef kLcm = composite_of({"lcm", "The least common multiple of integers.", expand_lcm, 2, 2});
 const OpDef kIsClose = weak_composite_of({"isclose", "Whether |x - y| <= atol + rtol |y|.", expand_isclose, 2, 2, kCloseAttrs});
 
