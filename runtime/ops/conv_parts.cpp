@@ -55,7 +55,7 @@ std::vector<ValueId> conv_in_parts(GraphBuilder& b, const std::vector<ValueId>& 
   const TensorType lhs = b.type(operands[0]), rhs = b.type(operands[1]);
   ConvWindow window = dims.window(i, rhs.shape);
   std::int64_t results = window.results(lhs.shape[std::size_t(dims.lhs[i + 2])]);
-  if (window.size < parts || lhs.elements() == 0 || rhs.elements() == 0 || results == 0) return {};
+  if (lhs.elements() == 0 || rhs.elements() == 0 || results == 0) return {};
   window.size = (window.size + parts - 1) / parts;
   ValueId images = overlapping_parts(b, operands[0], dims, i, window, results, parts);
   // Parts are summed as features are. Where these have groups, each part is one more of them, and the sum comes after.
