@@ -2,6 +2,9 @@
 import math
 import random
 
+# How arguments are made of 0, 1, 2 …, by what is asked for: floats of both signs, positive ones, ones between 0 and 1, integers from 1 on, truths.
+MADE = {"f": [("mul", 0.37), ("sin",)], "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
+        "i": [("remainder", 7), ("add", 1)], "b": [("remainder", 3), ("equal", 0)]}
 MESHES = [((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((7,), "a"), ((3, 2), "ab")]
 
 
@@ -59,8 +62,12 @@ class Draw:
     def shape(self, rank):
         return [self.size(5) if rank < 3 else self.of(*self.axes.values(), 4, 6) for _ in range(rank)]
 
-    def argument(self, name, shape):
-        return self._given(name, shape, "float32", [("mul", {"args": [name, 0.37]}), ("sin", {"args": [name]})])
+    def argument(self, name, shape, kind="f", is_cut=False):
+        """Of a kind in MADE; `is_cut`: along some axes, if possible."""
+        if kind in "ib":
+            self.whole_numbers.add(name)
+        return self._given(name, shape, "int32" if kind == "i" else "float32",
+                           [(op, {"args": [name, *more]}) for op, *more in MADE[kind]], is_cut)
 
     def indices(self, name, shape, count, unique=False):
         """Numbers below count; unique ones where there are no more of them."""
@@ -69,9 +76,12 @@ class Draw:
         return self._given(name, shape, "int32", [("mul", {"args": [name, factor]}), ("add", {"args": [name, self.random.randrange(9)]}),
                                                   ("remainder", {"args": [name, count]})])
 
-    def _given(self, name, shape, dtype, statements):
+    def _given(self, name, shape, dtype, statements, is_cut=False):
+        spec = self.spec(shape)
+        for _ in range(4 if is_cut else 0):
+            spec = spec if any(spec) else self.spec(shape)
         statements = [("arange", {"args": [math.prod(shape)], "dtype": dtype}), *statements,
-                      ("reshape", {"args": [name], "shape": list(shape)}), ("device_put", {"args": [name], "sharding": self.spec(shape)})]
+                      ("reshape", {"args": [name], "shape": list(shape)}), ("device_put", {"args": [name], "sharding": spec})]
         self.program += [{"let": name, "op": op, **rest} for op, rest in statements]
         self.arguments[name] = shape
         return name

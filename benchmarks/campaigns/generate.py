@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from convolutions to rearrangements)
+    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from convolutions to slices)
 
 The same seed gives the same programs. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
 """
@@ -11,13 +11,17 @@ import sys
 import convolutions
 import loops
 import lookups
+import operands
 import per_device
 import products
 import rearrangements
 import recurrent
+import shapes
+import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (convolutions, loops, lookups, per_device, products, rearrangements, recurrent)}
+KINDS = {module.__name__: module.program for module in (convolutions, loops, lookups, operands, per_device, products,
+                                                           rearrangements, recurrent, shapes, slices)}
 
 
 def main():

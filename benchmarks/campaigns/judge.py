@@ -84,7 +84,7 @@ def theirs(python, documents):
         found.update((line["name"], line) for line in lines)
         documents = documents[len(lines):]
         if documents:
-            found[documents[0]["name"]] = {"error": "XLA ended the process: " + printed.stderr[-200:]}
+            found[documents[0]["name"]] = {"error": "XLA ended the process"}
             documents = documents[1:]
     return found
 
