@@ -221,9 +221,7 @@ static ValueId gamma_density(GraphBuilder& b, ValueId a, ValueId x) {
 }
 Values igamma_jvp(GraphBuilder& b, const JvpArgs& args) {
   const ValueId a = args.operands[0], x = args.operands[1];
-  return scaled_sum(b, args, [&](std::size_t i) {
-    return i == 1 ? gamma_density(b, a, x) : b.emit1(kIgammaGradA, {a, x});
-  });
+  return scaled_sum(b, args, [&](std::size_t i) { return i == 1 ? gamma_density(b, a, x) : b.emit1(kIgammaGradA, {a, x}); });
 }
 Values igammac_jvp(GraphBuilder& b, const JvpArgs& args) { return {unary(b, kNeg, igamma_jvp(b, args)[0])}; }
 

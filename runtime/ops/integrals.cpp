@@ -79,8 +79,7 @@ const OpDef kIncompleteBeta = elementwise_op<IncompleteBeta, 3>(
     kBetaAliases);
 const OpDef kExpn = strong(binary_op<Expn>("expn", "The integral from 1 on of e^(-x t) / t^n: args [n, x]; NaN below 0.", expand_inexact));
 const OpDef kExpi = strong(unary_op<Expi>("expi", "The integral from -infinity to x of e^t / t, its principal value.", expand_inexact));
-const OpDef kHyp1f1 =
-    strong(elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact));
+const OpDef kHyp1f1 = strong(elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact));
 const OpDef kHyp2f1 =
     strong(elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact));
 const OpDef kRoundToPrecision = elementwise_op<RoundToPrecision, 3>(
