@@ -138,8 +138,9 @@ BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& lai
 }  // namespace
 
 Propagation unflattened(Graph graph, const FlatValues& given) {
-  const std::vector<std::vector<Origin>> origins = through_ops(given);
-  const FlatValues found{given.flat, given.values, origins};
+  std::vector<std::vector<Origin>> through;
+  if (!given.flat.outline_uses.empty()) through = through_ops(given);
+  const FlatValues found{given.flat, given.values, through.empty() ? given.origins : through};
   Propagation out;
   out.graph = with_redirected(std::move(graph), found.flat);
   for (ValueId id = 0; id < ValueId(out.graph.values.size()); ++id) {
