@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/graph/barrier.h"
+#include "runtime/graph/host_callback.h"
 #include "runtime/spmd/candidates.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/trips.h"
@@ -108,7 +109,7 @@ std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& know
     auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
     const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
                          std::all_of(node.operands.begin(), node.operands.end(), is_known);
-    const bool is_place = op.member && op.collective.empty() && node.operands.empty();
+    const bool is_place = op.member && op.collective.empty() && node.operands.empty() && callback_of(node) == nullptr;
     for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
   }
   return known;
