@@ -27,7 +27,7 @@ class WithAxes : public AtLine<WithAxes<F, Options, run>> {
   WithAxes(F function, Options options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    Flattened<F, Args...> flat(function_, where, args...);
+    Flattened flat(function_, where, args...);
     return flat.result(run(flat.function(), options_, flat.leaves(), Where::from(where)));
   }
 

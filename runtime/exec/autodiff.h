@@ -29,6 +29,17 @@ auto gradients(const std::tuple<Args...>& args, std::span<const Array>& leaves) 
     return all;
 }
 
+// The pair of the result and the gradients.
+template <int... argnums, typename Result, typename... Args>
+auto value_and_gradients(Flattened<Result, Args...> flat, Where where, bool holomorphic) {
+  static_assert(((argnums >= 0 && argnums < int(sizeof...(Args))) && ...), "argnums names an argument that the function lacks");
+  std::vector<Array> found = value_and_grad_of(flat.function(), flat.leaves(), {"f", flat.active({argnums...}), where, holomorphic});
+  std::span<const Array> rest(found);
+  auto value = flat.result(rest);
+  auto along = gradients<argnums...>(flat.args(), rest);
+  return std::pair(std::move(value), std::move(along));
+}
+
 template <int... argnums>
 constexpr bool increasing() {
   int last = -1;
@@ -51,15 +62,8 @@ class ValueAndGrad : public detail::AtLine<ValueAndGrad<F, argnums...>> {
   explicit ValueAndGrad(F function, GradOptions options = {}) : function_(std::move(function)), options_(options) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    static_assert(((argnums >= 0 && argnums < int(sizeof...(Args))) && ...), "argnums names an argument that the function lacks");
     static_assert(detail::increasing<argnums...>(), "argnums must increase");
-    detail::Flattened<F, Args...> flat(function_, where, args...);
-    std::vector<Array> found =
-        value_and_grad_of(flat.function(), flat.leaves(), {"f", flat.active({argnums...}), Where::from(where), options_.holomorphic});
-    std::span<const Array> rest(found);
-    auto value = flat.result(rest);
-    auto gradients = detail::gradients<argnums...>(flat.args(), rest);
-    return std::pair(std::move(value), std::move(gradients));
+    return detail::value_and_gradients<argnums...>(detail::Flattened(function_, where, args...), Where::from(where), options_.holomorphic);
   }
 
  private:
@@ -100,39 +104,49 @@ auto grad(F function, GradOptions options = {}) {
     return Grad<F, argnums...>(std::move(function), options);
 }
 
+namespace detail {
+template <typename Result, typename... Args>
+auto with_tangents(Flattened<Result, Args...> flat, const std::tuple<Args...>& tangents, Where where) {
+  WithTangents found = jvp_of(flat.function(), flat.leaves(), tree::leaves(tangents), {"f", flat.active({}), where});
+  return std::pair(flat.result(found.results), flat.result(found.tangents));
+}
+}  // namespace detail
+
 // auto [y, dy] = jvp(f, std::tuple{x}, std::tuple{dx}): the result and its change along the tangents.
 template <typename F, typename... Args>
 auto jvp(const F& function, const std::tuple<Args...>& primals, const std::tuple<Args...>& tangents,
          std::source_location where = std::source_location::current()) {
   return std::apply(
-      [&](const Args&... args) {
-        detail::Flattened<F, Args...> flat(function, where, args...);
-        WithTangents found = jvp_of(flat.function(), flat.leaves(), tree::leaves(tangents), {"f", flat.active({}), Where::from(where)});
-        return std::pair(flat.result(found.results), flat.result(found.tangents));
-      },
+      [&](const Args&... args) { return detail::with_tangents(detail::Flattened(function, where, args...), tangents, Where::from(where)); },
       primals);
 }
 
 namespace detail {
-template <typename F, typename... Args>
-auto vjp_at(std::source_location where, const F& function, const Args&... args) {
-  Flattened<F, Args...> flat(function, where, args...);
-  Differential found = differential_of(flat.function(), flat.leaves(), {"f", flat.active({}), Where::from(where)});
+template <typename Result, typename... Args>
+auto pulling(Flattened<Result, Args...> flat, Where where) {
+  Differential found = differential_of(flat.function(), flat.leaves(), {"f", flat.active({}), where});
   auto result = flat.result(found.results);
   auto pull = [pull = std::move(found.pull), like = flat.args()](const decltype(result)& cotangents) {
     return tree::unflatten(like, pull(tree::leaves(cotangents)));
   };
   return std::pair(std::move(result), std::move(pull));
 }
-template <typename F, typename... Args>
-auto linearize_at(std::source_location where, const F& function, const Args&... args) {
-  Flattened<F, Args...> flat(function, where, args...);
-  Differential found = differential_of(flat.function(), flat.leaves(), {"f", flat.active({}), Where::from(where)});
+template <typename Result, typename... Args>
+auto pushing(Flattened<Result, Args...> flat, Where where) {
+  Differential found = differential_of(flat.function(), flat.leaves(), {"f", flat.active({}), where});
   auto result = flat.result(found.results);
   auto push = [push = std::move(found.push), like = result](const Args&... tangents) {
     return tree::unflatten(like, push(tree::leaves(std::tuple<Args...>(tangents...))));
   };
   return std::pair(std::move(result), std::move(push));
+}
+template <typename F, typename... Args>
+auto vjp_at(std::source_location where, const F& function, const Args&... args) {
+  return pulling(Flattened(function, where, args...), Where::from(where));
+}
+template <typename F, typename... Args>
+auto linearize_at(std::source_location where, const F& function, const Args&... args) {
+  return pushing(Flattened(function, where, args...), Where::from(where));
 }
 }  // namespace detail
 

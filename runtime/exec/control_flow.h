@@ -53,7 +53,7 @@ concept Tree = !std::is_same_v<T, std::source_location>;
 template <typename... Fs, typename... Trees>
 auto choose(const Operand& index, const std::tuple<const Fs&...>& branches, std::source_location line, const Trees&... operands) {
   const Where where = Where::from(line);
-  auto traced = std::apply([&](const Fs&... each) { return std::tuple{Flattened<Fs, Trees...>(each, line, operands...)...}; }, branches);
+  auto traced = std::apply([&](const Fs&... each) { return std::tuple{Flattened(each, line, operands...)...}; }, branches);
   return std::apply(
       [&](auto& first, auto&... others) {
         using First = std::decay_t<decltype(first)>;
@@ -73,8 +73,8 @@ template <typename C, typename B, typename Carry>
   requires std::invocable<const C&, const Carry&>
 Carry while_loop(const C& condition, const B& body, const Carry& init, std::source_location line = std::source_location::current()) {
   const Where where = Where::from(line);
-  detail::Flattened<C, Carry> holds(condition, line, init);
-  detail::Flattened<B, Carry> next(body, line, init);
+  detail::Flattened holds(condition, line, init);
+  detail::Flattened next(body, line, init);
   static_assert(std::is_same_v<typename decltype(next)::Result, Carry>, "the body must return what it takes");
   std::vector<Array> leaves = while_loop(
       holds.function(),
@@ -94,7 +94,7 @@ template <typename B, typename Carry, typename Xs>
 auto scan(const B& body, const Carry& init, const Xs& xs, ScanOptions options = {},
           std::source_location line = std::source_location::current()) {
   const Where where = Where::from(line);
-  detail::Flattened<B, Carry, Xs> step(body, line, init, xs);
+  detail::Flattened step(body, line, init, xs);
   using Result = typename decltype(step)::Result;
   static_assert(std::is_same_v<std::decay_t<std::tuple_element_t<0, Result>>, Carry>,
                 "the body must return the carry that it takes, and y");
@@ -116,7 +116,7 @@ template <typename B, typename Carry>
 Carry fori_loop(std::int64_t lower, std::int64_t upper, const B& body, const Carry& init,
                 std::source_location line = std::source_location::current()) {
   const Where where = Where::from(line);
-  detail::Flattened<B, Array, Carry> step(body, line, Array(), init);
+  detail::Flattened step(body, line, Array(), init);
   static_assert(std::is_same_v<typename decltype(step)::Result, Carry>, "the body must return the carry that it takes");
   std::vector<Array> leaves = fori_loop(
       lower, upper,
@@ -189,7 +189,7 @@ auto switch_(const Operand& index, const std::tuple<Fs...>& branches, const A& a
 // f of every slice along the leading dimension of the leaves. vmap.h has the form with batches.
 template <typename F, typename Xs>
 auto map(const F& function, const Xs& xs, std::source_location line = std::source_location::current()) {
-  detail::Flattened<F, Xs> each(function, line, xs);
+  detail::Flattened each(function, line, xs);
   return each.result(scan(each.function(), {}, each.leaves(), {}, Where::from(line)));
 }
 

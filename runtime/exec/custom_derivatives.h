@@ -80,7 +80,7 @@ class Checkpointed : public detail::AtLine<Checkpointed<F>> {
   Checkpointed(F function, CheckpointOptions options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    detail::Flattened<F, Args...> flat(function_, where, args...);
+    detail::Flattened flat(function_, where, args...);
     return flat.result(checkpoint(flat.function(), options_, flat.leaves(), Where::from(where)));
   }
 
@@ -166,7 +166,7 @@ class CustomJvp : public detail::AtLine<CustomJvp<F, Rule>> {
   CustomJvp(F function, Rule rule, std::string name) : function_(std::move(function)), rule_(std::move(rule)), name_(std::move(name)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    detail::Flattened<F, Args...> flat(function_, where, args...);
+    detail::Flattened flat(function_, where, args...);
     DerivativeRules rules{name_, detail::jvp_rule(rule_, flat.args(), name_)};
     return flat.result(with_derivative(flat.function(), rules, flat.leaves(), Where::from(where)));
   }
@@ -191,10 +191,9 @@ class CustomVjp : public detail::AtLine<CustomVjp<F, Fwd, Bwd>> {
       : function_(std::move(function)), fwd_(std::move(fwd)), bwd_(std::move(bwd)), name_(std::move(name)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    using Flat = detail::Flattened<F, Args...>;
-    Flat flat(function_, where, args...);
+    detail::Flattened flat(function_, where, args...);
     DerivativeRules rules{name_};
-    detail::set_vjp_rules<typename Flat::Result>(rules, fwd_, bwd_, flat.args());
+    detail::set_vjp_rules<detail::ResultOf<F, Args...>>(rules, fwd_, bwd_, flat.args());
     return flat.result(with_derivative(flat.function(), rules, flat.leaves(), Where::from(where)));
   }
 
@@ -220,7 +219,7 @@ class CustomGradient : public detail::AtLine<CustomGradient<F>> {
   auto call_at(std::source_location where, const Args&... args) const {
     using Result = std::decay_t<decltype(function_(args...).first)>;
     auto value = [function = function_](const Args&... given) { return function(given...).first; };
-    detail::Flattened<decltype(value), Args...> flat(value, where, args...);
+    detail::Flattened flat(value, where, args...);
     auto backward = std::make_shared<ArrayFunction>();  // of the forward pass
     auto cotangents = std::make_shared<std::size_t>(0);
     DerivativeRules rules{name_};

@@ -75,9 +75,68 @@ class Lowered {
   Compiled compiled_;
 };
 
+namespace detail {
+
+// The programs of a function whose arguments have these C++ types, one for each signature of them. The function's own type is not part of
+// this one, so that all functions of the same types share one compiled copy.
+template <typename Result, typename... Args>
+class Programs {
+ public:
+  template <typename F>
+  Programs(const F& function, const JitOptions& options)
+      : function_([function](std::source_location where, const Args&... args) -> Result { return invoke_at(function, where, args...); }),
+        jit_([this](const std::vector<Array>& leaves) { return traced(leaves); }, options) {}
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
+
+  Result call(std::source_location where, const std::string& name, const Args&... args) {
+    const std::string signature = prepare(where, args...);
+    std::vector<Array> leaves = jit_.call(leaves_of(signature), Where::from(where));
+    args_ = {};
+    auto found = results_.find(signature);
+    SL_CHECK(found != results_.end(), "a program of {} was never traced", name);
+    return tree::unflatten(found->second, leaves);
+  }
+  Lowered lower(std::source_location where, const Args&... args) {
+    const std::string signature = prepare(where, args...);
+    const JitFunction::Call call = leaves_of(signature);
+    return {jit_.lowered(call, false, Where::from(where)), jit_.lowered(call, true, Where::from(where))};
+  }
+  std::string explain(std::source_location where, const Args&... args) {
+    const std::string signature = prepare(where, args...);
+    return jit_.explained(leaves_of(signature), Where::from(where));
+  }
+
+ private:
+  const std::string& prepare(std::source_location where, const Args&... args) {
+    args_ = std::tuple<Args...>(args...);
+    where_ = where;
+    return signature_ = tree::text(args_);
+  }
+  JitFunction::Call leaves_of(std::string_view signature) {
+    return {tree::leaves(args_), tree::parts(args_), signature, [this] { return tree::key_paths(args_); }};
+  }
+  TreeResults traced(const std::vector<Array>& leaves) {
+    const std::string signature = signature_;  // the function may call itself through jit
+    std::span<const Array> rest(leaves);
+    auto params = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, args_);
+    Result result = std::apply([&](const auto&... each) { return function_(where_, each...); }, params);
+    results_.insert_or_assign(signature, result);
+    return TreeResults(tree::leaves(result), tree::parts(result), tree::key_paths(result));
+  }
+
+  std::function<Result(std::source_location, const Args&...)> function_;
+  JitFunction jit_;
+  std::tuple<Args...> args_;  // of the call under way
+  std::source_location where_;
+  std::string signature_;
+  std::map<std::string, Result> results_;  // a structure for every signature traced; its arrays are spent tracers
+};
+
+}  // namespace detail
+
 // jit(f)(x, y, 3): f takes trees of arrays and returns one (runtime/exec/tree.h); numbers and strings among the arguments are static, each
-// value is a program of its own. Results have the structure that f gave them when it was
-// traced for such arguments.
+// value is a program of its own. Results have the structure that f gave them when it was traced for such arguments.
 template <typename F>
 class Jitted : public detail::AtLine<Jitted<F>> {
  public:
@@ -87,76 +146,32 @@ class Jitted : public detail::AtLine<Jitted<F>> {
   // With the caller's line given: jit(f).call_at(std::source_location::current(), x).
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    auto state = prepared(where, args...);
-    std::string signature = state->signature;
-    std::vector<Array> leaves = state->jit->call(leaves_of(*state, signature), Where::from(where));
-    state->args = {};
-    auto found = state->results.find(signature);
-    SL_CHECK(found != state->results.end(), "a program of {} was never traced", options_.name);
-    return tree::unflatten(found->second, leaves);
+    return programs<Args...>()->call(where, options_.name, args...);
   }
   // The program for these arguments before and after partitioning, without running it.
   template <typename... Args>
   Lowered lower(const Args&... args) const {
-    auto state = prepared(made_, args...);
-    const std::string signature = state->signature;
-    const JitFunction::Call call = leaves_of(*state, signature);
-    return {state->jit->lowered(call, false, Where::from(made_)), state->jit->lowered(call, true, Where::from(made_))};
+    return programs<Args...>()->lower(made_, args...);
   }
   // Why the values have their shardings, and for each collective who asks for it, its bytes and what would avoid it.
   template <typename... Args>
   std::string explain(const Args&... args) const {
-    auto state = prepared(made_, args...);
-    const std::string signature = state->signature;
-    return state->jit->explained(leaves_of(*state, signature), Where::from(made_));
+    return programs<Args...>()->explain(made_, args...);
   }
 
  private:
-  // Of calls with arguments of these C++ types. `results` holds a structure for every signature traced; its arrays are spent tracers.
   template <typename... Args>
-  struct Traces {
-    using Result =
-        std::decay_t<decltype(detail::invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
-    std::unique_ptr<JitFunction> jit;
-    std::tuple<Args...> args;  // of the call under way
-    std::source_location where;
-    std::string signature;
-    std::map<std::string, Result> results;
-  };
-
-  template <typename... Args>
-  static JitFunction::Call leaves_of(const Traces<Args...>& state, std::string_view signature) {
-    return {tree::leaves(state.args), tree::parts(state.args), signature, [&state] { return tree::key_paths(state.args); }};
-  }
-
-  template <typename... Args>
-  std::shared_ptr<Traces<Args...>> prepared(std::source_location where, const Args&... args) const {
-    using State = Traces<Args...>;
-    auto state = std::static_pointer_cast<State>(traces_[std::type_index(typeid(State))]);
-    if (!state) {
-      state = std::make_shared<State>();
-      state->jit = std::make_unique<JitFunction>(
-          [function = function_, s = state.get()](const std::vector<Array>& leaves) {
-            const std::string signature = s->signature;  // the function may call itself through jit
-            std::span<const Array> rest(leaves);
-            auto params = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, s->args);
-            auto result = std::apply([&](const auto&... each) { return detail::invoke_at(function, s->where, each...); }, params);
-            s->results.insert_or_assign(signature, result);
-            return TreeResults(tree::leaves(result), tree::parts(result), tree::key_paths(result));
-          },
-          options_);
-      traces_[std::type_index(typeid(State))] = state;
-    }
-    state->args = std::tuple<Args...>(args...);
-    state->where = where;
-    state->signature = tree::text(state->args);
-    return state;
+  auto programs() const {
+    using Programs = detail::Programs<detail::ResultOf<F, Args...>, Args...>;
+    std::shared_ptr<void>& slot = programs_[std::type_index(typeid(Programs))];
+    if (!slot) slot = std::make_shared<Programs>(function_, options_);
+    return std::static_pointer_cast<Programs>(slot);
   }
 
   F function_;
   JitOptions options_;
   std::source_location made_;  // the line of jit(…), for what has none of its own
-  mutable std::map<std::type_index, std::shared_ptr<void>> traces_;
+  mutable std::map<std::type_index, std::shared_ptr<void>> programs_;
 };
 
 template <typename F>

@@ -22,7 +22,7 @@ class SavedResiduals : public AtLine<SavedResiduals<F>> {
   SavedResiduals(F function, bool prints) : function_(std::move(function)), prints_(prints) {}
   template <typename... Args>
   std::vector<std::string> call_at(std::source_location where, const Args&... args) const {
-    Flattened<F, Args...> flat(function_, where, args...);
+    Flattened flat(function_, where, args...);
     const auto lines = saved_residuals_of(flat.function(), flat.leaves(), flat.key_paths(), Where::from(where));
     if (prints_) print_lines(lines);
     return lines;

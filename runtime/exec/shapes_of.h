@@ -25,7 +25,7 @@ class ShapesOf : public AtLine<ShapesOf<F>> {
   explicit ShapesOf(F function) : function_(std::move(function)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    Flattened<F, Args...> flat(function_, where, args...);
+    Flattened flat(function_, where, args...);
     return flat.result(eval_shape_of(flat.function(), flat.leaves(), Where::from(where)));
   }
 
@@ -50,9 +50,9 @@ class Transposing : public AtLine<Transposing<F>> {
   explicit Transposing(F function) : function_(std::move(function)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    Flattened<F, Args...> flat(function_, where, args...);
+    Flattened flat(function_, where, args...);
     ArrayFunction pull = linear_transpose_of(flat.function(), flat.leaves(), Where::from(where));
-    using Result = typename Flattened<F, Args...>::Result;
+    using Result = ResultOf<F, Args...>;
     return [pull = std::move(pull), like = flat.args()](const Result& cotangents) {
       return tree::unflatten(like, pull(tree::leaves(cotangents)));
     };

@@ -34,7 +34,7 @@ class ShardMapped : public detail::AtLine<ShardMapped<F>> {
   ShardMapped(F function, ShardMapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    detail::Flattened<F, Args...> local(function_, where, args...);
+    detail::Flattened local(function_, where, args...);
     ShardMapOptions options = options_;
     if (!options.in_specs.empty())
       options.in_specs = at_place(Where::from(where), [&] { return shard_map_specs("in", options, local.counts()); });

@@ -71,19 +71,27 @@ std::optional<std::vector<Entry>> spread(const std::vector<Entry>& given, const 
 
 namespace detail {
 
-// A function over trees as one over their leaves, for arguments like these; remembers what it returned last, for its structure. The
-// function must outlive it.
+// What a function of trees gives for arguments of these types.
 template <typename F, typename... Args>
+using ResultOf = std::decay_t<decltype(invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
+
+// A function over trees as one over their leaves, for arguments like these; remembers what it returned last, for its structure. The
+// function must outlive it. Its own type is not part of this one, so that all functions of the same types share one compiled copy.
+template <typename R, typename... Args>
 class Flattened {
  public:
-  using Result = std::decay_t<decltype(invoke_at(std::declval<const F&>(), std::source_location(), std::declval<const Args&>()...))>;
+  using Result = R;
 
-  Flattened(const F& function, std::source_location where, const Args&... args) : function_(function), where_(where), args_(args...) {}
+  template <typename F>
+  Flattened(const F& function, std::source_location where, const Args&... args)
+      : function_([&function](std::source_location line, const Args&... given) -> Result { return invoke_at(function, line, given...); }),
+        where_(where),
+        args_(args...) {}
 
   TreeResults operator()(const std::vector<Array>& leaves) {
     std::span<const Array> rest(leaves);
     auto args = std::apply([&](const auto&... each) { return std::tuple<Args...>{tree::unflatten(each, rest)...}; }, args_);
-    result_ = std::apply([&](const auto&... each) { return invoke_at(function_, where_, each...); }, args);
+    result_ = std::apply([&](const auto&... each) { return function_(where_, each...); }, args);
     return {tree::leaves(*result_), tree::parts(*result_), tree::key_paths(*result_)};
   }
   ArrayFunction function() {
@@ -114,11 +122,13 @@ class Flattened {
   const std::tuple<Args...>& args() const { return args_; }
 
  private:
-  const F& function_;
+  std::function<Result(std::source_location, const Args&...)> function_;
   std::source_location where_;
   std::tuple<Args...> args_;
   std::optional<Result> result_;
 };
+template <typename F, typename... Args>
+Flattened(const F&, std::source_location, const Args&...) -> Flattened<ResultOf<F, Args...>, Args...>;
 
 }  // namespace detail
 }  // namespace shardlab

@@ -24,7 +24,7 @@ class Vmapped : public detail::AtLine<Vmapped<F>> {
   Vmapped(F function, VmapOptions options) : function_(std::move(function)), options_(std::move(options)) {}
   template <typename... Args>
   auto call_at(std::source_location where, const Args&... args) const {
-    detail::Flattened<F, Args...> flat(function_, where, args...);
+    detail::Flattened flat(function_, where, args...);
     BatchOptions options{"f",
                          options_.in_axes,
                          options_.out_axes,
