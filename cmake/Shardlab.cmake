@@ -93,7 +93,7 @@ endfunction()
 # Tests are compiled with less optimisation: it took two thirds of their time, and what they test is in the libraries.
 function(shardlab_test_defaults target)
   shardlab_target_defaults(${target})
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()
 
 # shardlab_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABELS …] [ENVIRONMENT A=1 …] [PCH kind]): one GoogleTest program = one CTest test,

@@ -140,9 +140,9 @@ constexpr DistributionMember kGamma[] = {{"logpdf", gamma_logpdf},      {"pdf", 
                                          {"logcdf", log_of<gamma_cdf>}, {"sf", gamma_sf, kWeak},       {"logsf", log_of<gamma_sf>, kWeak}};
 
 Term chi2_logpdf(Given g) {
-  const Term z = scaled(g), half = g[1] / 2.0;
-  const Term inside = -(lgamma(half) + std::log(2.0) * g[1] / 2.0) - log(g[3]) + ((half - 1.0) * log(z) - z / 2.0);
-  return where(g[0] < g[2], kNoChance, inside);
+  const Term z = scaled(g), half = g[1] / 2.0, less = half - 1.0, power = less * log(z), kernel = power - z / 2.0;  // in JAX's order
+  const Term gamma = lgamma(half), constant = -(gamma + std::log(2.0) * g[1] / 2.0);
+  return where(g[0] < g[2], kNoChance, constant - log(g[3]) + kernel);
 }
 Term half_scaled(Given g) { return above_zero((g[0] - g[2]) / (g[3] * 2.0)); }
 Term chi2_cdf(Given g) { return call2("gammainc", g[1] / 2.0, half_scaled(g)); }
@@ -152,9 +152,9 @@ constexpr DistributionMember kChi2[] = {{"logpdf", chi2_logpdf}, {"pdf", exp_of<
                                         {"sf", chi2_sf},         {"logsf", log_of<chi2_sf>}};
 
 Term t_logpdf(Given g) {
-  const Term &df = g[1], &scale = g[3], half = df / 2.0, z = scaled(g);
-  const Term normal = lgamma(half) + log(scale * scale * M_PI * df) / 2.0 - lgamma(half + 0.5);
-  return -(normal + (half + 0.5) * call("log1p", z * z / df));
+  const Term &df = g[1], &scale = g[3], z = scaled(g), half = df / 2.0, more = half + 0.5;  // in JAX's order
+  const Term spread = log(scale * scale * M_PI * df) / 2.0, gamma = lgamma(half), normal = gamma + spread - lgamma(more);
+  return -(normal + more * call("log1p", z * z / df));
 }
 constexpr DistributionMember kT[] = {{"logpdf", t_logpdf}, {"pdf", exp_of<t_logpdf>}};
 
@@ -170,7 +170,11 @@ constexpr DistributionMember kPareto[] = {
     {"sf", exp_of<pareto_logsf>}, {"logsf", pareto_logsf},        {"ppf", pareto_ppf}};
 
 Term gennorm_power(Given g) { return call2("power", call("abs", g[0]), g[1]); }
-Term gennorm_logpdf(Given g) { return log(0.5 * g[1]) - lgamma(1.0 / g[1]) - gennorm_power(g); }
+// In JAX's order, in which gradients are summed up: C++ leaves open which operand comes first.
+Term gennorm_logpdf(Given g) {
+  const Term size = log(0.5 * g[1]), constant = size - lgamma(1.0 / g[1]);
+  return constant - gennorm_power(g);
+}
 Term gennorm_cdf(Given g) { return 0.5 * (1.0 + call("sign", g[0]) * call2("gammainc", 1.0 / g[1], gennorm_power(g))); }
 constexpr DistributionMember kGennorm[] = {
     {"logpdf", gennorm_logpdf, kWeak}, {"pdf", exp_of<gennorm_logpdf>, kWeak}, {"cdf", gennorm_cdf, kWeak}};
@@ -185,12 +189,18 @@ Term wrapcauchy_logpdf(Given g) {
 }
 constexpr DistributionMember kWrapcauchy[] = {{"logpdf", wrapcauchy_logpdf, kWeak}, {"pdf", exp_of<wrapcauchy_logpdf>, kWeak}};
 
+// log(exp(x) - exp(y))
+Term log_difference(const Term& x, const Term& y) {
+  const Term both = stacked({x, y}, 0), weights = stacked({filled_like(x, 1), filled_like(y, -1)}, 0);
+  return call(x.builder(), "logsumexp", {both, weights}, Attrs{{"axis", std::int64_t(0)}, {"b", std::int64_t(1)}});
+}
 // log(ndtr(b) - ndtr(a)), in the tail that both lie in. Source: scipy.stats, truncnorm.
 Term log_mass(const Term& a, const Term& b) {
   const Term is_right = a > 0.0, is_central = !((b <= 0.0) | is_right);
-  const Term low = call("log_ndtr", where(is_right, -b, a)), high = call("log_ndtr", where(is_right, -a, b));
-  const Term tail = high + call("log1mexp", high - low);
-  return where(is_central, call("log1p", -call("ndtr", a) - call("ndtr", -b)), tail);
+  const Term low = where(is_right, -b, a), high = where(is_right, -a, b), log_high = call("log_ndtr", high);
+  const Term tail = log_difference(log_high, call("log_ndtr", low));
+  const Term below = call("ndtr", a), central = call("log1p", -below - call("ndtr", -b));
+  return where(is_central, central, tail);
 }
 Term truncnorm_logpdf(Given g) {
   const std::vector<Term> normal{g[0], g[3], g[4]};

@@ -138,6 +138,7 @@ Values select_transpose(GraphBuilder& b, const TransposeArgs& args) {
 }
 
 // Of low, x and high only the one that is the result varies it.
+// As JAX has them: where the limits cross, what is below both of them has no derivative along any.
 Values clamp_jvp(GraphBuilder& b, const JvpArgs& args) {
   const TensorType type = b.type(args.results[0]);
   Values at;
@@ -151,7 +152,7 @@ Values clamp_jvp(GraphBuilder& b, const JvpArgs& args) {
   auto greater = [&](ValueId larger, ValueId smaller) { return b.emit1(kGreater, {larger, smaller}); };
   if (args.tangents[0] != kZero) sum = add_tangents(b, sum, where(both(greater(low, x), less(low, high)), args.tangents[0]));
   if (args.tangents[1] != kZero) sum = add_tangents(b, sum, where(both(greater(x, low), less(x, high)), args.tangents[1]));
-  if (args.tangents[2] != kZero) sum = add_tangents(b, sum, where(less(high, b.emit1(kMaximum, {low, x})), args.tangents[2]));
+  if (args.tangents[2] != kZero) sum = add_tangents(b, sum, where(less(high, x), args.tangents[2]));
   return {sum};
 }
 

@@ -59,6 +59,7 @@ constexpr AttrDef kAttrs[] = {
     {"unconstrained", AttrDef::Kind::kIntegers, false, "dimensions that are left as they come to lie"},
     {"replicated", AttrDef::Kind::kNames, false, "axes that cut none of the open dimensions"},
     {"reshards", AttrDef::Kind::kString, false, "who changes the type on Explicit axes: reshard, or an op with out_sharding"},
+    {"of_operand", AttrDef::Kind::kFlag, false, "of a node: it says how per-device code takes an operand"},
     {"assertion", AttrDef::Kind::kFlag, false, "with_sharding_constraint: over Explicit axes the value must lie so already"}};
 constexpr std::string_view kAliases[] = {"sharding_constraint"};
 

@@ -140,9 +140,10 @@ Values expand_entr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {where(x < 0.0, -kInfinity, -xlogx(x)).id()};
 }
 Term relative_entropy(const Term& p, const Term& q) {
-  Term both = (p > 0.0) & (q > 0.0), none = (p == 0.0) & (q >= 0.0);
-  Term safe_p = where(both, p, 1.0), safe_q = where(both, q, 1.0);
-  return where(both, xlogx(safe_p) - xlogy<false>(safe_p, safe_q), where(none, filled_like(p, 0), filled_like(p, kInfinity)));
+  const Term both = (p > 0.0) & (q > 0.0), none = (p == 0.0) & (q >= 0.0);
+  const Term safe_p = where(both, p, 1.0), safe_q = where(both, q, 1.0);
+  const Term entropy = xlogx(safe_p), relative = entropy - xlogy<false>(safe_p, safe_q);  // in JAX's order: gradients are summed up in it
+  return where(both, relative, where(none, filled_like(p, 0), filled_like(p, kInfinity)));
 }
 Values expand_rel_entr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   auto pq = inexact_terms(b, op, args);

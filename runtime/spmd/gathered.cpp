@@ -10,8 +10,9 @@
 namespace shardlab::spmd {
 namespace {
 
-// The forms of a node's operands in the ways that move the fewest elements from and to the kept forms.
-std::vector<std::vector<Spec>> operand_forms_alone(Problem& problem, NodeId id) {
+// The forms of a node's operands in the ways that move the fewest elements from and to the kept forms. `welcome`: an operand that may come
+// in any form at no cost; -1: none.
+std::vector<std::vector<Spec>> operand_forms_alone(Problem& problem, NodeId id, int welcome = -1) {
   const Node& node = problem.node(id);
   std::vector<Spec> kept;
   for (ValueId value : node.operands) kept.push_back(problem.kept(value));
@@ -24,7 +25,7 @@ std::vector<std::vector<Spec>> operand_forms_alone(Problem& problem, NodeId id) 
     if (std::any_of(way.windows.begin(), way.windows.end(), [](const auto& windows) { return !windows.empty(); })) continue;
     std::int64_t moved = 0;
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (!problem.is_costless(node.operands[i]))
+      if (int(i) != welcome && !problem.is_costless(node.operands[i]))
         moved += problem.reshards().elements(problem.type(node.operands[i]).shape, kept[i], way.operands[i]);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       const PartialForm made{problem.type(node.results[i]).shape, way.results[i], way.partial};
@@ -59,6 +60,18 @@ bool is_gathered_for_others(Problem& problem, NodeId elementwise) {
     const auto& users = uses[std::size_t(value)];
     return std::any_of(users.begin(), users.end(), [&](const Use& use) { return is_gathered_for(value, use); });
   });
+}
+
+std::vector<Spec> welcome_forms(Problem& problem, ValueId value) {
+  const Uses uses = uses_of(problem.graph());
+  std::vector<Spec> forms;
+  for (const Use& use : uses[std::size_t(value)]) {
+    if (use.node < 0 || !problem.is_planned(use.node) || problem.node(use.node).op->region != RegionKind::kNone) continue;
+    for (std::vector<Spec>& operands : operand_forms_alone(problem, use.node, use.operand))
+      if (Spec& form = operands[std::size_t(use.operand)]; std::find(forms.begin(), forms.end(), form) == forms.end())
+        forms.push_back(std::move(form));
+  }
+  return forms;
 }
 
 bool is_gathered_with_others(Problem& problem, NodeId unary) {

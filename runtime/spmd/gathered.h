@@ -1,4 +1,4 @@
-// Which operands of elementwise ops are gathered for other ops.
+// In which forms ops want their operands, each computed by itself; and which operands of elementwise ops are gathered for others.
 #pragma once
 
 #include "runtime/spmd/problem.h"
@@ -15,5 +15,8 @@ inline bool is_unary(const Node& node) { return node.op->elementwise && node.ope
 
 // Whether another unary elementwise op takes the operand, and its result lies no finer either: both are computed of what is gathered once.
 bool is_gathered_with_others(Problem& problem, NodeId unary);
+
+// The forms of a value in which some op that uses it, computed by itself, would move the fewest elements of all else.
+std::vector<Spec> welcome_forms(Problem& problem, ValueId value);
 
 }  // namespace shardlab::spmd

@@ -10,11 +10,13 @@ namespace {
 
 constexpr std::int64_t kWindowsMax = 1 << 16;  // positions times specs that one node's ways are listed for
 
-// The op's result as if each of its dimensions could be cut freely.
-OpShape free_result(const TensorType& result) {
+// The op's result as if each of its dimensions could be cut freely; and dimensions that are contracted, as those of an operand.
+OpShape free_result(const TensorType& result, const Shape& contracted = {}) {
+  const TensorType operand{result.dtype, contracted};
   OpShape shape;
-  shape.rule = FactorRule({}, {result});
-  shape.rule.fill({}, {result});
+  shape.rule = FactorRule({operand}, {result});
+  for (std::size_t d = 0; d < contracted.size(); ++d) shape.rule.add(contracted[d], {int(d)}, {-1}, FactorKind::kReduce);
+  shape.rule.fill({operand}, {result});
   shape.can_cut.assign(shape.rule.factors.size(), true);
   return shape;
 }
@@ -27,14 +29,17 @@ std::int64_t reduced_elements(const FactorRule& rule) {
   return count;
 }
 
-// The operand cut as the result is along the factors that they share, whatever the kind.
-Spec shared_cut(const FactorRule& rule, const Spec& result, std::size_t operand) {
+// The operand cut as the result is along the factors that they share, whatever the kind, and by the pieces of contracted ones.
+Spec shared_cut(const FactorRule& rule, const Spec& result, const std::vector<Axes>& contracted, std::size_t operand) {
   Projection projection = project(result, rule.results[0], rule.factors);
   Spec spec;
   for (const auto& dim : rule.operands[operand]) {
     Axes axes;
-    for (int factor : dim)
-      if (const FactorSharding* sharding = find(projection, factor)) axes.insert(axes.end(), sharding->axes.begin(), sharding->axes.end());
+    for (int factor : dim) {
+      const FactorSharding* sharding = find(projection, factor);
+      const Axes& more = sharding != nullptr ? sharding->axes : contracted[std::size_t(factor)];
+      axes.insert(axes.end(), more.begin(), more.end());
+    }
     spec.push_back(merged(axes));
   }
   return spec;
@@ -47,31 +52,73 @@ class WayLister {
 
   std::vector<Candidate> run() {
     const Spec& kept = problem_.kept(node_.results[0]);
-    for (Candidate& cut : candidates_of(free_result(type_), problem_.atoms(), {kept})) {
-      if (std::int64_t(ways_.size()) * problem_.mesh().size() >= kWindowsMax) break;
+    for (Candidate& cut : candidates_of(free_result(type_), problem_.atoms(), {Spec(), kept})) {
+      if (is_full()) break;
       add(cut.results[0]);
     }
     if (std::none_of(ways_.begin(), ways_.end(), [&](const Candidate& way) { return way.results[0] == kept; })) add(kept);
+    if (node_.op->reduction && rule_.present) add_partial_ways(kept);
     return std::move(ways_);
   }
 
  private:
+  bool is_full() const { return std::int64_t(ways_.size()) * problem_.mesh().size() >= kWindowsMax; }
+
   void add(const Spec& result) {
+    const std::vector<Axes> whole(rule_.factors.size());
+    ways_.push_back(way_for(result, whole, {}, windows_for(problem_.graph(), node_, boxes_of(type_.shape, result, problem_.mesh()))));
+    ways_.back().work = local_elements(type_.shape, result) * reduced_elements(rule_);
+  }
+
+  // Parts of the result by the index map, and partial results along what is contracted: those that the rule alone does not have.
+  void add_partial_ways(const Spec& kept) {
+    const std::vector<int> contracted = contracted_factors(rule_);
+    Shape sizes;
+    for (int factor : contracted) sizes.push_back(rule_.factors[std::size_t(factor)].size);
+    if (contracted.empty() || element_count(sizes) == 0) return;
+    const std::int64_t others = reduced_elements(rule_) / element_count(sizes);
+    for (Candidate& cut : candidates_of(free_result(type_, sizes), problem_.atoms(), {Spec(sizes.size()), kept})) {
+      if (is_full()) break;
+      if (cut.partial.empty()) continue;
+      std::vector<Axes> pieces(rule_.factors.size());
+      for (std::size_t i = 0; i < contracted.size(); ++i) pieces[std::size_t(contracted[i])] = cut.operands[0][i];
+      std::vector<std::vector<Box>> windows = windows_for(problem_.graph(), node_, boxes_of(type_.shape, cut.results[0], problem_.mesh()));
+      narrow_to_parts(windows, rule_, boxes_of(sizes, cut.operands[0], problem_.mesh()));
+      Candidate way = way_for(cut.results[0], pieces, cut.partial, std::move(windows));
+      const bool is_by_spec = std::any_of(way.windows.begin(), way.windows.end(), [](const auto& boxes) { return boxes.empty(); });
+      if (!is_by_spec || !cuts_windows(way.results[0])) continue;  // one operand must hold its part alone
+      way.work = cut.work * others;
+      ways_.push_back(std::move(way));
+    }
+  }
+
+  // Along dimensions that the rule cannot cut.
+  bool cuts_windows(const Spec& result) const {
+    const Projection cuts = project(result, rule_.results[0], rule_.factors);
+    return std::any_of(cuts.begin(), cuts.end(), [&](const FactorSharding& sharding) {
+      return !sharding.axes.empty() && rule_.factors[std::size_t(sharding.factor)].kind == FactorKind::kPermute;
+    });
+  }
+
+  // Operands that a spec describes get it.
+  Candidate way_for(const Spec& result, const std::vector<Axes>& contracted, const Axes& partial,
+                    std::vector<std::vector<Box>> windows) const {
     Candidate way;
     way.results.assign(node_.results.size(), result);
-    way.work = local_elements(type_.shape, result) * reduced_elements(rule_);
-    way.windows = windows_for(problem_.graph(), node_, boxes_of(type_.shape, result, problem_.mesh()));
+    way.partial = partial;
+    way.windows = std::move(windows);
     for (std::size_t i = 0; i < node_.operands.size(); ++i) {
       const Shape& shape = problem_.type(node_.operands[i]).shape;
       way.operands.emplace_back(shape.size());
-      for (const Spec& spec : {Spec(shape.size()), rule_.present ? normalised(shared_cut(rule_, result, i)) : Spec(shape.size())}) {
+      for (const Spec& spec :
+           {Spec(shape.size()), rule_.present ? normalised(shared_cut(rule_, result, contracted, i)) : Spec(shape.size())}) {
         if (boxes_of(shape, spec, problem_.mesh()) != way.windows[i]) continue;
         way.operands[i] = spec;
         way.windows[i].clear();
         break;
       }
     }
-    ways_.push_back(std::move(way));
+    return way;
   }
 
   Problem& problem_;
@@ -96,6 +143,27 @@ std::vector<std::vector<Box>> windows_for(const Graph& graph, const Node& node, 
     for (std::size_t i = 0; i < windows.size(); ++i) windows[i].push_back(is_new ? std::move(needed[i].box) : windows[i][found->second]);
   }
   return windows;
+}
+
+std::vector<int> contracted_factors(const FactorRule& rule) {
+  std::vector<int> contracted;
+  for (int f = 0; f < int(rule.factors.size()); ++f) {
+    const bool is_in_all = std::all_of(rule.operands.begin(), rule.operands.end(), [&](const FactorRule::TensorMap& map) {
+      return std::find(map.begin(), map.end(), std::vector<int>{f}) != map.end();
+    });
+    if (rule.factors[std::size_t(f)].kind == FactorKind::kReduce && is_in_all) contracted.push_back(f);
+  }
+  return contracted;
+}
+
+void narrow_to_parts(std::vector<std::vector<Box>>& windows, const FactorRule& rule, const std::vector<Box>& parts) {
+  const std::vector<int> contracted = contracted_factors(rule);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    for (std::size_t d = 0; d < rule.operands[i].size(); ++d)
+      for (std::size_t c = 0; c < contracted.size(); ++c) {
+        if (rule.operands[i][d] != std::vector<int>{contracted[c]}) continue;
+        for (std::size_t p = 0; p < parts.size(); ++p) windows[i][p][d] = intersect({windows[i][p][d]}, {parts[p][c]})[0];
+      }
 }
 
 bool only_rearranges(const Graph& graph, const Node& node) {

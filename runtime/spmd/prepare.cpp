@@ -237,6 +237,8 @@ class ConstraintSeeder {
 
  private:
   bool is_constraint(NodeId n) const { return n >= 0 && graph_.nodes[std::size_t(n)].op->is_constraint; }
+  // In Shardy what per-device code takes is no constraint of its own.
+  bool is_in_chain(NodeId n) const { return is_constraint(n) && !graph_.nodes[std::size_t(n)].attrs.flag("of_operand"); }
   ValueId result_of(NodeId n) const { return graph_.nodes[std::size_t(n)].results[0]; }
   ValueId input_of(NodeId n) const { return graph_.nodes[std::size_t(n)].operands[0]; }
   std::vector<Use>& uses(ValueId value) { return uses_[std::size_t(value)]; }
@@ -279,7 +281,7 @@ class ConstraintSeeder {
     if (is_constraint(graph_.values[std::size_t(input)].producer) || sharding(input)) return;
     if (has_other_constraint(input, head)) return;
     NodeId tail = head;
-    while (uses(result_of(tail)).size() == 1 && is_constraint(uses(result_of(tail))[0].node)) tail = uses(result_of(tail))[0].node;
+    while (uses(result_of(tail)).size() == 1 && is_in_chain(uses(result_of(tail))[0].node)) tail = uses(result_of(tail))[0].node;
     if (tail == head || has_other_constraint(result_of(tail), -1)) return;
     std::vector<Use> kept;
     for (const Use& use : uses(input)) {

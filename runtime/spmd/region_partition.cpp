@@ -6,6 +6,7 @@
 #include "runtime/graph/partition_callback.h"
 #include "runtime/spmd/body_plans.h"
 #include "runtime/spmd/foreign.h"
+#include "runtime/spmd/gathered.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/trips.h"
@@ -30,6 +31,14 @@ std::shared_ptr<const PartitionedProgram> shared(PartitionedProgram program) {
   return std::make_shared<const PartitionedProgram>(std::move(program));
 }
 
+// A body whose parameters and results have given forms.
+Propagation propagated_body(const BodyPropagation& found, const std::vector<Spec>& params, const std::vector<Spec>& results) {
+  Propagation propagated{
+      .graph = found.graph, .values = found.values, .results = results, .origins = found.origins, .bodies = found.bodies};
+  for (std::size_t i = 0; i < params.size(); ++i) propagated.values[std::size_t(found.graph.params[i])] = closed(params[i]);
+  return propagated;
+}
+
 // A body in given forms; its inner values lie as propagation left them.
 std::shared_ptr<const PartitionedProgram> partition_body(const RegionContext& context, const Node& node, std::size_t number,
                                                          const std::vector<Spec>& params, const std::vector<Spec>& results) {
@@ -38,12 +47,7 @@ std::shared_ptr<const PartitionedProgram> partition_body(const RegionContext& co
   if (context.bodies == nullptr) return shared(partition(input, options));
   const BodyPropagation& found = context.bodies->at(number);
   input.graph = &found.graph;
-  auto plan = [&] {
-    Propagation propagated{
-        .graph = found.graph, .values = found.values, .results = results, .origins = found.origins, .bodies = found.bodies};
-    for (std::size_t i = 0; i < params.size(); ++i) propagated.values[std::size_t(found.graph.params[i])] = closed(params[i]);
-    return shared(partition(input, std::move(propagated), options));
-  };
+  auto plan = [&] { return shared(partition(input, propagated_body(found, params, results), options)); };
   return options.body_plans == nullptr ? plan() : options.body_plans->planned({context.bodies, number, params, results}, plan);
 }
 
@@ -86,6 +90,8 @@ bool has_branches(const Graph& body) {
   });
 }
 
+constexpr std::size_t kWelcomeFormsMax = 2;  // of a constant of a loop
+
 // How often a loop runs of which nobody says it: no loop is written for less.
 constexpr std::int64_t kTripsOfWhile = 2;
 
@@ -126,15 +132,20 @@ std::vector<Spec> unchanged_forms(const RegionContext& context, const LoopShape&
   return forms;
 }
 
+// How a loop's body gives its results: what is carried as it is cut around the loop, what is stacked in slices.
+std::vector<Spec> results_of_body(const RegionContext& context, const LoopShape& loop) {
+  std::vector<Spec> results;
+  for (std::size_t i = 0; i < context.results.size(); ++i)
+    results.push_back(i < loop.carried ? context.results[i] : without_leading(context.results[i]));
+  return results;
+}
+
 // A carried value keeps one form from the first iteration to the last; the dimension that is scanned over is whole on each device.
 RegionPlan plan_in_forms(const RegionContext& context, const Node& node, const LoopShape& loop, const std::vector<Spec>& params) {
   RegionPlan plan;
-  std::vector<Spec> results;
+  const std::vector<Spec> results = results_of_body(context, loop);
   for (std::size_t i = 0; i < params.size(); ++i) plan.operands.push_back(loop.is_scanned(i) ? with_leading(params[i]) : params[i]);
-  for (std::size_t i = 0; i < context.results.size(); ++i) {
-    results.push_back(i < loop.carried ? context.results[i] : without_leading(context.results[i]));
-    plan.results.push_back(i < loop.carried ? context.results[i] : with_leading(results.back()));
-  }
+  for (std::size_t i = 0; i < results.size(); ++i) plan.results.push_back(i < loop.carried ? results[i] : with_leading(results[i]));
   if (!loop.is_scan) plan.bodies.push_back(partition_body(context, node, 0, params, {Spec{}}));
   plan.bodies.push_back(partition_body(context, node, loop.is_scan ? 0 : 1, params, results));
   return plan;
@@ -169,8 +180,29 @@ void gather_constants(const RegionContext& context, const Node& node, const Loop
   params = std::move(whole);
 }
 
+// The forms of a constant in which who uses it in a loop's body would move the least else; few, those that cost least before the loop
+// first.
+std::vector<Spec> welcome_forms_of(const RegionContext& context, const Node& node, const LoopShape& loop, const std::vector<Spec>& params,
+                                   std::size_t constant) {
+  if (context.bodies == nullptr) return {};
+  const BodyPropagation& body = context.bodies->back();
+  const std::vector<Spec> results = results_of_body(context, loop);
+  const Propagation propagated = propagated_body(body, params, results);
+  const PropagationInput input{&body.graph, context.mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
+  Problem problem(propagated, input, context.rounding, Composition::kSlices, context.for_bodies);
+  std::vector<Spec> forms = welcome_forms(problem, body.graph.params[constant]);
+  std::vector<std::pair<std::int64_t, Spec>> priced;
+  for (Spec& form : forms) priced.emplace_back(bytes_before(context, node, constant, params[constant], form), std::move(form));
+  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (priced.size() > kWelcomeFormsMax) priced.resize(kWelcomeFormsMax);
+  forms.clear();
+  for (auto& [bytes, form] : priced) forms.push_back(std::move(form));
+  return forms;
+}
+
 // What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more; so
-// is gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of loops.
+// is laid otherwise or gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of
+// loops.
 RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   const LoopShape loop(context.graph, node);
   std::vector<Spec> params = unchanged_forms(context, loop);
@@ -180,8 +212,13 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
     const Shape& shape = context.graph.type(node.operands[i]).shape;
     std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
-    if (const Spec whole(shape.size()); loop.runs_all && std::find(forms.begin(), forms.end(), whole) == forms.end())
-      forms.push_back(whole);
+    std::vector<Spec> more;
+    if (loop.runs_all) {
+      more = welcome_forms_of(context, node, loop, params, i);
+      more.emplace_back(shape.size());
+    }
+    for (Spec& form : more)
+      if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
     for (const Spec& wanted : forms) {
       const std::int64_t before = bytes_before(context, node, i, params[i], wanted);
       if (wanted == params[i] || before > bytes_of(plan) * loop.trips) continue;
@@ -192,7 +229,6 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
       if (saved <= 0 || saved < before) continue;
       plan = std::move(other);
       params = std::move(others);
-      break;
     }
   }
   return plan;

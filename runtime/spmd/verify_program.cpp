@@ -58,8 +58,8 @@ class Verifier {
                operand.type.text());
     }
     FactorRule rule = rule_of(program_.graph, node);
-    if (node.op->needs != nullptr && slot(step.results[0]).partial.empty())
-      check_windows(step, node);
+    if (node.op->needs != nullptr && (slot(step.results[0]).partial.empty() || shares_contraction(step, rule)))
+      check_windows(step, node, rule);
     else if (rule.present)
       check_factors(step, node, rule);
     else
@@ -89,10 +89,46 @@ class Verifier {
     }
   }
 
-  // Each position holds at least the windows that its part of the results needs.
-  void check_windows(const ComputeStep& step, const Node& node) const {
-    for (SlotId id : step.results) SL_CHECK(slot(id).partial.empty(), "step {}: {} is partial", at_, node.op->name);
+  // What each position goes over of the factors that the op contracts: what its operands' boxes have in common of them.
+  std::vector<Box> contracted_boxes(const ComputeStep& step, const FactorRule& rule) const {
+    std::vector<Box> common(std::size_t(program_.mesh.size()));
+    for (int factor : contracted_factors(rule)) {
+      for (Box& box : common) box.push_back({0, rule.factors[std::size_t(factor)].size});
+      for (std::size_t i = 0; i < step.operands.size(); ++i) {
+        const FactorRule::TensorMap& map = rule.operands[i];
+        const auto d = std::size_t(std::find(map.begin(), map.end(), std::vector<int>{factor}) - map.begin());
+        const std::vector<Box> held = boxes_of(slot(step.operands[i]), program_.mesh);
+        for (std::size_t p = 0; p < common.size(); ++p) common[p].back() = intersect({common[p].back()}, {held[p][d]})[0];
+      }
+    }
+    return common;
+  }
+
+  // Whether the positions whose partial results are combined share what is contracted: each place is one's alone.
+  bool shares_contraction(const ComputeStep& step, const FactorRule& rule) const {
+    if (!rule.present) return false;
+    const std::vector<Box> parts = contracted_boxes(step, rule);
+    std::int64_t all = 1;
+    for (int factor : contracted_factors(rule)) all *= rule.factors[std::size_t(factor)].size;
+    for (const auto& group : groups_along(program_.mesh, slot(step.results[0]).partial)) {
+      std::int64_t shared = 0;
+      for (std::size_t m = 0; m < group.size(); ++m) {
+        const Box& part = parts[std::size_t(group[m])];
+        shared += element_count(part);
+        for (std::size_t other = 0; other < m; ++other)
+          if (common_elements(part, parts[std::size_t(group[other])]) > 0) return false;
+      }
+      if (shared != all) return false;
+    }
+    return true;
+  }
+
+  // Each position holds at least the windows that its part of the results needs, of what it goes over.
+  void check_windows(const ComputeStep& step, const Node& node, const FactorRule& rule) const {
+    for (SlotId id : step.results)
+      SL_CHECK(slot(id).partial == slot(step.results[0]).partial, "step {}: results of {} are partial in several ways", at_, node.op->name);
     std::vector<std::vector<Box>> windows = windows_for(program_.graph, node, boxes_of(slot(step.results[0]), program_.mesh));
+    if (!slot(step.results[0]).partial.empty()) narrow_to_parts(windows, rule, contracted_boxes(step, rule));
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       std::vector<Box> held = boxes_of(slot(step.operands[i]), program_.mesh);
       for (std::size_t p = 0; p < held.size(); ++p)

@@ -42,7 +42,8 @@ Graph with_held_operands(const Graph& graph) {
     std::vector<ValueId> operands = renamed.of(node.operands);
     if (holds_operands(node))
       for (std::size_t i = 0; i < operands.size(); ++i)
-        operands[i] = b.emit1(ops::kShardingConstraint, {operands[i]}, Attrs{{"sharding", node.attrs.shardings("in_specs")[i]}});
+        operands[i] = b.emit1(ops::kShardingConstraint, {operands[i]},
+                              Attrs{{"sharding", node.attrs.shardings("in_specs")[i]}, {"of_operand", true}});
     const std::vector<ValueId> results = b.emit(*node.op, operands, node.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
   }

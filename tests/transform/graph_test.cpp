@@ -3,6 +3,7 @@
 
 #include "runtime/transform/batch.h"
 #include "runtime/transform/grad.h"
+#include "runtime/transform/simplify.h"
 #include "tests/ops/evaluate.h"
 
 namespace shardlab {
@@ -77,6 +78,19 @@ TEST(Transform, GradientsAlongIntegersAreRefused) {
   EXPECT_NE(error.find("grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32."),
             std::string::npos)
       << error;
+}
+
+TEST(Transform, SortsCarryAlongWhatSomeoneNeeds) {
+  Graph graph = parsed(
+      "f(%0: bool[4], %1: int32[4], %2: float32[4], %3: float32[4]) {\n"
+      "  %4, %5, %6, %7 = sort(%0, %1, %2, %3) {axis = 0, num_keys = 2} : bool[4], int32[4], float32[4], float32[4]\n"
+      "  return %7\n}\n");
+  Graph simple = transform::simplified(graph, true);
+  verify(simple);
+  EXPECT_EQ(print(simple),
+            "f(%0: bool[4], %1: int32[4], %2: float32[4], %3: float32[4]) {\n"
+            "  %4, %5, %6 = sort(%0, %1, %3) {axis = 0, num_keys = 2} : bool[4], int32[4], float32[4]\n"
+            "  return %6\n}\n");
 }
 
 }  // namespace
