@@ -10,6 +10,7 @@ namespace {
 
 constexpr LightRule kRules[]{operand_alone,
                              started_where_it_fits,
+                             added_where_updated,
                              padding_alone,
                              multiplied_before_repeating,
                              without_signs,

@@ -11,6 +11,15 @@
 #include "runtime/transform/fold_integers.h"
 
 namespace shardlab::transform {
+namespace {
+
+bool is_commutative(const OpDef& op) {
+  static const OpDef* const kCommutative[] = {&ops::kAdd, &ops::kMul, &ops::kMaximum, &ops::kMinimum, &ops::kAnd,
+                                              &ops::kOr,  &ops::kXor, &ops::kEqual,   &ops::kNotEqual};
+  return std::find(std::begin(kCommutative), std::end(kCommutative), &op) != std::end(kCommutative);
+}
+
+}  // namespace
 
 LightEmitter::LightEmitter(const Graph& original, const LieAlike& lie_alike, bool merges_equal)
     : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), uses_(original.values.size()), b_(original.name) {
@@ -124,6 +133,7 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
   const bool is_plain = op.region == RegionKind::kNone && op.collective.empty() && !op.is_constraint && !is_barrier(op) && !lies.empty();
   Key key{&op, {}};
   for (ValueId id : operands) key.second.push_back(numbers_[std::size_t(id)]);
+  if (is_commutative(op)) std::sort(key.second.begin(), key.second.end());
   const std::vector<ValueId>* equal = is_plain ? equal_of(key, attrs) : nullptr;
   auto is_free_operand = [&](ValueId id) { return bool(is_free_[std::size_t(id)]); };
   const bool folds = (op.elementwise || op.folds) && is_plain && !operands.empty();
@@ -195,6 +205,12 @@ ValueId LightEmitter::filled(TensorType type, double number) {
   const ValueId id = ops::filled(b_, type, number);
   for (ValueId made = ValueId(lies_.size()); made < ValueId(graph().values.size()); ++made) note({made}, {LiesAs{}}, true);
   return id;
+}
+
+bool LightEmitter::is_whole_along(const LiesAs& lies, const std::vector<int>& dims) const {
+  LiesAs whole = lies;
+  for (int d : dims) whole.dims[std::size_t(d)] = -1;
+  return lies.value >= 0 && lie_alike_(lies, whole);
 }
 
 LighterGraph LightEmitter::finish(const std::vector<ValueId>& renamed) {

@@ -49,6 +49,8 @@ class LightEmitter {
   // Along dimensions of an original value.
   static LiesAs like(ValueId original, std::vector<int> dims) { return {original, std::move(dims)}; }
   LiesAs like(ValueId original) const;
+  // Whether what lies so is whole along these dimensions.
+  bool is_whole_along(const LiesAs& lies, const std::vector<int>& dims) const;
   // How a value of the lighter program lies.
   const LiesAs& lies_as(ValueId id) const { return lies_[std::size_t(id)]; }
 

@@ -131,6 +131,28 @@ std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& s
   return e.emit(*op, operands, site.node.attrs, e.like(site.node.results[0]));
 }
 
+std::optional<ValueId> added_where_updated(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kAdd) return std::nullopt;
+  for (std::size_t i : {0, 1}) {
+    const Node* update = e.producer(site.operands[i], ops::kDynamicUpdateSlice);
+    if (update == nullptr || !e.is_used_once(site.node.operands[i]) || !e.is_filled_with(update->operands[0], 0)) continue;
+    const ValueId x = site.operands[1 - i], added = update->operands[1];
+    const LiesAs whole = e.like(site.node.results[0]);
+    std::vector<int> cut;
+    for (int d = 0; d < e.type(x).rank(); ++d)
+      if (e.type(x).shape[std::size_t(d)] != e.type(added).shape[std::size_t(d)]) cut.push_back(d);
+    if (!e.is_whole_along(whole, cut)) continue;
+    const std::vector<ValueId> starts(update->operands.begin() + 2, update->operands.end());
+    std::vector<ValueId> sliced{x}, updated{x, -1};
+    for (std::vector<ValueId>* operands : {&sliced, &updated}) operands->insert(operands->end(), starts.begin(), starts.end());
+    const LiesAs lies = e.lies_as(added);
+    const ValueId there = e.emit(ops::kDynamicSlice, sliced, Attrs{{"sizes", e.type(added).shape}}, lies);
+    updated[1] = e.emit(ops::kAdd, {there, added}, {}, lies);
+    return e.emit(ops::kDynamicUpdateSlice, updated, {}, whole);
+  }
+  return std::nullopt;
+}
+
 std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site) {
   if (site.node.op != &ops::kPad) return std::nullopt;
   const TensorType result = e.type_of_original(site.node.results[0]);

@@ -21,6 +21,9 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // A slice or an update at computed places that is as large as the operand along a dimension: from 0 there, wherever it was to start, and
 // a slice of all of it the operand.
 std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& site);
+// A sum with an update of zeros, which nobody else uses, along dimensions that are whole on each device: an update by the sum of what
+// stands there. Source: XLA's algebraic simplifier, which sees what each device has.
+std::optional<ValueId> added_where_updated(LightEmitter& e, const LightSite& site);
 // A pad that cuts all of its operand away, or has none: its number everywhere.
 std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).

@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
              "%5 = transpose(%4) {axes = [1, 0]} : float32[4,6]\nreturn %4, %5\n"},
         Case{"OtherWorkOnATranspose", "%0: float32[4,4]",
              "%1 = transpose(%0) {axes = [1, 0]} : float32[4,4]\n%2 = reduce_max(%1) {axes = [1]} : float32[4]\n"
-             "%3 = reduce_max(%0) {axes = [1]} : float32[4]\n%4 = add(%0, %1) : float32[4,4]\n%5 = add(%1, %0) : float32[4,4]\n"
+             "%3 = reduce_max(%0) {axes = [1]} : float32[4]\n%4 = sub(%0, %1) : float32[4,4]\n%5 = sub(%1, %0) : float32[4,4]\n"
              "return %2, %3, %4, %5\n",
              ""},
         Case{"ReductionOfAReshapedJoin", "%0: int32[3,4], %1: int32[2,4]",
@@ -320,6 +320,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SquareOfMagnitudes", "%0: complex64[4]", "%1 = abs(%0) : float32[4]\n%2 = mul(%1, %1) : float32[4]\nreturn %2\n", ""},
         Case{"UpdateOfAll", "%0: float32[4,6], %1: float32[4,6], %2: int32[]",
              "%3 = dynamic_update_slice(%0, %1, %2, %2) : float32[4,6]\nreturn %3\n", "return %1\n"},
+        Case{"SumWithAnUpdateOfZeros", "%0: float32[4,6], %1: float32[1,6], %2: int32[], %3: int32[]",
+             "%4 = constant() {value = float32[]{0}} : float32[]\n%5 = broadcast_in_dim(%4) {dims = [], shape = [4, 6]} : float32[4,6]\n"
+             "%6 = dynamic_update_slice(%5, %1, %2, %3) : float32[4,6]\n%7 = add(%6, %0) : float32[4,6]\nreturn %7\n",
+             "%4 = constant() {value = int32[]{0}} : int32[]\n%5 = dynamic_slice(%0, %2, %4) {sizes = [1, 6]} : float32[1,6]\n"
+             "%6 = add(%5, %1) : float32[1,6]\n%7 = dynamic_update_slice(%0, %6, %2, %4) : float32[4,6]\nreturn %7\n"},
+        Case{"SumWithAnUpdateOfZerosThatOthersUse", "%0: float32[4,6], %1: float32[1,3], %2: int32[], %3: int32[]",
+             "%4 = constant() {value = float32[]{0}} : float32[]\n%5 = broadcast_in_dim(%4) {dims = [], shape = [4, 6]} : float32[4,6]\n"
+             "%6 = dynamic_update_slice(%5, %1, %2, %3) : float32[4,6]\n%7 = add(%0, %6) : float32[4,6]\nreturn %7, %6\n",
+             ""},
+        Case{"SumWithAnUpdateOfOthers", "%0: float32[4,6], %1: float32[1,3], %2: int32[], %3: float32[4,6]",
+             "%4 = dynamic_update_slice(%3, %1, %2, %2) : float32[4,6]\n%5 = add(%0, %4) : float32[4,6]\nreturn %5\n", ""},
+        Case{"ProductsOfSwappedFactors", "%0: float32[4], %1: float32[4]",
+             "%2 = mul(%0, %1) : float32[4]\n%3 = mul(%1, %0) : float32[4]\n%4 = sub(%2, %3) : float32[4]\nreturn %4\n",
+             "%2 = mul(%0, %1) : float32[4]\n%3 = sub(%2, %2) : float32[4]\nreturn %3\n"},
+        Case{"DifferencesOfSwappedOperands", "%0: float32[4], %1: float32[4]",
+             "%2 = sub(%0, %1) : float32[4]\n%3 = sub(%1, %0) : float32[4]\n%4 = mul(%2, %3) : float32[4]\nreturn %4\n", ""},
         Case{"CutAwayWhole", "%0: float32[1,6], %1: float32[]",
              "%2 = sin(%0) : float32[1,6]\n%3 = pad(%2, %1) {padding = [-1, 1, 0, 0, 0, 0]} : float32[1,6]\nreturn %3\n",
              "%2 = broadcast_in_dim(%1) {dims = [], shape = [1, 6]} : float32[1,6]\nreturn %2\n"},
