@@ -60,8 +60,14 @@ void kernel_slice(const KernelArgs& args) {
               {result.data, 0, strides_of(result.type.shape)}, size_of(result.type.dtype));
 }
 
+const std::int64_t* number_of(const Arg& arg) {
+  const Scalar* scalar = std::get_if<Scalar>(&arg);
+  return scalar ? std::get_if<std::int64_t>(&scalar->value) : nullptr;
+}
+
 // A start as jax.lax takes it: negative ones count from the end.
 ValueId wrapped_start(GraphBuilder& b, const Arg& arg, std::int64_t size) {
+  if (const std::int64_t* number = number_of(arg)) return value_of(b, Scalar{*number < 0 ? *number + size : *number});
   ValueId start = value_of(b, arg);
   if (b.type(start).rank() == 1 && b.type(start).elements() == 1) start = reshaped(b, start, {});
   if (b.type(start).rank() != 0 || !is_integer(b.type(start).dtype)) return start;
@@ -70,8 +76,7 @@ ValueId wrapped_start(GraphBuilder& b, const Arg& arg, std::int64_t size) {
 }
 
 std::optional<std::int64_t> constant_start(const Arg& arg, std::int64_t size, std::int64_t wanted) {
-  const Scalar* scalar = std::get_if<Scalar>(&arg);
-  const std::int64_t* value = scalar ? std::get_if<std::int64_t>(&scalar->value) : nullptr;
+  const std::int64_t* value = number_of(arg);
   if (value == nullptr) return std::nullopt;
   return std::clamp<std::int64_t>(*value < 0 ? *value + size : *value, 0, std::max<std::int64_t>(size - wanted, 0));
 }

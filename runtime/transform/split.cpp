@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/primitives.h"
 #include "runtime/transform/region.h"
 
 namespace shardlab::transform {
@@ -50,15 +51,23 @@ void Split::cut_region(const Node& node) {
   linear_nodes_.push_back(&made_.back());
 }
 
+// A residual, but for single numbers, which each half has of its own, as in JAX.
+ValueId Split::needed_of_known(ValueId id, std::vector<ValueId>& residuals) {
+  const Graph& known = b_.graph();
+  const Value& value = known.values[std::size_t(known_[id])];
+  if (value.producer >= 0 && value.type.rank() == 0)
+    if (const Node& node = known.nodes[std::size_t(value.producer)]; node.op == &ops::kConstant)
+      return rest_.emit1(ops::kConstant, {}, node.attrs);
+  residuals.push_back(known_[id]);
+  return rest_.param(source_.type(id));
+}
+
 Linearized Split::finish(const std::vector<ValueId>& results, const std::vector<ValueId>& tangents) {
   Linearized out;
   out.results = known_.of(results);
   for (const Node* node : needed(tangents)) {
     for (ValueId id : node->operands)
-      if (!varies(id) && linear_[id] == kZero) {
-        linear_[id] = rest_.param(source_.type(id));
-        out.residuals.push_back(known_[id]);
-      }
+      if (!varies(id) && linear_[id] == kZero) linear_[id] = needed_of_known(id, out.residuals);
     emit_node(rest_, *node, linear_);
   }
   std::vector<ValueId> linear_results;
@@ -67,10 +76,8 @@ Linearized Split::finish(const std::vector<ValueId>& results, const std::vector<
       out.tangent_of.push_back(-1);
       continue;
     }
-    if (linear_[id] == kZero) {  // a tangent that does not depend on the parameters' tangents: a rule made zeros
-      linear_[id] = rest_.param(source_.type(id));
-      out.residuals.push_back(known_[id]);
-    }
+    // A tangent may not depend on the parameters' tangents: a rule made zeros.
+    if (linear_[id] == kZero) linear_[id] = needed_of_known(id, out.residuals);
     out.tangent_of.push_back(int(linear_results.size()));
     linear_results.push_back(linear_[id]);
   }

@@ -31,6 +31,7 @@ class Split {
   ValueId new_known(ValueId value);
   void cut_region(const Node& node);
   std::vector<const Node*> needed(const std::vector<ValueId>& tangents) const;
+  ValueId needed_of_known(ValueId id, std::vector<ValueId>& residuals);
 
   GraphBuilder& b_;
   Graph source_;
