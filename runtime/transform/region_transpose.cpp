@@ -1,5 +1,6 @@
 // Nodes with bodies turned round: cotangents of their linear operands from those of their results.
 #include <algorithm>
+#include <deque>
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
@@ -95,28 +96,41 @@ std::vector<ValueId> transpose_scan(GraphBuilder& b, const Question& q) {
   return b.emit(*q.node.op, operands, attrs);
 }
 
+// What no branch uses has no cotangent, as in JAX.
 std::vector<ValueId> transpose_cond(GraphBuilder& b, const Question& q) {
-  Bodies bodies;
   std::vector<ValueId> operands{q.operands[0]};
   for (std::size_t i = 1; i < q.operands.size(); ++i)
     if (!q.is_asked(i)) operands.push_back(q.operands[i]);
   for (ValueId id : q.cotangents)
     if (id != kZero) operands.push_back(id);
   std::vector<std::size_t> order = asked_first(q, 1);
+  std::deque<GraphBuilder> branches;
+  std::vector<std::vector<ValueId>> found;  // per branch
   for (const GraphRef& body : q.node.attrs.bodies()) {
-    GraphBuilder inner(body->name, config_for(*body));
+    GraphBuilder& inner = branches.emplace_back(body->name, config_for(*body));
     std::vector<ValueId> known, cotangents;
     for (std::size_t i = 1; i < q.operands.size(); ++i)
       if (!q.is_asked(i)) known.push_back(inner.param(q.types[i]));
     for (std::size_t i = 0; i < q.cotangents.size(); ++i)
       cotangents.push_back(q.cotangents[i] == kZero ? kZero : inner.param(body->type(body->results[i])));
-    std::vector<ValueId> found = emit_transpose(inner, reordered(*body, order), asked_count(q), known, cotangents);
-    for (std::size_t i = 0; i < found.size(); ++i) found[i] = ops::instantiated(inner, found[i], q.types[order[i] + 1]);
-    inner.set_results(found);
-    bodies.push_back(body_ref(inner.finish()));
+    found.push_back(emit_transpose(inner, reordered(*body, order), asked_count(q), known, cotangents));
+  }
+  std::vector<std::size_t> used;
+  for (std::size_t i = 0; i < found[0].size(); ++i)
+    if (std::any_of(found.begin(), found.end(), [&](const std::vector<ValueId>& each) { return each[i] != kZero; })) used.push_back(i);
+  std::vector<ValueId> results(found[0].size(), kZero);
+  if (used.empty()) return results;
+  Bodies bodies;
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    std::vector<ValueId> given;
+    for (std::size_t i : used) given.push_back(ops::instantiated(branches[k], found[k][i], q.types[order[i] + 1]));
+    branches[k].set_results(given);
+    bodies.push_back(body_ref(branches[k].finish()));
   }
   Attrs attrs = q.node.attrs;
-  return b.emit(*q.node.op, operands, attrs.set("bodies", bodies));
+  const std::vector<ValueId> emitted = b.emit(*q.node.op, operands, attrs.set("bodies", bodies));
+  for (std::size_t i = 0; i < used.size(); ++i) results[used[i]] = emitted[i];
+  return results;
 }
 
 // The manual axes that a sharding does not name, and how many devices they have.
