@@ -10,6 +10,7 @@
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/trips.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -212,14 +213,16 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
   for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
     const Shape& shape = context.graph.type(node.operands[i]).shape;
     std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
-    std::vector<Spec> more;
-    if (loop.runs_all) {
-      more = welcome_forms_of(context, node, loop, params, i);
-      more.emplace_back(shape.size());
-    }
-    for (Spec& form : more)
+    auto add = [&](Spec form) {
       if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
-    for (const Spec& wanted : forms) {
+    };
+    if (loop.runs_all) add(Spec(shape.size()));
+    const std::size_t as_xla = forms.size();  // of these XLA takes the first one that saves, whatever arithmetic that costs
+    if (loop.runs_all)
+      for (Spec& form : welcome_forms_of(context, node, loop, params, i)) add(std::move(form));
+    bool has_moved = false;
+    for (std::size_t f = 0; f < forms.size(); ++f) {
+      const Spec& wanted = forms[f];
       const std::int64_t before = bytes_before(context, node, i, params[i], wanted);
       if (wanted == params[i] || before > bytes_of(plan) * loop.trips) continue;
       std::vector<Spec> others = params;
@@ -227,8 +230,10 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
       RegionPlan other = plan_in_forms(context, node, loop, others);
       const std::int64_t saved = (bytes_of(plan) - bytes_of(other)) * loop.trips;
       if (saved <= 0 || saved < before) continue;
+      if ((has_moved || f >= as_xla) && work_per_device(*other.bodies.back()) > work_per_device(*plan.bodies.back())) continue;
       plan = std::move(other);
       params = std::move(others);
+      has_moved = true;
     }
   }
   return plan;
