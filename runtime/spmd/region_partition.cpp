@@ -217,7 +217,7 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
       if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
     };
     if (loop.runs_all) add(Spec(shape.size()));
-    const std::size_t as_xla = forms.size();  // of these XLA takes the first one that saves, whatever arithmetic that costs
+    const std::size_t first_welcome = forms.size();  // from here on, and after a first move, only at no more arithmetic
     if (loop.runs_all)
       for (Spec& form : welcome_forms_of(context, node, loop, params, i)) add(std::move(form));
     bool has_moved = false;
@@ -230,7 +230,7 @@ RegionPlan plan_loop(const RegionContext& context, const Node& node) {
       RegionPlan other = plan_in_forms(context, node, loop, others);
       const std::int64_t saved = (bytes_of(plan) - bytes_of(other)) * loop.trips;
       if (saved <= 0 || saved < before) continue;
-      if ((has_moved || f >= as_xla) && work_per_device(*other.bodies.back()) > work_per_device(*plan.bodies.back())) continue;
+      if ((has_moved || f >= first_welcome) && work_per_device(*other.bodies.back()) > work_per_device(*plan.bodies.back())) continue;
       plan = std::move(other);
       params = std::move(others);
       has_moved = true;

@@ -37,8 +37,8 @@ std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::
   return renamed.of(graph.results);
 }
 
-Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
-                    const std::function<ValueId(GraphBuilder&, const Node&, const Renaming&)>& replacement) {
+Graph with_results_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
+                            const std::function<std::vector<ValueId>(GraphBuilder&, const Node&, const Renaming&)>& replacements) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_replaced)) return graph;
   GraphBuilder b(graph.name);
   Renaming renamed(graph);
@@ -49,11 +49,19 @@ Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& 
       continue;
     }
     b.set_place(node.where, node.user_op);
-    renamed[node.results[0]] = replacement(b, node, renamed);
+    const std::vector<ValueId> values = replacements(b, node, renamed);
+    for (std::size_t i = 0; i < values.size(); ++i) renamed[node.results[i]] = values[i];
   }
   b.set_place({}, "");
   b.set_results(renamed.of(graph.results));
   return without_dead_nodes(b.finish());
+}
+
+Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
+                    const std::function<ValueId(GraphBuilder&, const Node&, const Renaming&)>& replacement) {
+  return with_results_replaced(graph, is_replaced, [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+    return std::vector<ValueId>{replacement(b, node, renamed)};
+  });
 }
 
 namespace {

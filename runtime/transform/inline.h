@@ -31,6 +31,9 @@ std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::
 // into the builder where it is not there yet.
 Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
                     const std::function<ValueId(GraphBuilder&, const Node&, const Renaming&)>& replacement);
+// The same of nodes with several results: a value for each, kZero where nobody uses it.
+Graph with_results_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
+                            const std::function<std::vector<ValueId>(GraphBuilder&, const Node&, const Renaming&)>& replacements);
 
 // The graph that is partitioned: without what transformations alone see. Functions called as one node (checkpoint, custom_jvp, custom_vjp)
 // stand where they were called, stop_gradient and its like are gone, in bodies too. UserError with JAX's text where tangents of a function

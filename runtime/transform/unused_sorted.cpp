@@ -32,25 +32,15 @@ Graph without_unused_sorted(const Graph& graph) {
     const std::vector<bool> kept = kept_of(node);
     return std::find(kept.begin(), kept.end(), false) != kept.end();
   };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), sorts_unused)) return graph;
-  GraphBuilder b(graph.name);
-  Renaming renamed(graph);
-  for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
-  for (const Node& node : graph.nodes) {
-    if (!sorts_unused(node)) {
-      emit_node(b, node, renamed);
-      continue;
-    }
+  return with_results_replaced(graph, sorts_unused, [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
     const std::vector<bool> kept = kept_of(node);
-    b.set_place(node.where, node.user_op);
     const std::vector<ValueId> sorted = b.emit(*node.op, selected(renamed.of(node.operands), kept), node.attrs);
+    std::vector<ValueId> results(kept.size(), kZero);
     std::size_t next = 0;
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (kept[i]) renamed[node.results[i]] = sorted[next++];
-  }
-  b.set_place({}, "");
-  b.set_results(renamed.of(graph.results));
-  return without_dead_nodes(b.finish());
+      if (kept[i]) results[i] = sorted[next++];
+    return results;
+  });
 }
 
 }  // namespace shardlab::transform
