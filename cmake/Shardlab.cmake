@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 option(SHARDLAB_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SHARDLAB_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(SHARDLAB_WERROR "Treat warnings as errors" OFF)
+option(SHARDLAB_UNITY "Compile several files of a library at a time, where it allows that: quick from scratch, slower after a change" OFF)
 option(SHARDLAB_PCH "Precompile the standard headers, fmt and GoogleTest" ON)
 set(SHARDLAB_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 
@@ -43,6 +44,8 @@ endfunction()
 function(shardlab_target_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno -fno-trapping-math)
+  # GCC looks for garbage from half a gigabyte on: a tenth quicker for a hundred megabytes.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
   if(SHARDLAB_WERROR)
     target_compile_options(${target} PRIVATE -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-error=invalid-pch>)
@@ -55,11 +58,13 @@ function(shardlab_target_defaults target)
   endif()
 endfunction()
 
-# shardlab_library(NAME SOURCES a.cpp … DEPS other … [PRIVATE_DEPS …] [PCH kind]): a static library shardlab_NAME with alias
-# shardlab::NAME.
+# shardlab_library(NAME SOURCES a.cpp … DEPS other … [PRIVATE_DEPS …] [PCH kind] [JOINED [ALONE b.cpp …]]): a static library shardlab_NAME
+# with alias shardlab::NAME. With SHARDLAB_UNITY the files of a JOINED one are compiled eight at a time, which takes a third of the time; names
+# in their anonymous namespaces must differ. Those that define a thing each, by names that are the same in all (an op, a check, a view), are
+# compiled ALONE.
 # Includes are written from the repository's root ("runtime/core/mesh.h"); only <shardlab/shardlab.h> is special.
 function(shardlab_library name)
-  cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "JOINED" "PCH" "SOURCES;DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
   if(NOT ARG_PCH)
     set(ARG_PCH library)
   endif()
@@ -75,6 +80,10 @@ function(shardlab_library name)
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shardlab>")
   target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   shardlab_use_pch(${target} ${ARG_PCH})
+  if(SHARDLAB_UNITY AND ARG_JOINED)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()
 
 # shardlab_executable(NAME SOURCES … DEPS …): a program in build/PRESET/bin.
@@ -93,7 +102,8 @@ endfunction()
 # Tests are compiled with less optimisation: it took two thirds of their time, and what they test is in the libraries.
 function(shardlab_test_defaults target)
   shardlab_target_defaults(${target})
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
+  # What may be uninitialized GCC finds out while it optimises: at -Og it errs.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og> $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 endfunction()
 
 # shardlab_test(NAME SOURCES … DEPS … [TIMEOUT s] [LABELS …] [ENVIRONMENT A=1 …] [PCH kind]): one GoogleTest program = one CTest test,

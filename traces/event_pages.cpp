@@ -11,7 +11,7 @@ namespace shardlab::traces {
 namespace {
 
 constexpr std::uint8_t kInteriorIndex = 2, kLeafIndex = 10;  // kinds of page
-constexpr std::size_t kDepthMax = 20;                        // SQLite's own
+constexpr std::size_t kPagesDepthMax = 20;                   // SQLite's own
 constexpr int kPageHeader = 12, kSlack = 8;
 
 bool has_known_columns(Database& database) {
@@ -50,14 +50,14 @@ EventPages::EventPages(Database& database, sqlite3_file* file, std::uint32_t roo
       usable_(std::uint32_t(usable_bytes)),
       payload_max_(std::min((std::uint32_t(usable_bytes) - 12) * 64 / 255 - 23, 127U)),
       pages_(pages),
-      path_(kDepthMax) {}
+      path_(kPagesDepthMax) {}
 
 void EventPages::damaged(const char* what) const {
   throw CorruptFile(fmt::format("{}: table events is damaged or cut off: {}", database_.path(), what));
 }
 
 void EventPages::load(std::uint32_t number) {
-  if (number < 2 || depth_ == kDepthMax || ++loads_ > pages_) damaged("its pages do not make a tree");
+  if (number < 2 || depth_ == kPagesDepthMax || ++loads_ > pages_) damaged("its pages do not make a tree");
   Page& page = path_[depth_++];
   page.bytes.resize(std::size_t(page_bytes_) + kSlack);
   if (file_->pMethods->xRead(file_, page.bytes.data(), page_bytes_, sqlite3_int64(number - 1) * page_bytes_) != SQLITE_OK)

@@ -25,7 +25,7 @@ using Bytes = std::vector<char>;
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::int64_t kFileBytesMax = std::int64_t(64) << 20;  // the list of tables lies in the first pages: nothing larger is cut in it
 constexpr std::uint8_t kInterior = 5, kLeaf = 13, kIndexLeaf = 10;
-constexpr int kDepthMax = 20;
+constexpr int kTreeDepthMax = 20;
 
 std::uint32_t big_endian(const Bytes& bytes, std::size_t at, int count) {
   std::uint32_t value = 0;
@@ -97,7 +97,7 @@ class CutTrace {
   std::size_t page_at(std::uint32_t page) const { return std::size_t(page - 1) * page_bytes_; }
 
   bool keep_page(std::uint32_t page, int depth) {
-    if (page == 0 || page > pages_ || depth == kDepthMax) return false;
+    if (page == 0 || page > pages_ || depth == kTreeDepthMax) return false;
     const std::size_t header = page_at(page) + (page == 1 ? kHeaderBytes : 0);
     const auto kind = std::uint8_t(bytes_[header]);
     return kind == kInterior ? keep_children(page, header, depth) : kind == kLeaf && keep_rows(page, header);

@@ -20,7 +20,7 @@ struct Axis {
   int size = 1;
 };
 
-std::optional<int> number(std::string_view text) {
+std::optional<int> whole_number(std::string_view text) {
   int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -34,7 +34,7 @@ std::vector<Axis> axes_of(std::string_view mesh) {
     std::size_t end = mesh.find("': ", at + 1);
     if (end == mesh.npos) break;
     std::size_t stop = mesh.find_first_of(",)", end);
-    auto size = number(mesh.substr(end + 3, stop - end - 3));
+    auto size = whole_number(mesh.substr(end + 3, stop - end - 3));
     if (!size) break;
     axes.push_back({std::string(mesh.substr(at + 1, end - at - 1)), *size});
     at = stop;

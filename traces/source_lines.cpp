@@ -17,14 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uintmax_t kFileBytesMax = 8 << 20;
+constexpr std::uintmax_t kSourceBytesMax = 8 << 20;
 constexpr std::size_t kTextMax = 160;
 
 fs::path find(const fs::path& file, const fs::path& trace_folder) {
   for (const fs::path& candidate : {file, trace_folder / file, trace_folder / file.filename()}) {
     std::error_code failed;
     if (!fs::is_regular_file(candidate, failed)) continue;
-    if (const std::uintmax_t size = fs::file_size(candidate, failed); !failed && size <= kFileBytesMax) return candidate;
+    if (const std::uintmax_t size = fs::file_size(candidate, failed); !failed && size <= kSourceBytesMax) return candidate;
   }
   return {};
 }

@@ -8,7 +8,7 @@
 
 namespace shardlab::traces {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 int StatementPlaces::line_of(std::string_view pointer) const {
   const auto found = lines.find(std::string(pointer));
@@ -28,19 +28,19 @@ std::string StatementPlaces::in(std::string_view text) const {
 }
 
 std::string json_of(const StatementPlaces& places) {
-  const Json json = {{"file", places.file}, {"line", places.line}, {"lines", places.lines}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const json told = {{"file", places.file}, {"line", places.line}, {"lines", places.lines}};
+  return told.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 StatementPlaces read_statement_places(const TraceReader& reader) {
   StatementPlaces places;
-  const Json json = Json::parse(reader.meta(kStatementPlacesKey), nullptr, false);
-  if (!json.is_object()) return places;
+  const json told = json::parse(reader.meta(kStatementPlacesKey), nullptr, false);
+  if (!told.is_object()) return places;
   try {
-    places.file = json.value("file", "");
-    places.line = json.value("line", 0);
-    places.lines = json.value("lines", std::map<std::string, int>());
-  } catch (const Json::exception&) { return {}; }  // written by somebody else: it says less, and is read all the same
+    places.file = told.value("file", "");
+    places.line = told.value("line", 0);
+    places.lines = told.value("lines", std::map<std::string, int>());
+  } catch (const json::exception&) { return {}; }  // written by somebody else: it says less, and is read all the same
   return places;
 }
 

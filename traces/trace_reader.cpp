@@ -13,8 +13,6 @@
 namespace shardlab::traces {
 namespace {
 
-Ns time_at(const Statement& row, int column) { return row.is_null(column) ? kNoTime : row.integer(column); }
-
 // Which kind of file this is, and that we can read it. Throws IoError.
 void check_kind(Database& database, const std::string& path) {
   const std::int64_t kind = database.integer("PRAGMA application_id");

@@ -95,13 +95,14 @@ class TraceReader {
   bool check_whole();
 
  private:
+  static Ns time_at(const Statement& row, int column) { return row.is_null(column) ? kNoTime : row.integer(column); }
   template <typename Visit>
   void scan_event_rows(Id track, Ns begin_ns, const Visit& visit) {
     Statement row(database_, kEventCoreSql);
     row.bind(track, begin_ns);
     while (row.step())
-      if (!visit(EventCore{row.integer(0), row.is_null(1) ? kNoTime : row.integer(1), EventKind(row.integer(2)), row.integer(3),
-                           row.integer(4), row.integer(5), std::uint32_t(row.integer(6)), row.is_null(7) ? -1 : row.integer(7)}))
+      if (!visit(EventCore{row.integer(0), time_at(row, 1), EventKind(row.integer(2)), row.integer(3), row.integer(4), row.integer(5),
+                           std::uint32_t(row.integer(6)), row.is_null(7) ? -1 : row.integer(7)}))
         return;
   }
   EventPages* event_pages();  // null where SQL must read

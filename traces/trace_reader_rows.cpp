@@ -11,8 +11,6 @@
 namespace shardlab::traces {
 namespace {
 
-Ns time_at(const Statement& row, int column) { return row.is_null(column) ? kNoTime : row.integer(column); }
-
 std::vector<std::vector<std::string>> parse_axes(std::string_view json) {
   try {
     return nlohmann::json::parse(json).get<std::vector<std::vector<std::string>>>();

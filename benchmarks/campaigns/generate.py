@@ -11,6 +11,7 @@ import sys
 import convolutions
 import loops
 import lookups
+import networks
 import operands
 import per_device
 import products
@@ -20,8 +21,8 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (convolutions, loops, lookups, operands, per_device, products,
-                                                           rearrangements, recurrent, shapes, slices)}
+KINDS = {module.__name__: module.program for module in (convolutions, loops, lookups, networks, operands,
+                                                           per_device, products, rearrangements, recurrent, shapes, slices)}
 
 
 def main():

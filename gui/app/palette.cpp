@@ -20,7 +20,7 @@ namespace shardlab::gui {
 namespace {
 
 constexpr std::size_t kEntriesMax = 200;
-constexpr std::size_t kAtOnceMax = 2000;  // things of a trace that are looked through without leaving the window's thread
+constexpr std::size_t kFilteredAtOnceMax = 2000;  // things of a trace that are looked through without leaving the window's thread
 
 // Takes what has every word of a text.
 struct Offers {
@@ -76,7 +76,7 @@ class Palette : public QDialog {
   void fill() {
     Selection& selection = window_.selection();
     const TracePtr trace = selection.trace();
-    const bool few = !trace || trace->arrays.size() + trace->collectives.size() <= kAtOnceMax;
+    const bool few = !trace || trace->arrays.size() + trace->collectives.size() <= kFilteredAtOnceMax;
     searching_ = true;
     chosen_early_ = false;
     window_.background().run(

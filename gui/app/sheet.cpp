@@ -7,14 +7,14 @@
 
 namespace shardlab::gui {
 namespace {
-constexpr int kColumns = 4, kGap = 8;
+constexpr int kColumns = 4, kPartGap = 8;
 }
 
 QWidget* make_sheet(const std::map<std::string_view, QWidget*>& views, QWidget* parent) {
   auto* sheet = new QWidget(parent);
   auto* grid = new QGridLayout(sheet);
-  grid->setContentsMargins(kGap, kGap, kGap, kGap);
-  grid->setHorizontalSpacing(kGap);
+  grid->setContentsMargins(kPartGap, kPartGap, kPartGap, kPartGap);
+  grid->setHorizontalSpacing(kPartGap);
   grid->setVerticalSpacing(2);
   int place = 0;
   for (const ViewDef* def : all_views()) {

@@ -16,8 +16,6 @@ constexpr std::int64_t kReserveMax = std::int64_t{1} << 28;
 constexpr std::int64_t kProgressEvents = 65'536;
 constexpr int kThreadsMax = 4;
 
-Ns open_if_missing(Ns time) { return time == kNoTime ? kOpen : time; }
-
 // Devices in lockstep have their events in the batch's track.
 bool own_alone(const traces::TrackRow& track) { return track.kind != traces::TrackKind::kDevice || track.batch_track == 0; }
 

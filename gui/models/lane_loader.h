@@ -15,6 +15,9 @@
 
 namespace shardlab::gui {
 
+// A time of the file, which may lack it.
+inline Ns open_if_missing(Ns time) { return time == traces::kNoTime ? kOpen : time; }
+
 // Once everything else of the trace is there: events refer to its sites and collectives.
 class LaneLoader {
  public:

@@ -27,8 +27,6 @@ namespace {
 using traces::Id;
 using traces::kNoTime;
 
-Ns open_if_missing(Ns time) { return time == kNoTime ? kOpen : time; }
-
 // Loads part after part; the ids of the file become indices.
 class Loader {
  public:

@@ -16,9 +16,9 @@ constexpr std::uint32_t kRoundConstants[64] = {
     0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
     0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using State = std::array<std::uint32_t, 8>;
+using Words = std::array<std::uint32_t, 8>;
 
-void compress(State& state, const std::uint8_t* block) {
+void compress(Words& state, const std::uint8_t* block) {
   std::uint32_t w[64];
   for (int i = 0; i < 16; ++i)
     w[i] =
@@ -50,7 +50,7 @@ void compress(State& state, const std::uint8_t* block) {
 }  // namespace
 
 std::array<std::uint8_t, 32> sha256(std::string_view bytes) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  Words state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   std::size_t left = bytes.size();
   for (; left >= 64; left -= 64, data += 64) compress(state, data);

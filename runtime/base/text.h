@@ -26,5 +26,10 @@ std::string shortest(double value);
 
 // 64-bit FNV-1a, for hashes that are no security matter.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 1469598103934665603ULL);
+// A hash with one word more, in two steps of MurmurHash3's finalizer.
+inline std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
 
 }  // namespace shardlab

@@ -7,17 +7,16 @@ namespace shardlab::control {
 namespace {
 
 grpc::Status status_of(const BarrierEnd& end) {
-  using Kind = BarrierEnd::Kind;
   switch (end.kind) {
-    case Kind::kPassed:
+    case BarrierEnd::Kind::kPassed:
       return grpc::Status::OK;
-    case Kind::kTimedOut:
+    case BarrierEnd::Kind::kTimedOut:
       return {grpc::StatusCode::DEADLINE_EXCEEDED, end.why};
-    case Kind::kRefused:
+    case BarrierEnd::Kind::kRefused:
       return {grpc::StatusCode::INVALID_ARGUMENT, end.why};
-    case Kind::kEnded:
+    case BarrierEnd::Kind::kEnded:
       return {grpc::StatusCode::ABORTED, end.why};
-    case Kind::kTooMany:
+    case BarrierEnd::Kind::kTooMany:
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, end.why};
   }
   return {grpc::StatusCode::INTERNAL, "no such end of a barrier"};

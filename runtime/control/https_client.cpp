@@ -18,17 +18,12 @@
 #include <string_view>
 
 #include "runtime/base/error.h"
+#include "runtime/control/free_handles.h"
 
 namespace shardlab::control {
 namespace {
 
 constexpr std::size_t kAnswerBytesMax = std::size_t(16) << 20;
-
-struct Free {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
 
 // The place of a request, for messages.
 std::string url_of(const HttpsRequest& request) { return fmt::format("https://{}:{}{}", request.host, request.port, request.path); }

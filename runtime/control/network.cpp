@@ -14,14 +14,12 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "runtime/control/free_handles.h"
 
 namespace shardlab::control {
 namespace {
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+using Addresses = std::unique_ptr<addrinfo, Free>;
 
 Addresses resolve(const std::string& host, int& error) {
   addrinfo hints{};

@@ -13,15 +13,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/control/cluster.h"
+#include "runtime/control/free_handles.h"
 
 namespace shardlab::control {
 namespace {
 
-struct Free {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
 using Certificate = std::unique_ptr<X509, Free>;
 
 // One of the files: what it is, where the user named it, and its content.

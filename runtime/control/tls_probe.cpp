@@ -18,20 +18,13 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/control/free_handles.h"
 #include "runtime/control/network.h"
 
 namespace shardlab::control {
 namespace {
 
 constexpr unsigned char kHttp2[] = {2, 'h', '2'};
-
-struct Free {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
 
 // Writing to a connection that the other side has closed is an error of that call, not the end of the process.
 class NoPipeSignal {

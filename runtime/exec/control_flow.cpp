@@ -10,7 +10,6 @@
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/varying_types.h"
 #include "runtime/exec/weak_types.h"
-#include "runtime/ops/registry.h"
 
 namespace shardlab {
 namespace {
@@ -32,12 +31,6 @@ std::vector<TracedBody> traced_with_carry(std::vector<Array>& init, Where where,
   return is_changed ? trace(init) : bodies;
 }
 
-const OpDef& op(std::string_view name) {
-  const OpDef* found = find_op(name);
-  SL_CHECK(found != nullptr, "there is no op {}", name);
-  return *found;
-}
-
 }  // namespace
 
 std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunction& body, const std::vector<Array>& given, Where where) {
@@ -55,7 +48,7 @@ std::vector<Array> while_loop(const ArrayFunction& condition, const ArrayFunctio
   std::vector<Array> captured = all_captured(bodies);
   Bodies graphs;
   for (TracedBody& each : bodies) graphs.push_back(with_captured(std::move(each), captured, true));
-  std::vector<Array> results = apply(op("while_loop"), operands_of(joined(captured, init), where),
+  std::vector<Array> results = apply("while_loop", operands_of(joined(captured, init), where),
                                      Attrs{{"bodies", graphs}, {"num_consts", std::int64_t(captured.size())}}, where);
   set_weak(results, weak);
   return results;
@@ -105,7 +98,7 @@ std::vector<Array> scan(const ArrayFunction& body, const std::vector<Array>& giv
               {"num_carry", std::int64_t(init.size())},
               {"num_consts", std::int64_t(captured.size())},
               {"reverse", options.reverse}};
-  std::vector<Array> results = apply(op("scan"), operands_of(joined(joined(captured, init), xs), where), attrs, where);
+  std::vector<Array> results = apply("scan", operands_of(joined(joined(captured, init), xs), where), attrs, where);
   set_weak(results, weak);
   return results;
 }
@@ -145,7 +138,7 @@ std::vector<Array> switch_branches(const Operand& index, const std::vector<Array
   if (which.ndim() != 0)
     throw_user_error("Pred must be a scalar, got {} of shape {} [{}]", which.type().text(), text_of(which.shape()), where.text());
   std::vector<Array> results =
-      apply(op("cond"), operands_of(joined({which}, joined(operands, captured)), where), Attrs{{"bodies", graphs}}, where);
+      apply("cond", operands_of(joined({which}, joined(operands, captured)), where), Attrs{{"bodies", graphs}}, where);
   set_weak(results, weak);
   return results;
 }

@@ -12,7 +12,7 @@
 #include "runtime/exec/weak_types.h"
 #include "runtime/graph/custom_derivative.h"
 #include "runtime/ops/derive.h"
-#include "runtime/ops/registry.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/transform/inline.h"
 
 namespace shardlab {
@@ -46,14 +46,8 @@ std::vector<Array> weakened(std::vector<Array> results, const std::vector<bool>&
   return results;
 }
 
-const OpDef& op(std::string_view name) {
-  const OpDef* found = find_op(name);
-  SL_CHECK(found != nullptr, "there is no op {}", name);
-  return *found;
-}
-
 // The function being called, as its rules see it later, when they are traced.
-struct Call {
+struct DerivedCall {
   std::string name;
   Types args, results;
   std::vector<bool> weak_args;
@@ -66,7 +60,7 @@ struct Call {
 // Traces a rule. What it takes from around it is what the function took, whose values `captured` are, or constants.
 class RuleTrace {
  public:
-  RuleTrace(const Call& call, const ArrayFunction& rule, const Types& params, const std::vector<bool>& weak)
+  RuleTrace(const DerivedCall& call, const ArrayFunction& rule, const Types& params, const std::vector<bool>& weak)
       : call_(call), body_(Tracer::trace_body(Context::current(), call.name, params, rule, call.bound, call.mesh, weak)) {}
 
   const std::vector<bool>& weak_results() const { return body_.weak_results; }
@@ -88,10 +82,10 @@ class RuleTrace {
           "pass has no more: pass it as an argument, or through the residuals",
           call_.name, array.type().text());
     auto data = std::make_shared<Buffer>(array.fetch_at({}, "captured by a derivative rule"));
-    return b.emit1(op("constant"), {}, Attrs{{"value", std::make_shared<const Literal>(Literal{array.type(), data})}});
+    return b.emit1(ops::kConstant, {}, Attrs{{"value", std::make_shared<const Literal>(Literal{array.type(), data})}});
   }
 
-  const Call& call_;
+  const DerivedCall& call_;
   TracedBody body_;
 };
 
@@ -114,7 +108,7 @@ Types part(const Types& types, std::size_t first, std::size_t end) {
 bool has_tangent(const TensorType& type) { return ops::has_tangent(type.dtype); }
 
 // Source of the texts: JAX's _flatten_jvp.
-void check_jvp(const Call& call, const Types& got) {
+void check_jvp(const DerivedCall& call, const Types& got) {
   const std::size_t count = got.size() / 2;
   Types results = part(got, 0, count);
   if (results != call.results)
@@ -132,7 +126,7 @@ void check_jvp(const Call& call, const Types& got) {
           results[i].text(), results[i].text(), got[count + i].text(), i, call.name);
 }
 
-Graph jvp_graph(const Call& call, const ArrayFunction& rule) {
+Graph jvp_graph(const DerivedCall& call, const ArrayFunction& rule) {
   RuleTrace trace(call, rule, joined(call.args, call.args), joined(call.weak_args, call.weak_args));
   check_jvp(call, trace.result_types());
   GraphBuilder b(call.name + "_jvp");
@@ -142,7 +136,7 @@ Graph jvp_graph(const Call& call, const ArrayFunction& rule) {
 }
 
 // `weak`: of its results and residuals.
-Graph forward_graph(const Call& call, const ArrayFunction& rule, std::vector<bool>& weak) {
+Graph forward_graph(const DerivedCall& call, const ArrayFunction& rule, std::vector<bool>& weak) {
   RuleTrace trace(call, rule, call.args, call.weak_args);
   weak = trace.weak_results();
   Types got = trace.result_types(), results = part(got, 0, std::min(got.size(), call.results.size()));
@@ -160,7 +154,7 @@ Graph forward_graph(const Call& call, const ArrayFunction& rule, std::vector<boo
 }
 
 // `weak`: of the residuals, and the cotangents as the results are.
-Graph backward_graph(const Call& call, const ArrayFunction& rule, const Types& residuals, const std::vector<bool>& weak) {
+Graph backward_graph(const DerivedCall& call, const ArrayFunction& rule, const Types& residuals, const std::vector<bool>& weak) {
   std::vector<bool> is_zero(call.args.size(), false);
   ArrayFunction checked = [&](const std::vector<Array>& leaves) {
     std::vector<Array> found = rule(leaves), kept;
@@ -185,7 +179,7 @@ Graph backward_graph(const Call& call, const ArrayFunction& rule, const Types& r
   return b.finish();
 }
 
-CustomDerivative derivative(std::shared_ptr<const Call> call, const DerivativeRules& rules) {
+CustomDerivative derivative(std::shared_ptr<const DerivedCall> call, const DerivativeRules& rules) {
   CustomDerivative out{call->name, call->captured.size()};
   if (rules.jvp) {
     out.jvp = [call, rule = rules.jvp] { return jvp_graph(*call, rule); };
@@ -232,7 +226,7 @@ std::vector<Array> checkpoint(const ArrayFunction& function, const CheckpointOpt
       Tracer::trace_body(context, options.name, types_of(args), function, nullptr, std::nullopt, weak_types(args), types_like(args));
   Attrs attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(body.graph))}}, {"policy", options.policy.name}};
   if (!options.policy.names.empty()) attrs.set("names", options.policy.names);
-  return weakened(apply(op("checkpoint"), operands_of(args, body.captured, where), attrs, where), body.weak_results);
+  return weakened(apply("checkpoint", operands_of(args, body.captured, where), attrs, where), body.weak_results);
 }
 
 std::vector<Array> with_derivative(const ArrayFunction& function, const DerivativeRules& rules, const std::vector<Array>& args,
@@ -241,7 +235,7 @@ std::vector<Array> with_derivative(const ArrayFunction& function, const Derivati
   if (!context.tracer()) return function(args);
   TracedBody body =
       Tracer::trace_body(context, rules.name, types_of(args), function, nullptr, std::nullopt, weak_types(args), types_like(args));
-  auto call = std::make_shared<Call>();
+  auto call = std::make_shared<DerivedCall>();
   call->name = rules.name;
   call->args = types_of(args);
   call->weak_args = weak_types(args);
@@ -252,9 +246,8 @@ std::vector<Array> with_derivative(const ArrayFunction& function, const Derivati
   call->mesh = context.tracer()->mesh();
   const std::vector<bool> weak = body.weak_results;
   GraphRef graph = with_derivative(std::move(body.graph), derivative(std::move(call), rules));
-  return weakened(apply(op(rules.jvp ? "custom_jvp_call" : "custom_vjp_call"), operands_of(args, body.captured, where),
-                        Attrs{{"bodies", Bodies{graph}}}, where),
-                  weak);
+  const std::string_view op = rules.jvp ? "custom_jvp_call" : "custom_vjp_call";
+  return weakened(apply(op, operands_of(args, body.captured, where), Attrs{{"bodies", Bodies{graph}}}, where), weak);
 }
 
 std::pair<ArrayFunction, std::vector<Array>> closure_converted(const ArrayFunction& function, const std::vector<Array>& like, Where where) {

@@ -21,12 +21,12 @@ constexpr std::size_t kOperandsMax = 8;              // of a tile function
 const ComputeStep* compute_at(const FusionInput& input, int step) { return std::get_if<ComputeStep>(input.steps[std::size_t(step)]); }
 
 // What must be equal for two values to be cut into tiles alike.
-struct Layout {
+struct SlotLayout {
   Shape shape;
   Spec spec;
   std::vector<Box> windows;
-  explicit Layout(const Slot& slot) : shape(slot.type.shape), spec(slot.spec), windows(slot.windows) {}
-  friend bool operator==(const Layout&, const Layout&) = default;
+  explicit SlotLayout(const Slot& slot) : shape(slot.type.shape), spec(slot.spec), windows(slot.windows) {}
+  friend bool operator==(const SlotLayout&, const SlotLayout&) = default;
 };
 
 // What one step is to a fused one.
@@ -69,7 +69,7 @@ class Members {
  private:
   const Slot& slot(SlotId id) const { return program_.slots[std::size_t(id)]; }
   const Node& node_of(const ComputeStep& compute) const { return program_.graph.nodes[std::size_t(compute.node)]; }
-  bool has_layout(SlotId id) const { return !layout_ || Layout(slot(id)) == *layout_; }
+  bool has_layout(SlotId id) const { return !layout_ || SlotLayout(slot(id)) == *layout_; }
 
   // One element for each position along the leading dimensions; dimensions of size 1 may follow.
   bool is_row(SlotId id) const {
@@ -134,7 +134,7 @@ class Members {
     if (compute.operands.size() != 1) return false;
     if (&op == &ops::kReshape) return is_row(compute.operands[0]) && is_row(compute.results[0]);
     return op.elementwise && op.tile == nullptr && op.collective.empty() &&
-           Layout(slot(compute.operands[0])) == Layout(slot(compute.results[0]));
+           SlotLayout(slot(compute.operands[0])) == SlotLayout(slot(compute.results[0]));
   }
 
   // A broadcast of a row's value that repeats it along the row.
@@ -168,7 +168,7 @@ class Members {
   const PartitionedProgram& program_;
   std::vector<Member> members_;
   std::map<SlotId, bool> is_row_;  // of the results
-  std::optional<Layout> layout_;
+  std::optional<SlotLayout> layout_;
   int layout_slot_ = -1;
   std::optional<std::size_t> row_rank_;
 };

@@ -13,7 +13,7 @@ constexpr std::size_t kTileStagger = 256;              // between scratch tiles,
 constexpr std::int64_t kParallelElements = 32 * 1024;  // below this a parallel loop costs more than it gains
 
 // Positions whose inputs are the same buffers.
-struct Class {
+struct FusedClass {
   std::vector<int> positions;
   std::vector<const std::byte*> inputs;
   std::vector<std::shared_ptr<Buffer>> buffers;
@@ -80,7 +80,7 @@ void reduce_rows(const FusedStep::Op& op, const void* from, std::int64_t rows, s
 }
 
 // One tile of all ops: some rows.
-void run_tile(const FusedStep& step, const Class& each, std::int64_t first, std::int64_t rows) {
+void run_tile(const FusedStep& step, const FusedClass& each, std::int64_t first, std::int64_t rows) {
   const std::int64_t row = each.rows.elements;
   thread_local Buffer scratch(0);  // aligned: vectors that lie across cache lines are slow
   const std::size_t tile_bytes = std::size_t(std::max(kTileElements, row) * step.scratch_bytes) + kTileStagger;
@@ -137,11 +137,11 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     for (int slot : step.inputs) keys.add(reinterpret_cast<std::int64_t>(slots[std::size_t(slot)].at(std::size_t(position))->data()));
     for (const Interval& interval : boxes[std::size_t(position)]) keys.add(interval.size());
   }
-  std::vector<Class> classes;
+  std::vector<FusedClass> classes;
   for (std::vector<int>& positions : keys.classes()) {
     const auto first = std::size_t(positions[0]);
     const Shape shape = shape_of(boxes[first]);
-    Class each{std::move(positions), {}, {}, {}, step.rows(shape), step.repeats(shape)};
+    FusedClass each{std::move(positions), {}, {}, {}, step.rows(shape), step.repeats(shape)};
     each.inputs.reserve(step.inputs.size());
     for (int slot : step.inputs) each.inputs.push_back(slots[std::size_t(slot)][first]->data());
     each.buffers.reserve(step.outputs.size());
@@ -149,12 +149,12 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     classes.push_back(std::move(each));
   }
   struct Item {
-    const Class* each;
+    const FusedClass* each;
     std::int64_t first, rows;
   };
   std::vector<Item> items;
   std::int64_t total = 0;
-  for (Class& each : classes) {
+  for (FusedClass& each : classes) {
     for (const FusedStep::Op& op : step.ops) {
       if (op.result.kind != FusedStep::Ref::Kind::kOutput) continue;
       const std::int64_t bytes = step.output_bytes[std::size_t(op.result.index)];
@@ -163,7 +163,7 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
     }
     total += each.count(false);
   }
-  for (const Class& each : classes)
+  for (const FusedClass& each : classes)
     for (std::int64_t first = 0, rows = each.rows_of(kItemElements); first < each.rows.count; first += rows)
       items.push_back({&each, first, std::min(rows, each.rows.count - first)});
   auto run = [&](std::int64_t i) {
@@ -178,7 +178,7 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
   for (std::size_t o = 0; o < step.outputs.size(); ++o) {
     auto& slot = slots[std::size_t(step.outputs[o])];
     slot.resize(boxes.size());
-    for (const Class& each : classes)
+    for (const FusedClass& each : classes)
       for (int position : each.positions) slot[std::size_t(position)] = each.buffers[o];
   }
 }

@@ -1,14 +1,14 @@
 #include "runtime/exec/lax.h"
 
+#include "runtime/exec/op_call.h"
+
 namespace shardlab {
 namespace {
 
+using detail::one;
+using detail::two;
 using List = std::vector<std::int64_t>;
 
-Array one(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {},
-          const std::optional<OutSharding>& out_sharding = {}) {
-  return std::move(apply_to(name, operands, attrs, operands.front().where(), out_sharding).at(0));
-}
 // An attribute that is left out where the list is empty.
 void set_if_any(Attrs& attrs, std::string_view name, const List& values) {
   if (!values.empty()) attrs.set(name, values);
@@ -60,7 +60,7 @@ Array conv_general_dilated(const Operand& lhs, const Operand& kernel, const List
   const auto& names = options.dimension_numbers;
   if (!names[0].empty() || !names[1].empty() || !names[2].empty())
     attrs.set("dimension_numbers", std::vector<std::string>(names.begin(), names.end()));
-  return one("conv", {lhs, kernel}, attrs, options.out_sharding);
+  return std::move(apply_to("conv", {lhs, kernel}, attrs, lhs.where(), options.out_sharding).at(0));
 }
 Array conv(const Operand& lhs, const Operand& kernel, const List& window_strides, const WindowPadding& padding) {
   return conv_general_dilated(lhs, kernel, window_strides, padding);
@@ -89,7 +89,7 @@ Array dot_general(const Operand& x, const Operand& y, const DotDimensions& contr
   Attrs attrs;
   set_if_any(attrs, "contract", paired(contract, "contracting", x.where()));
   set_if_any(attrs, "batch", paired(batch, "batch", x.where()));
-  return one("dot_general", {x, y}, attrs, options.out_sharding);
+  return std::move(apply_to("dot_general", {x, y}, attrs, x.where(), options.out_sharding).at(0));
 }
 Array batch_matmul(const Operand& x, const Operand& y) { return one("batch_matmul", {x, y}); }
 
@@ -151,10 +151,6 @@ Array shift_right_logical(const Operand& x, const Operand& y) { return one("shif
 
 namespace {
 
-std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs) {
-  std::vector<Array> found = apply(name, operands, attrs, operands.front().where());
-  return {found[0], found[1]};
-}
 std::vector<std::string> layouts_or(const std::array<std::string, 3>& given, std::array<std::string, 3> otherwise) {
   const std::array<std::string, 3>& taken = given[0].empty() ? otherwise : given;
   return {taken.begin(), taken.end()};

@@ -5,14 +5,14 @@
 namespace shardlab::linalg {
 namespace {
 
-using detail::all;
-using detail::one;
+using shardlab::detail::all;
+using shardlab::detail::one;
 
 Attrs normed(Attrs attrs, const NormOrder& ord) {
   if (ord.value) attrs.set("ord", *ord.value);
   return attrs;
 }
-Attrs reduction(const AxisList& axis, bool keepdims) { return detail::on(axis, {{"keepdims", keepdims}}); }
+Attrs reduction(const AxisList& axis, bool keepdims) { return shardlab::detail::on(axis, {{"keepdims", keepdims}}); }
 Attrs optional(std::string_view name, std::optional<double> value) {
   Attrs attrs;
   if (value) attrs.set(name, *value);

@@ -8,11 +8,7 @@ namespace {
 using detail::all;
 using detail::on;
 using detail::one;
-
-std::pair<Array, Array> two(std::string_view name, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
-  std::vector<Array> results = all(name, operands, attrs);
-  return {results.at(0), results.at(1)};
-}
+using detail::two;
 
 Attrs along(std::int64_t axis) { return Attrs{{"axis", axis}}; }
 Attrs reduction(const AxisList& axis, bool keepdims) { return on(axis).set("keepdims", keepdims); }

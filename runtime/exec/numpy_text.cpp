@@ -211,9 +211,9 @@ Format format_of(const TensorType& type, const std::byte* data, const std::vecto
 }
 
 // Writes nested brackets; rows longer than a line are wrapped.
-class Layout {
+class TextLayout {
  public:
-  Layout(const Shape& shape, bool summarise) : shape_(shape), strides_(strides_of(shape)), summarise_(summarise) {}
+  TextLayout(const Shape& shape, bool summarise) : shape_(shape), strides_(strides_of(shape)), summarise_(summarise) {}
 
   // The elements that a summary leaves, in order.
   std::vector<std::int64_t> shown() const {
@@ -321,7 +321,7 @@ std::string scalar_text(DType dtype, const std::byte* data) {
 std::string numpy_text(const TensorType& type, const std::byte* data) {
   if (type.rank() == 0) return scalar_text(type.dtype, data);
   if (type.elements() == 0) return "[]";
-  Layout layout(type.shape, type.elements() > kThreshold);
+  TextLayout layout(type.shape, type.elements() > kThreshold);
   return layout.text(format_of(type, data, layout.shown()));
 }
 

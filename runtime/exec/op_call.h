@@ -13,6 +13,11 @@ inline std::vector<Array> all(std::string_view op, const std::vector<Operand>& o
 inline Array one(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
   return std::move(all(op, operands, attrs).at(0));
 }
+// And with two.
+inline std::pair<Array, Array> two(std::string_view op, const std::vector<Operand>& operands, const Attrs& attrs = {}) {
+  std::vector<Array> results = all(op, operands, attrs);
+  return {std::move(results.at(0)), std::move(results.at(1))};
+}
 
 // With "axis" as it was given: a number, a list, or nothing where it is all of them.
 inline Attrs on(const AxisList& axis, Attrs attrs = {}) {

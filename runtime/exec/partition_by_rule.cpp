@@ -5,9 +5,9 @@
 namespace shardlab {
 namespace {
 
-class Plan {
+class RulePlan {
  public:
-  Plan(const FactorRule& rule, const PartitionRequest& request) : rule_(rule), request_(request), axes_(rule.factors.size()) {
+  RulePlan(const FactorRule& rule, const PartitionRequest& request) : rule_(rule), request_(request), axes_(rule.factors.size()) {
     for (std::size_t i = 0; i < rule.operands.size(); ++i) tensors_.push_back({&rule.operands[i], &request.args[i]});
     for (std::size_t i = 0; i < rule.results.size(); ++i) tensors_.push_back({&rule.results[i], &request.results[i]});
   }
@@ -127,6 +127,6 @@ class Plan {
 
 }  // namespace
 
-PartitionByRule partition_by_rule(const FactorRule& rule, const PartitionRequest& request) { return Plan(rule, request).run(); }
+PartitionByRule partition_by_rule(const FactorRule& rule, const PartitionRequest& request) { return RulePlan(rule, request).run(); }
 
 }  // namespace shardlab

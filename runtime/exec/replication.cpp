@@ -10,7 +10,7 @@ namespace {
 using transform::axes_in;
 using transform::VaryingAxes;
 
-std::string names_of(VaryingAxes axes, const Mesh& mesh) {
+std::string names_text(VaryingAxes axes, const Mesh& mesh) {
   std::vector<std::string> names;
   for (int axis = 0; axis < mesh.axis_count(); ++axis)
     if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
@@ -23,7 +23,7 @@ std::string reason(const Graph& body, const transform::Varying& varying, ValueId
   std::string through;
   while (true) {
     const Value& value = body.values[std::size_t(id)];
-    std::string name = names_of(axis, mesh);
+    std::string name = names_text(axis, mesh);
     if (value.producer < 0)
       return fmt::format("argument {} is cut over '{}' by in_specs[{}] = {}{}", value.result_index, name, value.result_index,
                          in_specs[std::size_t(value.result_index)].spec_text(), through);
@@ -54,13 +54,13 @@ void check_replication(const Graph& body, const std::vector<Sharding>& in_specs,
     std::string text = single ? fmt::format(
                                     "out_specs{} is {} which implies that the corresponding output value is replicated across mesh "
                                     "axis '{}', but could not infer replication over any axes",
-                                    key, out_specs[i].spec_text(), names_of(unnamed, mesh))
+                                    key, out_specs[i].spec_text(), names_text(unnamed, mesh))
                               : fmt::format(
                                     "out_specs{} is {} which implies that the corresponding output value is only varying across "
                                     "mesh axes {{{}}} and not {{{}}}, but it was inferred to be possibly varying over {{{}}}",
-                                    key, out_specs[i].spec_text(), names_of(named, mesh), names_of(extra, mesh), names_of(got, mesh));
+                                    key, out_specs[i].spec_text(), names_text(named, mesh), names_text(extra, mesh), names_text(got, mesh));
     failures.push_back(fmt::format("{}: {}; psum, pmean or pmax over '{}' makes it the same there, or name '{}' in out_specs{}", text, why,
-                                   names_of(first, mesh), names_of(first, mesh), key));
+                                   names_text(first, mesh), names_text(first, mesh), key));
   }
   if (failures.empty()) return;
   std::string text = failures.size() == 1 ? failures[0] : fmt::format("* {}", fmt::join(failures, "\n\n* "));

@@ -37,7 +37,7 @@ std::vector<std::string> names_of(VaryingAxes axes, const Mesh& mesh) {
 }
 
 // As JAX writes the type: "float32[4]{V:(x,y)}".
-std::string text_of(const TensorType& type, VaryingAxes axes, const Mesh& mesh) {
+std::string varying_text(const TensorType& type, VaryingAxes axes, const Mesh& mesh) {
   const std::vector<std::string> names = names_of(axes, mesh);
   if (names.empty()) return type.text();
   const std::string joined = fmt::format("{}", fmt::join(names, ","));
@@ -72,7 +72,7 @@ void check_carry_varies(std::string_view loop, const TracedBody& body, const std
     differences += fmt::format(
         "\n  * {} has type {} but the corresponding output carry component has type {}, so the manual axis types do "
         "not match",
-        which, text_of(args[i].type(), given[i], *mesh), text_of(body.graph.type(body.graph.results[i]), made[i], *mesh));
+        which, varying_text(args[i].type(), given[i], *mesh), varying_text(body.graph.type(body.graph.results[i]), made[i], *mesh));
     if (const VaryingAxes missing = made[i] & ~given[i]; missing != 0)
       remedies += fmt::format("\n  * applying `{}` to the initial value of {}", cast_text(missing, *mesh), which);
   }
@@ -94,7 +94,7 @@ void check_branches_vary(const std::vector<TracedBody>& branches, const std::vec
       if (first[i] == other[i]) continue;
       auto type = [&](std::size_t branch, VaryingAxes axes) {
         const Graph& graph = branches[branch].graph;
-        return text_of(graph.type(graph.results[i]), axes, *mesh);
+        return varying_text(graph.type(graph.results[i]), axes, *mesh);
       };
       const bool lacks = (other[i] & ~first[i]) != 0;
       throw_user_error(
@@ -114,7 +114,7 @@ void check_cast(const Array& x, const std::vector<std::string>& axes, Where wher
   const VaryingAxes varying = varying_of({x}, *mesh)[0];
   if ((varying & transform::axes_in(axes, *mesh)) == 0) return;
   throw_user_error("Unsupported pcast from=varying, to='varying': the value has type {} and varies over {} already [{}]",
-                   text_of(x.type(), varying, *mesh), fmt::join(names_of(varying & transform::axes_in(axes, *mesh), *mesh), ", "),
+                   varying_text(x.type(), varying, *mesh), fmt::join(names_of(varying & transform::axes_in(axes, *mesh), *mesh), ", "),
                    where.text());
 }
 

@@ -52,8 +52,8 @@ Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& 
 // Of slope 0 at both ends, unlike the extrema that it is made of.
 ValueId relu6(GraphBuilder& b, ValueId x) {
   auto value = [](const Terms& at) {
-    GraphBuilder& b = at[0].builder();
-    return Term(b, binary(b, kMinimum, binary(b, kMaximum, at[0].id(), 0.0), 6.0));
+    GraphBuilder& body = at[0].builder();
+    return Term(body, binary(body, kMinimum, binary(body, kMaximum, at[0].id(), 0.0), 6.0));
   };
   auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return where((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0); };
   const Term at(b, x);

@@ -92,7 +92,7 @@ Values expand_ravel_multi_index(GraphBuilder& b, const OpDef& op, Args args, con
   return {place->id()};
 }
 
-Values expand_ix(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+Values expand_ix(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   Values results;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const Term x = term(b, args[i]);

@@ -51,8 +51,8 @@ template <int kBase>
 Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Terms xy;
   for (ValueId id : broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
-  auto tangent = [](const Terms& xy, const Term& sum, const Terms& tangents) {
-    return tangents[0] * share<kBase>(xy[0], sum) + tangents[1] * share<kBase>(xy[1], sum);
+  auto tangent = [](const Terms& at, const Term& sum, const Terms& tangents) {
+    return tangents[0] * share<kBase>(at[0], sum) + tangents[1] * share<kBase>(at[1], sum);
   };
   return {with_derivative(xy, {log_sum<kBase>, tangent}).id()};
 }

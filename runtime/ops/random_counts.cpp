@@ -57,7 +57,7 @@ Term poisson_by_rejection(const Term& key, const Term& lam) {
     const Term k = call("floor", (2.0 * a / shifted + b) * u + rate + 0.43);
     const Term s = log(v * inverse_alpha / (a / (shifted * shifted) + b)), t = -rate + k * log(rate) - call("lgamma", k + 1.0);
     const Term is_refused = (k < 0.0) | ((shifted < 0.013) & (v > shifted));
-    return std::pair(k, ((shifted >= 0.07) & (v <= sure)) | (!is_refused & (s <= t)));
+    return std::pair(k, ((shifted >= 0.07) & (v <= sure)) | ((!is_refused) & (s <= t)));
   });
 }
 
@@ -104,7 +104,7 @@ Term binomial_by_rejection(const Term& key, const Term& count, const Term& p) {
                       (k + 0.5) * log(odds * (n - k + 1.0) / (k + 1.0)) + stirling_tail(m) + stirling_tail(n - m) - stirling_tail(k) -
                       stirling_tail(n - k);
     const Term is_outside = (k < 0.0) | (k > n);
-    return std::pair(k, ((shifted >= 0.07) & (v <= 0.92 - 4.2 / b)) | (!is_outside & (low <= high)));
+    return std::pair(k, ((shifted >= 0.07) & (v <= 0.92 - 4.2 / b)) | ((!is_outside) & (low <= high)));
   });
 }
 

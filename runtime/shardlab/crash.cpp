@@ -15,7 +15,7 @@ namespace shardlab {
 namespace {
 
 constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-constexpr std::size_t kFramesMax = 64, kStackBytes = std::size_t(256) << 10;
+constexpr std::size_t kCrashFramesMax = 64, kStackBytes = std::size_t(256) << 10;
 
 // A handler reaches nothing else.
 std::atomic<void (*)(int, std::span<const std::uintptr_t>)> teller = nullptr;
@@ -38,9 +38,9 @@ void on_crash(int signal, siginfo_t*, void* context) {
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, nullptr);
   if (crashed.exchange(true)) return;  // another thread, while the first is told of
-  std::array<void*, kFramesMax> frames;
+  std::array<void*, kCrashFramesMax> frames;
   const std::size_t count = std::size_t(backtrace(frames.data(), int(frames.size())));
-  std::array<std::uintptr_t, kFramesMax> stack{};
+  std::array<std::uintptr_t, kCrashFramesMax> stack{};
   std::size_t kept = 0;
   // The handler's own frames end where the signal came. There no call has been made: the address after it stands for the one of a return.
   const std::uintptr_t place = place_of(context);

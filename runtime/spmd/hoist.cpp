@@ -50,7 +50,7 @@ void note_uses(const Graph& graph, const std::vector<bool>& leaves, std::vector<
 }
 
 // A body without that: what it gets instead are parameters behind the constant ones. `of`: the body that it leaves.
-BodyPropagation without(const BodyPropagation& body, const BodyPropagation& of, const Leaving& leaving) {
+BodyPropagation body_without(const BodyPropagation& body, const BodyPropagation& of, const Leaving& leaving) {
   const bool has_work = &body == &of;
   const std::size_t consts = leaving.kept_consts.size();
   PropagationCopy copy(body.graph, body.values, body.origins);
@@ -142,7 +142,7 @@ class Hoister {
     std::vector<BodyPropagation> rest;
     Bodies graphs;
     for (const BodyPropagation& each : *bodies) {
-      rest.push_back(without(each, body, leaving));
+      rest.push_back(body_without(each, body, leaving));
       graphs.push_back(std::make_shared<const Graph>(rest.back().graph));
     }
     bodies = std::make_shared<const std::vector<BodyPropagation>>(std::move(rest));

@@ -5,6 +5,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
 #include "runtime/transform/lighten_rules.h"
+#include "runtime/transform/reductions.h"
 
 namespace shardlab::transform {
 namespace {
@@ -37,8 +38,6 @@ std::int64_t repeats(const Shape& shape, const std::vector<bool>& varies) {
     if (!varies[d]) times *= shape[d];
   return times;
 }
-
-int place_of(int dim, const std::vector<int>& dims) { return int(std::find(dims.begin(), dims.end(), dim) - dims.begin()); }
 
 ValueId spread(LightEmitter& e, ValueId id, const Shape& shape, const std::vector<int>& dims, const LiesAs& lies) {
   if (e.type(id).shape == shape) return id;
@@ -211,8 +210,7 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
 
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site) {
   const OpDef& op = *site.node.op;
-  if (!is_any_of(&op, {&ops::kReduceSum, &ops::kReduceProd, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr}))
-    return std::nullopt;
+  if (!is_reduction(op)) return std::nullopt;
   const ValueId result = site.node.results[0];
   const TensorType type = e.type(site.operands[0]);
   const std::vector<bool> varies = varying_dims(e, site.operands[0], type.shape);

@@ -9,6 +9,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
 #include "runtime/ops/unary.h"
+#include "runtime/transform/reductions.h"
 
 namespace shardlab::transform {
 
@@ -62,17 +63,6 @@ bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
   const bool is_alike = node->op == op || (op == &ops::kMaximum && node->op == &ops::kRelu);
   return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
-
-// The op that makes of the reductions of two parts the one of both; nullptr of what is no reduction.
-const OpDef* combiner_of(const OpDef& op) {
-  static const std::pair<const OpDef*, const OpDef*> kCombiners[] = {{&ops::kReduceSum, &ops::kAdd},     {&ops::kReduceProd, &ops::kMul},
-                                                                     {&ops::kReduceMax, &ops::kMaximum}, {&ops::kReduceMin, &ops::kMinimum},
-                                                                     {&ops::kReduceAnd, &ops::kAnd},     {&ops::kReduceOr, &ops::kOr}};
-  for (const auto& [reduction, combiner] : kCombiners)
-    if (reduction == &op) return combiner;
-  return nullptr;
-}
-bool is_reduction(const OpDef& op) { return combiner_of(op) != nullptr; }
 
 // The site's reduction of x, where that is one of the same kind, which nobody else uses.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, ValueId x) {

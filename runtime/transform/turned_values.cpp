@@ -5,19 +5,9 @@
 
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
+#include "runtime/transform/reductions.h"
 
 namespace shardlab::transform {
-namespace {
-
-int place_of(int dim, const std::vector<int>& dims) { return int(std::find(dims.begin(), dims.end(), dim) - dims.begin()); }
-
-bool is_reduction(const OpDef& op) {
-  const auto reductions = {&ops::kReduceSum, &ops::kReduceProd, &ops::kReduceMax, &ops::kReduceMin, &ops::kReduceAnd, &ops::kReduceOr};
-  return std::find(reductions.begin(), reductions.end(), &op) != reductions.end();
-}
-
-}  // namespace
-
 TurnedValues::Turned TurnedValues::turned(ValueId id) const {
   const int number = numbers_[std::size_t(id)];
   if (auto found = turned_.find(number); found != turned_.end()) return found->second;

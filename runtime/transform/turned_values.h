@@ -2,6 +2,7 @@
 // and softmax(x) along columns.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "runtime/graph/builder.h"
 
 namespace shardlab::transform {
+
+// Where a dimension stands among some; their number if it does not.
+inline int place_of(int dim, const std::vector<int>& dims) { return int(std::find(dims.begin(), dims.end(), dim) - dims.begin()); }
 
 // Every value is something with a number, turned: its dimension d is dimension dims[d] of that. Elementwise ops of values that are turned
 // alike, and reductions, give something that is turned, too; a broadcast is as its op's other operands want it.

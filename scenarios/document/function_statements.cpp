@@ -176,7 +176,7 @@ constexpr std::string_view kCheckpointKeys[] = {"fn", "policy", "names"};
 constexpr std::string_view kAutoKeys[] = {"fn", "mesh", "out_sharding", "axes"};
 constexpr std::string_view kExplicitKeys[] = {"fn", "mesh", "in_sharding", "axes"};
 
-constexpr StatementDef kStatements[] = {
+constexpr StatementDef kFunctionStatements[] = {
     {"vmap", kVmapKeys, 0, -1, read_vmap},
     {"checkpoint", kCheckpointKeys, 0, -1, read_checkpoint},
     {"auto_axes", kAutoKeys, 0, -1, read_auto_axes},
@@ -185,6 +185,6 @@ constexpr StatementDef kStatements[] = {
 
 }  // namespace
 
-std::span<const StatementDef> function_statements() { return kStatements; }
+std::span<const StatementDef> function_statements() { return kFunctionStatements; }
 
 }  // namespace shardlab::scenarios

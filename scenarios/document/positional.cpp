@@ -42,7 +42,7 @@ constexpr std::string_view kApproximate[] = {"approximate"};
 constexpr std::string_view kAlpha[] = {"alpha"};
 constexpr std::string_view kNegativeSlope[] = {"negative_slope"};
 constexpr std::string_view kB[] = {"b"};
-constexpr std::string_view kKeys[] = {"num"};
+constexpr std::string_view kCountKeys[] = {"num"};
 constexpr std::string_view kRandint[] = {"shape", "minval", "maxval"};
 constexpr std::string_view kCategorical[] = {"axis", "shape"};
 constexpr std::string_view kChoice[] = {"shape", "replace"};
@@ -242,7 +242,7 @@ constexpr Positional kAll[] = {
     {"fft.irfftn", 1, kFourierN},
     {"fft.fftshift", 1, kAxes},
     {"fft.ifftshift", 1, kAxes},
-    {"random_split", 1, kKeys},
+    {"random_split", 1, kCountKeys},
     {"random_bits", 1, kShape},
     {"random.uniform", 1, kShape},
     {"random.normal", 1, kShape},

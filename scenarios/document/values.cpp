@@ -75,12 +75,12 @@ WeakKind kind_of_elements(const std::vector<Node>& elements) {
 
 template <typename T>
 T whole_element(const Node& node) {
-  const nlohmann::json& json = node.json();
-  if (json.is_boolean()) return T(node.flag());
-  if (json.is_number_unsigned() && std::in_range<T>(json.get<std::uint64_t>())) return T(json.get<std::uint64_t>());
-  if (json.is_number_integer() && !json.is_number_unsigned() && std::in_range<T>(json.get<std::int64_t>()))
-    return T(json.get<std::int64_t>());
-  double value = json.is_number_integer() ? std::nan("") : std::trunc(node.number());
+  const nlohmann::json& element = node.json();
+  if (element.is_boolean()) return T(node.flag());
+  if (element.is_number_unsigned() && std::in_range<T>(element.get<std::uint64_t>())) return T(element.get<std::uint64_t>());
+  if (element.is_number_integer() && !element.is_number_unsigned() && std::in_range<T>(element.get<std::int64_t>()))
+    return T(element.get<std::int64_t>());
+  double value = element.is_number_integer() ? std::nan("") : std::trunc(node.number());
   if (!(value >= double(std::numeric_limits<T>::min()) && value < 2.0 * double(std::numeric_limits<T>::max() / 2 + 1)))
     node.wanted(fmt::format("a number that fits {}", name_of(dtype_of<T>::value)));
   return T(value);

@@ -15,7 +15,7 @@ namespace {
 using Shards = std::vector<std::pair<int, Box>>;
 
 // Everything that a check looks at.
-struct Evidence {
+struct RunEvidence {
   const Report& report;
   const Document& document;
   const std::vector<ProcessOutcome>& outcomes;
@@ -85,7 +85,7 @@ std::string compare_addressable(const ArrayReport& array, const std::vector<int>
   return got == wanted ? "" : fmt::format("processes {} hold shards, wanted {}", got, wanted);
 }
 
-std::string check_one(const ArrayCheck& check, const Evidence& evidence) {
+std::string check_one(const ArrayCheck& check, const RunEvidence& evidence) {
   const ArrayReport* array = evidence.report.array(check.array);
   if (array == nullptr) return fmt::format("'{}' is not bound at the end", check.array);
   if (check.shape && *check.shape != array->type.shape)
@@ -108,7 +108,7 @@ std::vector<std::vector<int>> sorted(std::vector<std::vector<int>> groups) {
   return groups;
 }
 
-std::string check_one(const CollectivesCheck& check, const Evidence& evidence) {
+std::string check_one(const CollectivesCheck& check, const RunEvidence& evidence) {
   std::int64_t count = 0;
   for (const CollectiveReport& each : evidence.report.collectives) {
     if (check.kind != "*" && each.seen.kind != check.kind) continue;
@@ -122,7 +122,7 @@ std::string check_one(const CollectivesCheck& check, const Evidence& evidence) {
   return "";
 }
 
-std::string check_one(const WireBytesCheck& check, const Evidence& evidence) {
+std::string check_one(const WireBytesCheck& check, const RunEvidence& evidence) {
   if (evidence.report.wire_bytes <= check.at_most) return "";
   return fmt::format("{} bytes, wanted at most {}", evidence.report.wire_bytes, check.at_most);
 }
@@ -145,7 +145,7 @@ std::string matches(const DiagnosisCheck& check, const Diagnosis& diagnosis) {
   return fmt::format("none of its participants is at statement {}", *check.statement);
 }
 
-std::string check_one(const DiagnosisCheck& check, const Evidence& evidence) {
+std::string check_one(const DiagnosisCheck& check, const RunEvidence& evidence) {
   std::string wrong = "no diagnosis was made";
   for (const Diagnosis& each : evidence.report.diagnoses) {
     if (!check.code) {
@@ -159,7 +159,7 @@ std::string check_one(const DiagnosisCheck& check, const Evidence& evidence) {
 }
 
 // Errors of a verdict are not the program's own.
-std::string check_one(const ErrorCheck& check, const Evidence& evidence) {
+std::string check_one(const ErrorCheck& check, const RunEvidence& evidence) {
   std::size_t found = 0;
   for (const ProcessOutcome& outcome : evidence.outcomes) {
     if (!outcome.error || !outcome.diagnosis.empty()) continue;
@@ -186,7 +186,7 @@ Rows query(const std::string& file, const std::string& sql) {
   return rows;
 }
 
-std::string check_one(const TraceCheck& check, const Evidence& evidence) {
+std::string check_one(const TraceCheck& check, const RunEvidence& evidence) {
   if (evidence.trace.empty()) return "no trace was recorded";
   try {
     Rows rows = query(evidence.trace, check.sql);
@@ -224,7 +224,7 @@ bool has_unexpected_diagnosis(const Report& report, const Document& document) {
 }
 
 void judge_expectations(Report& report, const Document& document, const std::vector<ProcessOutcome>& outcomes, const std::string& trace) {
-  Evidence evidence{report, document, outcomes, trace};
+  RunEvidence evidence{report, document, outcomes, trace};
   bool all_passed = true;
   for (const Expectation& each : document.expect) {
     std::string wrong = std::visit([&](const auto& check) { return check_one(check, evidence); }, each.check);

@@ -122,7 +122,9 @@ TEST_P(Pipeline, IsOneForwardOneBackwardAndOverlaps) {
   for (int s = 0; s < stages; ++s) EXPECT_EQ(letters(steps[std::size_t(s)]), one_forward_one_backward(s, stages)) << "stage " << s;
   int one_after_the_other = 2 * kMicrobatches * stages;
   EXPECT_EQ(logical_ticks(steps), 2 * (kMicrobatches + stages - 1)) << "of " << one_after_the_other << " one after the other";
-  if (!in_one) EXPECT_GT(overlaps(steps), 0);
+  if (!in_one) {
+    EXPECT_GT(overlaps(steps), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, Pipeline, testing::Values(std::pair(2, false), std::pair(4, false), std::pair(2, true), std::pair(4, true)));

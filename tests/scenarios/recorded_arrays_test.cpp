@@ -53,7 +53,9 @@ TEST(RecordedArrays, OfANetworkOnFourProcessesOfTwoDevices) {
   // Every array that a launch made is a result of one on each process that holds it.
   std::set<std::pair<shardlab::traces::Id, int>> given;
   for (const auto& row : rows)
-    if (row.is_result) EXPECT_TRUE(given.emplace(row.array, row.process).second) << "array " << row.array << " has two makers";
+    if (row.is_result) {
+      EXPECT_TRUE(given.emplace(row.array, row.process).second) << "array " << row.array << " has two makers";
+    }
   for (const auto& array : reader.arrays())
     for (const int process : array.processes)
       EXPECT_EQ(given.contains({array.id, process}), array.launch >= 0) << array.name << " on process " << process;

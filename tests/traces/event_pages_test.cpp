@@ -99,7 +99,7 @@ TEST_F(EventPagesTest, GiveWhatSqlGivesOfEverySample) {
     sample::write_sample_trace(name, file, {.collectives = 500});
     Database database(file, OpenMode::kRead);
     for (const auto& track : TraceReader(file).tracks())
-      if (track.id % 7 < 2) EXPECT_EQ(by_pages(database, track.id), by_sql(database, track.id)) << name;
+      if (track.id % 7 < 2) { EXPECT_EQ(by_pages(database, track.id), by_sql(database, track.id)) << name; }
   }
 }
 

@@ -16,28 +16,24 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-  return hash ^ (hash >> 32);
-}
-
 // Of what decides where the shards lie; whole words, since a big array has a hundred thousand of them.
 std::uint64_t layout_hash(const comm::ArrayInfo& array) {
   std::uint64_t hash = hash_bytes(array.spec);
-  for (const auto size : array.shape) hash = mix(hash, std::uint64_t(size));
-  for (const auto size : array.mesh_shape) hash = mix(hash, std::uint64_t(size));
+  for (const auto size : array.shape) hash = hash_word(hash, std::uint64_t(size));
+  for (const auto size : array.mesh_shape) hash = hash_word(hash, std::uint64_t(size));
   for (const auto& axis : array.mesh_axes) hash = hash_bytes(axis, hash);
-  for (const int device : array.devices) hash = mix(hash, std::uint64_t(device));
+  for (const int device : array.devices) hash = hash_word(hash, std::uint64_t(device));
   for (const auto& shard : array.shards)
-    for (const auto& [start, stop] : shard) hash = mix(mix(hash, std::uint64_t(start)), std::uint64_t(stop));
+    for (const auto& [start, stop] : shard) hash = hash_word(hash_word(hash, std::uint64_t(start)), std::uint64_t(stop));
   return hash;
 }
 
 }  // namespace
 
 std::size_t Recorder::WhereHash::operator()(const WhereKey& key) const {
-  return std::size_t(mix(mix(std::uint64_t(key.line) << 32 | std::uint32_t(key.statement), reinterpret_cast<std::uintptr_t>(key.file)),
-                         reinterpret_cast<std::uintptr_t>(key.function)));
+  return std::size_t(
+      hash_word(hash_word(std::uint64_t(key.line) << 32 | std::uint32_t(key.statement), reinterpret_cast<std::uintptr_t>(key.file)),
+                reinterpret_cast<std::uintptr_t>(key.function)));
 }
 
 Recorder::WhereKey Recorder::key_of(Where where) { return {where.file, where.function, where.line, where.statement}; }

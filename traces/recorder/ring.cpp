@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 
 namespace shardlab::recorder {
 
@@ -52,23 +53,18 @@ static_assert(sizeof(RecordHeader) == 24);
 // Differs from whatever an earlier round left at the same place.
 std::uint64_t mark_of(std::uint64_t position) { return (position + kAlign) * 0x9e3779b97f4a7c15ULL; }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-  return hash ^ (hash >> 32);
-}
-
 std::uint64_t checksum_of(std::uint64_t position, std::uint32_t type, std::span<const std::byte> body) {
-  std::uint64_t hash = mix(mix(position, type), body.size());
+  std::uint64_t hash = hash_word(hash_word(position, type), body.size());
   const std::byte* data = body.data();
   std::size_t left = body.size();
   for (; left >= 8; left -= 8, data += 8) {
     std::uint64_t word;
     std::memcpy(&word, data, 8);
-    hash = mix(hash, word);
+    hash = hash_word(hash, word);
   }
   std::uint64_t last = 0;
   if (left > 0) std::memcpy(&last, data, left);
-  return mix(hash, last);
+  return hash_word(hash, last);
 }
 
 std::uint64_t record_bytes(std::size_t body_bytes) { return sizeof(RecordHeader) + (body_bytes + kAlign - 1) / kAlign * kAlign; }
