@@ -9,6 +9,7 @@ import json
 import sys
 
 import convolutions
+import expressions
 import loops
 import lookups
 import networks
@@ -21,8 +22,8 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (convolutions, loops, lookups, networks, operands,
-                                                           per_device, products, rearrangements, recurrent, shapes, slices)}
+KINDS = {module.__name__: module.program for module in (convolutions, expressions, loops, lookups, networks,
+                                                           operands, per_device, products, rearrangements, recurrent, shapes, slices)}
 
 
 def main():
