@@ -80,7 +80,7 @@ class Lab(unittest.TestCase):
         result = machine.lab("test")
         self.assertEqual(result.returncode, 7)
         self.assertNotIn("apt-get", machine.calls())
-        self.assertIn("cmake --preset release -DSHARDLAB_BUILD_TESTS=ON", machine.calls())
+        self.assertIn("cmake --preset release -DSHARDLAB_UNITY=ON -DSHARDLAB_BUILD_TESTS=ON", machine.calls())
 
 
 if __name__ == "__main__":
