@@ -1,5 +1,6 @@
 #include "runtime/spmd/alone.h"
 
+#include "runtime/spmd/gathered.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/ways.h"
 #include "runtime/spmd/work.h"
@@ -20,7 +21,7 @@ struct Price {
 
 class AlonePlanner {
  public:
-  explicit AlonePlanner(Emitter& emitter) : emitter_(emitter), problem_(emitter.problem()) {}
+  AlonePlanner(Emitter& emitter, bool in_place) : emitter_(emitter), problem_(emitter.problem()), in_place_(in_place) {}
 
   void run() {
     for (NodeId n = 0; n < NodeId(problem_.graph().nodes.size()); ++n) {
@@ -41,7 +42,8 @@ class AlonePlanner {
   // By bytes alone first; what that leaves is compared in full.
   Candidate cheapest(NodeId n) {
     std::vector<Candidate> candidates = ways_to_compute(problem_, n, forms_at_hand(n));
-    if (auto allowed = allowed_work(problem_, n, candidates, false))
+    const bool in_place = in_place_ && is_unary(problem_.node(n));
+    if (auto allowed = allowed_work(problem_, n, candidates, in_place))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
     if (!is_heavy(problem_.graph(), problem_.node(n)))
       for (Candidate& way : candidates) way.work = 0;
@@ -145,10 +147,11 @@ class AlonePlanner {
 
   Emitter& emitter_;
   Problem& problem_;
+  bool in_place_;
 };
 
 }  // namespace
 
-void plan_alone(Emitter& emitter) { AlonePlanner(emitter).run(); }
+void plan_alone(Emitter& emitter, bool in_place) { AlonePlanner(emitter, in_place).run(); }
 
 }  // namespace shardlab::spmd

@@ -7,6 +7,7 @@ namespace shardlab::spmd {
 
 // Every value is left in the even part of its propagated sharding, and each op takes the cheapest way there: by wire bytes, then by the
 // number of collectives, then by work. Linear in the program, without search state; inner values stay what propagation says.
-void plan_alone(Emitter& emitter);
+// `in_place`: elementwise ops of one operand may be computed where their results lie, as XLA does, though they would do less elsewhere.
+void plan_alone(Emitter& emitter, bool in_place);
 
 }  // namespace shardlab::spmd

@@ -37,7 +37,7 @@ PartitionedProgram with_results(Emitter emitter, const PartitionOptions& options
 
 PartitionedProgram planned_alone(Problem& problem, const PartitionOptions& options) {
   Emitter emitter = with_params(problem);
-  plan_alone(emitter);
+  plan_alone(emitter, !options.search);
   return with_results(std::move(emitter), options);
 }
 
