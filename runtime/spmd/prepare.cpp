@@ -250,6 +250,11 @@ class ConstraintSeeder {
     return flat_.blocks[std::size_t(use.node)] == flat_.blocks[std::size_t(node)] && flat_.places[std::size_t(use.node)] > node;
   }
 
+  bool is_before(NodeId node, NodeId other) const {
+    return flat_.blocks[std::size_t(node)] == flat_.blocks[std::size_t(other)] &&
+           flat_.places[std::size_t(node)] < flat_.places[std::size_t(other)];
+  }
+
   std::vector<DimSharding> wanted(NodeId n) const {
     const Node& node = graph_.nodes[std::size_t(n)];
     const Sharding& sharding = node.attrs.sharding("sharding");
@@ -312,7 +317,7 @@ class ConstraintSeeder {
   void use_instead(ValueId id, NodeId constraint) {
     std::vector<Use> kept;
     for (const Use& use : uses(id)) {
-      if (use.node == constraint || use.node < 0) {
+      if (use.node == constraint || use.node < 0 || is_before(use.node, constraint)) {
         kept.push_back(use);
         continue;
       }
