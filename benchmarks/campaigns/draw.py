@@ -4,7 +4,8 @@ import random
 
 # How arguments are made of 0, 1, 2 …, by what is asked for: floats of both signs, small ones, positive ones, ones between 0 and 1, integers
 # from 1 on, truths.
-MADE = {"f": [("mul", 0.37), ("sin",)], "w": [("mul", 0.37), ("sin",), ("mul", 0.3)], "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
+MADE = {"f": [("mul", 0.37), ("sin",)], "w": [("mul", 0.37), ("sin",), ("mul", 0.3)],
+        "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
         "i": [("remainder", 7), ("add", 1)], "b": [("remainder", 3), ("equal", 0)]}
 MESHES = [((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((7,), "a"), ((3, 2), "ab")]
 

@@ -313,7 +313,7 @@ class ConstraintSeeder {
       sharding(id) = spec;
   }
 
-  // What comes to an edge is free in its sharding: all that use the value use its constraint, wherever in a body that stands.
+  // What comes to an edge is free in its sharding: all that use the value use its constraint, but for those that stand before it beside it.
   void use_instead(ValueId id, NodeId constraint) {
     std::vector<Use> kept;
     for (const Use& use : uses(id)) {
