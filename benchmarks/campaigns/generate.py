@@ -9,6 +9,7 @@ import json
 import sys
 
 import convolutions
+import draws
 import expressions
 import loops
 import lookups
@@ -22,7 +23,7 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (convolutions, expressions, loops, lookups, networks,
+KINDS = {module.__name__: module.program for module in (convolutions, draws, expressions, loops, lookups, networks,
                                                            operands, per_device, products, rearrangements, recurrent, shapes, slices)}
 
 

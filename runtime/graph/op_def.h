@@ -210,14 +210,15 @@ struct OpDef {
                                    std::int64_t parts) = nullptr;
   bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
   bool constant = false;       // no tensor operands: constant, iota
+  bool copies = false;         // dynamic_slice: gives elements of an operand as they are, which no planner counts as arithmetic
   bool uses_position = false;  // the result depends on boxes, not on the operands' data alone (iota, slice)
   // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
-  bool pass_through = false;     // reshape, transpose: propagates as early as elementwise ops
-  bool forward_first = false;    // dynamic_slice, dynamic_update_slice: at first only from operands to results
-  bool backward_first = false;   // broadcast_in_dim: only from result to operand until the last level
-  bool folds = false;            // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
-  bool broadcasts = false;       // broadcast_in_dim: of a scalar, every element is that scalar
-  bool is_constraint = false;    // identity whose attribute "sharding" fixes its result's sharding
+  bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops
+  bool forward_first = false;   // dynamic_slice, dynamic_update_slice: at first only from operands to results
+  bool backward_first = false;  // broadcast_in_dim: only from result to operand until the last level
+  bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
+  bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
+  bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   // Ops with bodies, and ops that stand in the body of a manual region alone; runtime/spmd/region_*.cpp partitions them.
   RegionKind region = RegionKind::kNone;
   std::string_view collective = {};  // HLO's kind: exchanges data between the devices of the mesh; it has no kernel

@@ -1,6 +1,7 @@
 // Elementwise ops of two operands of one dtype.
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/loops.h"
+#include "runtime/ops/unary.h"
 #include "runtime/ops/vector_math.h"
 
 namespace shardlab::ops {
@@ -224,7 +225,8 @@ ValueId multiplied(GraphBuilder& b, ValueId x, std::int64_t exponent) {
 // Its derivative is n x ** (n - 1), in fewer multiplications than those of the product.
 Term integer_power(const Term& x, std::int64_t exponent) {
   auto value = [exponent](const Terms& at) { return Term(at[0].builder(), multiplied(at[0].builder(), at[0].id(), exponent)); };
-  if ((exponent >= 0 && exponent <= 2) || !is_inexact(x.dtype())) return value({x});
+  if (exponent == 2) return Term(x.builder(), unary(x.builder(), kSquare, x.id()));
+  if (exponent == 0 || exponent == 1 || !is_inexact(x.dtype())) return value({x});
   auto tangent = [exponent](const Terms& at, const Term&, const Terms& tangents) {
     return tangents[0] * (double(exponent) * integer_power(at[0], exponent - 1));
   };

@@ -5,6 +5,7 @@
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
+#include "runtime/ops/unary.h"
 
 namespace shardlab::ops {
 namespace {
@@ -13,7 +14,7 @@ ValueId mul(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kMul, {x, y}
 ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
 ValueId plus(GraphBuilder& b, ValueId x, double y) { return binary(b, kAdd, x, y); }
 ValueId minus_from(GraphBuilder& b, double x, ValueId y) { return b.emit1(kSub, {filled(b, b.type(y), x), y}); }
-ValueId squared(GraphBuilder& b, ValueId x) { return mul(b, x, x); }
+ValueId squared(GraphBuilder& b, ValueId x) { return unary(b, kSquare, x); }
 ValueId div(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kDiv, {x, y}); }
 ValueId inverse_square(GraphBuilder& b, ValueId x) { return div(b, filled(b, b.type(x), 1.0), squared(b, x)); }
 ValueId nonzero(GraphBuilder& b, ValueId x) {  // 1 where it is 0
@@ -144,12 +145,7 @@ Values sub_transpose(GraphBuilder& b, const TransposeArgs& args) {
   return {ct, args.operands[1] == kAsked ? unary(b, kNeg, ct) : kZero};
 }
 
-// x * x is a square: one product, as JAX has for square.
-Values mul_jvp(GraphBuilder& b, const JvpArgs& args) {
-  if (args.operands[0] == args.operands[1] && args.tangents[0] == args.tangents[1])
-    return {mul(b, args.tangents[0], times(b, args.operands[0], 2.0))};
-  return multilinear_jvp(b, args);
-}
+Values mul_jvp(GraphBuilder& b, const JvpArgs& args) { return multilinear_jvp(b, args); }
 Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
   if (args.operands[0] == kAsked) return {mul(b, args.cotangents[0], args.operands[1]), kZero};
   return {kZero, mul(b, args.operands[0], args.cotangents[0])};

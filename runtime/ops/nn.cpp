@@ -15,12 +15,6 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   return converted(b, x, inexact(b, b.type(x).dtype));
 }
 
-Values expand_square(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = value_of(b, args[0]);
-  if (b.type(x).dtype == DType::kBool) x = converted(b, x, default_dtype(WeakKind::kInteger, b.config().enable_x64));
-  return {b.emit1(kMul, {x, x})};
-}
-
 std::vector<int> softmax_axes(const GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs) {
   if (attrs.has("axis")) return reduced_axes(b, op, x, attrs);
   return {normalized_axis(op.name, -1, b.type(x).rank())};
@@ -124,9 +118,8 @@ constexpr std::string_view kSiluAliases[] = {"swish"};
 
 }  // namespace
 
-extern const OpDef kSquare, kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSilu;
+extern const OpDef kSoftmax, kLogSoftmax, kLogsumexp, kGelu, kSilu;
 
-const OpDef kSquare = {.name = "square", .doc = "x * x.", .expand = expand_square};
 const OpDef kSoftmax = {.name = "softmax",
                         .doc = "exp(x) / sum(exp(x)) along an axis, without overflow.",
                         .operands_max = 2,

@@ -36,6 +36,17 @@ struct Abs {
     return R(std::sqrt(re * re + im * im));
   }
 };
+struct Square {
+  template <Whole T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return T(Wrapping<T>(x) * Wrapping<T>(x));
+  }
+  template <typename T>
+    requires Real<T> || Cplx<T>
+  SHARDLAB_INLINE T operator()(T x) const {
+    return x * x;
+  }
+};
 struct Sign {
   template <Whole T>
   SHARDLAB_INLINE T operator()(T x) const {
@@ -201,6 +212,12 @@ Values expand_is_finite(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   return {b.emit1(kAnd, {b.emit1(op, {unary(b, kReal, x)}), b.emit1(op, {unary(b, kImag, x)})})};
 }
 
+Values expand_square(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  ValueId x = value_of(b, args[0]);
+  if (b.type(x).dtype == DType::kBool) x = converted(b, x, default_dtype(WeakKind::kInteger, b.config().enable_x64));
+  return b.emit(op, {x}, attrs);
+}
+
 // Bool is its own absolute value.
 Values expand_abs(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
@@ -235,6 +252,7 @@ constexpr OpDef round_op() {
 
 const OpDef kNeg = unary_op<Neg>("neg", "-x, element by element; integers wrap around.", expand_plain, kNegAliases);
 const OpDef kAbs = unary_op<Abs>("abs", "The absolute value; of complex numbers the magnitude, a real.", expand_abs, kAbsAliases);
+const OpDef kSquare = unary_op<Square>("square", "x * x.", expand_square);
 const OpDef kSign = unary_op<Sign>("sign", "-1, 0 or 1 by the sign; NaN stays; complex: x / abs(x).", expand_plain);
 const OpDef kSqrt = unary_op<Sqrt>("sqrt", "The square root; NaN below 0. Integers become float32.", expand_inexact);
 const OpDef kRsqrt = unary_op<Rsqrt>("rsqrt", "1 / sqrt(x). Integers become float32.", expand_inexact);

@@ -5,6 +5,6 @@
 
 namespace shardlab::ops {
 
-extern const OpDef kRelu;
+extern const OpDef kRelu, kSquare;
 
 }  // namespace shardlab::ops

@@ -76,22 +76,8 @@ PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
 bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagation, const PropagationInput& input) {
   if (work <= other) return true;
   Problem problem(propagation, input, Rounding::kAsPropagated, Composition::kSlices);
-  std::int64_t allowed = 0;
-  for (NodeId n = 0; n < NodeId(propagation.graph.nodes.size()); ++n) {
-    const Node& node = problem.node(n);
-    if (node.op->region != RegionKind::kNone) return true;
-    if (!problem.is_planned(n)) continue;
-    std::vector<Spec> kept;
-    for (ValueId value : node.operands) kept.push_back(problem.kept(value));
-    const std::int64_t elements = allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);
-    if (!slides_windows(node)) {
-      allowed += elements;
-      continue;
-    }
-    const std::int64_t all = problem.type(node.results[0]).elements(), read = problem.type(node.operands[0]).elements();
-    allowed += elements_in_windows(node, all == 0 ? 0 : elements * read / all, elements);
-  }
-  return work <= allowed;
+  const std::optional<std::int64_t> allowed = allowed_work(problem);
+  return !allowed || work <= *allowed;
 }
 
 // Whether a loop with constants moves anything.

@@ -10,6 +10,7 @@
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/trips.h"
+#include "runtime/spmd/ways.h"
 #include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
@@ -165,33 +166,28 @@ std::int64_t bytes_before(const RegionContext& context, const Node& node, std::s
   return std::max<std::int64_t>(0, missing(wanted) - missing(now)) * size_of(type.dtype);
 }
 
-// The plan in which a loop gets all its constants whole, where that moves no more than the one at hand: two may save what neither does
-// alone.
-void gather_constants(const RegionContext& context, const Node& node, const LoopShape& loop, std::vector<Spec>& params, RegionPlan& plan) {
-  std::vector<Spec> whole = params;
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < loop.consts; ++i) {
-    whole[i].assign(params[i].size(), Axes{});
-    before += bytes_before(context, node, i, params[i], whole[i]);
-  }
-  if (whole == params || before > bytes_of(plan) * loop.trips) return;
-  RegionPlan other = plan_in_forms(context, node, loop, whole);
-  if (before > (bytes_of(plan) - bytes_of(other)) * loop.trips) return;
-  plan = std::move(other);
-  params = std::move(whole);
-}
+// A loop's body as a program of its own, with its parameters in given forms.
+struct BodyProblem {
+  Propagation propagated;
+  PropagationInput input;
+  Problem problem;
+  BodyProblem(const RegionContext& context, const LoopShape& loop, const std::vector<Spec>& params)
+      : BodyProblem(context, context.bodies->back(), params, results_of_body(context, loop)) {}
+
+ private:
+  BodyProblem(const RegionContext& context, const BodyPropagation& body, const std::vector<Spec>& params, const std::vector<Spec>& results)
+      : propagated(propagated_body(body, params, results)),
+        input{&body.graph, context.mesh, {params.begin(), params.end()}, {results.begin(), results.end()}},
+        problem(propagated, input, context.rounding, Composition::kSlices, context.for_bodies) {}
+};
 
 // The forms of a constant in which who uses it in a loop's body would move the least else; few, those that cost least before the loop
 // first.
 std::vector<Spec> welcome_forms_of(const RegionContext& context, const Node& node, const LoopShape& loop, const std::vector<Spec>& params,
                                    std::size_t constant) {
   if (context.bodies == nullptr) return {};
-  const BodyPropagation& body = context.bodies->back();
-  const std::vector<Spec> results = results_of_body(context, loop);
-  const Propagation propagated = propagated_body(body, params, results);
-  const PropagationInput input{&body.graph, context.mesh, {params.begin(), params.end()}, {results.begin(), results.end()}};
-  Problem problem(propagated, input, context.rounding, Composition::kSlices, context.for_bodies);
-  std::vector<Spec> forms = welcome_forms(problem, body.graph.params[constant]);
+  BodyProblem body(context, loop, params);
+  std::vector<Spec> forms = welcome_forms(body.problem, body.propagated.graph.params[constant]);
   std::vector<std::pair<std::int64_t, Spec>> priced;
   for (Spec& form : forms) priced.emplace_back(bytes_before(context, node, constant, params[constant], form), std::move(form));
   std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -202,42 +198,79 @@ std::vector<Spec> welcome_forms_of(const RegionContext& context, const Node& nod
 }
 
 // What a loop's body moves anew in each iteration without having computed on it is moved once, before the loop, where that is no more; so
-// is laid otherwise or gathered what saves moving something else in each iteration. Source: XLA's motion of what is invariant out of
-// loops.
-RegionPlan plan_loop(const RegionContext& context, const Node& node) {
-  const LoopShape loop(context.graph, node);
-  std::vector<Spec> params = unchanged_forms(context, loop);
-  RegionPlan plan = plan_in_forms(context, node, loop, params);
-  if (context.loop_constants == LoopConstants::kGathered && loop.runs_all && bytes_of(plan) > 0)
-    gather_constants(context, node, loop, params, plan);
-  for (std::size_t i = 0; i < loop.consts && bytes_of(plan) > 0; ++i) {
-    const Shape& shape = context.graph.type(node.operands[i]).shape;
-    std::vector<Spec> forms = moved_forms(*plan.bodies.back(), i);
+// is laid otherwise or gathered what saves moving something else in each iteration, at no more arithmetic than in the plan at hand, or than
+// XLA does, whose products know nothing of what is gathered. Source: XLA's motion of what is invariant out of loops.
+class LoopPlanner {
+ public:
+  LoopPlanner(const RegionContext& context, const Node& node)
+      : context_(context),
+        node_(node),
+        loop_(context.graph, node),
+        params_(unchanged_forms(context, loop_)),
+        unchanged_(params_),
+        plan_(plan_in_forms(context, node, loop_, params_)) {}
+
+  RegionPlan run() {
+    if (context_.loop_constants == LoopConstants::kGathered && loop_.runs_all && bytes_of(plan_) > 0) gather_constants();
+    for (std::size_t i = 0; i < loop_.consts && bytes_of(plan_) > 0; ++i) move_constant(i);
+    return std::move(plan_);
+  }
+
+ private:
+  // All constants whole: two may save what neither does alone.
+  void gather_constants() {
+    std::vector<Spec> whole = params_;
+    for (std::size_t i = 0; i < loop_.consts; ++i) whole[i].assign(params_[i].size(), Axes{});
+    if (whole != params_) take_if_less(std::move(whole), true);
+  }
+
+  void move_constant(std::size_t constant) {
+    std::vector<Spec> forms = moved_forms(*plan_.bodies.back(), constant);
     auto add = [&](Spec form) {
       if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
     };
-    if (loop.runs_all) add(Spec(shape.size()));
-    const std::size_t first_welcome = forms.size();  // from here on, and after a first move, only at no more arithmetic
-    if (loop.runs_all)
-      for (Spec& form : welcome_forms_of(context, node, loop, params, i)) add(std::move(form));
-    bool has_moved = false;
-    for (std::size_t f = 0; f < forms.size(); ++f) {
-      const Spec& wanted = forms[f];
-      const std::int64_t before = bytes_before(context, node, i, params[i], wanted);
-      if (wanted == params[i] || before > bytes_of(plan) * loop.trips) continue;
-      std::vector<Spec> others = params;
-      others[i] = wanted;
-      RegionPlan other = plan_in_forms(context, node, loop, others);
-      const std::int64_t saved = (bytes_of(plan) - bytes_of(other)) * loop.trips;
-      if (saved <= 0 || saved < before) continue;
-      if ((has_moved || f >= first_welcome) && work_per_device(*other.bodies.back()) > work_per_device(*plan.bodies.back())) continue;
-      plan = std::move(other);
-      params = std::move(others);
-      has_moved = true;
+    if (loop_.runs_all) {
+      add(Spec(params_[constant].size()));
+      for (Spec& form : welcome_forms_of(context_, node_, loop_, params_, constant)) add(std::move(form));
+    }
+    for (const Spec& wanted : forms) {
+      if (wanted == params_[constant]) continue;
+      std::vector<Spec> others = params_;
+      others[constant] = wanted;
+      take_if_less(std::move(others), false);
     }
   }
-  return plan;
-}
+
+  // Takes the plan in which the loop gets its operands in other forms where it moves fewer bytes, or where it is welcome as many.
+  void take_if_less(std::vector<Spec> params, bool as_many) {
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < loop_.consts; ++i) before += bytes_before(context_, node_, i, params_[i], params[i]);
+    if (before > bytes_of(plan_) * loop_.trips) return;
+    RegionPlan other = plan_in_forms(context_, node_, loop_, params);
+    const std::int64_t saved = (bytes_of(plan_) - bytes_of(other)) * loop_.trips;
+    if (saved < before || (saved <= 0 && !as_many) || !may_do(other)) return;
+    plan_ = std::move(other);
+    params_ = std::move(params);
+  }
+
+  bool may_do(const RegionPlan& other) {
+    const std::int64_t work = work_per_device(*other.bodies.back());
+    if (work <= work_per_device(*plan_.bodies.back())) return true;
+    if (!allowed_ && context_.bodies != nullptr) {
+      BodyProblem body(context_, loop_, unchanged_);
+      allowed_ = allowed_work(body.problem);
+    }
+    return work <= allowed_.value_or(0);
+  }
+
+  const RegionContext& context_;
+  const Node& node_;
+  const LoopShape loop_;
+  std::vector<Spec> params_;           // how the body gets its operands now
+  const std::vector<Spec> unchanged_;  // as propagation left them
+  RegionPlan plan_;
+  std::optional<std::int64_t> allowed_;  // arithmetic of a device in an iteration
+};
 
 RegionPlan plan_branch(const RegionContext& context, const Node& node) {
   RegionPlan plan{context.operands, context.results, {}};
@@ -373,7 +406,7 @@ RegionPlan plan_region(const RegionContext& context, const Node& node) {
       return plan_manual(context, node);
     case RegionKind::kWhile:
     case RegionKind::kScan:
-      return plan_loop(context, node);
+      return LoopPlanner(context, node).run();
     case RegionKind::kBranch:
       return plan_branch(context, node);
     case RegionKind::kCall:

@@ -135,18 +135,12 @@ std::vector<Spec> cut_along_places(const OpShape& op, std::vector<Spec> forms) {
   return forms;
 }
 
-// Of an elementwise op where its operands lie; nothing where they lie apart.
+// Of an elementwise op where its operands lie, constants among them; nothing where they lie apart.
 std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, std::vector<Spec> forms) {
   const Node& node = problem.node(id);
-  std::optional<std::size_t> first;
-  for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    if (problem.is_costless(node.operands[i])) continue;
-    if (!first) first = i;
-    if (forms[i] != forms[*first]) return std::nullopt;
-  }
-  if (!first) return std::nullopt;
-  for (std::size_t i = 0; i < node.operands.size(); ++i)
-    if (forms[i].size() == forms[*first].size()) forms[i] = forms[*first];
+  if (node.operands.empty()) return std::nullopt;
+  for (std::size_t i = 1; i < node.operands.size(); ++i)
+    if (forms[i] != forms[0]) return std::nullopt;
   for (std::size_t i = node.operands.size(); i < forms.size(); ++i) forms[i].assign(forms[i].size(), {});
   return propagated_work(problem.op_shape(id), forms);
 }
@@ -239,6 +233,25 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   std::int64_t least = ways[0].work;
   for (const Candidate& way : ways) least = std::min(least, way.work);
   return std::max(std::min(allowed, product), least);
+}
+
+std::optional<std::int64_t> allowed_work(Problem& problem) {
+  std::int64_t allowed = 0;
+  for (NodeId n = 0; n < NodeId(problem.graph().nodes.size()); ++n) {
+    const Node& node = problem.node(n);
+    if (node.op->region != RegionKind::kNone) return std::nullopt;
+    if (!problem.is_planned(n)) continue;
+    std::vector<Spec> kept;
+    for (ValueId value : node.operands) kept.push_back(problem.kept(value));
+    const std::int64_t elements = allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);
+    if (!slides_windows(node)) {
+      allowed += elements;
+      continue;
+    }
+    const std::int64_t all = problem.type(node.results[0]).elements(), read = problem.type(node.operands[0]).elements();
+    allowed += elements_in_windows(node, all == 0 ? 0 : elements * read / all, elements);
+  }
+  return allowed;
 }
 
 }  // namespace shardlab::spmd

@@ -15,4 +15,7 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId node, const std:
 // gathered for other ops anyway; else it gathers what comes out.
 std::optional<std::int64_t> allowed_work(Problem& problem, NodeId node, const std::vector<Candidate>& ways, bool as_results_lie);
 
+// The same of all nodes of a program together; nothing where loops or branches are among them, of which nobody says it.
+std::optional<std::int64_t> allowed_work(Problem& problem);
+
 }  // namespace shardlab::spmd

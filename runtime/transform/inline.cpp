@@ -7,6 +7,7 @@
 #include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
+#include "runtime/ops/unary.h"
 #include "runtime/transform/used_params.h"
 
 namespace shardlab::transform {
@@ -67,13 +68,16 @@ Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& 
 namespace {
 
 bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName; }
+// A product of its own for derivatives (x * x has two), which XLA knows as any other.
+bool is_square(const OpDef* op) { return op == &ops::kSquare; }
 bool is_call(const OpDef* op) {
   return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall || op == &ops::kCustomLinearSolve;
 }
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
   visit_nodes(graph, [&](const Node& node) {
-    found |= is_passed_on(node.op) || is_call(node.op) || node.op == &ops::kCustomVjpTangents || node.op == &ops::kCutAsBatch;
+    found |= is_passed_on(node.op) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents ||
+             node.op == &ops::kCutAsBatch;
   });
   return found;
 }
@@ -119,6 +123,10 @@ class Inliner {
 
   std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) const {
     if (is_passed_on(node.op)) return operands;
+    if (is_square(node.op)) {
+      b.set_place(node.where, node.user_op);
+      return b.emit(ops::kMul, {operands[0], operands[0]});
+    }
     if (node.op == &ops::kCutAsBatch && !propagates_) return {operands[0]};
     if (is_call(node.op)) {
       const Graph& body = *node.attrs.bodies()[0];

@@ -140,6 +140,7 @@ std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   if (op == &ops::kSelect) {
+    if (e.are_equal(site.operands[1], site.operands[2])) return site.operands[1];
     const std::optional<bool> truth = known_truth(e, site.operands[0]);
     return truth ? std::optional(site.operands[*truth ? 1 : 2]) : std::nullopt;
   }

@@ -84,7 +84,9 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   const ValueId x = site.operands.empty() ? kZero : site.operands[0];
   if (op == &ops::kAbs && is_never_negative(e, x)) return x;
   if (op == &ops::kRelu && e.producer(e.named_by(x)) != nullptr && e.producer(e.named_by(x))->op == &ops::kRelu) return x;
-  if (const Node* neg = op == &ops::kNeg ? e.producer(x, ops::kNeg) : nullptr) return neg->operands[0];
+  if (is_any_of(op, {&ops::kNeg, &ops::kConj, &ops::kNot}))
+    if (const Node* once = e.producer(x, *op)) return once->operands[0];
+  if (const Node* exp = op == &ops::kLog && is_floating(e.type(x).dtype) ? e.producer(x, ops::kExp) : nullptr) return exp->operands[0];
   if (const Node* reshape = op == &ops::kReshape ? e.producer(x, ops::kReshape) : nullptr)
     if (e.type(reshape->operands[0]) == e.type_of_original(site.node.results[0])) return reshape->operands[0];
   const bool goes_along_axis = is_any_of(op, {&ops::kSort, &ops::kCumsum, &ops::kCumprod, &ops::kCummax, &ops::kCummin});

@@ -15,8 +15,8 @@ struct LightSite {
 };
 using LightRule = std::optional<ValueId> (*)(LightEmitter&, const LightSite&);
 
-// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, an update of all of x, a sort or running sum of single elements,
-// a reshape of x back to its own shape; 0, the place of the best of single elements.
+// One of the operands: x of max(x, x), max(max(x, y), y), x * 1, |x * x|, log(exp(x)), conj(conj(x)), an update of all of x, a sort or
+// running sum of single elements, a reshape of x back to its own shape; 0, the place of the best of single elements.
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site);
 // A slice or an update at computed places that is as large as the operand along a dimension: from 0 there, wherever it was to start, and
 // a slice of all of it the operand.
@@ -32,7 +32,7 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 // A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
-// A choice by a comparison of numbers: what it chooses; a truth and one that is known: the truth.
+// A choice by a comparison of numbers, or between equal values: what it chooses; a truth and one that is known: the truth.
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
 // A product with a truth as a number: the other factor or 0, of what is not finite, too.
 std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site);

@@ -21,7 +21,7 @@ TEST(Expand, Texts) {
     return print(graph_of(op, params, attrs, scalars));
   };
   EXPECT_EQ(text("square", {f32({4})}), R"(main(%0: float32[4]) {
-  %1 = mul(%0, %0) : float32[4]
+  %1 = square(%0) : float32[4]
   return %1
 }
 )");

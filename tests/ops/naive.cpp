@@ -119,6 +119,7 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"conj", [](const Arguments& x, DType) { return std::conj(x[0]); }},
       {"add", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] + x[1]).real(), d) : x[0] + x[1]; }},
       {"sub", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] - x[1]).real(), d) : x[0] - x[1]; }},
+      {"square", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] * x[0]).real(), d) : x[0] * x[0]; }},
       {"mul", [](const Arguments& x, DType d) { return is_whole(d) ? wrapped((x[0] * x[1]).real(), d) : x[0] * x[1]; }},
       {"div", [](const Arguments& x, DType d) { return quotient(x[0], x[1], d); }},
       {"rem",

@@ -82,6 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = convert(%1) {dtype = int32} : int32[4]\n%3 = mul(%0, %2) : int32[4]\nreturn %3\n",
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
              "%4 = select(%1, %0, %3) : int32[4]\nreturn %4\n"},
+        Case{"ChoiceBetweenEquals", "%0: bool[4], %1: float32[4]",
+             "%2 = sin(%1) : float32[4]\n%3 = sin(%1) : float32[4]\n%4 = select(%0, %2, %3) : float32[4]\nreturn %4\n",
+             "%2 = sin(%1) : float32[4]\nreturn %2\n"},
         Case{"NeverLess", "%0: int32[4], %1: int32[4]",
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
              "%4 = maximum(%0, %3) : int32[4]\n%5 = less(%4, %3) : bool[4]\n%6 = select(%5, %1, %4) : int32[4]\nreturn %6\n",
@@ -353,6 +356,17 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return std::string(each.param.name); });
 
 // Users find a value that lies elsewhere by another name.
+// Of real numbers; where exp overflows nothing is lost, as in XLA.
+TEST(LightenLogarithms, UndoExponentials) {
+  for (const char* dtype : {"float32", "complex64"}) {
+    const std::string text =
+        fmt::format("f(%0: {0}[4]) {{\n%1 = exp(%0) : {0}[4]\n%2 = log(%1) : {0}[4]\n%3 = sin(%2) : {0}[4]\nreturn %3\n}}\n", dtype);
+    const auto lighter = transform::lightened(parse_graph(text, find_op), always);
+    ASSERT_EQ(lighter.has_value(), std::string_view(dtype) == "float32");
+    if (lighter) { EXPECT_EQ(print(lighter->graph), canonical("f(%0: float32[4]) {\n%1 = sin(%0) : float32[4]\nreturn %1\n}\n")); }
+  }
+}
+
 TEST(LightenNames, WhatLiesElsewhereStaysApart) {
   const Graph graph = parse_graph(
       "f(%0: float32[4]) {\n%1 = maximum(%0, %0) : float32[4]\n%2 = sin(%0) : float32[4]\n%3 = sin(%0) : float32[4]\n"

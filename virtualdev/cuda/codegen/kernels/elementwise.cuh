@@ -249,6 +249,7 @@ OP T op_mul(T x, T y) {
   else
     return x * y;
 }
+OP T op_square(T x) { return op_mul(x, x); }
 OP T op_div(T x, T y) {
   if constexpr (is_whole<T>) {
     if (y == 0) return T(-1);
