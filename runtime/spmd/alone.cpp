@@ -42,7 +42,8 @@ class AlonePlanner {
   // By bytes alone first; what that leaves is compared in full.
   Candidate cheapest(NodeId n) {
     std::vector<Candidate> candidates = ways_to_compute(problem_, n, forms_at_hand(n));
-    const bool in_place = in_place_ && is_unary(problem_.node(n));
+    const Node& node = problem_.node(n);
+    const bool in_place = is_unary(node) && (in_place_ || widens(problem_, node));
     if (auto allowed = allowed_work(problem_, n, candidates, in_place))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
     if (!is_heavy(problem_.graph(), problem_.node(n)))

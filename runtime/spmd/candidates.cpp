@@ -184,7 +184,7 @@ std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule) {
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     const auto holders = std::count_if(rule.operands.begin(), rule.operands.end(), [&](const auto& map) { return holds(map, f); });
     const bool is_reduced = rule.factors[std::size_t(f)].kind == FactorKind::kReduce;
-    const bool is_written = op.uses_position && holds(rule.operands[0], f) && any_holds(rule.results, f);
+    const bool is_written = op.uses_position && rule.results[0] == rule.operands[0] && holds(rule.operands[0], f);
     looked_up.push_back(is_beside_others && (is_reduced || is_written) && holders == 1);
   }
   return looked_up;

@@ -74,6 +74,10 @@ std::vector<Spec> welcome_forms(Problem& problem, ValueId value) {
   return forms;
 }
 
+bool widens(const Problem& problem, const Node& unary) {
+  return size_of(problem.type(unary.results[0]).dtype) > size_of(problem.type(unary.operands[0]).dtype);
+}
+
 bool is_gathered_with_others(Problem& problem, NodeId unary) {
   const ValueId value = problem.node(unary).operands[0];
   const std::vector<Use> users = uses_of(problem.graph())[std::size_t(value)];

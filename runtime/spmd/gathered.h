@@ -13,6 +13,9 @@ bool is_gathered_for_others(Problem& problem, NodeId elementwise);
 // XLA computes these where their results lie, others of one form where their operands do.
 inline bool is_unary(const Node& node) { return node.op->elementwise && node.operands.size() == 1; }
 
+// Whether one of these gives larger elements than it takes (a truth as a float): gathered before it, they are fewer bytes.
+bool widens(const Problem& problem, const Node& unary);
+
 // Whether another unary elementwise op takes the operand, and its result lies no finer either: both are computed of what is gathered once.
 bool is_gathered_with_others(Problem& problem, NodeId unary);
 

@@ -120,8 +120,12 @@ Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::v
   std::int64_t allowed = allowed_work(problem, node, ways, false).value_or(0);
   std::int64_t in_place = problem.node(node).op->elementwise ? allowed_work(problem, node, ways, true).value_or(0) : allowed;
   const bool unary = is_unary(problem.node(node));
-  if (in_place > allowed && unary && is_gathered_with_others(problem, node)) allowed = in_place;
+  if (in_place > allowed && unary && (widens(problem, problem.node(node)) || is_gathered_with_others(problem, node))) allowed = in_place;
   if (in_place > allowed && !unary && !is_gathered_for_others(problem, node)) in_place = allowed;
+  if (reads_at_places(problem.node(node))) {  // no later node may spend what this one need not
+    std::erase_if(ways, [&](const Candidate& way) { return way.work > allowed; });
+    allowed = in_place = 0;
+  }
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
   options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));

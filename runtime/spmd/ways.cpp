@@ -240,7 +240,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem) {
   for (NodeId n = 0; n < NodeId(problem.graph().nodes.size()); ++n) {
     const Node& node = problem.node(n);
     if (node.op->region != RegionKind::kNone) return std::nullopt;
-    if (!problem.is_planned(n)) continue;
+    if (!problem.is_planned(n) || reads_at_places(node)) continue;
     std::vector<Spec> kept;
     for (ValueId value : node.operands) kept.push_back(problem.kept(value));
     const std::int64_t elements = allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);

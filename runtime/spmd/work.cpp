@@ -42,6 +42,10 @@ bool only_moves_data(const Graph& graph, const Node& node) {
 
 bool slides_windows(const Node& node) { return node.op->needs != nullptr && node.attrs.has("window_dimensions"); }
 
+bool reads_at_places(const Node& node) {
+  return node.op->uses_position && node.op->needs == nullptr && node.op->reduction && node.operands.size() == 2;
+}
+
 std::int64_t elements_in_windows(const Node& node, std::int64_t of_operand, std::int64_t of_result) {
   std::int64_t seen = 1;
   for (std::int64_t size : node.attrs.integers("window_dimensions")) seen *= size;

@@ -15,6 +15,8 @@ bool only_moves_data(const Graph& graph, const Node& node);
 
 // Whether windows slide over the operands (pools and their gradients).
 bool slides_windows(const Node& node);
+// Whether it only reads at computed places (gather): what a device finds there is moved, or masked for a sum over devices.
+bool reads_at_places(const Node& node);
 // Their number times what each sees. They are as many as the first operand or the result has elements, whichever has fewer.
 std::int64_t elements_in_windows(const Node& node, std::int64_t of_operand, std::int64_t of_result);
 
