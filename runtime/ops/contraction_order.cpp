@@ -23,7 +23,7 @@ class Orders {
 
   std::vector<std::pair<std::size_t, std::size_t>> run() {
     if (remaining_.size() > kOperandsMax)
-      while (remaining_.size() > 1) contract(cheapest_pair());
+      while (remaining_.size() > 1) contract_cheapest();
     else
       search(0);
     return places(best_.empty() ? path_ : best_);
@@ -53,6 +53,11 @@ class Orders {
     return cost;
   }
 
+  void contract_cheapest() {
+    const Pair pair = cheapest_pair();
+    contract(pair, kept_of(pair));
+  }
+
   Pair cheapest_pair() const {
     Pair best;
     double least = std::numeric_limits<double>::infinity();
@@ -67,8 +72,23 @@ class Orders {
     return best;
   }
 
-  void contract(const Pair& pair) {
-    Names kept = kept_of(pair);
+  struct Contraction {
+    Names kept;
+    double cost = 0;
+  };
+
+  // Known by the names of both alone, as in opt_einsum: what else was left when they were met first decides which are kept, also where
+  // less is left later. So of orders that cost the same it may take another one than the first.
+  const Contraction& contraction_of(const Pair& pair) {
+    const auto [known, is_new] = known_.try_emplace({values_[pair.first], values_[pair.second]});
+    if (is_new) {
+      known->second.kept = kept_of(pair);
+      known->second.cost = cost_of(pair, known->second.kept);
+    }
+    return known->second;
+  }
+
+  void contract(const Pair& pair, Names kept) {
     std::erase_if(remaining_, [&](std::size_t each) { return each == pair.first || each == pair.second; });
     remaining_.push_back(values_.size());
     values_.push_back(std::move(kept));
@@ -85,9 +105,10 @@ class Orders {
     for (std::size_t i = 0; i < before.size(); ++i)
       for (std::size_t j = i + 1; j < before.size(); ++j) {
         Pair pair{before[i], before[j]};
-        double next = cost + cost_of(pair, kept_of(pair));
+        const Contraction& contraction = contraction_of(pair);
+        const double next = cost + contraction.cost;
         if (next >= least_) continue;
-        contract(pair);
+        contract(pair, contraction.kept);
         search(next);
         remaining_ = before;
         values_.pop_back();
@@ -118,6 +139,7 @@ class Orders {
   std::vector<Names> values_;           // by number
   std::vector<std::size_t> remaining_;  // numbers, ascending
   std::vector<Pair> path_, best_;
+  std::map<std::pair<Names, Names>, Contraction> known_;
   double least_ = std::numeric_limits<double>::infinity();
 };
 

@@ -65,6 +65,14 @@ Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& 
   });
 }
 
+Attrs with_changed_bodies(const Node& node, Graph (*change)(const Graph&)) {
+  if (node.op->region == RegionKind::kCall) return node.attrs;
+  Bodies bodies;
+  for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(std::make_shared<const Graph>(change(*body)));
+  Attrs attrs = node.attrs;
+  return attrs.set("bodies", bodies);
+}
+
 namespace {
 
 bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName; }

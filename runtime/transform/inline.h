@@ -35,6 +35,10 @@ Graph with_replaced(const Graph& graph, const std::function<bool(const Node&)>& 
 Graph with_results_replaced(const Graph& graph, const std::function<bool(const Node&)>& is_replaced,
                             const std::function<std::vector<ValueId>(GraphBuilder&, const Node&, const Renaming&)>& replacements);
 
+// The node's attributes with a copy of its bodies, each changed. Not of a call: its body says how it is partitioned, which a copy would
+// not.
+Attrs with_changed_bodies(const Node& node, Graph (*change)(const Graph&));
+
 // The graph that is partitioned: without what transformations alone see. Functions called as one node (checkpoint, custom_jvp, custom_vjp)
 // stand where they were called, stop_gradient and its like are gone, in bodies too. UserError with JAX's text where tangents of a function
 // with a backward pass of its own are left.

@@ -5,18 +5,10 @@
 #include <numeric>
 
 #include "runtime/graph/host_callback.h"
+#include "runtime/transform/inline.h"
 
 namespace shardlab::transform {
 namespace {
-
-// A copy of the node's bodies, each changed. Not of a call: its body says how it is partitioned, which a copy would not.
-Attrs with_bodies(const Node& node, Graph (*change)(const Graph&)) {
-  if (node.op->region == RegionKind::kCall) return node.attrs;
-  Bodies bodies;
-  for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(std::make_shared<const Graph>(change(*body)));
-  Attrs attrs = node.attrs;
-  return attrs.set("bodies", bodies);
-}
 
 // Per-device code, where a value is what it is on each device.
 Graph merged(const Graph& code) {
@@ -29,7 +21,7 @@ Graph merged(const Graph& code) {
   std::multimap<std::pair<const OpDef*, std::vector<ValueId>>, const Node*> seen;
   for (Node& node : graph.nodes) {
     rename(node.operands);
-    if (!node.attrs.bodies().empty()) node.attrs = with_bodies(node, merged);
+    if (!node.attrs.bodies().empty()) node.attrs = with_changed_bodies(node, merged);
     if (has_effects(node) || !node.attrs.bodies().empty()) continue;
     auto [first, last] = seen.equal_range({node.op, node.operands});
     auto equal = std::find_if(first, last, [&](const auto& each) { return each.second->attrs == node.attrs; });
@@ -49,7 +41,8 @@ Graph with_equal_merged(const Graph& graph) {
   if (std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.attrs.bodies().empty(); })) return graph;
   Graph changed = graph;
   for (Node& node : changed.nodes)
-    if (!node.attrs.bodies().empty()) node.attrs = with_bodies(node, node.op->region == RegionKind::kManual ? merged : with_equal_merged);
+    if (!node.attrs.bodies().empty())
+      node.attrs = with_changed_bodies(node, node.op->region == RegionKind::kManual ? merged : with_equal_merged);
   return changed;
 }
 
