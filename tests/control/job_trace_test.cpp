@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/control/kubernetes_server.h"
+#include "tests/support/ports.h"
 #include "tests/support/shell.h"
 #include "traces/database.h"
 
@@ -31,8 +32,7 @@ class JobTrace : public testing::Test {
   std::string trace() const { return folder_ + "/T.db"; }
   // Three processes, each with its own shell, started by hand at one address; the shell's code is the worst.
   Ran by_hand(const std::string& variables, const std::string& steps) const {
-    static int port = 20000 + getpid() % 20000;
-    std::string address = "localhost:" + std::to_string(++port);
+    std::string address = "localhost:" + std::to_string(support::unused_port());
     return shell("export SHARDLAB_NUM_CPU_DEVICES=2 " + variables + "; code=0; pids=; for i in 0 1 2; do timeout 60 " +
                  SHARDLAB_COORDINATION_PROCESS + " at=" + address + ",$i,3 " + steps +
                  " & pids=\"$pids $!\"; done; for p in $pids; do wait $p || code=1; done; exit $code");

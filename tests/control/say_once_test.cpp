@@ -11,6 +11,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/control/coordinator.h"
+#include "tests/support/ports.h"
 #include "tests/support/shell.h"
 
 namespace shardlab {
@@ -113,8 +114,7 @@ TEST(SayOnceOfAJob, ByHandItGoesByWhereTheyPrint) {
                                       SHARDLAB_COORDINATION_PROCESS, port, redirect, folder))
         .output;
   };
-  const int port = 20000 + getpid() % 20000;
-  const std::string together = run(port, ""), apart = run(port + 1, "2> " + folder + "/$i");
+  const std::string together = run(support::unused_port(), ""), apart = run(support::unused_port(), "2> " + folder + "/$i");
   constexpr std::string_view kVerdict = "missing-participant: ", kBrief = "ends in the same missing-participant";
   EXPECT_EQ(count(together, kVerdict), 1) << together;
   EXPECT_EQ(count(together, kBrief), 1) << together;

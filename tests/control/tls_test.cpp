@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -20,6 +18,7 @@
 #include "scenarios/launch/launcher.h"
 #include "tests/control/certificates.h"
 #include "tests/control/programs.h"
+#include "tests/support/ports.h"
 
 namespace shardlab::control {
 namespace {
@@ -182,18 +181,6 @@ TEST_F(Tls, TheCoordinatorIsLookedForOverTls) {
   EXPECT_THROW(find_coordinator("127.0.0.1", port, 1, coordinator.token(), 1, 20'000, {.ca = stranger.file()}), TransportError);
 }
 
-int free_port() {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
 // Real processes: under our launcher, and by hand, where process 0 starts the coordinator; their links are TCP.
 TEST_F(Tls, ProgramsRun) {
   TlsOptions all = with(authority.issue("everybody"), true);
@@ -211,7 +198,7 @@ TEST_F(Tls, ProgramsRun) {
       "i=$SHARDLAB_PROCESS_INDEX; unset SHARDLAB_COORDINATOR SHARDLAB_JOB_TOKEN SHARDLAB_PROCESS_INDEX SHARDLAB_NUM_PROCESSES "
       "SHARDLAB_SHM; "
       "exec {} 127.0.0.1:{} $i 3 8",
-      SHARDLAB_TRAIN_STEP, free_port());
+      SHARDLAB_TRAIN_STEP, support::unused_port());
   result = launch({.argv = {"sh", "-c", by_hand}, .processes = 3, .devices = 2, .transport = "tcp", .environment = variables});
   EXPECT_TRUE(result.ok()) << result.processes[0].err << result.processes[1].err;
   for (int p = 0; p < 3; ++p) EXPECT_EQ(result.processes[std::size_t(p)].out, outputs[p]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/launch/child_process.h"
+#include "tests/support/ports.h"
 
 extern char** environ;
 
@@ -81,10 +82,7 @@ class Watched {
   int code_ = -1, signal_ = -1;
 };
 
-inline std::string free_address() {
-  static int port = 21000 + getpid() % 20000;
-  return "localhost:" + std::to_string(++port);
-}
+inline std::string free_address() { return "localhost:" + std::to_string(support::unused_port()); }
 
 // Three processes of one job, in three terminals; what each does after two sums.
 inline std::vector<std::unique_ptr<Watched>> by_hand(const std::vector<std::string>& steps, const std::string& first = "",

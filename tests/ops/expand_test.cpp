@@ -207,6 +207,14 @@ TEST(Expand, EinsumContractsInTheCheapestOrder) {
   return %4
 }
 )");
+  // Three orders cost the same: opt_einsum's is not the first.
+  EXPECT_EQ(einsum("bca,acb,ab->ac", {f32({8, 8, 6}), f32({6, 8, 8}), f32({6, 8})}),
+            R"(main(%0: float32[8,8,6], %1: float32[6,8,8], %2: float32[6,8]) {
+  %3 = dot_general(%0, %2) {batch = [2, 0, 0, 1], contract = []} : float32[6,8,8]
+  %4 = dot_general(%1, %3) {batch = [0, 1, 0, 2], contract = [2, 1]} : float32[6,8]
+  return %4
+}
+)");
   EXPECT_EQ(einsum("ii->", {f32({4, 4})}), R"(main(%0: float32[4,4]) {
   %1 = iota() {dimension = 0, dtype = int32, shape = [4, 4]} : int32[4,4]
   %2 = iota() {dimension = 1, dtype = int32, shape = [4, 4]} : int32[4,4]

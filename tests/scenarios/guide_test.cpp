@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/ports.h"
 #include "tests/support/shell.h"
 
 namespace {
@@ -57,8 +58,7 @@ class Guide : public testing::TestWithParam<Way> {
         line = "timeout 60 $BIN/shardlab run --transport mpi -n " + count + " -d " + devices + " -- $BIN/" + program;
         break;
       case By::kHand: {
-        // A port that was free a moment ago, for the coordinator that process 0 starts.
-        std::string port = std::to_string(20000 + getpid() % 20000);
+        std::string port = std::to_string(shardlab::support::unused_port());  // for the coordinator that process 0 starts
         line = "export SHARDLAB_NUM_CPU_DEVICES=" + devices + "; code=0; pids=; for i in $(seq 0 " + std::to_string(n - 1) + "); do $BIN/" +
                program + " localhost:" + port + " $i " + count +
                " & pids=\"$pids $!\"; done; for p in $pids; do wait $p || code=1; done; exit $code";
