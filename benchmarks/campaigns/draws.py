@@ -12,8 +12,6 @@ def program(draw, name):
     for _ in range(draw.of(1, 1, 2)):
         more, shape = draw.of(*kinds)(draw, shape)
         steps += [*more, *draw.touched("v", shape), step("k", "random.fold_in", "k", data=draw.of(3, 123456))]
-    if len(shape) == 0:
-        return program(draw, name)
     return draw.finished(name, steps[:-1], {"v": shape}, gradient=0.4)
 
 
@@ -58,11 +56,10 @@ def chosen(draw, shape):
 
 
 def by_category(draw, shape):
-    """A choice along the last dimension, which weighs what is drawn from."""
+    """A choice along a dimension, which weighs what is drawn from."""
     axis = draw.random.randrange(len(shape))
     steps = [step("i", "random.categorical", "k", "v", axis=axis), step("i", "convert", "i", dtype="float32")]
-    left = shape[:axis] + shape[axis + 1:]
-    return steps + [step("i", "expand_dims", "i", axis=axis), step("v", "mul", "v", "i")], shape if left else shape
+    return steps + [step("i", "expand_dims", "i", axis=axis), step("v", "mul", "v", "i")], shape
 
 
 def by_row(draw, shape):

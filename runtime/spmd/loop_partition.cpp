@@ -203,7 +203,7 @@ class LoopPlanner {
     }
   }
 
-  // Takes the plan in which the loop gets its operands in other forms where it moves fewer bytes, or where it is welcome as many.
+  // Takes the plan in which the loop gets its operands in other forms where that moves fewer bytes; `as_many`: as many, too.
   void take_if_less(std::vector<Spec> params, bool as_many) {
     std::int64_t before = 0;
     for (std::size_t i = 0; i < loop_.consts; ++i) before += bytes_before(context_, node_, i, params_[i], params[i]);
@@ -220,7 +220,7 @@ class LoopPlanner {
     if (work <= work_per_device(*plan_.bodies.back())) return true;
     if (!allowed_ && context_.bodies != nullptr) {
       BodyProblem body(context_, loop_, unchanged_);
-      allowed_ = allowed_work(body.problem);
+      allowed_ = allowed_work(body.problem).value_or(0);  // asked once, also where nobody says it
     }
     return work <= allowed_.value_or(0);
   }

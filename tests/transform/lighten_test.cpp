@@ -82,6 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = convert(%1) {dtype = int32} : int32[4]\n%3 = mul(%0, %2) : int32[4]\nreturn %3\n",
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
              "%4 = select(%1, %0, %3) : int32[4]\nreturn %4\n"},
+        Case{"ConjugateTwice", "%0: complex64[4]",
+             "%1 = conj(%0) : complex64[4]\n%2 = conj(%1) : complex64[4]\n%3 = sin(%2) : complex64[4]\nreturn %3\n",
+             "%1 = sin(%0) : complex64[4]\nreturn %1\n"},
         Case{"ChoiceBetweenEquals", "%0: bool[4], %1: float32[4]",
              "%2 = sin(%1) : float32[4]\n%3 = sin(%1) : float32[4]\n%4 = select(%0, %2, %3) : float32[4]\nreturn %4\n",
              "%2 = sin(%1) : float32[4]\nreturn %2\n"},
