@@ -60,12 +60,14 @@ class Counting(unittest.TestCase):
         self.assertEqual(counted("  %z = f32[] constant(0)\n  %s = f32[4]{0} reduce(%p, %z), dimensions={1}, to_apply=%add\n"
                                  "  ROOT %r = f32[4]{0} all-reduce(%s), replica_groups={{0,1}}, to_apply=%max", largest), {"reduce": 32, "all-reduce": 4})
 
-    def test_what_combines_windows_counts_with_all_that_it_computes(self):
+    def test_what_combines_elements_counts_with_all_that_it_computes(self):
         window = "  %z = f32[] constant(0)\n  ROOT %r = f32[4,8]{{1,0}} reduce-window(%p, %z), window={{size=1x8 pad=0_0x7_0}}, to_apply=%{}"
         self.assertEqual(counted(window.format("add")), {"reduce-window": 32 * 8})
         log_of_sum = ("%both (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n  %e = f32[] exponential(%x)\n"
                       "  %f = f32[] exponential(%y)\n  %s = f32[] add(%e, %f)\n  ROOT %l = f32[] log(%s)\n}\n")
         self.assertEqual(counted(window.format("both"), log_of_sum), {"reduce-window": 32 * 8 * 4})
+        rows = "  %z = f32[] constant(0)\n  ROOT %r = f32[4]{{0}} reduce(%p, %z), dimensions={{1}}, to_apply=%{}"
+        self.assertEqual(counted(rows.format("both"), log_of_sum), {"reduce": 32 * 4})
 
 
 EXPLAINED = """case/1: 1 processes × 8 devices

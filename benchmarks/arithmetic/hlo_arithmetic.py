@@ -1,10 +1,11 @@
 """Counts the arithmetic of one device in a compiled HLO module, in elements, as shardlab counts its own (runtime/spmd/work.h).
 
-Elementwise: the elements of the result. A reduction: the elements that go in. A product: result x contraction. A convolution: result x
-window x features of a group. A sort: its elements; a transform: its elements for each dimension that it goes along. A window's reduction:
-result x window, for each op that combines. A loop: its body, as often as the module says it runs; a branch: the largest. Not counted:
-what only moves data (slices, joins, transposes, broadcasts, gathers, collectives), comparators of sorts and combiners of reductions, and
-what follows from constants and the device's number alone (masks and addresses: it is known before the program runs).
+Elementwise: the elements of the result. A reduction: the elements that go in, for each op that combines two. A product: result x
+contraction. A convolution: result x window x features of a group. A sort: its elements; a transform: its elements for each dimension that
+it goes along. A window's reduction: result x window, for each op that combines. A loop: its body, as often as the module says it runs; a
+branch: the largest. Not counted: what only moves data (slices, joins, transposes, broadcasts, gathers, collectives), comparators of
+sorts, combiners of reductions of several arrays, and what follows from constants and the device's number alone (masks and addresses: it
+is known before the program runs).
 
 Who sums n elements in p parts adds n - p times on the devices and p - 1 times between them: n elements that go in stand for both. So a
 collective that combines what devices have summed up counts nothing, and one that combines what they have not counts as a reduction.
@@ -111,7 +112,8 @@ class Counter:
         if each.op in COMBINING:
             count[each.op] += sum(math.prod(shape) for value, shape in zip(flat, shapes) if value.combined_by != combined_by)
         elif not is_known and each.op not in MOVES:
-            count[each.op] += elements(each, shapes) * (self.combiner_work(named("to_apply")) if each.op == "reduce-window" else 1)
+            is_combined = each.op == "reduce-window" or each.op == "reduce" and len(each.operands) == 2
+            count[each.op] += elements(each, shapes) * (self.combiner_work(named("to_apply")) if is_combined else 1)
         return Value(is_known, combined_by)
 
     def combined_by(self, each, operands):
@@ -128,7 +130,7 @@ class Counter:
         return "add" if is_sum and (each.op in LINEAR or each.op in ("multiply", "divide") and len(varying) == 1) else ""
 
     def combiner_work(self, name):
-        """Elements for one application: what combines windows may be a whole function, as in cumlogsumexp, of which ours counts every op."""
+        """Elements for one application: what combines may be a whole function, as in cumlogsumexp, of which ours counts every op."""
         _, inner = self.walk(name, [])
         return max(1, sum(number for op, number in inner.items() if op != "convert"))
 

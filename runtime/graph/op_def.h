@@ -203,6 +203,9 @@ struct OpDef {
   // needed may be garbage), the result's view any box. All results have the same shape and box.
   std::vector<NeededBox> (*needs)(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&,
                                   const Box& result) = nullptr;
+  // The part of its iteration space that it walks, where it passes some of it by (what dilation puts between a convolution's elements);
+  // nullptr: all of it.
+  double (*walked)(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) = nullptr;
   // The same op in blocks: emits nodes that compute the results so that, with `factor` of the rule cut into `parts` equal parts, only
   // small values cross between the parts (cumsum: each part's total; argmax: each part's best), where otherwise the operand would be
   // gathered. nullptr: there is no such form; an empty result: not for this factor.
@@ -210,7 +213,7 @@ struct OpDef {
                                    std::int64_t parts) = nullptr;
   bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
   bool constant = false;       // no tensor operands: constant, iota
-  bool copies = false;         // dynamic_slice: gives elements of an operand as they are, which no planner counts as arithmetic
+  bool copies = false;         // dynamic_slice, bitcast: gives bits of an operand as they are, which no planner counts as arithmetic
   bool uses_position = false;  // the result depends on boxes, not on the operands' data alone (iota, slice)
   // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
   bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops

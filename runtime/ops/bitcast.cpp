@@ -63,6 +63,7 @@ const OpDef kBitcast = {.name = "bitcast",
                         .kernel = elementwise_kernel<tile>,
                         .tile = tile,
                         .elementwise = true,
+                        .copies = true,
                         .jvp = zero_jvp,
                         .samples = samples};
 

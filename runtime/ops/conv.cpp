@@ -309,6 +309,15 @@ constexpr AttrDef kAttrs[] = {
     {"lhs_spec", AttrDef::Kind::kIntegers, false, "of a node: lhs's batch, feature and spatial dimensions"},
     {"rhs_spec", AttrDef::Kind::kIntegers, false, "of a node: the kernel's output feature, input feature and spatial dimensions"},
     {"out_spec", AttrDef::Kind::kIntegers, false, "of a node: the result's batch, feature and spatial dimensions"}};
+
+double walked(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
+  const ConvDims dims(attrs);
+  double share = 1;
+  for (std::size_t i = 0; i < dims.spatial(); ++i)
+    share *= dims.window(i, operands[1].shape).share_on_elements(results[0].shape[std::size_t(dims.out[i + 2])]);
+  return share;
+}
+
 constexpr std::string_view kAliases[] = {"conv_general_dilated", "conv_with_general_padding"};
 
 }  // namespace
@@ -325,6 +334,7 @@ const OpDef kConv = {.name = "conv",
                      .reduction = Reduction::kSum,
                      .kernel = conv_kernel,
                      .needs = needs,
+                     .walked = walked,
                      .in_parts = conv_in_parts,
                      .uses_position = true,
                      .jvp = multilinear_jvp,

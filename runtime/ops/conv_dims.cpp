@@ -1,6 +1,7 @@
 #include "runtime/ops/conv_dims.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace shardlab::ops {
 
@@ -9,6 +10,18 @@ std::int64_t ConvWindow::results(std::int64_t elements) const {
   std::int64_t span = size == 0 ? 0 : (size - 1) * rhs_dilation + 1;
   std::int64_t room = low + dilated + high - span;
   return room < 0 ? 0 : room / stride + 1;
+}
+
+double ConvWindow::share_on_elements(std::int64_t results) const {
+  if (lhs_dilation == 1 || results == 0 || size == 0) return 1;
+  const std::int64_t kinds = std::min(results, lhs_dilation / std::gcd(lhs_dilation, stride));  // of results: each sees by taps of its own
+  std::int64_t pairs = 0;
+  for (std::int64_t first = 0; first < kinds; ++first) {
+    std::int64_t taps = 0;
+    for (std::int64_t t = 0; t < size; ++t) taps += (begin(first) + t * rhs_dilation) % lhs_dilation == 0;
+    pairs += taps * ((results - first + kinds - 1) / kinds);
+  }
+  return double(pairs) / (double(results) * double(size));
 }
 
 Interval ConvWindow::elements_of(const Interval& results, std::int64_t elements) const {

@@ -13,6 +13,8 @@ struct ConvWindow {
   std::int64_t begin(std::int64_t result) const { return result * stride - low; }
   // How many results an operand of this many elements gives.
   std::int64_t results(std::int64_t elements) const;
+  // The part of all pairs of a result and a tap in which the tap does not fall between two elements.
+  double share_on_elements(std::int64_t results) const;
   // The elements that results in an interval look at.
   Interval elements_of(const Interval& results, std::int64_t elements) const;
 };

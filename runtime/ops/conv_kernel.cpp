@@ -3,7 +3,8 @@
 // Processing" (2006), and patches that nobody copies, Dukhan, "The Indirect Convolution Algorithm" (2019).
 //
 // What the window sees outside the operand's part is zero: padding, or other devices' in a dimension whose partial results are added. As in
-// XLA an infinite weight on padding gives NaN.
+// XLA an infinite weight on padding gives NaN. What dilation puts between elements is never multiplied: results that see elements by the
+// same taps are computed together. Source of that: Dumoulin and Visin, "A guide to convolution arithmetic for deep learning" (2016).
 #include "runtime/ops/conv_kernel.h"
 
 #include <algorithm>
@@ -63,33 +64,45 @@ std::vector<Shape> indices_of(const std::vector<Interval>& box) {
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-// The batch, or a spatial dimension, of results. A tap sees from result r the place stride * (r + shift) + phase of the dilated operand:
-// all results see with it what lies side by side among the places of its phase.
+// The batch, or some results along a spatial dimension: every `step`-th, which see elements by the same taps. A tap sees from result r of
+// these the place stride * (r + shift) + phase: all results see with it what lies side by side among the places of its phase.
 struct Axis {
   struct Tap {
     std::int64_t phase = 0, shift = 0;  // of Axis::phases; from the least shift
   };
-  Interval results, operand;  // of the parts
-  std::int64_t result_stride, operand_stride;
-  std::int64_t stride = 1, dilation = 1;  // of the window; of the operand
+  Interval results, operand;  // of these results and of the operand's part
+  std::int64_t result_begin = 0, result_stride, operand_stride;
+  std::int64_t stride = 1;  // from what a result sees to what the next one does
   std::vector<std::int64_t> phases{0};
   std::vector<Tap> taps{{}};
+  std::vector<std::int64_t> seeing{0};   // the taps' places in the window's part
   std::int64_t shift_min = 0, span = 0;  // of the shifts: least, and from least to greatest
 
   Axis(const Part& lhs, const Part& out, std::size_t dim)
       : results(out.box[dim]), operand(lhs.box[dim]), result_stride(out.strides[dim]), operand_stride(lhs.strides[dim]) {}
 
-  void look_through(const ConvWindow& window, Interval window_part) {
-    stride = window.stride;
-    dilation = window.lhs_dilation;
+  // Of how many kinds the results along a dimension are.
+  static std::int64_t step_of(const ConvWindow& window) { return window.lhs_dilation / std::gcd(window.lhs_dilation, window.stride); }
+
+  // The results from the one at `first` on.
+  void look_through(const ConvWindow& window, Interval window_part, std::int64_t first) {
+    const std::int64_t step = step_of(window), dilation = window.lhs_dilation;
+    stride = window.stride / std::gcd(dilation, window.stride);
+    const std::int64_t begin = window.begin(results.start + first);
+    results = {0, (results.size() - first + step - 1) / step};
+    result_begin = first * result_stride;
+    result_stride *= step;
     phases.clear();
     taps.clear();
+    seeing.clear();
     std::int64_t shift_max = 0;
     for (std::int64_t t = window_part.start; t < window_part.stop; ++t) {
-      const std::int64_t place = t * window.rhs_dilation - window.low, shift = floor_divide(place, stride);
-      const std::int64_t phase = place - shift * stride;
+      const std::int64_t dilated = begin + t * window.rhs_dilation, place = floor_divide(dilated, dilation);
+      if (place * dilation != dilated) continue;
+      const std::int64_t shift = floor_divide(place, stride), phase = place - shift * stride;
       auto found = std::find(phases.begin(), phases.end(), phase);
       taps.push_back({found - phases.begin(), shift});
+      seeing.push_back(t - window_part.start);
       if (found == phases.end()) phases.push_back(phase);
       shift_min = taps.size() == 1 ? shift : std::min(shift_min, shift);
       shift_max = taps.size() == 1 ? shift : std::max(shift_max, shift);
@@ -99,7 +112,7 @@ struct Axis {
   }
 
   // Each result sees one element, its neighbour the next one.
-  bool is_plain() const { return taps.size() == 1 && stride == 1 && dilation == 1; }
+  bool is_plain() const { return taps.size() == 1 && stride == 1; }
   // Becomes one axis with the next where both are plain and all of the next lies side by side.
   bool merge(const Axis& next) {
     const std::int64_t size = next.results.size();
@@ -109,13 +122,14 @@ struct Axis {
     for (Interval* each : {&results, &operand}) *each = {each->start * size, each->stop * size};
     shift_min *= size;
     operand_stride = next.operand_stride;
+    result_begin += next.result_begin;
     result_stride = next.result_stride;
     return true;
   }
 };
 
-// Works on blocks of results. The part of the operand that a block sees is copied into a grid [feature, phases, batch, places…], padded and
-// dilated; each tap sees from all results a copy of the results' box in it, at an offset of its own. As one line from the first result to
+// Works on blocks of results. The part of the operand that a block sees is copied into a grid [feature, phases, batch, places…], padded;
+// each tap sees from all results a copy of the results' box in it, at an offset of its own. As one line from the first result to
 // the last such a copy is a row of the patches, with some elements between the lines of results that nobody wants: the product reads it
 // where it lies. Where those would be too many the lines are packed without them.
 template <typename T>
@@ -133,35 +147,45 @@ class Convolution : GemmPanels {
     per_group_ = kernel[std::size_t(dims.rhs[0])] / dims.output_groups();
     if (dims.groups > 1) inputs_ = kernel[std::size_t(dims.rhs[1])];
     if (dims.batch_groups > 1) batch_ = (*args.operands[0].array)[std::size_t(dims.lhs[0])] / dims.batch_groups;
-    for (std::size_t dim = 0; dim < out_.box.size(); ++dim) {
-      if (dim == 1) continue;  // the features
-      Axis axis(lhs_, out_, dim);
-      if (dim > 1) axis.look_through(dims.window(dim - 2, kernel), rhs_.box[dim]);
-      if (dim < 3 || !axes_.back().merge(axis)) axes_.push_back(std::move(axis));
-    }
-    std::vector<Interval> phases;
-    for (const Axis& axis : axes_) phases.push_back({0, std::int64_t(axis.phases.size())});
-    planes_ = indices_of(phases);
-    std::vector<Interval> window(rhs_.box.begin() + 2, rhs_.box.end());
-    for (const Shape& tap : indices_of(window)) {
-      std::int64_t at = 0;
-      for (std::size_t i = 0; i < tap.size(); ++i) at += (tap[i] - window[i].start) * rhs_.strides[i + 2];
-      weight_places_.push_back(at);
-    }
+    for (std::size_t i = 0; i < dims.spatial(); ++i) windows_.push_back(dims.window(i, kernel));
   }
 
   void run() {
     const Interval outputs = out_.box[1];
-    for (const Axis& axis : axes_)
-      if (axis.results.size() <= 0) return;
-    for (std::int64_t start = outputs.start; start < outputs.stop;) {
-      const std::int64_t group = start / per_group_, stop = std::min(outputs.stop, (group + 1) * per_group_);
-      run_group(group, {start, stop});
-      start = stop;
+    for (std::size_t dim = 0; dim < out_.box.size(); ++dim)
+      if (out_.box[dim].size() <= 0) return;
+    std::vector<Interval> kinds;  // of results along each spatial dimension
+    for (std::size_t i = 0; i < windows_.size(); ++i) kinds.push_back({0, std::min(Axis::step_of(windows_[i]), out_.box[i + 2].size())});
+    for (const Shape& first : indices_of(kinds)) {
+      make_axes(first);
+      for (std::int64_t start = outputs.start; start < outputs.stop;) {
+        const std::int64_t group = start / per_group_, stop = std::min(outputs.stop, (group + 1) * per_group_);
+        run_group(group, {start, stop});
+        start = stop;
+      }
     }
   }
 
  private:
+  // Of the results that are as those at `first` along the spatial dimensions.
+  void make_axes(const Shape& first) {
+    axes_.assign(1, Axis(lhs_, out_, 0));
+    weight_places_.assign(1, 0);
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      const std::size_t dim = i + 2;
+      Axis axis(lhs_, out_, dim);
+      axis.look_through(windows_[i], rhs_.box[dim], first[i]);
+      std::vector<std::int64_t> places;
+      for (std::int64_t place : weight_places_)
+        for (std::int64_t tap : axis.seeing) places.push_back(place + tap * rhs_.strides[dim]);
+      weight_places_ = std::move(places);
+      if (i == 0 || !axes_.back().merge(axis)) axes_.push_back(std::move(axis));
+    }
+    std::vector<Interval> phases;
+    for (const Axis& axis : axes_) phases.push_back({0, std::int64_t(axis.phases.size())});
+    planes_ = indices_of(phases);
+  }
+
   // Some outputs of one group.
   void run_group(std::int64_t group, Interval outputs) {
     first_batch_ = group * batch_;
@@ -272,7 +296,7 @@ class Convolution : GemmPanels {
     const std::int64_t stride = axis.operand_stride, count = block_[i].size() + axis.span;
     const std::int64_t begin =
         axis.stride * (block_[i].start + axis.shift_min) + axis.phases[std::size_t(phases[i])] + (i == 0 ? first_batch_ : 0);
-    if (i + 1 == axes_.size() && axis.dilation == 1) {
+    if (i + 1 == axes_.size()) {
       // The places [first, last) lie in the part.
       auto place_of = [&](std::int64_t element) { return std::clamp<std::int64_t>(-floor_divide(begin - element, axis.stride), 0, count); };
       const std::int64_t first = place_of(part.start), last = std::max(first, place_of(part.stop)), step = axis.stride * stride;
@@ -286,13 +310,11 @@ class Convolution : GemmPanels {
       return;
     }
     for (std::int64_t r = 0; r < count; ++r, to += grid_strides_[i]) {
-      const std::int64_t place = begin + r * axis.stride, element = floor_divide(place, axis.dilation);
-      if (element * axis.dilation != place || element < part.start || element >= part.stop)
+      const std::int64_t place = begin + r * axis.stride;
+      if (place < part.start || place >= part.stop)
         std::fill_n(to, grid_strides_[i], T());
-      else if (i + 1 == axes_.size())
-        *to = from[(element - part.start) * stride];
       else
-        fill(i + 1, phases, from + (element - part.start) * stride, to);
+        fill(i + 1, phases, from + (place - part.start) * stride, to);
     }
   }
 
@@ -323,8 +345,11 @@ class Convolution : GemmPanels {
 
   // `index`: of the axes but the last.
   void write_line(const Shape& index, Interval outputs, const T* product, std::int64_t columns) {
-    T* line = result_ + (block_.back().start - axes_.back().results.start) * axes_.back().result_stride;
-    for (std::size_t i = 0; i < index.size(); ++i) line += (index[i] - axes_[i].results.start) * axes_[i].result_stride;
+    T* line = result_;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const std::int64_t at = i < index.size() ? index[i] : block_[i].start;
+      line += axes_[i].result_begin + (at - axes_[i].results.start) * axes_[i].result_stride;
+    }
     const std::int64_t stride = axes_.back().result_stride, count = block_.back().size();
     for (std::int64_t o = outputs.start; o < outputs.stop; ++o, product += columns) {
       T* to = line + (o - out_.box[1].start) * out_.strides[1];
@@ -340,6 +365,7 @@ class Convolution : GemmPanels {
   T* result_;
   DType dtype_;
   std::int64_t per_group_ = 1, inputs_ = 0, batch_ = 0;  // of a group: outputs; features and batch, 0 where all groups see all
+  std::vector<ConvWindow> windows_;                      // along the spatial dimensions
   std::vector<Axis> axes_;                               // the batch, then the spatial ones
   std::vector<Shape> planes_;                            // the phases of each
   std::vector<std::int64_t> weight_places_;              // of the taps, in the kernel's part

@@ -38,7 +38,8 @@ bool cut_tensor(const FactorRule& rule, const FactorRule::TensorMap& map, const 
 // Walks all assignments of atoms to factors.
 class Enumeration {
  public:
-  Enumeration(const OpShape& op, const Axes& atoms) : op_(op), atoms_(atoms), pieces_(op.rule.factors.size()) {
+  Enumeration(const OpShape& op, const Axes& atoms, bool unevenly_too = false)
+      : op_(op), atoms_(atoms), unevenly_too_(unevenly_too), pieces_(op.rule.factors.size()) {
     for (int f = 0; f < int(op.rule.factors.size()); ++f)
       if (op.rule.factors[std::size_t(f)].size > 1 && op.can_cut[std::size_t(f)]) factors_.push_back(f);
   }
@@ -65,7 +66,8 @@ class Enumeration {
     assign(next + 1);
     for (int factor : factors_) {
       Axes& list = pieces_[std::size_t(factor)];
-      if (op_.rule.factors[std::size_t(factor)].size % (shardlab::part_count(list) * atoms_[next].size) != 0) continue;
+      const std::int64_t parts = shardlab::part_count(list) * atoms_[next].size;
+      if (unevenly_too_ ? !fits(op_, factor, parts) : op_.rule.factors[std::size_t(factor)].size % parts != 0) continue;
       for (std::size_t place = 0; place <= list.size(); ++place) {
         list.insert(list.begin() + std::ptrdiff_t(place), atoms_[next]);
         assign(next + 1);
@@ -76,6 +78,7 @@ class Enumeration {
 
   const OpShape& op_;
   const Axes& atoms_;
+  bool unevenly_too_;
   std::vector<int> factors_;
   std::vector<Axes> pieces_;
   std::vector<Candidate> found_;
@@ -297,6 +300,14 @@ std::vector<Candidate> candidates_of(const OpShape& op, const Axes& atoms, const
     std::vector<Candidate> more = few.run();
     found.insert(found.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
+  return found;
+}
+
+std::vector<Candidate> candidates_of_less_work(const OpShape& op, const Axes& atoms, std::int64_t work) {
+  Enumeration all(op, atoms, true);
+  if (all.count() > kCandidatesMax) return {};
+  std::vector<Candidate> found = all.run();
+  std::erase_if(found, [&](const Candidate& way) { return way.work > work; });
   return found;
 }
 

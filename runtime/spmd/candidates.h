@@ -49,4 +49,7 @@ std::optional<Candidate> candidate_for_result(const OpShape& op, const Spec& res
 // follows from the present forms: those of the operands, and the results' wanted ones, in `forms` (operands first).
 std::vector<Candidate> candidates_of(const OpShape& op, const Axes& atoms, const std::vector<Spec>& forms);
 
+// Those that are no more work than that, uneven cuts among them; none where they would be too many.
+std::vector<Candidate> candidates_of_less_work(const OpShape& op, const Axes& atoms, std::int64_t work);
+
 }  // namespace shardlab::spmd

@@ -126,7 +126,13 @@ Options options_of(Problem& problem, CostTable& costs, NodeId node, const std::v
     std::erase_if(ways, [&](const Candidate& way) { return way.work > allowed; });
     allowed = in_place = 0;
   }
+  const bool counts_work = allowed > 0;
+  if (problem.is_known(node)) {  // nor what this one saves of work that no device does while the program runs
+    for (Candidate& way : ways) way.work = std::max<std::int64_t>(0, way.work - allowed);
+    allowed = in_place = 0;
+  }
   Options options = OptionLister(problem, costs, node, wanted).run(std::move(ways), allowed);
+  options.counts_work = counts_work;
   options.work_in_place = in_place;
   options.is_heavy = is_heavy(problem.graph(), problem.node(node));
   return options;

@@ -25,7 +25,8 @@ struct Options {
   std::vector<Candidate> ways;
   std::vector<std::vector<FormNeed>> needs;  // per source, each once
   std::vector<Option> list;
-  std::int64_t allowed_work = 0;   // 0: the node only moves data, its work does not count
+  bool counts_work = false;  // it does not of nodes that only move data
+  std::int64_t allowed_work = 0;
   std::int64_t work_in_place = 0;  // allowed where no operand has to be moved for the node
   bool is_heavy = false;           // its work outweighs one more collective
 };

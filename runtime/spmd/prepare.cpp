@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/spmd/flat_graph.h"
@@ -174,28 +175,56 @@ class ConstantCloner {
   std::vector<bool> cloneable_;
 };
 
+// Nodes [start, stop).
+struct NodeRun {
+  NodeId start, stop;
+};
+
+// In JAX's modules some functions of jax.numpy are calls of functions of their own. Their nodes stay together and in their order; others
+// are alone, since of most such functions the first uses of their results tell as much.
+std::vector<NodeRun> runs_of(const Graph& graph) {
+  auto are_of_one_call = [](const Node& a, const Node& b) {
+    return a.user_op == "clip" && b.user_op == "clip" && a.where.line == b.where.line && a.where.statement == b.where.statement &&
+           std::string_view(a.where.function) == b.where.function;
+  };
+  std::vector<NodeRun> runs;
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
+    if (n > 0 && are_of_one_call(graph.nodes[std::size_t(n - 1)], graph.nodes[std::size_t(n)]))
+      runs.back().stop = n + 1;
+    else
+      runs.push_back({n, n + 1});
+  return runs;
+}
+
 }  // namespace
 
 std::vector<NodeId> nodes_by_result(const Graph& graph) {
   enum class State : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<State> states(graph.nodes.size(), State::kNew);
-  std::vector<NodeId> order, stack;
+  const std::vector<NodeRun> runs = runs_of(graph);
+  std::vector<std::size_t> run_of;  // per node
+  for (std::size_t r = 0; r < runs.size(); ++r) run_of.insert(run_of.end(), std::size_t(runs[r].stop - runs[r].start), r);
+  std::vector<State> states(runs.size(), State::kNew);
+  std::vector<NodeId> order;
+  std::vector<std::size_t> stack;
   auto push = [&](ValueId value) {
     NodeId producer = graph.values[std::size_t(value)].producer;
-    if (producer >= 0 && states[std::size_t(producer)] == State::kNew) stack.push_back(producer);
+    if (producer >= 0 && states[run_of[std::size_t(producer)]] == State::kNew) stack.push_back(run_of[std::size_t(producer)]);
   };
   auto run = [&] {
     while (!stack.empty()) {
-      NodeId top = stack.back();
-      State& state = states[std::size_t(top)];
+      const std::size_t top = stack.back();
+      State& state = states[top];
       if (state == State::kNew) {
         state = State::kOpen;
-        const auto& operands = graph.nodes[std::size_t(top)].operands;
-        for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) push(*operand);
+        for (NodeId n = runs[top].stop; n-- > runs[top].start;) {
+          const auto& operands = graph.nodes[std::size_t(n)].operands;
+          for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) push(*operand);
+        }
         continue;
       }
       stack.pop_back();
-      if (state == State::kOpen) order.push_back(top);
+      if (state == State::kOpen)
+        for (NodeId n = runs[top].start; n < runs[top].stop; ++n) order.push_back(n);
       state = State::kDone;
     }
   };
@@ -203,9 +232,9 @@ std::vector<NodeId> nodes_by_result(const Graph& graph) {
     push(result);
     run();
   }
-  for (NodeId node = 0; node < NodeId(graph.nodes.size()); ++node) {  // what is there for its effect
-    if (states[std::size_t(node)] != State::kNew) continue;
-    stack.push_back(node);
+  for (std::size_t r = 0; r < runs.size(); ++r) {  // what is there for its effect
+    if (states[r] != State::kNew) continue;
+    stack.push_back(r);
     run();
   }
   return order;

@@ -7,6 +7,7 @@
 #include "runtime/spmd/index_map.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/prepare.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -56,6 +57,7 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
       propagation_(propagation),
       free_(free_values(propagation_.graph)),
       composed_(composed_values(propagation_.graph, free_, composition)),
+      known_(known_values(propagation_.graph, {})),
       for_bodies_(for_bodies),
       rounding_(rounding),
       loop_constants_(loop_constants),

@@ -51,6 +51,9 @@ class Problem {
   // The digits of the mesh's axes that some spec of the program tells apart.
   const Axes& atoms() const { return atoms_; }
 
+  // Whether what it gives is known before the program runs.
+  bool is_known(NodeId id) const { return !node(id).results.empty() && known_[std::size_t(node(id).results[0])]; }
+
   // Made when asked for.
   const OpShape& op_shape(NodeId id);
   ReshardPlanner& reshards() { return reshards_; }
@@ -63,8 +66,8 @@ class Problem {
   Mesh mesh_;
   const Propagation& propagation_;
   std::vector<ValueId> roots_;
-  std::vector<bool> free_, composed_;  // per value
-  std::vector<Spec> kept_;             // per value
+  std::vector<bool> free_, composed_, known_;  // per value
+  std::vector<Spec> kept_;                     // per value
   std::vector<Spec> params_;
   Axes atoms_;
   PartitionOptions for_bodies_;

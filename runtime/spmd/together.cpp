@@ -247,7 +247,7 @@ class Search {
   }
 
   static std::int64_t work_of(const Option& option, const Options& options) {
-    return options.allowed_work == 0 ? 0 : options.ways[std::size_t(option.way)].work;
+    return options.counts_work ? options.ways[std::size_t(option.way)].work : 0;
   }
 
   // The next of next_, which keeps the memory of an earlier one.

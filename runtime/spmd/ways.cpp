@@ -92,6 +92,31 @@ void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
         if (is_in_result[std::size_t(factor)]) forms[i][d].clear();
 }
 
+// Where what cuts the places of a scatter cuts its indices too, and the windows are cut, XLA shares the updates by it and has all places on
+// each device; false where it does not.
+bool clear_places_of_indices(const OpShape& op, std::vector<Spec>& forms) {
+  const FactorRule& rule = op.rule;
+  bool cuts_windows = false;
+  for (std::size_t d = 0; d < forms[0].size(); ++d)
+    for (int factor : rule.operands[0][d]) cuts_windows |= !op.looked_up[std::size_t(factor)] && !forms[0][d].empty();
+  if (!cuts_windows) return false;
+  bool has_cleared = false;
+  auto cuts_indices = [&](const AxisPiece& piece) {
+    return std::any_of(forms[1].begin(), forms[1].end(), [&](const Axes& axes) {
+      return std::any_of(axes.begin(), axes.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+    });
+  };
+  for (std::size_t t : {std::size_t(0), rule.operands.size()})
+    for (std::size_t d = 0; d < forms[t].size(); ++d)
+      for (int factor : (t == 0 ? rule.operands[0] : rule.results[0])[d])
+        if (Axes& axes = forms[t][d]; op.looked_up[std::size_t(factor)]) {
+          const auto first = std::find_if(axes.begin(), axes.end(), cuts_indices);
+          has_cleared |= first != axes.end();
+          axes.erase(first, axes.end());
+        }
+  return has_cleared;
+}
+
 // Where operands are cut otherwise along a reduced factor, XLA cuts all of them as far as those that are cut agree: the updates of a
 // scatter as its indices. Not where the result is cut along what not all of them have, the operand's places: there each device takes all
 // updates.
@@ -145,6 +170,18 @@ std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, st
   return propagated_work(problem.op_shape(id), forms);
 }
 
+// Adds ways of a product that are no more work than XLA's, where all there are would be more: it shares them unevenly over idle axes.
+void share_as_xla(Problem& problem, NodeId id, std::vector<Candidate>& ways) {
+  const OpShape& shape = problem.op_shape(id);
+  std::vector<Spec> forms;
+  for (const auto* values : {&problem.node(id).operands, &problem.node(id).results})
+    for (ValueId value : *values) forms.push_back(problem.propagated_form(value));
+  const std::int64_t product = product_work(shape, forms, problem.atoms());
+  if (std::any_of(ways.begin(), ways.end(), [&](const Candidate& way) { return way.work <= product; })) return;
+  std::vector<Candidate> more = candidates_of_less_work(shape, problem.atoms(), product);
+  ways.insert(ways.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 }  // namespace
 
 std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::vector<Spec>& at_hand) {
@@ -167,6 +204,7 @@ std::vector<Candidate> ways_to_compute(Problem& problem, NodeId id, const std::v
     ways.insert(ways.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   SL_CHECK(!ways.empty(), "no way to compute {}", node.op->name);
+  if (node.op->reduction && !node.op->uses_position) share_as_xla(problem, id, ways);
   return ways;
 }
 
@@ -180,7 +218,12 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       kept.push_back(problem.propagated_form(value));
       even.push_back(problem.even_form(value));
     }
+  std::int64_t masked = 0;  // all devices but one begin from zeros
   if (node.op->uses_position && node.op->needs == nullptr) {
+    if (node.operands.size() == 3 && clear_places_of_indices(shape, kept)) {
+      clear_places_of_indices(shape, even);
+      masked = local_elements(problem.type(node.results[0]).shape, kept[node.operands.size()]);
+    }
     share_reduced_cuts(shape, kept);
     if (kept == even) share_reduced_cuts(shape, even);
   }
@@ -188,7 +231,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
-  std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even));
+  std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even)) + masked;
   // XLA computes an elementwise op as its operands lie where they lie alike, in smaller parts than the result's.
   if (!as_results_lie && node.op->elementwise)
     for (const std::vector<Spec>& forms : {kept, even})
@@ -240,7 +283,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem) {
   for (NodeId n = 0; n < NodeId(problem.graph().nodes.size()); ++n) {
     const Node& node = problem.node(n);
     if (node.op->region != RegionKind::kNone) return std::nullopt;
-    if (!problem.is_planned(n) || reads_at_places(node)) continue;
+    if (!problem.is_planned(n) || reads_at_places(node) || problem.is_known(n)) continue;
     std::vector<Spec> kept;
     for (ValueId value : node.operands) kept.push_back(problem.kept(value));
     const std::int64_t elements = allowed_work(problem, n, ways_to_compute(problem, n, kept), false).value_or(0);

@@ -1,6 +1,7 @@
 #include "runtime/spmd/work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -58,6 +59,20 @@ bool is_heavy(const Graph& graph, const Node& node) {
   return !walks_operand_once;
 }
 
+std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& known_params) {
+  std::vector<bool> known(graph.values.size(), false);
+  for (std::size_t i = 0; i < known_params.size(); ++i) known[std::size_t(graph.params[i])] = known_params[i];
+  for (const Node& node : graph.nodes) {
+    const OpDef& op = *node.op;
+    auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
+    const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
+                         std::all_of(node.operands.begin(), node.operands.end(), is_known);
+    const bool is_place = op.member && op.collective.empty() && node.operands.empty() && callback_of(node) == nullptr;
+    for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
+  }
+  return known;
+}
+
 namespace {
 
 // Per factor its size in the boxes that a position holds: as in a result, and of those that no result has, as in an operand. Of a result's
@@ -80,9 +95,8 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked
 }
 
 // Per value with what its device has combined several elements into it; nothing where it has not. Linear ops make sums of sums.
-std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
+std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph, const std::vector<bool>& known) {
   std::vector<std::optional<Reduction>> combined(graph.values.size());
-  const std::vector<bool> constant = constant_expressions(graph);
   for (const Node& node : graph.nodes) {
     if (node.results.size() != 1) continue;
     std::optional<Reduction>& result = combined[std::size_t(node.results[0])];
@@ -91,32 +105,14 @@ std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph) {
       continue;
     }
     std::vector<ValueId> varying;
-    for (ValueId id : node.operands) {
-      const NodeId producer = graph.values[std::size_t(id)].producer;
-      if (producer < 0 || !constant[std::size_t(producer)]) varying.push_back(id);
-    }
+    for (ValueId id : node.operands)
+      if (!known[std::size_t(id)]) varying.push_back(id);
     if (varying.size() != 1) continue;
     const std::optional<Reduction> before = combined[std::size_t(varying[0])];
     const bool is_linear = node.op->elementwise && node.op->transpose != nullptr;
     if (only_moves_data(graph, node) || (is_linear && before == Reduction::kSum)) result = before;
   }
   return combined;
-}
-
-// Per value whether it follows from constants, the device's place in the mesh and known parameters alone: it is known before the program
-// runs.
-std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& known_params) {
-  std::vector<bool> known(graph.values.size(), false);
-  for (std::size_t i = 0; i < known_params.size(); ++i) known[std::size_t(graph.params[i])] = known_params[i];
-  for (const Node& node : graph.nodes) {
-    const OpDef& op = *node.op;
-    auto is_known = [&](ValueId id) { return bool(known[std::size_t(id)]); };
-    const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
-                         std::all_of(node.operands.begin(), node.operands.end(), is_known);
-    const bool is_place = op.member && op.collective.empty() && node.operands.empty() && callback_of(node) == nullptr;
-    for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
-  }
-  return known;
 }
 
 // Per parameter of a loop's or branch's body whether it is known: what a loop carries, in every iteration (what it counts by).
@@ -175,7 +171,7 @@ class Counter {
         program_(program),
         counted_(counted),
         known_(known_values(graph, known_params)),
-        combined_(combined_on_device(graph)) {}
+        combined_(combined_on_device(graph, known_)) {}
 
   Work run() {
     for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
@@ -210,6 +206,7 @@ class Counter {
     const bool has_places = node.op->uses_position && node.op->needs == nullptr && operands.size() > 1;
     const bool has_windows = slides_windows(node);
     const bool is_one_walk = node.op->elementwise || node.op->reduction || node.op->needs != nullptr;
+    const double walked = node.op->walked == nullptr ? 1 : node.op->walked(types(node.operands), types(node.results), node.attrs);
     std::vector<std::int64_t>& work = work_of(node.op->name);
     for (std::size_t p = 0; p < work.size(); ++p) {
       if (may_copy && element_count(operands[0][p]) == element_count(results[0][p])) continue;
@@ -218,9 +215,15 @@ class Counter {
       else if (has_places)
         work[p] += elements_at_places(operands, results[0], is_whole, p);
       else
-        work[p] +=
-            is_one_walk && rule.present ? elements_at(rule, looked_up, operands, results, p) : largest_at(*node.op, operands, results, p);
+        work[p] += is_one_walk && rule.present ? std::llround(walked * double(elements_at(rule, looked_up, operands, results, p)))
+                                               : largest_at(*node.op, operands, results, p);
     }
+  }
+
+  std::vector<TensorType> types(const std::vector<ValueId>& values) const {
+    std::vector<TensorType> all;
+    for (ValueId id : values) all.push_back(graph_.type(id));
+    return all;
   }
 
   // A collective of per-device code combines what devices have combined already, or does it for them: then all that goes in counts.

@@ -20,6 +20,10 @@ bool reads_at_places(const Node& node);
 // Their number times what each sees. They are as many as the first operand or the result has elements, whichever has fewer.
 std::int64_t elements_in_windows(const Node& node, std::int64_t of_operand, std::int64_t of_result);
 
+// Per value whether it follows from constants, the device's place in the mesh and known parameters alone: it is known before the program
+// runs.
+std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& known_params);
+
 // Whether an op computes more than an elementwise step or a reduction does with each element: products, convolutions, sorts, transforms.
 bool is_heavy(const Graph& graph, const Node& node);
 

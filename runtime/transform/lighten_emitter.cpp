@@ -1,6 +1,7 @@
 #include "runtime/transform/lighten_emitter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/graph/barrier.h"
@@ -68,10 +69,21 @@ std::optional<double> evaluated(const OpDef& op, const std::vector<double>& oper
   });
 }
 
-// Of a broadcast of what elementwise ops make of numbers.
+// The number where it is the same one in the dtype.
+std::optional<double> converted_exactly(std::optional<double> number, DType dtype) {
+  if (!number || !(std::abs(*number) < 0x1p53)) return std::nullopt;
+  return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
+    if constexpr (std::is_floating_point_v<T>)
+      if (double(T(*number)) == *number) return number;
+    return std::nullopt;
+  });
+}
+
+// Of a broadcast of what elementwise ops make of numbers, or of such numbers as another dtype.
 std::optional<double> LightEmitter::computed_filling(ValueId id) const {
   const Node* node = producer(id);
   while (node != nullptr && (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape)) node = producer(node->operands[0]);
+  if (node != nullptr && node->op == &ops::kConvert) return converted_exactly(filling(node->operands[0]), type(id).dtype);
   if (node == nullptr || !node->op->elementwise || !node->attrs.entries().empty() || type(node->results[0]).rank() > 0) return std::nullopt;
   const DType dtype = type(node->results[0]).dtype;
   std::vector<double> numbers;
@@ -105,15 +117,16 @@ LiesAs LightEmitter::like(ValueId original) const {
 
 ValueId LightEmitter::add_param(ValueId original) {
   const ValueId id = b_.param(original_.type(original));
-  note({id}, {like(original)}, false);
+  note({id}, {like(original)}, false, false);
   return id;
 }
 
-void LightEmitter::note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free) {
+void LightEmitter::note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free, bool is_constant) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     lies_.push_back(lies[i]);
     numbers_.push_back(results[i]);
     is_free_.push_back(is_free);
+    is_constant_.push_back(is_constant);
   }
 }
 
@@ -123,10 +136,7 @@ const std::vector<ValueId>* LightEmitter::equal_of(const Key& key, const Attrs& 
   return found == last ? nullptr : &found->second;
 }
 
-bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const {
-  const LiesAs& other = lies_[std::size_t(existing)];
-  return lies.value >= 0 && other.value >= 0 && lie_alike_(lies, other);
-}
+bool LightEmitter::are_one(ValueId existing, const LiesAs& lies) const { return lie_alike(lies, lies_[std::size_t(existing)]); }
 
 std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<ValueId>& operands, const Attrs& attrs,
                                             const std::vector<LiesAs>& lies) {
@@ -157,7 +167,8 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
     return numbers;
   }();
   std::vector<ValueId> results = b_.emit(op, operands, attrs);
-  note(results, lies, is_free);
+  const bool follows = folds && std::all_of(operands.begin(), operands.end(), [&](ValueId id) { return follows_from_constants(id); });
+  note(results, lies, is_free, op.constant || follows);
   for (std::size_t i = 0; i < same.size(); ++i) numbers_[std::size_t(results[i])] = same[i];
   if (is_plain) seen_.emplace(std::move(key), results);
   if (computed) turned_->add(*computed, results[0]);
@@ -203,7 +214,7 @@ ValueId LightEmitter::emit(const OpDef& op, const std::vector<ValueId>& operands
 
 ValueId LightEmitter::filled(TensorType type, double number) {
   const ValueId id = ops::filled(b_, type, number);
-  for (ValueId made = ValueId(lies_.size()); made < ValueId(graph().values.size()); ++made) note({made}, {LiesAs{}}, true);
+  for (ValueId made = ValueId(lies_.size()); made < ValueId(graph().values.size()); ++made) note({made}, {LiesAs{}}, true, true);
   return id;
 }
 

@@ -31,6 +31,7 @@ class LightEmitter {
   // The number that every element is, of a constant.
   std::optional<double> filling(ValueId id) const;
   bool is_filled_with(ValueId id, double number) const { return filling(id) == number; }
+  bool follows_from_constants(ValueId id) const { return is_constant_[std::size_t(id)]; }
   bool has_merged() const { return has_merged_; }
 
   ValueId add_param(ValueId original);
@@ -51,6 +52,7 @@ class LightEmitter {
   LiesAs like(ValueId original) const;
   // Whether what lies so is whole along these dimensions.
   bool is_whole_along(const LiesAs& lies, const std::vector<int>& dims) const;
+  bool lie_alike(const LiesAs& a, const LiesAs& b) const { return a.value >= 0 && b.value >= 0 && lie_alike_(a, b); }
   // How a value of the lighter program lies.
   const LiesAs& lies_as(ValueId id) const { return lies_[std::size_t(id)]; }
 
@@ -61,7 +63,7 @@ class LightEmitter {
   using Key = std::pair<const OpDef*, std::vector<int>>;
   // The node's earlier equal, whether or not both can be one.
   const std::vector<ValueId>* equal_of(const Key& key, const Attrs& attrs) const;
-  void note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free);
+  void note(const std::vector<ValueId>& results, const std::vector<LiesAs>& lies, bool is_free, bool is_constant);
   bool are_one(ValueId existing, const LiesAs& lies) const;
   // An earlier value that is the same transposed, transposed again, where that lies as the node's result.
   std::optional<ValueId> turned_back(const TurnedValues::Computed& computed, const LiesAs& lies);
@@ -71,9 +73,10 @@ class LightEmitter {
   const bool merges_equal_;
   std::vector<int> uses_;  // per original value, by nodes and as results
   GraphBuilder b_;
-  std::vector<LiesAs> lies_;   // per value
-  std::vector<int> numbers_;   // per value
-  std::vector<bool> is_free_;  // per value: a constant expression or one scalar everywhere, computed in whatever form is asked for
+  std::vector<LiesAs> lies_;       // per value
+  std::vector<int> numbers_;       // per value
+  std::vector<bool> is_free_;      // per value: a constant expression or one scalar everywhere, computed in whatever form is asked for
+  std::vector<bool> is_constant_;  // per value
   std::multimap<Key, std::vector<ValueId>> seen_;
   std::optional<TurnedValues> turned_;  // where anything is transposed
   bool has_merged_ = false;

@@ -72,6 +72,15 @@ std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site) 
   return all.factor == 1 ? e.emit(ops::kAdd, {all.x, shift}, {}, lies) : e.emit(ops::kSub, {shift, all.x}, {}, lies);
 }
 
+namespace {
+
+bool is_power_of_two(const LightEmitter& e, ValueId id) {
+  int exponent = 0;
+  return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
+}
+
+}  // namespace
+
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
   const ValueId result = site.node.results[0];
   const TensorType type = e.type_of_original(result);
@@ -80,22 +89,92 @@ std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
     const Node* spread = e.producer(id, ops::kBroadcastInDim);
     return spread != nullptr && e.type(spread->operands[0]).rank() == 0 ? spread->operands[0] : kZero;
   };
-  auto is_power_of_two = [&](ValueId id) {
-    int exponent = 0;
-    return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
-  };
   for (std::size_t outer : {0, 1}) {
     const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
     if (product == nullptr || scalar_in(site.operands[outer]) == kZero) continue;
     for (std::size_t inner : {0, 1}) {
       if (scalar_in(product->operands[inner]) == kZero) continue;
-      if (!is_power_of_two(site.operands[outer]) && !is_power_of_two(product->operands[inner])) continue;
+      if (!is_power_of_two(e, site.operands[outer]) && !is_power_of_two(e, product->operands[inner])) continue;
       const ValueId x = product->operands[1 - inner], first = scalar_in(product->operands[inner]), second = scalar_in(site.operands[outer]);
       const LiesAs lies = e.like(result);
       return e.emit(ops::kMul,
                     {x, e.emit(ops::kBroadcastInDim, {e.emit(ops::kMul, {first, second}, {}, {})},
                                Attrs{{"shape", type.shape}, {"dims", std::vector<std::int64_t>{}}}, lies)},
                     {}, lies);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite& site) {
+  const ValueId result = site.node.results[0];
+  const TensorType type = e.type_of_original(result);
+  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  // What the value is a broadcast of, if that is smaller and lies as the result does.
+  auto repeated = [&](ValueId id) -> const Node* {
+    const Node* spread = e.producer(id, ops::kBroadcastInDim);
+    if (spread == nullptr || e.type(spread->operands[0]).elements() >= type.elements()) return nullptr;
+    std::vector<int> dims;
+    for (std::int64_t d : spread->attrs.integers("dims")) dims.push_back(int(d));
+    const bool lies_so = e.lie_alike(LightEmitter::like(result, dims), e.lies_as(spread->operands[0]));
+    return lies_so && !dims.empty() ? spread : nullptr;
+  };
+  for (std::size_t outer : {0, 1}) {
+    const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
+    if (product == nullptr) continue;
+    for (std::size_t inner : {0, 1}) {
+      const ValueId first = product->operands[inner], second = site.operands[outer], x = product->operands[1 - inner];
+      const bool scales_first = is_power_of_two(e, second);
+      const Node* spread = scales_first ? repeated(first) : is_power_of_two(e, first) ? repeated(second) : nullptr;
+      if (spread == nullptr) continue;
+      const ValueId smaller = spread->operands[0], scale = scales_first ? second : first;
+      const Attrs attrs = spread->attrs;
+      const LiesAs lies = e.like(result);
+      const ValueId scaled = e.emit(ops::kMul, {smaller, e.filled(e.type(smaller), *e.filling(scale))}, {}, e.lies_as(smaller));
+      return e.emit(ops::kMul, {x, e.emit(ops::kBroadcastInDim, {scaled}, attrs, lies)}, {}, lies);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ValueId> multiplied_by_constants_at_once(LightEmitter& e, const LightSite& site) {
+  const TensorType type = e.type_of_original(site.node.results[0]);
+  if (site.node.op != &ops::kMul || !is_inexact(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  for (std::size_t outer : {0, 1}) {
+    const Node* product = e.producer(site.operands[1 - outer], ops::kMul);
+    if (product == nullptr || !e.follows_from_constants(site.operands[outer])) continue;
+    for (std::size_t inner : {0, 1}) {
+      const ValueId x = product->operands[1 - inner], first = product->operands[inner];
+      if (!e.follows_from_constants(first) || e.follows_from_constants(x)) continue;
+      if (e.filling(first) && e.filling(site.operands[outer])) continue;  // what rounds them to 0 or infinity is told apart above
+      const LiesAs lies = e.like(site.node.results[0]);
+      return e.emit(ops::kMul, {x, e.emit(ops::kMul, {first, site.operands[outer]}, {}, lies)}, {}, lies);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ValueId> scaled_before_multiplying(LightEmitter& e, const LightSite& site) {
+  const ValueId result = site.node.results[0];
+  const TensorType type = e.type_of_original(result);
+  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  for (std::size_t outer : {0, 1}) {
+    const ValueId scale = site.operands[outer];
+    const Node* product = e.is_used_once(site.node.operands[1 - outer]) ? e.producer(site.operands[1 - outer]) : nullptr;
+    if (product == nullptr || product->op != &ops::kDotGeneral || !is_power_of_two(e, scale)) continue;
+    const Attrs attrs = product->attrs;
+    const auto& batch = attrs.integers("batch");
+    if (!attrs.integers("contract").empty()) continue;
+    std::vector<ValueId> operands = product->operands;
+    for (std::size_t side : {0, 1}) {
+      const TensorType smaller = e.type(operands[side]);
+      if (smaller.shape.size() != batch.size() / 2 || smaller.elements() >= type.elements()) continue;
+      std::vector<int> dims(smaller.shape.size());  // of the result
+      for (std::size_t i = 0; i < dims.size(); ++i) dims[std::size_t(batch[side * dims.size() + i])] = int(i);
+      const LiesAs lies = LightEmitter::like(result, dims);
+      if (!e.lie_alike(lies, e.lies_as(operands[side]))) continue;
+      operands[side] = e.emit(ops::kMul, {operands[side], e.filled(smaller, *e.filling(scale))}, {}, lies);
+      return e.emit(ops::kDotGeneral, operands, attrs, e.like(result));
     }
   }
   return std::nullopt;

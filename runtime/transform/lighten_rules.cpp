@@ -189,6 +189,21 @@ std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site) {
   return is_reduction(*site.node.op) ? reduced_at_once(e, site, site.operands[0]) : std::nullopt;
 }
 
+std::optional<ValueId> added_before_reducing(LightEmitter& e, const LightSite& site) {
+  const TensorType type = e.type_of_original(site.node.results[0]);
+  if (!is_any_of(site.node.op, {&ops::kAdd, &ops::kSub}) || is_half(type.dtype)) return std::nullopt;
+  std::vector<const Node*> sums;
+  for (std::size_t i : {0, 1}) {
+    const Node* sum = e.is_used_once(site.node.operands[i]) ? e.producer(site.operands[i]) : nullptr;
+    if (sum == nullptr || sum->op != &ops::kReduceSum) return std::nullopt;
+    sums.push_back(sum);
+  }
+  const ValueId x = sums[0]->operands[0], y = sums[1]->operands[0];
+  const Attrs attrs = sums[0]->attrs;
+  if (attrs != sums[1]->attrs || e.type(x) != e.type(y) || !e.lie_alike(e.lies_as(x), e.lies_as(y))) return std::nullopt;
+  return e.emit(ops::kReduceSum, {e.emit(*site.node.op, {x, y}, {}, e.lies_as(x))}, attrs, e.like(site.node.results[0]));
+}
+
 namespace {
 
 // What a value is joined from along a dimension.

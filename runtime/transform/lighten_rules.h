@@ -32,6 +32,12 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 // A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
+// A product by a power of two and by what repeats: by the scaled one, repeated.
+std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite& site);
+// Products with two constants that differ from element to element: with their product, which is known before the program runs.
+std::optional<ValueId> multiplied_by_constants_at_once(LightEmitter& e, const LightSite& site);
+// A power of two times a product without sums, which nobody else uses, of an operand that is smaller than the result: times that operand.
+std::optional<ValueId> scaled_before_multiplying(LightEmitter& e, const LightSite& site);
 // A choice by a comparison of numbers, or between equal values: what it chooses; a truth and one that is known: the truth.
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
 // A product with a truth as a number: the other factor or 0, of what is not finite, too.
@@ -54,6 +60,9 @@ std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);
+// The sum or difference of two sums along the same dimensions, which nobody else uses, of what lies alike: a sum of theirs, which devices
+// combine once.
+std::optional<ValueId> added_before_reducing(LightEmitter& e, const LightSite& site);
 // A reduction of all elements of a reshape: of what is reshaped.
 std::optional<ValueId> reduced_before_reshaping(LightEmitter& e, const LightSite& site);
 // A reduction of single elements: a reshape.

@@ -175,8 +175,10 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const GradS
     }
     return results;
   };
+  std::vector<Array> args = arrays(statement, names, where);
+  if (Context::current().tracer()) return differentiated(args);
   JitOptions options{statement.op + " of " + function.name, {}, {}};
-  return machine_.jit(statement.pointer, differentiated, options, arrays(statement, names, where), where);
+  return machine_.jit(statement.pointer, differentiated, options, args, where);
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const ReadStep& step, const Names& names, Where where) {

@@ -1,10 +1,10 @@
 """Runs scenarios under JAX: one mesh "m", one process, statements as docs/scenarios.md has them."""
 import contextlib, functools
-import jax, jax.ad_checkpoint, jax.numpy as jnp, jax.scipy.fft, jax.scipy.linalg, jax.scipy.ndimage, jax.scipy.signal, jax.scipy.special, jax.scipy.stats, numpy as np
+import jax, jax.ad_checkpoint, jax.numpy as jnp, jax.ops, jax.scipy.fft, jax.scipy.linalg, jax.scipy.ndimage, jax.scipy.signal, jax.scipy.special, jax.scipy.stats, numpy as np
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, auto_axes, explicit_axes, reshard
 
-plain = lambda x: tuple(x) if isinstance(x, list) else x
+plain = lambda x: tuple(map(plain, x)) if isinstance(x, list) else x
 one_or_all = lambda x: x[0] if len(x) == 1 else tuple(x)
 spec_of = lambda spec: P(*[P.UNCONSTRAINED if e == "UNCONSTRAINED" else plain(e) for e in spec])
 
@@ -15,7 +15,7 @@ SCATTERS = {"scatter": "set", "scatter_add": "add", "scatter_mul": "multiply", "
 def named(name):
     """JAX's function of an op of this name, wherever JAX keeps it."""
     name = {"mul": "multiply", "sub": "subtract", "div": "divide"}.get(name, name)
-    for place in (jnp, jax.scipy, jax.scipy.special, jax.nn, lax, jax):
+    for place in (jnp, jax.scipy, jax.scipy.special, jax.nn, lax, jax.ops, jax):
         with contextlib.suppress(AttributeError): return functools.reduce(getattr, name.split("."), place)
     raise AttributeError(f"JAX has no function {name}")
 
@@ -93,7 +93,7 @@ class Run:
         axis = plain(at.get("axis_name"))
         if name == "jit":
             options = dict(out_shardings=one_or_all([self.sharding(o) for o in at["out_shardings"]])) if "out_shardings" in at else {}
-            return self.compiled(call(), args, options)
+            return (self.compiled if is_outer else lambda f, a, o: jax.jit(f, **o)(*a))(call(), args, options)
         if name in ("grad", "value_and_grad"):
             got = getattr(jax, name)(call(), argnums=tuple(at.get("argnums", [0])))(*args)
             return (got[0], *got[1]) if name == "value_and_grad" else one_or_all(got)
@@ -129,7 +129,7 @@ class Run:
         if name == "convert": return args[0].astype(at["dtype"])
         if name == "matmul": return jnp.matmul(*args, out_sharding=spec_of(at["out_sharding"]) if "out_sharding" in at else None)
         if name == "einsum": return jnp.einsum(at["subscripts"], *args)
-        if name == "concatenate": return jnp.concatenate(args, axis=at["axis"])
+        if name in ("concatenate", "stack"): return getattr(jnp, name)(args, axis=at["axis"])
         if name == "reshape": return jnp.reshape(args[0], at["shape"])
         if name == "slice": return lax.slice(args[0], at["start"], at["limit"], at.get("stride"))
         if name == "arange": return jnp.arange(*args, dtype=at.get("dtype"))
@@ -141,7 +141,8 @@ class Run:
         if name == "gather": return looked_up(*args, **at)
         if name in ("scatter", "scatter_add"): return scattered(name, *args, **at)
         if name == "reduce_window": return windows(*args, **at)
-        if name == "sort" and len(args) > 1: return lax.sort(tuple(args), **at)
+        if name == "sort" and len(args) > 1: return lax.sort(tuple(args), **{"dimension" if k == "axis" else k: v for k, v in at.items()})
+        if name == "lexsort": return jnp.lexsort(tuple(args), **at)
         if name.startswith("cum") and "reverse" in at: return getattr(lax, name)(args[0], **at)
         if name == "conv": return convolution(args, at)
         if name in SCATTERS and not at: return getattr(args[0].at[args[1]], SCATTERS[name])(args[2])

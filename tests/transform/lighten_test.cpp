@@ -82,6 +82,45 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = convert(%1) {dtype = int32} : int32[4]\n%3 = mul(%0, %2) : int32[4]\nreturn %3\n",
              "%2 = constant() {value = int32[]{0}} : int32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : int32[4]\n"
              "%4 = select(%1, %0, %3) : int32[4]\nreturn %4\n"},
+        Case{"TwoListsOfConstants", "%0: float32[4]",
+             "%1 = constant() {value = float32[4]{1.0, 3.0, 5.0, 7.0}} : float32[4]\n%2 = iota() {dimension = 0, dtype = float32, shape = "
+             "[4]} "
+             ": float32[4]\n"
+             "%3 = mul(%0, %1) : float32[4]\n%4 = mul(%3, %2) : float32[4]\nreturn %4\n",
+             "%1 = constant() {value = float32[4]{1.0, 3.0, 5.0, 7.0}} : float32[4]\n%2 = iota() {dimension = 0, dtype = float32, shape = "
+             "[4]} "
+             ": float32[4]\n"
+             "%3 = mul(%1, %2) : float32[4]\n%4 = mul(%0, %3) : float32[4]\nreturn %4\n"},
+        Case{
+            "ScaledProductWithoutSums", "%0: float32[4,2], %1: float32[4]",
+            "%2 = dot_general(%0, %1) {batch = [0,0], contract = []} : float32[4,2]\n%3 = constant() {value = float32[]{2.0}} : float32[]\n"
+            "%4 = broadcast_in_dim(%3) {dims = [], shape = [4,2]} : float32[4,2]\n%5 = mul(%4, %2) : float32[4,2]\nreturn %5\n",
+            "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+            "%4 = mul(%1, %3) : float32[4]\n%5 = dot_general(%0, %4) {batch = [0,0], contract = []} : float32[4,2]\nreturn %5\n"},
+        Case{
+            "ScaledByThree", "%0: float32[4,2], %1: float32[4]",
+            "%2 = dot_general(%0, %1) {batch = [0,0], contract = []} : float32[4,2]\n%3 = constant() {value = float32[]{3.0}} : float32[]\n"
+            "%4 = broadcast_in_dim(%3) {dims = [], shape = [4,2]} : float32[4,2]\n%5 = mul(%4, %2) : float32[4,2]\nreturn %5\n",
+            ""},
+        Case{"ScaledAndRepeated", "%0: float32[4,2], %1: float32[4]",
+             "%2 = broadcast_in_dim(%1) {dims = [0], shape = [4,2]} : float32[4,2]\n%3 = constant() {value = float32[]{2.0}} : float32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [4,2]} : float32[4,2]\n%5 = mul(%4, %0) : float32[4,2]\n"
+             "%6 = mul(%5, %2) : float32[4,2]\nreturn %6\n",
+             "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = mul(%1, %3) : float32[4]\n%5 = broadcast_in_dim(%4) {dims = [0], shape = [4,2]} : float32[4,2]\n"
+             "%6 = mul(%0, %5) : float32[4,2]\nreturn %6\n"},
+        Case{"DifferenceOfSums", "%0: float32[4,2], %1: float32[4,2]",
+             "%2 = reduce_sum(%0) {axes = [0]} : float32[2]\n%3 = reduce_sum(%1) {axes = [0]} : float32[2]\n"
+             "%4 = sub(%2, %3) : float32[2]\nreturn %4\n",
+             "%2 = sub(%0, %1) : float32[4,2]\n%3 = reduce_sum(%2) {axes = [0]} : float32[2]\nreturn %3\n"},
+        Case{"SumsOfOtherDimensions", "%0: float32[4,2,2], %1: float32[4,2,2]",
+             "%2 = reduce_sum(%0) {axes = [0,1]} : float32[2]\n%3 = reduce_sum(%1) {axes = [0,2]} : float32[2]\n"
+             "%4 = add(%2, %3) : float32[2]\nreturn %4\n",
+             ""},
+        Case{"ZeroAsAnotherType", "%0: float32[4]",
+             "%1 = constant() {value = int32[]{0}} : int32[]\n%2 = broadcast_in_dim(%1) {dims = [], shape = [4]} : int32[4]\n"
+             "%3 = convert(%2) {dtype = float32} : float32[4]\n%4 = add(%0, %3) : float32[4]\n%5 = sin(%4) : float32[4]\nreturn %5\n",
+             "%1 = sin(%0) : float32[4]\nreturn %1\n"},
         Case{"ConjugateTwice", "%0: complex64[4]",
              "%1 = conj(%0) : complex64[4]\n%2 = conj(%1) : complex64[4]\n%3 = sin(%2) : complex64[4]\nreturn %3\n",
              "%1 = sin(%0) : complex64[4]\nreturn %1\n"},
