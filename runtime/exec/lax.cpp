@@ -108,6 +108,9 @@ Array scatter(const Operand& x, const Operand& indices, const Operand& updates, 
 Array scatter_add(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims) {
   return scattered("scatter_add", x, indices, updates, dims);
 }
+Array scatter_sub(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims) {
+  return scattered("scatter_add", x, indices, Operand(-updates, updates.where()), dims);
+}
 Array scatter_mul(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims) {
   return scattered("scatter_mul", x, indices, updates, dims);
 }

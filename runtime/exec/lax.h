@@ -80,6 +80,7 @@ Array gather(const Operand& x, const Operand& indices, const GatherDimensionNumb
 // Their inverse: windows of x changed by `updates`; those outside x are dropped. `offset_dims` are the updates'.
 Array scatter(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);
 Array scatter_add(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);
+Array scatter_sub(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);
 Array scatter_mul(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);
 Array scatter_min(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);
 Array scatter_max(const Operand& x, const Operand& indices, const Operand& updates, const GatherDimensionNumbers& dims);

@@ -207,6 +207,8 @@ std::pair<Array, Array> modf(const Operand& x) { return two("modf", {x}); }
 Array float_power(const Operand& x, const Operand& y) { return one("float_power", {x, y}); }
 Array rint(const Operand& x) { return one("rint", {x}); }
 Array spacing(const Operand& x) { return one("spacing", {x}); }
+bool iscomplexobj(const Operand& x) { return is_complex(x.is_array() ? x.array().type().dtype : full({}, x).type().dtype); }
+bool isrealobj(const Operand& x) { return !iscomplexobj(x); }
 Array iscomplex(const Operand& x) { return one("iscomplex", {x}); }
 Array isreal(const Operand& x) { return one("isreal", {x}); }
 Array array_equiv(const Operand& x, const Operand& y) { return one("array_equiv", {x, y}); }

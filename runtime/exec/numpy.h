@@ -202,6 +202,8 @@ Array rint(const Operand& x);
 Array spacing(const Operand& x);
 Array iscomplex(const Operand& x);
 Array isreal(const Operand& x);
+bool iscomplexobj(const Operand& x);  // by its dtype
+bool isrealobj(const Operand& x);
 Array array_equiv(const Operand& x, const Operand& y);
 
 // --- Special functions.

@@ -174,6 +174,7 @@ Array arctanh(const Operand& x) { return call<"arctanh">({x}); }
 Array deg2rad(const Operand& x) { return call<"deg2rad">({x}); }
 Array rad2deg(const Operand& x) { return call<"rad2deg">({x}); }
 Array reciprocal(const Operand& x) { return call<"reciprocal">({x}); }
+Array positive(const Operand& x) { return call<"positive">({x}); }
 Array fabs(const Operand& x) { return call<"fabs">({x}); }
 Array sinc(const Operand& x) { return call<"sinc">({x}); }
 Array signbit(const Operand& x) { return call<"signbit">({x}); }
@@ -333,9 +334,8 @@ Array with_sharding_constraint(const Operand& x, const PartitionSpec& spec) {
 Array reshard(const Operand& x, const Sharding& given) {
   const Mesh& mesh = given.mesh();
   // An entry for each dimension; empty ones beyond them say nothing.
-  const Sharding sharding = x.is_array() && x.array().valid()
-                                ? at_place(x.where(), [&] { return Sharding(mesh, given.spec(x.array().ndim())); })
-                                : given;
+  const Sharding sharding =
+      x.is_array() && x.array().valid() ? at_place(x.where(), [&] { return Sharding(mesh, given.spec(x.array().ndim())); }) : given;
   const bool is_traced = Context::current().tracer() != nullptr;
   const bool lies_on_it = x.is_array() && !is_traced && x.array().valid() && x.array().sharding().mesh() == mesh;
   if (is_traced || (lies_on_it && is_partly_explicit(mesh))) return resharded(x, sharding, "reshard");

@@ -159,6 +159,7 @@ Array arctanh(const Operand& x);
 Array deg2rad(const Operand& x);
 Array rad2deg(const Operand& x);
 Array reciprocal(const Operand& x);
+Array positive(const Operand& x);
 Array fabs(const Operand& x);
 Array sinc(const Operand& x);
 Array signbit(const Operand& x);

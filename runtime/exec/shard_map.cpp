@@ -204,6 +204,19 @@ Array ppermute(const Operand& x, const AxisNames& axes, const std::vector<std::p
   return along("ppermute", x, axes, Attrs{{"perm", pairs}});
 }
 
+Array pshuffle(const Operand& x, const AxisNames& axes, const std::vector<int>& perm) {
+  std::vector<int> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::pair<int, int>> pairs;
+  for (int i = 0; i < int(perm.size()); ++i) {
+    if (sorted[std::size_t(i)] != i)
+      throw_user_error("pshuffle at {}: `perm` does not represent a permutation: {}; it must name each of 0 to {} once", x.where().text(),
+                       fmt::format("[{}]", fmt::join(perm, ", ")), perm.size() - 1);
+    pairs.emplace_back(perm[std::size_t(i)], i);
+  }
+  return ppermute(x, axes, pairs);
+}
+
 Array pbroadcast(const Operand& x, const AxisNames& axes, int source) {
   return along("pbroadcast", x, axes, Attrs{{"source", std::int64_t(source)}});
 }

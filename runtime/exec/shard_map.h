@@ -86,6 +86,8 @@ struct AllToAll {
 };
 Array all_to_all(const Operand& x, const AxisNames& axes, const AllToAll& how);
 Array ppermute(const Operand& x, const AxisNames& axes, const std::vector<std::pair<int, int>>& perm);
+// Device i gets what device perm[i] has. UserError where that is no permutation of the axes' devices.
+Array pshuffle(const Operand& x, const AxisNames& axes, const std::vector<int>& perm);
 Array pbroadcast(const Operand& x, const AxisNames& axes, int source);
 Array pvary(const Operand& x, const AxisNames& axes);
 // jax.lax.pcast: to "varying" is pvary. UserError for the others of JAX, which are not there.
@@ -104,6 +106,7 @@ SHARDLAB_COLLECTIVE_OF_TREE(pmin)
 SHARDLAB_COLLECTIVE_OF_TREE(all_gather)
 SHARDLAB_COLLECTIVE_OF_TREE(psum_scatter)
 SHARDLAB_COLLECTIVE_OF_TREE(ppermute)
+SHARDLAB_COLLECTIVE_OF_TREE(pshuffle)
 SHARDLAB_COLLECTIVE_OF_TREE(pvary)
 SHARDLAB_COLLECTIVE_OF_TREE(pcast)
 #undef SHARDLAB_COLLECTIVE_OF_TREE

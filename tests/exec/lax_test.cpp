@@ -67,6 +67,8 @@ TEST(Lax, ProductsAndPlaces) {
   EXPECT_THAT(floats(gather(grid, places, windows, {1, 2})), ElementsAre(1, 2, 10, 11));
   EXPECT_THAT(floats(scatter_add(zeros({2, 2}), array<std::int32_t>({1, 1}, {2, 1}), ones({2, 2}), {{1}, {0}, {0}})),
               ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(floats(scatter_sub(zeros({2, 2}), array<std::int32_t>({1, 1}, {2, 1}), ones({2, 2}), {{1}, {0}, {0}})),
+              ElementsAre(0, 0, -2, -2));
   EXPECT_THAT(floats(scatter_max(zeros({3}), array<std::int32_t>({1, 2}, {2, 1}), array<float>({-1, 4}), {{}, {0}, {0}})),
               ElementsAre(0, 0, 4));
 }

@@ -42,6 +42,13 @@ std::string message_of(Call call) {
   return "no error";
 }
 
+TEST(Numpy, KindsOfNumbers) {
+  EXPECT_TRUE(iscomplexobj(astype(ones({2}), complex64)));
+  EXPECT_FALSE(iscomplexobj(2.0));
+  EXPECT_TRUE(isrealobj(arange(3)));
+  EXPECT_EQ(positive(array<float>({-1, 2})).to_vector<float>(), (std::vector<float>{-1, 2}));
+}
+
 TEST(Numpy, ArraysLongerShorterTurned) {
   expect(append(v(), w()), {1, 2, 4, 7, 3, -1, 2});
   expect(insert(v(), integers({1, 3}), 9.0), {1, 9, 2, 4, 9, 7});

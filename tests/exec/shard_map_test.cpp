@@ -234,6 +234,17 @@ TEST_P(Collectives, PermuteAndBroadcast) {
       [](const std::vector<Local>& members) { return std::vector<Local>(members.size(), members.back()); });
 }
 
+TEST_P(Collectives, ShuffleTakesFromThePlacesThatItNames) {
+  int size = group_size(setting());
+  std::vector<int> turned(std::size_t(size), 0);
+  for (int i = 0; i < size; ++i) turned[std::size_t(i)] = size - 1 - i;
+  check(
+      setting(), [&](const std::vector<Array>& x) { return std::vector<Array>{pshuffle(x[0], setting().over, turned)}; },
+      [](const std::vector<Local>& members) { return std::vector<Local>(members.rbegin(), members.rend()); });
+  turned.back() = turned.front() + 1;
+  EXPECT_THROW(pshuffle(ones({2}), setting().over, turned), UserError);
+}
+
 TEST_P(Collectives, AxisIndex) {
   check(
       setting(),
