@@ -11,6 +11,7 @@ namespace {
 constexpr LightRule kRules[]{operand_alone,
                              started_where_it_fits,
                              added_where_updated,
+                             joined_instead_of_added,
                              padding_alone,
                              multiplied_before_repeating,
                              without_signs,

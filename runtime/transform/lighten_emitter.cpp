@@ -156,6 +156,15 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
       has_merged_ = true;
       return *equal;
     }
+    // What each device has whole it has in parts as well.
+    const bool computes_much = !op.elementwise && !op.folds && !op.broadcasts;
+    if (computes_much && std::all_of(equal->begin(), equal->end(), [&](ValueId id) { return is_whole(lies_as(id)); })) {
+      has_merged_ = true;
+      const std::vector<ValueId> earlier = *equal;
+      std::vector<ValueId> names;
+      for (std::size_t i = 0; i < lies.size(); ++i) names.push_back(as(earlier[i], lies[i]));
+      return names;
+    }
   }
   const bool may_be_turned = turned_ && is_plain && !is_free && lies.size() == 1 && !op.uses_position && !op.member;
   const auto computed = may_be_turned ? turned_->computed(op, operands, attrs) : std::nullopt;
@@ -222,6 +231,12 @@ bool LightEmitter::is_whole_along(const LiesAs& lies, const std::vector<int>& di
   LiesAs whole = lies;
   for (int d : dims) whole.dims[std::size_t(d)] = -1;
   return lies.value >= 0 && lie_alike_(lies, whole);
+}
+
+bool LightEmitter::is_whole(const LiesAs& lies) const {
+  std::vector<int> all(lies.dims.size());
+  std::iota(all.begin(), all.end(), 0);
+  return is_whole_along(lies, all);
 }
 
 LighterGraph LightEmitter::finish(const std::vector<ValueId>& renamed) {

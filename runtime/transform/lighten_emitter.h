@@ -52,9 +52,10 @@ class LightEmitter {
   LiesAs like(ValueId original) const;
   // Whether what lies so is whole along these dimensions.
   bool is_whole_along(const LiesAs& lies, const std::vector<int>& dims) const;
+  bool is_whole(const LiesAs& lies) const;
   bool lie_alike(const LiesAs& a, const LiesAs& b) const { return a.value >= 0 && b.value >= 0 && lie_alike_(a, b); }
-  // How a value of the lighter program lies.
-  const LiesAs& lies_as(ValueId id) const { return lies_[std::size_t(id)]; }
+  // How a value of the lighter program lies. By value: emitting moves what is noted.
+  LiesAs lies_as(ValueId id) const { return lies_[std::size_t(id)]; }
 
   LighterGraph finish(const std::vector<ValueId>& renamed);
 

@@ -75,9 +75,11 @@ TEST_F(FuzzPrograms, HoldForAsLongAsAsked) {
   while (std::chrono::steady_clock::now() < end && (goes_on || !HasFailure())) {
     if (seed % 200 == 0) fresh();
     program_under_way = seed;
-    Outcome outcome = check_program(seed++);
-    ++modes[outcome.mode];
-    EXPECT_EQ(outcome.failure, "");
+    try {
+      const Outcome outcome = check_program(seed++);
+      ++modes[outcome.mode];
+      EXPECT_EQ(outcome.failure, "");
+    } catch (const std::exception& error) { ADD_FAILURE() << "program " << program_under_way << " throws: " << error.what(); }
     std::fflush(stdout);
   }
   std::string kinds;

@@ -109,6 +109,16 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
              "%4 = mul(%1, %3) : float32[4]\n%5 = broadcast_in_dim(%4) {dims = [0], shape = [4,2]} : float32[4,2]\n"
              "%6 = mul(%0, %5) : float32[4,2]\nreturn %6\n"},
+        Case{"SumOfThreePads", "%0: float32[2,3], %1: float32[2,2], %2: float32[2,4]",
+             "%3 = constant() {value = float32[]{0.0}} : float32[]\n%4 = pad(%0, %3) {padding = [0,0,0,0,7,0]} : float32[2,10]\n"
+             "%5 = pad(%1, %3) {padding = [0,0,0,3,5,0]} : float32[2,10]\n%6 = add(%4, %5) : float32[2,10]\n"
+             "%7 = pad(%2, %3) {padding = [0,0,0,6,0,0]} : float32[2,10]\n%8 = add(%6, %7) : float32[2,10]\nreturn %8\n",
+             "%3 = constant() {value = float32[]{0.0}} : float32[]\n%4 = broadcast_in_dim(%3) {dims = [], shape = [2,1]} : float32[2,1]\n"
+             "%5 = concatenate(%0, %1, %4, %2) {axis = 1} : float32[2,10]\nreturn %5\n"},
+        Case{"SumOfPadsThatOverlap", "%0: float32[6], %1: float32[6]",
+             "%2 = constant() {value = float32[]{0.0}} : float32[]\n%3 = pad(%0, %2) {padding = [0,4,0]} : float32[10]\n"
+             "%4 = pad(%1, %2) {padding = [4,0,0]} : float32[10]\n%5 = add(%3, %4) : float32[10]\nreturn %5\n",
+             ""},
         Case{"DifferenceOfSums", "%0: float32[4,2], %1: float32[4,2]",
              "%2 = reduce_sum(%0) {axes = [0]} : float32[2]\n%3 = reduce_sum(%1) {axes = [0]} : float32[2]\n"
              "%4 = sub(%2, %3) : float32[2]\nreturn %4\n",
@@ -417,6 +427,20 @@ TEST(LightenNames, WhatLiesElsewhereStaysApart) {
   EXPECT_EQ(print(transform::lightened(graph, [](const LiesAs& a, const LiesAs& b) { return a == b; })->graph),
             "f(%0: float32[4]) {\n  %1 = reshape(%0) {shape = [4]} : float32[4]\n  %2 = sin(%0) : float32[4]\n"
             "  %3 = sin(%0) : float32[4]\n  return %1, %2, %3\n}\n");
+}
+
+TEST(LightenNames, PartsOfWhatIsThereWholeAreTakenFromIt) {
+  auto lightened = [](ValueId whole) {
+    const Graph graph = parse_graph(
+        "f(%0: float32[4,4]) {\n%1 = cumsum(%0) {axis = 0, reverse = false} : float32[4,4]\n"
+        "%2 = cumsum(%0) {axis = 0, reverse = false} : float32[4,4]\nreturn %1, %2\n}\n",
+        find_op);
+    return transform::lightened(graph, [=](const LiesAs& a, const LiesAs& b) { return a == b || (a.value == whole && b.value == whole); });
+  };
+  EXPECT_EQ(print(lightened(1)->graph),
+            "f(%0: float32[4,4]) {\n  %1 = cumsum(%0) {axis = 0, reverse = false} : float32[4,4]\n"
+            "  %2 = reshape(%1) {shape = [4, 4]} : float32[4,4]\n  return %1, %2\n}\n");
+  EXPECT_FALSE(lightened(2).has_value());  // the later one is whole
 }
 
 }  // namespace
