@@ -2,7 +2,8 @@
 // each case.
 //
 // Cases have the names of the JAX side (jax_side.py), so that compare.py can divide one by the other. With arguments only those run; the
-// cases network_8192_… (minutes, and some GB) run only so.
+// cases network_8192_… (minutes, and some GB) run only so. SHARDLAB_BENCH_REPEATS: how many times as many repetitions, for profilers. Where
+// one device is asked for, all is on it.
 #include <shardlab/shardlab.h>
 
 #include <fmt/format.h>
@@ -28,6 +29,7 @@ using Run = std::function<Array()>;
 void timed(const std::string& name, int reps, int inner, const std::function<Run()>& setup) {
   if (!is_wanted(name)) return;
   const Run run = setup();
+  if (const char* times = std::getenv("SHARDLAB_BENCH_REPEATS")) reps *= std::max(std::atoi(times), 1);
   for (int warm = 0; warm < (reps > 1 ? 2 : 1); ++warm) run().block_until_ready();
   std::vector<double> seconds;
   for (int rep = 0; rep < reps; ++rep) {
@@ -76,7 +78,8 @@ Array softmax_loss(const Params& params, const Batch& batch) {
 }
 
 struct Bench {
-  Mesh mesh = make_mesh({4, 2}, {"a", "b"}), flat = make_mesh({8}, {"g"});
+  const bool is_one = device_count() == 1;
+  Mesh mesh = is_one ? make_mesh({1, 1}, {"a", "b"}) : make_mesh({4, 2}, {"a", "b"}), flat = make_mesh({is_one ? 1 : 8}, {"g"});
   Sharding on(auto... axes) const { return NamedSharding(mesh, P(axes...)); }
   const P whole = {};
 
@@ -158,7 +161,8 @@ struct Bench {
     auto turn = member([](const Array& x) { return all_to_all(x, {"g"}, {.tiled = true}); }, P("g"));
     timed("all_to_all_16MB_each", 5, 1, [&] { return [&, x = many()] { return turn(x); }; });
     std::vector<std::pair<int, int>> ring;
-    for (int i = 0; i < 8; ++i) ring.emplace_back(i, (i + 1) % 8);
+    const int members = is_one ? 1 : 8;
+    for (int i = 0; i < members; ++i) ring.emplace_back(i, (i + 1) % members);
     auto shift = member([=](const Array& x) { return ppermute(x, {"g"}, ring); }, P("g"));
     timed("ppermute_16MB_each", 5, 1, [&] { return [&, x = many()] { return shift(x); }; });
   }

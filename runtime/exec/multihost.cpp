@@ -106,6 +106,7 @@ Array broadcast_async(const Operand& operand, int root, Where where, Waits waits
 
 Array barrier_async(std::string_view name, Where where, Waits waits, const std::vector<int>& some) {
   auto element = std::make_shared<Buffer>(sizeof(std::int32_t));
+  *element->as<std::int32_t>() = 0;
   if (some.empty()) return launch(begun(barrier_movement(name), waits), parts(std::move(element)), where);
   const int self = Context::current().process_index();
   const auto own = std::lower_bound(some.begin(), some.end(), self);

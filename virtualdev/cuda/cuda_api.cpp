@@ -12,8 +12,10 @@
 #include <tuple>
 
 #include "virtualdev/cuda/fourier_plans.h"
+#include "virtualdev/cuda/graph_capture.h"
 #include "virtualdev/cuda/libraries.h"
 #include "virtualdev/cuda/matrix_products.h"
+#include "virtualdev/cuda/memory_pool.h"
 #include "virtualdev/cuda/nccl_calls.h"
 #include "virtualdev/cuda/place_sorts.h"
 
@@ -24,6 +26,7 @@ namespace {
 struct OwnStream {
   cudaStream_t stream;
   int gpu;
+  std::size_t free_bytes_max;  // of the pool
 };
 struct OwnEvent {
   cudaEvent_t event;
@@ -57,9 +60,9 @@ class CudaApi final : public GpuApi {
       products_.close(turn, free);
     } catch (const std::exception&) {  // a function is missing: nothing was made with it
     }
-    for (auto& [gpu, stream] : capturing_) {
+    for (auto& [gpu, capture] : capturing_) {
       turn_to(gpu);
-      RUNTIME(cudaStreamDestroy)(stream);
+      capture.reset();
     }
     for (auto& [code, library] : libraries_) RUNTIME(cudaLibraryUnload)(library);
     for (auto& [bytes, data] : pinned_free_) RUNTIME(cudaFreeHost)(data);
@@ -89,7 +92,7 @@ class CudaApi final : public GpuApi {
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     check(RUNTIME(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
     open_to_peers(pool, gpu);
-    auto made = std::make_unique<OwnStream>(OwnStream{nullptr, gpu});
+    auto made = std::make_unique<OwnStream>(OwnStream{nullptr, gpu, info(gpu).memory_bytes / 4});
     int none = -1;
     home_.compare_exchange_strong(none, gpu);
     check(RUNTIME(cudaStreamCreateWithFlags)(&made->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -97,6 +100,7 @@ class CudaApi final : public GpuApi {
   }
   void destroy(Stream stream) noexcept override {
     turn_to(own(stream).gpu);
+    pool_.forget(own(stream).stream, driver_release(stream));
     RUNTIME(cudaStreamDestroy)(own(stream).stream);
     delete &own(stream);
   }
@@ -151,21 +155,16 @@ class CudaApi final : public GpuApi {
 
   std::byte* allocate(std::size_t bytes, Stream stream) override {
     use(own(stream).gpu);
-    void* data = nullptr;
-    auto* malloc_async = runtime_.find<cudaError_t(void**, std::size_t, cudaStream_t)>("cudaMallocAsync");
-    constexpr std::size_t kWords = 16;  // kernels change narrow elements within the word that holds them
-    cudaError_t result = malloc_async(&data, (bytes + kWords - 1) / kWords * kWords, own(stream).stream);
-    if (result == cudaErrorMemoryAllocation) {
-      RUNTIME(cudaGetLastError)();  // or a library takes it for its own
+    // Sizes are multiples of more than a word: kernels change narrow elements within the word that holds them.
+    std::byte* data = pool_.allocate(
+        bytes, own(stream).stream, [&](std::size_t size) { return driver_allocate(size, stream); }, driver_release(stream));
+    if (data == nullptr)
       throw OutOfGpuMemory(
           fmt::format("GPU {} has no {} bytes left; cut the arrays over more devices, or donate arguments", own(stream).gpu, bytes));
-    }
-    check(result, "cudaMallocAsync");
-    return static_cast<std::byte*>(data);
+    return data;
   }
   void release(std::byte* data, Stream stream) noexcept override {
-    turn_to(own(stream).gpu);
-    runtime_.find<cudaError_t(void*, cudaStream_t)>("cudaFreeAsync")(data, own(stream).stream);
+    pool_.release(data, own(stream).stream, own(stream).free_bytes_max, driver_release(stream));
   }
   std::byte* allocate_pinned(std::size_t bytes) override {
     std::lock_guard lock(mutex_);
@@ -230,7 +229,8 @@ class CudaApi final : public GpuApi {
   }
   void multiply(int gpu, const MatrixProduct& product, Stream stream) override {
     use(gpu);
-    products_.run(gpu, product, own(stream).stream, [&](std::size_t bytes) { return allocate(bytes, stream); });
+    products_.reserve(gpu, 1, [&](std::size_t bytes) { return allocate(bytes, stream); });
+    products_.run(gpu, product, own(stream).stream, 0);
   }
   void transform(int gpu, const RowTransforms& transforms, Stream stream) override {
     use(gpu);
@@ -249,6 +249,7 @@ class CudaApi final : public GpuApi {
     issue(sort, own(stream).stream);
   }
 
+  void begin_task(TaskWork, Stream) override {}  // calls of a stream are in order
   Graph make_graph(int gpu, std::span<const Work> work) override {
     auto made = std::make_unique<OwnGraph>(OwnGraph{nullptr, gpu, {}});
     cudaGraph_t graph = capture(gpu, work, made->held);
@@ -306,6 +307,25 @@ class CudaApi final : public GpuApi {
   void pop_range() override { nvtxRangePop(); }
 
  private:
+  // In the order of the stream's work.
+  std::byte* driver_allocate(std::size_t bytes, Stream stream) {
+    void* data = nullptr;
+    auto* malloc_async = runtime_.find<cudaError_t(void**, std::size_t, cudaStream_t)>("cudaMallocAsync");
+    cudaError_t result = malloc_async(&data, bytes, own(stream).stream);
+    if (result == cudaErrorMemoryAllocation) {
+      RUNTIME(cudaGetLastError)();  // or a library takes it for its own
+      return nullptr;
+    }
+    check(result, "cudaMallocAsync");
+    return static_cast<std::byte*>(data);
+  }
+  MemoryPool::Drop driver_release(Stream stream) {
+    return [this, stream](std::byte* data) {
+      turn_to(own(stream).gpu);
+      runtime_.find<cudaError_t(void*, cudaStream_t)>("cudaFreeAsync")(data, own(stream).stream);
+    };
+  }
+
   // Calls of the runtime on a stream, which may be one that captures; the GPU is the thread's.
   void issue(const Work& work, cudaStream_t stream) {
     if (auto* kernel = std::get_if<KernelWork>(&work)) {
@@ -320,9 +340,8 @@ class CudaApi final : public GpuApi {
       check(RUNTIME(cudaMemsetAsync)(fill->to, fill->byte, fill->bytes, stream), "cudaMemsetAsync");
     } else if (auto* sort = std::get_if<PlaceSort>(&work)) {
       check(sorts_.run(*sort, stream), "a sort by CUB");
-    } else {  // what the host asks for after the graph's launch, and not a mark within the graph
-      check(RUNTIME(cudaEventRecordWithFlags)(own(std::get<RecordWork>(work).event).event, stream, cudaEventRecordExternal),
-            "cudaEventRecordWithFlags");
+    } else if (auto* record = std::get_if<RecordWork>(&work)) {  // what the host asks for after the graph's launch, no mark within it
+      check(RUNTIME(cudaEventRecordWithFlags)(own(record->event).event, stream, cudaEventRecordExternal), "cudaEventRecordWithFlags");
     }
   }
 
@@ -330,30 +349,43 @@ class CudaApi final : public GpuApi {
   cudaGraph_t capture(int gpu, std::span<const Work> work, Held& held) {
     std::lock_guard lock(capture_mutex_);
     use(gpu);
-    cudaStream_t& stream = capturing_[gpu];
-    if (stream == nullptr) check(RUNTIME(cudaStreamCreateWithFlags)(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    check(RUNTIME(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-    cudaGraph_t graph = nullptr;
+    std::unique_ptr<GraphCapture>& capture = capturing_[gpu];
+    if (capture == nullptr) capture = std::make_unique<GraphCapture>(runtime_);
+    const std::vector<GraphTask> tasks = tasks_of(work);
+    int rooms = 0;
+    for (const GraphTask& task : tasks) rooms = std::max(rooms, task.product_room + 1);
     try {
-      for (const Work& each : work) {
-        if (auto* product = std::get_if<MatrixProduct>(&each))
-          products_.run(gpu, *product, stream,
-                        [](std::size_t) -> std::byte* { throw GpuError("a product is captured before the library was used"); });
-        else if (auto* rows = std::get_if<RowTransforms>(&each))
-          held.push_back(transforms_.capture(gpu, *rows, stream));
-        else
-          issue(each, stream);
+      // The first room is there since the library was used.
+      if (rooms > 1) products_.reserve(gpu, rooms, [&](std::size_t bytes) { return allocate_for_good(bytes); });
+      capture->begin();
+    } catch (const GpuError& error) { throw NoGraph(error.what()); }
+    try {
+      for (const GraphTask& task : tasks) {
+        capture->begin_task(task.behind);
+        for (std::size_t at : task.work) {
+          if (auto* product = std::get_if<MatrixProduct>(&work[at]))
+            products_.run(gpu, *product, capture->stream(), task.product_room);
+          else if (auto* rows = std::get_if<RowTransforms>(&work[at]))
+            held.push_back(transforms_.capture(gpu, *rows, capture->stream()));
+          else
+            issue(work[at], capture->stream());
+        }
+        capture->end_task();
       }
+      return capture->end(last_of(tasks));
     } catch (...) {
-      RUNTIME(cudaStreamEndCapture)(stream, &graph);
-      if (graph != nullptr) RUNTIME(cudaGraphDestroy)(graph);
-      RUNTIME(cudaGetLastError)();
+      capture->give_up();
       try {
         throw;
       } catch (const GpuError& error) { throw NoGraph(error.what()); }
     }
-    check_graph(RUNTIME(cudaStreamEndCapture)(stream, &graph), "cudaStreamEndCapture");
-    return graph;
+  }
+
+  // Not of a stream's: it may be used at once, by any.
+  std::byte* allocate_for_good(std::size_t bytes) {
+    void* data = nullptr;
+    check(runtime_.find<cudaError_t(void**, std::size_t)>("cudaMalloc")(&data, bytes), "cudaMalloc");
+    return static_cast<std::byte*>(data);
   }
 
   // Copies between GPUs that can reach each other then need no stop in the host's memory.
@@ -386,13 +418,14 @@ class CudaApi final : public GpuApi {
   void use(int gpu) { check(RUNTIME(cudaSetDevice)(gpu), "cudaSetDevice"); }
 
   Library driver_, runtime_;
+  MemoryPool pool_;
   MatrixProducts products_;
   FourierPlans transforms_;
   PlaceSorts sorts_;
   NcclCalls nccl_;
   std::mutex mutex_, capture_mutex_;
-  std::atomic<int> home_ = -1;             // the first GPU that is used: of what belongs to none
-  std::map<int, cudaStream_t> capturing_;  // by GPU
+  std::atomic<int> home_ = -1;                              // the first GPU that is used: of what belongs to none
+  std::map<int, std::unique_ptr<GraphCapture>> capturing_;  // by GPU
   std::map<std::string, cudaLibrary_t> libraries_;
   std::multimap<std::size_t, std::byte*> pinned_free_;
   std::map<std::byte*, std::size_t> pinned_sizes_;

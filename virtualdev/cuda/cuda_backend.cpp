@@ -123,7 +123,9 @@ BufferRef CudaBackend::place(const BufferRef& buffer, int ordinal) { return move
 
 void CudaBackend::clear(Buffer& buffer) {
   const Block& block = block_of(buffer);
-  if (block.bytes > 0) api_->fill(block.data, 0, block.bytes, block.gpu->stream);
+  if (block.bytes == 0) return;
+  const Task task(*api_, block.gpu->stream, {}, {block.data});
+  api_->fill(block.data, 0, block.bytes, block.gpu->stream);
 }
 
 void CudaBackend::copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) {
@@ -131,7 +133,10 @@ void CudaBackend::copy_bytes(const Buffer& from, std::size_t from_offset, Buffer
   const Block &source = block_of(from), &target = block_of(to);
   bool is_near = source.gpu == target.gpu;
   if (!is_near) api_->wait(target.gpu->stream, Mark(*api_, source.gpu->number, source.gpu->stream).event());
-  api_->copy(target.data + to_offset, source.data + from_offset, bytes, target.gpu->stream);
+  {
+    const Task task(*api_, target.gpu->stream, {source.data}, {target.data});
+    api_->copy(target.data + to_offset, source.data + from_offset, bytes, target.gpu->stream);
+  }
   if (!is_near) api_->wait(source.gpu->stream, Mark(*api_, target.gpu->number, target.gpu->stream).event());
 }
 
@@ -158,7 +163,7 @@ void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Bo
   }
   planner.copy_region(shape_of(box), {0, from_at, from_strides}, {1, to_at, to_strides}, element_bytes);
   auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == target.gpu; });
-  plan_runner_.run(planner.take(), *owner, {source.data, target.data});
+  plan_runner_.run(planner.take(), *owner, {source.data, target.data}, 1);
 }
 
 BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) {
@@ -178,18 +183,21 @@ BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const
     return result;
   }
   std::vector<BufferRef> near;
-  std::vector<const std::byte*> buffers;
+  std::vector<const std::byte*> buffers, read;
   for (const Stretch& value : values) {
     near.push_back(moved(value.buffer, gpu));
-    buffers.push_back(block_of(*near.back()).data + value.offset);
+    read.push_back(block_of(*near.back()).data);
+    buffers.push_back(read.back() + value.offset);
   }
   buffers.push_back(block_of(*result).data);
+  const Task task(*api_, gpu.stream, std::move(read), {block_of(*result).data});
   const std::int64_t numbers[] = {count};
   plan_runner_.launch(gpu, combine_kernel(reduction, dtype, int(values.size())), buffers, numbers, count, false);
   return result;
 }
 
 void CudaBackend::parallel_for(std::int64_t count, std::int64_t, const std::function<void(std::int64_t)>& f) {
+  Beside beside(*this);
   for (std::int64_t i = 0; i < count; ++i) f(i);  // what it issues is done by the GPU in its own time
 }
 

@@ -103,6 +103,24 @@ class CudaBackend final : public Backend, public LaunchAware {
     comm::Ns at;
   };
 
+  // Around what may be done at once: what one part releases does not serve another, which would have to wait for it.
+  class Beside {
+   public:
+    explicit Beside(CudaBackend& backend) : backend_(backend), is_outer_(!std::exchange(backend.is_beside_, true)) {
+      if (is_outer_) backend_.api_->hold_memory();
+    }
+    ~Beside() {
+      if (!is_outer_) return;
+      backend_.is_beside_ = false;
+      backend_.api_->free_held();
+    }
+    Beside(const Beside&) = delete;
+    Beside& operator=(const Beside&) = delete;
+
+   private:
+    CudaBackend& backend_;
+    bool is_outer_;
+  };
   Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
   const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
@@ -129,6 +147,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::map<std::pair<std::int64_t, RowOf>, KernelText> fused_;  // by FusedStep::step
   std::recursive_mutex mutex_;                                  // of the steps
   std::optional<Step> step_;
+  bool is_beside_ = false;
   std::deque<Step> running_;
   std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed
   const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are

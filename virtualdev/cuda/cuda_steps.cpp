@@ -73,6 +73,7 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
       }
     classes[std::move(key)].positions.push_back(position);
   }
+  const Beside beside(*this);
   for (auto& [key, each] : classes) {
     std::size_t p = std::size_t(each.positions[0]);
     int ordinal = ordinals[p];
@@ -83,7 +84,7 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
       each.results.push_back(allocate(std::size_t(elements * size_of(call.graph.type(call.node.results[i]).dtype)), ordinal));
       buffers.push_back(block_of(*each.results.back()).data);
     }
-    plan_runner_.run(plan_of(call, each.positions[0]), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers));
+    plan_runner_.run(plan_of(call, each.positions[0]), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers), call.operands.size());
     for (std::size_t i = 0; i < call.results.size(); ++i)
       for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
   }
@@ -103,6 +104,7 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
     classes[std::move(key)].positions.push_back(position);
   }
   for (int slot : step.outputs) slots[std::size_t(slot)].resize(boxes.size());
+  const Beside beside(*this);
   for (auto& [key, each] : classes) {
     std::size_t p = std::size_t(each.positions[0]);
     const Shape shape = shape_of(boxes[p]);
@@ -119,6 +121,8 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
     auto found = fused_.find({step.step, by});
     if (found == fused_.end()) found = fused_.emplace(std::pair(step.step, by), fused_kernel(step, by)).first;
     const bool has_barriers = step.reduces() && by == RowOf::kBlock;
+    const auto results = buffers.begin() + std::ptrdiff_t(step.inputs.size());
+    const Task task(*api_, gpu_of(ordinals[p]).stream, {buffers.begin(), results}, {results, buffers.end()});
     plan_runner_.launch(gpu_of(ordinals[p]), found->second, buffers, numbers_of(step, rows, shape),
                         step.reduces() ? rows.count : rows.count * rows.elements, has_barriers);
     for (std::size_t o = 0; o < step.outputs.size(); ++o)

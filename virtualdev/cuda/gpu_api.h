@@ -121,7 +121,15 @@ struct RecordWork {
   Event event{};
   bool operator==(const RecordWork&) const = default;
 };
-using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, PlaceSort, RecordWork>;
+// What follows, up to the next of these, is a task: in a graph it comes behind the tasks that wrote what it reads or writes, or read what
+// it writes, and behind no others. One without places ends the task before: what is in none comes behind all before it, and before all
+// behind it; so does a record.
+struct TaskWork {
+  std::vector<const std::byte*> places;  // beginnings of allocations
+  std::size_t reads = 0;                 // as many of them, the first, are read alone
+  bool operator==(const TaskWork&) const = default;
+};
+using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, PlaceSort, RecordWork, TaskWork>;
 
 // All calls may come from any thread. Work on one stream is done in order; work on different ones is ordered by events alone. Throws
 // GpuError.
@@ -168,8 +176,10 @@ class GpuApi {
   virtual std::size_t sort_room(int gpu, const PlaceSort& sort) = 0;
   virtual void sort(const PlaceSort& sort, Stream stream) = 0;
 
-  // A graph does its work, in order, each time that it is launched. Kernels and libraries that it uses must have been used before.
-  // Throws NoGraph where there is none.
+  // Of what graphs are made of; calls of a stream are done in order.
+  virtual void begin_task(TaskWork task, Stream stream) = 0;
+  // A graph does its work, in the order of its tasks (tasks_of() in graph_tasks.h), each time that it is launched. Kernels and libraries
+  // that it uses must have been used before. Throws NoGraph where there is none.
   virtual Graph make_graph(int gpu, std::span<const Work> work) = 0;
   // The same kinds of work with other arguments, from the next launch on; false: it cannot be changed so, and is as it was.
   virtual bool update(Graph graph, std::span<const Work> work) = 0;

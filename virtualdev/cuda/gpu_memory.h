@@ -63,4 +63,28 @@ class Mark {
   Event event_;
 };
 
+// What is issued meanwhile is a task, which reads and writes no memory but this (TaskWork).
+class Task {
+ public:
+  Task(GpuApi& api, Stream stream, std::vector<const std::byte*> read, const std::vector<const std::byte*>& written)
+      : api_(api), stream_(stream) {
+    TaskWork task{std::move(read), 0};
+    task.reads = task.places.size();
+    task.places.insert(task.places.end(), written.begin(), written.end());
+    api_.begin_task(std::move(task), stream);
+  }
+  ~Task() {
+    try {
+      api_.begin_task({}, stream_);
+    } catch (const std::exception&) {  // what was queued could not be issued: who waits for it is told
+    }
+  }
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+ private:
+  GpuApi& api_;
+  Stream stream_;
+};
+
 }  // namespace shardlab::cuda

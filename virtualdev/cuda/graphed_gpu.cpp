@@ -29,6 +29,8 @@ std::string kind_of(const std::vector<Work>& work) {
       for (std::int64_t size : {std::int64_t(rows->kind), std::int64_t(rows->is_double), rows->length, rows->rows}) add(size);
     } else if (auto* sort = std::get_if<PlaceSort>(&each)) {
       for (std::int64_t size : {sort->count, std::int64_t(sort->word_bytes), std::int64_t(sort->bits)}) add(size);
+    } else if (auto* task = std::get_if<TaskWork>(&each)) {
+      for (std::size_t size : {task->reads, task->places.size()}) add(size);
     }
   }
   return kind;
@@ -40,6 +42,8 @@ std::string name_of_graph(const std::string& first, const std::string& last) {
 }
 
 bool is_record(const Work& work) { return std::holds_alternative<RecordWork>(work); }
+// What the GPU has nothing to do for.
+bool is_mark(const Work& work) { return is_record(work) || std::holds_alternative<TaskWork>(work); }
 
 }  // namespace
 
@@ -96,6 +100,30 @@ void GraphedGpu::add(Work work, Stream stream) {
   if (auto* record = std::get_if<RecordWork>(&work)) queue.events.insert(record->event);
   queue.work.push_back(std::move(work));
   if (open_ == 0 || queue.work.size() >= kWorkMax) flush(stream, queue);
+}
+
+void GraphedGpu::begin_task(TaskWork task, Stream stream) {
+  std::lock_guard lock(mutex_);
+  if (open_ == 0 || !is_on_) return;
+  Queue& queue = queues_.at(stream);
+  const bool is_end = task.places.empty();
+  if (is_end && !queue.is_in_task) return;
+  queue.is_in_task = !is_end;
+  if (!queue.work.empty() && std::holds_alternative<TaskWork>(queue.work.back())) queue.work.pop_back();  // of nothing
+  add(std::move(task), stream);
+}
+
+void GraphedGpu::hold_memory() {
+  std::lock_guard lock(mutex_);
+  holds_memory_ = true;
+}
+void GraphedGpu::free_held() {
+  std::lock_guard lock(mutex_);
+  holds_memory_ = false;
+  for (auto& [stream, queue] : queues_) {
+    for (auto& [bytes, list] : queue.held) queue.kept[bytes].merge(list);
+    queue.held.clear();
+  }
 }
 
 void GraphedGpu::add_edge(const std::string& name) {
@@ -171,16 +199,18 @@ std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
   try {
     return anew();
   } catch (const OutOfGpuMemory&) {
-    if (std::all_of(queues_.begin(), queues_.end(), [](const auto& each) { return each.second.kept.empty(); })) throw;
+    auto keeps_nothing = [](const auto& each) { return each.second.kept.empty() && each.second.held.empty(); };
+    if (std::all_of(queues_.begin(), queues_.end(), keeps_nothing)) throw;
   }
   flush_all();  // what is kept for queued work goes
   return anew();
 }
 void GraphedGpu::release(std::byte* data, Stream stream) noexcept {
   std::lock_guard lock(mutex_);
-  auto queue = queues_.find(stream);
-  if (queue != queues_.end() && !queue->second.work.empty()) {
-    queue->second.kept[bytes_[data]].insert(data);
+  auto found = queues_.find(stream);
+  if (found != queues_.end() && !found->second.work.empty()) {
+    Queue& queue = found->second;
+    (holds_memory_ ? queue.held : queue.kept)[bytes_[data]].insert(data);
     return;
   }
   bytes_.erase(data);
@@ -192,23 +222,35 @@ void GraphedGpu::release(std::byte* data, Stream stream) noexcept {
 void GraphedGpu::wait(Stream stream, Event event) {
   std::lock_guard lock(mutex_);
   flush_all();
-  inner_->wait(stream, event);
+  const Event last = behind(event);
+  inner_->wait(stream, last == Event{} ? event : last);
 }
 bool GraphedGpu::is_done(Event event) {
   std::lock_guard lock(mutex_);
   flush_all();
-  if (Event last = behind(event); last != Event{} && !inner_->is_done(last)) return false;
+  if (Event last = behind(event); last != Event{}) {
+    if (!inner_->is_done(last)) return false;
+    if (timed_.count(event) == 0) return true;
+  }
   return inner_->is_done(event);
 }
 void GraphedGpu::synchronize(Event event) {
   Event last{};
+  bool is_timed = false;
   {
     std::lock_guard lock(mutex_);
     flush_all();
     last = behind(event);
+    is_timed = timed_.count(event) > 0;
   }
-  if (last != Event{}) inner_->synchronize(last);
-  inner_->synchronize(event);  // others go on meanwhile
+  if (last != Event{}) inner_->synchronize(last);  // others go on meanwhile
+  if (last == Event{} || is_timed) inner_->synchronize(event);
+}
+Event GraphedGpu::create_event(int gpu, bool is_timed) {
+  const Event event = inner_->create_event(gpu, is_timed);
+  std::lock_guard lock(mutex_);
+  if (is_timed) timed_.insert(event);
+  return event;
 }
 void GraphedGpu::destroy(Event event) noexcept {
   std::lock_guard lock(mutex_);
@@ -220,6 +262,7 @@ void GraphedGpu::destroy(Event event) noexcept {
     }
   }
   of_graphs_.erase(event);
+  timed_.erase(event);
   if (behind_.erase(event) > 0)
     for (auto& [recorded, last] : of_graphs_)
       if (last == event) last = Event{};
@@ -251,18 +294,17 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
   std::swap(now, queue);
   if (now.work.empty()) return;
   auto let_go = [&] {
-    for (const auto& [bytes, list] : now.kept)
-      for (std::byte* data : list) {
-        bytes_.erase(data);
-        inner_->release(data, stream);
-      }
+    for (const auto* released : {&now.kept, &now.held})
+      for (const auto& [bytes, list] : *released)
+        for (std::byte* data : list) {
+          bytes_.erase(data);
+          inner_->release(data, stream);
+        }
   };
   try {
     if (replay(now, stream)) {
       auto* last = std::get_if<RecordWork>(&now.work.back());
-      if (last != nullptr) behind_.insert(last->event);
-      for (Event event : now.events) of_graphs_[event] = last == nullptr || last->event == event ? Event{} : last->event;
-      captured_.insert(now.events.begin(), now.events.end());
+      note_records(now, last == nullptr ? Event{} : last->event);
       if (!now.words.empty()) inner_->set_word(now.words.back().word, now.words.back().value, stream);
       ++counts_.by_graph;
     } else {
@@ -275,6 +317,19 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
     throw;
   }
   let_go();
+}
+
+// Of what a graph did.
+void GraphedGpu::note_records(const Queue& queue, Event last) {
+  if (last != Event{}) behind_.insert(last);
+  for (Event event : queue.events) {
+    of_graphs_[event] = last == event ? Event{} : last;
+    if (timed_.count(event) > 0) captured_.insert(event);
+  }
+  if (queue.left_out.empty()) return;
+  const Event stands_in = queue.left_out.back();
+  behind_.insert(stands_in);
+  for (Event event : queue.left_out) of_graphs_[event] = event == stands_in ? Event{} : stands_in;
 }
 
 void GraphedGpu::issue(const Queue& queue, Stream stream) {
@@ -316,16 +371,25 @@ void GraphedGpu::issue(const Work& work, int gpu, Stream stream) {
     inner_->transform(gpu, *rows, stream);
   else if (auto* sort = std::get_if<PlaceSort>(&work))
     inner_->sort(*sort, stream);
-  else
-    inner_->record(std::get<RecordWork>(work).event, stream);
+  else if (auto* record = std::get_if<RecordWork>(&work))
+    inner_->record(record->event, stream);
 }
 
-// Records at the end stay calls: the host asks for them next, and their events are often of that moment alone.
-bool GraphedGpu::replay(const Queue& queue, Stream stream) {
+// Records at the end stay calls: the host asks for them next, and their events are often of that moment alone. Of those before, what nobody
+// takes the time of is left out, as a node of a graph takes its time: the last of them is recorded behind the graph, and stands for all.
+bool GraphedGpu::replay(Queue& queue, Stream stream) {
   auto end = std::find_if_not(queue.work.rbegin(), queue.work.rend(), is_record).base();
-  auto calls = std::size_t(std::count_if(queue.work.begin(), end, [](const Work& work) { return !is_record(work); }));
+  auto calls = std::size_t(std::count_if(queue.work.begin(), end, [](const Work& work) { return !is_mark(work); }));
   if (!is_on_ || calls < kWorkMin) return false;
-  std::vector<Work> body(queue.work.begin(), end);
+  std::vector<Work> body;
+  std::vector<Event> left_out;
+  for (auto each = queue.work.begin(); each != end; ++each) {
+    auto* record = std::get_if<RecordWork>(&*each);
+    if (record != nullptr && timed_.count(record->event) == 0)
+      left_out.push_back(record->event);
+    else
+      body.push_back(*each);
+  }
   if (kinds_.size() >= kKindsMax) forget([](const Captured&) { return true; });
   auto [found, is_new] = kinds_.try_emplace({queue.gpu, kind_of(body)});
   Kind& kind = found->second;
@@ -348,7 +412,9 @@ bool GraphedGpu::replay(const Queue& queue, Stream stream) {
     note_failure(queue, 0);
     throw;
   }
+  if (!left_out.empty()) inner_->record(left_out.back(), stream);
   for (; end != queue.work.end(); ++end) issue(*end, queue.gpu, stream);
+  queue.left_out = std::move(left_out);
   return true;
 }
 

@@ -24,7 +24,8 @@ namespace shardlab::cuda {
 //
 // State and invariants: memory that is released while its stream has queued work is kept until that is issued, and given to the next
 // allocation of the same size of that stream, whose work comes later in the queue: the lowest address first, so that what was free before
-// gets the same addresses again. Outside of programs nothing is queued.
+// gets the same addresses again. What is released between hold_memory() and free_held() is given to nobody in between, so that tasks which
+// do not depend on each other by their values do not by their memory. Outside of programs nothing is queued.
 //
 // Thread rules: as GpuApi's. begin() and end() come from the executing thread.
 class GraphedGpu final : public GpuApi {
@@ -43,6 +44,8 @@ class GraphedGpu final : public GpuApi {
   void end();
   // What is queued begins now.
   void issue_queued();
+  void hold_memory();
+  void free_held();
   // Whether the event was last recorded by a graph.
   bool is_of_graph(Event event) const;
   // Of a failure that issuing queued work met: the event whose record came next, which tells whose work it was. Asked for once.
@@ -59,7 +62,7 @@ class GraphedGpu final : public GpuApi {
   GpuInfo info(int gpu) override { return inner_->info(gpu); }
   Stream create_stream(int gpu) override;
   void destroy(Stream stream) noexcept override;
-  Event create_event(int gpu, bool is_timed) override { return inner_->create_event(gpu, is_timed); }
+  Event create_event(int gpu, bool is_timed) override;
   void destroy(Event event) noexcept override;
   void record(Event event, Stream stream) override;
   void wait(Stream stream, Event event) override;
@@ -82,6 +85,7 @@ class GraphedGpu final : public GpuApi {
   bool has_sorts() override { return inner_->has_sorts(); }
   std::size_t sort_room(int gpu, const PlaceSort& sort) override { return inner_->sort_room(gpu, sort); }
   void sort(const PlaceSort& sort, Stream stream) override;
+  void begin_task(TaskWork task, Stream stream) override;
   Graph make_graph(int gpu, std::span<const Work> work) override { return inner_->make_graph(gpu, work); }
   bool update(Graph graph, std::span<const Work> work) override { return inner_->update(graph, work); }
   void launch(Graph graph, Stream stream) override;
@@ -118,8 +122,12 @@ class GraphedGpu final : public GpuApi {
     std::vector<Work> work;
     std::vector<RangeEdge> ranges;
     std::vector<WordEdge> words;
-    std::set<Event> events;                            // whose record is queued
-    std::map<std::size_t, std::set<std::byte*>> kept;  // released since, by bytes
+    std::set<Event> events;                                        // whose record is queued
+    std::vector<Event> left_out;                                   // of the graph that did it: the last stands for them
+    using Released = std::map<std::size_t, std::set<std::byte*>>;  // by bytes
+    Released kept;                                                 // since
+    Released held;
+    bool is_in_task = false;
   };
   struct Captured {
     Graph graph{};
@@ -141,7 +149,8 @@ class GraphedGpu final : public GpuApi {
   Event behind(Event event) const;
   void note_failure(const Queue& queue, std::size_t at);
   // Whether a graph did the work.
-  bool replay(const Queue& queue, Stream stream);
+  bool replay(Queue& queue, Stream stream);
+  void note_records(const Queue& queue, Event last);
   Captured* fitting(Kind& kind, int gpu, std::vector<Work> work);
   void give_up(Kind& kind);
   void forget(const std::function<bool(const Captured&)>& is_gone);
@@ -150,6 +159,7 @@ class GraphedGpu final : public GpuApi {
   bool is_on_;
   mutable std::recursive_mutex mutex_;
   int open_ = 0;
+  bool holds_memory_ = false;
   std::vector<std::string> ranges_;  // that have begun while work was queued
   std::map<Stream, Queue> queues_;
   std::map<std::byte*, std::size_t> bytes_;            // of allocations
@@ -157,6 +167,7 @@ class GraphedGpu final : public GpuApi {
   std::map<Event, Event> of_graphs_;                   // recorded last by a graph: the event behind its launch; 0: there is none
   std::set<Event> behind_;                             // those
   std::set<Event> captured_;                           // recorded once by a graph
+  std::set<Event> timed_;
   Event failed_{};
   Counts counts_;
 };

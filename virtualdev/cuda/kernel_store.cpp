@@ -55,7 +55,7 @@ void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
     std::lock_guard lock(mutex_);
     for (const KernelText& text : texts) {
       bool is_listed = std::find(missing.begin(), missing.end(), text) != missing.end();
-      if (!text.body.empty() && !is_listed && kernels_.count({gpu, text.name()}) == 0) missing.push_back(text);
+      if (!text.body.empty() && !is_listed && kernels_[gpu].count(text) == 0) missing.push_back(text);
     }
     if (missing.empty()) return;
     auto [found, is_new] = archs_.try_emplace(gpu, 0);
@@ -64,17 +64,23 @@ void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
   }
   std::string binary = binary_of(missing, arch);
   std::lock_guard lock(mutex_);
-  for (const KernelText& text : missing) kernels_.try_emplace({gpu, text.name()}, api_->load(gpu, binary, text.name()));
+  for (const KernelText& text : missing) kernels_[gpu].try_emplace(text, api_->load(gpu, binary, text.name()));
+}
+
+bool KernelStore::has(int gpu, const KernelText& text) {
+  std::lock_guard lock(mutex_);
+  return kernels_[gpu].count(text) > 0;
 }
 
 Kernel KernelStore::find(int gpu, const KernelText& text) {
   {
     std::lock_guard lock(mutex_);
-    if (auto found = kernels_.find({gpu, text.name()}); found != kernels_.end()) return found->second;
+    const OfGpu& known = kernels_[gpu];
+    if (auto found = known.find(text); found != known.end()) return found->second;
   }
   prepare(gpu, {text});
   std::lock_guard lock(mutex_);
-  return kernels_.at({gpu, text.name()});
+  return kernels_.at(gpu).at(text);
 }
 
 }  // namespace shardlab::cuda

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "virtualdev/cuda/codegen/node_plan.h"
@@ -19,9 +20,15 @@ class KernelStore {
   Kernel find(int gpu, const KernelText& text);
   // Those that are missing in one program, as a compiler's start costs more than a kernel.
   void prepare(int gpu, const std::vector<KernelText>& texts);
+  bool has(int gpu, const KernelText& text);
   static std::string default_folder();
 
  private:
+  // A text is looked up at each launch: by what costs little of it.
+  struct HashOfText {
+    std::size_t operator()(const KernelText& text) const { return std::hash<std::string>()(text.body); }
+  };
+  using OfGpu = std::unordered_map<KernelText, Kernel, HashOfText>;
   std::string binary_of(const std::vector<KernelText>& texts, int arch);
 
   std::shared_ptr<GpuApi> api_;
@@ -29,7 +36,7 @@ class KernelStore {
   std::string folder_;
   std::mutex mutex_;
   std::map<int, int> archs_;
-  std::map<std::pair<int, std::string>, Kernel> kernels_;  // by GPU and name
+  std::map<int, OfGpu> kernels_;  // by GPU
 };
 
 }  // namespace shardlab::cuda

@@ -120,15 +120,14 @@ void MatrixProducts::close(const std::function<void(int gpu)>& use, const std::f
   for (auto& [gpu, here] : gpus_) {
     use(gpu);
     if (here.handle != nullptr) SHARDLAB_CALL(library_, cublasLtDestroy)(here.handle);
-    if (here.workspace != nullptr) release(here.workspace);
+    for (std::byte* workspace : here.workspaces) release(workspace);
   }
   gpus_.clear();
 }
 
-// Where the library has none, it says so by its status, or by finding nothing.
-const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p, Description& description) {
+MatrixProducts::Key MatrixProducts::key_of(int gpu, const MatrixProduct& p) {
   const Columns first = first_of(p), second = second_of(p);
-  Key key{gpu,
+  return {gpu,
           int(p.dtype),
           p.batch,
           p.m,
@@ -141,6 +140,11 @@ const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, co
           p.right_batch,
           p.left_batch,
           int(epilogue_of(p))};
+}
+
+// Where the library has none, it says so by its status, or by finding nothing.
+const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p, Description& description) {
+  const Key key = key_of(gpu, p);
   if (auto found = algorithms_.find(key); found != algorithms_.end()) return found->second;
   cublasLtMatmulPreference_t preference = nullptr;
   check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceCreate)(&preference), "cublasLtMatmulPreferenceCreate");
@@ -165,14 +169,21 @@ const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, co
 
 bool MatrixProducts::has(int gpu, const MatrixProduct& p) {
   std::lock_guard lock(mutex_);
+  if (auto found = algorithms_.find(key_of(gpu, p)); found != algorithms_.end()) return found->second.has_value();
   Description description(*this, p);
   return algorithm(gpu, p, description).has_value();
 }
 
-void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate) {
+void MatrixProducts::reserve(int gpu, int rooms, const std::function<std::byte*(std::size_t)>& allocate) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::byte*>& workspaces = gpus_[gpu].workspaces;
+  while (workspaces.size() < std::size_t(rooms)) workspaces.push_back(allocate(kWorkspaceBytes));
+}
+
+void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, int room) {
   std::lock_guard lock(mutex_);
   OnGpu& here = open(gpu);
-  if (here.workspace == nullptr) here.workspace = allocate(kWorkspaceBytes);
+  if (std::size_t(room) >= here.workspaces.size()) throw GpuError(fmt::format("a product in room {}, which is not there", room));
   Description description(*this, p);
   const auto& algo = algorithm(gpu, p, description);
   if (!algo)
@@ -185,10 +196,10 @@ void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, c
   const void *scale = is_double ? static_cast<const void*>(scale_double) : scale_float,
              *zero = is_double ? static_cast<const void*>(zero_double) : zero_float;
   const auto& layouts = description.layouts;
-  check(
-      SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, description.operation, scale, p.right, layouts[0], p.left, layouts[1], zero,
-                                              p.result, layouts[2], p.result, layouts[2], &*algo, here.workspace, kWorkspaceBytes, stream),
-      "cublasLtMatmul");
+  check(SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, description.operation, scale, p.right, layouts[0], p.left, layouts[1], zero,
+                                                p.result, layouts[2], p.result, layouts[2], &*algo, here.workspaces[std::size_t(room)],
+                                                kWorkspaceBytes, stream),
+        "cublasLtMatmul");
 }
 
 }  // namespace shardlab::cuda

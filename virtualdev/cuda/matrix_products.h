@@ -19,19 +19,21 @@ class MatrixProducts {
   MatrixProducts() : library_(matmul_library()) {}
   // Whether the library has a way to do this one.
   bool has(int gpu, const MatrixProduct& product);
-  // `allocate`: workspace on the stream; kept, as the stream's work is in order.
-  void run(int gpu, const MatrixProduct& product, cudaStream_t stream, const std::function<std::byte*(std::size_t)>& allocate);
+  // Rooms for as many products whose work is not in order with each other's; `allocate`: of the calling stream, or of none.
+  void reserve(int gpu, int rooms, const std::function<std::byte*(std::size_t)>& allocate);
+  void run(int gpu, const MatrixProduct& product, cudaStream_t stream, int room);
   // Ends the library's use of each GPU and gives its workspace back. No work is left there.
   void close(const std::function<void(int gpu)>& use, const std::function<void(std::byte*)>& release);
 
  private:
   struct OnGpu {
     cublasLtHandle_t handle = nullptr;
-    std::byte* workspace = nullptr;
+    std::vector<std::byte*> workspaces;  // by room
   };
   using Key = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
                          std::int64_t, std::int64_t, int>;
   struct Description;
+  static Key key_of(int gpu, const MatrixProduct& product);
   OnGpu& open(int gpu);
   const std::optional<cublasLtMatmulAlgo_t>& algorithm(int gpu, const MatrixProduct& product, Description& description);
   void check(cublasStatus_t status, const char* what);

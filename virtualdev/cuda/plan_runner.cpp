@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace shardlab::cuda {
 namespace {
@@ -68,25 +69,43 @@ void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& produ
   launch(gpu, call.end->kernel, buffers, call.end->numbers, call.end->numbers[0], false);
 }
 
-void PlanRunner::sort(Gpu& gpu, PlaceSort sort) {
-  sort.room_bytes = std::max<std::size_t>(api_.sort_room(gpu.number, sort), 1);
-  sort.room = api_.allocate(sort.room_bytes, gpu.stream);
-  api_.sort(sort, gpu.stream);
-  api_.release(sort.room, gpu.stream);
+PlaceSort PlanRunner::sort_of(const Call& call, std::span<std::byte* const> buffers) {
+  auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
+  return {.count = call.numbers[0],
+          .word_bytes = int(call.numbers[1]),
+          .bits = int(call.numbers[2]),
+          .words = buffer(0),
+          .places = buffer(1),
+          .sorted_words = buffer(2),
+          .sorted_places = buffer(3)};
 }
 
-void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers) {
+void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers, std::size_t operands) {
   using Kind = Call::Kind;
   Gpu& gpu = *on;
-  std::vector<KernelText> texts;
-  for (const Call& call : plan.calls)
-    if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
-  kernels_.prepare(gpu.number, texts);
-  std::vector<std::byte*> temporaries;
-  for (std::size_t bytes : plan.temporaries) {
-    temporaries.push_back(api_.allocate(bytes == 0 ? 1 : bytes, gpu.stream));
-    buffers.push_back(temporaries.back());
+  auto is_missing = [&](const Call& call) { return call.kind == Kind::kKernel && !kernels_.has(gpu.number, call.kernel); };
+  if (std::any_of(plan.calls.begin(), plan.calls.end(), is_missing)) {
+    std::vector<KernelText> texts;
+    for (const Call& call : plan.calls)
+      if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
+    kernels_.prepare(gpu.number, texts);
   }
+  std::vector<std::byte*> temporaries;
+  auto allocate = [&](std::size_t bytes) {
+    temporaries.push_back(api_.allocate(std::max<std::size_t>(bytes, 1), gpu.stream));
+    return temporaries.back();
+  };
+  for (std::size_t bytes : plan.temporaries) buffers.push_back(allocate(bytes));
+  std::vector<std::pair<std::byte*, std::size_t>> sort_rooms;
+  for (const Call& call : plan.calls) {
+    if (call.kind != Kind::kSort) continue;
+    const std::size_t bytes = std::max<std::size_t>(api_.sort_room(gpu.number, sort_of(call, buffers)), 1);
+    sort_rooms.push_back({allocate(bytes), bytes});
+  }
+  std::vector<const std::byte*> written(buffers.begin() + std::ptrdiff_t(operands), buffers.end());
+  for (const auto& [room, bytes] : sort_rooms) written.push_back(room);
+  const Task task(api_, gpu.stream, {buffers.begin(), buffers.begin() + std::ptrdiff_t(operands)}, std::move(written));
+  std::size_t sorts = 0;
   for (const Call& call : plan.calls) {
     auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
     const auto& n = call.numbers;
@@ -111,15 +130,12 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
                  {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
                  call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
         break;
-      case Kind::kSort:
-        sort(gpu, {.count = n[0],
-                   .word_bytes = int(n[1]),
-                   .bits = int(n[2]),
-                   .words = buffer(0),
-                   .places = buffer(1),
-                   .sorted_words = buffer(2),
-                   .sorted_places = buffer(3)});
+      case Kind::kSort: {
+        PlaceSort sort = sort_of(call, buffers);
+        std::tie(sort.room, sort.room_bytes) = sort_rooms[sorts++];
+        api_.sort(sort, gpu.stream);
         break;
+      }
       case Kind::kFourier:
         api_.transform(gpu.number, {int(n[0]), call.dtype == DType::kFloat64, n[1], n[2], buffer(0), buffer(1)}, gpu.stream);
         break;

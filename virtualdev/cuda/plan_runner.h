@@ -19,8 +19,8 @@ class PlanRunner {
   static constexpr std::size_t kConstantBytesMax = std::size_t(256) << 20;
 
   PlanRunner(GpuApi& api, KernelStore& kernels) : api_(api), kernels_(kernels) {}
-  // `buffers`: operands, then results.
-  void run(const NodePlan& plan, const std::shared_ptr<Gpu>& gpu, std::vector<std::byte*> buffers);
+  // `buffers`: operands, then results; as many of them as `operands` are read alone.
+  void run(const NodePlan& plan, const std::shared_ptr<Gpu>& gpu, std::vector<std::byte*> buffers, std::size_t operands = 0);
   void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
               std::int64_t work, bool has_barriers);
   void forget_constants();
@@ -30,7 +30,7 @@ class PlanRunner {
     BufferRef host, device;  // the host's is kept, so that nothing else gets its address
   };
   void multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* bias);
-  void sort(Gpu& gpu, PlaceSort sort);
+  static PlaceSort sort_of(const Call& call, std::span<std::byte* const> buffers);
   BufferRef constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu);
 
   GpuApi& api_;

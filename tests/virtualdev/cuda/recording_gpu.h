@@ -82,6 +82,7 @@ class RecordingGpu final : public cuda::GpuApi {
   bool has_sorts() override { return has_sorts_; }
   std::size_t sort_room(int gpu, const cuda::PlaceSort& sort) override;
   void sort(const cuda::PlaceSort& sort, cuda::Stream stream) override;
+  void begin_task(cuda::TaskWork, cuda::Stream) override {}
   cuda::Graph make_graph(int gpu, std::span<const cuda::Work> work) override;
   bool update(cuda::Graph graph, std::span<const cuda::Work> work) override;
   void launch(cuda::Graph graph, cuda::Stream stream) override;
@@ -144,6 +145,7 @@ class RecordingGpu final : public cuda::GpuApi {
   // Compiling is what takes time: once for all of a test's GPUs, of which one at a time is used.
   static HostKernels& kernels_of_all();
   void check_graph(int gpu, std::span<const cuda::Work> work);
+  void do_work(const cuda::Work& work, int gpu, cuda::Stream stream);
   void fault(std::string_view text);
   StreamState* stream_of(cuda::Stream stream, const std::string& what);
   // One access of a stream's work to memory; the allocation, or nothing where there is none.

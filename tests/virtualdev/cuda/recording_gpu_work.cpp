@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/virtualdev/cuda/recording_gpu.h"
+#include "virtualdev/cuda/graph_tasks.h"
 
 namespace shardlab::testing {
 
@@ -199,23 +200,38 @@ void RecordingGpu::launch(cuda::Graph graph, Stream stream) {
   if (StreamState* on = stream_of(stream, "a graph's launch"); on == nullptr || on->gpu != state.gpu)
     fault("a graph of one GPU is launched on a stream of another");
   in_graph_ = true;
-  for (const cuda::Work& each : state.work) {
-    if (auto* kernel = std::get_if<cuda::KernelWork>(&each))
-      launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
-    else if (auto* copied = std::get_if<cuda::CopyWork>(&each))
-      copy(copied->to, copied->from, copied->bytes, stream);
-    else if (auto* filled = std::get_if<cuda::FillWork>(&each))
-      fill(filled->to, filled->byte, filled->bytes, stream);
-    else if (auto* product = std::get_if<cuda::MatrixProduct>(&each))
-      multiply(state.gpu, *product, stream);
-    else if (auto* rows = std::get_if<cuda::RowTransforms>(&each))
-      transform(state.gpu, *rows, stream);
-    else if (auto* placed = std::get_if<cuda::PlaceSort>(&each))
-      sort(*placed, stream);
-    else
-      record(std::get<cuda::RecordWork>(each).event, stream);
+  // Each task is a stream of its own, behind those that it comes behind.
+  const Stream whole = stream;
+  const std::vector<cuda::GraphTask> tasks = cuda::tasks_of(state.work);
+  std::vector<Clock> ends;
+  for (const cuda::GraphTask& task : tasks) {
+    stream = Stream(next_++);
+    StreamState& own = streams_[id_of(stream)];
+    own.gpu = state.gpu;
+    own.clock = streams_[id_of(whole)].clock;
+    for (std::size_t other : task.behind) merge(own.clock, ends[other]);
+    for (std::size_t at : task.work) do_work(state.work[at], state.gpu, stream);
+    ends.push_back(streams_[id_of(stream)].clock);
+    streams_.erase(id_of(stream));
   }
+  for (const Clock& end : ends) merge(streams_[id_of(whole)].clock, end);
   in_graph_ = false;
+}
+void RecordingGpu::do_work(const cuda::Work& each, int gpu, Stream stream) {
+  if (auto* kernel = std::get_if<cuda::KernelWork>(&each))
+    launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
+  else if (auto* copied = std::get_if<cuda::CopyWork>(&each))
+    copy(copied->to, copied->from, copied->bytes, stream);
+  else if (auto* filled = std::get_if<cuda::FillWork>(&each))
+    fill(filled->to, filled->byte, filled->bytes, stream);
+  else if (auto* product = std::get_if<cuda::MatrixProduct>(&each))
+    multiply(gpu, *product, stream);
+  else if (auto* rows = std::get_if<cuda::RowTransforms>(&each))
+    transform(gpu, *rows, stream);
+  else if (auto* placed = std::get_if<cuda::PlaceSort>(&each))
+    sort(*placed, stream);
+  else if (auto* recorded = std::get_if<cuda::RecordWork>(&each))
+    record(recorded->event, stream);
 }
 void RecordingGpu::destroy(cuda::Graph graph) noexcept {
   std::lock_guard lock(mutex_);

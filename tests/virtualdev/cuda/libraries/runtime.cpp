@@ -62,8 +62,10 @@ void World::issue(StreamState& stream, char kind, std::function<void()> work) {
   std::lock_guard lock(mutex);
   now_ms += 0.001;
   if (!stream.captures) return work();
-  stream.captured.push_back(std::move(work));
-  stream.kinds += kind;
+  stream.captured.work.push_back(std::move(work));
+  stream.captured.kinds += kind;
+  stream.captured.behind.push_back(std::move(stream.next_behind));
+  stream.next_behind = {reinterpret_cast<cudaGraphNode_t>(stream.captured.work.size())};
 }
 bool World::holds(const void* data, std::size_t bytes) const {
   for (const auto* list : {&memory, &pinned}) {
@@ -134,7 +136,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* ac
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (flags != cudaStreamNonBlocking) world().fault("a stream that waits for the legacy stream");
-  auto* made = new StreamState{.device = world().device("cudaStreamCreate"), .captured = {}, .kinds = {}};
+  auto* made = new StreamState{.device = world().device("cudaStreamCreate"), .captured = {}, .next_behind = {}};
   std::lock_guard lock(world().mutex);
   world().streams.insert(made);
   *stream = reinterpret_cast<cudaStream_t>(made);
@@ -201,6 +203,15 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
   if (bytes > world().device_bytes_max - world().device_bytes) return world().failed(cudaErrorMemoryAllocation);
   *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   std::memset(*data, 0xcd, bytes);
+  world().memory[static_cast<std::byte*>(*data)] = bytes;
+  world().device_bytes += bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** data, std::size_t bytes) {
+  world().device("cudaMalloc");
+  std::lock_guard lock(world().mutex);
+  if (bytes > world().device_bytes_max - world().device_bytes) return world().failed(cudaErrorMemoryAllocation);
+  *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   world().memory[static_cast<std::byte*>(*data)] = bytes;
   world().device_bytes += bytes;
   return cudaSuccess;
@@ -291,15 +302,55 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   StreamState& on = world().stream(stream, "cudaStreamBeginCapture", false);
   if (mode != cudaStreamCaptureModeRelaxed) world().fault("a capture during which other threads may not allocate");
   on.captures = true;
+  on.captured = {};
+  on.next_behind.clear();
   return cudaSuccess;
 }
+static cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
+                                const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
+  StreamState& on = world().stream(stream, "cudaStreamGetCaptureInfo");
+  *status = on.captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  *nodes = on.next_behind.data();
+  *edges = nullptr;
+  *count = on.next_behind.size();
+  return cudaSuccess;
+}
+static cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData*, std::size_t count,
+                                       unsigned flags) {
+  StreamState& on = world().stream(stream, "cudaStreamUpdateCaptureDependencies");
+  if (!on.captures) return world().failed(cudaErrorIllegalState);
+  if (flags != cudaStreamSetCaptureDependencies) world().fault("dependencies are added to those that are there");
+  on.next_behind.assign(nodes, nodes + count);
+  for (cudaGraphNode_t node : on.next_behind)
+    if (reinterpret_cast<std::size_t>(node) == 0 || reinterpret_cast<std::size_t>(node) > on.captured.work.size())
+      world().fault("a node comes behind one that is not there");
+  return cudaSuccess;
+}
+#if CUDART_VERSION >= 13000
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
+  return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
+                                                std::size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, edges, count, flags);
+}
+#else
+cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                                        const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
+  return capture_info(stream, status, id, graph, nodes, edges, count);
+}
+cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
+                                                   std::size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, edges, count, flags);
+}
+#endif
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   StreamState& on = world().stream(stream, "cudaStreamEndCapture");
   if (!on.captures) return world().failed(cudaErrorIllegalState);
   on.captures = false;
-  auto* made = new GraphState{std::move(on.captured), std::move(on.kinds)};
-  on.captured.clear();
-  on.kinds.clear();
+  auto* made = new GraphState(std::exchange(on.captured, {}));
+  on.next_behind.clear();
   std::lock_guard lock(world().mutex);
   world().graphs.insert(made);
   *graph = reinterpret_cast<cudaGraph_t>(made);
@@ -324,7 +375,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
   const auto& changed = *reinterpret_cast<GraphState*>(graph);
   *info = {};
   if (const cudaError_t error = std::exchange(world().update_error, cudaSuccess); error != cudaSuccess) return world().failed(error);
-  if (old.kinds != changed.kinds) {
+  if (old.kinds != changed.kinds || old.behind != changed.behind) {
     info->result = cudaGraphExecUpdateErrorTopologyChanged;
     return world().failed(cudaErrorGraphExecUpdateFailure);
   }
@@ -334,7 +385,23 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   StreamState& on = world().stream(stream, "cudaGraphLaunch", false);
   if (world().executables.count(executable) == 0) world().fault("a graph is launched that is not there");
-  for (const auto& work : reinterpret_cast<GraphState*>(executable)->work) world().issue(on, 'g', work);
+  // Of all orders that the graph allows, one that is far from that of the capture: the node that came last of those that may be next.
+  const auto& graph = *reinterpret_cast<GraphState*>(executable);
+  std::vector<std::size_t> missing(graph.work.size());
+  std::vector<std::vector<std::size_t>> before(graph.work.size());
+  std::set<std::size_t> ready;
+  for (std::size_t node = 0; node < graph.work.size(); ++node) {
+    missing[node] = graph.behind[node].size();
+    for (cudaGraphNode_t other : graph.behind[node]) before[reinterpret_cast<std::size_t>(other) - 1].push_back(node);
+    if (missing[node] == 0) ready.insert(node);
+  }
+  for (; !ready.empty();) {
+    const std::size_t node = *ready.rbegin();
+    ready.erase(node);
+    world().issue(on, 'g', graph.work[node]);
+    for (std::size_t next : before[node])
+      if (--missing[next] == 0) ready.insert(next);
+  }
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {

@@ -25,21 +25,24 @@ class KernelRunner {
   virtual void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned block) = 0;
 };
 
+// Nodes of graphs are numbers, from 1.
+using Nodes = std::vector<cudaGraphNode_t>;
+struct GraphState {
+  std::vector<std::function<void()>> work;
+  std::string kinds;          // a letter for each of those
+  std::vector<Nodes> behind;  // and what each is behind
+};
 // A stream's work is done when it is issued, or kept while the stream captures.
 struct StreamState {
   int device = 0;
   bool captures = false;
-  std::vector<std::function<void()>> captured;
-  std::string kinds;  // a letter for each of those
+  GraphState captured;
+  Nodes next_behind;  // what the next node comes behind
 };
 struct EventState {
   int device = 0;
   bool is_timed = false, is_recorded = false;
   double at_ms = 0;
-};
-struct GraphState {
-  std::vector<std::function<void()>> work;
-  std::string kinds;
 };
 struct CodeState {
   std::string code;
@@ -71,7 +74,7 @@ class World {
   std::map<const std::byte*, std::size_t> memory, pinned;  // by address
   std::set<const void*> streams, events, graphs, executables;
   std::size_t device_bytes_max = ~std::size_t(0), device_bytes = 0;
-  int devices = 2, looks_too_early = 0;  // answers that an event is not done yet
+  int devices = 2, looks_too_early = 0;    // answers that an event is not done yet
   cudaError_t update_error = cudaSuccess;  // of the next change of a graph
   double now_ms = 0;
   KernelRunner* runner = nullptr;

@@ -1,0 +1,112 @@
+#include "virtualdev/cuda/graph_tasks.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shardlab::cuda {
+namespace {
+
+constexpr std::size_t kNone = ~std::size_t(0);
+
+class Order {
+ public:
+  explicit Order(std::span<const Work> work) {
+    const TaskWork* open = nullptr;
+    bool is_new = true;  // the next work begins a task
+    for (std::size_t at = 0; at < work.size(); ++at) {
+      if (auto* mark = std::get_if<TaskWork>(&work[at])) {
+        open = mark->places.empty() ? nullptr : mark;
+        is_new = true;
+        continue;
+      }
+      // What the host takes the time of is between all that is before and all that is behind it.
+      const bool is_record = std::holds_alternative<RecordWork>(work[at]);
+      if (open == nullptr || is_record) {
+        if (is_new || barrier_ == kNone || barrier_ + 1 != tasks.size()) add_barrier();
+        is_new = is_record;
+      } else if (is_new) {
+        add(*open);
+        is_new = false;
+      }
+      tasks.back().work.push_back(at);
+      if (std::holds_alternative<MatrixProduct>(work[at])) give_room();
+      if (std::holds_alternative<RowTransforms>(work[at])) touch(&transforms_, true);
+    }
+  }
+
+  std::vector<GraphTask> tasks;
+
+ private:
+  struct Place {
+    std::size_t writer = kNone;
+    std::vector<std::size_t> readers;  // since
+  };
+
+  void add_barrier() {
+    GraphTask task;
+    const std::size_t first = barrier_ == kNone ? 0 : barrier_;
+    std::vector<bool> is_behind(tasks.size() - first);
+    for (std::size_t t = first; t < tasks.size(); ++t)
+      for (std::size_t other : tasks[t].behind)
+        if (other >= first) is_behind[other - first] = true;
+    for (std::size_t t = first; t < tasks.size(); ++t)
+      if (!is_behind[t - first]) task.behind.push_back(t);
+    barrier_ = tasks.size();
+    tasks.push_back(std::move(task));
+    places_.clear();
+    has_room_ = false;
+  }
+  void add(const TaskWork& mark) {
+    tasks.emplace_back();
+    has_room_ = false;
+    for (std::size_t i = 0; i < mark.places.size(); ++i) touch(mark.places[i], i >= mark.reads);
+    if (tasks.back().behind.empty() && barrier_ != kNone) come_behind(barrier_);
+  }
+  void touch(const void* address, bool writes) {
+    const std::size_t self = tasks.size() - 1;
+    if (self == barrier_) return;  // behind all, and before all
+    Place& place = places_[address];
+    if (place.writer != kNone) come_behind(place.writer);
+    if (!writes) {
+      place.readers.push_back(self);
+      return;
+    }
+    for (std::size_t reader : place.readers) come_behind(reader);
+    place = {self, {}};
+  }
+  void come_behind(std::size_t other) {
+    std::vector<std::size_t>& behind = tasks.back().behind;
+    if (other + 1 != tasks.size() && std::find(behind.begin(), behind.end(), other) == behind.end()) behind.push_back(other);
+  }
+  void give_room() {
+    if (has_room_) return;
+    has_room_ = true;
+    if (tasks.size() - 1 == barrier_) return;  // the first is free then
+    tasks.back().product_room = next_room_;
+    touch(&rooms_[next_room_], true);
+    next_room_ = (next_room_ + 1) % kProductRoomsMax;
+  }
+
+  std::unordered_map<const void*, Place> places_;  // since the last barrier
+  std::size_t barrier_ = kNone;
+  int next_room_ = 0;
+  bool has_room_ = false;              // the task that was added last
+  char rooms_[kProductRoomsMax] = {};  // their addresses stand for the libraries' rooms
+  char transforms_ = 0;
+};
+
+}  // namespace
+
+std::vector<GraphTask> tasks_of(std::span<const Work> work) { return Order(work).tasks; }
+
+std::vector<std::size_t> last_of(std::span<const GraphTask> tasks) {
+  std::vector<bool> is_before(tasks.size());
+  for (const GraphTask& task : tasks)
+    for (std::size_t other : task.behind) is_before[other] = true;
+  std::vector<std::size_t> last;
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    if (!is_before[t]) last.push_back(t);
+  return last;
+}
+
+}  // namespace shardlab::cuda
