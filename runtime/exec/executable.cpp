@@ -195,6 +195,7 @@ std::vector<const spmd::Step*> preset_constants(Context& context, Executable& ex
 std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram program, const Surroundings& surroundings,
                                           comm::ProgramInfo& info) {
   auto result = std::make_shared<Executable>();
+  result->number = context.new_step();
   Executable& executable = *result;
   executable.program = std::move(program);
   const PartitionedProgram& p = executable.program;

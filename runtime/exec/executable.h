@@ -55,6 +55,7 @@ struct Executable {
   std::vector<int> local;               // mesh positions of this process
   std::int64_t intermediate_bytes = 0;  // as ProgramInfo's
   Backend* backend = nullptr;           // of the mesh's devices; the context's
+  std::int64_t number = -1;             // of the context's, no other has it
   std::vector<int> devices;             // ordinals: of `info`, this process's
   bool runs_beside = false;             // worth a thread of its own (beside.h)
   NumberChecks checks;                  // of what its steps give

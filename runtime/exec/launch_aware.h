@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "runtime/comm/launch.h"
@@ -23,6 +24,14 @@ class LaunchAware {
   // end_steps(), in one go.
   virtual void begin_steps(const void* program) = 0;
   virtual void end_steps() = 0;
+  // A launch that nobody watches, as one of the same program before it: with parameters in the same memory, and the memory that it worked
+  // in free again. `program`: a number that no other has. The results: it is done, steps and all. Nothing: its steps are to be asked for,
+  // and remember() then takes what came of them.
+  virtual std::optional<Backend::Slots> repeat(std::int64_t program, const Backend::Slots& params, std::string_view name, Where where) {
+    (void)program, (void)params, (void)name, (void)where;
+    return std::nullopt;
+  }
+  virtual void remember(const Backend::Slots& results) { (void)results; }
   // Data that exchange() has sent to other processes beside the transport, by process.
   struct Sent {
     std::int64_t bytes = 0, messages = 0;

@@ -166,6 +166,10 @@ class CudaApi final : public GpuApi {
   void release(std::byte* data, Stream stream) noexcept override {
     pool_.release(data, own(stream).stream, own(stream).free_bytes_max, driver_release(stream));
   }
+  std::shared_ptr<const void> note_memory(std::span<std::byte* const> all, std::span<std::byte* const> taken, Stream stream) override {
+    return pool_.note(all, taken, own(stream).stream);
+  }
+  bool take(const void* note) override { return pool_.take(*static_cast<const MemoryPool::Note*>(note)); }
   std::byte* allocate_pinned(std::size_t bytes) override {
     std::lock_guard lock(mutex_);
     auto kept = pinned_free_.lower_bound(bytes);
@@ -216,6 +220,10 @@ class CudaApi final : public GpuApi {
       check(RUNTIME(cudaLibraryLoadData)(&library, binary.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cudaLibraryLoadData");
     cudaKernel_t kernel = nullptr;
     check(RUNTIME(cudaLibraryGetKernel)(&kernel, library, name.c_str()), "cudaLibraryGetKernel");
+    // Has it loaded now, which otherwise its first launch does, where a capture may not.
+    cudaFuncAttributes attributes;
+    auto* get_attributes = runtime_.find<cudaError_t(cudaFuncAttributes*, const void*)>("cudaFuncGetAttributes");
+    check(get_attributes(&attributes, reinterpret_cast<const void*>(kernel)), "cudaFuncGetAttributes");
     return Kernel(reinterpret_cast<std::uintptr_t>(kernel));
   }
   void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
@@ -331,8 +339,8 @@ class CudaApi final : public GpuApi {
     if (auto* kernel = std::get_if<KernelWork>(&work)) {
       void* parameter[] = {const_cast<std::byte*>(kernel->arguments.data())};
       auto* launch_kernel = runtime_.find<cudaError_t(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>("cudaLaunchKernel");
-      check(launch_kernel(reinterpret_cast<const void*>(kernel->kernel), dim3{kernel->grid, 1, 1}, dim3{kernel->block, 1, 1}, parameter, 0,
-                          stream),
+      check(launch_kernel(reinterpret_cast<const void*>(kernel->kernel), dim3{kernel->grid, kernel->instances, 1},
+                          dim3{kernel->block, 1, 1}, parameter, 0, stream),
             "cudaLaunchKernel");
     } else if (auto* copy = std::get_if<CopyWork>(&work)) {
       check(RUNTIME(cudaMemcpyAsync)(copy->to, copy->from, copy->bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");

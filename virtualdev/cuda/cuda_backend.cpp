@@ -24,7 +24,11 @@ bool meets(const comm::ProgramInfo& program) { return !program.collectives.empty
 }  // namespace
 
 std::shared_ptr<Buffer> allocate_on(const std::shared_ptr<Gpu>& gpu, std::size_t bytes) {
-  Block block{gpu->api->allocate(bytes == 0 ? 1 : bytes, gpu->stream), bytes, gpu.get()};
+  return buffer_on(gpu, gpu->api->allocate(bytes == 0 ? 1 : bytes, gpu->stream), bytes);
+}
+
+std::shared_ptr<Buffer> buffer_on(const std::shared_ptr<Gpu>& gpu, std::byte* data, std::size_t bytes) {
+  Block block{data, bytes, gpu.get()};
   auto release = [gpu](Buffer* buffer) {
     gpu->api->release(block_of(*buffer).data, gpu->stream);
     delete buffer;
@@ -39,6 +43,7 @@ CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelComp
       options_(std::move(options)),
       kernels_(api_, std::move(compiler), options_.kernel_folder),
       plan_runner_(*api_, kernels_) {
+  api_->set_batcher([this](int gpu, const auto& wanted) { return kernels_.batched(gpu, wanted); });
   int present = api_->gpu_count();
   std::map<int, int> opened;
   for (std::size_t local = 0; local < options_.ordinals.size(); ++local) {
@@ -69,6 +74,7 @@ CudaBackend::~CudaBackend() {
   }
   for (const Clock& clock : clocks_) api_->destroy(clock.event);
   forget_events();
+  repeats_.forget();
   plan_runner_.forget_constants();
   communicators_.reset();  // before the streams that its work is on
   progress_.clear();
@@ -239,6 +245,25 @@ void CudaBackend::begin_steps(const void* program) {
     }
     api_->begin();
   } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+// One step for failures, at the launch's line.
+std::optional<Backend::Slots> CudaBackend::repeat(std::int64_t program, const Slots& params, std::string_view name, Where where) {
+  if (gpus_.size() != 1) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  try {
+    auto wrap = [&](std::byte* data, std::size_t bytes) { return buffer_on(gpus_[0], data, bytes); };
+    auto results = repeats_.find(*api_, program, params, std::string(name), wrap);
+    if (!results) return std::nullopt;
+    Backend::Step told{name, where, {}};
+    begin_step(told);
+    end_step(told);
+    return results;
+  } catch (const GpuError& error) { throw_attributed(error); }
+}
+
+void CudaBackend::remember(const Slots& results) {
+  if (gpus_.size() == 1) repeats_.remember(*api_, results);
 }
 
 void CudaBackend::forget_events() {

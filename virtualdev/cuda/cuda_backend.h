@@ -16,6 +16,7 @@
 #include "virtualdev/cuda/gpu_memory.h"
 #include "virtualdev/cuda/graphed_gpu.h"
 #include "virtualdev/cuda/plan_runner.h"
+#include "virtualdev/cuda/repeats.h"
 
 namespace shardlab::cuda {
 
@@ -66,6 +67,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   void end_launch() override { launch_ = nullptr; }
   void begin_steps(const void* program) override;
   void end_steps() override;
+  std::optional<Slots> repeat(std::int64_t program, const Slots& params, std::string_view name, Where where) override;
+  void remember(const Slots& results) override;
   std::map<int, Sent> sent() const override { return communicators_->sent(); }
   std::string_view reported_how() const override { return reported_how_; }
 
@@ -156,6 +159,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::int64_t launches_ = 0;                      // of programs
   std::vector<std::unique_ptr<Pinned>> progress_;  // by GPU: the number of the last step that ended
   std::uint32_t steps_ = 0;
+  Repeats repeats_;
   std::vector<Clock> clocks_;  // by GPU
 };
 

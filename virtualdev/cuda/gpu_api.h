@@ -103,6 +103,7 @@ struct KernelWork {
   unsigned grid = 1, block = 1;
   bool has_barriers = false;
   std::vector<std::byte> arguments;
+  unsigned instances = 1;  // as many times, each with its part of the arguments (KernelText::instances), which may be fewer than these
   bool operator==(const KernelWork&) const = default;
 };
 struct CopyWork {
@@ -156,13 +157,17 @@ class GpuApi {
   // Ordered with the work of the stream.
   virtual std::byte* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(std::byte* data, Stream stream) noexcept = 0;
+  // Memory that was allocated, by which take() finds it again, and those of it that it takes. nullptr: it cannot.
+  virtual std::shared_ptr<const void> note_memory(std::span<std::byte* const> all, std::span<std::byte* const> taken, Stream stream) = 0;
+  // Whether all that the note names is released and belongs to nobody; then it allocates what is to be taken.
+  virtual bool take(const void* note) = 0;
   // Of this process, at which GPUs copy at full speed.
   virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* data) noexcept = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) = 0;
   virtual void fill(std::byte* to, int byte, std::size_t bytes, Stream stream) = 0;
 
-  // What compile() made, on a GPU; `name`: of its kernel.
+  // What compile() made, on a GPU; `name`: of its kernel. It may be captured from then on.
   virtual Kernel load(int gpu, const std::string& binary, const std::string& name) = 0;
   virtual void launch(Kernel kernel, unsigned grid, unsigned block, bool has_barriers, std::span<const std::byte> arguments,
                       Stream stream) = 0;
@@ -178,8 +183,8 @@ class GpuApi {
 
   // Of what graphs are made of; calls of a stream are done in order.
   virtual void begin_task(TaskWork task, Stream stream) = 0;
-  // A graph does its work, in the order of its tasks (tasks_of() in graph_tasks.h), each time that it is launched. Kernels and libraries
-  // that it uses must have been used before. Throws NoGraph where there is none.
+  // A graph does its work, in the order of its tasks (tasks_of() in graph_tasks.h), each time that it is launched. Libraries that
+  // it uses must have been used before. Throws NoGraph where there is none.
   virtual Graph make_graph(int gpu, std::span<const Work> work) = 0;
   // The same kinds of work with other arguments, from the next launch on; false: it cannot be changed so, and is as it was.
   virtual bool update(Graph graph, std::span<const Work> work) = 0;

@@ -1,6 +1,9 @@
 #include "virtualdev/cuda/graph_tasks.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace shardlab::cuda {
@@ -11,21 +14,22 @@ constexpr std::size_t kNone = ~std::size_t(0);
 class Order {
  public:
   explicit Order(std::span<const Work> work) {
-    const TaskWork* open = nullptr;
-    bool is_new = true;  // the next work begins a task
+    std::size_t open = kNone;  // the mark of a task
+    bool is_new = true;        // the next work begins a task
     for (std::size_t at = 0; at < work.size(); ++at) {
       if (auto* mark = std::get_if<TaskWork>(&work[at])) {
-        open = mark->places.empty() ? nullptr : mark;
+        open = mark->places.empty() ? kNone : at;
         is_new = true;
         continue;
       }
       // What the host takes the time of is between all that is before and all that is behind it.
       const bool is_record = std::holds_alternative<RecordWork>(work[at]);
-      if (open == nullptr || is_record) {
+      if (open == kNone || is_record) {
         if (is_new || barrier_ == kNone || barrier_ + 1 != tasks.size()) add_barrier();
         is_new = is_record;
       } else if (is_new) {
-        add(*open);
+        add(std::get<TaskWork>(work[open]));
+        tasks.back().mark = open;
         is_new = false;
       }
       tasks.back().work.push_back(at);
@@ -95,9 +99,118 @@ class Order {
   char transforms_ = 0;
 };
 
+// Tasks of one level have none of them behind another. What they do, if it is kernels alone: these, and how they are launched.
+struct Likeness {
+  std::size_t level = 0, alone = 0;  // `alone`: a number of its own where it is like no other
+  std::vector<std::pair<Kernel, unsigned>> kernels;
+  bool operator<(const Likeness& other) const {
+    return std::tie(level, alone, kernels) < std::tie(other.level, other.alone, other.kernels);
+  }
+};
+
+// Arguments of kernels are up to 4096 bytes on all GPUs.
+constexpr std::size_t kInstancesMax = 64, kArgumentBytesMax = 4096;
+std::size_t capacity(std::size_t count) { return std::bit_ceil(count); }
+
+struct Group {
+  std::size_t level = 0;
+  std::vector<std::size_t> tasks;
+  std::vector<Kernel> kernels;  // for all of them; none: task by task
+};
+
+// By level, and within one by the first task.
+std::vector<Group> groups_of(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
+  std::vector<std::size_t> levels(tasks.size());
+  std::map<Likeness, std::size_t> open;  // the group that takes the next like these
+  std::vector<Group> groups;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
+    Likeness like{levels[t], 0, {}};
+    std::size_t bytes = 0;
+    for (std::size_t at : tasks[t].work) {
+      auto* kernel = std::get_if<KernelWork>(&work[at]);
+      if (kernel == nullptr || tasks[t].mark == kNone) {
+        like.alone = t + 1;
+        break;
+      }
+      like.kernels.push_back({kernel->kernel, kernel->block});
+      bytes = std::max(bytes, kernel->arguments.size());
+    }
+    auto [found, is_new] = open.try_emplace(std::move(like), groups.size());
+    if (!is_new) {
+      const std::size_t count = groups[found->second].tasks.size() + 1;
+      is_new = count > kInstancesMax || capacity(count) * bytes > kArgumentBytesMax;
+      if (is_new) found->second = groups.size();
+    }
+    if (is_new) groups.push_back({levels[t], {}, {}});
+    groups[found->second].tasks.push_back(t);
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& x, const Group& y) { return x.level < y.level; });
+  return groups;
+}
+
+// Of a group's tasks, whose places are those of all of them.
+TaskWork mark_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group) {
+  TaskWork whole;
+  std::vector<const std::byte*> written;
+  for (std::size_t t : group.tasks) {
+    const TaskWork& mark = std::get<TaskWork>(work[tasks[t].mark]);
+    const auto middle = mark.places.begin() + std::ptrdiff_t(mark.reads);
+    whole.places.insert(whole.places.end(), mark.places.begin(), middle);
+    written.insert(written.end(), middle, mark.places.end());
+  }
+  whole.reads = whole.places.size();
+  whole.places.insert(whole.places.end(), written.begin(), written.end());
+  return whole;
+}
+
+// The k-th kernel of a group's tasks, once for all.
+KernelWork launch_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group, std::size_t k) {
+  KernelWork all = std::get<KernelWork>(work[tasks[group.tasks[0]].work[k]]);
+  all.kernel = group.kernels[k];
+  all.instances = unsigned(group.tasks.size());
+  for (std::size_t i = 1; i < group.tasks.size(); ++i) {
+    const auto& other = std::get<KernelWork>(work[tasks[group.tasks[i]].work[k]]);
+    all.grid = std::max(all.grid, other.grid);
+    all.arguments.insert(all.arguments.end(), other.arguments.begin(), other.arguments.end());
+  }
+  all.arguments.resize(all.arguments.size() / all.instances * capacity(all.instances));
+  return all;
+}
+
 }  // namespace
 
 std::vector<GraphTask> tasks_of(std::span<const Work> work) { return Order(work).tasks; }
+
+std::vector<Work> batched(std::span<const Work> work, const Batcher& batcher) {
+  const std::vector<GraphTask> tasks = tasks_of(work);
+  std::vector<Group> groups = groups_of(work, tasks);
+  std::vector<std::pair<Kernel, std::size_t>> wanted;
+  for (const Group& group : groups)
+    if (group.tasks.size() > 1)
+      for (std::size_t at : tasks[group.tasks[0]].work) wanted.push_back({std::get<KernelWork>(work[at]).kernel, group.tasks.size()});
+  if (wanted.empty()) return {work.begin(), work.end()};
+  const std::vector<Kernel> kernels = batcher(wanted);
+  auto next = kernels.begin();
+  std::vector<Work> result;
+  for (Group& group : groups) {
+    if (group.tasks.size() > 1) {
+      const auto end = next + std::ptrdiff_t(tasks[group.tasks[0]].work.size());
+      if (std::find(next, end, Kernel{}) == end) group.kernels.assign(next, end);
+      next = end;
+    }
+    if (!group.kernels.empty()) {
+      result.push_back(mark_of(work, tasks, group));
+      for (std::size_t k = 0; k < group.kernels.size(); ++k) result.push_back(launch_of(work, tasks, group, k));
+      continue;
+    }
+    for (std::size_t t : group.tasks) {
+      result.push_back(tasks[t].mark == kNone ? TaskWork{} : std::get<TaskWork>(work[tasks[t].mark]));
+      for (std::size_t at : tasks[t].work) result.push_back(work[at]);
+    }
+  }
+  return result;
+}
 
 std::vector<std::size_t> last_of(std::span<const GraphTask> tasks) {
   std::vector<bool> is_before(tasks.size());

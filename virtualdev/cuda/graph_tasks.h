@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "virtualdev/cuda/gpu_api.h"
@@ -13,13 +15,19 @@ namespace shardlab::cuda {
 inline constexpr int kProductRoomsMax = 8;
 
 struct GraphTask {
-  std::vector<std::size_t> work;    // in order: places in the graph's work
-  std::vector<std::size_t> behind;  // tasks before it, which must be done; those behind which they are come before of themselves
-  int product_room = 0;             // of its products
+  std::vector<std::size_t> work;       // in order: places in the graph's work
+  std::vector<std::size_t> behind;     // tasks before it, which must be done; those behind which they are come before of themselves
+  int product_room = 0;                // of its products
+  std::size_t mark = ~std::size_t(0);  // the place of the TaskWork that began it; none: it is behind all, and before all behind it
 };
 
 // In the order in which they are issued. Transforms work in one room, so each is behind the one before.
 std::vector<GraphTask> tasks_of(std::span<const Work> work);
+// Kernels for several sets of arguments, as many as wanted or more, each as a kernel is for one; 0 where there is none.
+using Batcher = std::function<std::vector<Kernel>(const std::vector<std::pair<Kernel, std::size_t>>&)>;
+// The same work with one launch for the kernels of tasks that do the same, on several devices as a rule, and may be done at once.
+std::vector<Work> batched(std::span<const Work> work, const Batcher& batcher);
+
 // Those behind which no other is.
 std::vector<std::size_t> last_of(std::span<const GraphTask> tasks);
 

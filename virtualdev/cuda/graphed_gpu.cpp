@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "virtualdev/cuda/graph_tasks.h"
+
 namespace shardlab::cuda {
 namespace {
 
@@ -15,6 +17,7 @@ std::string kind_of(const std::vector<Work>& work) {
     if (auto* kernel = std::get_if<KernelWork>(&each)) {
       add(kernel->kernel);
       add(kernel->grid);
+      add(kernel->block);
       add(std::uint32_t(kernel->arguments.size()));
     } else if (auto* copy = std::get_if<CopyWork>(&each)) {
       add(copy->bytes);
@@ -49,17 +52,56 @@ bool is_mark(const Work& work) { return is_record(work) || std::holds_alternativ
 
 GraphedGpu::~GraphedGpu() {
   for (auto& [key, kind] : kinds_)
-    for (const Captured& captured : kind.graphs) inner_->destroy(captured.graph);
+    for (CapturedRef& captured : kind.graphs) drop(captured);
+}
+
+void GraphedGpu::drop(CapturedRef& captured) {
+  captured->is_gone = true;
+  inner_->destroy(captured->graph);
 }
 
 void GraphedGpu::begin() {
   std::lock_guard lock(mutex_);
   if (is_on_) ++open_;
+  is_whole_ = open_ == 1;
+  anew_.clear();
+  launched_ = nullptr;
+  whole_ = nullptr;
 }
 void GraphedGpu::end() {
   std::lock_guard lock(mutex_);
   if (open_ > 0) --open_;
   flush_all();
+  if (open_ > 0 || !is_whole_ || launched_ == nullptr) return;
+  auto whole = std::make_shared<Whole>();
+  whole->captured_ = launched_;
+  whole->stream_ = launched_on_;
+  whole->memory_ = std::move(anew_);
+  whole_ = std::move(whole);
+}
+
+std::shared_ptr<const GraphedGpu::Whole> GraphedGpu::noted(const Whole& whole, std::span<std::byte* const> taken) {
+  std::lock_guard lock(mutex_);
+  auto made = std::make_shared<Whole>(whole);
+  for (std::byte* data : taken) made->taken_.push_back({data, bytes_.at(data)});
+  const std::vector<std::byte*> all(whole.memory_.begin(), whole.memory_.end());
+  made->note_ = inner_->note_memory(all, taken, whole.stream_);
+  return made->note_ == nullptr ? nullptr : made;
+}
+
+bool GraphedGpu::repeat(const Whole& whole, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  if (open_ > 0 || whole.captured_->is_gone) return false;
+  flush_all();
+  if (!inner_->take(whole.note_.get())) return false;
+  for (const auto& [data, bytes] : whole.taken_) bytes_[data] = bytes;
+  const std::vector<RangeEdge> range{{0, "graph: " + name}};
+  IssuedRanges ranges(*inner_, range);
+  ranges.go_to(0);
+  inner_->launch(whole.captured_->graph, whole.stream_);
+  ++counts_.by_graph;
+  ++counts_.repeated;
+  return true;
 }
 
 void GraphedGpu::issue_queued() {
@@ -189,11 +231,14 @@ std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
   std::lock_guard lock(mutex_);
   auto& kept = queues_.at(stream).kept;
   if (auto found = kept.find(bytes); found != kept.end() && !found->second.empty()) {
-    return found->second.extract(found->second.begin()).value();
+    std::byte* data = found->second.extract(found->second.begin()).value();
+    if (open_ > 0 && anew_.count(data) == 0) is_no_whole();  // a parameter's: who has it another time may want it
+    return data;
   }
   auto anew = [&] {
     std::byte* data = inner_->allocate(bytes, stream);
     bytes_[data] = bytes;
+    if (open_ > 0) anew_.insert(data);
     return data;
   };
   try {
@@ -221,12 +266,14 @@ void GraphedGpu::release(std::byte* data, Stream stream) noexcept {
 
 void GraphedGpu::wait(Stream stream, Event event) {
   std::lock_guard lock(mutex_);
+  is_no_whole();
   flush_all();
   const Event last = behind(event);
   inner_->wait(stream, last == Event{} ? event : last);
 }
 bool GraphedGpu::is_done(Event event) {
   std::lock_guard lock(mutex_);
+  is_no_whole();
   flush_all();
   if (Event last = behind(event); last != Event{}) {
     if (!inner_->is_done(last)) return false;
@@ -239,6 +286,7 @@ void GraphedGpu::synchronize(Event event) {
   bool is_timed = false;
   {
     std::lock_guard lock(mutex_);
+    is_no_whole();
     flush_all();
     last = behind(event);
     is_timed = timed_.count(event) > 0;
@@ -273,11 +321,13 @@ void GraphedGpu::destroy(Event event) noexcept {
 }
 void GraphedGpu::launch(Graph graph, Stream stream) {
   std::lock_guard lock(mutex_);
+  is_no_whole();
   flush_all();
   inner_->launch(graph, stream);
 }
 void GraphedGpu::group_start() {
   std::lock_guard lock(mutex_);
+  is_no_whole();
   flush_all();
   inner_->group_start();
 }
@@ -308,6 +358,7 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
       if (!now.words.empty()) inner_->set_word(now.words.back().word, now.words.back().value, stream);
       ++counts_.by_graph;
     } else {
+      is_no_whole();
       issue(now, stream);
       for (Event event : now.events) of_graphs_.erase(event);
       if (open_ > 0 || now.work.size() > 1) ++counts_.by_call;
@@ -395,8 +446,11 @@ bool GraphedGpu::replay(Queue& queue, Stream stream) {
   Kind& kind = found->second;
   if (is_new || kind.is_given_up) return false;
   try {
-    Captured* captured = fitting(kind, queue.gpu, std::move(body));
+    CapturedRef captured = fitting(kind, queue.gpu, std::move(body));
     if (captured == nullptr) return false;
+    if (launched_ != nullptr) is_no_whole();
+    launched_ = captured;
+    launched_on_ = stream;
     auto is_begin = [](const RangeEdge& edge) { return !edge.name.empty(); };
     auto first = std::find_if(queue.ranges.begin(), queue.ranges.end(), is_begin);
     auto last = std::find_if(queue.ranges.rbegin(), queue.ranges.rend(), is_begin);
@@ -422,9 +476,9 @@ bool GraphedGpu::replay(Queue& queue, Stream stream) {
 void GraphedGpu::forget(const std::function<bool(const Captured&)>& is_gone) {
   for (auto kind = kinds_.begin(); kind != kinds_.end();) {
     std::size_t before = kind->second.graphs.size();
-    std::erase_if(kind->second.graphs, [&](const Captured& each) {
-      if (!is_gone(each)) return false;
-      inner_->destroy(each.graph);
+    std::erase_if(kind->second.graphs, [&](CapturedRef& each) {
+      if (!is_gone(*each)) return false;
+      drop(each);
       return true;
     });
     kind = before > 0 && kind->second.graphs.empty() ? kinds_.erase(kind) : std::next(kind);
@@ -434,43 +488,49 @@ void GraphedGpu::forget(const std::function<bool(const Captured&)>& is_gone) {
 void GraphedGpu::give_up(Kind& kind) {
   kind.is_given_up = true;
   ++counts_.given_up;
-  for (const Captured& each : kind.graphs) inner_->destroy(each.graph);
+  for (CapturedRef& each : kind.graphs) drop(each);
   kind.graphs.clear();
 }
 
+std::vector<Work> GraphedGpu::work_of_graph(int gpu, const std::vector<Work>& work) const {
+  if (!batcher_) return work;
+  return batched(work, [&](const auto& wanted) { return batcher_(gpu, wanted); });
+}
+
 // The kind's graph with this work, in front.
-GraphedGpu::Captured* GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work> work) {
-  auto equal = std::find_if(kind.graphs.begin(), kind.graphs.end(), [&](const Captured& each) { return each.work == work; });
+GraphedGpu::CapturedRef GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Work> work) {
+  auto equal = std::find_if(kind.graphs.begin(), kind.graphs.end(), [&](const CapturedRef& each) { return each->work == work; });
   if (equal != kind.graphs.end()) {
     kind.misses = 0;
     std::rotate(kind.graphs.begin(), equal, equal + 1);
-    return &kind.graphs.front();
+    return kind.graphs.front();
   }
   if (++kind.misses > kMissesMax) {
     give_up(kind);
     return nullptr;
   }
   if (kind.graphs.size() >= kGraphsMax) {
-    std::rotate(kind.graphs.begin(), kind.graphs.end() - 1, kind.graphs.end());
-    if (inner_->update(kind.graphs.front().graph, work)) {
-      kind.graphs.front().work = std::move(work);
+    CapturedRef oldest = std::move(kind.graphs.back());
+    kind.graphs.pop_back();
+    if (inner_->update(oldest->graph, work_of_graph(gpu, work))) {
+      oldest->is_gone = true;
+      kind.graphs.push_front(std::make_shared<Captured>(Captured{oldest->graph, std::move(work)}));
       ++counts_.changed;
-      return &kind.graphs.front();
+      return kind.graphs.front();
     }
-    inner_->destroy(kind.graphs.front().graph);
-    kind.graphs.pop_front();
+    drop(oldest);
   }
   Graph graph{};
   try {
-    graph = inner_->make_graph(gpu, work);
+    graph = inner_->make_graph(gpu, work_of_graph(gpu, work));
   } catch (const NoGraph& error) {
     counts_.refused = error.what();
     give_up(kind);
     return nullptr;
   }
-  kind.graphs.push_front({graph, std::move(work)});
+  kind.graphs.push_front(std::make_shared<Captured>(Captured{graph, std::move(work)}));
   ++counts_.made;
-  return &kind.graphs.front();
+  return kind.graphs.front();
 }
 
 }  // namespace shardlab::cuda

@@ -37,6 +37,10 @@ class GraphedGpu final : public GpuApi {
   static constexpr std::size_t kKindsMax = 1024;
 
   GraphedGpu(std::shared_ptr<GpuApi> inner, bool is_on) : inner_(std::move(inner)), is_on_(is_on) {}
+  // From now on graphs launch kernels for several devices at once.
+  void set_batcher(std::function<std::vector<Kernel>(int gpu, const std::vector<std::pair<Kernel, std::size_t>>&)> batcher) {
+    batcher_ = std::move(batcher);
+  }
   ~GraphedGpu() override;
 
   // Around a program.
@@ -50,10 +54,17 @@ class GraphedGpu final : public GpuApi {
   bool is_of_graph(Event event) const;
   // Of a failure that issuing queued work met: the event whose record came next, which tells whose work it was. Asked for once.
   Event take_failed();
+  // What a program did that ended, if it was one graph's work and nothing else, which asked the host for nothing, on a GPU's one stream.
+  class Whole;
+  std::shared_ptr<const Whole> last_whole() const { return whole_; }
+  // Does it again, in the same memory, of which `taken` is allocated then. False: it cannot, and nothing is done.
+  std::shared_ptr<const Whole> noted(const Whole& whole, std::span<std::byte* const> taken);
+  bool repeat(const Whole& whole, const std::string& name);
   // How the stretches so far were issued.
   struct Counts {
     int by_call = 0, by_graph = 0;
     int made = 0, changed = 0, given_up = 0;  // graphs, graphs, kinds
+    int repeated = 0;                         // of those by graph: wholes
     std::string refused;                      // why the last kind was given up that has no graph
   };
   Counts counts() const;
@@ -72,6 +83,10 @@ class GraphedGpu final : public GpuApi {
   double milliseconds_between(Event begin, Event end) override { return inner_->milliseconds_between(begin, end); }
   std::byte* allocate(std::size_t bytes, Stream stream) override;
   void release(std::byte* data, Stream stream) noexcept override;
+  std::shared_ptr<const void> note_memory(std::span<std::byte* const> all, std::span<std::byte* const> taken, Stream stream) override {
+    return inner_->note_memory(all, taken, stream);
+  }
+  bool take(const void* note) override { return inner_->take(note); }
   std::byte* allocate_pinned(std::size_t bytes) override { return inner_->allocate_pinned(bytes); }
   void release_pinned(std::byte* data) noexcept override { inner_->release_pinned(data); }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) override;
@@ -132,10 +147,12 @@ class GraphedGpu final : public GpuApi {
   struct Captured {
     Graph graph{};
     std::vector<Work> work;
+    bool is_gone = false;
   };
+  using CapturedRef = std::shared_ptr<Captured>;
   struct Kind {
-    std::deque<Captured> graphs;  // the one that was launched last in front
-    int misses = 0;               // since a graph had the right addresses
+    std::deque<CapturedRef> graphs;  // the one that was launched last in front
+    int misses = 0;                  // since a graph had the right addresses
     bool is_given_up = false;
   };
   void add(Work work, Stream stream);
@@ -151,18 +168,28 @@ class GraphedGpu final : public GpuApi {
   // Whether a graph did the work.
   bool replay(Queue& queue, Stream stream);
   void note_records(const Queue& queue, Event last);
-  Captured* fitting(Kind& kind, int gpu, std::vector<Work> work);
+  CapturedRef fitting(Kind& kind, int gpu, std::vector<Work> work);
+  void drop(CapturedRef& captured);
+  // The program that is open is more than one graph's work.
+  void is_no_whole() { is_whole_ = false; }
   void give_up(Kind& kind);
+  std::vector<Work> work_of_graph(int gpu, const std::vector<Work>& work) const;
   void forget(const std::function<bool(const Captured&)>& is_gone);
 
   std::shared_ptr<GpuApi> inner_;
   bool is_on_;
+  std::function<std::vector<Kernel>(int gpu, const std::vector<std::pair<Kernel, std::size_t>>&)> batcher_;
   mutable std::recursive_mutex mutex_;
   int open_ = 0;
   bool holds_memory_ = false;
   std::vector<std::string> ranges_;  // that have begun while work was queued
   std::map<Stream, Queue> queues_;
-  std::map<std::byte*, std::size_t> bytes_;            // of allocations
+  std::map<std::byte*, std::size_t> bytes_;  // of allocations
+  bool is_whole_ = false;                    // so far
+  std::set<std::byte*> anew_;                // allocations since begin()
+  CapturedRef launched_;                     // since begin()
+  Stream launched_on_{};
+  std::shared_ptr<const Whole> whole_;
   std::map<std::pair<int, std::string>, Kind> kinds_;  // by GPU
   std::map<Event, Event> of_graphs_;                   // recorded last by a graph: the event behind its launch; 0: there is none
   std::set<Event> behind_;                             // those
@@ -170,6 +197,20 @@ class GraphedGpu final : public GpuApi {
   std::set<Event> timed_;
   Event failed_{};
   Counts counts_;
+};
+
+class GraphedGpu::Whole {
+ public:
+  // Allocated meanwhile, released since or not.
+  const std::set<std::byte*>& memory() const { return memory_; }
+
+ private:
+  friend class GraphedGpu;
+  CapturedRef captured_;
+  Stream stream_{};
+  std::set<std::byte*> memory_;
+  std::vector<std::pair<std::byte*, std::size_t>> taken_;  // and bytes
+  std::shared_ptr<const void> note_;
 };
 
 }  // namespace shardlab::cuda

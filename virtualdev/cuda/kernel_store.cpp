@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -64,7 +65,26 @@ void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
   }
   std::string binary = binary_of(missing, arch);
   std::lock_guard lock(mutex_);
-  for (const KernelText& text : missing) kernels_[gpu].try_emplace(text, api_->load(gpu, binary, text.name()));
+  for (const KernelText& text : missing) {
+    const Kernel kernel = api_->load(gpu, binary, text.name());
+    if (kernels_[gpu].try_emplace(text, kernel).second) texts_[{gpu, kernel}] = text;
+  }
+}
+
+std::vector<Kernel> KernelStore::batched(int gpu, const std::vector<std::pair<Kernel, std::size_t>>& wanted) {
+  std::vector<KernelText> texts;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [kernel, count] : wanted) {
+      KernelText text = texts_.at({gpu, kernel});
+      text.instances = int(std::bit_ceil(count));
+      texts.push_back(std::move(text));
+    }
+  }
+  prepare(gpu, texts);
+  std::vector<Kernel> kernels;
+  for (const KernelText& text : texts) kernels.push_back(find(gpu, text));
+  return kernels;
 }
 
 bool KernelStore::has(int gpu, const KernelText& text) {

@@ -21,6 +21,8 @@ class KernelStore {
   // Those that are missing in one program, as a compiler's start costs more than a kernel.
   void prepare(int gpu, const std::vector<KernelText>& texts);
   bool has(int gpu, const KernelText& text);
+  // A Batcher of a GPU: of kernels that this store found, for a power of two of sets of arguments.
+  std::vector<Kernel> batched(int gpu, const std::vector<std::pair<Kernel, std::size_t>>& wanted);
   static std::string default_folder();
 
  private:
@@ -37,6 +39,7 @@ class KernelStore {
   std::mutex mutex_;
   std::map<int, int> archs_;
   std::map<int, OfGpu> kernels_;  // by GPU
+  std::map<std::pair<int, Kernel>, KernelText> texts_;
 };
 
 }  // namespace shardlab::cuda

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace shardlab::cuda {
 
@@ -23,6 +26,9 @@ class MemoryPool {
   using Make = std::function<std::byte*(std::size_t)>;  // nullptr: there is no more
   using Drop = std::function<void(std::byte*)>;
 
+  // Blocks of one stream by which take() finds them again, and those of them that it takes.
+  class Note;
+
   // nullptr: there is no more, also when all that is free was given back.
   std::byte* allocate(std::size_t bytes, const void* stream, const Make& make, const Drop& drop) {
     const std::size_t size = (std::max<std::size_t>(bytes, 1) + kGrain - 1) / kGrain * kGrain;
@@ -30,8 +36,9 @@ class MemoryPool {
       std::lock_guard lock(mutex_);
       OfStream& own = streams_[stream];
       if (auto found = own.free.find(size); found != own.free.end() && !found->second.empty()) {
-        own.free_bytes -= size;
-        return found->second.extract(found->second.begin()).value();
+        std::byte* data = *found->second.begin();
+        use(own, data, *own.blocks.at(data));
+        return data;
       }
     }
     std::byte* data = make(size);
@@ -41,7 +48,7 @@ class MemoryPool {
     }
     if (data == nullptr) return nullptr;
     std::lock_guard lock(mutex_);
-    streams_[stream].sizes[data] = size;
+    streams_[stream].blocks[data] = std::make_shared<Block>(Block{size, false});
     return data;
   }
 
@@ -50,12 +57,17 @@ class MemoryPool {
     {
       std::lock_guard lock(mutex_);
       OfStream& own = streams_[stream];
-      const std::size_t size = own.sizes.at(data);
-      own.free[size].insert(data);
-      free_bytes = own.free_bytes += size;
+      Block& block = *own.blocks.at(data);
+      block.is_free = true;
+      own.free[block.size].insert(data);
+      free_bytes = own.free_bytes += block.size;
     }
     if (free_bytes > free_bytes_max) trim(stream, drop);
   }
+
+  std::shared_ptr<const Note> note(std::span<std::byte* const> all, std::span<std::byte* const> taken, const void* stream);
+  // Takes the note's if all of its blocks are free.
+  bool take(const Note& note);
 
   // All that is free of the stream.
   void trim(const void* stream, const Drop& drop) {
@@ -66,7 +78,10 @@ class MemoryPool {
       std::swap(freed, own.free);
       own.free_bytes = 0;
       for (const auto& [size, list] : freed)
-        for (std::byte* data : list) own.sizes.erase(data);
+        for (std::byte* data : list) {
+          own.blocks.at(data)->is_free = false;
+          own.blocks.erase(data);
+        }
     }
     for (const auto& [size, list] : freed)
       for (std::byte* data : list) drop(data);
@@ -80,13 +95,49 @@ class MemoryPool {
   }
 
  private:
+  struct Block {
+    std::size_t size = 0;
+    bool is_free = false;  // what went back to the driver is not
+  };
   struct OfStream {
-    std::map<std::size_t, std::set<std::byte*>> free;  // by size
-    std::map<std::byte*, std::size_t> sizes;           // of all that came from the driver
+    std::map<std::size_t, std::set<std::byte*>> free;     // by size
+    std::map<std::byte*, std::shared_ptr<Block>> blocks;  // of all that came from the driver
     std::size_t free_bytes = 0;
   };
+  static void use(OfStream& own, std::byte* data, Block& block) {
+    own.free[block.size].erase(data);
+    own.free_bytes -= block.size;
+    block.is_free = false;
+  }
+
   std::mutex mutex_;
   std::map<const void*, OfStream> streams_;
 };
+
+class MemoryPool::Note {
+ private:
+  friend class MemoryPool;
+  const void* stream_ = nullptr;
+  std::vector<std::shared_ptr<Block>> all_;
+  std::vector<std::pair<std::byte*, std::shared_ptr<Block>>> taken_;
+};
+
+inline std::shared_ptr<const MemoryPool::Note> MemoryPool::note(std::span<std::byte* const> all, std::span<std::byte* const> taken,
+                                                                const void* stream) {
+  std::lock_guard lock(mutex_);
+  const OfStream& own = streams_[stream];
+  auto made = std::make_shared<Note>();
+  made->stream_ = stream;
+  for (std::byte* data : all) made->all_.push_back(own.blocks.at(data));
+  for (std::byte* data : taken) made->taken_.push_back({data, own.blocks.at(data)});
+  return made;
+}
+
+inline bool MemoryPool::take(const Note& note) {
+  std::lock_guard lock(mutex_);
+  if (!std::all_of(note.all_.begin(), note.all_.end(), [](const auto& block) { return block->is_free; })) return false;
+  for (const auto& [data, block] : note.taken_) use(streams_[note.stream_], data, *block);
+  return true;
+}
 
 }  // namespace shardlab::cuda

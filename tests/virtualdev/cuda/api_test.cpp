@@ -31,13 +31,15 @@ class HostRunner final : public KernelRunner {
     host_.compile(kernels);
     for (const cuda::KernelText& each : kernels) texts_[each.name()] = each;
     auto found = texts_.find(kernel);
-    return found == texts_.end() ? 0 : std::size_t(found->second.buffers + found->second.numbers) * 8;
+    return found == texts_.end() ? 0 : std::size_t(found->second.instances * (found->second.buffers + found->second.numbers)) * 8;
   }
   // Fewer blocks and threads do the same work.
-  void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned) override {
+  void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned instances, unsigned) override {
     std::lock_guard lock(mutex_);
     const cuda::KernelText& text = texts_.at(kernel);
-    host_.launch(text, parameter, std::min(grid, 3u), 16, true);
+    const std::size_t one = std::size_t(text.buffers + text.numbers) * 8;
+    for (unsigned i = 0; i < instances; ++i)
+      host_.launch(text, static_cast<const std::byte*>(parameter) + i * one, std::min(grid, 3u), 16, true);
   }
 
  private:

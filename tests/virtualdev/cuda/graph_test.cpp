@@ -17,6 +17,7 @@
 #include "runtime/exec/placement.h"
 #include "tests/virtualdev/cuda/recording_gpu.h"
 #include "virtualdev/cuda/cuda_backend.h"
+#include "virtualdev/cuda/graph_tasks.h"
 
 namespace shardlab {
 namespace {
@@ -202,6 +203,70 @@ TEST_F(Stretches, AGraphGoesWithTheEventsThatItRecords) {
   graphed_.destroy(inside);
 }
 
+// ---- the order of a graph's work
+
+cuda::Work fill_of(const std::byte* data) { return cuda::FillWork{const_cast<std::byte*>(data), 0, 1}; }
+
+TEST(Tasks, ComeBehindWhatTheyTouchAndNothingElse) {
+  const std::byte places[5] = {};
+  const std::byte *a = places, *b = places + 1, *c = places + 2, *d = places + 3, *e = places + 4;
+  const std::vector<cuda::Work> work = {cuda::TaskWork{{a}, 0},    fill_of(a),   // 0 writes a
+                                        cuda::TaskWork{{a, b}, 1}, fill_of(b),   // 1 reads a, writes b
+                                        cuda::TaskWork{{a, c}, 1}, fill_of(c),   // 2 reads a, writes c
+                                        cuda::TaskWork{{d}, 0},    fill_of(d),   // 3 of its own
+                                        cuda::TaskWork{{b, a}, 1}, fill_of(a),   // 4 writes a again: behind both readers
+                                        cuda::TaskWork{},          fill_of(e),   // 5 in no task
+                                        cuda::TaskWork{{d, e}, 1}, fill_of(e)};  // 6
+  const std::vector<cuda::GraphTask> tasks = cuda::tasks_of(work);
+  std::vector<std::vector<std::size_t>> behind;
+  for (const cuda::GraphTask& task : tasks) behind.push_back(task.behind);
+  using Lists = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(behind, (Lists{{}, {0}, {0}, {}, {1, 0, 2}, {3, 4}, {5}}));
+  EXPECT_EQ(cuda::last_of(tasks), std::vector<std::size_t>{6});
+}
+
+TEST(Tasks, OfProductsHaveAsManyRoomsAsThereAre) {
+  const std::byte places[32] = {};
+  std::vector<cuda::Work> work;
+  for (int i = 0; i < 10; ++i) {
+    work.push_back(cuda::TaskWork{{places + i}, 0});
+    work.push_back(cuda::MatrixProduct{});
+  }
+  const std::vector<cuda::GraphTask> tasks = cuda::tasks_of(work);
+  EXPECT_EQ(tasks[7].product_room, 7);
+  EXPECT_EQ(tasks[9].product_room, 1);
+  EXPECT_EQ(tasks[9].behind, std::vector<std::size_t>{1}) << "in the room of the second";
+}
+
+// The kernels of equal tasks that may be done at once are one launch; others stay.
+TEST(Tasks, ThatDoTheSameAreLaunchedTogether) {
+  const std::byte places[16] = {};
+  auto kernel = [](int number, int argument) {
+    return cuda::KernelWork{cuda::Kernel(number), 4, 256, false, {std::byte(argument), std::byte(0)}};
+  };
+  std::vector<cuda::Work> work;
+  for (int device = 0; device < 3; ++device)
+    for (int step = 0; step < 2; ++step) {
+      work.push_back(cuda::TaskWork{{places + device, places + 8 + device}, std::size_t(step)});
+      work.push_back(kernel(step + 1, device));
+    }
+  work.push_back(cuda::TaskWork{{places + 7}, 0});
+  work.push_back(kernel(5, 7));
+  const std::vector<cuda::Work> together = cuda::batched(work, [](const auto& wanted) {
+    std::vector<cuda::Kernel> kernels;
+    for (const auto& [one, count] : wanted) kernels.push_back(cuda::Kernel(100 * count + std::uintptr_t(one)));
+    return kernels;
+  });
+  std::vector<std::pair<std::uintptr_t, unsigned>> launches;
+  for (const cuda::Work& each : together)
+    if (auto* launch = std::get_if<cuda::KernelWork>(&each)) launches.push_back({std::uintptr_t(launch->kernel), launch->instances});
+  EXPECT_EQ(launches, (std::vector<std::pair<std::uintptr_t, unsigned>>{{301, 3}, {5, 1}, {302, 3}}));
+  const auto& first = std::get<cuda::KernelWork>(together[1]);
+  EXPECT_EQ(first.arguments.size(), 8u) << "of four, a power of two";
+  EXPECT_EQ(first.arguments[4], std::byte(2));
+  EXPECT_EQ(cuda::tasks_of(together).back().behind, std::vector<std::size_t>{0});
+}
+
 // ---- programs
 
 struct Names final : comm::Observer {
@@ -293,6 +358,52 @@ TEST_F(GraphedPrograms, ALoopIsAGraphARound) {
   });
   expect_alike(loop(on(0, {8, 8})), loop(on(8, {8, 8})));
   EXPECT_GT(backend_->graph_counts().by_graph, 1);
+}
+
+// Its steps are not gone through, whatever the values are; where the memory is not there again, they are.
+TEST_F(GraphedPrograms, ALaunchInTheSameMemoryIsRepeated) {
+  auto f = jit([](const Array& x) { return std::vector<Array>{sum(exp(x), {0}) + x * 2.0, x, matmul(transpose(x), x)}; });
+  auto check = [&](double scale) {
+    const Array x = on(0, {8, 8}) * scale, y = on(8, {8, 8}) * scale;
+    x.block_until_ready();
+    const int before = gpu_->calls("record");
+    const std::vector<Array> results = f(x), wanted = f(y);
+    const int records = gpu_->calls("record") - before;
+    for (std::size_t i = 0; i < results.size(); ++i) expect_alike(results[i], wanted[i]);
+    return std::pair(results, records);
+  };
+  for (int round = 0; round < 3; ++round) check(round + 1.0);
+  const int repeated = backend_->graph_counts().repeated;
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(check(0.25 * round).second, 1) << "one for all of the steps";
+  EXPECT_GE(backend_->graph_counts().repeated, repeated + 3);
+  std::vector<std::vector<Array>> kept;
+  for (int round = 0; round < 4; ++round) kept.push_back(check(0.5 * round).first);
+  for (int round = 0; round < 4; ++round) expect_alike(kept[std::size_t(round)][1], on(8, {8, 8}) * (0.5 * round));
+}
+
+// What the host decides by is another time other.
+TEST_F(GraphedPrograms, WhatTheHostDecidesIsNotRepeated) {
+  auto f = jit([](const Array& x) {
+    Array y = cond(
+        sum(x) > 0.0, [](const Array& v) { return sin(v) * 2.0 + cos(v) * 3.0 + exp(v); }, [](const Array& v) { return v; }, x);
+    return y + sum(y);
+  });
+  for (int round = 0; round < 8; ++round) {
+    const double sign = round % 3 == 0 ? -1.0 : 1.0;
+    expect_alike(f(on(0, {8, 8}) * sign), f(on(8, {8, 8}) * sign));
+  }
+}
+
+// Those whose arguments are donated find their results in the arguments' memory.
+TEST_F(GraphedPrograms, DonatedArgumentsServeTheResults) {
+  auto step = jit([](const Array& w) { return sin(w) * 0.5 + w; }, {.donate_argnums = {0}});
+  std::vector<Array> results;
+  for (int first : {0, 8}) {
+    Array w = on(first, {8, 8});
+    for (int round = 0; round < 9; ++round) w = step(w);
+    results.push_back(w);
+  }
+  expect_alike(results[0], results[1]);
 }
 
 TEST_F(GraphedPrograms, TransformsAndReductionsAreCapturedToo) {

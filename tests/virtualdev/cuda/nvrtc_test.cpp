@@ -87,6 +87,15 @@ TEST(Nvrtc, CompilesForEveryArchitecture) {
   for (int arch : {80, 100}) compile_all(some, arch);
 }
 
+// What graphs launch for several devices at once.
+TEST(Nvrtc, CompilesForSeveralSetsOfArguments) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  std::vector<cuda::KernelText> kernels = testing::kernels_of(testing::all_cases()), some = fused_kernels();
+  for (std::size_t i = 5; i < kernels.size(); i += 16) some.push_back(kernels[i]);
+  for (std::size_t i = 0; i < some.size(); ++i) some[i].instances = 2 << i % 6;
+  compile_all(some, 90);
+}
+
 TEST(Nvrtc, SaysWhatItDoesNotUnderstand) {
   if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
   try {

@@ -215,6 +215,43 @@ double RecordingGpu::milliseconds_between(Event begin, Event end) {
   return double(last.at - first.at) * 1e-3;
 }
 
+// By the addresses, where memory is given out again.
+struct MemoryNote {
+  std::vector<std::pair<std::byte*, std::size_t>> all, taken;
+  Stream stream;
+};
+std::shared_ptr<const void> RecordingGpu::note_memory(std::span<std::byte* const> all, std::span<std::byte* const> taken, Stream stream) {
+  std::lock_guard lock(mutex_);
+  if (!reuses_memory_) return nullptr;
+  auto note = std::make_shared<MemoryNote>();
+  note->stream = stream;
+  for (std::byte* data : all) note->all.push_back({data, allocations_.at(data).data.size()});
+  for (std::byte* data : taken) note->taken.push_back({data, allocations_.at(data).data.size()});
+  return note;
+}
+bool RecordingGpu::take(const void* noted) {
+  std::lock_guard lock(mutex_);
+  count("take");
+  const auto& note = *static_cast<const MemoryNote*>(noted);
+  for (const auto& [data, bytes] : note.all)
+    if (reusable_[{note.stream, bytes}].count(data) == 0) return false;
+  // A graph writes what it worked in before as if it were its own.
+  for (const auto& [data, bytes] : note.all) {
+    Allocation& allocation = allocations_.at(data);
+    allocation.is_alive = true;
+    allocation.is_written = false;
+    allocation.reads.clear();
+    allocation.made = {id_of(note.stream), tick(note.stream), "take"};
+  }
+  borrowed_.clear();
+  for (const auto& [data, bytes] : note.all) borrowed_.insert(data);
+  for (const auto& [data, bytes] : note.taken) {
+    reusable_[{note.stream, bytes}].erase(data);
+    borrowed_.erase(data);
+  }
+  return true;
+}
+
 std::byte* RecordingGpu::allocate(std::size_t bytes, Stream stream) {
   std::lock_guard lock(mutex_);
   count("allocate");

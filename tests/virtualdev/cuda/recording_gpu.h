@@ -69,6 +69,8 @@ class RecordingGpu final : public cuda::GpuApi {
   double milliseconds_between(cuda::Event begin, cuda::Event end) override;
   std::byte* allocate(std::size_t bytes, cuda::Stream stream) override;
   void release(std::byte* data, cuda::Stream stream) noexcept override;
+  std::shared_ptr<const void> note_memory(std::span<std::byte* const> all, std::span<std::byte* const> taken, cuda::Stream stream) override;
+  bool take(const void* note) override;
   std::byte* allocate_pinned(std::size_t bytes) override;
   void release_pinned(std::byte* data) noexcept override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, cuda::Stream stream) override;
@@ -146,6 +148,7 @@ class RecordingGpu final : public cuda::GpuApi {
   static HostKernels& kernels_of_all();
   void check_graph(int gpu, std::span<const cuda::Work> work);
   void do_work(const cuda::Work& work, int gpu, cuda::Stream stream);
+  void launch_all(const cuda::KernelWork& work, cuda::Stream stream);
   void fault(std::string_view text);
   StreamState* stream_of(cuda::Stream stream, const std::string& what);
   // One access of a stream's work to memory; the allocation, or nothing where there is none.
@@ -161,7 +164,6 @@ class RecordingGpu final : public cuda::GpuApi {
   std::map<const std::byte*, Allocation> allocations_;
   std::map<std::string, cuda::KernelText> texts_;
   std::map<std::uintptr_t, std::pair<int, std::string>> kernels_;
-  std::set<cuda::Kernel> launched_;
   std::set<int> multiplied_, transformed_, sorted_;  // GPUs whose libraries have been used
   std::map<std::uintptr_t, GraphState> graphs_;
   bool in_graph_ = false, reuses_memory_ = false, refuses_epilogues_ = false, refuses_products_ = false, refuses_graphs_ = false;
@@ -172,6 +174,7 @@ class RecordingGpu final : public cuda::GpuApi {
   std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;
+  std::set<std::byte*> borrowed_;  // by the graph that is launched next: of reusable_
   std::uintptr_t next_ = 1;
   std::int64_t ticks_ = 0;
   Clock host_;

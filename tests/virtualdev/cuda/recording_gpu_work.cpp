@@ -54,7 +54,6 @@ void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has
     access(data, 0, !is_written || b + 1 == text.buffers, stream, fmt::format("buffer {} of {}", b, text.body.substr(0, 60)));
   }
   // Fewer blocks and threads do the same work: threads go round.
-  launched_.insert(kernel);
   host_kernels_.launch(text, arguments.data(), std::min(grid, 3u), has_barriers ? 16 : 4, has_barriers);
 }
 
@@ -161,8 +160,8 @@ void RecordingGpu::sort(const cuda::PlaceSort& s, Stream stream) {
 void RecordingGpu::check_graph(int gpu, std::span<const cuda::Work> work) {
   if (work.empty()) fault("a graph of nothing");
   for (const cuda::Work& each : work) {
-    if (auto* kernel = std::get_if<cuda::KernelWork>(&each); kernel != nullptr && launched_.count(kernel->kernel) == 0)
-      fault("a kernel is captured that was never launched");
+    if (auto* kernel = std::get_if<cuda::KernelWork>(&each); kernel != nullptr && kernels_.count(std::uintptr_t(kernel->kernel)) == 0)
+      fault("a kernel is captured that was not loaded");
     if (std::holds_alternative<cuda::MatrixProduct>(each) && multiplied_.count(gpu) == 0)
       fault("a product is captured before cuBLASLt was used");
     if (std::holds_alternative<cuda::RowTransforms>(each) && transformed_.count(gpu) == 0)
@@ -215,11 +214,26 @@ void RecordingGpu::launch(cuda::Graph graph, Stream stream) {
     streams_.erase(id_of(stream));
   }
   for (const Clock& end : ends) merge(streams_[id_of(whole)].clock, end);
+  for (std::byte* data : borrowed_) {
+    allocations_.at(data).is_alive = false;
+    allocations_.at(data).freed = {id_of(whole), tick(whole), "the end of the graph that had taken it"};
+  }
+  borrowed_.clear();
   in_graph_ = false;
+}
+// Each set of arguments by itself.
+void RecordingGpu::launch_all(const cuda::KernelWork& work, Stream stream) {
+  auto found = kernels_.find(std::uintptr_t(work.kernel));
+  if (found == kernels_.end()) return fault("a kernel is launched that was not loaded");
+  const cuda::KernelText& text = texts_.at(found->second.second);
+  const std::size_t one = work.arguments.size() / std::size_t(text.instances);
+  if (work.instances > unsigned(text.instances)) fault("more sets of arguments than a kernel has");
+  for (unsigned i = 0; i < work.instances; ++i)
+    launch(work.kernel, work.grid, work.block, work.has_barriers, std::span(work.arguments).subspan(i * one, one), stream);
 }
 void RecordingGpu::do_work(const cuda::Work& each, int gpu, Stream stream) {
   if (auto* kernel = std::get_if<cuda::KernelWork>(&each))
-    launch(kernel->kernel, kernel->grid, kernel->block, kernel->has_barriers, kernel->arguments, stream);
+    launch_all(*kernel, stream);
   else if (auto* copied = std::get_if<cuda::CopyWork>(&each))
     copy(copied->to, copied->from, copied->bytes, stream);
   else if (auto* filled = std::get_if<cuda::FillWork>(&each))

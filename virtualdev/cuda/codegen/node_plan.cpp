@@ -9,7 +9,11 @@
 
 namespace shardlab::cuda {
 
-std::string KernelText::name() const { return fmt::format("k{:016x}", sha256_prefix(fmt::format("{} {} {}", body, buffers, numbers))); }
+std::string KernelText::name() const {
+  std::string text = fmt::format("{} {} {}", body, buffers, numbers);
+  if (instances > 1) text += fmt::format(" {}", instances);
+  return fmt::format("k{:016x}", sha256_prefix(text));
+}
 
 std::string_view type_name(DType dtype) {
   static constexpr std::string_view kNames[] = {"bool", "i8",   "i16", "i32", "i64", "u8",  "u16", "u32",
@@ -184,7 +188,10 @@ std::string program_text(const std::vector<KernelText>& kernels, Form form) {
     text += kernel_library(part);
   for (const KernelText& kernel : kernels) {
     std::string arguments = fmt::format("Arguments<{}, {}>", std::max(kernel.buffers, 1), std::max(kernel.numbers, 1));
-    if (form == Form::kNvrtc)
+    if (form == Form::kNvrtc && kernel.instances > 1)
+      text += fmt::format("KERNEL {}(const __grid_constant__ Instances<{}, {}> all) {{ const {} a = all.each[blockIdx.y]; {}; }}\n",
+                          kernel.name(), arguments, kernel.instances, arguments, kernel.body);
+    else if (form == Form::kNvrtc)
       text += fmt::format("KERNEL {}(const {} a) {{ {}; }}\n", kernel.name(), arguments, kernel.body);
     else
       text += fmt::format("KERNEL {}(const void* p) {{ const {}& a = *static_cast<const {}*>(p); {}; }}\n", kernel.name(), arguments,

@@ -17,6 +17,7 @@ struct KernelText {
   std::string body;
   int buffers = 1, numbers = 1;
   int lanes = 1;             // neighbours that a thread takes at once
+  int instances = 1;         // as many sets of arguments, one after another: a grid's y says which
   std::string name() const;  // of the function, by content
   bool operator==(const KernelText&) const = default;
 };

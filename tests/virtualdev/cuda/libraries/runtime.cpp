@@ -286,15 +286,20 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
   *kernel = reinterpret_cast<cudaKernel_t>(new KernelState{name, bytes});
   return cudaSuccess;
 }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  return cudaSuccess;
+}
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** parameters, std::size_t shared, cudaStream_t stream) {
   StreamState& on = world().stream(stream, "cudaLaunchKernel");
-  if (grid.x == 0 || grid.y != 1 || grid.z != 1 || block.x == 0 || block.x > 1024 || block.y != 1 || block.z != 1 || shared != 0)
+  if (grid.x == 0 || grid.y == 0 || grid.z != 1 || block.x == 0 || block.x > 1024 || block.y != 1 || block.z != 1 || shared != 0)
     return world().failed(cudaErrorInvalidConfiguration);
   const auto& state = *static_cast<const KernelState*>(kernel);
   if (state.bytes > 32764) return world().failed(cudaErrorInvalidValue);
   std::vector<std::byte> parameter(state.bytes);  // the call copies it
   std::memcpy(parameter.data(), parameters[0], state.bytes);
-  world().issue(on, 'k', [&state, grid, block, parameter] { world().runner->launch(state.name, parameter.data(), grid.x, block.x); });
+  world().issue(on, 'k',
+                [&state, grid, block, parameter] { world().runner->launch(state.name, parameter.data(), grid.x, grid.y, block.x); });
   return cudaSuccess;
 }
 

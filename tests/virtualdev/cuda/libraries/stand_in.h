@@ -22,7 +22,7 @@ class KernelRunner {
   virtual ~KernelRunner() = default;
   // The bytes of the kernel's one parameter; 0: the code has no such kernel.
   virtual std::size_t find(std::string_view code, const std::string& kernel) = 0;
-  virtual void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned block) = 0;
+  virtual void launch(const std::string& kernel, const void* parameter, unsigned grid, unsigned instances, unsigned block) = 0;
 };
 
 // Nodes of graphs are numbers, from 1.

@@ -185,6 +185,11 @@ struct Arguments {
   }
 };
 
+template <class One, int kCount>
+struct Instances {
+  One each[kCount];
+};
+
 // Calls f(i) for this thread's share of 0 … count - 1.
 template <class F>
 FN void for_each(i64 count, F f) {
