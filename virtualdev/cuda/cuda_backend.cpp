@@ -42,7 +42,8 @@ CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelComp
     : api_(std::make_shared<GraphedGpu>(std::move(api), options.with_graphs)),
       options_(std::move(options)),
       kernels_(api_, std::move(compiler), options_.kernel_folder),
-      plan_runner_(*api_, kernels_) {
+      plan_runner_(*api_, kernels_, true) {
+  api_->set_kernels([this](std::span<Kernel*> kernels) { kernels_.make_real(kernels); });
   api_->set_batcher([this](int gpu, const auto& wanted) { return kernels_.batched(gpu, wanted); });
   int present = api_->gpu_count();
   std::map<int, int> opened;

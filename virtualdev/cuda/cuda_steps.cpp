@@ -84,7 +84,8 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
       each.results.push_back(allocate(std::size_t(elements * size_of(call.graph.type(call.node.results[i]).dtype)), ordinal));
       buffers.push_back(block_of(*each.results.back()).data);
     }
-    plan_runner_.run(plan_of(call, each.positions[0]), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers), call.operands.size());
+    plan_runner_.run(plan_of(call, each.positions[0]), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers), call.operands.size(),
+                     classes.size());
     for (std::size_t i = 0; i < call.results.size(); ++i)
       for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
   }

@@ -14,9 +14,10 @@ namespace shardlab::cuda {
 // work that reads it is still queued. Buffers keep it alive.
 struct Gpu {
   std::shared_ptr<GpuApi> api;
-  int number = 0;
+  int number = 0, processors = 1;
   Stream stream{};
-  Gpu(std::shared_ptr<GpuApi> api_in, int number_in) : api(std::move(api_in)), number(number_in), stream(api->create_stream(number_in)) {}
+  Gpu(std::shared_ptr<GpuApi> api_in, int number_in)
+      : api(std::move(api_in)), number(number_in), processors(api->info(number_in).processors), stream(api->create_stream(number_in)) {}
   ~Gpu() { api->destroy(stream); }
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;

@@ -164,6 +164,24 @@ TaskWork mark_of(std::span<const Work> work, const std::vector<GraphTask>& tasks
   return whole;
 }
 
+// Whether there are products of several devices, or as many other calls at once as are hardly one's.
+bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
+  constexpr int kCallsMin = 3;
+  std::vector<std::size_t> levels(tasks.size());
+  std::map<std::size_t, int> calls;  // by level
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
+    for (std::size_t at : tasks[t].work) {
+      auto* product = std::get_if<MatrixProduct>(&work[at]);
+      if (product != nullptr && product->processors > 0) return true;
+    }
+    const Work& first = work[tasks[t].work[0]];
+    const bool is_call = !std::holds_alternative<KernelWork>(first) && !std::holds_alternative<RecordWork>(first);
+    if (is_call && ++calls[levels[t]] >= kCallsMin) return true;
+  }
+  return false;
+}
+
 // The k-th kernel of a group's tasks, once for all.
 KernelWork launch_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group, std::size_t k) {
   KernelWork all = std::get<KernelWork>(work[tasks[group.tasks[0]].work[k]]);
@@ -180,10 +198,18 @@ KernelWork launch_of(std::span<const Work> work, const std::vector<GraphTask>& t
 
 }  // namespace
 
-std::vector<GraphTask> tasks_of(std::span<const Work> work) { return Order(work).tasks; }
+std::vector<GraphTask> tasks_of(std::span<const Work> work) {
+  std::vector<GraphTask> tasks = Order(work).tasks;
+  if (is_beside(work, tasks)) return tasks;
+  for (std::size_t t = 1; t < tasks.size(); ++t) {
+    tasks[t].behind = {t - 1};
+    tasks[t].product_room = 0;
+  }
+  return tasks;
+}
 
 std::vector<Work> batched(std::span<const Work> work, const Batcher& batcher) {
-  const std::vector<GraphTask> tasks = tasks_of(work);
+  const std::vector<GraphTask> tasks = Order(work).tasks;
   std::vector<Group> groups = groups_of(work, tasks);
   std::vector<std::pair<Kernel, std::size_t>> wanted;
   for (const Group& group : groups)

@@ -21,7 +21,9 @@ struct GraphTask {
   std::size_t mark = ~std::size_t(0);  // the place of the TaskWork that began it; none: it is behind all, and before all behind it
 };
 
-// In the order in which they are issued. Transforms work in one room, so each is behind the one before.
+// In the order in which they are issued. Transforms work in one room, so each is behind the one before. Where no several devices have
+// the same to do, but kernels, which are one launch then (batched()), each is behind the one before: to go from one path of a graph to
+// another costs a GPU more than that wins.
 std::vector<GraphTask> tasks_of(std::span<const Work> work);
 // Kernels for several sets of arguments, as many as wanted or more, each as a kernel is for one; 0 where there is none.
 using Batcher = std::function<std::vector<Kernel>(const std::vector<std::pair<Kernel, std::size_t>>&)>;

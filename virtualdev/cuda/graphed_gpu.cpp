@@ -352,6 +352,7 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
         }
   };
   try {
+    make_real(now);
     if (replay(now, stream)) {
       auto* last = std::get_if<RecordWork>(&now.work.back());
       note_records(now, last == nullptr ? Event{} : last->event);
@@ -368,6 +369,14 @@ void GraphedGpu::flush(Stream stream, Queue& queue) {
     throw;
   }
   let_go();
+}
+
+void GraphedGpu::make_real(Queue& queue) const {
+  if (!make_real_) return;
+  std::vector<Kernel*> kernels;
+  for (Work& each : queue.work)
+    if (auto* kernel = std::get_if<KernelWork>(&each)) kernels.push_back(&kernel->kernel);
+  make_real_(kernels);
 }
 
 // Of what a graph did.

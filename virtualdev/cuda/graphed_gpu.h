@@ -37,6 +37,8 @@ class GraphedGpu final : public GpuApi {
   static constexpr std::size_t kKindsMax = 1024;
 
   GraphedGpu(std::shared_ptr<GpuApi> inner, bool is_on) : inner_(std::move(inner)), is_on_(is_on) {}
+  // Kernels that stand for others are exchanged by this before they are issued (KernelStore::later).
+  void set_kernels(std::function<void(std::span<Kernel*>)> make_real) { make_real_ = std::move(make_real); }
   // From now on graphs launch kernels for several devices at once.
   void set_batcher(std::function<std::vector<Kernel>(int gpu, const std::vector<std::pair<Kernel, std::size_t>>&)> batcher) {
     batcher_ = std::move(batcher);
@@ -166,6 +168,7 @@ class GraphedGpu final : public GpuApi {
   Event behind(Event event) const;
   void note_failure(const Queue& queue, std::size_t at);
   // Whether a graph did the work.
+  void make_real(Queue& queue) const;
   bool replay(Queue& queue, Stream stream);
   void note_records(const Queue& queue, Event last);
   CapturedRef fitting(Kind& kind, int gpu, std::vector<Work> work);
@@ -178,6 +181,7 @@ class GraphedGpu final : public GpuApi {
 
   std::shared_ptr<GpuApi> inner_;
   bool is_on_;
+  std::function<void(std::span<Kernel*>)> make_real_;
   std::function<std::vector<Kernel>(int gpu, const std::vector<std::pair<Kernel, std::size_t>>&)> batcher_;
   mutable std::recursive_mutex mutex_;
   int open_ = 0;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "runtime/base/sha256.h"
 
@@ -54,21 +56,64 @@ void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
   int arch = 0;
   {
     std::lock_guard lock(mutex_);
-    for (const KernelText& text : texts) {
-      bool is_listed = std::find(missing.begin(), missing.end(), text) != missing.end();
-      if (!text.body.empty() && !is_listed && kernels_[gpu].count(text) == 0) missing.push_back(text);
-    }
+    std::unordered_map<KernelText, Kernel, HashOfText> listed;
+    for (const KernelText& text : texts)
+      if (!text.body.empty() && kernels_[gpu].count(text) == 0 && listed.try_emplace(text).second) missing.push_back(text);
     if (missing.empty()) return;
     auto [found, is_new] = archs_.try_emplace(gpu, 0);
     if (is_new) found->second = api_->info(gpu).arch;
     arch = found->second;
   }
-  std::string binary = binary_of(missing, arch);
-  std::lock_guard lock(mutex_);
-  for (const KernelText& text : missing) {
-    const Kernel kernel = api_->load(gpu, binary, text.name());
-    if (kernels_[gpu].try_emplace(text, kernel).second) texts_[{gpu, kernel}] = text;
+  // The library's text costs as much as some kernels do.
+  constexpr std::size_t kTogetherMin = 4;
+  const std::size_t threads = std::min<std::size_t>(std::max(std::thread::hardware_concurrency(), 1u), missing.size() / kTogetherMin);
+  const std::size_t together = (missing.size() + std::max<std::size_t>(threads, 1) - 1) / std::max<std::size_t>(threads, 1);
+  std::vector<std::future<void>> parts;
+  for (std::size_t first = 0; first < missing.size(); first += together) {
+    auto compile = [this, gpu, arch,
+                    some = std::vector<KernelText>(missing.begin() + std::ptrdiff_t(first),
+                                                   missing.begin() + std::ptrdiff_t(std::min(first + together, missing.size())))] {
+      std::string binary = binary_of(some, arch);
+      std::lock_guard lock(mutex_);
+      for (const KernelText& text : some) {
+        if (kernels_[gpu].count(text) > 0) continue;
+        const Kernel kernel = api_->load(gpu, binary, text.name());
+        kernels_[gpu][text] = kernel;
+        texts_[{gpu, kernel}] = text;
+      }
+    };
+    parts.push_back(std::async(threads > 1 ? std::launch::async : std::launch::deferred, std::move(compile)));
   }
+  for (std::future<void>& part : parts) part.wait();
+  for (std::future<void>& part : parts) part.get();
+}
+
+Kernel KernelStore::later(int gpu, const KernelText& text) {
+  std::lock_guard lock(mutex_);
+  const OfGpu& known = kernels_[gpu];
+  if (auto found = known.find(text); found != known.end()) return found->second;
+  auto [found, is_new] = later_[gpu].try_emplace(text);
+  if (is_new) {
+    found->second = Kernel(next_later_++);
+    wanted_[found->second] = {gpu, text};
+  }
+  return found->second;
+}
+
+void KernelStore::make_real(std::span<Kernel*> kernels) {
+  std::map<Kernel, std::pair<int, KernelText>> wanted;
+  {
+    std::lock_guard lock(mutex_);
+    for (Kernel* kernel : kernels)
+      if (std::uintptr_t(*kernel) >= kFirstLater) wanted.insert(*wanted_.find(*kernel));
+  }
+  if (wanted.empty()) return;
+  std::map<int, std::vector<KernelText>> texts;
+  for (const auto& [kernel, text] : wanted) texts[text.first].push_back(text.second);
+  for (const auto& [gpu, list] : texts) prepare(gpu, list);
+  std::lock_guard lock(mutex_);
+  for (Kernel* kernel : kernels)
+    if (auto found = wanted.find(*kernel); found != wanted.end()) *kernel = kernels_.at(found->second.first).at(found->second.second);
 }
 
 std::vector<Kernel> KernelStore::batched(int gpu, const std::vector<std::pair<Kernel, std::size_t>>& wanted) {
@@ -85,11 +130,6 @@ std::vector<Kernel> KernelStore::batched(int gpu, const std::vector<std::pair<Ke
   std::vector<Kernel> kernels;
   for (const KernelText& text : texts) kernels.push_back(find(gpu, text));
   return kernels;
-}
-
-bool KernelStore::has(int gpu, const KernelText& text) {
-  std::lock_guard lock(mutex_);
-  return kernels_[gpu].count(text) > 0;
 }
 
 Kernel KernelStore::find(int gpu, const KernelText& text) {

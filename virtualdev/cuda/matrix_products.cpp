@@ -69,6 +69,7 @@ struct MatrixProducts::Description {
     set(CUBLASLT_MATMUL_DESC_TRANSA, first.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, second.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+    if (p.processors > 0) set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t(p.processors));
     if (p.bias != nullptr) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(p.bias));  // its type: the result's
     layouts[0] = layout(p, first, p.right_batch);
     layouts[1] = layout(p, second, p.left_batch);
@@ -139,7 +140,8 @@ MatrixProducts::Key MatrixProducts::key_of(int gpu, const MatrixProduct& p) {
           second.is_transposed,
           p.right_batch,
           p.left_batch,
-          int(epilogue_of(p))};
+          int(epilogue_of(p)),
+          p.processors};
 }
 
 // Where the library has none, it says so by its status, or by finding nothing.

@@ -31,7 +31,7 @@ class MatrixProducts {
     std::vector<std::byte*> workspaces;  // by room
   };
   using Key = std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
-                         std::int64_t, std::int64_t, int>;
+                         std::int64_t, std::int64_t, int, int>;
   struct Description;
   static Key key_of(int gpu, const MatrixProduct& product);
   OnGpu& open(int gpu);

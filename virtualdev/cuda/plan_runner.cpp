@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "virtualdev/cuda/graph_tasks.h"
+
 namespace shardlab::cuda {
 namespace {
 
@@ -43,7 +45,8 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
   constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
   std::int64_t of_block = has_barriers ? 1 : std::int64_t(kBlock) * text.lanes, blocks = (work + of_block - 1) / of_block;
-  api_.launch(kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock, has_barriers, arguments, gpu.stream);
+  api_.launch(defers_ ? kernels_.later(gpu.number, text) : kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock,
+              has_barriers, arguments, gpu.stream);
 }
 
 // A product, and what follows it, is the library's affair where it can; else a kernel's, what follows in place.
@@ -80,16 +83,10 @@ PlaceSort PlanRunner::sort_of(const Call& call, std::span<std::byte* const> buff
           .sorted_places = buffer(3)};
 }
 
-void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers, std::size_t operands) {
+void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::vector<std::byte*> buffers, std::size_t operands,
+                     std::size_t beside) {
   using Kind = Call::Kind;
   Gpu& gpu = *on;
-  auto is_missing = [&](const Call& call) { return call.kind == Kind::kKernel && !kernels_.has(gpu.number, call.kernel); };
-  if (std::any_of(plan.calls.begin(), plan.calls.end(), is_missing)) {
-    std::vector<KernelText> texts;
-    for (const Call& call : plan.calls)
-      if (call.kind == Kind::kKernel) texts.push_back(call.kernel);
-    kernels_.prepare(gpu.number, texts);
-  }
   std::vector<std::byte*> temporaries;
   auto allocate = [&](std::size_t bytes) {
     temporaries.push_back(api_.allocate(std::max<std::size_t>(bytes, 1), gpu.stream));
@@ -125,11 +122,14 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
       case Kind::kUpload:
         api_.copy(buffer(0), block_of(*constant(call.data, on)).data, call.data->size(), gpu.stream);
         break;
-      case Kind::kMatrix:
-        multiply(gpu, call,
-                 {call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1), buffer(2)},
-                 call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
+      case Kind::kMatrix: {
+        MatrixProduct product{call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1),
+                              buffer(2)};
+        // As whoever does it alone would, it would take all that the others want.
+        if (beside > 1) product.processors = std::max(gpu.processors / int(std::min<std::size_t>(beside, kProductRoomsMax)), 1);
+        multiply(gpu, call, product, call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
         break;
+      }
       case Kind::kSort: {
         PlaceSort sort = sort_of(call, buffers);
         std::tie(sort.room, sort.room_bytes) = sort_rooms[sorts++];

@@ -18,9 +18,11 @@ class PlanRunner {
  public:
   static constexpr std::size_t kConstantBytesMax = std::size_t(256) << 20;
 
-  PlanRunner(GpuApi& api, KernelStore& kernels) : api_(api), kernels_(kernels) {}
-  // `buffers`: operands, then results; as many of them as `operands` are read alone.
-  void run(const NodePlan& plan, const std::shared_ptr<Gpu>& gpu, std::vector<std::byte*> buffers, std::size_t operands = 0);
+  // `defers`: the API has kernels made real (KernelStore::later) before it issues them.
+  PlanRunner(GpuApi& api, KernelStore& kernels, bool defers = false) : api_(api), kernels_(kernels), defers_(defers) {}
+  // `buffers`: operands, then results; as many of them as `operands` are read alone. `beside`: how many like it may be done at once.
+  void run(const NodePlan& plan, const std::shared_ptr<Gpu>& gpu, std::vector<std::byte*> buffers, std::size_t operands = 0,
+           std::size_t beside = 1);
   void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
               std::int64_t work, bool has_barriers);
   void forget_constants();
@@ -35,6 +37,7 @@ class PlanRunner {
 
   GpuApi& api_;
   KernelStore& kernels_;
+  bool defers_;
   std::map<std::pair<int, const Buffer*>, Constant> constants_;  // by GPU
   std::size_t constant_bytes_ = 0;
 };

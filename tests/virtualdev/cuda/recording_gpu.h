@@ -2,6 +2,7 @@
 // What passes here has not run on a GPU; what fails here would have.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -194,7 +195,7 @@ class RecordingCompiler final : public cuda::KernelCompiler {
   int compilations() const { return compilations_; }
 
  private:
-  int compilations_ = 0;
+  std::atomic<int> compilations_ = 0;
 };
 
 }  // namespace shardlab::testing

@@ -126,6 +126,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation, cu
       return take(into.epilogue, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
       return take(into.bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET: {
+      std::int32_t processors = 0;
+      cublasStatus_t status = take(processors, value, bytes);
+      if (processors < 1) world().fault("a product is to be done by no processors");
+      return status;
+    }
     default:
       return CUBLAS_STATUS_INVALID_VALUE;
   }
