@@ -80,6 +80,25 @@ def of_torch():
     many = torch.zeros(64 << 20, dtype=torch.float32, device="cuda")
     other = torch.empty_like(many)
     timed("cublas_dot_2048", lambda: torch.matmul(square, square), wait)
+    # The products of mlp_step alone: forward, of the weights, of what went in.
+    sizes = (784, 1024, 1024, 1024, 10)
+    weights = [square[:m, :n].contiguous() for m, n in zip(sizes, sizes[1:])]
+    inputs = [square[:1024, :m].contiguous() for m in sizes]
+
+    def products():
+        for i, w in enumerate(weights):
+            torch.matmul(inputs[i], w)
+        for i, w in reversed(list(enumerate(weights))):
+            torch.matmul(inputs[i].T, inputs[i + 1])
+            if i > 0:
+                torch.matmul(inputs[i + 1], w.T)
+
+    products()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        products()
+    timed("cublas_mlp_products", graph.replay, wait)
     timed("copy_64M_floats", lambda: other.copy_(many), wait)
 
 

@@ -180,6 +180,39 @@ std::optional<ValueId> scaled_before_multiplying(LightEmitter& e, const LightSit
   return std::nullopt;
 }
 
+std::optional<ValueId> multiplied_turned(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kTranspose || !e.is_used_once(site.node.operands[0])) return std::nullopt;
+  const Node* product = e.producer(site.operands[0], ops::kDotGeneral);
+  if (product == nullptr) return std::nullopt;
+  // The result has the batch, then what is left of each side.
+  const auto halves = [&](const char* name) {
+    const auto& both = product->attrs.integers(name);
+    return std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>{{both.begin(), both.begin() + std::ptrdiff_t(both.size() / 2)},
+                                                                           {both.begin() + std::ptrdiff_t(both.size() / 2), both.end()}};
+  };
+  const auto batch = halves("batch"), contract = halves("contract");
+  const std::size_t batched = batch.first.size(), rank = e.type(site.operands[0]).shape.size();
+  const std::size_t left = e.type(product->operands[0]).shape.size() - batched - contract.first.size();
+  std::vector<std::int64_t> turned;
+  for (std::size_t d = 0; d < batched; ++d) turned.push_back(std::int64_t(d));
+  for (std::size_t d = batched + left; d < rank; ++d) turned.push_back(std::int64_t(d));
+  for (std::size_t d = batched; d < batched + left; ++d) turned.push_back(std::int64_t(d));
+  if (site.node.attrs.integers("axes") != turned) return std::nullopt;
+  const ValueId result = site.node.results[0];
+  std::vector<int> dims(rank);  // of the result
+  for (std::size_t d = 0; d < rank; ++d) dims[std::size_t(turned[d])] = int(d);
+  if (!e.lie_alike(LightEmitter::like(result, dims), e.lies_as(site.operands[0]))) return std::nullopt;
+  Attrs attrs = product->attrs;
+  auto exchanged = [](const auto& sides) {
+    std::vector<std::int64_t> both = sides.second;
+    both.insert(both.end(), sides.first.begin(), sides.first.end());
+    return both;
+  };
+  attrs.set("batch", exchanged(batch));
+  attrs.set("contract", exchanged(contract));
+  return e.emit(ops::kDotGeneral, {product->operands[1], product->operands[0]}, attrs, e.like(result));
+}
+
 namespace {
 
 // What a comparison of known numbers says everywhere, also negated or joined with others.

@@ -40,6 +40,8 @@ std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite&
 std::optional<ValueId> multiplied_by_constants_at_once(LightEmitter& e, const LightSite& site);
 // A power of two times a product without sums, which nobody else uses, of an operand that is smaller than the result: times that operand.
 std::optional<ValueId> scaled_before_multiplying(LightEmitter& e, const LightSite& site);
+// A transpose of a product, which nobody else uses, that exchanges the dimensions of both sides: the product of the sides exchanged.
+std::optional<ValueId> multiplied_turned(LightEmitter& e, const LightSite& site);
 // A choice by a comparison of numbers, or between equal values: what it chooses; a truth and one that is known: the truth.
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
 // A product with a truth as a number: the other factor or 0, of what is not finite, too.

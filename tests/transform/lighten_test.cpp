@@ -56,6 +56,14 @@ TEST_P(Lighten, LeavesOutWhatChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(
     Programs, Lighten,
     ::testing::Values(
+        Case{"TurnedProduct", "%0: float32[5,4,6], %1: float32[6,3,5]",
+             "%2 = dot_general(%0, %1) {batch = [0, 2], contract = [2, 0]} : float32[5,4,3]\n"
+             "%3 = transpose(%2) {axes = [0, 2, 1]} : float32[5,3,4]\nreturn %3\n",
+             "%2 = dot_general(%1, %0) {batch = [2, 0], contract = [0, 2]} : float32[5,3,4]\nreturn %2\n"},
+        Case{"ProductTurnedOtherwise", "%0: float32[4,2,6], %1: float32[6,3]",
+             "%2 = dot_general(%0, %1) {batch = [], contract = [2, 0]} : float32[4,2,3]\n"
+             "%3 = transpose(%2) {axes = [2, 1, 0]} : float32[3,2,4]\nreturn %3\n",
+             ""},
         Case{"Maximum", "%0: float32[4,6]", "%1 = maximum(%0, %0) : float32[4,6]\n%2 = sin(%1) : float32[4,6]\nreturn %2\n",
              "%2 = sin(%0) : float32[4,6]\nreturn %2\n"},
         Case{"RepeatedThenReshaped", "%0: float32[4]",

@@ -118,13 +118,28 @@ struct Group {
   std::vector<Kernel> kernels;  // for all of them; none: task by task
 };
 
+// How many are before each at least, one behind another.
+std::vector<std::size_t> earliest_levels(const std::vector<GraphTask>& tasks) {
+  std::vector<std::size_t> levels(tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
+  return levels;
+}
+// As late as those behind it allow: what nobody waits for, as the updates of weights, then comes together.
+std::vector<std::size_t> latest_levels(const std::vector<GraphTask>& tasks) {
+  const std::vector<std::size_t> earliest = earliest_levels(tasks);
+  std::vector<std::size_t> levels(tasks.size(), earliest.empty() ? 0 : *std::max_element(earliest.begin(), earliest.end()));
+  for (std::size_t t = tasks.size(); t-- > 0;)
+    for (std::size_t other : tasks[t].behind) levels[other] = std::min(levels[other], levels[t] - 1);
+  return levels;
+}
+
 // By level, and within one by the first task.
 std::vector<Group> groups_of(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
-  std::vector<std::size_t> levels(tasks.size());
+  const std::vector<std::size_t> levels = latest_levels(tasks);
   std::map<Likeness, std::size_t> open;  // the group that takes the next like these
   std::vector<Group> groups;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
     Likeness like{levels[t], 0, {}};
     std::size_t bytes = 0;
     for (std::size_t at : tasks[t].work) {
@@ -167,10 +182,9 @@ TaskWork mark_of(std::span<const Work> work, const std::vector<GraphTask>& tasks
 // Whether there are products of several devices, or as many other calls at once as are hardly one's.
 bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
   constexpr int kCallsMin = 3;
-  std::vector<std::size_t> levels(tasks.size());
+  const std::vector<std::size_t> levels = earliest_levels(tasks);
   std::map<std::size_t, int> calls;  // by level
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
     for (std::size_t at : tasks[t].work) {
       auto* product = std::get_if<MatrixProduct>(&work[at]);
       if (product != nullptr && product->processors > 0) return true;
