@@ -128,6 +128,18 @@ std::int64_t lanes_of(const std::vector<Dim>& dims, std::int64_t from, std::int6
   return lanes;
 }
 
+// As many as lie together where each is the same element.
+std::int64_t spread_lanes_of(const std::vector<Dim>& dims, std::int64_t to, std::int64_t element_bytes) {
+  if (dims.back().from != 0 || dims.back().to != 1) return 1;
+  auto fits = [&](std::int64_t lanes) {
+    return dims.back().size % lanes == 0 && to % lanes == 0 &&
+           std::all_of(dims.begin(), dims.end() - 1, [&](const Dim& dim) { return dim.to % lanes == 0; });
+  };
+  std::int64_t lanes = 16 / element_bytes;
+  while (!fits(lanes)) lanes /= 2;
+  return lanes;
+}
+
 constexpr std::int64_t kTileSide = 32;  // of kernels/move.cuh
 constexpr std::int64_t kTiledMin = 16;  // dimensions that are shorter fill no tile
 
@@ -164,6 +176,14 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
     dims.back() = {dims.back().size / lanes, 1, 1};
   }
   constexpr std::int64_t kNarrowMax = (std::int64_t(1) << 32) - 1;
+  if (const std::int64_t spread = lanes > 1 ? 1 : spread_lanes_of(dims, to.offset, element_bytes); spread > 1) {
+    for (Dim& dim : dims) dim.to /= spread;
+    dims.back() = {dims.back().size / spread, 0, 1};
+    kernel(fmt::format("spread_region<{}, {}, {}, {}>(a)", raw_type_name(element_bytes), spread, dims.size(),
+                       count / spread <= kNarrowMax ? "u32" : "u64"),
+           {from.buffer, to.buffer}, numbers_of({count / spread, from.offset, to.offset / spread}, dims));
+    return;
+  }
   kernel(fmt::format("copy_region<{}, {}, {}>(a)", raw_type_name(element_bytes * lanes), dims.size(),
                      count / lanes <= kNarrowMax ? "u32" : "u64"),
          {from.buffer, to.buffer}, numbers_of({count / lanes, from.offset / lanes, to.offset / lanes}, dims));

@@ -20,6 +20,28 @@ FN void copy_region(const A& a) {
   });
 }
 
+// The same where each element of `from` is all of a row of `to`, which is written as many of them at once as kLanes. numbers: as
+// copy_region's, where `to` counts packs of them, and `count` too.
+template <class T, int kLanes, int kRank, class Index, class A>
+FN void spread_region(const A& a) {
+  const T* in = a.template in<T>(0) + a.number[1];
+  Pack<T, kLanes>* out = a.template out<Pack<T, kLanes>>(1) + a.number[2];
+  for_each(a.number[0], [&](i64 i) {
+    Index rest = Index(i) / Index(a.number[3 * kRank]);
+    i64 from = 0, to = i64(Index(i) - rest * Index(a.number[3 * kRank]));
+    for (int d = kRank - 2; d >= 0; --d) {
+      Index size = Index(a.number[3 + 3 * d]);
+      Index at = rest % size;
+      rest /= size;
+      from += i64(at) * a.number[4 + 3 * d];
+      to += i64(at) * a.number[5 + 3 * d];
+    }
+    Pack<T, kLanes> pack;
+    for (int k = 0; k < kLanes; ++k) pack.at[k] = in[from];
+    store(reinterpret_cast<T*>(out + to), 0, pack);
+  });
+}
+
 // The same where the elements that lie together are others in `from` than in `to`: tile by tile, through memory that the threads of a block
 // share, so that both sides move neighbours. numbers: tiles, from offset, to offset; of the dimension dense in `from` its size, its stride
 // in `to`, its tiles; of that dense in `to` its size, its stride in `from`, its tiles; then of each other one size, from stride, to stride.
@@ -27,13 +49,16 @@ template <class T, int kOthers, class A>
 FN void copy_tiles(const A& a) {
   constexpr int kSide = 32;
   SHARED_ARRAY(T, tile, kSide * (kSide + 1));
-  const i64 rows = a.number[3], columns = a.number[6];
+  const i64 rows = a.number[3], columns = a.number[6], between_columns = a.number[7], between_rows = a.number[4];
+  // Each thread goes down a column of the tile, or several where a block is narrower.
+  const int wide = int(blockDim.x) < kSide ? int(blockDim.x) : kSide, x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
+  const int high = int(blockDim.x) / wide;
   for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
     i64 rest = t, column = rest % a.number[8] * kSide, row = 0;
     rest /= a.number[8];
     row = rest % a.number[5] * kSide;
     rest /= a.number[5];
-    i64 from = a.number[1] + row + column * a.number[7], to = a.number[2] + row * a.number[4] + column;
+    i64 from = a.number[1] + row + column * between_columns, to = a.number[2] + row * between_rows + column;
     for (int d = kOthers - 1; d >= 0; --d) {
       i64 size = a.number[9 + 3 * d], at = rest % size;
       rest /= size;
@@ -42,16 +67,17 @@ FN void copy_tiles(const A& a) {
     }
     const T* in = a.template in<T>(0) + from;
     T* out = a.template out<T>(1) + to;
+    const int tile_rows = rows - row < kSide ? int(rows - row) : kSide, tile_columns = columns - column < kSide ? int(columns - column) : kSide;
+    for (int x = x0; x < tile_rows; x += wide) {
+      const T* next = in + x + y0 * between_columns;
 #pragma unroll 4
-    for (int e = int(threadIdx.x); e < kSide * kSide; e += int(blockDim.x)) {
-      int x = e % kSide, y = e / kSide;
-      if (row + x < rows && column + y < columns) tile[y * (kSide + 1) + x] = in[x + y * a.number[7]];
+      for (int y = y0; y < tile_columns; y += high, next += high * between_columns) tile[y * (kSide + 1) + x] = *next;
     }
     __syncthreads();
+    for (int x = x0; x < tile_columns; x += wide) {
+      T* next = out + x + y0 * between_rows;
 #pragma unroll 4
-    for (int e = int(threadIdx.x); e < kSide * kSide; e += int(blockDim.x)) {
-      int x = e % kSide, y = e / kSide;
-      if (row + y < rows && column + x < columns) out[y * a.number[4] + x] = tile[x * (kSide + 1) + y];
+      for (int y = y0; y < tile_rows; y += high, next += high * between_rows) *next = tile[x * (kSide + 1) + y];
     }
     __syncthreads();
   }
