@@ -94,7 +94,9 @@ void LaneBuilder::add(Track track) {
 }
 
 void LaneBuilder::add_lanes(const Track& track, const Rows& rows) {
-  Lane lane{.process = track.process, .device = track.device, .name = track.name, .summary = track.summary};
+  // Of a GPU's name the card is left out, which is longer than a label.
+  const std::string name = track.device >= 0 ? track.name.substr(0, track.name.find(" (")) : track.name;
+  Lane lane{.process = track.process, .device = track.device, .name = name, .summary = track.summary};
   if (rows.empty()) trace_.lanes.push_back(lane);
   for (const auto& row : rows) {
     lane.events = row;

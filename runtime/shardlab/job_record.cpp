@@ -60,8 +60,9 @@ void JobRecord::begin_alone() {
 void JobRecord::describe_devices(const Context& context) {
   std::vector<recorder::DeviceRecord> records;
   for (const Device& device : context.all_devices())
-    records.push_back({device.ordinal, device.process_index, device.platform == "gpu" ? "cuda" : device.platform,
-                       device.platform == "gpu" ? fmt::format("{} {}", device.kind, device.id) : fmt::format("CPU {}", device.ordinal)});
+    records.push_back(
+        {device.ordinal, device.process_index, device.platform == "gpu" ? "cuda" : device.platform,
+         device.platform == "gpu" ? fmt::format("GPU {} ({})", device.id, device.kind) : fmt::format("CPU {}", device.ordinal)});
   recorder_->describe_devices(records);
 }
 
