@@ -46,6 +46,11 @@ def of_jax():
     timed("jax_sum_64M", lambda: total(many), wait)
     timed("jax_gelu_softmax_4M", lambda: gelu(some), wait)
     timed("jax_dot_2048", lambda: dot(square, square), wait)
+    normal = jax.jit(lambda key: jax.random.normal(key, (4096, 4096)))
+    timed("jax_normal_16M", lambda: normal(jax.random.key(42)), wait)
+    images, window = many.reshape(-1)[: 32 * 64 * 56 * 56].reshape(32, 64, 56, 56), many.reshape(-1)[: 64 * 64 * 9].reshape(64, 64, 3, 3)
+    conv = jax.jit(lambda x, w: jax.lax.conv(x, w, (1, 1), "SAME"))
+    timed("jax_conv_3x3_64", lambda: conv(images, window), wait)
 
     sizes = (784, 1024, 1024, 1024, 10)
     params = [(many[:m, :n], many[0, :n]) for m, n in zip(sizes, sizes[1:])]

@@ -25,9 +25,9 @@ class LaunchAware {
   virtual void begin_steps(const void* program) = 0;
   virtual void end_steps() = 0;
   // A launch that nobody watches, as one of the same program before it: with parameters in the same memory, and the memory that it worked
-  // in free again. `program`: a number that no other has. The results: it is done, steps and all. Nothing: its steps are to be asked for,
-  // and remember() then takes what came of them.
-  virtual std::optional<Backend::Slots> repeat(std::int64_t program, const Backend::Slots& params, std::string_view name, Where where) {
+  // in free again. `program`: a number that no other has. The results: it is done, steps and all, and the memory of parameters that nobody
+  // else holds may have served. Nothing: its steps are to be asked for, and remember() then takes what came of them.
+  virtual std::optional<Backend::Slots> repeat(std::int64_t program, Backend::Slots& params, std::string_view name, Where where) {
     (void)program, (void)params, (void)name, (void)where;
     return std::nullopt;
   }

@@ -30,13 +30,15 @@ std::shared_ptr<Buffer> allocate_on(const std::shared_ptr<Gpu>& gpu, std::size_t
 std::shared_ptr<Buffer> buffer_on(const std::shared_ptr<Gpu>& gpu, std::byte* data, std::size_t bytes) {
   Block block{data, bytes, gpu.get()};
   auto release = [gpu](Buffer* buffer) {
-    gpu->api->release(block_of(*buffer).data, gpu->stream);
+    if (std::byte* own = block_of(*buffer).data) gpu->api->release(own, gpu->stream);
     delete buffer;
   };
   std::shared_ptr<Buffer> buffer(new Buffer(sizeof(Block)), release);
   *buffer->as<Block>() = block;
   return buffer;
 }
+
+std::byte* take_over(const Buffer& buffer) { return std::exchange(const_cast<Buffer&>(buffer).as<Block>()->data, nullptr); }
 
 CudaBackend::CudaBackend(std::shared_ptr<GpuApi> api, std::shared_ptr<KernelCompiler> compiler, CudaOptions options)
     : api_(std::make_shared<GraphedGpu>(std::move(api), options.with_graphs)),
@@ -249,7 +251,7 @@ void CudaBackend::begin_steps(const void* program) {
 }
 
 // One step for failures, at the launch's line.
-std::optional<Backend::Slots> CudaBackend::repeat(std::int64_t program, const Slots& params, std::string_view name, Where where) {
+std::optional<Backend::Slots> CudaBackend::repeat(std::int64_t program, Slots& params, std::string_view name, Where where) {
   if (gpus_.size() != 1) return std::nullopt;
   std::lock_guard lock(mutex_);
   try {

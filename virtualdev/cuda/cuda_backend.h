@@ -67,7 +67,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void end_launch() override { launch_ = nullptr; }
   void begin_steps(const void* program) override;
   void end_steps() override;
-  std::optional<Slots> repeat(std::int64_t program, const Slots& params, std::string_view name, Where where) override;
+  std::optional<Slots> repeat(std::int64_t program, Slots& params, std::string_view name, Where where) override;
   void remember(const Slots& results) override;
   std::map<int, Sent> sent() const override { return communicators_->sent(); }
   std::string_view reported_how() const override { return reported_how_; }

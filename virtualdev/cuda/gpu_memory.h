@@ -35,7 +35,8 @@ inline const Block& block_of(const Buffer& buffer) { return *buffer.as<Block>();
 inline const Block& block_of(std::span<const std::byte> part) { return *reinterpret_cast<const Block*>(part.data()); }
 
 std::shared_ptr<Buffer> allocate_on(const std::shared_ptr<Gpu>& gpu, std::size_t bytes);
-// Of memory that is allocated.
+// Of memory that is allocated; take_over(): leaves a buffer that nobody reads any more without its own.
+std::byte* take_over(const Buffer& buffer);
 std::shared_ptr<Buffer> buffer_on(const std::shared_ptr<Gpu>& gpu, std::byte* data, std::size_t bytes);
 
 // Memory of this process at which GPUs copy at full speed.

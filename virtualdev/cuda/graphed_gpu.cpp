@@ -65,6 +65,7 @@ void GraphedGpu::begin() {
   if (is_on_) ++open_;
   is_whole_ = open_ == 1;
   anew_.clear();
+  reused_.clear();
   launched_ = nullptr;
   whole_ = nullptr;
 }
@@ -77,6 +78,7 @@ void GraphedGpu::end() {
   whole->captured_ = launched_;
   whole->stream_ = launched_on_;
   whole->memory_ = std::move(anew_);
+  whole->reused_ = std::move(reused_);
   whole_ = std::move(whole);
 }
 
@@ -232,7 +234,7 @@ std::byte* GraphedGpu::allocate(std::size_t bytes, Stream stream) {
   auto& kept = queues_.at(stream).kept;
   if (auto found = kept.find(bytes); found != kept.end() && !found->second.empty()) {
     std::byte* data = found->second.extract(found->second.begin()).value();
-    if (open_ > 0 && anew_.count(data) == 0) is_no_whole();  // a parameter's: who has it another time may want it
+    if (open_ > 0 && anew_.count(data) == 0) reused_.insert(data);
     return data;
   }
   auto anew = [&] {

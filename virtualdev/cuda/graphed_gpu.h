@@ -190,7 +190,7 @@ class GraphedGpu final : public GpuApi {
   std::map<Stream, Queue> queues_;
   std::map<std::byte*, std::size_t> bytes_;  // of allocations
   bool is_whole_ = false;                    // so far
-  std::set<std::byte*> anew_;                // allocations since begin()
+  std::set<std::byte*> anew_, reused_;       // since begin(): allocations of the driver, and of what was released since
   CapturedRef launched_;                     // since begin()
   Stream launched_on_{};
   std::shared_ptr<const Whole> whole_;
@@ -207,12 +207,14 @@ class GraphedGpu::Whole {
  public:
   // Allocated meanwhile, released since or not.
   const std::set<std::byte*>& memory() const { return memory_; }
+  // Allocated before and released meanwhile, which served again: donated arguments'.
+  const std::set<std::byte*>& reused() const { return reused_; }
 
  private:
   friend class GraphedGpu;
   CapturedRef captured_;
   Stream stream_{};
-  std::set<std::byte*> memory_;
+  std::set<std::byte*> memory_, reused_;
   std::vector<std::pair<std::byte*, std::size_t>> taken_;  // and bytes
   std::shared_ptr<const void> note_;
 };
