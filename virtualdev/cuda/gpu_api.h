@@ -71,7 +71,8 @@ struct MatrixProduct {
   double scale = 1;
   const std::byte* bias = nullptr;  // n elements; nullptr: none
   Epilogue::Activation activation = Epilogue::Activation::kNone;
-  int processors = 0;  // to count with, as others are done beside it; 0: all of the GPU's
+  bool is_beside = false;  // others, of other devices, may be done at once
+  int processors = 0;      // to count with; 0: all of the GPU's
   bool operator==(const MatrixProduct&) const = default;
 };
 

@@ -187,7 +187,7 @@ bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) 
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     for (std::size_t at : tasks[t].work) {
       auto* product = std::get_if<MatrixProduct>(&work[at]);
-      if (product != nullptr && product->processors > 0) return true;
+      if (product != nullptr && product->is_beside) return true;
     }
     const Work& first = work[tasks[t].work[0]];
     const bool is_call = !std::holds_alternative<KernelWork>(first) && !std::holds_alternative<RecordWork>(first);

@@ -11,6 +11,16 @@ namespace {
 
 constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
 
+// A small product beside others counts with its share: alone it would be cut into parts of its sum, which are added up then, to take all.
+// One of more tiles than that does not need to be, and comes out better as if it were alone.
+int processors_of(const MatrixProduct& product, const Gpu& gpu, std::size_t beside) {
+  constexpr std::int64_t kTile = 128;
+  if (beside < 2) return 0;
+  const int share = std::max(gpu.processors / int(std::min<std::size_t>(beside, kProductRoomsMax)), 1);
+  const std::int64_t tiles = product.batch * ((product.m + kTile - 1) / kTile) * ((product.n + kTile - 1) / kTile);
+  return tiles <= share ? share : 0;
+}
+
 }  // namespace
 
 void upload_to(GpuApi& api, std::span<const std::byte> from, const Block& to) {
@@ -125,8 +135,8 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
       case Kind::kMatrix: {
         MatrixProduct product{call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1),
                               buffer(2)};
-        // As whoever does it alone would, it would take all that the others want.
-        if (beside > 1) product.processors = std::max(gpu.processors / int(std::min<std::size_t>(beside, kProductRoomsMax)), 1);
+        product.is_beside = beside > 1;
+        product.processors = processors_of(product, gpu, beside);
         multiply(gpu, call, product, call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
         break;
       }

@@ -241,7 +241,7 @@ TEST(Tasks, AreInOrderWhereFewAreAtOnce) {
     work.push_back(cuda::MatrixProduct{});
   }
   EXPECT_EQ(cuda::tasks_of(work)[1].behind, std::vector<std::size_t>{0});
-  for (std::size_t at : {1, 3}) std::get<cuda::MatrixProduct>(work[at]).processors = 66;
+  for (std::size_t at : {1, 3}) std::get<cuda::MatrixProduct>(work[at]).is_beside = true;
   EXPECT_EQ(cuda::tasks_of(work)[1].behind, std::vector<std::size_t>{});
 }
 

@@ -52,7 +52,7 @@ void HostKernels::launch(const cuda::KernelText& kernel, const void* arguments, 
 std::vector<cuda::KernelText> kernels_in(const std::string& code) {
   static const std::regex kForm(R"(KERNEL (k[0-9a-f]{16})\(const Arguments<(\d+), (\d+)> a\) \{ (.*); \})");
   static const std::regex kInstances(
-      R"(KERNEL (k[0-9a-f]{16})\(const __grid_constant__ Instances<Arguments<(\d+), (\d+)>, (\d+)> all\) \{ const Arguments<\d+, \d+> a = all.each\[blockIdx.y\]; (.*); \})");
+      R"(KERNEL (k[0-9a-f]{16})\(const __grid_constant__ Instances<Arguments<(\d+), (\d+)>, (\d+)> all\) \{ const Arguments<\d+, \d+>&? a = all.each\[blockIdx.y\]; (.*); \})");
   std::vector<cuda::KernelText> found;
   for (std::sregex_iterator i(code.begin(), code.end(), kForm), end; i != end; ++i)
     found.push_back({(*i)[4].str(), std::stoi((*i)[2].str()), std::stoi((*i)[3].str())});

@@ -208,9 +208,12 @@ std::string program_text(const std::vector<KernelText>& kernels, Form form) {
     text += kernel_library(part);
   for (const KernelText& kernel : kernels) {
     std::string arguments = fmt::format("Arguments<{}, {}>", std::max(kernel.buffers, 1), std::max(kernel.numbers, 1));
+    // Few arguments are read once; many would take the registers of what is computed.
+    constexpr int kReadOnceMax = 16;
+    const char* how = kernel.buffers + kernel.numbers <= kReadOnceMax ? "" : "&";
     if (form == Form::kNvrtc && kernel.instances > 1)
-      text += fmt::format("KERNEL {}(const __grid_constant__ Instances<{}, {}> all) {{ const {} a = all.each[blockIdx.y]; {}; }}\n",
-                          kernel.name(), arguments, kernel.instances, arguments, kernel.body);
+      text += fmt::format("KERNEL {}(const __grid_constant__ Instances<{}, {}> all) {{ const {}{} a = all.each[blockIdx.y]; {}; }}\n",
+                          kernel.name(), arguments, kernel.instances, arguments, how, kernel.body);
     else if (form == Form::kNvrtc)
       text += fmt::format("KERNEL {}(const {} a) {{ {}; }}\n", kernel.name(), arguments, kernel.body);
     else
