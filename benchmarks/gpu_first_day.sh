@@ -1,16 +1,17 @@
 #!/bin/bash
-# What to run on the first machine with a GPU; see docs/gpu.md. Every step has a limit, a failure stops none of the others, and the results
+# What to run on a machine with a GPU; see docs/gpu.md. Every step has a limit, a failure stops none of the others, and the results
 # are in OUT, after each part: results.txt, which says of each step passed, FAILED, LATE or skipped, and logs.tar.gz with a log a part.
 # Where a command may take ten minutes at most, these three do all, one after another on one machine (kernels that one compiled serve the
 # others):  … --out OUT1 tests speed    … --out OUT2 programs processes scenarios    … --out OUT3 oracle sanitizer
 # Where each of them may bring little with it, gpu_bundle.sh packs a bundle of those parts alone.
-# usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl[.xz]] [--out FOLDER] [--dry] [PART…]
+# usage: benchmarks/gpu_first_day.sh [--build FOLDER] [--bundle FILE] [--oracle FILE.jsonl[.xz]] [--out FOLDER] [--dry] [--beside] [PART…]
 #   parts: tests programs processes scenarios oracle speed sanitizer (default: all; together at most 25 minutes)
 #   --bundle: what gpu_bundle.sh packed, instead of a build; --dry: without a GPU, on CPU devices, to try the script
+#   --beside: speed first, then the others at the same time: minutes, where there are cores enough
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../build/release
-bundle= oracle= dry= out=${OUT:-gpu_first_day}
+bundle= oracle= dry= beside= out=${OUT:-gpu_first_day}
 parts=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -19,8 +20,9 @@ while [ $# -gt 0 ]; do
     --oracle) oracle=$2; shift 2 ;;
     --out) out=$2; shift 2 ;;
     --dry) dry=1; shift ;;
+    --beside) beside=1; shift ;;
     tests | programs | processes | scenarios | oracle | speed | sanitizer) parts+=("$1"); shift ;;
-    *) sed -n 2,10p "$0"; exit 2 ;;
+    *) sed -n 2,11p "$0"; exit 2 ;;
   esac
 done
 [ ${#parts[@]} -gt 0 ] || parts=(tests programs processes scenarios oracle speed sanitizer)
@@ -154,9 +156,25 @@ sanitizer() {
   done
 }
 
+pack() { tar -C "$logs" -czf "$work/packed" . && mv "$work/packed" "$out/logs.tar.gz"; }
+# A part by a script of its own, whose results and logs become this one's.
+by_itself() {
+  local own=$work/parts/$1
+  "$0" --build "$build" ${oracle:+--oracle "$oracle"} --out "$own" ${dry:+--dry} "$1" >"$own.said" 2>&1
+  cat "$own/results.txt" | tee -a "$out/results.txt"
+  tar -C "$logs" -xzf "$own/logs.tar.gz" --exclude=./start.log
+}
+others=()
 for part in "${parts[@]}"; do
+  if [ -n "$beside" ] && [ "$part" != speed ]; then others+=("$part"); continue; fi
   ends=$((SECONDS + limits[$part]))
   "$part"
-  tar -C "$logs" -czf "$work/packed" . && mv "$work/packed" "$out/logs.tar.gz"
+  pack
 done
+if [ ${#others[@]} -gt 0 ]; then
+  mkdir "$work/parts"
+  for part in "${others[@]}"; do by_itself "$part" & done
+  wait
+  pack
+fi
 ! grep -qE '^(FAILED|LATE)' "$out/results.txt"

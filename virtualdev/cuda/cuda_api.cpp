@@ -1,5 +1,4 @@
-// The CUDA runtime, cuBLASLt, cuFFT, NCCL and NVTX behind GpuApi. Built where the headers are; linked with none of them. Built, not yet
-// run on a GPU.
+// The CUDA runtime, cuBLASLt, cuFFT, NCCL and NVTX behind GpuApi. Built where the headers are; linked with none of them.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
