@@ -57,6 +57,7 @@ GraphedGpu::~GraphedGpu() {
 
 void GraphedGpu::drop(CapturedRef& captured) {
   captured->is_gone = true;
+  captured->work.clear();  // who knows it still only asks whether it is gone
   inner_->destroy(captured->graph);
 }
 
@@ -525,6 +526,7 @@ GraphedGpu::CapturedRef GraphedGpu::fitting(Kind& kind, int gpu, std::vector<Wor
     kind.graphs.pop_back();
     if (inner_->update(oldest->graph, work_of_graph(gpu, work))) {
       oldest->is_gone = true;
+      oldest->work.clear();
       kind.graphs.push_front(std::make_shared<Captured>(Captured{oldest->graph, std::move(work)}));
       ++counts_.changed;
       return kind.graphs.front();
