@@ -73,6 +73,7 @@ class Executor {
   Slots run_scan(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, Scope scope);
   Slots run_branch(const Task& task, const Executable& executable, const Executable::Region& region, Slots operands, const Scope& scope);
   void run_transfer(Task& task);
+  void run_fused(const Task& task, const Executable& executable, const FusedStep& step, Slots& slots, const Scope& scope);
   void run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots, const Scope& scope);
   // number_checks_run.cpp: notes the first step that gives no number; fails where a result is none.
   void check_step(const Task& task, const Executable& executable, const Node* node, const std::vector<int>& results, const Slots& slots);

@@ -126,11 +126,7 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
       check_step(task, executable, compute->node, compute->results, slots);
       for (int slot : compute->operands) release(slot);
     } else if (auto* fused = std::get_if<FusedStep>(&step)) {
-      Where where = executable.program.graph.nodes[std::size_t(fused->first_node)].where;
-      Backend::Step told{fused->name, where, report(task, fused->name, where)};
-      executable.backend->begin_step(told);
-      executable.backend->run_fused(*fused, *scope.active, executable.slot_boxes, slots, executable.program.mesh.devices());
-      executable.backend->end_step(told);
+      if (!fused->ops.empty()) run_fused(task, executable, *fused, slots, scope);
       for (int slot : fused->inputs) release(slot);
     } else if (auto* region = std::get_if<Executable::Region>(&step)) {
       run_region(task, executable, *region, slots, scope);
@@ -145,6 +141,14 @@ Executor::Slots Executor::run_program(const Task& task, const Executable& execut
   Slots results;
   for (int slot : executable.program.results) results.push_back(slots[std::size_t(slot)]);
   return results;
+}
+
+void Executor::run_fused(const Task& task, const Executable& executable, const FusedStep& step, Slots& slots, const Scope& scope) {
+  Where where = executable.program.graph.nodes[std::size_t(step.first_node)].where;
+  Backend::Step told{step.name, where, report(task, step.name, where)};
+  executable.backend->begin_step(told);
+  executable.backend->run_fused(step, *scope.active, executable.slot_boxes, slots, executable.program.mesh.devices());
+  executable.backend->end_step(told);
 }
 
 void Executor::run_compute(const Task& task, const Executable& executable, const Executable::Compute& step, Slots& slots,

@@ -52,6 +52,12 @@ TEST_F(RandomProgramsOfTheStandIn, AreTheSame) {
   EXPECT_GT(repeated, 0);
 }
 
+TEST_F(RandomProgramsOfTheStandIn, OneBySeed) {
+  const char* seed = std::getenv("SHARDLAB_FUZZ_PROGRAM");
+  if (seed == nullptr) GTEST_SKIP() << "SHARDLAB_FUZZ_PROGRAM is not set";
+  check(unsigned(std::atoll(seed)));
+}
+
 // The long run: as fuzz_programs_test's.
 TEST_F(RandomProgramsOfTheStandIn, HoldForAsLongAsAsked) {
   const char *seconds = std::getenv("SHARDLAB_FUZZ_SECONDS"), *first = std::getenv("SHARDLAB_FUZZ_SEED");
