@@ -255,6 +255,8 @@ std::optional<Backend::Slots> CudaBackend::repeat(std::int64_t program, Slots& p
   if (gpus_.size() != 1) return std::nullopt;
   std::lock_guard lock(mutex_);
   try {
+    if (repeats_since_ != plan_runner_.constants_forgotten()) repeats_.forget();
+    repeats_since_ = plan_runner_.constants_forgotten();
     auto wrap = [&](std::byte* data, std::size_t bytes) { return buffer_on(gpus_[0], data, bytes); };
     auto results = repeats_.find(*api_, program, params, std::string(name), wrap);
     if (!results) return std::nullopt;
@@ -266,7 +268,7 @@ std::optional<Backend::Slots> CudaBackend::repeat(std::int64_t program, Slots& p
 }
 
 void CudaBackend::remember(const Slots& results) {
-  if (gpus_.size() == 1) repeats_.remember(*api_, results);
+  if (gpus_.size() == 1 && repeats_since_ == plan_runner_.constants_forgotten()) repeats_.remember(*api_, results);
 }
 
 void CudaBackend::forget_events() {

@@ -160,7 +160,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::vector<std::unique_ptr<Pinned>> progress_;  // by GPU: the number of the last step that ended
   std::uint32_t steps_ = 0;
   Repeats repeats_;
-  std::vector<Clock> clocks_;  // by GPU
+  std::int64_t repeats_since_ = 0;  // as many times constants had been forgotten, whose addresses graphs hold
+  std::vector<Clock> clocks_;       // by GPU
 };
 
 }  // namespace shardlab::cuda

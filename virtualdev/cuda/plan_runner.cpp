@@ -34,6 +34,7 @@ void upload_to(GpuApi& api, std::span<const std::byte> from, const Block& to) {
 void PlanRunner::forget_constants() {
   constants_.clear();
   constant_bytes_ = 0;
+  ++constants_forgotten_;
 }
 
 BufferRef PlanRunner::constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu) {

@@ -26,6 +26,8 @@ class PlanRunner {
   void launch(Gpu& gpu, const KernelText& text, std::span<const std::byte* const> buffers, std::span<const std::int64_t> numbers,
               std::int64_t work, bool has_barriers);
   void forget_constants();
+  // How often constants were forgotten: what was issued before holds addresses of theirs.
+  std::int64_t constants_forgotten() const { return constants_forgotten_; }
 
  private:
   struct Constant {
@@ -40,6 +42,7 @@ class PlanRunner {
   bool defers_;
   std::map<std::pair<int, const Buffer*>, Constant> constants_;  // by GPU
   std::size_t constant_bytes_ = 0;
+  std::int64_t constants_forgotten_ = 0;
 };
 
 // From this process's memory, which is free for others when this returns.
