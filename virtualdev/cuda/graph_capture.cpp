@@ -28,17 +28,15 @@ void GraphCapture::begin() {
   check(RUNTIME(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
 }
 
-void GraphCapture::come_behind(const std::vector<std::size_t>& tasks) {
+void GraphCapture::begin_task(const std::vector<std::size_t>& behind) {
   Ends all;
-  for (std::size_t task : tasks) {
+  for (std::size_t task : behind) {
     all.nodes.insert(all.nodes.end(), ends_[task].nodes.begin(), ends_[task].nodes.end());
     all.edges.insert(all.edges.end(), ends_[task].edges.begin(), ends_[task].edges.end());
   }
   check(UPDATE_DEPENDENCIES(stream_, all.nodes.data(), all.edges.data(), all.nodes.size(), cudaStreamSetCaptureDependencies),
         "cudaStreamUpdateCaptureDependencies");
 }
-
-void GraphCapture::begin_task(const std::vector<std::size_t>& behind) { come_behind(behind); }
 
 void GraphCapture::end_task() {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -55,7 +53,7 @@ void GraphCapture::end_task() {
 }
 
 cudaGraph_t GraphCapture::end(const std::vector<std::size_t>& last) {
-  come_behind(last);
+  begin_task(last);  // of nothing
   cudaGraph_t graph = nullptr;
   check(RUNTIME(cudaStreamEndCapture)(stream_, &graph), "cudaStreamEndCapture");
   return graph;

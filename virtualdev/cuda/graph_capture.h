@@ -35,7 +35,6 @@ class GraphCapture {
     std::vector<cudaGraphEdgeData> edges;
   };
   void check(cudaError_t result, const char* what);
-  void come_behind(const std::vector<std::size_t>& tasks);
 
   Library& runtime_;
   cudaStream_t stream_ = nullptr;

@@ -311,8 +311,16 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   on.next_behind.clear();
   return cudaSuccess;
 }
-static cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
-                                const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
+// With the data of edges, under the names that each major version has for them.
+#if CUDART_VERSION >= 13000
+#define CAPTURE_INFO cudaStreamGetCaptureInfo
+#define UPDATE_DEPENDENCIES cudaStreamUpdateCaptureDependencies
+#else
+#define CAPTURE_INFO cudaStreamGetCaptureInfo_v3
+#define UPDATE_DEPENDENCIES cudaStreamUpdateCaptureDependencies_v2
+#endif
+cudaError_t CAPTURE_INFO(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
+                         const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
   StreamState& on = world().stream(stream, "cudaStreamGetCaptureInfo");
   *status = on.captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   *nodes = on.next_behind.data();
@@ -320,8 +328,7 @@ static cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* st
   *count = on.next_behind.size();
   return cudaSuccess;
 }
-static cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData*, std::size_t count,
-                                       unsigned flags) {
+cudaError_t UPDATE_DEPENDENCIES(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData*, std::size_t count, unsigned flags) {
   StreamState& on = world().stream(stream, "cudaStreamUpdateCaptureDependencies");
   if (!on.captures) return world().failed(cudaErrorIllegalState);
   if (flags != cudaStreamSetCaptureDependencies) world().fault("dependencies are added to those that are there");
@@ -331,25 +338,6 @@ static cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t* nod
       world().fault("a node comes behind one that is not there");
   return cudaSuccess;
 }
-#if CUDART_VERSION >= 13000
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
-  return capture_info(stream, status, id, graph, nodes, edges, count);
-}
-cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
-                                                std::size_t count, unsigned flags) {
-  return update_dependencies(stream, nodes, edges, count, flags);
-}
-#else
-cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
-                                        const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count) {
-  return capture_info(stream, status, id, graph, nodes, edges, count);
-}
-cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
-                                                   std::size_t count, unsigned flags) {
-  return update_dependencies(stream, nodes, edges, count, flags);
-}
-#endif
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   StreamState& on = world().stream(stream, "cudaStreamEndCapture");
   if (!on.captures) return world().failed(cudaErrorIllegalState);
